@@ -83,7 +83,7 @@ pub(crate) use arithmetic::{
     MINIMUM, MULTIPLY, NEGATE, NEVER_INFINITE, NOT, OR, PARAMETERIZED_RELU, POWER, RELU, REMAINDER,
     SIGN, SUBTRACT, WHERE, XOR,
 };
-pub(crate) use attention::Attention;
+pub(crate) use attention::{Attention, Stage};
 pub(crate) use body::Body;
 pub(crate) use branch::Branch;
 pub(crate) use cached::{CachedAttention, KeyMask};

@@ -1,33 +1,59 @@
-//! Attention: MULTIHEAD_ATTENTION, and where heads of keys and values are shared MULTIHEAD_ATTENTION1.
+//! Attention: MULTIHEAD_ATTENTION, and where heads of keys and values are shared MULTIHEAD_ATTENTION1. Attention that
+//! limits scores or hands them out is composed of products and a softmax ([`composed`]).
+
+mod bias;
+mod composed;
 
 use dml_core::operators::{MULTIHEAD_ATTENTION, MULTIHEAD_ATTENTION1};
 use dml_core::schema::FieldSchema;
-use dml_core::{
-    AbstractOperator, FieldValue, MultiheadAttentionMaskType as MaskType, PaddingMode, TensorDesc,
-};
+use dml_core::{AbstractOperator, FieldValue, MultiheadAttentionMaskType as MaskType, TensorDesc};
 
-use crate::convert::convert;
-use crate::element::ElementType;
 use crate::error::{Error, Result};
-use crate::graph::ops::arithmetic::ADD;
-use crate::graph::ops::cast::cast;
-use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::arithmetic::WHERE;
+use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::by_strides_all;
-use crate::graph::ops::pad::{Margins, Pad};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
-use crate::tensor::{Tensor, text};
+use crate::tensor::text;
 
-/// What queries find by keys. Inputs are queries, keys and values, a mask, earlier keys and values, and how many
-/// keys each sequence has; outputs what is found, and all keys and values.
-#[derive(Debug)]
+use bias::Scores;
+
+/// Scaled dot-product attention. Inputs are queries, keys and values, a mask, earlier keys and values, how many keys
+/// each sequence has, and a score for each head that no key has (an attention sink); outputs are the weighted values,
+/// all keys and values, and scores.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Attention {
     pub(crate) is_causal: bool,
+    /// How many keys before and after its own place a query sees at most.
+    pub(crate) window: [Option<u64>; 2],
     /// Heads of queries, and of keys and values, where these have three dimensions.
     pub(crate) heads: [Option<i64>; 2],
     /// The factor of products; `None`: the square root of a head's elements divides them.
     pub(crate) scale: Option<f32>,
+    /// Scores are `c * tanh(score / c)`.
+    pub(crate) softcap: Option<f32>,
+    /// Whether a mask of one key is padded to all keys, and not repeated for them.
+    pub(crate) pads_single_key: bool,
+    /// Whether a mask may hide all keys from a query.
+    pub(crate) may_hide_all: bool,
+    /// Whether each row of scores has one more of 0, which no key has.
+    pub(crate) has_zero_sink: bool,
+    /// Which scores the fourth output has.
+    pub(crate) stage: Stage,
     pub(crate) outputs: usize,
+}
+
+/// How far scores are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The scaled products of queries and keys.
+    Product,
+    /// After the limit.
+    Capped,
+    /// After masks.
+    Masked,
+    /// After the softmax.
+    Softmax,
 }
 
 /// Where DirectML has inputs and outputs.
@@ -89,133 +115,144 @@ impl Op for Attention {
         let query = Steps::of(operands, (0, "Q"), self.heads[0])?;
         let key = Steps::of(operands, (1, "K"), self.heads[1])?;
         let value = Steps::of(operands, (2, "V"), self.heads[1])?;
-        let element = query.value.element()?;
-        let past = operands.optional(4).filter(|it| !it.is_empty());
-        let earlier = past.map_or(Ok(0), |it| Ok(it.shape()?.get(2).copied().unwrap_or(0)))?;
-        let keys = earlier.saturating_add(key.steps);
-        let shape = [1, 1, query.steps, keys];
-        let (mask, mask_type) = self.mask(operands, keys)?;
-        let biases = self.biases(operands, element, shape, earlier)?;
-        let inputs = [
-            Some(query.value),
-            Some(key.value),
-            Some(value.value),
-            None,
-            None,
-            None,
-            None,
-            mask,
-            biases,
-            past.cloned(),
-            operands.optional(5).filter(|_| past.is_some()).cloned(),
-        ];
-        let ([b, s, h], g) = ([query.batches, query.steps, query.heads], key.heads);
-        let found = [b, s, h.saturating_mul(value.elements)];
-        let all = |elements| [b, g, keys, elements];
-        let (all_keys, all_values) = (all(key.elements), all(value.elements));
-        let shapes: [&[u64]; 3] = [&found, &all_keys, &all_values];
-        let count = if self.outputs > 1 { 3 } else { 1 };
-        let outputs = shapes.into_iter().take(count);
-        let outputs = outputs.map(|it| (Kind { element, shape: it.to_vec() }, it));
-        let scale = self.scale.unwrap_or_else(|| 1.0 / (query.elements as f32).sqrt());
-        let heads = [h, g].map(|it| u32::try_from(it).unwrap_or(u32::MAX));
-        let mut written =
-            by_strides_all(operands, &inputs, outputs.collect(), |inputs, outputs| {
-                let outputs = OUTPUTS.into_iter().zip(outputs.into_iter().map(Some));
-                let tensors: Vec<_> = INPUTS.into_iter().zip(inputs).chain(outputs).collect();
-                operator(&tensors, (scale, heads, mask_type))
-            })?;
+        let past = Past::of(operands)?;
+        let earlier = past.as_ref().map_or(0, |it| it.steps);
+        let scores = Scores {
+            batches: query.batches,
+            heads: query.heads,
+            queries: query.steps,
+            keys: earlier.saturating_add(key.steps),
+            earlier,
+        };
+        let bias = self.bias(operands, query.value.element()?, &scores)?;
+        let hidden = bias.hidden_rows(operands)?;
+        let has_sink = self.has_zero_sink || operands.optional(7).is_some();
+        let mut outputs = if self.softcap.is_some() || has_sink || self.outputs > 3 {
+            self.composed(operands, [&query, &key, &value], past, (bias.value, hidden), &scores)?
+        } else {
+            let mut outputs =
+                self.operator(operands, [&query, &key, &value], past, bias.value, &scores)?;
+            if let (Some(hidden), Some(found)) = (hidden, outputs.first_mut()) {
+                *found = without_hidden(operands, found, &hidden, [&query, &value])?;
+            }
+            outputs
+        };
         if operands.shape(0, "Q")?.len() == 4
-            && let Some(found) = written.first_mut()
+            && let Some(found) = outputs.first_mut()
         {
-            let split = operands.reshaped(found, &[b, s, h, value.elements])?;
-            *found = split.transposed(&[0, 2, 1, 3]);
+            *found = by_heads(operands, found, [&query, &value])?;
         }
-        Ok(written)
+        Ok(outputs)
+    }
+}
+
+/// Earlier keys and values.
+struct Past {
+    key: Value,
+    value: Value,
+    steps: u64,
+}
+
+impl Past {
+    fn of(operands: &Operands<'_>) -> Result<Option<Self>> {
+        let [key, value] = [4, 5].map(|index| operands.optional(index));
+        if key.is_some() != value.is_some() {
+            let given = if key.is_some() { "past_key alone" } else { "past_value alone" };
+            let problem = "is half of the past";
+            let accepted = "past_key and past_value together, or neither";
+            return Err(operands.node.invalid("past_key and past_value", given, problem, accepted));
+        }
+        let (Some(key), Some(value)) = (key.filter(|it| !it.is_empty()), value) else {
+            return Ok(None);
+        };
+        let steps = key.shape()?.get(2).copied().unwrap_or(0);
+        Ok(Some(Self { key: key.clone(), value: value.clone(), steps }))
     }
 }
 
 impl Attention {
-    /// Which keys count: truth values, or how many there are.
-    fn mask(&self, operands: &Operands<'_>, keys: u64) -> Result<(Option<Value>, MaskType)> {
-        let truths = given_mask(operands, keys)?.filter(is_bool);
-        let lengths = operands.optional(6);
-        let mask_type = match (&truths, lengths) {
-            (None, None) => return Ok((None, MaskType::None)),
-            (Some(_), None) => MaskType::Boolean,
-            (None, Some(_)) if !self.is_causal => MaskType::KeySequenceLength,
-            _ => {
-                let reason = "DirectML has no mask beside the lengths of sequences";
-                return Err(operands.node.not_supported(reason));
-            }
-        };
-        let mask = truths.as_ref().or(lengths);
-        Ok((mask.map(|it| cast(operands, it, ElementType::INT32)).transpose()?, mask_type))
-    }
-
-    /// What is added to scores: a mask of numbers, and what hides later keys.
-    fn biases(
+    /// DirectML's operator.
+    fn operator(
         &self,
         operands: &Operands<'_>,
-        element: ElementType,
-        shape: [u64; 4],
-        earlier: u64,
-    ) -> Result<Option<Value>> {
-        let [.., queries, keys] = shape;
-        let given = given_mask(operands, keys)?.filter(|it| !is_bool(it));
-        let given = given.map(|it| cast(operands, &it, element)).transpose()?;
-        if !self.is_causal {
-            return Ok(given);
-        }
-        operands.budget.take(&shape)?;
-        let hidden = convert(f32::NEG_INFINITY.to_bits().into(), ElementType::FLOAT32, element);
-        let of_query = |query: u64| {
-            let last = query.saturating_add(earlier);
-            (0..keys).map(move |key| if key > last { hidden } else { 0 })
-        };
-        let bits = (0..queries).flat_map(of_query);
-        let causal = Value::host(Tensor::of_bits(element, shape.to_vec(), bits)?);
-        Ok(Some(match given {
-            None => causal,
-            Some(given) => ElementWise::new(ADD).apply(operands, &[given, causal])?,
-        }))
+        [query, key, value]: [&Steps; 3],
+        past: Option<Past>,
+        bias: Option<Value>,
+        scores: &Scores,
+    ) -> Result<Vec<Value>> {
+        let element = query.value.element()?;
+        let (past_key, past_value) = past.map(|it| (it.key, it.value)).unzip();
+        let [query_steps, key_steps, value_steps] = [query, key, value].map(|it| &it.value);
+        let inputs = [
+            Some(query_steps.clone()),
+            Some(key_steps.clone()),
+            Some(value_steps.clone()),
+            None,
+            None,
+            None,
+            None,
+            None,
+            bias,
+            past_key,
+            past_value,
+        ];
+        let Scores { batches, heads, queries, keys, .. } = *scores;
+        let found = [batches, queries, heads.saturating_mul(value.elements)];
+        let all = |elements| [batches, key.heads, keys, elements];
+        let (all_keys, all_values) = (all(key.elements), all(value.elements));
+        let shapes: [&[u64]; 3] = [&found, &all_keys, &all_values];
+        let count = if self.outputs > 1 { 3 } else { 1 };
+        let outputs = shapes.into_iter().take(count);
+        let outputs = outputs.map(|shape| (Kind { element, shape: shape.to_vec() }, shape));
+        let scale = self.scale(query);
+        let heads = [heads, key.heads].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        by_strides_all(operands, &inputs, outputs.collect(), |inputs, outputs| {
+            let outputs = OUTPUTS.into_iter().zip(outputs.into_iter().map(Some));
+            let tensors: Vec<_> = INPUTS.into_iter().zip(inputs).chain(outputs).collect();
+            operator(&tensors, scale, heads)
+        })
+    }
+
+    fn scale(&self, query: &Steps) -> f32 {
+        self.scale.unwrap_or_else(|| 1.0 / (query.elements as f32).sqrt())
     }
 }
 
-fn is_bool(value: &Value) -> bool {
-    value.element == Some(ElementType::Bool)
+/// Weighted values by batches, heads and queries, which stand with the heads of a query next to each other.
+fn by_heads(operands: &Operands<'_>, found: &Value, [query, value]: [&Steps; 2]) -> Result<Value> {
+    let split =
+        operands.reshaped(found, &[query.batches, query.steps, query.heads, value.elements])?;
+    Ok(split.transposed(&[0, 2, 1, 3]))
 }
 
-/// The mask in four dimensions; keys that it does not have are masked.
-fn given_mask(operands: &Operands<'_>, keys: u64) -> Result<Option<Value>> {
-    let Some(mask) = operands.optional(3) else { return Ok(None) };
-    let shape = mask.shape()?;
-    let ones = vec![1; 4_usize.saturating_sub(shape.len())];
-    let mask = operands.reshaped(mask, &[&ones, shape].concat())?;
-    let last = mask.shape()?.last().copied().unwrap_or(1);
-    if last == 1 || last >= keys {
-        return Ok(Some(mask));
-    }
-    let missing = i64::try_from(keys - last).unwrap_or(i64::MAX);
-    let value = if is_bool(&mask) { 0.0 } else { f32::NEG_INFINITY };
-    let source = Margins::Attributes { pads: vec![0, 0, 0, 0, 0, 0, 0, missing], value };
-    let only = Operands { values: vec![Some(&mask)], ..*operands };
-    let padded = Pad { mode: PaddingMode::Constant, source }.evaluate(&only)?;
-    Ok(padded.into_iter().next())
+/// The same with zeros where a query sees no key.
+fn without_hidden(
+    operands: &Operands<'_>,
+    found: &Value,
+    hidden: &Value,
+    [query, value]: [&Steps; 2],
+) -> Result<Value> {
+    let shape = found.shape()?.to_vec();
+    let split = [query.batches, query.steps, query.heads, value.elements];
+    let found = operands.reshaped(found, &split)?;
+    let zero = Value::scalar(found.element()?, 0);
+    let found = apply(operands, WHERE, &[hidden.transposed(&[0, 2, 1, 3]), zero, found])?;
+    operands.reshaped(&found, &shape)
 }
 
-/// The operator on these tensors, with a factor, heads and the type of the mask.
+/// The operator on these tensors, with a factor and heads. All masks are in the bias.
 fn operator(
     tensors: &[(&str, Option<TensorDesc>)],
-    (scale, [heads, groups], mask_type): (f32, [u32; 2], MaskType),
+    scale: f32,
+    [heads, groups]: [u32; 2],
 ) -> Result<AbstractOperator> {
     let schema = if heads == groups { &MULTIHEAD_ATTENTION } else { &MULTIHEAD_ATTENTION1 };
     let value = |field: &FieldSchema| match field.name {
         "Scale" => FieldValue::Float(scale),
-        "MaskFilterValue" => FieldValue::Float(f32::NEG_INFINITY),
+        "MaskFilterValue" => FieldValue::Float(0.0),
         "HeadCount" | "QueryHeadCount" => FieldValue::Uint(heads),
         "KeyValueHeadCount" => FieldValue::Uint(groups),
-        "MaskType" => FieldValue::Uint(mask_type.dml_value()),
+        "MaskType" => FieldValue::Uint(MaskType::None.dml_value()),
         name => {
             let found = tensors.iter().find(|(it, _)| *it == name);
             FieldValue::Tensor(found.and_then(|(_, tensor)| tensor.clone()))

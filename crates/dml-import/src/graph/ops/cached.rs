@@ -73,7 +73,8 @@ impl KeyMask {
 }
 
 /// Attention whose earlier keys and values are in a buffer that may have room for more. Inputs are those of
-/// [`Attention`] up to the earlier values; how many of these each sequence has; and how many keys there are then.
+/// [`Attention`] up to the earlier values, of which the mask leaves each query a key; how many of these each sequence
+/// has; how many keys there are then; what is added to scores beside the mask; and attention sinks.
 #[derive(Debug)]
 pub(crate) struct CachedAttention(pub(crate) Attention);
 
@@ -84,8 +85,16 @@ impl Op for CachedAttention {
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let mut values: Vec<Option<&Value>> = (0..6).map(|it| operands.optional(it)).collect();
+        let (bias, sink) = (operands.optional(8), operands.optional(9));
+        values.extend([None, sink]);
+        let mask = match (values[3], bias) {
+            (Some(mask), Some(bias)) => Some(apply(operands, ADD, &[mask.clone(), bias.clone()])?),
+            (mask, bias) => mask.or(bias).cloned(),
+        };
+        values[3] = mask.as_ref();
+        let attention = Attention { may_hide_all: bias.is_some(), ..self.0 };
         let (Some(past_keys), Some(past_values)) = (values[4], values[5]) else {
-            return self.0.evaluate(&Operands { values, ..*operands });
+            return attention.evaluate(&Operands { values, ..*operands });
         };
         let given = operands.shape(1, "key")?;
         let [batches, steps] = [0, 1].map(|it| given.get(it).copied().unwrap_or(0));
@@ -93,15 +102,16 @@ impl Op for CachedAttention {
         let keys = operands.size(operands.scalar(7, "total_sequence_length")?, "keys")?;
         // Nothing is between what there is and what comes.
         if earlier == 0 || batches == 1 && keys == earlier.saturating_add(steps) {
-            return self.0.evaluate(&Operands { values, ..*operands });
+            return attention.evaluate(&Operands { values, ..*operands });
         }
         let appended = |past, index, name| self.appended(operands, past, (index, name), keys);
         let (all_keys, all_values) =
             (appended(past_keys, 1, "key")?, appended(past_values, 2, "value")?);
         (values[1], values[2]) = (Some(&all_keys), Some(&all_values));
         (values[4], values[5]) = (None, None);
-        let attention = Attention { outputs: 1, ..self.0 };
+        let attention = Attention { outputs: 1, ..attention };
         let mut outputs = attention.evaluate(&Operands { values, ..*operands })?;
+        outputs.truncate(1);
         outputs.extend([all_keys, all_values]);
         Ok(outputs)
     }

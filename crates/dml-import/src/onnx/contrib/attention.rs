@@ -9,7 +9,7 @@ RotaryEmbedding<interleaved: int, is_packed_batching: int, num_heads: int, rotar
 MultiHeadAttention<mask_filter_value: float, num_heads: int!, scale: float, unidirectional: int>(query, key?, value?, bias?, key_padding_mask?, attention_bias?, past_key?, past_value?, past_sequence_length?, cache_indirection?) -> (output, present_key?, present_value?, qk?)
   refuse past_sequence_length: past and present are no buffer of one size
   refuse cache_indirection: there is no search of beams
-  refuse qk: DirectML's attention gives no scores
+  refuse qk: scores are no output of it (the fourth output)
   refuse not key and value: its values come without keys
   refuse bias and not value: what is packed has no bias
   if not key: q1, k1, v1 = Split<axis=3, num_outputs=3>(query)
@@ -57,11 +57,8 @@ QAttention<do_rotary: int, mask_filter_value: float, num_heads: int!, past_prese
   output, present? = _Attended<mask_filter_value=@mask_filter_value, num_heads=@num_heads, scale=@scale, unidirectional=@unidirectional>(all, mask_index, past)
 
 GroupQueryAttention<causal: int, do_rotary: int, k_norm_epsilon: float, k_quant_type: text, kv_cache_bit_width: int, kv_num_heads: int!, local_window_size: int, num_heads: int!, q_norm_epsilon: float, qk_norm_epsilon: float, qk_output: int, rotary_interleaved: int, scale: float, sliding_window_cache: int, smooth_softmax: int, softcap: float, v_quant_type: text>(query, key?, value?, past_key?, past_value?, seqlens_k, total_sequence_length, cos_cache?, sin_cache?, position_ids?, attention_bias?, head_sink?, k_scale?, v_scale?, q_norm_weight?, k_norm_weight?, query_seqlens?) -> (output, present_key?, present_value?, output_qk?)
-  refuse softcap: DirectML's attention limits no scores
-  refuse smooth_softmax > 0: DirectML's attention adds nothing to the divisor of scores
-  refuse head_sink: DirectML's attention adds nothing to the divisor of scores
-  refuse output_qk: DirectML's attention gives no scores
-  refuse qk_output: DirectML's attention gives no scores
+  refuse output_qk: scores are no output of it (qk_output)
+  refuse qk_output: scores are no output of it (qk_output)
   refuse sliding_window_cache: it keeps a part of the keys
   refuse kv_cache_bit_width: it quantizes keys and values
   refuse k_quant_type and not k_quant_type in NONE: it quantizes keys and values
@@ -96,5 +93,5 @@ GroupQueryAttention<causal: int, do_rotary: int, k_norm_epsilon: float, k_quant_
   if not causal == 0: last = LessOrEqual(keys, rows)
   if local_window_size > 0: first = Greater(keys, Sub(rows, @local_window_size:rows))
   hidden = Where(And(last, first?), 0.0:query, -inf:query)
-  output, present_key?, present_value? = _CachedAttention<kv_num_heads=@kv_num_heads, num_heads=@num_heads, scale=@scale!>(q2, k2, v, Add(hidden, attention_bias?), past_key, past_value, before, total)
+  output, present_key?, present_value? = _CachedAttention<kv_num_heads=@kv_num_heads, num_heads=@num_heads, scale=@scale!, smooth_softmax=@smooth_softmax, softcap=@softcap>(q2, k2, v, hidden, past_key, past_value, before, total, attention_bias, head_sink)
 "#;

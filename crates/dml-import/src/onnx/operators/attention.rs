@@ -3,7 +3,7 @@
 use super::build::Built;
 use super::{Row, row};
 use crate::error::Result;
-use crate::graph::{Attention, RotaryEmbedding};
+use crate::graph::{Attention, RotaryEmbedding, Stage};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const ATTENTION: [(&str, Kind); 7] = [
@@ -16,14 +16,26 @@ const ATTENTION: [(&str, Kind); 7] = [
     // All between inputs and outputs is float.
     ("softmax_precision", Kind::Int),
 ];
+const ATTENTION_25: [(&str, Kind); 9] = [
+    ("is_causal", Kind::Int),
+    ("kv_num_heads", Kind::Int),
+    ("left_window_size", Kind::Int),
+    ("q_num_heads", Kind::Int),
+    ("qk_matmul_output_mode", Kind::Int),
+    ("right_window_size", Kind::Int),
+    ("scale", Kind::Float),
+    ("softcap", Kind::Float),
+    ("softmax_precision", Kind::Int),
+];
 
 const ROTARY: [(&str, Kind); 3] =
     [("interleaved", Kind::Int), ("num_heads", Kind::Int), ("rotary_embedding_dim", Kind::Int)];
 
-/// Every version. Lengths of sequences are there from 24 on.
+/// Every version. Lengths of sequences and masks of fewer keys are there from 24 on, windows from 25 on.
 pub(super) static ROWS: &[Row] = &[
     Row { outputs: 1..=4, ..row("Attention", 23, &ATTENTION, 3..=6, attention) },
-    Row { outputs: 1..=4, ..row("Attention", 24, &ATTENTION, 3..=7, attention) },
+    Row { outputs: 1..=4, ..row("Attention", 24, &ATTENTION, 3..=7, padded_attention) },
+    Row { outputs: 1..=4, ..row("Attention", 25, &ATTENTION_25, 3..=7, padded_attention) },
     row("RotaryEmbedding", 23, &ROTARY, 3..=4, rotary_embedding),
 ];
 
@@ -46,16 +58,61 @@ pub(super) fn rotary(it: &Attributes<'_>) -> Result<RotaryEmbedding> {
 }
 
 fn attention(it: &Attributes<'_>) -> Built {
-    if it.float("softcap").is_some_and(|cap| cap != 0.0) {
-        return Err(it.node.not_supported("DirectML's attention limits no scores"));
-    }
-    if it.outputs > 3 {
-        return Err(it.node.not_supported("DirectML's attention gives no scores"));
-    }
-    Ok(Box::new(Attention {
+    Ok(Box::new(plain(it, ["q_num_heads", "kv_num_heads"])?))
+}
+
+fn padded_attention(it: &Attributes<'_>) -> Built {
+    let plain = plain(it, ["q_num_heads", "kv_num_heads"])?;
+    Ok(Box::new(Attention { pads_single_key: true, ..plain }))
+}
+
+/// Attention with the attributes that all of its operators have, and those that say how many heads there are.
+pub(super) fn plain(it: &Attributes<'_>, heads: [&str; 2]) -> Result<Attention> {
+    Ok(Attention {
         is_causal: it.flag("is_causal", false),
-        heads: ["q_num_heads", "kv_num_heads"].map(|name| it.int(name)),
+        window: [window(it, "left_window_size")?, window(it, "right_window_size")?],
+        heads: heads.map(|name| it.int(name)),
         scale: it.float("scale"),
+        softcap: softcap(it)?,
+        pads_single_key: false,
+        may_hide_all: true,
+        has_zero_sink: false,
+        stage: stage(it)?,
         outputs: it.outputs,
-    }))
+    })
+}
+
+/// How many keys on one side are seen; `None`: all.
+fn window(it: &Attributes<'_>, name: &str) -> Result<Option<u64>> {
+    match it.int(name) {
+        None | Some(-1) => Ok(None),
+        Some(size) => u64::try_from(size).map(Some).map_err(|_| {
+            let (path, problem) = (format!("attribute {name}"), "is no number of keys");
+            it.node.invalid(path, size, problem, "0 and more, or -1 for all keys")
+        }),
+    }
+}
+
+fn softcap(it: &Attributes<'_>) -> Result<Option<f32>> {
+    match it.float("softcap") {
+        Some(limit) if !(limit >= 0.0 && limit.is_finite()) => {
+            let (path, problem) = ("attribute softcap", "is no limit of scores");
+            Err(it.node.invalid(path, limit, problem, "0 for none, or a number above it"))
+        }
+        given => Ok(given.filter(|limit| *limit > 0.0)),
+    }
+}
+
+fn stage(it: &Attributes<'_>) -> Result<Stage> {
+    match it.int("qk_matmul_output_mode").unwrap_or(0) {
+        0 => Ok(Stage::Product),
+        1 => Ok(Stage::Capped),
+        2 => Ok(Stage::Masked),
+        3 => Ok(Stage::Softmax),
+        other => {
+            let (path, problem) = ("attribute qk_matmul_output_mode", "is unknown");
+            let accepted = "0 for products, 1 after softcap, 2 after masks, 3 after the softmax";
+            Err(it.node.invalid(path, other, problem, accepted))
+        }
+    }
 }

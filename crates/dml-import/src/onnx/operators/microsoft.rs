@@ -18,8 +18,13 @@ const TRANSPOSED: [(&str, Kind); 3] =
     [("alpha", Kind::Float), ("transA", Kind::Int), ("transB", Kind::Int)];
 const ROTARY: [(&str, Kind); 3] =
     [("interleaved", Kind::Int), ("num_heads", Kind::Int), ("rotary_embedding_dim", Kind::Int)];
-const CACHED: [(&str, Kind); 3] =
-    [("kv_num_heads", Kind::Int), ("num_heads", Kind::Int), ("scale", Kind::Float)];
+const CACHED: [(&str, Kind); 5] = [
+    ("kv_num_heads", Kind::Int),
+    ("num_heads", Kind::Int),
+    ("scale", Kind::Float),
+    ("smooth_softmax", Kind::Int),
+    ("softcap", Kind::Float),
+];
 
 /// An operator of the domain.
 const fn of(row: Row) -> Row {
@@ -44,7 +49,7 @@ pub(super) static ROWS: &[Row] = &[
     })),
     internal(row("_KeyMask", 1, &[], 3..=3, |_| Ok(Box::new(KeyMask)))),
     internal(row("_Rotary", 1, &ROTARY, 4..=4, rotary)),
-    internal(Row { outputs: 1..=3, ..row("_CachedAttention", 1, &CACHED, 8..=8, cached) }),
+    internal(Row { outputs: 1..=3, ..row("_CachedAttention", 1, &CACHED, 8..=10, cached) }),
 ];
 
 fn matrices(it: &Attributes<'_>) -> Built {
@@ -60,9 +65,7 @@ fn rotary(it: &Attributes<'_>) -> Built {
 
 fn cached(it: &Attributes<'_>) -> Built {
     Ok(Box::new(CachedAttention(Attention {
-        is_causal: false,
-        heads: ["num_heads", "kv_num_heads"].map(|name| it.int(name)),
-        scale: it.float("scale"),
-        outputs: it.outputs,
+        has_zero_sink: it.int("smooth_softmax").is_some_and(|smooth| smooth > 0),
+        ..super::attention::plain(it, ["num_heads", "kv_num_heads"])?
     })))
 }

@@ -1,0 +1,159 @@
+//! Attention of products and a softmax, in 32 bits: with a limit of scores, with sinks, or with scores as an output.
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::arithmetic::{ADD, DIVIDE, MULTIPLY, TANH, WHERE};
+use crate::graph::ops::attention::bias::Scores;
+use crate::graph::ops::attention::{Attention, Past, Stage, Steps};
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::concat::join;
+use crate::graph::ops::element_wise::apply;
+use crate::graph::ops::function::Scalar;
+use crate::graph::ops::product::{MatrixProduct, Turned, multiplied};
+use crate::graph::ops::softmax::{SOFTMAX, Softmax};
+use crate::graph::ops::split::parts;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::text;
+
+const FLOAT: ElementType = ElementType::FLOAT32;
+
+impl Attention {
+    /// The outputs, the first with the heads of a query next to each other.
+    pub(super) fn composed(
+        &self,
+        operands: &Operands<'_>,
+        [query, key, value]: [&Steps; 3],
+        past: Option<Past>,
+        (bias, hidden): (Option<Value>, Option<Value>),
+        scores: &Scores,
+    ) -> Result<Vec<Value>> {
+        let element = query.value.element()?;
+        let (past_key, past_value) = past.map(|it| (it.key, it.value)).unzip();
+        let all_keys = appended(operands, past_key.as_ref(), key, "past_key")?;
+        let all_values = appended(operands, past_value.as_ref(), value, "past_value")?;
+        let rows = rows_of_group(operands, scores, key.heads)?;
+        let grouped = |width: u64| [scores.batches, key.heads, rows, width];
+        let queries = operands.reshaped(&by_heads(operands, query)?, &grouped(query.elements))?;
+        let product = self.product(operands, [&queries, &all_keys], self.scale(query))?;
+        let product = operands.reshaped(&product, &scores.shape())?;
+        let capped = match self.softcap {
+            None => product.clone(),
+            Some(limit) => capped(operands, &product, limit)?,
+        };
+        let masked = match bias {
+            None => capped.clone(),
+            Some(bias) => apply(operands, ADD, &[capped.clone(), cast(operands, &bias, FLOAT)?])?,
+        };
+        let mut shares = self.shares(operands, &masked, scores)?;
+        if let Some(hidden) = hidden {
+            let zero = Value::scalar(FLOAT, 0);
+            shares = apply(operands, WHERE, &[hidden, zero, shares])?;
+        }
+        let weights = operands.reshaped(&shares, &grouped(scores.keys))?;
+        let found = multiplied(operands, &weights, &cast(operands, &all_values, FLOAT)?)?;
+        let found = by_queries(operands, &found, scores, value.elements)?;
+        let shown = match self.stage {
+            Stage::Product => product,
+            Stage::Capped => capped,
+            Stage::Masked => masked,
+            Stage::Softmax => shares,
+        };
+        let shown = cast(operands, &shown.broadcast(&scores.shape()), element)?;
+        Ok(vec![cast(operands, &found, element)?, all_keys, all_values, shown])
+    }
+
+    /// The products of queries and keys, times a factor.
+    fn product(
+        &self,
+        operands: &Operands<'_>,
+        [queries, keys]: [&Value; 2],
+        factor: f32,
+    ) -> Result<Value> {
+        let (queries, keys) = (cast(operands, queries, FLOAT)?, cast(operands, keys, FLOAT)?);
+        let turned = [Turned::default(), Turned { matrix: true, batch: false }];
+        let factors = Operands { values: vec![Some(&queries), Some(&keys)], ..*operands };
+        Ok(MatrixProduct::fused(turned, factor).evaluate(&factors)?.remove(0))
+    }
+
+    /// The softmax of scores, of which sinks take a share.
+    fn shares(&self, operands: &Operands<'_>, masked: &Value, scores: &Scores) -> Result<Value> {
+        let softmax = |value: &Value| {
+            let only = Operands { values: vec![Some(value)], ..*operands };
+            let softmax = Softmax { operators: SOFTMAX, axis: -1, has_rest: false };
+            Ok(softmax.evaluate(&only)?.remove(0))
+        };
+        let one = [scores.batches, scores.heads, scores.queries, 1];
+        let sink = match operands.optional(7) {
+            Some(sink) => {
+                if sink.shape()? != [scores.heads] {
+                    let (given, accepted) = (text(sink.shape()?), text(&[scores.heads]));
+                    let problem = "is the wrong shape";
+                    return Err(operands.node.invalid("head_sink", given, problem, accepted));
+                }
+                let sink = operands.reshaped(sink, &[1, scores.heads, 1, 1])?;
+                cast(operands, &sink, FLOAT)?.broadcast(&one)
+            }
+            None if self.has_zero_sink => {
+                Value::fill(Kind { element: FLOAT, shape: one.to_vec() }, 0)
+            }
+            None => return softmax(masked),
+        };
+        let with_sink = softmax(&join(operands, &[masked, &sink], 3, "head_sink")?)?;
+        Ok(parts(operands, &with_sink, 3, &[scores.keys, 1])?.remove(0))
+    }
+}
+
+/// How many rows of queries a group of heads has: its heads share keys, so they are one product.
+fn rows_of_group(operands: &Operands<'_>, scores: &Scores, groups: u64) -> Result<u64> {
+    match scores.heads.checked_div(groups) {
+        Some(heads) if heads.saturating_mul(groups) == scores.heads => {
+            Ok(heads.saturating_mul(scores.queries))
+        }
+        _ => {
+            let (problem, heads) = ("divides no heads of queries", scores.heads);
+            let accepted = format!("a divisor of {heads}");
+            Err(operands.node.invalid("heads of K", groups, problem, accepted))
+        }
+    }
+}
+
+/// Weighted values with the heads of a query next to each other.
+fn by_queries(
+    operands: &Operands<'_>,
+    found: &Value,
+    scores: &Scores,
+    elements: u64,
+) -> Result<Value> {
+    let [batches, heads, queries, _] = scores.shape();
+    let found = operands.reshaped(found, &[batches, heads, queries, elements])?;
+    let shape = [batches, queries, heads.saturating_mul(elements)];
+    operands.reshaped(&found.transposed(&[0, 2, 1, 3]), &shape)
+}
+
+/// `limit * tanh(score / limit)`.
+fn capped(operands: &Operands<'_>, scores: &Value, limit: f32) -> Result<Value> {
+    let limit = Value::scalar(FLOAT, Scalar::Float(limit.into()).bits(FLOAT));
+    let share = apply(operands, DIVIDE, &[scores.clone(), limit.clone()])?;
+    apply(operands, MULTIPLY, &[apply(operands, TANH, &[share])?, limit])
+}
+
+/// By batches, heads, steps and elements.
+fn by_heads(operands: &Operands<'_>, steps: &Steps) -> Result<Value> {
+    let shape = [steps.batches, steps.steps, steps.heads, steps.elements];
+    Ok(operands.reshaped(&steps.value, &shape)?.transposed(&[0, 2, 1, 3]))
+}
+
+/// Earlier steps, and then these.
+fn appended(
+    operands: &Operands<'_>,
+    past: Option<&Value>,
+    steps: &Steps,
+    name: &str,
+) -> Result<Value> {
+    let own = by_heads(operands, steps)?;
+    match past {
+        None => Ok(own),
+        Some(past) => join(operands, &[past, &own], 2, name),
+    }
+}
