@@ -13,10 +13,11 @@ use dml_import::claims::{Claim, claims};
 use dml_import::onnx::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue};
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
-const TEXTS: [&str; 3] = [
+const TEXTS: [&str; 4] = [
     include_str!("data/contrib/activations.txt"),
     include_str!("data/contrib/attention.txt"),
     include_str!("data/contrib/quantized.txt"),
+    include_str!("data/contrib/recurrent.txt"),
 ];
 
 const REFUSED: &str = include_str!("data/contrib/refused.txt");

@@ -1,4 +1,9 @@
-//! Recurrent networks of one layer: RNN, LSTM and GRU.
+//! Recurrent networks of one layer: RNN, LSTM and GRU; those that DirectML's operators cannot express are composed of
+//! operators for each step ([`steps`]).
+
+mod cell;
+mod steps;
+mod weights;
 
 use dml_core::operators::{GruDesc, LstmDesc, RnnDesc};
 use dml_core::{AbstractOperator, DataType, RecurrentNetworkDirection, TensorDesc};
@@ -17,6 +22,10 @@ pub(crate) struct Recurrent {
     pub(crate) direction: RecurrentNetworkDirection,
     /// Those of each direction.
     pub(crate) functions: Vec<AbstractOperator>,
+    /// What functions see is limited to this on both sides of 0.
+    pub(crate) clip: Option<f32>,
+    /// Whether weights are integers, transposed, with scales and zero points after the other inputs.
+    pub(crate) is_quantized: bool,
     /// Whether batches are the first dimension, and not steps.
     pub(crate) is_batch_first: bool,
     pub(crate) outputs: usize,
@@ -27,7 +36,7 @@ pub(crate) struct Recurrent {
 pub(crate) enum Cell {
     Simple,
     Gated { linear_before_reset: bool },
-    LongShortTerm { clip: Option<f32>, couple_input_forget: bool },
+    LongShortTerm { couple_input_forget: bool },
 }
 
 impl Cell {
@@ -41,56 +50,33 @@ impl Cell {
     }
 }
 
+/// The sizes of a network.
+#[derive(Clone, Copy)]
+struct Sizes {
+    steps: u64,
+    batches: u64,
+    elements: u64,
+    directions: u64,
+    hidden: u64,
+    /// Of all gates together.
+    width: u64,
+}
+
 impl Op for Recurrent {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let given = operands.value(0, "X")?;
-        let input = if self.is_batch_first { given.transposed(&[1, 0, 2]) } else { given.clone() };
-        let (element, shape) = (input.element()?, input.shape()?.to_vec());
-        let recurrence = operands.shape(2, "R")?.to_vec();
-        let ([steps, sequences, elements], [directions, _, hidden]) = (&shape[..], &recurrence[..])
-        else {
-            let shapes = format!("{} and {}", text(&shape), text(&recurrence));
-            let (problem, accepted) = ("are the wrong shapes", "three dimensions each");
-            return Err(operands.node.invalid("X and R", shapes, problem, accepted));
+        let is_turned = self.is_batch_first && given.shape()?.len() == 3;
+        let input = if is_turned { given.transposed(&[1, 0, 2]) } else { given.clone() };
+        let sizes = self.sizes(operands, input.shape()?)?;
+        let written = match self.cell {
+            Cell::LongShortTerm { .. } if !self.is_quantized => {
+                self.by_operator(operands, &input, sizes)?
+            }
+            _ if self.clip.is_none() && !self.is_quantized => {
+                self.by_operator(operands, &input, sizes)?
+            }
+            _ => self.by_steps(operands, &input, sizes)?,
         };
-        let (steps, sequences, directions, hidden) = (*steps, *sequences, *directions, *hidden);
-        let width = self.cell.gates().saturating_mul(hidden);
-        let states = [directions, sequences, hidden];
-        if [steps, sequences, *elements, hidden].contains(&0) {
-            return Err(operands.node.not_supported("there is nothing to go through"));
-        }
-        let seen = |index: usize, name: &str, shape: &[u64]| {
-            operands.optional(index).map(|it| seen(operands, it, name, shape)).transpose()
-        };
-        let of_x = Some(operands.reshaped(&input, &[1, steps, sequences, *elements])?);
-        let lengths = seen(4, "sequence_lens", &[sequences])?.map(|it| Value {
-            // What is below 0 is as many steps as there are.
-            element: Some(ElementType::Dml(DataType::Uint32)),
-            ..it
-        });
-        let mut inputs = vec![
-            of_x,
-            seen(1, "W", &[directions, width, *elements])?,
-            seen(2, "R", &[directions, width, hidden])?,
-            seen(3, "B", &[directions, 2 * width])?,
-            seen(5, "initial_h", &states)?,
-        ];
-        let is_long = matches!(self.cell, Cell::LongShortTerm { .. });
-        if is_long {
-            inputs.push(seen(6, "initial_c", &states)?);
-        }
-        inputs.push(lengths);
-        if is_long {
-            inputs.push(seen(7, "P", &[directions, 3 * hidden])?);
-        }
-        let of_states = [1, directions, sequences, hidden];
-        let all = [[steps, directions, sequences, hidden], of_states, of_states];
-        let outputs = all.iter().take(self.outputs.max(1)).enumerate().map(|(at, seen)| {
-            let shape = if at == 0 { seen.to_vec() } else { seen[1..].to_vec() };
-            (Kind { element, shape }, &seen[..])
-        });
-        let build = |inputs, outputs| self.operator(inputs, outputs);
-        let written = by_strides_all(operands, &inputs, outputs.collect(), build)?;
         Ok(match self.is_batch_first {
             false => written,
             true => {
@@ -102,6 +88,110 @@ impl Op for Recurrent {
 }
 
 impl Recurrent {
+    /// The sizes that X, by steps, and R have.
+    fn sizes(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Sizes> {
+        let recurrence = operands.shape(2, "R")?;
+        let ([steps, batches, elements], [directions, _, _]) = (shape, recurrence) else {
+            let shapes = format!("{} and {}", text(operands.shape(0, "X")?), text(recurrence));
+            let (problem, accepted) = ("are the wrong shapes", "three dimensions each");
+            return Err(operands.node.invalid("X and R", shapes, problem, accepted));
+        };
+        let hidden = if self.is_quantized { recurrence[1] } else { recurrence[2] };
+        let [steps, batches, elements, directions] = [*steps, *batches, *elements, *directions];
+        if [steps, batches, elements, hidden].contains(&0) {
+            return Err(operands.node.not_supported("there is nothing to go through"));
+        }
+        let wanted = if self.direction == RecurrentNetworkDirection::Bidirectional { 2 } else { 1 };
+        if directions != wanted {
+            let (problem, accepted) = ("is the wrong number of directions", wanted.to_string());
+            return Err(operands.node.invalid("R", directions, problem, accepted));
+        }
+        let width = self.cell.gates().saturating_mul(hidden);
+        Ok(Sizes { steps, batches, elements, directions, hidden, width })
+    }
+
+    /// An input of this shape.
+    fn given(
+        &self,
+        operands: &Operands<'_>,
+        index: usize,
+        name: &str,
+        shape: &[u64],
+    ) -> Result<Option<Value>> {
+        let Some(value) = operands.optional(index) else { return Ok(None) };
+        let given = value.shape()?;
+        if given != shape {
+            return Err(operands.node.invalid(
+                name,
+                text(given),
+                "is the wrong shape",
+                text(shape),
+            ));
+        }
+        Ok(Some(value.clone()))
+    }
+
+    /// The states before the first step, by directions and batches.
+    fn state(
+        &self,
+        operands: &Operands<'_>,
+        index: usize,
+        name: &str,
+        sizes: Sizes,
+    ) -> Result<Option<Value>> {
+        let Sizes { directions, batches, hidden, .. } = sizes;
+        match self.is_batch_first {
+            false => self.given(operands, index, name, &[directions, batches, hidden]),
+            true => {
+                let state = self.given(operands, index, name, &[batches, directions, hidden])?;
+                Ok(state.map(|it| it.transposed(&[1, 0, 2])))
+            }
+        }
+    }
+
+    /// DirectML's operator.
+    fn by_operator(
+        &self,
+        operands: &Operands<'_>,
+        input: &Value,
+        sizes: Sizes,
+    ) -> Result<Vec<Value>> {
+        let Sizes { steps, batches, elements, directions, hidden, width } = sizes;
+        let element = input.element()?;
+        let seen = |value: Option<Value>| value.map(|it| in_four(operands, &it)).transpose();
+        let given =
+            |index, name: &str, shape: &[u64]| seen(self.given(operands, index, name, shape)?);
+        let state = |index, name: &str| seen(self.state(operands, index, name, sizes)?);
+        let lengths = given(4, "sequence_lens", &[batches])?.map(|it| Value {
+            // What is below 0 is as many steps as there are.
+            element: Some(ElementType::Dml(DataType::Uint32)),
+            ..it
+        });
+        let mut inputs = vec![
+            Some(operands.reshaped(input, &[1, steps, batches, elements])?),
+            given(1, "W", &[directions, width, elements])?,
+            given(2, "R", &[directions, width, hidden])?,
+            given(3, "B", &[directions, 2 * width])?,
+            state(5, "initial_h")?,
+        ];
+        let is_long = matches!(self.cell, Cell::LongShortTerm { .. });
+        if is_long {
+            inputs.push(state(6, "initial_c")?);
+        }
+        inputs.push(lengths);
+        if is_long {
+            inputs.push(given(7, "P", &[directions, 3 * hidden])?);
+        }
+        let of_states = [1, directions, batches, hidden];
+        let all = [[steps, directions, batches, hidden], of_states, of_states];
+        let outputs = all.iter().take(self.outputs.max(1)).enumerate().map(|(at, seen)| {
+            let shape = if at == 0 { seen.to_vec() } else { seen[1..].to_vec() };
+            (Kind { element, shape }, &seen[..])
+        });
+        let build = |inputs, outputs| self.operator(inputs, outputs);
+        by_strides_all(operands, &inputs, outputs.collect(), build)
+    }
+
     /// The inputs in DirectML's order, and the outputs that there are.
     fn operator(
         &self,
@@ -146,7 +236,7 @@ impl Recurrent {
                 linear_before_reset,
             }
             .into(),
-            Cell::LongShortTerm { clip, couple_input_forget } => LstmDesc {
+            Cell::LongShortTerm { couple_input_forget } => LstmDesc {
                 input_tensor,
                 weight_tensor,
                 recurrence_tensor,
@@ -160,8 +250,8 @@ impl Recurrent {
                 output_cell_single_tensor: outputs.next(),
                 activation_descs,
                 direction,
-                clip_threshold: clip.unwrap_or(0.0),
-                use_clip_threshold: clip.is_some(),
+                clip_threshold: self.clip.unwrap_or(0.0),
+                use_clip_threshold: self.clip.is_some(),
                 couple_input_forget,
             }
             .into(),
@@ -169,12 +259,9 @@ impl Recurrent {
     }
 }
 
-/// An input of this shape, in four dimensions.
-fn seen(operands: &Operands<'_>, value: &Value, name: &str, shape: &[u64]) -> Result<Value> {
-    let given = value.shape()?;
-    if given != shape {
-        return Err(operands.node.invalid(name, text(given), "is the wrong shape", text(shape)));
-    }
+/// The same in four dimensions.
+fn in_four(operands: &Operands<'_>, value: &Value) -> Result<Value> {
+    let shape = value.shape()?;
     let ones = vec![1; 4_usize.saturating_sub(shape.len())];
     operands.reshaped(value, &[&ones, shape].concat())
 }

@@ -2,7 +2,7 @@
 
 use super::build::{self, Built};
 use super::element_wise::swish;
-use super::{INTERNAL, MICROSOFT, Row, row};
+use super::{INTERNAL, MICROSOFT, Row, recurrent, row};
 use crate::graph::{Attention, CachedAttention, KeyMask, MatrixProduct, RotaryEmbedding, Turned};
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -43,6 +43,10 @@ pub(super) static ROWS: &[Row] = &[
     of(row("DequantizeLinear", 1, &AXIS, 2..=3, build::dequantize)),
     of(row("FusedMatMul", 1, &FUSED, 2..=2, matrices)),
     of(row("TransposeMatMul", 1, &TRANSPOSED, 2..=2, matrices)),
+    of(Row {
+        outputs: 0..=3,
+        ..row("DynamicQuantizeLSTM", 1, &recurrent::QUANTIZED, 12..=12, recurrent::quantized)
+    }),
     of(row("Trilu", 1, &[("upper", Kind::Int)], 1..=2, build::trilu)),
     of(row("Pad", 1, &[("mode", Kind::Text)], 2..=3, |it| {
         build::pad(it, &build::PADDING_MODES[..3])

@@ -26,6 +26,9 @@ const LINEAR: (&str, Kind) = ("linear_before_reset", Kind::Int);
 
 const RNN: [(&str, Kind); 7] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT];
 const LSTM: [(&str, Kind); 8] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, COUPLED];
+/// Those of com.microsoft's DynamicQuantizeLSTM.
+pub(super) const QUANTIZED: [(&str, Kind); 7] =
+    [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, COUPLED];
 const GRU: [(&str, Kind); 8] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, LINEAR];
 
 /// Every version of each. `layout` is there from 14 on, and 0 before.
@@ -54,31 +57,43 @@ static KNOWN: [Known; 11] = [
 ];
 
 fn simple(it: &Attributes<'_>) -> Built {
-    without_clip(it)?;
     recurrent(it, Cell::Simple, &["Tanh"])
 }
 
 fn gated(it: &Attributes<'_>) -> Built {
-    without_clip(it)?;
     let linear_before_reset = it.flag("linear_before_reset", false);
     recurrent(it, Cell::Gated { linear_before_reset }, &["Sigmoid", "Tanh"])
 }
 
 fn long_short_term(it: &Attributes<'_>) -> Built {
-    let couple_input_forget = it.flag("input_forget", false);
-    let cell = Cell::LongShortTerm { clip: it.float("clip"), couple_input_forget };
-    recurrent(it, cell, &["Sigmoid", "Tanh", "Tanh"])
+    Ok(Box::new(lstm(it)?))
 }
 
-/// Only an LSTM can limit what functions see.
-fn without_clip(it: &Attributes<'_>) -> Result<()> {
-    match it.float("clip") {
-        None => Ok(()),
-        Some(_) => Err(it.node.not_supported("DirectML limits what functions see in LSTM alone")),
-    }
+/// An LSTM whose weights are integers, which com.microsoft has.
+pub(super) fn quantized(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Recurrent { is_quantized: true, ..lstm(it)? }))
+}
+
+fn lstm(it: &Attributes<'_>) -> Result<Recurrent> {
+    let couple_input_forget = it.flag("input_forget", false);
+    network(it, Cell::LongShortTerm { couple_input_forget }, &["Sigmoid", "Tanh", "Tanh"])
 }
 
 fn recurrent(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Built {
+    Ok(Box::new(network(it, cell, usual)?))
+}
+
+/// What functions see is limited to this on both sides of 0.
+fn clip(it: &Attributes<'_>) -> Result<Option<f32>> {
+    match it.float("clip") {
+        Some(clip) if clip.is_nan() || clip < 0.0 => {
+            Err(it.node.invalid("attribute clip", clip, "is no limit", "0 and more"))
+        }
+        given => Ok(given),
+    }
+}
+
+fn network(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Result<Recurrent> {
     let given = it.text("direction");
     let known = [
         ("forward", (RecurrentNetworkDirection::Forward, 1)),
@@ -87,13 +102,15 @@ fn recurrent(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Built {
     ];
     let (direction, directions) =
         choice(it, "direction", given.as_deref().unwrap_or("forward"), &known)?;
-    Ok(Box::new(Recurrent {
+    Ok(Recurrent {
         cell,
         direction,
         functions: functions(it, usual, directions)?,
+        clip: clip(it)?,
+        is_quantized: false,
         is_batch_first: it.flag("layout", false),
         outputs: it.outputs,
-    }))
+    })
 }
 
 /// The functions of all directions.

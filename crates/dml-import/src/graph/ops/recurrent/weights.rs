@@ -1,0 +1,95 @@
+//! The weights of one direction of a recurrent network.
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::arithmetic::MULTIPLY;
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::dynamic::DynamicQuantize;
+use crate::graph::ops::element_wise::apply;
+use crate::graph::ops::product::{MatrixProduct, multiplied};
+use crate::graph::ops::recurrent::Recurrent;
+use crate::graph::ops::recurrent::steps::of_direction;
+use crate::graph::ops::split::parts;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::Value;
+use crate::tensor::text;
+
+/// The second factor of products, by depth and columns.
+pub(super) enum Weights {
+    Real(Value),
+    /// Integers, with scale and zero point, of all or of each column.
+    Quantized {
+        codes: Value,
+        scale: Value,
+        zero_point: Value,
+    },
+}
+
+impl Weights {
+    /// The product with rows. For quantized weights all rows are quantized together, by their least and greatest
+    /// element.
+    pub(super) fn multiply(&self, operands: &Operands<'_>, rows: &Value) -> Result<Value> {
+        let (codes, scale, zero_point) = match self {
+            Self::Real(weights) => return multiplied(operands, rows, weights),
+            Self::Quantized { codes, scale, zero_point } => (codes, scale, zero_point),
+        };
+        let only = Operands { values: vec![Some(rows)], ..*operands };
+        let quantized = DynamicQuantize.evaluate(&only)?;
+        let [row_codes, row_scale, row_zero] = quantized.as_slice() else {
+            return Err(operands.node.not_supported("rows are not quantized"));
+        };
+        let values = vec![Some(row_codes), Some(codes), Some(row_zero), Some(zero_point)];
+        let sums = MatrixProduct::INTEGER.evaluate(&Operands { values, ..*operands })?.remove(0);
+        let scale = apply(operands, MULTIPLY, &[row_scale.clone(), scale.clone()])?;
+        apply(operands, MULTIPLY, &[cast(operands, &sums, ElementType::FLOAT32)?, scale])
+    }
+
+    /// The first columns, and the others.
+    pub(super) fn split(self, operands: &Operands<'_>, lengths: [u64; 2]) -> Result<Vec<Self>> {
+        match self {
+            Self::Real(weights) => {
+                Ok(parts(operands, &weights, 1, &lengths)?.into_iter().map(Self::Real).collect())
+            }
+            quantized @ Self::Quantized { .. } => Ok(vec![quantized]),
+        }
+    }
+}
+
+impl Recurrent {
+    /// The weights of a direction. Those that are real have a row for each column of the product.
+    pub(super) fn weights(
+        &self,
+        operands: &Operands<'_>,
+        (index, name): (usize, &str),
+        [directions, depth, width]: [u64; 3],
+        direction: usize,
+    ) -> Result<Weights> {
+        let shape = match self.is_quantized {
+            false => [directions, width, depth],
+            true => [directions, depth, width],
+        };
+        let missing = || operands.node.invalid(name, "nothing", "is given", "weights");
+        let given = self.given(operands, index, name, &shape)?.ok_or_else(missing)?;
+        let own = of_direction(operands, &given, direction)?;
+        if !self.is_quantized {
+            let own = cast(operands, &own, ElementType::FLOAT32)?;
+            return Ok(Weights::Real(own.transposed(&[1, 0])));
+        }
+        let parameter = |at: usize, part: &str| -> Result<Value> {
+            let path = format!("{name}_{part}");
+            let value = operands.value(at, &path)?;
+            let given = value.shape()?;
+            let (of_all, of_columns) = ([directions], [directions, width]);
+            if given != of_all && given != of_columns {
+                let accepted = format!("{} or {}", text(&of_all), text(&of_columns));
+                let problem = "is the wrong shape";
+                return Err(operands.node.invalid(path, text(given), problem, accepted));
+            }
+            of_direction(operands, value, direction)
+        };
+        // After the eight inputs of an LSTM come scale and zero point of W, and then those of R.
+        let first = 6 + 2 * index;
+        let (scale, zero_point) = (parameter(first, "scale")?, parameter(first + 1, "zero_point")?);
+        Ok(Weights::Quantized { codes: own, scale, zero_point })
+    }
+}
