@@ -1,13 +1,14 @@
 //! Tensors that are part of a model. Their elements are read when they are needed: most are not.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
 use crate::files;
-use crate::tensor::{Tensor, element_count, file_bytes, spread, text};
+use crate::tensor::{Tensor, byte_count, element_count, file_bytes, spread, text};
 
 /// A tensor of the model.
 #[derive(Clone, Debug)]
@@ -26,6 +27,17 @@ pub(crate) enum Data {
     Here(Bytes),
     /// In a part of another file.
     File { path: PathBuf, offset: u64 },
+    /// Zeros, but for these elements.
+    Sparse(Arc<Listed>),
+}
+
+/// The elements of a sparse tensor.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    /// Which of the tensor's elements each one is, in rising order.
+    positions: Vec<usize>,
+    /// Packed and little-endian.
+    values: Bytes,
 }
 
 impl Constant {
@@ -59,6 +71,14 @@ impl Constant {
         Self { name: shortened(name), ..self }
     }
 
+    /// One of zeros but for `values`, the elements at `positions`: in rising order, and fewer than the shape has.
+    pub(crate) fn sparse(shape: Vec<u64>, positions: Vec<usize>, values: &Tensor) -> Self {
+        let element = values.element_type();
+        let values = Bytes::copy_from_slice(values.bytes());
+        let data = Data::Sparse(Arc::new(Listed { positions, values }));
+        Self { name: String::new(), element, shape, data }
+    }
+
     /// The tensor with its elements.
     pub(crate) fn load(&self) -> Result<Tensor> {
         let bytes = match &self.data {
@@ -69,6 +89,7 @@ impl Constant {
                     .map_err(|error| error.in_file(&path.display().to_string()))?;
                 carried(bytes, self.element, &self.shape)
             }
+            Data::Sparse(listed) => listed.dense(byte_count(self.element, &self.shape)),
         };
         Tensor::new(self.element, self.shape.clone(), bytes)
     }
@@ -78,8 +99,21 @@ impl Data {
     fn carried(self, element: ElementType, shape: &[u64]) -> Self {
         match self {
             Self::Here(bytes) => Self::Here(carried(bytes, element, shape)),
-            file @ Self::File { .. } => file,
+            other => other,
         }
+    }
+}
+
+impl Listed {
+    /// The bytes of all elements, of which there are so many.
+    fn dense(&self, bytes: Option<u64>) -> Bytes {
+        let bytes = bytes.and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+        let width = self.values.len().checked_div(self.positions.len()).unwrap_or(0);
+        let mut dense = vec![0; bytes];
+        for (position, value) in self.positions.iter().zip(self.values.chunks_exact(width.max(1))) {
+            dense[position * width..][..width].copy_from_slice(value);
+        }
+        dense.into()
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) const XML_NODES: u32 = 1 << 20;
 pub(crate) const JSON_BYTES: u64 = 16 << 20;
 /// Bytes of a file with a tensor, and of a DxDispatch resource.
 pub(crate) const TENSOR_BYTES: u64 = 8 << 30;
+/// Bytes of a sparse tensor with its zeros: as many as an ONNX file may have.
+pub(crate) const SPARSE_BYTES: u64 = ONNX_BYTES;
 /// Dimensions of any value.
 pub(crate) const RANK: usize = 64;
 

@@ -7,6 +7,7 @@ mod proto;
 mod reader;
 mod scope;
 mod source;
+mod sparse;
 mod tensor;
 mod wire;
 

@@ -8,7 +8,7 @@ use crate::error::{NodeName, Result, shortened};
 use crate::files::Folder;
 
 use super::proto::{AttributeProto, GraphProto, NodeProto};
-use super::{tensor, wire};
+use super::{sparse, tensor, wire};
 
 /// AttributeProto.AttributeType, as far as operators here have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub(super) enum Kind {
     Floats = 6,
     Ints = 7,
     Texts = 8,
+    SparseTensor = 11,
     Type = 13,
 }
 
@@ -132,10 +133,22 @@ impl<'a> Attributes<'a> {
     pub(super) fn tensor(&self, name: &str) -> Result<Option<Constant>> {
         let Some(attribute) = self.get(name) else { return Ok(None) };
         let proto = attribute.t.clone().unwrap_or_default();
-        tensor::constant(&proto, self.folder).map(Some).map_err(|error| {
-            let problem = format!("is no valid tensor: {}", shortened(&error.to_string()));
-            self.node.invalid(format!("attribute {name}"), "it", problem, "a tensor")
-        })
+        tensor::constant(&proto, self.folder)
+            .map(Some)
+            .map_err(|error| self.no_tensor(name, &error))
+    }
+
+    pub(super) fn sparse_tensor(&self, name: &str) -> Result<Option<Constant>> {
+        let Some(attribute) = self.get(name) else { return Ok(None) };
+        let proto = attribute.sparse_tensor.clone().unwrap_or_default();
+        sparse::constant(&proto, self.folder)
+            .map(Some)
+            .map_err(|error| self.no_tensor(name, &error))
+    }
+
+    fn no_tensor(&self, name: &str, error: &crate::Error) -> crate::Error {
+        let problem = format!("is no valid tensor: {}", shortened(&error.to_string()));
+        self.node.invalid(format!("attribute {name}"), "it", problem, "a tensor")
     }
 
     /// A graph in an attribute, decoded.
@@ -167,6 +180,7 @@ fn given_kind(attribute: &AttributeProto) -> usize {
         AttributeProto { s: Some(_), .. } => Kind::Text,
         AttributeProto { t: Some(_), .. } => Kind::Tensor,
         AttributeProto { g: Some(_), .. } => Kind::Graph,
+        AttributeProto { sparse_tensor: Some(_), .. } => Kind::SparseTensor,
         AttributeProto { floats, .. } if !floats.is_empty() => Kind::Floats,
         AttributeProto { ints, .. } if !ints.is_empty() => Kind::Ints,
         AttributeProto { strings, .. } if !strings.is_empty() => Kind::Texts,

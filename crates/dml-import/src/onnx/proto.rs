@@ -55,6 +55,8 @@ pub(super) struct GraphProto {
     pub(super) input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
     pub(super) output: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "15")]
+    pub(super) sparse_initializer: Vec<SparseTensorProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -100,6 +102,8 @@ pub(super) struct AttributeProto {
     pub(super) r#type: i32,
     #[prost(string, tag = "21")]
     pub(super) ref_attr_name: String,
+    #[prost(message, optional, tag = "22")]
+    pub(super) sparse_tensor: Option<SparseTensorProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -126,6 +130,19 @@ pub(super) struct TensorProto {
     pub(super) external_data: Vec<StringStringEntryProto>,
     #[prost(int32, tag = "14")]
     pub(super) data_location: i32,
+}
+
+/// A tensor of zeros but for the elements that it lists.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SparseTensorProto {
+    /// The elements, and the name of the tensor.
+    #[prost(message, optional, tag = "1")]
+    pub(super) values: Option<TensorProto>,
+    /// Where they are.
+    #[prost(message, optional, tag = "2")]
+    pub(super) indices: Option<TensorProto>,
+    #[prost(int64, repeated, tag = "3")]
+    pub(super) dims: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -16,7 +16,8 @@ use crate::limits;
 use super::attributes::Attributes;
 use super::proto::{DimensionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::scope::Scope;
-use super::{contrib, operators, tensor};
+use super::sparse::Initializer;
+use super::{contrib, operators, sparse, tensor};
 
 /// The graph of a model.
 pub(super) fn graph(model: &ModelProto, folder: Option<&Folder>) -> Result<Graph> {
@@ -63,14 +64,15 @@ impl Reader<'_> {
 
     /// Inputs and initializers. Where both have a name, the initializer is the input's default.
     fn inputs(&mut self, proto: &GraphProto, scope: &mut Scope<'_>) -> Result<()> {
+        let initializers = sparse::initializers(proto);
         let mut constants = HashMap::new();
-        for (index, tensor) in proto.initializer.iter().enumerate() {
-            if constants.insert(tensor.name.as_str(), index).is_some() {
-                let name = shortened(&tensor.name);
+        for (index, initializer) in initializers.iter().enumerate() {
+            if constants.insert(initializer.name(), index).is_some() {
+                let name = shortened(initializer.name());
                 return Err(Error::malformed(format!("initializer '{name}' is there twice")));
             }
         }
-        let mut is_default = vec![false; proto.initializer.len()];
+        let mut is_default = vec![false; initializers.len()];
         for info in &proto.input {
             let value = self.define(&info.name, scope)?;
             let (element, shape) = declared(info)?;
@@ -78,27 +80,27 @@ impl Reader<'_> {
                 None => None,
                 Some(index) => {
                     is_default[*index] = true;
-                    let constant = tensor::constant(&proto.initializer[*index], self.folder)?;
-                    Some(Arc::new(constant))
+                    Some(Arc::new(initializers[*index].constant(self.folder)?))
                 }
             };
             let names = vec![info.name.clone()];
             self.graph.inputs.push(GraphInput { names, value, element, shape, default });
         }
-        let rest = proto.initializer.iter().zip(is_default).filter(|(_, it)| !it);
-        rest.map(|(tensor, _)| tensor).try_for_each(|it| self.initializer(it, scope))
+        let rest = initializers.iter().zip(is_default).filter(|(_, is_default)| !is_default);
+        rest.map(|(initializer, _)| initializer).try_for_each(|it| self.initializer(*it, scope))
+    }
+
+    /// The initializers of a subgraph.
+    fn initializers(&mut self, proto: &GraphProto, scope: &mut Scope<'_>) -> Result<()> {
+        sparse::initializers(proto).into_iter().try_for_each(|it| self.initializer(it, scope))
     }
 
     /// An initializer that is no input.
-    fn initializer(
-        &mut self,
-        proto: &super::proto::TensorProto,
-        scope: &mut Scope<'_>,
-    ) -> Result<()> {
-        let constant = tensor::constant(proto, self.folder)?;
-        let value = self.define(&proto.name, scope)?;
+    fn initializer(&mut self, initializer: Initializer<'_>, scope: &mut Scope<'_>) -> Result<()> {
+        let constant = initializer.constant(self.folder)?;
+        let value = self.define(initializer.name(), scope)?;
         self.push(Node {
-            name: NodeName::new("Initializer", &proto.name),
+            name: NodeName::new("Initializer", initializer.name()),
             op: Ok(Box::new(Literal(Arc::new(constant)))),
             inputs: vec![],
             outputs: vec![Some(value)],

@@ -101,6 +101,7 @@ impl Source {
         let graph = GraphProto {
             node: self.nodes.iter().map(SourceNode::to_proto).collect(),
             initializer: self.constants.iter().map(constant).collect(),
+            sparse_initializer: vec![],
             input: self.inputs.iter().map(SourceValue::to_proto).collect(),
             output: self.outputs.iter().map(output).collect(),
         };

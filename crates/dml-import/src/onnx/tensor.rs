@@ -15,7 +15,7 @@ use super::proto::TensorProto;
 use super::wire;
 
 /// TensorProto.DataType, from 1 on.
-const TYPES: [ElementType; 26] = [
+const TYPES: [ElementType; 28] = [
     ElementType::Dml(DataType::Float32),
     ElementType::Dml(DataType::Uint8),
     ElementType::Dml(DataType::Int8),
@@ -42,11 +42,38 @@ const TYPES: [ElementType; 26] = [
     ElementType::Other("float8e8m0"),
     ElementType::Other("uint2"),
     ElementType::Other("int2"),
+    ElementType::Other("float6e2m3"),
+    ElementType::Other("float6e3m2"),
+];
+
+/// The names of the types from before they were numbers in models, from 1 on.
+const NAMES: [&str; 15] = [
+    "FLOAT",
+    "UINT8",
+    "INT8",
+    "UINT16",
+    "INT16",
+    "INT32",
+    "INT64",
+    "STRING",
+    "BOOL",
+    "FLOAT16",
+    "DOUBLE",
+    "UINT32",
+    "UINT64",
+    "COMPLEX64",
+    "COMPLEX128",
 ];
 
 /// The type with ONNX's number; `None` for UNDEFINED (0) and for no type's number.
 pub(super) fn element(number: i64) -> Option<ElementType> {
     TYPES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+}
+
+/// The type with ONNX's name; `None` for UNDEFINED and for no type's name.
+pub(super) fn element_of_name(name: &str) -> Option<ElementType> {
+    let at = NAMES.iter().position(|known| known.eq_ignore_ascii_case(name))?;
+    TYPES.get(at).copied()
 }
 
 impl Tensor {
@@ -84,14 +111,7 @@ fn parsed(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
     let number = i64::from(proto.data_type);
     let element = element(number)
         .ok_or_else(|| Error::malformed(format!("data_type {number} is no type")))?;
-    if proto.dims.len() > limits::RANK {
-        let rank = proto.dims.len();
-        return Err(Error::malformed(format!("{rank} dimensions are more than {}", limits::RANK)));
-    }
-    let size = |size: &i64| {
-        u64::try_from(*size).map_err(|_| Error::malformed(format!("dims: {size} is no size")))
-    };
-    let shape = proto.dims.iter().map(size).collect::<Result<Vec<u64>>>()?;
+    let shape = shape(&proto.dims)?;
     if proto.data_location == EXTERNAL {
         return external(proto, element, shape, folder);
     }
@@ -102,6 +122,18 @@ fn parsed(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
     };
     let given = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     Constant::new(element, shape, Data::Here(bytes), given)
+}
+
+/// The sizes that `dims` declares.
+pub(super) fn shape(dims: &[i64]) -> Result<Vec<u64>> {
+    if dims.len() > limits::RANK {
+        let rank = dims.len();
+        return Err(Error::malformed(format!("{rank} dimensions are more than {}", limits::RANK)));
+    }
+    let size = |size: &i64| {
+        u64::try_from(*size).map_err(|_| Error::malformed(format!("dims: {size} is no size")))
+    };
+    dims.iter().map(size).collect()
 }
 
 /// The elements that are not in `raw_data`: narrow ones are in the low bits of wider ones.

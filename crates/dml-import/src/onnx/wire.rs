@@ -21,7 +21,10 @@ struct Kind {
 /// A text, or a message of two of them.
 const LEAF: Kind = kind::<proto::StringStringEntryProto>("entry", &[]);
 const TENSOR: Kind = kind::<proto::TensorProto>("TensorProto", &[(13, &LEAF)]);
-const ATTRIBUTE: Kind = kind::<proto::AttributeProto>("AttributeProto", &[(5, &TENSOR)]);
+const SPARSE: Kind =
+    kind::<proto::SparseTensorProto>("SparseTensorProto", &[(1, &TENSOR), (2, &TENSOR)]);
+const ATTRIBUTE: Kind =
+    kind::<proto::AttributeProto>("AttributeProto", &[(5, &TENSOR), (22, &SPARSE)]);
 const NODE: Kind = kind::<proto::NodeProto>("NodeProto", &[(5, &ATTRIBUTE)]);
 const SHAPE: Kind = kind::<proto::TensorShapeProto>("TensorShapeProto", &[(1, &LEAF)]);
 const TENSOR_TYPE: Kind = kind::<proto::TensorTypeProto>("TypeProto.Tensor", &[(2, &SHAPE)]);
@@ -29,7 +32,7 @@ const TYPE: Kind = kind::<proto::TypeProto>("TypeProto", &[(1, &TENSOR_TYPE)]);
 const VALUE: Kind = kind::<proto::ValueInfoProto>("ValueInfoProto", &[(2, &TYPE)]);
 const GRAPH: Kind = kind::<proto::GraphProto>(
     "GraphProto",
-    &[(1, &NODE), (5, &TENSOR), (11, &VALUE), (12, &VALUE)],
+    &[(1, &NODE), (5, &TENSOR), (11, &VALUE), (12, &VALUE), (15, &SPARSE)],
 );
 const FUNCTION: Kind =
     kind::<proto::FunctionProto>("FunctionProto", &[(7, &NODE), (9, &LEAF), (11, &ATTRIBUTE)]);

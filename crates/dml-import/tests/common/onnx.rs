@@ -43,7 +43,7 @@ impl Message {
 
 /// ONNX's number of a type.
 pub(crate) fn number(element: dml_import::ElementType) -> i64 {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 22] = [
         "float32",
         "uint8",
         "int8",
@@ -60,6 +60,12 @@ pub(crate) fn number(element: dml_import::ElementType) -> i64 {
         "complex64",
         "complex128",
         "bfloat16",
+        "float8e4m3fn",
+        "float8e4m3fnuz",
+        "float8e5m2",
+        "float8e5m2fnuz",
+        "uint4",
+        "int4",
     ];
     let name = element.to_string();
     let index = NAMES.iter().position(|it| *it == name).unwrap();
@@ -97,6 +103,16 @@ pub(crate) fn initializer(name: &str, shape: &[i64], values: &[i64]) -> Message 
 pub(crate) fn ints(name: &str, values: &[i64]) -> Message {
     let attribute = Message::default().text(1, name).int(20, 7);
     values.iter().fold(attribute, |it, value| it.int(8, *value))
+}
+
+/// A float as an attribute.
+pub(crate) fn float(name: &str, value: f32) -> Message {
+    Message::default().text(1, name).float(2, value).int(20, 1)
+}
+
+/// A text as an attribute.
+pub(crate) fn text(name: &str, value: &str) -> Message {
+    Message::default().text(1, name).text(4, value).int(20, 3)
 }
 
 /// A reference to an attribute of the function that a node is in.

@@ -11,6 +11,11 @@ type Given<'a> = [(&'a str, &'a Tensor)];
 
 /// A model of opset 20 of one node, whose inputs are these tensors and whose outputs are these.
 fn one(node: &Message, inputs: &Given<'_>, outputs: &[&str]) -> Model {
+    one_of(20, node, inputs, outputs)
+}
+
+/// The same of another opset.
+fn one_of(opset: i64, node: &Message, inputs: &Given<'_>, outputs: &[&str]) -> Model {
     let of = |(name, tensor): &(&str, &Tensor)| {
         let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
         value(name, number(tensor.element_type()), &shape)
@@ -18,7 +23,7 @@ fn one(node: &Message, inputs: &Given<'_>, outputs: &[&str]) -> Model {
     let inputs = inputs.iter().map(of).collect();
     let outputs = outputs.iter().map(|name| value(name, 0, &[])).collect();
     let graph = Graph { nodes: vec![node.clone()], inputs, outputs, ..Graph::default() };
-    Model::from_bytes(model(20, graph)).unwrap()
+    Model::from_bytes(model(opset, graph)).unwrap()
 }
 
 fn given(inputs: &Given<'_>) -> Inputs {
@@ -47,10 +52,36 @@ pub(crate) fn check(node: &Message, inputs: &Given<'_>, expected: &Tensor) {
     judged(node, inputs, &["y"], |found| assert_eq!(&found[0], expected));
 }
 
+/// Checks the output `y` of a node of an opset.
+pub(crate) fn check_of(opset: i64, node: &Message, inputs: &Given<'_>, expected: &Tensor) {
+    on_every_device(|device| {
+        let model = one_of(opset, node, inputs, &["y"]);
+        for found in run_on_both(device, &model, &given(inputs)).unwrap() {
+            assert_eq!(&tensors(&found)[0], expected, "opset {opset}");
+        }
+    });
+}
+
+/// What is wrong with a node of an opset.
+pub(crate) fn refusal_of(opset: i64, node: &Message, inputs: &Given<'_>) -> String {
+    one_of(opset, node, inputs, &["y"]).bind(&given(inputs)).unwrap_err().to_string()
+}
+
 /// The same on devices alone, with floats that may be off by the 100,000th part of the greatest.
 pub(crate) fn check_near(node: &Message, inputs: &Given<'_>, shape: &[u64], expected: &[f32]) {
+    check_near_of(20, node, inputs, shape, expected);
+}
+
+/// The same of another opset.
+pub(crate) fn check_near_of(
+    opset: i64,
+    node: &Message,
+    inputs: &Given<'_>,
+    shape: &[u64],
+    expected: &[f32],
+) {
     on_every_device(|device| {
-        let program = one(node, inputs, &["y"]).bind(&given(inputs)).unwrap();
+        let program = one_of(opset, node, inputs, &["y"]).bind(&given(inputs)).unwrap();
         let found = tensors(&run(device, &program)).remove(0);
         assert_eq!(found.shape(), shape);
         let floats = found.bytes().chunks_exact(4);

@@ -13,6 +13,8 @@ pub(super) fn constant(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     let length = |count: usize| vec![count as u64];
     let constant: Constant = if let Some(constant) = it.tensor("value")? {
         constant
+    } else if let Some(constant) = it.sparse_tensor("sparse_value")? {
+        constant
     } else if let Some(value) = it.int("value_int") {
         Tensor::from_integers(vec![], &[value]).into()
     } else if let Some(values) = it.ints("value_ints") {

@@ -78,9 +78,7 @@ fn values(
     let mut scope = Scope::within(outer);
     let define = |info: &crate::onnx::proto::ValueInfoProto| reader.define(&info.name, &mut scope);
     let inputs = proto.input.iter().map(define).collect::<Result<Vec<ValueId>>>()?;
-    for tensor in &proto.initializer {
-        reader.initializer(tensor, &mut scope)?;
-    }
+    reader.initializers(proto, &mut scope)?;
     reader.nodes(&proto.node, &mut scope)?;
     let user = name.to_string();
     let outputs = proto.output.iter().map(|output| scope.output(&output.name, &user));

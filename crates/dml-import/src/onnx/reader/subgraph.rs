@@ -71,9 +71,7 @@ fn subgraph(
     outer: &Scope<'_>,
 ) -> Result<Vec<ValueId>> {
     let mut scope = Scope::within(outer);
-    for tensor in &proto.initializer {
-        reader.initializer(tensor, &mut scope)?;
-    }
+    reader.initializers(proto, &mut scope)?;
     reader.nodes(&proto.node, &mut scope)?;
     let user = name.to_string();
     proto.output.iter().map(|output| scope.output(&output.name, &user)).collect()
