@@ -1,54 +1,91 @@
-//! Indices.
+//! Operators with indices: several updates of one element.
 
-use crate::common::onnx::{ints, node};
-use crate::common::single::{check, refusal};
+use dml_import::Tensor;
+
+use crate::common::onnx::{Message, node, text};
+use crate::common::single::{check, check_of};
 use crate::common::{f32s, int64};
 
-/// MaxUnpool of windows of 2 x 2 elements.
-fn unpool() -> crate::common::onnx::Message {
-    let node = node("MaxUnpool", &["x", "i", "s"], &["y"], &[]);
-    node.message(5, ints("kernel_shape", &[2, 2])).message(5, ints("strides", &[2, 2]))
+fn reducing(op: &str, reduction: &str) -> Message {
+    node(op, &["x", "i", "u"], &["y"], &[]).message(5, text("reduction", reduction))
 }
 
-/// MaxPool numbers the elements of its input, so what it pooled is put back where it was.
-#[test]
-fn unpooling_numbers_the_elements_of_its_output_shape() {
-    // The maxima of two images of 5 x 5 elements that count from 0 on, one for each batch.
-    let x = f32s(&[2, 1, 2, 2], &[6., 8., 16., 18., 31., 33., 41., 43.]);
-    let indices = [6, 8, 16, 18, 31, 33, 41, 43];
-    let i = int64(&[2, 1, 2, 2], &indices);
-    let expected: Vec<f32> =
-        (0..50).map(|number| if indices.contains(&number) { number as f32 } else { 0. }).collect();
-    let given = [("x", &x), ("i", &i), ("s", &int64(&[4], &[2, 1, 5, 5]))];
-    check(&unpool(), &given, &f32s(&[2, 1, 5, 5], &expected));
+/// What becomes of `data` by updates at places, one after the other.
+fn reduced(data: &[f32], places: &[i64], updates: &[f32], reduction: &str) -> Vec<f32> {
+    let mut all = data.to_vec();
+    for (place, update) in places.iter().zip(updates) {
+        let element = &mut all[usize::try_from(*place).unwrap()];
+        *element = match reduction {
+            "add" => *element + update,
+            "mul" => *element * update,
+            "min" => element.min(*update),
+            _ => element.max(*update),
+        };
+    }
+    all
 }
 
-/// As ONNX Runtime has it.
+/// Updates of 3 elements: 200 of the first, 65 of the second, 3 of the last, one after the other by turns.
+fn places() -> Vec<i64> {
+    let count = |at: usize| usize::from(at < 200) + usize::from(at < 65) + usize::from(at < 3);
+    let order = [0, 1, 2];
+    (0..200).flat_map(|at| order[..count(at)].to_vec()).collect()
+}
+
 #[test]
-fn unpooling_to_another_shape_puts_elements_elsewhere() {
-    let x = f32s(&[1, 1, 2, 2], &[5., 6., 7., 8.]);
-    let i = int64(&[1, 1, 2, 2], &[5, 7, 13, 15]);
-    for (rows, columns) in [(5, 5), (3, 7), (2, 8), (3, 5)] {
-        let mut expected = vec![0.; rows * columns];
-        for (place, value) in [(5, 5.), (7, 6.), (13, 7.), (15, 8.)] {
-            // An index beyond the output writes nothing.
-            if let Some(element) = expected.get_mut(place) {
-                *element = value;
+fn an_element_may_be_updated_any_number_of_times() {
+    let places = places();
+    let count = places.len() as u64;
+    assert_eq!(count, 268);
+    for reduction in ["add", "mul", "min", "max"] {
+        let updates = (0..places.len()).map(|at| match reduction {
+            // Products of signs, and sums of integers, are exact in any order.
+            "mul" => {
+                if at % 7 == 0 {
+                    -1.0
+                } else {
+                    1.0
+                }
             }
-        }
-        let [rows, columns] = [rows, columns].map(|size| i64::try_from(size).unwrap());
-        let given = [("x", &x), ("i", &i), ("s", &int64(&[4], &[1, 1, rows, columns]))];
-        let shape = [1, 1, rows.unsigned_abs(), columns.unsigned_abs()];
-        check(&unpool(), &given, &f32s(&shape, &expected));
+            _ => (at * 37 % 101) as f32 - 50.0,
+        });
+        let updates: Vec<f32> = updates.collect();
+        let data = [1.0, -2.0, 3.0];
+        let expected = f32s(&[3], &reduced(&data, &places, &updates, reduction));
+        let x = f32s(&[3], &data);
+        let u = f32s(&[count], &updates);
+        let i = int64(&[count], &places);
+        check(
+            &reducing("ScatterElements", reduction),
+            &[("x", &x), ("i", &i), ("u", &u)],
+            &expected,
+        );
+        let i = int64(&[count, 1], &places);
+        check(&reducing("ScatterND", reduction), &[("x", &x), ("i", &i), ("u", &u)], &expected);
     }
 }
 
 #[test]
-fn shapes_that_cannot_have_been_pooled_are_refused() {
-    let (x, i) = (f32s(&[1, 1, 2, 2], &[0.; 4]), int64(&[1, 1, 2, 2], &[0; 4]));
-    for shape in [[1, 1, 1, 5], [2, 1, 4, 4], [1, 3, 4, 4]] {
-        let s = int64(&[4], &shape);
-        let error = refusal(&unpool(), &[("x", &x), ("i", &i), ("s", &s)]);
-        assert!(error.contains("output_shape") && error.contains("at least 2, 2"), "{error}");
+fn parts_may_be_updated_any_number_of_times() {
+    // Each of 70 updates of the second row of integers, by a place from the end.
+    let updates: Vec<i64> = (0..140).collect();
+    let (x, u) = (int64(&[2, 2], &[5, 6, 7, 8]), int64(&[70, 2], &updates));
+    let i = int64(&[70, 1], &[-1; 70]);
+    let sum = |first: i64| (0..70).map(|at| first + 2 * at).sum::<i64>();
+    let expected = int64(&[2, 2], &[5, 6, 7 + sum(0), 8 + sum(1)]);
+    let inputs = [("x", &x), ("i", &i), ("u", &u)];
+    check(&reducing("ScatterND", "add"), &inputs, &expected);
+    check_of(18, &reducing("ScatterND", "max"), &inputs, &int64(&[2, 2], &[5, 6, 138, 139]));
+}
+
+#[test]
+fn an_odd_number_of_updates_and_a_single_one_count_once() {
+    for count in [1_u64, 2, 3, 5, 64, 65, 127] {
+        let times = usize::try_from(count).unwrap();
+        let (x, u) = (int64(&[1], &[100]), int64(&[count], &vec![1; times]));
+        let i: Tensor = int64(&[count], &vec![0; times]);
+        let expected = int64(&[1], &[100 + i64::try_from(count).unwrap()]);
+        let inputs = [("x", &x), ("i", &i), ("u", &u)];
+        check(&reducing("ScatterElements", "add"), &inputs, &expected);
     }
 }

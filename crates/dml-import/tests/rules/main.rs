@@ -17,4 +17,5 @@ mod recurrent;
 mod reductions;
 mod resize;
 mod sparse;
+mod unpooling;
 mod versions;

@@ -3,26 +3,25 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
-use crate::graph::ops::element_wise::ElementWise;
+use crate::graph::ops::concat::join;
+use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::Function;
 use crate::graph::ops::index::{Tuples, gathered};
 use crate::graph::ops::packed::count;
-use crate::graph::ops::scatter::{Scatter, has_shape};
+use crate::graph::ops::scatter::Scatter;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::strides::{packed, positions};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};
 
 /// The first input, with what a function makes of its elements and of those of the third input where the second one's
-/// indices say, which the host has to know: DirectML replaces elements, and each once.
+/// indices say, which the host has to know: DirectML replaces elements, and each once. Updates of one element are put
+/// together two at a time before, in any order, which adds and multiplies floats as well as another.
 #[derive(Debug)]
 pub(crate) struct Accumulate {
     pub(crate) at: Scatter,
     pub(crate) function: Function,
 }
-
-/// How often one element may be changed.
-const ROUNDS: usize = 64;
 
 impl Op for Accumulate {
     fn need(&self, input: usize) -> Need {
@@ -46,33 +45,90 @@ impl Op for Accumulate {
         if rows.is_empty() || updates.is_empty() {
             return Ok(vec![data.clone()]);
         }
-        let mut data = operands.reshaped(data, &[count(&kind.shape) / width, width])?;
+        let data = operands.reshaped(data, &[count(&kind.shape) / width, width])?;
         let updates = operands.reshaped(updates, &[rows.len() as u64, width])?;
-        for round in rounds(operands, &rows)? {
-            let chosen: Vec<i64> = round.iter().map(|(row, _)| *row).collect();
-            let of_updates: Vec<i64> = round.iter().map(|(_, update)| *update).collect();
-            let rows = integers(&[chosen.len() as u64], &chosen);
-            let before = gathered(operands, &data, &rows, 0)?;
-            let of_updates = integers(&[chosen.len() as u64], &of_updates);
-            let with = gathered(operands, &updates, &of_updates, 0)?;
-            let after = ElementWise::new(self.function).apply(operands, &[before, with])?;
-            let rows = integers(&[chosen.len() as u64, 1], &chosen);
-            let all =
-                Operands { values: vec![Some(&data), Some(&rows), Some(&after)], ..*operands };
-            data = Scatter::Parts.evaluate(&all)?.remove(0);
-        }
+        let (updates, rows) = self.reduced(operands, updates, rows)?;
+        let before = picked(operands, &data, &rows)?;
+        let after = apply(operands, self.function, &[before, updates])?;
+        let indices = numbers(&[rows.len() as u64, 1], &rows);
+        let all = Operands { values: vec![Some(&data), Some(&indices), Some(&after)], ..*operands };
+        let data = Scatter::Parts.evaluate(&all)?.remove(0);
         operands.reshaped(&data, &kind.shape).map(|it| vec![it])
     }
 }
 
-fn integers(shape: &[u64], values: &[i64]) -> Value {
-    Value::host(Tensor::from_integers(shape.to_vec(), values))
+impl Accumulate {
+    /// One update for each row, and the rows. Every step halves the updates of a row, so that all together move
+    /// fewer than two for each that is given.
+    fn reduced(
+        &self,
+        operands: &Operands<'_>,
+        mut updates: Value,
+        mut rows: Vec<usize>,
+    ) -> Result<(Value, Vec<usize>)> {
+        loop {
+            let pairs = Pairs::of(&rows);
+            if pairs.firsts.is_empty() {
+                return Ok((updates, rows));
+            }
+            let pick = |which: &[usize]| picked(operands, &updates, which);
+            let both = [pick(&pairs.firsts)?, pick(&pairs.seconds)?];
+            let both = apply(operands, self.function, &both)?;
+            updates = match pairs.alone.is_empty() {
+                true => both,
+                false => join(operands, &[&both, &pick(&pairs.alone)?], 0, "updates")?,
+            };
+            rows = pairs.rows;
+        }
+    }
+}
+
+/// Updates that have a row in common.
+struct Pairs {
+    /// The numbers of updates, two for a row.
+    firsts: Vec<usize>,
+    seconds: Vec<usize>,
+    /// Those that are left over, at most one for a row.
+    alone: Vec<usize>,
+    /// The rows of all pairs, and after those the rows of what is left over.
+    rows: Vec<usize>,
+}
+
+impl Pairs {
+    fn of(rows: &[usize]) -> Self {
+        let mut waiting: HashMap<usize, usize> = HashMap::new();
+        let mut pairs = Self { firsts: vec![], seconds: vec![], alone: vec![], rows: vec![] };
+        for (update, row) in rows.iter().enumerate() {
+            if let Some(first) = waiting.remove(row) {
+                pairs.firsts.push(first);
+                pairs.seconds.push(update);
+                pairs.rows.push(*row);
+            } else {
+                waiting.insert(*row, update);
+            }
+        }
+        pairs.alone = waiting.into_values().collect();
+        pairs.alone.sort_unstable();
+        pairs.rows.extend(pairs.alone.iter().map(|update| rows[*update]));
+        pairs
+    }
+}
+
+/// These rows of a value.
+fn picked(operands: &Operands<'_>, value: &Value, rows: &[usize]) -> Result<Value> {
+    gathered(operands, value, &numbers(&[rows.len() as u64], rows), 0)
+}
+
+fn numbers(shape: &[u64], values: &[usize]) -> Value {
+    let values = values.iter().map(|value| i64::try_from(*value).unwrap_or(i64::MAX));
+    let values: Vec<i64> = values.collect();
+    Value::host(Tensor::from_integers(shape.to_vec(), &values))
 }
 
 /// The number of the element that each index along a dimension names.
 fn elements(operands: &Operands<'_>, axis: i64) -> Result<Vec<usize>> {
     let (shape, given) = (operands.shape(0, "data")?, operands.shape(1, "indices")?);
-    has_shape(operands, operands.value(2, "updates")?, given)?;
+    operands.has_shape(operands.value(2, "updates")?, given, "updates")?;
     let axis = operands.axis(axis, shape.len(), "attribute axis")?;
     let fits = given.len() == shape.len()
         && (0..shape.len()).all(|at| at == axis || given[at] <= shape[at]);
@@ -96,7 +152,7 @@ fn parts(operands: &Operands<'_>) -> Result<(Vec<usize>, u64)> {
     let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
     let tuples = Tuples::of(operands, data, indices, 0)?;
     let shape = [tuples.indices.as_slice(), &tuples.rest].concat();
-    has_shape(operands, operands.value(2, "updates")?, &shape)?;
+    operands.has_shape(operands.value(2, "updates")?, &shape, "updates")?;
     let sizes = &data.shape()?[..data.shape()?.len() - tuples.rest.len()];
     let strides = packed(sizes);
     let indices = operands.integers(1, "indices")?;
@@ -114,24 +170,4 @@ fn parts(operands: &Operands<'_>) -> Result<(Vec<usize>, u64)> {
 fn offset(operands: &Operands<'_>, index: i64, size: u64, stride: u64) -> Result<usize> {
     let index = operands.axis(index, usize::try_from(size).unwrap_or(usize::MAX), "indices")?;
     Ok(index.saturating_mul(usize::try_from(stride).unwrap_or(usize::MAX)))
-}
-
-/// Rows and the numbers of their updates, such that no round has a row twice and updates of a row stay in order.
-fn rounds(operands: &Operands<'_>, rows: &[usize]) -> Result<Vec<Vec<(i64, i64)>>> {
-    let mut counts: HashMap<usize, usize> = HashMap::new();
-    let mut rounds: Vec<Vec<(i64, i64)>> = vec![];
-    for (update, row) in rows.iter().enumerate() {
-        let count = counts.entry(*row).or_default();
-        if *count == ROUNDS {
-            let reason = format!("an element is changed more than {ROUNDS} times");
-            return Err(operands.node.not_supported(reason));
-        }
-        if *count == rounds.len() {
-            rounds.push(vec![]);
-        }
-        let number = |it: usize| i64::try_from(it).unwrap_or(i64::MAX);
-        rounds[*count].push((number(*row), number(update)));
-        *count += 1;
-    }
-    Ok(rounds)
 }

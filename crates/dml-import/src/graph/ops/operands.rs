@@ -199,6 +199,37 @@ impl Operands<'_> {
         value.tensor(self.node, |node| self.device.writer(node))
     }
 
+    /// The element of an input of one element, which is a whole number of any type.
+    pub(crate) fn whole_number(&self, index: usize, name: &str) -> Result<i64> {
+        let numbers = self.whole_numbers(index, name)?;
+        let &[number] = numbers.as_slice() else {
+            let (given, accepted) = (text(self.shape(index, name)?), "one element");
+            return Err(self.node.invalid(name, given, "is the wrong shape", accepted));
+        };
+        Ok(number)
+    }
+
+    /// The elements of an input, which are whole numbers of any type: the first versions of operators have
+    /// numbers of elements that are floats, as the elements are.
+    pub(crate) fn whole_numbers(&self, index: usize, name: &str) -> Result<Vec<i64>> {
+        let value = self.value(index, name)?;
+        let element = value.element()?;
+        if element.is_integer() {
+            return self.integers(index, name);
+        }
+        self.type_is(element, &ElementType::FLOATS, name)?;
+        let whole = |bits| {
+            let given = Scalar::new(bits, element).float();
+            // Floats up to here are exact.
+            let is_whole = given.fract() == 0.0 && given.abs() <= f64::from(u32::MAX);
+            #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of 33 bits")]
+            is_whole.then_some(given as i64).ok_or_else(|| {
+                self.node.invalid(name, given, "is no whole number", format!("up to {}", u32::MAX))
+            })
+        };
+        self.read(value)?.bits().map(whole).collect()
+    }
+
     /// The elements of an input of integers.
     pub(crate) fn integers(&self, index: usize, name: &str) -> Result<Vec<i64>> {
         let value = self.value(index, name)?;
@@ -288,6 +319,15 @@ impl Operands<'_> {
     pub(crate) fn size(&self, size: i64, name: &str) -> Result<u64> {
         size.try_into()
             .map_err(|_| self.node.invalid(name, size, "is no size", format!("0 to {}", i64::MAX)))
+    }
+
+    /// Checks that an input has this shape.
+    pub(crate) fn has_shape(&self, value: &Value, shape: &[u64], name: &str) -> Result<()> {
+        let given = value.shape()?;
+        if given == shape {
+            return Ok(());
+        }
+        Err(self.node.invalid(name, text(given), "is the wrong shape", text(shape)))
     }
 
     /// Checks that an input has integers.

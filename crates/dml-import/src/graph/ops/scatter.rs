@@ -42,7 +42,7 @@ fn elements(
     axis: i64,
 ) -> Result<Value> {
     let (shape, given) = (&kind.shape, indices.shape()?);
-    has_shape(operands, updates, given)?;
+    operands.has_shape(updates, given, "updates")?;
     let axis = operands.axis(axis, shape.len(), "attribute axis")?;
     let is_like = |at| at == axis || given.get(at) == shape.get(at);
     if given.len() != shape.len() || given.iter().zip(shape).any(|(given, size)| given > size) {
@@ -74,7 +74,8 @@ fn parts(
     kind: Kind,
 ) -> Result<Value> {
     let tuples = Tuples::of(operands, data, indices, 0)?;
-    has_shape(operands, updates, &[tuples.indices.as_slice(), &tuples.rest].concat())?;
+    let of_updates = [tuples.indices.as_slice(), &tuples.rest].concat();
+    operands.has_shape(updates, &of_updates, "updates")?;
     if indices.is_empty() || updates.is_empty() {
         return Ok(data.clone());
     }
@@ -95,15 +96,6 @@ fn parts(
         }
         .into()
     })
-}
-
-pub(super) fn has_shape(operands: &Operands<'_>, updates: &Value, shape: &[u64]) -> Result<()> {
-    let given = updates.shape()?;
-    if given == shape {
-        return Ok(());
-    }
-    let (given, accepted) = (text(given), text(shape));
-    Err(operands.node.invalid("updates", given, "is the wrong shape", accepted))
 }
 
 /// Zeros, with the elements of the first input at the places that the second one numbers. These count the elements of
@@ -132,7 +124,7 @@ impl Op for MaxUnpool {
         let (data, indices) = (operands.value(0, "X")?, operands.value(1, "I")?);
         operands.type_is(indices.element()?, &[ElementType::INT64], "I")?;
         let Kind { element, shape } = data.kind()?;
-        has_shape(operands, indices, &shape)?;
+        operands.has_shape(indices, &shape, "I")?;
         let windows = self.windows(operands, &shape)?;
         let output = match operands.optional(2) {
             Some(_) => given_shape(operands, &shape, &windows)?,
