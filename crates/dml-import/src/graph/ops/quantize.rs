@@ -12,10 +12,12 @@ use crate::error::Result;
 use crate::graph::dml;
 use crate::graph::ops::arithmetic::{ADD, DIVIDE, MAXIMUM, MINIMUM};
 use crate::graph::ops::cast::cast;
+use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::{apply, built};
 use crate::graph::ops::function::{Function, Types};
+use crate::graph::ops::split::parts;
 use crate::graph::ops::{Op, Operands};
-use crate::graph::value::{Kind, Value};
+use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, text};
 
 /// Which way.
@@ -33,14 +35,20 @@ pub(crate) enum Direction {
 pub(crate) struct Quantize {
     pub(crate) direction: Direction,
     pub(crate) axis: i64,
-    /// Elements of a block; 0 where there are none.
+    /// Elements of a block, of which the last one may have fewer; 0 where there are none.
     pub(crate) block: i64,
     /// The type of the output, where that is said.
     pub(crate) output: Option<ElementType>,
+    /// The type that elements are divided by scales in, where that is said.
+    pub(crate) precision: Option<ElementType>,
 }
 
 const UINT8: ElementType = ElementType::Dml(DataType::Uint8);
-const SINGLE: ElementType = ElementType::Dml(DataType::Float32);
+const SINGLE: ElementType = ElementType::FLOAT32;
+/// The types that real numbers are computed in.
+const REAL: [ElementType; 2] = [SINGLE, ElementType::FLOAT16];
+/// The types that integers may become.
+const DEQUANTIZED: [ElementType; 3] = [SINGLE, ElementType::FLOAT16, ElementType::Bfloat16];
 /// The integers that are given, and after them those that are only taken.
 const INTEGERS: [ElementType; 8] = [
     UINT8,
@@ -62,19 +70,11 @@ impl Op for Quantize {
         let (input, scale) = (operands.value(0, "x")?, operands.value(1, "scale")?);
         let zero_point = operands.optional(2);
         let of_zero_point = zero_point.map(Value::element).transpose()?;
-        let (integer, output, taken) = match self.direction {
+        let (integer, taken) = match self.direction {
             Direction::Forth => {
-                let output = self.output.or(of_zero_point).unwrap_or(UINT8);
-                (output, output, &INTEGERS[..GIVEN])
+                (self.output.or(of_zero_point).unwrap_or(UINT8), &INTEGERS[..GIVEN])
             }
-            Direction::Back => {
-                let output = scale.element()?;
-                if self.output.is_some_and(|it| it != output) {
-                    let reason = format!("DirectML gives {output} where the scale is that");
-                    return Err(operands.node.not_supported(reason));
-                }
-                (input.element()?, output, &INTEGERS[..])
-            }
+            Direction::Back => (input.element()?, &INTEGERS[..]),
         };
         if !taken.contains(&integer) {
             let reason = format!("DirectML quantizes no {integer} there");
@@ -83,6 +83,10 @@ impl Op for Quantize {
         if let Some(given) = of_zero_point {
             operands.type_is(given, &[integer], "zero_point")?;
         }
+        let output = match self.direction {
+            Direction::Forth => integer,
+            Direction::Back => self.output.map_or_else(|| scale.element(), Ok)?,
+        };
         let kind = Kind { element: output, shape: input.shape()?.to_vec() };
         let none = Value::fill(Kind { element: integer, shape: scale.shape()?.to_vec() }, 0);
         let zero_point = zero_point.unwrap_or(&none);
@@ -98,7 +102,17 @@ impl Op for Quantize {
             return Ok(vec![Value::host(Tensor::new(output, kind.shape, vec![])?)]);
         }
         values.iter().try_for_each(Value::check)?;
-        self.computed(operands, &values, kind).map(|it| vec![it])
+        let values = self.in_precision(operands, values, output)?;
+        let real = match self.direction {
+            Direction::Forth => output,
+            Direction::Back => values[1].element()?,
+        };
+        let computed = Kind { element: real, ..kind };
+        let result = match self.block {
+            0 => self.computed(operands, &values, computed)?,
+            _ => self.of_blocks(operands, &values, computed)?,
+        };
+        cast(operands, &result, output).map(|it| vec![it])
     }
 }
 
@@ -115,6 +129,53 @@ fn carrier(element: ElementType) -> ElementType {
 }
 
 impl Quantize {
+    /// The values with all real numbers of the type that is computed in: to integers the one asked for or the
+    /// scale's, and back the scale's, unless the output has another one.
+    fn in_precision(
+        &self,
+        operands: &Operands<'_>,
+        [input, scale, zero_point]: [Value; 3],
+        output: ElementType,
+    ) -> Result<[Value; 3]> {
+        let of_scale = scale.element()?;
+        if self.direction == Direction::Back {
+            operands.type_is(output, &DEQUANTIZED, "attribute output_dtype")?;
+            let is_kept = of_scale == output && REAL.contains(&of_scale);
+            let computed = if is_kept { of_scale } else { SINGLE };
+            return Ok([input, cast(operands, &scale, computed)?, zero_point]);
+        }
+        let asked = self.precision.unwrap_or(match of_scale {
+            ElementType::INT32 => SINGLE,
+            other => other,
+        });
+        operands.type_is(asked, &REAL, "the precision of the division")?;
+        let [input, scale] = [input, scale].map(|value| cast(operands, &value, asked));
+        Ok([input?, scale?, zero_point])
+    }
+
+    /// What becomes of blocks, of which the last one may be shorter than the others.
+    fn of_blocks(&self, operands: &Operands<'_>, values: &[Value; 3], kind: Kind) -> Result<Value> {
+        let axis = operands.axis(self.axis, kind.shape.len(), "attribute axis")?;
+        let (size, block) = (kind.shape[axis], self.block.unsigned_abs());
+        let of = |block: u64| Self { block: i64::try_from(block).unwrap_or(i64::MAX), ..*self };
+        let rest = size % block;
+        if rest == 0 || size < block {
+            return of(size.min(block)).computed(operands, values, kind);
+        }
+        let (whole, blocks) = (size - rest, size / block);
+        let divided = |value: &Value, lengths| divided(operands, value, axis, lengths);
+        let [scale, zero_point] = [1, 2].map(|at| divided(&values[at], [blocks, 1]));
+        let parts = divided(&values[0], [whole, rest])?.into_iter();
+        let parts = parts.zip(scale?).zip(zero_point?).zip([block, rest]);
+        let mut results = Vec::with_capacity(2);
+        for (((input, scale), zero_point), block) in parts {
+            let part = Kind { element: kind.element, shape: input.shape()?.to_vec() };
+            results.push(of(block).computed(operands, &[input, scale, zero_point], part)?);
+        }
+        let results: Vec<&Value> = results.iter().collect();
+        join(operands, &results, self.axis, "x")
+    }
+
     /// What becomes of the elements, with scales and zero points.
     fn computed(&self, operands: &Operands<'_>, values: &[Value; 3], kind: Kind) -> Result<Value> {
         let Kind { element: output, ref shape } = kind;
@@ -124,13 +185,15 @@ impl Quantize {
         };
         let values = values.each_ref().map(carried);
         let kind = Kind { element: carrier(output), shape: shape.clone() };
-        let result = match (self.block, integer.size() == Some(1)) {
-            (0, false) if self.direction == Direction::Forth => {
-                return by_steps(operands, &values, output);
-            }
+        // DirectML has no blocks of more than 8 bits, and divides halves as singles.
+        let is_forth = self.direction == Direction::Forth;
+        let is_direct = integer.size() == Some(1)
+            && !(is_forth && values[1].element()? == ElementType::FLOAT16);
+        let result = match (self.block, is_direct) {
+            (0, false) if is_forth => by_steps(operands, &values, kind.element)?,
             (0, _) => self.by_elements(operands, &values, kind),
             (_, true) => self.by_blocks(operands, &values, kind)?,
-            (_, false) => return self.of_wide_blocks(operands, &values, kind),
+            (_, false) => self.of_divided_dimension(operands, &values, kind)?,
         };
         // What DirectML limits to 8 bits is limited to 4.
         let (Direction::Forth, Some(half)) = (self.direction, output.half_byte()) else {
@@ -199,9 +262,8 @@ impl Quantize {
         }))
     }
 
-    /// As elements of a dimension of blocks, and of one within them, along which scales repeat: DirectML has no
-    /// blocks of more than 8 bits.
-    fn of_wide_blocks(
+    /// As elements of a dimension of blocks, and of one within them, along which scales repeat.
+    fn of_divided_dimension(
         &self,
         operands: &Operands<'_>,
         values: &[Value; 3],
@@ -254,7 +316,7 @@ impl Quantize {
         name: &str,
     ) -> Result<()> {
         let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;
-        let Some(block) = u64::try_from(self.block).ok() else {
+        let Some(block) = u64::try_from(self.block).ok().filter(|block| *block > 0) else {
             let problem = "is no number of elements";
             return Err(operands.node.invalid(
                 "attribute block_size",
@@ -269,23 +331,34 @@ impl Quantize {
             let (given, accepted) = (text(given), text(&blocks));
             return Err(operands.node.invalid(name, given, "is the wrong shape", accepted));
         }
-        if !shape[axis].is_multiple_of(block) {
-            let reason = format!(
-                "DirectML's blocks are all of one size, and {block} does not divide {}",
-                shape[axis]
-            );
-            return Err(operands.node.not_supported(reason));
-        }
         Ok(())
     }
 }
 
-/// The same as quantized by DirectML, in steps that it has for more types.
+/// The same as quantized by DirectML, in steps that it has for more types: the elements are divided in their own.
 fn by_steps(operands: &Operands<'_>, values: &[Value; 3], output: ElementType) -> Result<Value> {
     let single = |value: &Value| cast(operands, value, SINGLE);
     let of = |function, values: &[Value]| apply(operands, function, values);
-    let [input, scale, zero_point] =
-        [single(&values[0])?, single(&values[1])?, single(&values[2])?];
-    let whole = of(ROUND, &[of(DIVIDE, &[input, scale])?])?;
-    cast(operands, &of(ADD, &[whole, zero_point])?, output)
+    let [input, scale, zero_point] = values;
+    let whole = of(ROUND, &[of(DIVIDE, &[input.clone(), scale.clone()])?])?;
+    cast(operands, &of(ADD, &[single(&whole)?, single(zero_point)?])?, output)
+}
+
+/// The two parts of a value along a dimension.
+fn divided(
+    operands: &Operands<'_>,
+    value: &Value,
+    axis: usize,
+    lengths: [u64; 2],
+) -> Result<Vec<Value>> {
+    let Content::Fill(bits) = value.content else {
+        return parts(operands, value, axis, &lengths);
+    };
+    let Kind { element, shape } = value.kind()?;
+    let part = |length| {
+        let mut shape = shape.clone();
+        shape[axis] = length;
+        Value::fill(Kind { element, shape }, bits)
+    };
+    Ok(lengths.map(part).into())
 }

@@ -2,7 +2,7 @@
 
 use super::build::{self, Built};
 use super::element_wise::swish;
-use super::{INTERNAL, MICROSOFT, Row, recurrent, row};
+use super::{INTERNAL, MICROSOFT, Row, quantization, recurrent, row};
 use crate::graph::{Attention, CachedAttention, KeyMask, MatrixProduct, RotaryEmbedding, Turned};
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -39,8 +39,8 @@ const fn internal(row: Row) -> Row {
 pub(super) static ROWS: &[Row] = &[
     of(row("Gelu", 1, &[], 1..=1, build::gelu)),
     of(swish("QuickGelu", 1, &[1.702])),
-    of(row("QuantizeLinear", 1, &AXIS, 2..=3, build::quantize)),
-    of(row("DequantizeLinear", 1, &AXIS, 2..=3, build::dequantize)),
+    of(row("QuantizeLinear", 1, &AXIS, 2..=3, quantization::quantize)),
+    of(row("DequantizeLinear", 1, &AXIS, 2..=3, quantization::dequantize)),
     of(row("FusedMatMul", 1, &FUSED, 2..=2, matrices)),
     of(row("TransposeMatMul", 1, &TRANSPOSED, 2..=2, matrices)),
     of(Row {

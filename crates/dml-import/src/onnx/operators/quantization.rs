@@ -1,0 +1,49 @@
+//! QuantizeLinear and DequantizeLinear: what their attributes say.
+
+use super::build::{Built, element};
+use super::{Row, row};
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::{Direction, Quantize};
+use crate::onnx::attributes::{Attributes, Kind};
+
+const AXIS: (&str, Kind) = ("axis", Kind::Int);
+// It is of types that are not run.
+const SATURATE: (&str, Kind) = ("saturate", Kind::Int);
+const BLOCK: (&str, Kind) = ("block_size", Kind::Int);
+const OUTPUT: (&str, Kind) = ("output_dtype", Kind::Int);
+const PRECISION: (&str, Kind) = ("precision", Kind::Int);
+
+/// Every version of both.
+pub(super) static ROWS: &[Row] = &[
+    row("QuantizeLinear", 10, &[], 2..=3, quantize),
+    row("QuantizeLinear", 13, &[AXIS], 2..=3, quantize),
+    row("QuantizeLinear", 19, &[AXIS, SATURATE], 2..=3, quantize),
+    row("QuantizeLinear", 21, &[AXIS, SATURATE, BLOCK, OUTPUT], 2..=3, quantize),
+    row("QuantizeLinear", 23, &[AXIS, SATURATE, BLOCK, OUTPUT, PRECISION], 2..=3, quantize),
+    row("DequantizeLinear", 10, &[], 2..=3, dequantize),
+    row("DequantizeLinear", 13, &[AXIS], 2..=3, dequantize),
+    row("DequantizeLinear", 21, &[AXIS, BLOCK], 2..=3, dequantize),
+    row("DequantizeLinear", 23, &[AXIS, BLOCK, OUTPUT], 2..=3, dequantize),
+];
+
+fn linear(it: &Attributes<'_>, direction: Direction) -> Built {
+    let block = it.int("block_size").unwrap_or(0);
+    let axis = it.int("axis").unwrap_or(1);
+    let (output, precision) = (kind(it, OUTPUT.0)?, kind(it, PRECISION.0)?);
+    Ok(Box::new(Quantize { direction, axis, block, output, precision }))
+}
+
+/// The type that an attribute names, which 0 does not.
+fn kind(it: &Attributes<'_>, name: &str) -> Result<Option<ElementType>> {
+    let number = it.int(name).filter(|number| *number != 0);
+    number.map(|number| element(it, name, number)).transpose()
+}
+
+pub(super) fn quantize(it: &Attributes<'_>) -> Built {
+    linear(it, Direction::Forth)
+}
+
+pub(super) fn dequantize(it: &Attributes<'_>) -> Built {
+    linear(it, Direction::Back)
+}
