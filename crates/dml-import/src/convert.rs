@@ -98,6 +98,8 @@ pub(crate) fn from_float(value: f64, to: ElementType) -> u64 {
             let whole = DataType::Int32.saturated_bits(value);
             from_integer(whole.map_or(0, |it| integer(it, ElementType::INT32)), to)
         }
+        // They are moved alone.
+        pattern if pattern.is_pattern() => value.to_bits(),
         _ => storage(to).saturated_bits(value).unwrap_or(value.to_bits()),
     }
 }

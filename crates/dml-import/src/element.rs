@@ -18,12 +18,20 @@ pub enum ElementType {
     Int4,
     /// 4-bit unsigned integers, carried as UINT8: an element a byte, 0 to 15.
     Uint4,
+    /// 8-bit floats with 4 bits of exponent and without infinities, carried as UINT8 bit patterns: they are moved, and
+    /// nothing is computed with them.
+    Float8E4m3,
+    /// 8-bit floats with 5 bits of exponent, likewise.
+    Float8E5m2,
     /// A type that no tensor of this runtime has, under the format's name.
     Other(&'static str),
 }
 
 /// The upper half of binary32's 1.0.
 const BFLOAT16_ONE: u16 = 0x3F80;
+/// 1.0 is the exponent's bias alone: 7 above 3 bits of fraction, and 15 above 2.
+const FLOAT8E4M3_ONE: u8 = 7 << 3;
+const FLOAT8E5M2_ONE: u8 = 15 << 2;
 
 impl ElementType {
     /// 64-bit two's complement integers.
@@ -36,6 +44,10 @@ impl ElementType {
     pub const FLOAT32: Self = Self::Dml(DataType::Float32);
     /// IEEE 754 binary16.
     pub const FLOAT16: Self = Self::Dml(DataType::Float16);
+
+    /// IEEE 754's types.
+    pub(crate) const FLOATS: [Self; 3] =
+        [Self::FLOAT16, Self::FLOAT32, Self::Dml(DataType::Float64)];
 
     /// The types that tensors have.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
@@ -58,9 +70,14 @@ impl ElementType {
             Self::Bool => Some(DataType::Uint8),
             Self::Bfloat16 => Some(DataType::Uint16),
             Self::Int4 => Some(DataType::Int8),
-            Self::Uint4 => Some(DataType::Uint8),
+            Self::Uint4 | Self::Float8E4m3 | Self::Float8E5m2 => Some(DataType::Uint8),
             Self::Other(_) => None,
         }
+    }
+
+    /// Whether only bit patterns are known of it.
+    pub(crate) fn is_pattern(self) -> bool {
+        matches!(self, Self::Float8E4m3 | Self::Float8E5m2)
     }
 
     /// Bytes of an element; `None` where no tensor has the type.
@@ -73,7 +90,7 @@ impl ElementType {
         match self {
             Self::Dml(data_type) => data_type.integer_range().is_some(),
             Self::Bool | Self::Int4 | Self::Uint4 => true,
-            Self::Bfloat16 | Self::Other(_) => false,
+            Self::Bfloat16 | Self::Float8E4m3 | Self::Float8E5m2 | Self::Other(_) => false,
         }
     }
 
@@ -101,6 +118,8 @@ impl ElementType {
             Self::Dml(data_type) => element_bits(1.0, data_type),
             Self::Bool | Self::Int4 | Self::Uint4 => 1,
             Self::Bfloat16 => BFLOAT16_ONE.into(),
+            Self::Float8E4m3 => FLOAT8E4M3_ONE.into(),
+            Self::Float8E5m2 => FLOAT8E5M2_ONE.into(),
             Self::Other(_) => 0,
         }
     }
@@ -115,6 +134,8 @@ impl fmt::Display for ElementType {
             Self::Bfloat16 => f.pad("bfloat16"),
             Self::Int4 => f.pad("int4"),
             Self::Uint4 => f.pad("uint4"),
+            Self::Float8E4m3 => f.pad("float8e4m3"),
+            Self::Float8E5m2 => f.pad("float8e5m2"),
             Self::Other(name) => f.pad(name),
         }
     }

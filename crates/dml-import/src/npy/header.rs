@@ -76,6 +76,8 @@ fn descr(element: ElementType) -> Option<String> {
         // Nor integers of 4 bits: what carries them is written.
         ElementType::Int4 => "i1".to_owned(),
         ElementType::Uint4 => "u1".to_owned(),
+        // Nor floats of 8 bits.
+        ElementType::Float8E4m3 | ElementType::Float8E5m2 => "u1".to_owned(),
         element => name(element)?,
     };
     let order = if name.ends_with('1') { '|' } else { '<' };

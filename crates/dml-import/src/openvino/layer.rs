@@ -160,26 +160,16 @@ pub(super) fn child<'a, 'b>(element: Element<'a, 'b>, name: &str) -> Option<Elem
 
 /// OpenVINO's names of types.
 pub(super) fn element(name: &str) -> Option<ElementType> {
-    const OTHERS: [&str; 14] = [
-        "string",
-        "u1",
-        "u2",
-        "u3",
-        "u4",
-        "u6",
-        "i4",
-        "nf4",
-        "f4e2m1",
-        "f8e4m3",
-        "f8e5m2",
-        "f8e8m0",
-        "dynamic",
-        "undefined",
-    ];
+    const OTHERS: [&str; 10] =
+        ["string", "u1", "u2", "u3", "u6", "nf4", "f4e2m1", "f8e8m0", "dynamic", "undefined"];
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {
         "boolean" | "bool" => ElementType::Bool,
         "bf16" => ElementType::Bfloat16,
+        "i4" => ElementType::Int4,
+        "u4" => ElementType::Uint4,
+        "f8e4m3" => ElementType::Float8E4m3,
+        "f8e5m2" => ElementType::Float8E5m2,
         _ => {
             let mut types = ElementType::all();
             match types.find(|it| it.short_name(1).as_deref() == Some(lower.as_str())) {

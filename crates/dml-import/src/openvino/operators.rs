@@ -68,7 +68,8 @@ static OTHERS: &[Row] = &[
     row("StridedSlice", 1, 3..=4, strided_slice),
     row("Reshape", 1, 2..=2, |layer| {
         let copies = layer.flag("special_zero", false);
-        Ok(Box::new(Reshape { zero: if copies { Zero::Copied } else { Zero::Kept } }))
+        let zero = if copies { Zero::Copied } else { Zero::Kept };
+        Ok(Box::new(Reshape { zero, shape: None }))
     }),
     row("Broadcast", 1, 2..=3, broadcast),
     row("Transpose", 1, 2..=2, |_| Ok(Box::new(Transpose { order: None }))),
@@ -90,8 +91,9 @@ static OTHERS: &[Row] = &[
 fn eye(layer: &Layer) -> Result<Box<dyn Op>> {
     let element = layer.element("output_type")?;
     if element.storage().is_none() {
-        let accepted = "f16, f32, f64, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean";
-        return Err(layer.refused("output_type", "is the type of no tensor", accepted));
+        let accepted = "f16, f32, f64, bf16, f8e4m3, f8e5m2, i4 to i64, u4, u8 to u64, boolean";
+        let problem = "is a type that this runtime has no tensors of";
+        return Err(layer.refused("output_type", problem, accepted));
     }
     Ok(Box::new(Eye { element }))
 }

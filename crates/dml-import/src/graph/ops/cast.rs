@@ -49,7 +49,8 @@ impl Op for CastLike {
 /// `input` as another type.
 pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value> {
     let Kind { element: from, shape } = input.kind()?;
-    if let Some(other) = [from, to].into_iter().find(|it| it.storage().is_none()) {
+    let is_unknown = |it: &ElementType| it.storage().is_none() || it.is_pattern() && from != to;
+    if let Some(other) = [from, to].into_iter().find(is_unknown) {
         return Err(no_counterpart(operands.node, other));
     }
     if from == to {
