@@ -4,6 +4,7 @@ mod commands;
 mod comments;
 mod dispatchable;
 mod json;
+mod model;
 mod numbers;
 mod points;
 mod resources;

@@ -76,6 +76,11 @@ impl Folder {
         Ok(path)
     }
 
+    /// Counts the files that were asked for in another folder among those of this one.
+    pub(crate) fn remember(&self, other: Self) {
+        self.named.borrow_mut().extend(other.into_named());
+    }
+
     /// The files that were asked for and exist.
     pub(crate) fn into_named(self) -> impl Iterator<Item = PathBuf> {
         self.named.into_inner().into_iter()

@@ -91,7 +91,13 @@ impl<'a> Scope<'a> {
             }
             Some((path, json)) => self.binding(path, json).map(Some),
         };
-        let inputs = points.inputs.iter().map(input).collect::<Result<_>>()?;
+        let inputs = points.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
+        for (point, input) in points.inputs.iter().zip(&inputs) {
+            if point.is_required && input.is_none() {
+                let at = bindings.at(&point.name());
+                return Err(refused(&at, &Value::Null, "is missing", "a resource"));
+            }
+        }
         let mut outputs = Vec::with_capacity(points.outputs.len());
         for point in &points.outputs {
             let Some((path, json)) = point.find(&bindings) else {
@@ -302,7 +308,7 @@ mod tests {
             json!({ "InputCount": 2, "InputTensors": inputs, "OutputTensor": tensor, "Axis": 0 });
         let operator = json!({ "type": "DML_OPERATOR_JOIN", "desc": desc });
         let dispatchables = json!({ "join": operator });
-        let dispatchables = dispatchable::read(dispatchables.as_object().unwrap().clone());
+        let dispatchables = dispatchable::read(dispatchables.as_object().unwrap().clone(), None);
         let mut scope = Scope::new(&mut resources, &dispatchables);
         let command = json!({ "type": "dispatch", "dispatchable": "join", "bindings": bindings });
         scope.step("commands[0]".to_owned(), &command).map(|step| match step {

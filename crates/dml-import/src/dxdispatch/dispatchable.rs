@@ -7,9 +7,11 @@ use dml_core::{AbstractOperator, FeatureLevel, GraphDesc, json, validate_graph};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, NodeName, Result, shortened};
-use crate::program::Work;
+use crate::files::Folder;
+use crate::program::{Program, Work};
 
 use super::json::{Fields, refused};
+use super::model;
 use super::points::Points;
 
 type Object = Map<String, Value>;
@@ -26,15 +28,24 @@ pub(super) struct Dispatchable {
     weight: usize,
 }
 
-/// What is compiled, and what resources are bound to.
+/// What is dispatched, and what resources are bound to.
 #[derive(Debug)]
 pub(super) struct Content {
-    pub(super) work: Work,
+    pub(super) task: Task,
     pub(super) points: Points,
 }
 
+/// What is dispatched.
+#[derive(Clone, Debug)]
+pub(super) enum Task {
+    /// One execution of what is compiled.
+    Work(Work),
+    /// All steps of a model of another format.
+    Model(Arc<Program>),
+}
+
 /// Kinds of dispatchables that are no DirectML operators.
-const OTHER_KINDS: [&str; 3] = ["hlsl", "onnx", "dmlserializedgraph"];
+const OTHER_KINDS: [&str; 2] = ["hlsl", "dmlserializedgraph"];
 
 /// What stands beside an operator and is no part of it.
 const BINDINGS: &str = "bindings";
@@ -52,11 +63,14 @@ const GRAPH_VALUES: usize = 1 << 20;
 /// Inputs of all graphs: a file says how many there are in a few bytes.
 const GRAPH_INPUTS: usize = 1 << 20;
 
-/// Reads them all, sorted by name: operators first, since graphs name them.
-pub(super) fn read(all: Object) -> Vec<Dispatchable> {
+/// Reads them all, sorted by name: operators first, since graphs name them. Models of ONNX are in `folder`.
+pub(super) fn read(all: Object, folder: Option<&Folder>) -> Vec<Dispatchable> {
     let (graphs, operators): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, json)| is_graph(&plain_kind(json)));
-    let operators = operators.into_iter().map(|(name, json)| operator(&name, json));
+    let operators = operators.into_iter().map(|(name, json)| match plain_kind(&json).as_str() {
+        "onnx" => onnx(&name, json, folder),
+        _ => operator(&name, json),
+    });
     let mut all: Vec<Dispatchable> = operators.collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     let mut library = Library { operators: &all, weight: 0, inputs: 0, error: None };
@@ -91,11 +105,22 @@ fn operator(name: &str, mut json: Value) -> Dispatchable {
         let operator = json::operator(&json).map_err(|error| refusal(&node, error));
         operator.map(|operator| {
             let points = Points::of_operator(&operator);
-            Content { work: operator.into(), points }
+            Content { task: Task::Work(operator.into()), points }
         })
     };
     let (content, bindings) = beside.with(content);
     Dispatchable { name: name.to_owned(), node, content, bindings, weight: values(&json) }
+}
+
+fn onnx(name: &str, mut json: Value, folder: Option<&Folder>) -> Dispatchable {
+    let node = NodeName::new("ONNX", name);
+    let beside = Beside::take(name, &mut json);
+    let content = model::read(&node, &json, folder).map(|program| {
+        let points = Points::of_model(&program);
+        Content { task: Task::Model(program), points }
+    });
+    let (content, bindings) = beside.with(content);
+    Dispatchable { name: name.to_owned(), node, content, bindings, weight: 0 }
 }
 
 fn graph(name: &str, mut json: Value, library: &mut Library<'_>) -> Dispatchable {
@@ -135,7 +160,8 @@ fn graph_content(node: &NodeName, json: &Value, library: &mut Library<'_>) -> Re
         NodeKind::Constant(_) => NodeName::new("CONSTANT", it.name.as_str()),
     });
     let nodes = nodes.collect();
-    Ok(Content { work: Work::Graph { desc: Arc::new(graph), nodes }, points })
+    let task = Task::Work(Work::Graph { desc: Arc::new(graph), nodes });
+    Ok(Content { task, points })
 }
 
 /// Nodes without a name have that of their operator.
@@ -172,7 +198,9 @@ impl Library<'_> {
             return None;
         }
         match &found.content {
-            Ok(Content { work: Work::Operator(operator), .. }) => Some(operator.clone()),
+            Ok(Content { task: Task::Work(Work::Operator(operator)), .. }) => {
+                Some(operator.clone())
+            }
             Ok(_) => None,
             Err(error) => {
                 self.error = Some(error.clone());

@@ -8,7 +8,10 @@ use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, DataType, FieldValue, GraphDesc, TensorFlags, TensorLayout};
 use serde_json::Value;
 
+use crate::element::ElementType;
 use crate::error::Result;
+use crate::program::{Destination, Program, Read, Step};
+use crate::tensor::byte_count;
 
 use super::json::{Fields, names};
 
@@ -28,6 +31,8 @@ pub(super) struct Point {
     names: Vec<Name>,
     /// Whether it is bound where the dispatchable is initialized.
     pub(super) is_owned: bool,
+    /// Whether every command has to bind it; what operators need is checked where they are bound.
+    pub(super) is_required: bool,
     /// Its type, and bytes that its binding must cover; `None` where they are unknown.
     pub(super) extent: Option<(DataType, u64)>,
 }
@@ -56,6 +61,7 @@ impl Points {
                 Point {
                     names: vec![name],
                     is_owned: tensor.is_some_and(owned),
+                    is_required: false,
                     extent: layout.map(|it| (it.data_type(), it.binding_size())),
                 }
             });
@@ -82,6 +88,7 @@ impl Points {
             Point {
                 names: vec![Name { key: array.to_owned(), element: Some(index) }],
                 is_owned: needs.is_some_and(|it| it.bound_at == BoundAt::Initialization),
+                is_required: false,
                 extent: needs.zip(tensor).map(|(needs, tensor)| (tensor.data_type(), needs.size)),
             }
         };
@@ -100,6 +107,32 @@ impl Points {
             name(&mut points.outputs, edge.graph_output_index, &edge.name, &mut points.keys);
         }
         points
+    }
+
+    /// The inputs and outputs of a model, by their names.
+    pub(super) fn of_model(program: &Program) -> Self {
+        let point = |name: &str, element: Option<ElementType>, shape: &[u64]| {
+            let bytes = element.and_then(|it| byte_count(it, shape));
+            Point {
+                names: vec![Name { key: name.to_owned(), element: None }],
+                is_owned: false,
+                is_required: false,
+                extent: element.and_then(ElementType::storage).zip(bytes),
+            }
+        };
+        let inputs = program.inputs.iter().enumerate().map(|(index, input)| Point {
+            is_required: program.reads(index),
+            ..point(&input.name, input.element, &input.shape)
+        });
+        let outputs = program.steps.iter().filter_map(|step| match step {
+            Step::Read(Read { destination: Destination::Output(name), element, shape, .. }) => {
+                Some(point(name, Some(*element), shape))
+            }
+            _ => None,
+        });
+        let (inputs, outputs): (Vec<_>, Vec<_>) = (inputs.collect(), outputs.collect());
+        let keys = inputs.iter().chain(&outputs).map(|point| (point.name(), None)).collect();
+        Self { inputs, outputs, keys }
     }
 
     /// Checks that bindings name tensors only, and as many of an array as it has elements.

@@ -1,5 +1,7 @@
 //! A whole model.
 
+use std::collections::{BTreeSet, HashMap};
+
 use dml_core::FeatureLevel;
 use serde_json::Value;
 
@@ -11,8 +13,9 @@ use crate::inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
 use crate::program::{BufferPlan, Destination, Operator, Program, Step, Work};
 
 use super::commands::Scope;
-use super::dispatchable::{self, Dispatchable};
+use super::dispatchable::{self, Dispatchable, Task};
 use super::json::Fields;
+use super::model::Part;
 use super::resources::Resource;
 
 /// Buffers, operators and commands.
@@ -44,7 +47,7 @@ impl Script {
         let mut resources = resources.collect::<Result<Vec<_>>>()?;
         resources.sort_by(|a, b| a.name.cmp(&b.name));
         objects("dispatchables")?;
-        let dispatchables = dispatchable::read(dispatchables.unwrap_or_default());
+        let dispatchables = dispatchable::read(dispatchables.unwrap_or_default(), folder);
         let commands = model.required("commands")?;
         let commands = commands
             .as_array()
@@ -60,41 +63,46 @@ impl Script {
             Step::Dispatch(dispatch) => Some(dispatch.operator),
             Step::Initialize(_) | Step::Read(_) => None,
         });
-        let used: std::collections::HashSet<usize> = used.collect();
-        // What no command dispatches is not compiled, and steps are numbered anew.
-        let mut numbers = vec![0; self.dispatchables.len()];
-        let mut operators = Vec::new();
-        for (index, dispatchable) in self.dispatchables.iter().enumerate() {
-            if used.contains(&index) {
-                numbers[index] = operators.len();
-                let content = dispatchable.content.as_ref().map_err(Clone::clone)?;
-                let (node, work) = (dispatchable.node.clone(), content.work.clone());
-                operators.push(Operator { node, work });
-            }
-        }
-        let renumbered = |step| match step {
-            Step::Initialize(mut initialization) => {
-                initialization.operator = numbers[initialization.operator];
-                Step::Initialize(initialization)
-            }
-            Step::Dispatch(mut dispatch) => {
-                dispatch.operator = numbers[dispatch.operator];
-                Step::Dispatch(dispatch)
-            }
-            Step::Read(read) => Step::Read(read),
-        };
+        let used: BTreeSet<usize> = used.collect();
         let buffers = self.resources.iter().map(|resource| BufferPlan {
             // What is deferred and never written has a size, too.
             size: resource.size.max(1).next_multiple_of(4),
             initial: resource.initial.clone(),
         });
-        Ok(Program {
-            inputs: vec![],
-            buffers: buffers.collect(),
-            operators,
-            steps: steps.into_iter().map(renumbered).collect(),
-            questions: vec![],
-        })
+        let mut program = Program { buffers: buffers.collect(), ..Program::default() };
+        // What no command dispatches is not compiled, and steps are numbered anew.
+        let mut numbers = vec![0; self.dispatchables.len()];
+        let mut models: HashMap<usize, Part> = HashMap::new();
+        for index in used {
+            let dispatchable = &self.dispatchables[index];
+            match &dispatchable.content.as_ref().map_err(Clone::clone)?.task {
+                Task::Work(work) => {
+                    numbers[index] = program.operators.len();
+                    let (node, work) = (dispatchable.node.clone(), work.clone());
+                    program.operators.push(Operator { node, work });
+                }
+                Task::Model(model) => {
+                    models.insert(index, Part::of(&mut program, &dispatchable.node, model));
+                }
+            }
+        }
+        for step in steps {
+            match step {
+                Step::Initialize(mut initialization) => {
+                    initialization.operator = numbers[initialization.operator];
+                    program.steps.push(Step::Initialize(initialization));
+                }
+                Step::Dispatch(mut dispatch) => match models.get_mut(&dispatch.operator) {
+                    Some(model) => model.dispatch(&mut program, &dispatch)?,
+                    None => {
+                        dispatch.operator = numbers[dispatch.operator];
+                        program.steps.push(Step::Dispatch(dispatch));
+                    }
+                },
+                Step::Read(read) => program.steps.push(Step::Read(read)),
+            }
+        }
+        Ok(program)
     }
 
     /// What the commands print and write, in their order.
@@ -122,7 +130,7 @@ impl Script {
             outputs: vec![],
             support: match &it.content {
                 Err(error) => NodeSupport::Unsupported(error.to_string()),
-                Ok(content) => support(&content.work),
+                Ok(content) => support(&content.task),
             },
             flops: None,
             inputs: vec![],
@@ -154,14 +162,21 @@ impl Script {
 }
 
 /// What runs a dispatchable: from the lowest level on that accepts it.
-fn support(work: &Work) -> NodeSupport {
-    let accepts = |level| match work {
+fn support(task: &Task) -> NodeSupport {
+    let accepts_work = |work: &Work, level| match work {
         Work::Operator(operator) => dml_core::validate(operator, level).map(|_| ()),
         Work::Graph { desc, .. } => dml_core::validate_graph(desc, level).map(|_| ()),
     };
-    let operator = match work {
-        Work::Operator(operator) => operator.schema().name,
-        Work::Graph { .. } => "GRAPH",
+    let accepts = |level| match task {
+        Task::Work(work) => accepts_work(work, level),
+        Task::Model(program) => {
+            program.operators.iter().try_for_each(|operator| accepts_work(&operator.work, level))
+        }
+    };
+    let operator = match task {
+        Task::Work(Work::Operator(operator)) => operator.schema().name,
+        Task::Work(Work::Graph { .. }) => "GRAPH",
+        Task::Model(_) => "ONNX",
     };
     match FeatureLevel::ALL.into_iter().find(|level| accepts(*level).is_ok()) {
         Some(level) => NodeSupport::Operator { operator, level },

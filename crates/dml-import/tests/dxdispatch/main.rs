@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod graphs;
+mod models;
 mod operators;
 mod resources;
 
