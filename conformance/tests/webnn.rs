@@ -110,6 +110,23 @@ fn what_cannot_be_run_says_why() {
 }
 
 #[test]
+fn relu_takes_integers() {
+    let of = |data_type: &str, data: Value, expected: Value| {
+        let test = test(data_type, "relu", &[], &data, &expected).to_string();
+        serde_json::from_str(&test.replace("\"float32\"", &format!("\"{data_type}\""))).unwrap()
+    };
+    let tests: [Value; 3] = [
+        of("int64", json!([-9_000_000_000_i64, 9_000_000_000_i64]), json!([0, 9_000_000_000_i64])),
+        of("int32", json!([-2, 7]), json!([0, 7])),
+        of("int8", json!([-128, 127]), json!([0, 127])),
+    ];
+    let (output, target) = run(&tests, &[]);
+    let outcomes = target["tests"].as_array().unwrap().iter().map(|it| &it["outcome"]);
+    assert!(outcomes.into_iter().all(|it| it == "passed"), "{target}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
 fn a_file_of_a_folder_may_have_no_tests() {
     let folder = Folder::new();
     folder.write("none.json", "{\"tests\": []}");

@@ -89,7 +89,7 @@ static ROWS: &[Row] = &[
     row("hardSwish", Same("HardSwish", UNARY, &[])),
     row("leakyRelu", Same("LeakyRelu", UNARY, &[Float("alpha", "alpha", 0.01)])),
     row("prelu", Same("PRelu", &["input", "slope"], &[])),
-    row("relu", Same("Relu", UNARY, &[])),
+    row("relu", Made(relu)),
     row("sigmoid", Same("Sigmoid", UNARY, &[])),
     row("softmax", Same("Softmax", UNARY, &[Int("axis", "axis", -1)])),
     row("softplus", Same("Softplus", UNARY, &[])),
@@ -242,6 +242,17 @@ fn clamp(call: &mut Call<'_>) -> anyhow::Result<Vec<String>> {
         operands.push(bound.unwrap_or_default());
     }
     Ok(vec![call.builder.node("Clip", &operands, vec![])])
+}
+
+/// The greater of each element and 0: so for integers, whose type is known.
+fn relu(call: &mut Call<'_>) -> anyhow::Result<Vec<String>> {
+    let input = call.required("input")?;
+    let integer = call.known("input").ok().map(|known| known.element).filter(|it| it.is_integer());
+    let Some(element) = integer else {
+        return Ok(vec![call.builder.node("Relu", &[input], vec![])]);
+    };
+    let zero = call.builder.constant(element, &[], &[super::json::Number::Integer(0)])?;
+    Ok(vec![call.builder.node("Max", &[input, zero], vec![])])
 }
 
 /// `alpha * x + beta`.
