@@ -3,15 +3,19 @@
 mod attention;
 mod build;
 mod constant;
+mod early;
 mod element_wise;
 mod indices;
 mod microsoft;
 mod pooling;
 mod products;
+mod quantization;
 mod recurrent;
 mod regions;
 mod resize;
 mod rows;
+#[cfg(test)]
+mod schemas;
 mod selection;
 mod signal;
 mod versions;
@@ -32,7 +36,7 @@ use super::proto::{NodeProto, OperatorSetIdProto};
 use super::scope::Scope;
 
 /// The highest version of ai.onnx whose operators are known: a later one may mean others by their names.
-const HIGHEST_OPSET: i64 = 27;
+const HIGHEST_OPSET: i64 = 28;
 
 /// The domain of ONNX Runtime's own operators.
 pub(super) const MICROSOFT: &str = "com.microsoft";
@@ -102,8 +106,11 @@ const BLOCK_11: [(&str, Kind); 2] = [("blocksize", Kind::Int), ("mode", Kind::Te
 const RATIO: [(&str, Kind); 1] = [("ratio", Kind::Float)];
 const SPLIT_2: [(&str, Kind); 2] = [("axis", Kind::Int), ("split", Kind::Ints)];
 const SPLIT_18: [(&str, Kind); 2] = [("axis", Kind::Int), ("num_outputs", Kind::Int)];
-const CONSTANT_12: [(&str, Kind); 6] = [
+const CONSTANT_11: [(&str, Kind); 2] =
+    [("value", Kind::Tensor), ("sparse_value", Kind::SparseTensor)];
+const CONSTANT_12: [(&str, Kind); 7] = [
     ("value", Kind::Tensor),
+    ("sparse_value", Kind::SparseTensor),
     ("value_float", Kind::Float),
     ("value_floats", Kind::Floats),
     ("value_int", Kind::Int),
@@ -117,17 +124,6 @@ const CAST_24: [(&str, Kind); 3] =
     [("to", Kind::Int), ("saturate", Kind::Int), ("round_mode", Kind::Text)];
 const CAST_LIKE: [(&str, Kind); 2] = [("saturate", Kind::Int), ("round_mode", Kind::Text)];
 const IS_INF: [(&str, Kind); 2] = [("detect_negative", Kind::Int), ("detect_positive", Kind::Int)];
-// `saturate` and `precision` are of types that are not run.
-const QUANTIZE_19: [(&str, Kind); 2] = [("axis", Kind::Int), ("saturate", Kind::Int)];
-const QUANTIZE_21: [(&str, Kind); 5] = [
-    ("axis", Kind::Int),
-    ("saturate", Kind::Int),
-    ("block_size", Kind::Int),
-    ("output_dtype", Kind::Int),
-    ("precision", Kind::Int),
-];
-const DEQUANTIZE_21: [(&str, Kind); 3] =
-    [("axis", Kind::Int), ("block_size", Kind::Int), ("output_dtype", Kind::Int)];
 
 /// Every version of every other operator, in any order.
 static OTHERS: &[Row] = &[
@@ -135,6 +131,7 @@ static OTHERS: &[Row] = &[
     row("EyeLike", 22, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES)),
     row("Trilu", 14, &[("upper", Kind::Int)], 1..=2, build::trilu),
     row("Constant", 1, &[("value", Kind::Tensor)], 0..=0, constant::constant),
+    row("Constant", 11, &CONSTANT_11, 0..=0, constant::constant),
     row("Constant", 12, &CONSTANT_12, 0..=0, constant::constant),
     row("ConstantOfShape", 9, &[("value", Kind::Tensor)], 1..=1, constant::of_shape),
     row("Shape", 1, &[], 1..=1, build::shape),
@@ -169,8 +166,9 @@ static OTHERS: &[Row] = &[
     row("CenterCropPad", 18, &AXES, 2..=2, |it| {
         Ok(Box::new(CenterCropPad { axes: it.ints("axes") }))
     }),
-    row("Tile", 6, &[], 2..=2, |_| Ok(Box::new(Tile))),
+    row("Tile", 6, &[], 2..=2, |_| Ok(Box::new(Tile::EachDimension))),
     row("SpaceToDepth", 1, &BLOCK, 1..=1, build::space_to_depth),
+    row("SpaceToDepth", 28, &BLOCK_11, 1..=1, build::space_to_depth),
     row("DepthToSpace", 1, &BLOCK, 1..=1, build::depth_to_space),
     row("DepthToSpace", 11, &BLOCK_11, 1..=1, build::depth_to_space),
     row("Unsqueeze", 1, &AXES, 1..=1, build::unsqueeze_1),
@@ -212,16 +210,10 @@ static OTHERS: &[Row] = &[
     row("Clip", 11, &[], 1..=3, build::clip),
     row("BitShift", 11, &[("direction", Kind::Text)], 2..=2, build::bit_shift),
     row("IsInf", 10, &IS_INF, 1..=1, build::is_infinity),
-    row("QuantizeLinear", 10, &[], 2..=3, build::quantize),
-    row("QuantizeLinear", 13, &AXIS, 2..=3, build::quantize),
-    row("QuantizeLinear", 19, &QUANTIZE_19, 2..=3, build::quantize),
-    row("QuantizeLinear", 21, &QUANTIZE_21, 2..=3, build::quantize),
-    row("DequantizeLinear", 10, &[], 2..=3, build::dequantize),
-    row("DequantizeLinear", 13, &AXIS, 2..=3, build::dequantize),
-    row("DequantizeLinear", 21, &DEQUANTIZE_21, 2..=3, build::dequantize),
     row("Mod", 10, &[("fmod", Kind::Int)], 2..=2, build::modulus),
     row("Pow", 7, &[], 2..=2, |_| Ok(Box::new(Power))),
     row("PRelu", 1, &element_wise::CONSUMED, 2..=2, element_wise::slope_of_channels),
+    row("SwiGLU", 28, &[("alpha", Kind::Float)], 2..=2, build::swi_glu),
     row("Gelu", 20, &[("approximate", Kind::Text)], 1..=1, build::gelu),
     row("Softmax", 1, &AXIS, 1..=1, |it| build::softmax(it, SOFTMAX, true)),
     row("Softmax", 13, &AXIS, 1..=1, |it| build::softmax(it, SOFTMAX, false)),
@@ -269,11 +261,13 @@ impl Row {
 }
 
 /// Every version of every operator, in any order.
-static ALL: [&[Row]; 11] = [
+static ALL: [&[Row]; 13] = [
     attention::ROWS,
+    early::ROWS,
     element_wise::ROWS,
     microsoft::ROWS,
     pooling::ROWS,
+    quantization::ROWS,
     recurrent::ROWS,
     regions::ROWS,
     resize::ROWS,

@@ -92,10 +92,12 @@ pub(crate) enum Zero {
     Kept,
 }
 
-/// The input's elements in the shape that the second input holds; -1 is what remains.
+/// The input's elements in another shape, where -1 is the size that remains.
 #[derive(Debug)]
 pub(crate) struct Reshape {
     pub(crate) zero: Zero,
+    /// `None`: the second input holds it.
+    pub(crate) shape: Option<Vec<i64>>,
 }
 
 impl Op for Reshape {
@@ -106,7 +108,10 @@ impl Op for Reshape {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let from = data.shape()?;
-        let wanted = operands.vector(1, "shape")?;
+        let wanted = match &self.shape {
+            Some(shape) => shape.clone(),
+            None => operands.vector(1, "shape")?,
+        };
         let refused = |problem| {
             let given = crate::error::shortened(&format!("{wanted:?}"));
             operands.node.invalid(

@@ -18,6 +18,8 @@ pub(crate) enum Parts {
     Lengths(Vec<i64>),
     /// As long as the second input says, or so many of one length where it is left out.
     Input(Equal),
+    /// Likewise, with lengths that are whole numbers of any type.
+    AnyInput(Equal),
 }
 
 /// Parts of one length.
@@ -98,7 +100,10 @@ impl Split {
         let given = match &self.parts {
             Parts::Lengths(lengths) => lengths.clone(),
             Parts::Input(_) if operands.optional(1).is_some() => operands.vector(1, "split")?,
-            Parts::Input(equal) => return equal.lengths(operands, size),
+            Parts::AnyInput(_) if operands.optional(1).is_some() => {
+                operands.whole_numbers(1, "split")?
+            }
+            Parts::Input(equal) | Parts::AnyInput(equal) => return equal.lengths(operands, size),
         };
         let lengths = given.iter().map(|it| operands.size(*it, "split"));
         let lengths = lengths.collect::<Result<Vec<u64>>>()?;

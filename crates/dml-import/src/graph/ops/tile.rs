@@ -1,6 +1,8 @@
 //! Tensors over and over: TILE. Blocks of pixels and channels: SPACE_TO_DEPTH and DEPTH_TO_SPACE.
 
-use dml_core::operators::{DepthToSpace1Desc, DepthToSpaceDesc, SpaceToDepthDesc, TileDesc};
+use dml_core::operators::{
+    DepthToSpace1Desc, DepthToSpaceDesc, SpaceToDepth1Desc, SpaceToDepthDesc, TileDesc,
+};
 use dml_core::{AbstractOperator, DataType, DepthSpaceOrder};
 
 use crate::element::ElementType;
@@ -13,7 +15,28 @@ use crate::tensor::text;
 
 /// The first input as often as the second one says.
 #[derive(Debug)]
-pub(crate) struct Tile;
+pub(crate) enum Tile {
+    /// So many times along each dimension.
+    EachDimension,
+    /// So many times along the dimension that the third input says. Both are whole numbers of any type.
+    OneDimension,
+}
+
+impl Tile {
+    /// How often each dimension of `rank` is repeated.
+    fn repeats(&self, operands: &Operands<'_>, rank: usize) -> Result<Vec<u64>> {
+        match self {
+            Self::EachDimension => operands.sizes(1, "repeats"),
+            Self::OneDimension => {
+                let number = |index, name| operands.whole_number(index, name);
+                let axis = operands.axis(number(2, "axis")?, rank, "axis")?;
+                let mut repeats = vec![1; rank];
+                repeats[axis] = operands.size(number(1, "tiles")?, "tiles")?;
+                Ok(repeats)
+            }
+        }
+    }
+}
 
 impl Op for Tile {
     fn need(&self, input: usize) -> Need {
@@ -22,7 +45,8 @@ impl Op for Tile {
 
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
-        let (shape, repeats) = (input.shape()?, operands.sizes(1, "repeats")?);
+        let shape = input.shape()?;
+        let repeats = self.repeats(operands, shape.len())?;
         if repeats.len() != shape.len() {
             let (given, problem) = (repeats.len(), "is the wrong number of elements");
             let accepted = shape.len().to_string();
@@ -160,7 +184,12 @@ impl Blocks {
         let [input_tensor, output_tensor] = tensors(operands, input, [input.shape()?, shape])?;
         let block_size = u32::try_from(size).unwrap_or(u32::MAX);
         Ok(match (self.to_depth, self.order) {
-            (true, _) => SpaceToDepthDesc { input_tensor, output_tensor, block_size }.into(),
+            (true, DepthSpaceOrder::DepthColumnRow) => {
+                SpaceToDepthDesc { input_tensor, output_tensor, block_size }.into()
+            }
+            (true, order) => {
+                SpaceToDepth1Desc { input_tensor, output_tensor, block_size, order }.into()
+            }
             (false, DepthSpaceOrder::DepthColumnRow) => {
                 DepthToSpaceDesc { input_tensor, output_tensor, block_size }.into()
             }

@@ -6,10 +6,10 @@ use dml_core::{DataType, DepthSpaceOrder, FieldValue, IsInfinityMode, PaddingMod
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    ApproximateGelu, BitCast, Blocks, Bounds, Broadcast, Cast, Clip, Concat, Direction, Dropout,
+    ApproximateGelu, BitCast, BitShift, Blocks, Bounds, Broadcast, Cast, Clip, Concat, Dropout,
     Einsum, ElementWise, Equal, Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU,
-    Gather, Margins, NEVER_INFINITE, Op, Pad, Parts, Quantize, REMAINDER, Reshape, RowOperators,
-    ShapeOf, Slice, Softmax, Split, Transpose, Trilu, Types, Unsqueeze, Zero,
+    Gather, Margins, NEVER_INFINITE, Op, Pad, Parts, REMAINDER, Reshape, RowOperators, ShapeOf,
+    Slice, Softmax, Split, SwiGlu, Transpose, Trilu, Types, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
@@ -134,7 +134,10 @@ pub(super) static PADDING_MODES: [(&str, PaddingMode); 4] = [
     ("wrap", PaddingMode::Wrap),
 ];
 
-fn padding_mode(it: &Attributes<'_>, modes: &[(&str, PaddingMode)]) -> Result<PaddingMode> {
+pub(super) fn padding_mode(
+    it: &Attributes<'_>,
+    modes: &[(&str, PaddingMode)],
+) -> Result<PaddingMode> {
     let given = it.text("mode").unwrap_or_else(|| "constant".to_owned());
     choice(it, "mode", &given, modes)
 }
@@ -165,20 +168,21 @@ pub(super) fn pad(it: &Attributes<'_>, modes: &[(&str, PaddingMode)]) -> Built {
     Ok(Box::new(Pad { mode: padding_mode(it, modes)?, source: Margins::Inputs }))
 }
 
-fn blocks(it: &Attributes<'_>, to_depth: bool, order: DepthSpaceOrder) -> Built {
+fn blocks(it: &Attributes<'_>, to_depth: bool) -> Built {
+    let orders =
+        [("DCR", DepthSpaceOrder::DepthColumnRow), ("CRD", DepthSpaceOrder::ColumnRowDepth)];
+    let given = it.text("mode").unwrap_or_else(|| "DCR".to_owned());
+    let order = choice(it, "mode", &given, &orders)?;
     let size = it.int("blocksize").ok_or_else(|| it.missing("blocksize"))?;
     Ok(Box::new(Blocks { size, to_depth, order }))
 }
 
 pub(super) fn space_to_depth(it: &Attributes<'_>) -> Built {
-    blocks(it, true, DepthSpaceOrder::DepthColumnRow)
+    blocks(it, true)
 }
 
 pub(super) fn depth_to_space(it: &Attributes<'_>) -> Built {
-    let orders =
-        [("DCR", DepthSpaceOrder::DepthColumnRow), ("CRD", DepthSpaceOrder::ColumnRowDepth)];
-    let given = it.text("mode").unwrap_or_else(|| "DCR".to_owned());
-    blocks(it, false, choice(it, "mode", &given, &orders)?)
+    blocks(it, false)
 }
 
 pub(super) fn unsqueeze_1(it: &Attributes<'_>) -> Built {
@@ -188,7 +192,7 @@ pub(super) fn unsqueeze_1(it: &Attributes<'_>) -> Built {
 
 pub(super) fn reshape(it: &Attributes<'_>) -> Built {
     let zero = if it.flag("allowzero", false) { Zero::Kept } else { Zero::Copied };
-    Ok(Box::new(Reshape { zero }))
+    Ok(Box::new(Reshape { zero, shape: None }))
 }
 
 pub(super) fn flatten(it: &Attributes<'_>) -> Built {
@@ -229,18 +233,14 @@ pub(super) fn gelu(it: &Attributes<'_>) -> Built {
     }
 }
 
-/// Zeros come from beyond both ends.
 pub(super) fn bit_shift(it: &Attributes<'_>) -> Built {
     let direction = it.text("direction").ok_or_else(|| it.missing("direction"))?;
-    let schema = match direction.as_str() {
-        "LEFT" => &tables::ELEMENT_WISE_BIT_SHIFT_LEFT,
-        "RIGHT" => &tables::ELEMENT_WISE_BIT_SHIFT_RIGHT,
-        other => {
-            let (path, accepted) = ("attribute direction", "LEFT, RIGHT");
-            return Err(it.node.invalid(path, other, "is no direction", accepted));
-        }
-    };
-    Ok(Box::new(ElementWise::new(Function::new(Types::Numbers, schema))))
+    let directions = [("LEFT", BitShift::Left), ("RIGHT", BitShift::Right)];
+    Ok(Box::new(choice(it, "direction", &direction, &directions)?))
+}
+
+pub(super) fn swi_glu(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(SwiGlu { alpha: it.float("alpha").unwrap_or(1.0) }))
 }
 
 pub(super) fn is_infinity(it: &Attributes<'_>) -> Built {
@@ -254,20 +254,4 @@ pub(super) fn is_infinity(it: &Attributes<'_>) -> Built {
     let function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_IS_INFINITY).truth();
     let attributes = vec![FieldValue::Uint(mode.dml_value())];
     Ok(Box::new(ElementWise { attributes, ..ElementWise::new(function) }))
-}
-
-fn linear(it: &Attributes<'_>, direction: Direction) -> Built {
-    let block = it.int("block_size").unwrap_or(0);
-    let output = it.int("output_dtype").filter(|number| *number != 0);
-    let output = output.map(|number| element(it, "output_dtype", number)).transpose()?;
-    let axis = it.int("axis").unwrap_or(1);
-    Ok(Box::new(Quantize { direction, axis, block, output }))
-}
-
-pub(super) fn quantize(it: &Attributes<'_>) -> Built {
-    linear(it, Direction::Forth)
-}
-
-pub(super) fn dequantize(it: &Attributes<'_>) -> Built {
-    linear(it, Direction::Back)
 }

@@ -19,7 +19,7 @@ use Types::Numbers;
 use super::{ANY, Build, Row};
 
 /// An element-wise operator without attributes.
-const fn element_wise(
+pub(super) const fn element_wise(
     name: &'static str,
     since: i64,
     inputs: RangeInclusive<usize>,
@@ -39,7 +39,7 @@ const fn unary(
 }
 
 /// The same with floats, in DirectML's order: the attributes, and their defaults.
-const fn activation(
+pub(super) const fn activation(
     name: &'static str,
     since: i64,
     schema: &'static dml_core::schema::OperatorSchema,
@@ -76,17 +76,17 @@ const ALPHA_BETA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("beta", Kind::Fl
 const ALPHA_GAMMA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("gamma", Kind::Float)];
 const SHRINK: [(&str, Kind); 2] = [("bias", Kind::Float), ("lambd", Kind::Float)];
 /// Selu's constants, which ONNX states with these digits.
-const SELU: [f32; 2] = [1.673_263_2, 1.050_701];
+pub(super) const SELU: [f32; 2] = [1.673_263_2, 1.050_701];
 
 /// Every version of these operators, in any order.
 pub(super) static ROWS: &[Row] = &[
-    legacy("Add", 6, ADD),
+    legacy("Add", 1, ADD),
     element_wise("Add", 7, 2..=2, ADD),
-    legacy("Sub", 6, SUBTRACT),
+    legacy("Sub", 1, SUBTRACT),
     element_wise("Sub", 7, 2..=2, SUBTRACT),
-    legacy("Mul", 6, MULTIPLY),
+    legacy("Mul", 1, MULTIPLY),
     element_wise("Mul", 7, 2..=2, MULTIPLY),
-    legacy("Div", 6, DIVIDE),
+    legacy("Div", 1, DIVIDE),
     element_wise("Div", 7, 2..=2, DIVIDE),
     element_wise("Sum", 6, 1..=ANY, ADD),
     element_wise("Min", 6, 1..=ANY, MINIMUM),

@@ -92,7 +92,18 @@ pub(super) fn maximum(it: &Attributes<'_>) -> Built {
 }
 
 fn norm_of(it: &Attributes<'_>) -> Result<Pooling> {
-    let degree = it.int("p").unwrap_or(2);
+    of_degree(it, it.int("p").unwrap_or(2))
+}
+
+/// Before version 2 the degree is a float, which has to be a whole number.
+fn early_norm_of(it: &Attributes<'_>) -> Result<Pooling> {
+    let degree = it.float("p").unwrap_or(2.0);
+    // Another number is refused as 0 is.
+    #[expect(clippy::cast_possible_truncation, reason = "it is a whole number, or saturates")]
+    of_degree(it, if degree.fract() == 0.0 { degree as i64 } else { 0 })
+}
+
+fn of_degree(it: &Attributes<'_>, degree: i64) -> Result<Pooling> {
     let degree = u32::try_from(degree).ok().filter(|it| *it > 0).ok_or_else(|| {
         let accepted = format!("1 to {}", u32::MAX);
         it.node.invalid("attribute p", degree, "is no degree", accepted)
@@ -102,6 +113,14 @@ fn norm_of(it: &Attributes<'_>) -> Result<Pooling> {
 
 pub(super) fn norm(it: &Attributes<'_>) -> Built {
     pool(it, norm_of(it)?)
+}
+
+pub(super) fn early_norm(it: &Attributes<'_>) -> Built {
+    pool(it, early_norm_of(it)?)
+}
+
+pub(super) fn early_global_norm(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(GlobalPool { pooling: early_norm_of(it)? }))
 }
 
 pub(super) fn global_average(_: &Attributes<'_>) -> Built {

@@ -24,12 +24,14 @@ const LAYOUT: (&str, Kind) = ("layout", Kind::Int);
 const COUPLED: (&str, Kind) = ("input_forget", Kind::Int);
 const LINEAR: (&str, Kind) = ("linear_before_reset", Kind::Int);
 
-const RNN: [(&str, Kind); 7] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT];
-const LSTM: [(&str, Kind); 8] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, COUPLED];
+pub(super) const RNN: [(&str, Kind); 7] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT];
+pub(super) const LSTM: [(&str, Kind); 8] =
+    [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, COUPLED];
 /// Those of com.microsoft's DynamicQuantizeLSTM.
 pub(super) const QUANTIZED: [(&str, Kind); 7] =
     [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, COUPLED];
-const GRU: [(&str, Kind); 8] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, LINEAR];
+pub(super) const GRU: [(&str, Kind); 8] =
+    [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, LINEAR];
 
 /// Every version of each. `layout` is there from 14 on, and 0 before.
 pub(super) static ROWS: &[Row] = &[
@@ -56,16 +58,16 @@ static KNOWN: [Known; 11] = [
     ("ThresholdedRelu", &ACTIVATION_THRESHOLDED_RELU, [Some(1.0), None]),
 ];
 
-fn simple(it: &Attributes<'_>) -> Built {
+pub(super) fn simple(it: &Attributes<'_>) -> Built {
     recurrent(it, Cell::Simple, &["Tanh"])
 }
 
-fn gated(it: &Attributes<'_>) -> Built {
+pub(super) fn gated(it: &Attributes<'_>) -> Built {
     let linear_before_reset = it.flag("linear_before_reset", false);
     recurrent(it, Cell::Gated { linear_before_reset }, &["Sigmoid", "Tanh"])
 }
 
-fn long_short_term(it: &Attributes<'_>) -> Built {
+pub(super) fn long_short_term(it: &Attributes<'_>) -> Built {
     Ok(Box::new(lstm(it)?))
 }
 

@@ -142,7 +142,7 @@ fn batch(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     Ok(Box::new(BatchNormalize { epsilon: epsilon(it) }))
 }
 
-fn normalize(it: &Attributes<'_>, common: Common) -> Result<Box<dyn Op>> {
+pub(super) fn normalize(it: &Attributes<'_>, common: Common) -> Result<Box<dyn Op>> {
     let (epsilon, outputs) = (epsilon(it), it.outputs);
     Ok(Box::new(Normalize { common, has_mean: true, epsilon, outputs }))
 }

@@ -1,0 +1,150 @@
+//! The first versions of operators, where later ones differ: most have the attribute `consumed_inputs`, which says what
+//! may be overwritten and changes no result.
+
+use std::ops::RangeInclusive;
+
+use dml_core::operators as tables;
+use dml_core::schema::OperatorSchema;
+
+use super::build::{self, Built, padding_mode};
+use super::element_wise::{CONSUMED, SELU, activation, element_wise};
+use super::{ANY, Row, pooling, recurrent, row};
+use crate::graph::{
+    ABSOLUTE, ADD, CEIL, Cast, Common, Concat, Equal, FLOOR, Function, MAXIMUM, MINIMUM, Margins,
+    Mean, NEGATE, Pad, Parts, RELU, Reshape, Split, Tile, Types, Zero,
+};
+use crate::onnx::attributes::{Attributes, Kind};
+use crate::onnx::tensor;
+
+const CONSUMING: (&str, Kind) = ("consumed_inputs", Kind::Ints);
+const ALPHA: [(&str, Kind); 2] = [("alpha", Kind::Float), CONSUMING];
+const ALPHA_BETA: [(&str, Kind); 3] = [("alpha", Kind::Float), ("beta", Kind::Float), CONSUMING];
+const ALPHA_GAMMA: [(&str, Kind); 3] = [("alpha", Kind::Float), ("gamma", Kind::Float), CONSUMING];
+const CLIP: [(&str, Kind); 3] = [("min", Kind::Float), ("max", Kind::Float), CONSUMING];
+const DROPOUT: [(&str, Kind); 3] = [("is_test", Kind::Int), ("ratio", Kind::Float), CONSUMING];
+const EPSILON: [(&str, Kind); 2] = [("epsilon", Kind::Float), CONSUMING];
+const PADDINGS: [(&str, Kind); 3] =
+    [("mode", Kind::Text), ("paddings", Kind::Ints), ("value", Kind::Float)];
+const SHAPE: [(&str, Kind); 2] = [("shape", Kind::Ints), CONSUMING];
+const SPLIT: [(&str, Kind); 2] = [("axis", Kind::Int), ("split", Kind::Ints)];
+
+const DEGREE: (&str, Kind) = ("p", Kind::Float);
+const POOLING: [(&str, Kind); 5] = [
+    ("auto_pad", Kind::Text),
+    ("kernel_shape", Kind::Ints),
+    ("pads", Kind::Ints),
+    ("strides", Kind::Ints),
+    DEGREE,
+];
+/// Whether all states are wanted, which follows from the outputs that a node has.
+const SEQUENCE: (&str, Kind) = ("output_sequence", Kind::Int);
+const RNN: [(&str, Kind); 8] = with_sequence(recurrent::RNN);
+const GRU: [(&str, Kind); 9] = with_sequence(recurrent::GRU);
+const LSTM: [(&str, Kind); 9] = with_sequence(recurrent::LSTM);
+
+const fn with_sequence<const N: usize, const M: usize>(
+    later: [(&'static str, Kind); N],
+) -> [(&'static str, Kind); M] {
+    let mut all = [SEQUENCE; M];
+    let mut at = 0;
+    while at < N {
+        all[at] = later[at];
+        at += 1;
+    }
+    all
+}
+
+/// An element-wise operator.
+const fn consuming(name: &'static str, inputs: RangeInclusive<usize>, function: Function) -> Row {
+    Row { attributes: &CONSUMED, ..element_wise(name, 1, inputs, function) }
+}
+
+/// One of one input, of numbers.
+const fn unary(name: &'static str, schema: &'static OperatorSchema) -> Row {
+    consuming(name, 1..=1, Function::new(Types::Numbers, schema))
+}
+
+/// Version 1 of each, unless it is stated otherwise.
+pub(super) static ROWS: &[Row] = &[
+    consuming("Abs", 1..=1, ABSOLUTE),
+    consuming("Ceil", 1..=1, CEIL),
+    consuming("Floor", 1..=1, FLOOR),
+    consuming("Max", 1..=ANY, MAXIMUM),
+    consuming("Min", 1..=ANY, MINIMUM),
+    consuming("Neg", 1..=1, NEGATE),
+    consuming("Relu", 1..=1, RELU),
+    consuming("Sum", 1..=ANY, ADD),
+    unary("Exp", &tables::ELEMENT_WISE_EXP),
+    unary("Log", &tables::ELEMENT_WISE_LOG),
+    unary("Reciprocal", &tables::ELEMENT_WISE_RECIP),
+    unary("Sigmoid", &tables::ACTIVATION_SIGMOID),
+    unary("Sqrt", &tables::ELEMENT_WISE_SQRT),
+    unary("Tanh", &tables::ACTIVATION_TANH),
+    activation("Elu", 1, &tables::ACTIVATION_ELU, &ALPHA, &[1.0]),
+    activation("HardSigmoid", 1, &tables::ACTIVATION_HARD_SIGMOID, &ALPHA_BETA, &[0.2, 0.5]),
+    activation("LeakyRelu", 1, &tables::ACTIVATION_LEAKY_RELU, &ALPHA, &[0.01]),
+    activation("Selu", 1, &tables::ACTIVATION_SCALED_ELU, &ALPHA_GAMMA, &SELU),
+    row("Cast", 1, &[("to", Kind::Text)], 1..=1, cast),
+    row("Clip", 1, &CLIP, 1..=1, build::clip_6),
+    row("Concat", 1, &[("axis", Kind::Int)], 1..=ANY, concat),
+    // In version 6 it consumes nothing.
+    Row { outputs: 1..=2, ..row("Dropout", 1, &DROPOUT, 1..=1, dropout) },
+    row("InstanceNormalization", 1, &EPSILON, 3..=3, |it| {
+        super::rows::normalize(it, Common::Channel)
+    }),
+    row("Mean", 1, &CONSUMED, 1..=ANY, |_| Ok(Box::new(Mean))),
+    row("Pad", 1, &PADDINGS, 1..=1, pad),
+    row("Reshape", 1, &SHAPE, 1..=1, reshape),
+    Row { outputs: 1..=ANY, ..row("Split", 1, &SPLIT, 1..=2, split) },
+    row("LpPool", 1, &POOLING, 1..=1, pooling::early_norm),
+    row("GlobalLpPool", 1, &[DEGREE], 1..=1, pooling::early_global_norm),
+    Row { outputs: 0..=2, ..row("RNN", 1, &RNN, 3..=6, recurrent::simple) },
+    Row { outputs: 0..=2, ..row("GRU", 1, &GRU, 3..=6, recurrent::gated) },
+    Row { outputs: 0..=3, ..row("LSTM", 1, &LSTM, 3..=8, recurrent::long_short_term) },
+    row("Tile", 1, &[], 3..=3, |_| Ok(Box::new(Tile::OneDimension))),
+];
+
+/// The type has its name and not its number.
+fn cast(it: &Attributes<'_>) -> Built {
+    let name = it.text("to").ok_or_else(|| it.missing("to"))?;
+    let to = tensor::element_of_name(&name).ok_or_else(|| {
+        let accepted = "the names of TensorProto.DataType, such as FLOAT";
+        it.node.invalid("attribute to", crate::error::shortened(&name), "is no type", accepted)
+    })?;
+    Ok(Box::new(Cast { to }))
+}
+
+fn concat(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(Concat { axis: it.int("axis").unwrap_or(1) }))
+}
+
+/// It is that of training unless it is said to be tested. What keeps everything is the same in both.
+fn dropout(it: &Attributes<'_>) -> Built {
+    if !it.flag("is_test", false) && it.float("ratio") != Some(0.0) {
+        let reason = "without is_test it is that of training, whose results are random";
+        return Err(it.node.not_supported(reason));
+    }
+    build::dropout_7(it)
+}
+
+fn pad(it: &Attributes<'_>) -> Built {
+    let mode = padding_mode(it, &build::PADDING_MODES[..3])?;
+    let pads = it.ints("paddings").ok_or_else(|| it.missing("paddings"))?;
+    let value = it.float("value").unwrap_or(0.0);
+    Ok(Box::new(Pad { mode, source: Margins::Attributes { pads, value } }))
+}
+
+fn reshape(it: &Attributes<'_>) -> Built {
+    // A list without an entry is the shape of a scalar.
+    let shape = Some(it.ints("shape").ok_or_else(|| it.missing("shape"))?);
+    Ok(Box::new(Reshape { zero: Zero::Copied, shape }))
+}
+
+/// The attribute has the lengths, or the second input.
+fn split(it: &Attributes<'_>) -> Built {
+    let parts = match it.ints("split") {
+        Some(lengths) if !lengths.is_empty() => Parts::Lengths(lengths),
+        _ => Parts::AnyInput(Equal { count: it.outputs, has_rest: false }),
+    };
+    Ok(Box::new(Split { axis: it.int("axis").unwrap_or(0), parts }))
+}
