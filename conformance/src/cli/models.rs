@@ -119,7 +119,9 @@ fn test_files(tests: &[Test]) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for test in tests {
         match webnn::suite::file(&test.folder) {
-            Some(file) => drop(files.insert(file)),
+            Some(file) => {
+                files.insert(file);
+            }
             None => add_files_below(&test.folder, &mut files),
         }
     }
@@ -133,7 +135,9 @@ fn add_files_below(folder: &Path, files: &mut BTreeSet<PathBuf>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                _ => drop(files.insert(entry.path())),
+                _ => {
+                    files.insert(entry.path());
+                }
             }
         }
     }

@@ -12,16 +12,28 @@ use dml::{
 use dml_file::{InputFiles, stdout};
 use dml_import::{ElementType, Tensor};
 
-use crate::{DeviceArgs, files, matrix};
+use crate::{DeviceArgs, files, matrix, whole_number};
 
 /// The arguments of `dml diag`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Sizes of the output, outermost first, such as 1,1,3,3
-    #[arg(long, value_name = "N,..", value_delimiter = ',', required = true)]
+    #[arg(
+        long,
+        value_name = "N,..",
+        value_delimiter = ',',
+        required = true,
+        value_parser = whole_number::<u32>
+    )]
     sizes: Vec<u32>,
     /// Which diagonal: positive is right and up, negative left and down
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_negative_numbers = true,
+        value_parser = whole_number::<i32>
+    )]
     offset: i32,
     /// A band of diagonals instead: from the first up to, not including, the second; the reverse
     /// of a band where the first is larger. Executed as DIAGONAL_MATRIX1 without an input
@@ -40,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long = "type", value_name = "T", default_value = "float32")]
     data_type: DataType,
     /// Strides of the output in elements; packed if not given
-    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = whole_number::<u32>)]
     strides: Option<Vec<u32>>,
     /// Work this way where it can serve the tensor: inline, fill, fill-and-scatter, seed-and-copy,
     /// row-copies or kernel. The result is the same
@@ -58,8 +70,7 @@ pub(crate) struct Args {
 
 fn parse_band(text: &str) -> Result<(i32, i32), String> {
     let (begin, end) = text.split_once(',').ok_or("two numbers are needed, such as -1,2")?;
-    let number = |text: &str| text.parse::<i32>().map_err(|error| error.to_string());
-    Ok((number(begin)?, number(end)?))
+    Ok((whole_number(begin)?, whole_number(end)?))
 }
 
 /// Executes the operator, prints the result, and writes it where asked.

@@ -78,10 +78,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn read(path: &Path) -> anyhow::Result<GraphDesc> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    read.context("cannot be read")?;
     let is_whole = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
     anyhow::ensure!(is_whole, "the file is too large; accepted: up to {MAX_BYTES} bytes");
-    let mut graph = json::graph(&serde_json::from_slice(&bytes)?)?;
+    let mut graph = json::graph(&serde_json::from_slice(&bytes).context("is not JSON")?)?;
     // Names are part of whatever is printed.
     let nodes = graph.nodes.iter_mut().map(|it| &mut it.name);
     let inputs = graph.input_edges.iter_mut().map(|it| &mut it.name);

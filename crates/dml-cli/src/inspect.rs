@@ -164,8 +164,15 @@ impl<'a> Blocked<'a> {
     }
 }
 
-/// All of it, where all sizes are known.
+/// All of it, where every node runs and all sizes are known.
 fn arithmetic(report: &Report) -> Option<String> {
+    let runs = |node: &NodeReport| {
+        use NodeSupport::{Blocked, Open, Unsupported};
+        !matches!(node.support, Unsupported(_) | Blocked(_) | Open)
+    };
+    if !report.nodes.iter().all(runs) {
+        return None;
+    }
     let flops: Option<Vec<u64>> = report.nodes.iter().map(|node| node.flops).collect();
     let flops = flops?.into_iter().fold(0, u64::saturating_add);
     Some(format!("flops: {}", scaled(flops)))

@@ -16,6 +16,7 @@ mod support;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::{Parser, Subcommand};
 use dml::profiles::{self, Profile};
@@ -56,6 +57,11 @@ enum Command {
     Run(run::Args),
     /// Tells which operators, data types and ranks run on a device or profile, and how
     Support(support::Args),
+}
+
+/// A whole number of an option.
+fn whole_number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| "not a whole number, or out of range".to_owned())
 }
 
 /// A device and its feature level.

@@ -12,10 +12,10 @@ use dml_file::{InputFiles, eprintln, stdout};
 use dml_import::program::Output;
 use dml_import::{Error, Executable, Inputs, Model, Program, Requirement, Session};
 
-use crate::DeviceArgs;
 use crate::latency::Latency;
 use crate::model_inputs::{InputArgs, explained};
 use crate::progress::Line;
+use crate::{DeviceArgs, whole_number};
 use delivery::Delivery;
 
 /// The arguments of `dml run`.
@@ -32,7 +32,8 @@ pub(crate) struct Args {
         value_name = "SEED",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "0"
+        default_missing_value = "0",
+        value_parser = whole_number::<u64>
     )]
     random: Option<u64>,
     /// Write each output to a .npy file in this folder, which is made if it is not there; nothing is written

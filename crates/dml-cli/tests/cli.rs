@@ -140,7 +140,7 @@ fn refusals_are_1_with_a_message() {
 #[test]
 fn wrong_usage_is_2_with_what_is_accepted() {
     fails(&["diag"], 2, "--sizes");
-    fails(&["diag", "--sizes", "three"], 2, "invalid digit");
+    fails(&["diag", "--sizes", "three"], 2, "not a whole number");
     fails(&["diag", "--sizes", "3,3", "--type", "bool"], 2, "accepted: FLOAT32");
     fails(&["diag", "--sizes", "3,3", "--feature-level", "9_9"], 2, "accepted: 1_0");
     fails(&["diag", "--sizes", "3,3", "--device", "no such device"], 2, "no such device");

@@ -109,12 +109,16 @@ fn refusals_are_1_with_the_file_and_the_path() {
     refused(json, "graph: Nodes[1] (a_[2J): ELEMENT_WISE_ADD: ATensor.Sizes[1]: 0 is no size");
     refused(json!([]), "graph: json: [] is no object; accepted: an object");
     let (_folder, path) = file("{ \"Nodes\": ");
-    failed(without_device(&["graph", &path]), 1, &format!("{path}: EOF while parsing"));
+    failed(
+        without_device(&["graph", &path]),
+        1,
+        &format!("{path}: is not JSON: EOF while parsing"),
+    );
     let (_folder, path) = file("[".repeat(1 << 20));
     failed(without_device(&["graph", &path]), 1, "recursion limit exceeded");
     let (_folder, path) = file(" ".repeat((16 << 20) + 1));
     failed(without_device(&["graph", &path]), 1, "too large; accepted: up to 16777216 bytes");
-    fails(&["graph", "no/such.json"], 1, "error: no/such.json: ");
+    fails(&["graph", "no/such.json"], 1, "error: no/such.json: cannot be read: ");
 }
 
 #[test]

@@ -89,7 +89,9 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 
 /// Without the temporary file's name, which means nothing to the user.
 fn plain(error: io::Error) -> io::Error {
-    error.kind().into()
+    let wrapped = error.get_ref().and_then(|wrapper| wrapper.source());
+    let system = wrapped.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
+    system.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]
@@ -125,6 +127,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Output::create(&folder.path().join("no/x")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let expected = fs::read(folder.path().join("no")).unwrap_err().to_string();
+        assert_eq!(error.to_string(), expected);
     }
 
     #[cfg(unix)]

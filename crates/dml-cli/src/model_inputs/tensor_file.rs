@@ -54,7 +54,9 @@ impl TensorFile {
             (_, Some(_)) => Err(anyhow::anyhow!("not an .npz file, so no array can be named")),
             (Kind::Npy, None) => Ok(npy::from_bytes(bytes)?),
             (Kind::Other, None) => Tensor::from_onnx(bytes).map_err(|error| {
-                anyhow::anyhow!("expected NumPy .npy, .npz or ONNX TensorProto .pb: {error}")
+                anyhow::anyhow!(
+                    "not a tensor file: {error}; expected NumPy .npy, .npz or ONNX TensorProto .pb"
+                )
             }),
         };
         tensor.with_context(|| printable(&self.path.display().to_string()))
