@@ -173,3 +173,20 @@ fn a_repeated_run_says_how_long_it_took_after_its_outputs() {
     assert!(printed.starts_with("y: float32 [2, 3] -> "), "{printed}");
     failed(dml(&[&arguments[..], &["0"]].concat()), 2, "--repeat");
 }
+
+/// A value that is assumed is no reason either.
+#[test]
+fn a_node_that_needs_values_which_are_not_given_is_not_refused_for_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = onnx::Graph {
+        nodes: vec![onnx::node("Reshape", &["x", "s"], &["y"], &[])],
+        inputs: vec![onnx::value("x", 1, &[Some(2), Some(3)]), onnx::value("s", 7, &[Some(2)])],
+        outputs: onnx::outputs(),
+        ..Default::default()
+    };
+    let path = folder.path().join("model.onnx");
+    std::fs::write(&path, onnx::model(13, graph)).unwrap();
+    let printed = stdout(without_device(&["inspect", path.to_str().unwrap()]));
+    let end = "\ndepends on what is not given: Reshape (1); give --input s=FILE.npy\n";
+    assert!(printed.ends_with(end) && !printed.contains("does not run"), "{printed}");
+}

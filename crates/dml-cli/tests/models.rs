@@ -276,8 +276,8 @@ fn wrong_usage_is_2() {
     let dynamic = model("onnx_dyn_NM/model.onnx");
     fails(&["run"], 2, "MODEL");
     fails(&["inspect"], 2, "MODEL");
-    fails(&["run", &dynamic, "--shape", "x"], 2, "there is no '='");
-    fails(&["run", &dynamic, "--shape", "x=axb"], 2, "'a' is no size");
+    fails(&["run", &dynamic, "--shape", "x"], 2, "no '=' between the input's name and its value");
+    fails(&["run", &dynamic, "--shape", "x=axb"], 2, "'a' is not a size");
     fails(&["run", &dynamic, "--shape", "x=1x1", "--shape", "x=2x2"], 2, "given twice");
     fails(&["run", &dynamic, "--feature-level", "9_9"], 2, "accepted: 1_0");
 }

@@ -38,7 +38,8 @@ impl Output {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let (file, temporary) = builder().tempfile_in(folder).map_err(plain)?.into_parts();
+        let file = builder().tempfile_in(folder);
+        let (file, temporary) = file.map_err(|error| plain(&error, folder))?.into_parts();
         Ok(Self { writer: BufWriter::new(file), rename: Some((temporary, target)) })
     }
 
@@ -88,10 +89,9 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 }
 
 /// Without the temporary file's name, which means nothing to the user.
-fn plain(error: io::Error) -> io::Error {
-    let wrapped = error.get_ref().and_then(|wrapper| wrapper.source());
-    let system = wrapped.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
-    system.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+fn plain(error: &io::Error, folder: &Path) -> io::Error {
+    // The system's words for a folder that is not there say more than the kind's.
+    fs::metadata(folder).err().unwrap_or_else(|| error.kind().into())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a model has, and what would run it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use dml_core::{AbstractOperator, FeatureLevel};
 
@@ -109,13 +109,19 @@ pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Re
     let guessed = best.map(Operators::of).unwrap_or_default();
     let reporter = Reporter { known: &known, guesses: &guesses, best, operators, guessed };
     let requirements = reporter.guesses.requirements().iter();
+    let lacking = lacking_values(graph, &known);
     Ok(Report {
         format,
         inputs: graph
             .inputs
             .iter()
             .zip(requirements)
-            .map(|(input, it)| InputReport { value: reporter.input(input), requirement: *it })
+            .map(|(input, requirement)| {
+                let value = reporter.input(input);
+                let is_lacking = lacking.contains(&value.name);
+                let requirement = requirement.or(is_lacking.then_some(Requirement::Values));
+                InputReport { value, requirement }
+            })
             .collect(),
         nodes: graph
             .nodes
@@ -129,6 +135,16 @@ pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Re
             .map(|output| reporter.value(&output.name, output.value))
             .collect(),
     })
+}
+
+/// The inputs whose values the host needs, and are not given.
+fn lacking_values(graph: &Graph, known: &Evaluation) -> HashSet<String> {
+    let outputs = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
+    let lacking = |output: &ValueId| match known.value(*output).check() {
+        Err(Error::Missing { name, requirement: Requirement::Values }) => Some(name),
+        _ => None,
+    };
+    outputs.filter_map(lacking).collect()
 }
 
 struct Reporter<'a> {

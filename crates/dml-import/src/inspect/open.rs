@@ -64,8 +64,14 @@ impl Guesses {
         }
         let first = evaluate_as_run(graph, &first).ok();
         let second = evaluate(graph, &second, Extent::Shapes).ok();
+        let is_open = graph
+            .inputs
+            .iter()
+            .any(|input| found(input).is_none() && input.default.is_none() && !is_fixed(input));
         let others = match &first {
-            Some(first) if refused(graph, first) > 0 => assumed::evaluations(graph, given),
+            Some(first) if is_open && refused(graph, first) > 0 => {
+                assumed::evaluations(graph, given)
+            }
             _ => vec![],
         };
         let best = first.iter().chain(&others).min_by_key(|guess| refused(graph, guess));
@@ -80,15 +86,14 @@ impl Guesses {
         self.all().min_by_key(|guess| refused(graph, guess))
     }
 
-    /// Whether a value is refused for the same reason whatever is guessed. Sizes are part of a reason that
+    /// Whether a value is refused for the same reason by several guesses. Sizes are part of a reason that
     /// depends on them.
     pub(super) fn agree_to_refuse(&self, value: usize) -> bool {
-        let mut reasons =
-            self.all().map(|it| it.value(value).check().err().map(|it| it.to_string()));
-        match reasons.next() {
-            Some(Some(first)) => reasons.all(|reason| reason.as_ref() == Some(&first)),
-            _ => false,
-        }
+        let reason =
+            |guess: &Evaluation| guess.value(value).check().err().map(|error| error.to_string());
+        let first = self.first.as_ref().and_then(reason);
+        let is_same = |guess: &Evaluation| reason(guess) == first;
+        first.is_some() && !self.others.is_empty() && self.others.iter().all(is_same)
     }
 
     fn all(&self) -> impl Iterator<Item = &Evaluation> {
@@ -189,6 +194,12 @@ fn with(inputs: Inputs, input: &GraphInput, name: &str, shape: Vec<u64>, number:
     }
 }
 
+/// Whether the model declares all sizes of an input.
+fn is_fixed(input: &GraphInput) -> bool {
+    let is_known = |dimension: &Dimension| matches!(dimension, Dimension::Known(_));
+    input.shape.as_ref().is_some_and(|shape| shape.iter().all(is_known))
+}
+
 /// What of each input a run of the model needs, as far as that can be told.
 fn requirements(
     graph: &Graph,
@@ -209,9 +220,7 @@ fn requirements(
         if found.is_some() {
             return None;
         }
-        let is_fixed = |it: &Dimension| matches!(it, Dimension::Known(_));
-        let fixed = input.shape.as_ref().is_some_and(|shape| shape.iter().all(is_fixed));
-        (!fixed).then_some(Requirement::Shape)
+        (!is_fixed(input)).then_some(Requirement::Shape)
     };
     graph.inputs.iter().enumerate().map(requirement).collect()
 }

@@ -7,7 +7,7 @@ use crate::inputs::{Input, Inputs};
 
 /// The sizes of the outermost dimension, such as a batch, and of the others, where they are open. Nets that
 /// halve an image several times need multiples of a power of 2.
-const SIZES: [[u64; 2]; 4] = [[1, 64], [64, 64], [1, 224], [1, 640]];
+const SIZES: [[u64; 2]; 3] = [[1, 64], [1, 224], [1, 640]];
 
 /// The shape of an input of which not even the number of dimensions is known.
 const UNKNOWN: [Dimension; 2] = [Dimension::ANY; 2];
