@@ -1,15 +1,20 @@
 //! Every case of a feature level, generated from what the documents accept and from the operators'
 //! corner cases.
 
+use std::cell::OnceCell;
+
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::reference::Case as CornerCase;
 
 mod cell;
+mod filter;
 mod id;
 mod listed;
 mod rules;
 
 use cell::Cell;
+pub use filter::Filter;
+pub(crate) use filter::names_file;
 pub use id::CaseId;
 pub use listed::{Kind, Listed, Listing, listing};
 
@@ -67,17 +72,22 @@ impl Case {
 
 /// Every fixed case of `level`, in a fixed order.
 pub fn generate(level: FeatureLevel) -> Vec<Case> {
-    all(level, None).collect()
+    all(level, &Filter::default()).collect()
 }
 
-/// The same, one after the other, of all operators or of one by its name.
-pub fn all(level: FeatureLevel, operator: Option<&'static str>) -> impl Iterator<Item = Case> {
-    Cell::all(level, operator).flat_map(|cell| cell.cases())
+/// Every fixed case of `level` that passes the filter, generated one after the other.
+pub fn all(
+    level: FeatureLevel,
+    filter: &Filter<'_>,
+) -> impl Iterator<Item = Case> {
+    let cells = Cell::all(level, filter).filter(move |cell| filter.may_have_cell(cell));
+    cells.flat_map(|cell| cell.cases()).filter(move |case| filter.is_match(&case.id))
 }
 
 /// Those cases of `level` that have outputs, with all types that go together: what mutations are looked for with.
 pub fn thorough(level: FeatureLevel) -> Vec<Case> {
-    let accepting = Cell::all(level, None).filter(|cell| cell.refusal().is_none());
+    let everything = Filter::default();
+    let accepting = Cell::all(level, &everything).filter(|cell| cell.refusal().is_none());
     let cases = accepting.flat_map(|cell| {
         let corners = cell.operator.thorough_cases(&cell.signature).into_iter();
         corners.map(|corner| cell.outputs(corner)).collect::<Vec<_>>()
@@ -86,16 +96,22 @@ pub fn thorough(level: FeatureLevel) -> Vec<Case> {
 }
 
 /// `count` times random cases for each operator that `level` accepts, each time with other types and ranks; they
-/// depend on `seed` alone.
+/// depend on `seed` alone. Those that pass the filter are generated, one after the other.
 pub fn random(
     level: FeatureLevel,
-    operator: Option<&'static str>,
+    filter: &Filter<'_>,
     count: u32,
     seed: u64,
 ) -> impl Iterator<Item = Case> {
-    let accepting = Cell::all(level, operator).filter(|cell| cell.refusal().is_none());
-    accepting.flat_map(move |cell| {
-        let drawn = move |index| cell.has_random(seed, index).then(|| cell.random(seed, index));
+    Cell::all(level, filter).flat_map(move |cell| {
+        let is_accepted = OnceCell::new();
+        let drawn = move |index| {
+            // The name first: it takes less time than the rest.
+            let is_drawn = filter.is_match(&cell.random_id(seed, index))
+                && *is_accepted.get_or_init(|| cell.refusal().is_none())
+                && cell.has_random(seed, index);
+            is_drawn.then(|| cell.random(seed, index))
+        };
         (0..count).filter_map(drawn)
     })
 }
@@ -123,6 +139,14 @@ impl Finder {
     }
 }
 
+/// The ids of every fixed case, as they are generated without a filter.
+#[cfg(test)]
+pub(crate) static ALL_IDS: std::sync::LazyLock<Vec<String>> = std::sync::LazyLock::new(|| {
+    let everything = Filter::default();
+    let cases = FeatureLevel::ALL.into_iter().flat_map(|level| all(level, &everything));
+    cases.map(|case| case.id.to_string()).collect()
+});
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -138,8 +162,18 @@ mod tests {
     }
 
     #[test]
+    fn the_file_of_names_has_those_of_all_cases() {
+        let names = ALL_IDS.iter().filter_map(|id| id.rsplit('/').next());
+        assert_eq!(
+            names_file(names),
+            filter::NAMES,
+            "run: cargo run -p dml-conformance -- names > conformance/src/cases/names.txt"
+        );
+    }
+
+    #[test]
     fn ids_are_stable_and_unique() {
-        let mut ids: Vec<String> = FeatureLevel::ALL.into_iter().flat_map(ids).collect();
+        let mut ids = ALL_IDS.clone();
         assert!(ids.contains(&"5_1/diagonal_matrix/int64/rank4/rule_strides_zero".to_owned()));
         assert!(ids.contains(&"2_0/diagonal_matrix/float32/rank4/doc_default_identity".to_owned()));
         let count = ids.len();
@@ -181,8 +215,10 @@ mod tests {
             case.id.operator == "cast" && matches!(case.expectation, Expectation::NeedsLevel(_))
         };
         for level in FeatureLevel::ALL {
-            let ids: Vec<CaseId> =
-                all(level, None).filter(is_refused_cast).map(|case| case.id).collect();
+            let ids: Vec<CaseId> = all(level, &Filter::default())
+                .filter(is_refused_cast)
+                .map(|case| case.id)
+                .collect();
             let takes = |types: &[DataType], rank| {
                 let (types, operator) =
                     (types.to_vec(), dml_ops::find(operators::CAST.operator_type));
@@ -210,7 +246,9 @@ mod tests {
     #[test]
     fn every_case_is_found_by_its_id() {
         let mut finder = Finder::default();
-        for case in all(FeatureLevel::V4_1, None).chain(random(FeatureLevel::V6_4, None, 2, 7)) {
+        let everything = Filter::default();
+        let random = random(FeatureLevel::V6_4, &everything, 2, 7);
+        for case in all(FeatureLevel::V4_1, &everything).chain(random) {
             let found = finder.find(&case.id).unwrap();
             // As text, since a NaN differs from itself.
             let fields = |case: &Case| format!("{:?}", case.operator.fields());
@@ -240,19 +278,19 @@ mod tests {
     #[test]
     fn random_cases_are_of_each_operator_and_in_the_end_of_all_types() {
         let highest = FeatureLevel::HIGHEST;
+        let everything = Filter::default();
         let operators = |count| -> HashSet<String> {
-            random(highest, None, count, 0).map(|case| case.id.operator).collect()
+            random(highest, &everything, count, 0).map(|case| case.id.operator).collect()
         };
         assert_eq!(operators(1).len(), dml_ops::OPERATORS.len());
         let types = |cells: Vec<CaseId>| -> HashSet<_> {
             let of_one = cells.into_iter().filter(|id| id.operator == "element_wise_add");
             of_one.map(|id| id.signature.types).collect()
         };
-        let accepted = Cell::all(highest, None).filter(|cell| cell.refusal().is_none());
+        let accepted = Cell::all(highest, &everything).filter(|cell| cell.refusal().is_none());
         let accepted = types(accepted.map(|cell| cell.random(0, 0).id).collect());
-        assert_eq!(
-            types(random(highest, Some("ELEMENT_WISE_ADD"), 40, 0).map(|case| case.id).collect()),
-            accepted
-        );
+        let pattern = "*/element_wise_add/*".parse().unwrap();
+        let filter = Filter::new(Some(&pattern));
+        assert_eq!(types(random(highest, &filter, 40, 0).map(|case| case.id).collect()), accepted);
     }
 }

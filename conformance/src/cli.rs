@@ -10,19 +10,22 @@ mod run;
 mod show;
 mod webnn;
 
-use std::io::{BufWriter, Write as _};
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dml::FeatureLevel;
 use dml_file::{InputFiles, Output, eprintln};
 
+use crate::cases::{self, Filter};
 use crate::exit::{self, Usage};
 use crate::report::{self, diff::Diff};
 use crate::selection::Selection;
 use crate::worker;
 
-/// Checks that Vulkan devices deliver what each DirectML feature level promises.
+/// Checks on Vulkan devices what DirectML's documentation states for each feature level.
 ///
 /// Exit code: 0 all as expected, 1 something failed, 2 wrong usage, 3 no device, 4 incomplete: a limit of
 /// the device refused cases, or none could run.
@@ -39,16 +42,19 @@ enum Command {
     List(Selection),
     /// Runs the cases and reports for each device
     Run(run::Args),
-    /// Runs one case and prints what is known about it, matrices side by side
+    /// Runs one case and prints its descriptor, its plan, and expected and actual elements side by side
     Show(show::Args),
-    /// Compares two runs; exit code 1 where the second is worse
+    /// Compares the reports of two runs; exit code 1 if the second is worse
     Diff(DiffArgs),
-    /// Writes the report of an earlier run in another form
+    /// Writes the report of an earlier run as a table, HTML, JUnit or JSON
     Convert(convert::Args),
     /// Runs tests of ONNX models through the importer, and reports by operator
     Onnx(onnx::Args),
     /// Runs WebNN's tests through the importer, and reports by operation
     Webnn(webnn::Args),
+    /// Prints the names that fixed cases have: the file that filters are checked with
+    #[command(hide = true)]
+    Names,
     /// Runs the cases that standard input names, for `run`
     #[command(hide = true)]
     Worker,
@@ -56,10 +62,10 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct DiffArgs {
-    /// The report of the run before, as JSON
+    /// The report of the earlier run, as JSON
     #[arg(value_name = "A.json")]
     before: PathBuf,
-    /// The report of the run after
+    /// The report of the later run, as JSON
     #[arg(value_name = "B.json")]
     after: PathBuf,
 }
@@ -75,6 +81,7 @@ impl Cli {
             Command::Convert(args) => convert::run(args),
             Command::Onnx(args) => onnx::run(args),
             Command::Webnn(args) => webnn::run(args),
+            Command::Names => names(),
             Command::Worker => worker::work().map(|()| ExitCode::SUCCESS),
         };
         result.unwrap_or_else(|error| {
@@ -96,6 +103,14 @@ fn list(selection: &Selection) -> anyhow::Result<ExitCode> {
         writeln!(output, "{}", case.id)?;
     }
     output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn names() -> anyhow::Result<ExitCode> {
+    let everything = Filter::default();
+    let cases = FeatureLevel::ALL.into_iter().flat_map(|level| cases::all(level, &everything));
+    let names: BTreeSet<String> = cases.map(|case| case.id.name).collect();
+    write!(io::stdout(), "{}", cases::names_file(names.iter().map(String::as_str)))?;
     Ok(ExitCode::SUCCESS)
 }
 

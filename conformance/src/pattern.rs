@@ -1,11 +1,15 @@
 //! Globs over names, and files that have them.
 
+mod automaton;
+
 use std::str::FromStr;
 
 use anyhow::anyhow;
 use globset::{Glob, GlobMatcher};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+pub(crate) use automaton::{Automaton, Position};
 
 /// A glob over names, such as a command line or a file gives it.
 #[derive(Clone, Debug, Deserialize)]
@@ -21,6 +25,11 @@ impl Pattern {
     /// The glob as it was given.
     pub fn glob(&self) -> &str {
         self.0.glob().glob()
+    }
+
+    /// The regular expression that matches the same names.
+    fn regex(&self) -> &str {
+        self.0.glob().regex()
     }
 }
 

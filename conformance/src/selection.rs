@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use dml::FeatureLevel;
+use dml::core::operators;
+use dml::{DataType, FeatureLevel};
 
-use crate::cases::{self, Case, CaseId, Finder, Listed, Listing};
+use crate::cases::{self, Case, CaseId, Filter, Finder, Listed, Listing};
 use crate::exit::Usage;
 use crate::pattern::Pattern;
 use crate::results;
@@ -20,13 +21,13 @@ pub struct Selection {
     /// Only cases whose id matches, such as '*/int64/*'
     #[arg(long, value_name = "GLOB")]
     filter: Option<Pattern>,
-    /// Times that random cases of each operator are drawn, at the highest of the levels
+    /// How many random cases each operator has, at the highest of the levels
     #[arg(long, value_name = "N", default_value_t = 1)]
     random: u32,
-    /// What random cases are made from; their ids carry it
+    /// The seed of the random cases; their ids contain it
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Only the cases whose ids this file has, one a line; # begins a comment
+    /// Only the cases whose ids this file lists, one per line; # begins a comment
     #[arg(long, value_name = "FILE")]
     case_list: Option<PathBuf>,
     /// Only the I-th of N parts of the cases
@@ -54,14 +55,36 @@ impl Selection {
         let chosen: Listing = match (&self.case_list, self.named_case(&mut finder)) {
             (Some(path), _) => self.chosen(read_case_list(path, &mut finder)?.into_iter()),
             (None, Some(case)) => self.chosen(std::iter::once(case)),
-            (None, None) => self.chosen(self.generated()),
+            (None, None) => {
+                let filter = Filter::new(self.filter.as_ref());
+                self.chosen(self.generated(&filter))
+            }
         };
         if chosen.is_empty() {
-            let problem = "--filter, --case-list and --shard choose no case; \
-                           `dml-conformance list` prints the ids";
-            return Err(Usage(problem.to_owned()).into());
+            return Err(self.no_case().into());
         }
         Ok(chosen)
+    }
+
+    /// Why no case is chosen.
+    fn no_case(&self) -> Usage {
+        let filter = self.filter.as_ref().map(Pattern::glob);
+        let suggestion = filter.map(suggestion).unwrap_or_default();
+        let options = [
+            filter.map(|glob| format!("--filter '{glob}'{suggestion}")),
+            self.case_list.as_ref().map(|path| format!("--case-list {}", path.display())),
+            self.shard.map(|shard| format!("--shard {shard}")),
+        ];
+        let options: Vec<String> = options.into_iter().flatten().collect();
+        let levels = match self.feature_level.0.as_slice() {
+            [level] => format!(" at feature level {level}"),
+            _ => String::new(),
+        };
+        Usage(format!(
+            "no case{levels} matches {}; ids are such as \
+             5_1/diagonal_matrix/int64/rank3/offset_zero, and `dml-conformance list` prints all",
+            options.join(" and ")
+        ))
     }
 
     fn chosen(&self, cases: impl Iterator<Item = Case>) -> Listing {
@@ -101,33 +124,36 @@ impl Selection {
         if self.feature_level.0.contains(&id.level) { finder.find(&id) } else { None }
     }
 
-    fn generated(&self) -> impl Iterator<Item = Case> {
-        let glob = self.filter.as_ref().map_or("*", Pattern::glob);
-        let named_level = glob.split('/').next().and_then(|it| it.parse::<FeatureLevel>().ok());
-        let may_have = move |level: &FeatureLevel| named_level.is_none_or(|it| it == *level);
-        let operator = named_operator(glob);
-        let levels = self.feature_level.0.iter().copied().filter(may_have);
-        let fixed = levels.flat_map(move |level| cases::all(level, operator));
-        let highest = self.feature_level.0.iter().copied().max().filter(may_have);
-        let random =
-            highest.map(move |level| cases::random(level, operator, self.random, self.seed));
+    fn generated(&self, filter: &Filter<'_>) -> impl Iterator<Item = Case> {
+        let (levels, random, seed) = (self.feature_level.0.clone(), self.random, self.seed);
+        let highest = levels.iter().copied().max();
+        let fixed = levels.into_iter().flat_map(move |level| cases::all(level, filter));
+        let random = highest.map(|level| cases::random(level, filter, random, seed));
         fixed.chain(random.into_iter().flatten())
     }
 }
 
-/// The operator that every id has which the pattern matches, if it spells one between slashes: nothing else
-/// of an id is called so.
-fn named_operator(glob: &str) -> Option<&'static str> {
-    let literals = glob.split(['*', '?', '[', ']', '{', '}', ',', '\\']);
-    let mut within = literals.flat_map(|it| {
-        let inner = it.split_once('/').and_then(|(_, rest)| rest.rsplit_once('/'));
-        inner.map_or("", |(inner, _)| inner).split('/')
-    });
-    let named = |part: &str| {
-        let mut names = dml_ops::OPERATORS.iter().map(|it| it.schema().name);
-        names.find(|name| name.eq_ignore_ascii_case(part))
-    };
-    within.find_map(named)
+/// A question for a message about a glob that matches no id: names of operators and data types that are
+/// similar to a part of it. Empty where none is.
+fn suggestion(glob: &str) -> String {
+    const META: [char; 9] = ['*', '?', '[', ']', '{', '}', ',', '!', '\\'];
+    let operators = dml_ops::OPERATORS.iter().map(|it| it.schema().name);
+    let known: Vec<String> =
+        operators.chain(DataType::ALL.map(DataType::name)).map(str::to_lowercase).collect();
+    let parts: Vec<&str> = glob.split('/').collect();
+    // In a whole id the operator and the data type.
+    let parts = if parts.len() == 5 { &parts[1..3] } else { &parts[..] };
+    // Parts that stand for themselves, then words of the others.
+    let (whole, patterns): (Vec<&str>, Vec<&str>) =
+        parts.iter().copied().partition(|part: &&str| !part.contains(META));
+    let whole = whole.into_iter().filter(|part| !known.iter().any(|name| name == part));
+    let words = patterns.into_iter().flat_map(|part| part.split(META));
+    let words = words.filter(|word| !known.iter().any(|name| name.contains(word)));
+    whole
+        .chain(words)
+        .map(|part| dml::core::suggestion(part, known.iter().map(String::as_str)))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
 }
 
 /// One of several parts of all cases: `2/3`. Which part a case is in depends on its id alone.
@@ -169,6 +195,16 @@ impl fmt::Display for Shard {
     }
 }
 
+/// What a message says about an id that no case has.
+pub(crate) fn no_such_case(id: &CaseId) -> String {
+    let text = format!("there is no case {id}");
+    if operators::find(&id.operator).is_some() {
+        return text;
+    }
+    let suggestion = operators::suggestion(&id.operator);
+    format!("{text}: unknown operator {}{suggestion}", id.operator)
+}
+
 /// Reads a list of ids: one a line; empty lines and what follows a `#` do not count. What is wrong with
 /// a line names it.
 fn read_case_list(path: &Path, finder: &mut Finder) -> Result<Vec<Case>, Usage> {
@@ -177,7 +213,7 @@ fn read_case_list(path: &Path, finder: &mut Finder) -> Result<Vec<Case>, Usage> 
     let mut case = |(number, line): (usize, &str)| {
         let id: CaseId = line.parse().map_err(|error| usage(format!("line {number}: {error}")))?;
         let case = finder.find(&id);
-        case.ok_or_else(|| usage(format!("line {number}: there is no case {id}")))
+        case.ok_or_else(|| usage(format!("line {number}: {}", no_such_case(&id))))
     };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     (1..).zip(lines).filter(|(_, line)| !line.is_empty()).map(&mut case).collect()
@@ -186,8 +222,10 @@ fn read_case_list(path: &Path, finder: &mut Finder) -> Result<Vec<Case>, Usage> 
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::sync::LazyLock;
 
     use super::*;
+    use crate::cases::ALL_IDS;
 
     fn selection(levels: &[FeatureLevel]) -> Selection {
         let feature_level = Levels(levels.to_vec());
@@ -250,9 +288,13 @@ mod tests {
     #[test]
     fn a_wrong_line_is_named() {
         let error = |text: &str| listed(text).unwrap_err();
-        assert!(error("\nnonsense\n").contains(": line 2: \"nonsense\" is no id"));
+        assert!(error("\nnonsense\n").contains(": line 2: \"nonsense\" is not a case id;"));
         let unknown = "5_1/diagonal_matrix/int64/rank3/nothing";
         assert!(error(unknown).ends_with(&format!(": line 1: there is no case {unknown}")));
+        let error = error("5_1/softmax/float32/rank3/values");
+        let suggested =
+            "/rank3/values: unknown operator softmax (did you mean ACTIVATION_SOFTMAX, ";
+        assert!(error.contains(suggested), "{error}");
     }
 
     #[test]
@@ -269,6 +311,74 @@ mod tests {
         let one = Selection { filter: filter(id), ..selection(&FeatureLevel::ALL) };
         assert_eq!(ids(&one), [id]);
         let other_level = Selection { filter: filter(id), ..selection(&[FeatureLevel::V5_1]) };
-        assert!(other_level.cases().unwrap_err().to_string().contains("choose no case"));
+        let error = other_level.cases().unwrap_err().to_string();
+        let expected = format!("no case at feature level 5_1 matches --filter '{id}'; ids are");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+
+    #[test]
+    fn cases_that_are_not_generated_are_those_that_the_filter_does_not_match() {
+        let everything = ALL_IDS.iter().chain(&*RANDOM_IDS);
+        let everything: Vec<&str> = everything.map(String::as_str).collect();
+        for glob in [
+            "*/diagonal_matrix*",
+            "*/diagonal_matrix/*",
+            "*/diagonal_matrix1/int*/rank[24]/*_in_*",
+            "5_1/*/int64/*/offset_*",
+            "[!123456]_?/*",
+            "?_[!0]/{cast,*gather,split}/*/rank1/*",
+            "6_4/gemm/float32/rank2/*",
+            "*/rank8/refused_dimension_count",
+            "*slice*window*",
+            "*_int32_max_min",
+            "**/values_nan",
+            "6_4/*/random_0_0",
+            "*/random_0_1",
+            "*_0_1",
+            "4_0/f*/**",
+            "*/float32-int8/*",
+            "\\5_1/fold/*",
+            "3_0/*/uint?/*rank4*zero*",
+            "5_1/tile/int8",
+            "no such case",
+        ] {
+            let pattern: Pattern = glob.parse().unwrap();
+            let matching = everything.iter().filter(|id| pattern.is_match(id));
+            let filtered = Selection {
+                filter: Some(pattern.clone()),
+                random: 2,
+                ..selection(&FeatureLevel::ALL)
+            };
+            let generated = filtered.generated(&Filter::new(Some(&pattern)));
+            let generated: Vec<String> = generated.map(|case| case.id.to_string()).collect();
+            assert!(matching.copied().eq(generated.iter().map(String::as_str)), "{glob}");
+        }
+    }
+
+    /// Two random cases of each operator, generated without a filter.
+    static RANDOM_IDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let everything = Filter::default();
+        let random = cases::random(FeatureLevel::HIGHEST, &everything, 2, 0);
+        random.map(|case| case.id.to_string()).collect()
+    });
+
+    #[test]
+    fn a_filter_that_matches_nothing_is_answered_with_similar_names() {
+        let error = |glob: &str| {
+            let none = Selection { filter: filter(glob), ..selection(&FeatureLevel::ALL) };
+            none.cases().unwrap_err().to_string()
+        };
+        for (glob, suggested) in [
+            ("*/SOFTMAX/*", "'*/SOFTMAX/*' (did you mean activation_softmax, "),
+            ("5_1/DIAGONAL_MATRIX/*", "(did you mean diagonal_matrix or diagonal_matrix1?)"),
+            ("*/convolutoin/*", "(did you mean convolution"),
+            ("*/gemm/flot32/*", "(did you mean float32"),
+            ("*/int*/softmax/*", "(did you mean activation_softmax, "),
+            ("*/diagnoal*", "(did you mean diagonal_matrix or"),
+            ("*/tile/*/no_such_case", "'*/tile/*/no_such_case'; ids are such as"),
+        ] {
+            let error = error(glob);
+            assert!(error.contains(suggested), "{error}");
+        }
     }
 }

@@ -293,7 +293,14 @@ fn wrong_usage_is_2() {
         (&[&doc[..], &["--timeout", "0"]].concat(), "--timeout"),
         (&[&doc[..], &["--no-isolation", "--jobs", "2"]].concat(), "--jobs"),
         (&["show", "5_1/diagonal_matrix/int8/rank2/nothing"], "there is no case"),
-        (&["show", "nonsense"], "is no id of a case"),
+        (&["show", "5_1/softmax/int8/rank2/values"], "(did you mean ACTIVATION_SOFTMAX, "),
+        (&["list", "--filter", "*/softmax/*"], "(did you mean activation_softmax, "),
+        (&[&doc[..], &["--profile", "gefroce"]].concat(), "(did you mean nvidia-geforce"),
+        (
+            &[&doc[..], &["--strategy", "fil-and-scatter"]].concat(),
+            "(did you mean fill-and-scatter?)",
+        ),
+        (&["show", "nonsense"], "is not a case id"),
         (
             &[
                 "show",
@@ -303,7 +310,7 @@ fn wrong_usage_is_2() {
                 "--profile",
                 "all",
             ],
-            "on one device",
+            "a case on one device",
         ),
         (
             &["show", "5_1/diagonal_matrix/int8/rank2/binding_missing", "--device", "interpreter"],

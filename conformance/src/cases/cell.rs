@@ -5,7 +5,8 @@ use dml::{AbstractOperator, DataType, FeatureLevel};
 use dml_ops::Operator;
 use dml_ops::reference::{Case as CornerCase, Random, Signature};
 
-use super::{Case, CaseId, Expectation, rules};
+use super::filter::Filter;
+use super::{Case, CaseId, Expectation, id, rules};
 use crate::documents::{self, Answer};
 
 /// One operator at one level, and the types and the rank of its tensors.
@@ -16,12 +17,13 @@ pub(super) struct Cell {
 }
 
 impl Cell {
+    /// The cells of a level that have cases, of those operators that pass the filter.
     pub(super) fn all(
         level: FeatureLevel,
-        name: Option<&'static str>,
+        filter: &Filter<'_>,
     ) -> impl Iterator<Item = Self> {
-        let has_name = move |it: &&&Operator| name.is_none_or(|name| it.schema().name == name);
-        dml_ops::OPERATORS.iter().filter(has_name).flat_map(move |operator| {
+        let passes = move |it: &&&Operator| filter.may_have_operator(level, it.schema());
+        dml_ops::OPERATORS.iter().filter(passes).flat_map(move |operator| {
             let parameters = Parameters::of(operator, level);
             let signatures = Signature::all(operator.schema());
             let signatures = signatures.filter(move |it| parameters.may_have_cases(it));
@@ -41,6 +43,11 @@ impl Cell {
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.operator.schema().operator_type == other.operator.schema().operator_type
             && (self.level, &self.signature) == (other.level, &other.signature)
+    }
+
+    /// The ids of its cases without their names.
+    pub(super) fn prefix(&self) -> String {
+        id::prefix(self.level, &id::operator_word(self.operator.schema()), &self.signature)
     }
 
     fn case(&self, name: &str, operator: AbstractOperator, expectation: Expectation) -> Case {
@@ -100,8 +107,13 @@ impl Cell {
         self.operator.has_case(&self.signature, usize::try_from(number).unwrap_or(0))
     }
 
+    /// The id of a random case.
+    pub(super) fn random_id(&self, seed: u64, index: u32) -> CaseId {
+        CaseId::new(self.level, self.operator.schema(), &self.signature, &random_name(seed, index))
+    }
+
     pub(super) fn random(&self, seed: u64, index: u32) -> Case {
-        let name = format!("random_{seed}_{index}");
+        let name = random_name(seed, index);
         let (operator, types) = (self.operator.schema().name, self.signature.type_names());
         // Without the level: every level that accepts it sees the same case.
         let seed = format!("{operator}/{types}/{}/{name}", self.signature.rank);
@@ -136,6 +148,10 @@ impl Cell {
         };
         Some((case, documents::needed_level(&minimal)))
     }
+}
+
+fn random_name(seed: u64, index: u32) -> String {
+    format!("random_{seed}_{index}")
 }
 
 /// What a level takes for each type parameter of an operator: most of all combinations have no case, which

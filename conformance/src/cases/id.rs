@@ -30,7 +30,7 @@ impl CaseId {
         signature: &Signature,
         name: &str,
     ) -> Self {
-        let operator = schema.name.to_lowercase();
+        let operator = operator_word(schema);
         Self { level, operator, signature: signature.clone(), name: name.to_owned() }
     }
 
@@ -46,9 +46,24 @@ impl CaseId {
 impl fmt::Display for CaseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { level, operator, signature, name } = self;
-        let types = signature.type_names().to_lowercase();
-        write!(f, "{level}/{operator}/{types}/rank{}/{name}", signature.rank)
+        write!(f, "{}{name}", prefix(*level, operator, signature))
     }
+}
+
+/// An operator as ids name it.
+pub(super) fn operator_word(schema: &OperatorSchema) -> String {
+    schema.name.to_lowercase()
+}
+
+/// The beginning of all ids of an operator at a level.
+pub(super) fn operator_prefix(level: FeatureLevel, operator: &str) -> String {
+    format!("{level}/{operator}/")
+}
+
+/// An id without its name.
+pub(super) fn prefix(level: FeatureLevel, operator: &str, signature: &Signature) -> String {
+    let types = signature.type_names().to_lowercase();
+    format!("{}{types}/rank{}/", operator_prefix(level, operator), signature.rank)
 }
 
 impl FromStr for CaseId {
@@ -72,7 +87,9 @@ fn parse(text: &str) -> Option<CaseId> {
 
 /// A text that cannot be the id of a case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no id of a case, such as 5_1/diagonal_matrix/int64/rank3/offset_past_right")]
+#[error(
+    "{0:?} is not a case id; expected LEVEL/OPERATOR/TYPE/RANK/NAME, such as 5_1/diagonal_matrix/int64/rank3/offset_past_right"
+)]
 pub struct NotACase(String);
 
 impl Serialize for CaseId {

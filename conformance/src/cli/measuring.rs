@@ -15,22 +15,21 @@ use crate::target::Target;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Measuring {
-    /// Tell what a run takes of each model that passed: the median of runs after a first one, one model after
-    /// another
+    /// Measure the latency of each model that passed: the median of the runs after a first one
     #[arg(long, requires = "whole_models", conflicts_with = "icd")]
     measure: bool,
-    /// What another library takes: JSON with its `name`, and `seconds` by the models' names
+    /// Latencies of another library: JSON with its `name`, and `seconds` by the models' names
     #[arg(long, value_name = "FILE", requires = "measure")]
     beside: Option<PathBuf>,
-    /// Other libraries to measure on the same devices: JSON, a list with each one's `name` and `command`, to which
-    /// a model's folder and a device's name are added, and which prints {"seconds": ..}, {"wrong": ..} or
+    /// Other libraries to measure on the same devices: a JSON list of `name` and `command`. The folder of a model
+    /// and the name of a device are added to the command, which prints {"seconds": ..}, {"wrong": ..} or
     /// {"reason": ..}
     #[arg(long, value_name = "FILE", requires = "measure")]
     peers: Option<PathBuf>,
     /// Write the page of this machine to this file too
     #[arg(long, value_name = "FILE", requires = "measure")]
     markdown: Option<PathBuf>,
-    /// The command that the page names, without --markdown
+    /// The command that the page says it was made with, without --markdown
     #[arg(long, value_name = "TEXT", default_value = "cargo xtask models")]
     made_by: String,
 }

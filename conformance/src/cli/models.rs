@@ -39,13 +39,13 @@ pub(super) struct ModelArgs {
     place: PlaceArgs,
     #[command(flatten)]
     how: PoolArgs,
-    /// The tests that have to pass, a name a line; one that passes and is missing there is an error too
+    /// A file of tests that must pass, one name per line; a test that passes and is not listed is an error too
     #[arg(long, value_name = "FILE")]
     passing: Option<PathBuf>,
     /// Add the tests that pass on every device to that file
     #[arg(long, requires = "passing")]
     record: bool,
-    /// Write everything to this file too
+    /// Also write all results to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ pub(super) struct ModelArgs {
 /// The importer's programs have no interpreter.
 fn parse_vulkan_devices(text: &str) -> Result<Devices, String> {
     match parse_devices(text)? {
-        Devices::Interpreter => Err("a Vulkan device is needed".to_owned()),
+        Devices::Interpreter => Err("models need a Vulkan device".to_owned()),
         devices => Ok(devices),
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn run(
     let usage = |error: anyhow::Error| Usage(format!("{error:#}"));
     let tests = find(args.filter.as_ref()).map_err(usage)?;
     if tests.is_empty() {
-        return Err(Usage("--filter chooses no test".to_owned()).into());
+        return Err(Usage("no test matches --filter".to_owned()).into());
     }
     let passing = args.passing.as_deref().map(Passing::read).transpose().map_err(usage)?;
     let requirements = requirements_file.map(Requirements::read).transpose().map_err(usage)?;

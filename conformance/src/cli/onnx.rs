@@ -14,8 +14,8 @@ pub(super) struct Args {
     folder: PathBuf,
     #[command(flatten)]
     models: models::ModelArgs,
-    /// The operators of DirectML that tests take: where all are implemented, the test has to run. With
-    /// --record, tests that run lose their excuses there
+    /// A file of the DirectML operators that each test needs: where all are implemented, the test must run.
+    /// With --record, the reasons of tests that run are removed there
     #[arg(long, value_name = "FILE")]
     requirements: Option<PathBuf>,
     /// Report by model, of whose floats `|found - expected| <= 1e-4 + 1e-3 * |expected|`; of 1,000 one may

@@ -22,15 +22,15 @@ pub(super) struct PlaceArgs {
     /// them; what DML_PROFILE names if not given
     #[arg(long, value_name = "P|all")]
     profile: Option<String>,
-    /// Execute with this strategy wherever it can serve, or with each of them in turn; the runtime
-    /// chooses if not given
+    /// Execute with this strategy wherever it applies, or with each in turn; the runtime chooses if
+    /// not given
     #[arg(long, value_name = "S|all", value_parser = parse_strategies)]
     strategy: Option<Strategies>,
     /// Run under the Vulkan validation layer; any message fails the case that caused it
     #[arg(long)]
     validation: bool,
-    /// Whether devices keep kernels inside of what is bound (robustBufferAccess): off shows writes
-    /// that it would hide; what DML_ROBUST_ACCESS says if not given
+    /// Whether robustBufferAccess is enabled, which hides writes outside of bindings; the value of
+    /// DML_ROBUST_ACCESS if not given
     #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
     robust_access: Option<Switch>,
     /// Whether every transfer goes through a staging buffer, as on most discrete GPUs; what
@@ -51,7 +51,7 @@ pub(super) struct PoolArgs {
     /// Use this Vulkan driver (an ICD manifest) and no other
     #[arg(long, value_name = "FILE")]
     icd: Option<PathBuf>,
-    /// Worker processes at a time; the number of cores if not given
+    /// How many worker processes run at a time; the number of cores if not given
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// End a case that takes longer than this

@@ -39,10 +39,10 @@ pub(super) struct Args {
     place: PlaceArgs,
     #[command(flatten)]
     how: PoolArgs,
-    /// Cases that are known not to pass, beside the built-in ones
+    /// A file of cases that are known to fail, in addition to the built-in list
     #[arg(long, value_name = "FILE")]
     expectations: Vec<PathBuf>,
-    /// Do not call the run incomplete where a limit of the device refuses legal cases
+    /// Accept that a limit of the device refuses legal cases; the run is not incomplete then
     #[arg(long)]
     allow_unsupported: bool,
     #[command(flatten)]
@@ -125,7 +125,7 @@ fn why_incomplete(run: &Run) -> String {
     }
     for target in run.targets.iter().filter(|target| target.total().missing() > 0) {
         let names = target.required_and_not_executed().join(", ");
-        text += &format!("; on {} no case was executed of {names}", target.title());
+        text += &format!("; {}: no case was executed of {names}", target.title());
     }
     text
 }

@@ -9,6 +9,7 @@ use crate::execute::Details;
 use crate::exit::{self, Usage};
 use crate::report::show::side_by_side;
 use crate::runner::{run_in_process, run_isolated};
+use crate::selection::no_such_case;
 use crate::target::Devices;
 
 #[derive(Debug, clap::Args)]
@@ -32,19 +33,19 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let case = Finder::default()
         .find(&args.id)
-        .ok_or_else(|| Usage(format!("there is no case {}; `list` prints the ids", args.id)))?;
+        .ok_or_else(|| Usage(format!("{}; `list` prints the ids", no_such_case(&args.id))))?;
     let pool = args.how.pool()?;
     let targets = args.how.targets(&args.place, args.device.clone(), &pool)?;
     let [target] = targets.as_slice() else {
         let titles: Vec<String> = targets.iter().map(crate::target::Target::title).collect();
         let problem = format!(
-            "a case is shown on one device under one profile with one strategy, not on all of: {}",
+            "`show` runs a case on one device with one profile and one strategy; these are chosen: {}",
             titles.join(", ")
         );
         return Err(Usage(problem).into());
     };
     if !target.can_run(case.kind()) {
-        let problem = format!("{} is about bindings: it needs a Vulkan device", args.id);
+        let problem = format!("{} binds buffers, which needs a Vulkan device", args.id);
         return Err(Usage(problem).into());
     }
     let cases: Listing = [Listed::from(&case)].into();

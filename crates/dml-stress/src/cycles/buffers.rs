@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use dml::core::{Strategy, Tuning};
 use dml::vk::Recorder;
 use dml::{Device, FeatureLevel};
-use dml_conformance::cases;
+use dml_conformance::cases::{self, Filter};
 
 use super::{ALLOWED, Rows, progress};
 use crate::load::{Job, Place, Stretches, Usage, Work};
@@ -64,7 +64,7 @@ pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Resu
 /// Random cases of operators, data types and ranks that the highest level accepts, evenly chosen from
 /// all of them.
 fn works(seed: u64) -> Result<Vec<Arc<Work>>> {
-    let cases: Vec<_> = cases::random(FeatureLevel::V6_4, None, 1, seed).collect();
+    let cases: Vec<_> = cases::random(FeatureLevel::V6_4, &Filter::default(), 1, seed).collect();
     let step = cases.len().div_ceil(MOST_WORKS).max(1);
     cases.iter().step_by(step).filter_map(|case| Work::new(case).transpose()).collect()
 }

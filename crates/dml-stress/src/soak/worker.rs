@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use dml::core::{Strategy, Tuning};
 use dml::{Buffer, Device, FeatureLevel};
-use dml_conformance::cases;
+use dml_conformance::cases::{self, Filter};
 use dml_ops::reference::Random;
 
 use super::{Shared, Tally};
@@ -49,7 +49,7 @@ impl<'a> Worker<'a> {
     pub(super) fn work(&mut self) -> Result<Arc<Work>> {
         if self.works.is_empty() {
             let drawn: Vec<_> =
-                cases::random(FeatureLevel::V6_4, None, 1, self.next_seed).collect();
+                cases::random(FeatureLevel::V6_4, &Filter::default(), 1, self.next_seed).collect();
             self.next_seed = self.random.bits();
             let works = drawn.iter().filter_map(|case| Work::new(case).transpose());
             self.works = works.collect::<Result<_>>()?;
