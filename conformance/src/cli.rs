@@ -11,7 +11,7 @@ mod show;
 mod webnn;
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -110,7 +110,7 @@ fn names() -> anyhow::Result<ExitCode> {
     let everything = Filter::default();
     let cases = FeatureLevel::ALL.into_iter().flat_map(|level| cases::all(level, &everything));
     let names: BTreeSet<String> = cases.map(|case| case.id.name).collect();
-    write!(io::stdout(), "{}", cases::names_file(names.iter().map(String::as_str)))?;
+    write!(dml_file::stdout(), "{}", cases::names_file(names.iter().map(String::as_str)))?;
     Ok(ExitCode::SUCCESS)
 }
 
