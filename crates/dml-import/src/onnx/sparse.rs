@@ -1,10 +1,9 @@
 //! Sparse tensors: zeros but for the elements that a file lists with their places.
 
-use std::path::Path;
-
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
+use crate::files::Folder;
 use crate::limits;
 use crate::tensor::{Tensor, byte_count, element_count, text};
 
@@ -33,7 +32,7 @@ impl<'a> Initializer<'a> {
     }
 
     /// The tensor; external data is in `folder`.
-    pub(super) fn constant(self, folder: Option<&Path>) -> Result<Constant> {
+    pub(super) fn constant(self, folder: Option<&Folder>) -> Result<Constant> {
         match self {
             Self::Dense(tensor) => tensor::constant(tensor, folder),
             Self::Sparse(sparse) => constant(sparse, folder),
@@ -47,14 +46,14 @@ fn name_of(sparse: &SparseTensorProto) -> &str {
 }
 
 /// A sparse tensor of the model; its external data is in `folder`.
-pub(super) fn constant(sparse: &SparseTensorProto, folder: Option<&Path>) -> Result<Constant> {
+pub(super) fn constant(sparse: &SparseTensorProto, folder: Option<&Folder>) -> Result<Constant> {
     parsed(sparse, folder).map_err(|error| {
         let name = shortened(name_of(sparse));
         Error::malformed(format!("sparse tensor '{name}': {error}"))
     })
 }
 
-fn parsed(sparse: &SparseTensorProto, folder: Option<&Path>) -> Result<Constant> {
+fn parsed(sparse: &SparseTensorProto, folder: Option<&Folder>) -> Result<Constant> {
     let shape = tensor::shape(&sparse.dims)?;
     let part = |part: &Option<TensorProto>, name: &str| {
         let missing = || Error::malformed(format!("it has no {name}"));

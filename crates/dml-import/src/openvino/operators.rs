@@ -73,7 +73,7 @@ static OTHERS: &[Row] = &[
     }),
     row("Broadcast", 1, 2..=3, broadcast),
     row("Transpose", 1, 2..=2, |_| Ok(Box::new(Transpose { order: None }))),
-    row("Tile", 1, 2..=2, |_| Ok(Box::new(Tile))),
+    row("Tile", 1, 2..=2, |_| Ok(Box::new(Tile::EachDimension))),
     row("Identity", 16, 1..=1, |_| Ok(Box::new(Identity))),
     row("DepthToSpace", 1, 1..=1, |layer| blocks(layer, false)),
     row("SpaceToDepth", 1, 1..=1, |layer| blocks(layer, true)),
