@@ -218,7 +218,7 @@ fn operators(graph: &Source, index: usize, shapes: &[(&str, &[u64])]) -> usize {
         inputs: values.filter(|it| is_read(&it.name)).map(open).collect(),
         constants: graph.constants.iter().filter(|(name, _)| is_read(name)).cloned().collect(),
         outputs: vec![node.outputs[0].name.clone()],
-        nodes: vec![node],
+        nodes: vec![node.clone()],
     };
     let given = shapes
         .iter()

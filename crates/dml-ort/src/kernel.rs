@@ -22,7 +22,8 @@ use crate::view::Reader;
 pub(crate) struct Kernel {
     table: OrtNodeComputeInfo,
     api: Api,
-    session: Session,
+    /// What computes the outputs; `None` where nothing reads any.
+    session: Option<Session>,
     /// The names of the inputs that a run gives, each with its number.
     inputs: Vec<(usize, String)>,
     /// Which output of the session is each that ONNX Runtime asks for.
@@ -33,7 +34,7 @@ impl Kernel {
     pub(crate) fn new(
         api: Api,
         device: &Device,
-        model: Model,
+        model: Option<Model>,
         inputs: Vec<(usize, String)>,
         outputs: Vec<String>,
     ) -> Self {
@@ -43,7 +44,8 @@ impl Kernel {
             Compute: compute,
             ReleaseState: release_state,
         };
-        Self { table, api, session: Session::new(device, model), inputs, outputs }
+        let session = model.map(|model| Session::new(device, model));
+        Self { table, api, session, inputs, outputs }
     }
 
     /// Compiles for inputs of these shapes, unless that needs their values.
@@ -54,7 +56,8 @@ impl Kernel {
         let shape = |inputs: Inputs, (name, shape): &(String, Vec<u64>)| {
             inputs.with_shape(name, shape.clone())
         };
-        match self.session.executable(&shapes.iter().fold(Inputs::new(), shape)) {
+        let Some(session) = &self.session else { return Ok(()) };
+        match session.executable(&shapes.iter().fold(Inputs::new(), shape)) {
             Err(error) if !matches!(error.kind(), dml_import::Error::Missing { .. }) => {
                 Err(error.into())
             }
@@ -82,6 +85,7 @@ impl Kernel {
     /// `context` is that of a run of these nodes.
     unsafe fn run(&self, context: *mut OrtKernelContext) -> Result<()> {
         process::check()?;
+        let Some(session) = &self.session else { return Ok(()) };
         // SAFETY: what is read below are the inputs of the run.
         let reader = unsafe { Reader::new(self.api) };
         let mut inputs = Inputs::new();
@@ -92,7 +96,7 @@ impl Kernel {
             })?;
             inputs = inputs.with_tensor(name, tensor(reader, value, name)?);
         }
-        let found = self.session.run(&inputs)?;
+        let found = session.run(&inputs)?;
         for (index, name) in self.outputs.iter().enumerate() {
             let is_it =
                 |it: &&Output| matches!(&it.destination, Destination::Output(own) if own == name);

@@ -132,8 +132,9 @@ impl Provider {
             given.into_iter().enumerate().filter(|(_, name)| is_needed(name)).collect();
         let known: Option<Vec<(String, Vec<u64>)>> = source.inputs.iter_mut().map(fixed).collect();
         source.outputs.clone_from(&outputs);
-        let names = outputs.first().map_or("", String::as_str);
-        let model = Model::from_onnx(format!("the nodes for '{names}'"), &source)?;
+        // Nodes that nothing reads are fused, too: there is no graph without outputs.
+        let of = |name: &String| Model::from_onnx(format!("the nodes for '{name}'"), &source);
+        let model = outputs.first().map(of).transpose()?;
         let kernel = Kernel::new(self.api, &self.device.device, model, inputs, outputs);
         match known {
             Some(shapes) => kernel.compile(&shapes)?,

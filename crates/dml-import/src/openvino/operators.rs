@@ -132,7 +132,8 @@ fn broadcast(layer: &Layer) -> Result<Box<dyn Op>> {
 fn blocks(layer: &Layer, to_depth: bool) -> Result<Box<dyn Op>> {
     let order = match layer.required("mode")?.to_ascii_lowercase().as_str() {
         "blocks_first" => DepthSpaceOrder::DepthColumnRow,
-        "depth_first" => DepthSpaceOrder::ColumnRowDepth,
+        "depth_first" if !to_depth => DepthSpaceOrder::ColumnRowDepth,
+        "depth_first" => return Err(layer.node.not_supported("its mode is depth_first")),
         _ => return Err(layer.refused("mode", "is unknown", "blocks_first, depth_first")),
     };
     let size =

@@ -21,8 +21,9 @@ def devices():
 
 
 def model(nodes, inputs, outputs, constants=(), opset=17):
-    """The bytes of a model. Inputs and outputs are (name, type, shape), constants (name, array)."""
-    value = lambda it: helper.make_tensor_value_info(*it)
+    """The bytes of a model. Inputs and outputs are (name, type, shape), constants (name, array). A type of 0 is open."""
+    empty = helper.make_empty_tensor_value_info
+    value = lambda it: helper.make_tensor_value_info(*it) if it[1] else empty(it[0])
     weights = [numpy_helper.from_array(np.asarray(data), name) for name, data in constants]
     graph = helper.make_graph(nodes, "graph", list(map(value, inputs)), list(map(value, outputs)), weights)
     version = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]

@@ -27,7 +27,7 @@ class Graph:
         return self.random.choice(names)
 
     def node(self, operator, inputs, shape, **attributes):
-        name = f"v{len(self.values)}"
+        name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
         self.values[name] = shape
         return name
@@ -57,7 +57,7 @@ class Graph:
         if self.random.integers(2):
             self.node("Softmax", [x], shape, axis=-1)
         else:
-            mean = f"m{len(self.values)}"
+            mean = f"m{len(self.nodes)}"
             self.nodes.append(helper.make_node("ReduceMean", [x], [mean], axes=[-1], keepdims=1))
             self.node("Sub", [x, mean], shape)
 

@@ -121,10 +121,14 @@ fn functions(
     usual: &[&str],
     directions: usize,
 ) -> Result<Vec<AbstractOperator>> {
-    let usual = usual.repeat(directions);
-    let count = usual.len();
-    let names = it.texts("activations");
-    let names = names.unwrap_or_else(|| usual.into_iter().map(str::to_owned).collect());
+    let count = usual.len() * directions;
+    let mut names = it
+        .texts("activations")
+        .unwrap_or_else(|| usual.repeat(directions).into_iter().map(str::to_owned).collect());
+    // RNN's default is stated for two directions, also where there is one; other readers hand it over.
+    if usual.len() == 1 && names == usual.repeat(2) {
+        names.truncate(count);
+    }
     if names.len() != count {
         let accepted = count.to_string();
         let problem = "is the wrong number of functions";
