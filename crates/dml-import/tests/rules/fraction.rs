@@ -34,6 +34,7 @@ impl Fraction {
         -(-self.numerator).div_euclid(self.denominator)
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest float")]
     pub(crate) fn to_float(self) -> f32 {
         (self.numerator as f64 / self.denominator as f64) as f32
     }

@@ -157,6 +157,11 @@ fn a_given_scale_is_the_exact_value_of_its_float() {
             continue;
         }
         for (input, rounding) in [(10, "floor"), (9, "round_prefer_ceil"), (31, "ceil")] {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the fraction of a small number above 0 is cut off"
+            )]
             let output = (input as f32 * scale) as u64;
             let (x, scales) = (f32s(&[input], &counted(input)), f32s(&[1], &[scale]));
             let exact = Fraction::of_float(scale);

@@ -270,8 +270,8 @@ impl Convolution {
         }
     }
 
-    /// The size that the output of a transposed convolution must have, if any: one of `output_shape`, which may begin with
-    /// batches and channels, or `same`.
+    /// The size that the output of a transposed convolution must have, if any: one of `output_shape`, which may begin
+    /// with batches and channels, or `same`.
     fn wanted(
         &self,
         operands: &Operands<'_>,
