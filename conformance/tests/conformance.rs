@@ -9,7 +9,7 @@ use dml::core::plan::Plan;
 use dml::core::{Capabilities, Error, Strategy, Tuning, Validated, validate};
 use dml::{DataType, FeatureLevel};
 use dml_conformance::agreement::compare;
-use dml_conformance::cases::{Case, Expectation, Finder, Kind, generate, listing, random};
+use dml_conformance::cases::{Case, Filter, Expectation, Finder, Kind, generate, listing, random};
 use dml_conformance::execute::{Details, Lowering};
 use dml_conformance::outcomes::Outcomes;
 use dml_conformance::results::{ResultCode, Verdict};
@@ -19,7 +19,7 @@ use dml_ops::{Target as LoweringTarget, TransferUse};
 
 fn targets(devices: Devices, profiles: Profiles) -> Vec<Target> {
     let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
-    let opening = Opening { validation, robust_access: None };
+    let opening = Opening { validation, robust_access: None, staged_transfers: None };
     let survey = Survey { devices, profiles, opening };
     survey.targets().expect("a Vulkan device; run `cargo xtask test`")
 }
@@ -56,7 +56,7 @@ fn with_one_type_each(cases: impl Iterator<Item = Case>) -> Vec<Case> {
 #[test]
 fn every_operator_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    let cases = with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, None, 4, 0)));
+    let cases = with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 4, 0)));
     let mut runs = Vec::new();
     for target in targets(Devices::All, Profiles::from_environment()) {
         let run = run(&target, &cases, None);
@@ -98,7 +98,8 @@ fn the_interpreter_passes_under_every_profile() {
         case.id.signature.data_type() == DataType::Int16 && case.id.signature.rank == 3
     };
     let chosen = || generate(FeatureLevel::HIGHEST).into_iter().filter(is_chosen);
-    let random = random(FeatureLevel::HIGHEST, None, 8, 1).filter(is_chosen);
+    let everything = Filter::default();
+    let random = random(FeatureLevel::HIGHEST, &everything, 8, 1).filter(is_chosen);
     let cases: Vec<Case> = chosen().chain(random).collect();
     let targets = targets(Devices::Interpreter, Profiles::All);
     let profiles = targets.iter().map(|it| 1 + it.run.profile.as_ref().unwrap().also.len());
@@ -152,7 +153,7 @@ fn by_strategy(cases: &[Case]) -> Vec<(Strategy, Vec<Case>)> {
 #[test]
 fn every_strategy_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    let cases = with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, None, 1, 2)));
+    let cases = with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 1, 2)));
     let by_strategy = by_strategy(&cases);
     let count: usize = by_strategy.iter().map(|(_, cases)| cases.len()).sum();
     assert!(count > 200, "{count}: strategies differ");

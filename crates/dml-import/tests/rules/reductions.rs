@@ -205,3 +205,25 @@ fn squares_that_are_asked_for_may_overflow() {
     let node = reduction("ReduceLogSum", &["x"], &[("keepdims", 0)]);
     check(&node, &[("x", &x)], &f32s(&[], &[f32::NEG_INFINITY]));
 }
+
+#[test]
+fn what_goes_through_no_elements_is_empty() {
+    let quantized = node("DynamicQuantizeLinear", &["x"], &["y", "s", "z"], &[]);
+    judged(&quantized, &[("x", &f32s(&[0, 2], &[]))], &["y", "s", "z"], |found| {
+        assert_eq!(found[0], shaped("uint8", &[0, 2], &[]));
+        assert_eq!(found[1], f32s(&[], &[1.0]));
+        assert_eq!(found[2], shaped("uint8", &[], &[0]));
+    });
+    let names = ["x", "w", "r", "", "", "h"];
+    let network = node("RNN", &names, &["y", "last"], &[("hidden_size", 1)]);
+    let (x, state) = (f32s(&[0, 1, 2], &[]), f32s(&[1, 1, 1], &[7.0]));
+    let (w, r) = (f32s(&[1, 1, 2], &[1.0; 2]), f32s(&[1, 1, 1], &[1.0]));
+    let inputs = [("x", &x), ("w", &w), ("r", &r), ("h", &state)];
+    judged(&network, &inputs, &["y", "last"], |found| {
+        assert_eq!(found[0], f32s(&[0, 1, 1, 1], &[]));
+        assert_eq!(found[1], state);
+    });
+    let transposed = reduction("ConvTranspose", &["x", "w"], &[]);
+    let inputs = [("x", &f32s(&[1, 1, 0], &[])), ("w", &f32s(&[1, 1, 3], &[1.0; 3]))];
+    check(&transposed, &inputs, &f32s(&[1, 1, 2], &[0.0; 2]));
+}

@@ -5,7 +5,7 @@ use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc};
 
 use crate::error::Result;
-use crate::graph::ops::packed::by_strides;
+use crate::graph::ops::packed::{by_strides, count};
 use crate::graph::ops::pooling::setting;
 use crate::graph::ops::{AutoPad, Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -154,12 +154,23 @@ fn seen(operands: &Operands<'_>, value: &Value, role: Role, rank: usize) -> Resu
 impl Convolution {
     /// Sums without a product: what is added to them.
     fn of_no_products(&self, operands: &Operands<'_>, kind: Kind) -> Result<Value> {
+        let ones = vec![1; kind.shape.len()];
         if std::ptr::eq(self.form, &QUANTIZED) {
-            return Err(operands.node.not_supported("it quantizes sums of no products"));
+            if operands.optional(8).is_some() {
+                let reason = "the bias alone is quantized, of sums without a product";
+                return Err(operands.node.not_supported(reason));
+            }
+            let zero_point = operands.value(7, "y_zero_point")?;
+            if count(zero_point.shape()?) != 1 {
+                let given = text(zero_point.shape()?);
+                let problem = "is the wrong shape";
+                return Err(operands.node.invalid("y_zero_point", given, problem, "one element"));
+            }
+            return Ok(operands.reshaped(zero_point, &ones)?.broadcast(&kind.shape));
         }
         let bias = operands.optional(2).filter(|_| std::ptr::eq(self.form, &REAL));
         let Some(bias) = bias else { return Ok(Value::fill(kind, 0)) };
-        let mut of_channels = vec![1; kind.shape.len()];
+        let mut of_channels = ones;
         of_channels[1] = kind.shape[1];
         if bias.shape()? != [kind.shape[1]] {
             let (given, accepted) = (text(bias.shape()?), text(&[kind.shape[1]]));
@@ -192,7 +203,7 @@ impl Convolution {
             Self::setting(operands, name, values, [at, all], default)
         };
         // An empty dimension has places where padding that is given makes some.
-        let is_bare = input == 0 && (self.is_transposed || self.auto_pad != AutoPad::Given);
+        let is_bare = input == 0 && self.auto_pad != AutoPad::Given;
         if is_bare || taps == 0 {
             let path = if taps == 0 { "W" } else { "X" };
             let accepted = "sizes above 0 after batches and channels";
@@ -209,7 +220,7 @@ impl Convolution {
         let extent = Extent { stride, dilation, start: 0, end: 0, output_padding, output: 0 };
         if self.is_transposed {
             let wanted = self.wanted(operands, [at, places], input.saturating_mul(stride))?;
-            let whole = (input - 1).saturating_mul(stride).saturating_add(window);
+            let whole = input.saturating_mul(stride).saturating_add(window).saturating_sub(stride);
             self.transposed_extent(operands, extent, whole, wanted, given_pads)
         } else {
             self.forward_extent(operands, extent, window, input, given_pads)

@@ -19,14 +19,19 @@ impl Op for DynamicQuantize {
         let input = operands.value(0, "x")?;
         let Kind { element, shape } = input.kind()?;
         operands.type_is(element, &[ElementType::FLOAT32], "x")?;
-        if operands.is_host_only() || count(&shape) == 0 {
-            let reason = "only a device computes it, of one element at least";
-            return Err(operands.node.not_supported(reason));
+        let integer = ElementType::Dml(DataType::Uint8);
+        if count(&shape) == 0 {
+            // As where all elements are 0.
+            let scale = Value::scalar(ElementType::FLOAT32, ElementType::FLOAT32.one());
+            let integers = Value::fill(Kind { element: integer, shape }, 0);
+            return Ok(vec![integers, scale, Value::scalar(integer, 0)]);
+        }
+        if operands.is_host_only() {
+            return Err(operands.node.not_supported("only a device computes it"));
         }
         let packed = operands.materialized(input)?;
         packed.check()?;
         let storage = packed.view().map(|view| view.storage.clone());
-        let integer = ElementType::Dml(DataType::Uint8);
         let sizes = [count(&shape)];
         let one = |element| Kind { element, shape: vec![] };
         let outputs =

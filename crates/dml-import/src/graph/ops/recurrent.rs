@@ -62,6 +62,12 @@ struct Sizes {
     width: u64,
 }
 
+impl Sizes {
+    fn is_without_steps(self) -> bool {
+        [self.steps, self.batches, self.hidden].contains(&0)
+    }
+}
+
 impl Op for Recurrent {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let given = operands.value(0, "X")?;
@@ -69,6 +75,9 @@ impl Op for Recurrent {
         let input = if is_turned { given.transposed(&[1, 0, 2]) } else { given.clone() };
         let sizes = self.sizes(operands, input.shape()?)?;
         let written = match self.cell {
+            _ if sizes.is_without_steps() => {
+                self.of_no_steps(operands, input.element()?, sizes)?
+            }
             Cell::LongShortTerm { .. } if !self.is_quantized => {
                 self.by_operator(operands, &input, sizes)?
             }
@@ -98,16 +107,37 @@ impl Recurrent {
         };
         let hidden = if self.is_quantized { recurrence[1] } else { recurrence[2] };
         let [steps, batches, elements, directions] = [*steps, *batches, *elements, *directions];
-        if [steps, batches, elements, hidden].contains(&0) {
-            return Err(operands.node.not_supported("there is nothing to go through"));
-        }
         let wanted = if self.direction == RecurrentNetworkDirection::Bidirectional { 2 } else { 1 };
         if directions != wanted {
             let (problem, accepted) = ("is the wrong number of directions", wanted.to_string());
             return Err(operands.node.invalid("R", directions, problem, accepted));
         }
         let width = self.cell.gates().saturating_mul(hidden);
-        Ok(Sizes { steps, batches, elements, directions, hidden, width })
+        let sizes = Sizes { steps, batches, elements, directions, hidden, width };
+        if elements == 0 && !sizes.is_without_steps() {
+            return Err(operands.node.not_supported("steps have no elements"));
+        }
+        Ok(sizes)
+    }
+
+    /// The outputs of a network that goes through nothing: its last states are those before the first step.
+    fn of_no_steps(
+        &self,
+        operands: &Operands<'_>,
+        element: ElementType,
+        sizes: Sizes,
+    ) -> Result<Vec<Value>> {
+        let Sizes { steps, batches, directions, hidden, .. } = sizes;
+        let zeros = |shape: &[u64]| Value::fill(Kind { element, shape: shape.to_vec() }, 0);
+        let last = |index: usize, name: &str| -> Result<Value> {
+            let given = self.state(operands, index, name, sizes)?;
+            Ok(given.unwrap_or_else(|| zeros(&[directions, batches, hidden])))
+        };
+        let mut outputs = vec![zeros(&[steps, directions, batches, hidden]), last(5, "initial_h")?];
+        if matches!(self.cell, Cell::LongShortTerm { .. }) {
+            outputs.push(last(6, "initial_c")?);
+        }
+        Ok(outputs)
     }
 
     /// An input of this shape.
