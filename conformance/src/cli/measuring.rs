@@ -48,7 +48,7 @@ impl Measuring {
     }
 
     /// Reads and opens files, before a run that a mistyped path would lose.
-    /// What `reads` has, and those that are read for measuring, is not written.
+    /// Files of `reads`, and those that are read for measuring, are not written.
     pub(super) fn start(&self, reads: &InputFiles) -> anyhow::Result<Started> {
         let mut reads = reads.clone();
         self.beside.iter().chain(&self.peers).for_each(|path| reads.add(path));

@@ -80,7 +80,7 @@ fn text(report: &Report) -> String {
     lines.join("\n")
 }
 
-/// What does not run, and what is not known.
+/// The lines on nodes that do not run, or depend on what is not given.
 fn summary(report: &Report, blocked: &Blocked) -> Vec<String> {
     let of = |wanted: fn(&NodeSupport) -> bool| {
         let nodes = report.nodes.iter().filter(|node| wanted(&node.support));
@@ -154,7 +154,7 @@ impl<'a> Blocked<'a> {
         self.0.get(node).copied().unwrap_or(0)
     }
 
-    /// What follows the reason of a node.
+    /// The end of a node's line.
     fn text(&self, node: &NodeName) -> String {
         match self.count(node) {
             0 => String::new(),

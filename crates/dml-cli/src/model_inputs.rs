@@ -27,9 +27,9 @@ pub(crate) struct InputArgs {
 /// Where the values of inputs come from.
 #[derive(Clone, Debug)]
 enum Source {
-    /// Those of one input.
+    /// A file for one input.
     One(Assignment<TensorFile>),
-    /// Those of all inputs that an archive has arrays for.
+    /// An archive with arrays for inputs by name.
     All(PathBuf),
 }
 

@@ -188,7 +188,7 @@ impl Error {
         }
     }
 
-    /// The same, as something about the input `name`.
+    /// This error as one about the input `name`.
     pub(crate) fn in_input(self, name: &str) -> Self {
         Self::malformed(format!("input '{}': {self}", shortened(name)))
     }

@@ -153,7 +153,7 @@ struct Reporter<'a> {
     /// The best guess.
     best: Option<&'a Evaluation>,
     operators: Operators,
-    /// Those of the best guess.
+    /// The operators of the best guess.
     guessed: Operators,
 }
 

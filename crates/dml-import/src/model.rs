@@ -102,7 +102,7 @@ impl Model {
         &self.files
     }
 
-    /// What a run gives, in its order.
+    /// Where each output of a run goes, in the order of the outputs.
     ///
     /// # Errors
     /// [`Error::InFile`]: a command of a script is refused.

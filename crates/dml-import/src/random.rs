@@ -84,7 +84,7 @@ fn tensor(element: ElementType, shape: Vec<u64>, mut numbers: Generator) -> Resu
 fn unit(number: u64) -> f32 {
     // 24 bits fit a float.
     let bits = u32::try_from(number >> 40).unwrap_or(0);
-    f64::from(bits).mul_add(2.0 / f64::from(1u32 << 24), -1.0) as f32
+    bits as f32 * (2.0 / 16_777_216.0) - 1.0
 }
 
 /// SplitMix64: the state is counted up, and its bits are mixed.

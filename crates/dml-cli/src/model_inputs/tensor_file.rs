@@ -116,7 +116,10 @@ fn archived(bytes: Vec<u8>, wanted: Option<&str>) -> anyhow::Result<Tensor> {
         ),
     };
     match (index, wanted) {
-        (Some(index), _) => extract(&mut archive, index, &mut MAX_BYTES.clone()),
+        (Some(index), _) => {
+            let mut rest = MAX_BYTES;
+            extract(&mut archive, index, &mut rest)
+        }
         (None, wanted) => anyhow::bail!(
             "no array '{}'; the arrays are: {}",
             wanted.unwrap_or_default(),

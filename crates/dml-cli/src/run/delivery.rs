@@ -13,7 +13,7 @@ use super::summary::summary;
 use crate::files::{printable, write_npy, write_raw};
 use crate::matrix;
 
-/// What is done with each output, planned before the model runs.
+/// The plan for each output, made before the model runs.
 pub(super) struct Delivery {
     /// In the order of the outputs; `None` where nothing is written.
     paths: Vec<Option<PathBuf>>,

@@ -47,8 +47,10 @@ pub(super) fn summary(data_type: DataType, shape: &[u64], bytes: &[u8]) -> Strin
 /// Six digits, which is what FLOAT32 has.
 fn short(value: f64) -> String {
     if value == 0.0 || (1e-4..1e9).contains(&value.abs()) {
-        let digits = value.abs().max(1.0).log10().floor();
-        let decimals = (5.0 - digits).clamp(0.0, 6.0) as usize;
+        let (mut decimals, mut magnitude) = (5usize, value.abs());
+        while magnitude >= 10.0 && decimals > 0 {
+            (decimals, magnitude) = (decimals - 1, magnitude / 10.0);
+        }
         let text = format!("{value:.decimals$}");
         let is_fraction = text.contains('.');
         return match is_fraction {

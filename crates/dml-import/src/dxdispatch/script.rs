@@ -105,7 +105,7 @@ impl Script {
         Ok(program)
     }
 
-    /// What the commands print and write, in their order.
+    /// Where the tensors go that commands print and write, in the commands' order.
     pub(crate) fn destinations(&self) -> Result<Vec<Destination>> {
         let destination = |step: &Step| match step {
             Step::Initialize(_) | Step::Dispatch(_) => None,
