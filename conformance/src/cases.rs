@@ -76,11 +76,8 @@ pub fn generate(level: FeatureLevel) -> Vec<Case> {
 }
 
 /// Every fixed case of `level` that passes the filter, generated one after the other.
-pub fn all(
-    level: FeatureLevel,
-    filter: &Filter<'_>,
-) -> impl Iterator<Item = Case> {
-    let cells = Cell::all(level, filter).filter(move |cell| filter.may_have_cell(cell));
+pub fn all(level: FeatureLevel, filter: &Filter<'_>) -> impl Iterator<Item = Case> {
+    let cells = Cell::all(level, filter).filter(move |cell| filter.may_complete(|| cell.prefix()));
     cells.flat_map(|cell| cell.cases()).filter(move |case| filter.is_match(&case.id))
 }
 

@@ -329,9 +329,8 @@ mod tests {
             "?_[!0]/{cast,*gather,split}/*/rank1/*",
             "6_4/gemm/float32/rank2/*",
             "*/rank8/refused_dimension_count",
-            "*slice*window*",
             "*_int32_max_min",
-            "**/values_nan",
+            "[56]_?/**/values_nan",
             "6_4/*/random_0_0",
             "*/random_0_1",
             "*_0_1",
@@ -349,8 +348,9 @@ mod tests {
                 random: 2,
                 ..selection(&FeatureLevel::ALL)
             };
-            let generated = filtered.generated(&Filter::new(Some(&pattern)));
-            let generated: Vec<String> = generated.map(|case| case.id.to_string()).collect();
+            let filter = Filter::new(Some(&pattern));
+            let generated = filtered.generated(&filter).map(|case| case.id.to_string());
+            let generated: Vec<String> = generated.collect();
             assert!(matching.copied().eq(generated.iter().map(String::as_str)), "{glob}");
         }
     }

@@ -9,7 +9,7 @@ use dml::core::plan::Plan;
 use dml::core::{Capabilities, Error, Strategy, Tuning, Validated, validate};
 use dml::{DataType, FeatureLevel};
 use dml_conformance::agreement::compare;
-use dml_conformance::cases::{Case, Filter, Expectation, Finder, Kind, generate, listing, random};
+use dml_conformance::cases::{Case, Expectation, Filter, Finder, Kind, generate, listing, random};
 use dml_conformance::execute::{Details, Lowering};
 use dml_conformance::outcomes::Outcomes;
 use dml_conformance::results::{ResultCode, Verdict};
@@ -56,7 +56,8 @@ fn with_one_type_each(cases: impl Iterator<Item = Case>) -> Vec<Case> {
 #[test]
 fn every_operator_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    let cases = with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 4, 0)));
+    let cases =
+        with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 4, 0)));
     let mut runs = Vec::new();
     for target in targets(Devices::All, Profiles::from_environment()) {
         let run = run(&target, &cases, None);
@@ -153,7 +154,8 @@ fn by_strategy(cases: &[Case]) -> Vec<(Strategy, Vec<Case>)> {
 #[test]
 fn every_strategy_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    let cases = with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 1, 2)));
+    let cases =
+        with_one_type_each(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 1, 2)));
     let by_strategy = by_strategy(&cases);
     let count: usize = by_strategy.iter().map(|(_, cases)| cases.len()).sum();
     assert!(count > 200, "{count}: strategies differ");

@@ -18,10 +18,7 @@ pub(super) struct Cell {
 
 impl Cell {
     /// The cells of a level that have cases, of those operators that pass the filter.
-    pub(super) fn all(
-        level: FeatureLevel,
-        filter: &Filter<'_>,
-    ) -> impl Iterator<Item = Self> {
+    pub(super) fn all(level: FeatureLevel, filter: &Filter<'_>) -> impl Iterator<Item = Self> {
         let passes = move |it: &&&Operator| filter.may_have_operator(level, it.schema());
         dml_ops::OPERATORS.iter().filter(passes).flat_map(move |operator| {
             let parameters = Parameters::of(operator, level);

@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 use dml::FeatureLevel;
 use dml::core::schema::OperatorSchema;
 
-use super::cell::Cell;
 use super::id::{self, CaseId};
 use crate::pattern::{Automaton, Pattern, Position};
 
@@ -53,10 +52,10 @@ impl<'a> Filter<'a> {
         self.automaton.as_ref().is_none_or(|it| !it.after(&beginning()).is_dead())
     }
 
-    /// Whether the pattern matches the id of a case of the cell with one of the known names.
-    pub(super) fn may_have_cell(&self, cell: &Cell) -> bool {
+    /// Whether the pattern matches an id that begins with this prefix and ends with a known name.
+    pub(super) fn may_complete(&self, prefix: impl FnOnce() -> String) -> bool {
         let Some(automaton) = &self.automaton else { return true };
-        let position = automaton.after(&cell.prefix());
+        let position = automaton.after(&prefix());
         if position.is_dead() {
             return false;
         }

@@ -88,7 +88,8 @@ fn parse(text: &str) -> Option<CaseId> {
 /// A text that cannot be the id of a case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a case id; expected LEVEL/OPERATOR/TYPE/RANK/NAME, such as 5_1/diagonal_matrix/int64/rank3/offset_past_right"
+    "{0:?} is not a case id; expected LEVEL/OPERATOR/TYPE/RANK/NAME, \
+     such as 5_1/diagonal_matrix/int64/rank3/offset_past_right"
 )]
 pub struct NotACase(String);
 

@@ -3,8 +3,9 @@
 use dml::core::schema::{OperatorSchema, SupportTable, TensorSupport};
 use dml::core::{DataTypeSet, Error, Validated, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
-use dml_conformance::cases::{Case, all};
+use dml_conformance::cases::{Case, Filter, all};
 use dml_conformance::execute::Lowering;
+use dml_conformance::pattern::Pattern;
 
 use crate::{check_found, interpreter, on_every_device};
 
@@ -60,8 +61,15 @@ impl Lowering for WrongRow {
 fn cases() -> Vec<Case> {
     let chosen =
         |case: &Case| case.id.name.starts_with("refused_") || case.id.name == "offset_zero";
-    let cases = FeatureLevel::ALL.into_iter().flat_map(|it| all(it, Some("DIAGONAL_MATRIX")));
+    let pattern = diagonal();
+    let filter = Filter::new(Some(&pattern));
+    let cases = FeatureLevel::ALL.into_iter().flat_map(|level| all(level, &filter));
     cases.filter(chosen).collect()
+}
+
+/// The cases of the operator whose tables are changed.
+fn diagonal() -> Pattern {
+    "*/diagonal_matrix/*".parse().unwrap()
 }
 
 fn check(row: &WrongRow, words: &str) {
@@ -112,8 +120,9 @@ impl Lowering for WrongPath {
 #[test]
 fn a_refusal_that_names_another_path_is_found() {
     let is_rule = |case: &Case| case.id.name.starts_with("rule_");
-    let cases: Vec<Case> =
-        all(FeatureLevel::HIGHEST, Some("DIAGONAL_MATRIX")).filter(is_rule).collect();
+    let pattern = diagonal();
+    let filter = Filter::new(Some(&pattern));
+    let cases: Vec<Case> = all(FeatureLevel::HIGHEST, &filter).filter(is_rule).collect();
     for (right, wrong) in
         [("Sizes[2]", "Sizes[1]"), ("Sizes[2]", "Sizes"), ("OutputTensor", "InputTensor")]
     {

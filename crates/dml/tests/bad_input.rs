@@ -43,7 +43,8 @@ fn each_level_refuses_what_it_does_not_promise() {
         let message = at(FeatureLevel::V1_0, DataType::Float32, &[1, 1, 3, 3]);
         assert!(message.starts_with("DIAGONAL_MATRIX: needs feature level 2_0;"), "{message}");
         let message = at(FeatureLevel::V1_0, DataType::Int8, &[1, 1, 3, 3]);
-        let both = "DIAGONAL_MATRIX: needs feature level 2_0; OutputTensor.DataType: INT8 needs feature level 2_1;";
+        let both = "DIAGONAL_MATRIX: needs feature level 2_0; \
+                    OutputTensor.DataType: INT8 needs feature level 2_1;";
         assert!(message.starts_with(both), "{message}");
         let message = at(FeatureLevel::V2_0, DataType::Int32, &[1, 1, 3, 3]);
         assert!(message.contains("INT32 needs feature level 2_1"), "{message}");

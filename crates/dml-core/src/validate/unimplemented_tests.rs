@@ -75,14 +75,16 @@ fn what_no_level_accepts_comes_before_the_level_of_the_operator() {
         "ADAM_OPTIMIZER",
         (DataType::Int8, 4),
         FeatureLevel::V1_0,
-        "ADAM_OPTIMIZER: needs feature level 3_0; InputParametersTensor.DataType: INT8 is not supported at any feature level; \
+        "ADAM_OPTIMIZER: needs feature level 3_0; InputParametersTensor.DataType: INT8 is \
+         accepted at no feature level; \
          this device was created at 1_0",
     );
     refused(
         "ACTIVATION_GELU",
         (DataType::Uint4, 4),
         FeatureLevel::V1_0,
-        "ACTIVATION_GELU: needs feature level 5_1; InputTensor.DataType: UINT4 is not supported at any feature level; \
+        "ACTIVATION_GELU: needs feature level 5_1; InputTensor.DataType: UINT4 is \
+         accepted at no feature level; \
          this device was created at 1_0",
     );
 }

@@ -75,9 +75,7 @@ impl Op for Recurrent {
         let input = if is_turned { given.transposed(&[1, 0, 2]) } else { given.clone() };
         let sizes = self.sizes(operands, input.shape()?)?;
         let written = match self.cell {
-            _ if sizes.is_without_steps() => {
-                self.of_no_steps(operands, input.element()?, sizes)?
-            }
+            _ if sizes.is_without_steps() => self.of_no_steps(operands, input.element()?, sizes)?,
             Cell::LongShortTerm { .. } if !self.is_quantized => {
                 self.by_operator(operands, &input, sizes)?
             }
