@@ -62,8 +62,8 @@ impl Program {
     /// Compiles the operators for `device`, and uploads what is part of the model.
     ///
     /// # Errors
-    /// [`Error::Device`] names the node whose operator the device refuses; [`Error::InFile`]: a weight
-    /// cannot be read.
+    /// [`Error::Device`] names the node whose operator the device refuses; [`Error::Memory`]: there is no
+    /// room for a tensor; [`Error::InFile`]: a weight cannot be read.
     pub fn compile(&self, device: &Device) -> Result<Executable> {
         self.compile_with_progress(device, &|_| ())
     }
@@ -231,9 +231,9 @@ impl Executable {
     /// Runs the program and waits for it. Values of `inputs` come before those that were bound.
     ///
     /// # Errors
-    /// Values of an input are missing or do not fit; [`Error::Device`]: memory ran out, a binding is
-    /// refused, or the device was lost; [`Error::Invalid`]: the device computes another value of what the
-    /// program was made for, and only a [`Session`](crate::Session) makes another one.
+    /// Values of an input are missing or do not fit; [`Error::Memory`]: there is no room for a tensor;
+    /// [`Error::Device`]: a binding is refused, or the device was lost; [`Error::Invalid`]: the device
+    /// computes another value of what the program was made for, and only a [`Session`](crate::Session) makes another one.
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         match self.run_reading(inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),

@@ -24,10 +24,16 @@ pub(super) struct Preparations(Mutex<Known>);
 #[derive(Debug, Default)]
 struct Known {
     /// By what the steps read, which tells most of them apart.
-    prepared: HashMap<Vec<Option<Input>>, Vec<(Work, Weak<Prepared>)>>,
+    prepared: HashMap<Vec<Option<Input>>, Alike>,
     /// How many were ever made.
     count: u64,
 }
+
+/// Steps that read the same, and their outputs.
+type Alike = Vec<(Work, Weak<Prepared>)>;
+
+/// Gives the buffer with a weight, by the program's number of it.
+pub(super) type Upload<'a> = dyn FnMut(usize) -> Result<Arc<Buffer>> + 'a;
 
 /// What a step that is executed once reads: bytes of a weight, bytes themselves, or those of another such step's
 /// output.
@@ -72,7 +78,7 @@ impl Preparations {
         device: &Device,
         program: &Program,
         buffers: &mut [Option<Buffer>],
-        upload: &mut dyn FnMut(usize) -> Result<Arc<Buffer>>,
+        upload: &mut Upload<'_>,
     ) -> Result<Vec<Arc<Prepared>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut missing) = (Vec::new(), Vec::new());
@@ -163,7 +169,7 @@ fn bytes(all: &[u8], range: &Range<u64>) -> Option<Vec<u8>> {
 fn execute(
     device: &Device,
     program: &Program,
-    (buffers, upload): (&[Option<Buffer>], &mut dyn FnMut(usize) -> Result<Arc<Buffer>>),
+    (buffers, upload): (&[Option<Buffer>], &mut Upload<'_>),
     steps: &[Missing<'_>],
 ) -> Result<()> {
     let operators =
