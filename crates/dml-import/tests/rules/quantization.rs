@@ -51,6 +51,7 @@ const SCALES: [f32; 10] = [0.5, 2.0, 0.25, 1.0, 4.0, 0.125, 8.0, 0.5, 1.0, 2.0];
 const ZEROS: [i64; 10] = [1, 0, 3, 2, 1, 0, 2, 3, 1, 0];
 
 /// A matrix of 2 by 5, or of 5 by 2, there and back.
+#[expect(clippy::cast_possible_truncation, reason = "quotients are small whole numbers")]
 fn check_blocks(name: &str, axis: usize, block: usize) {
     let (rows, columns) = if axis == 0 { (5, 2) } else { (2, 5) };
     let shape = [rows as u64, columns as u64];
@@ -73,8 +74,9 @@ fn check_blocks(name: &str, axis: usize, block: usize) {
     let quantized: Vec<i64> = quantized.collect();
     let real = quantized.iter().zip(&of).map(|(it, at)| (it - ZEROS[*at]) as f32 * SCALES[*at]);
     let real: Vec<f32> = real.collect();
-    let attributes =
-        [("axis", axis as i64 - if block == 3 { 2 } else { 0 }), ("block_size", block as i64)];
+    let [signed_axis, signed_block] = [axis, block].map(|it| i64::try_from(it).unwrap());
+    let from_end = if block == 3 { 2 } else { 0 };
+    let attributes = [("axis", signed_axis - from_end), ("block_size", signed_block)];
     let y = integers(name, &shape, &quantized);
     let x = f32s(&shape, &values);
     check_of(21, &quantize(&attributes), &[("x", &x), ("s", &scale), ("z", &zero)], &y);

@@ -301,3 +301,14 @@ fn openvino_s_eye_writes_bit_patterns_of_one_in_every_numeric_type() {
         assert!(message.contains(&problem), "{message}");
     }
 }
+
+#[test]
+fn ranges_of_opset_27_are_of_bfloat16_too() {
+    let scalar = |bits: u16| Tensor::new(ElementType::Bfloat16, [], bits.to_le_bytes().to_vec());
+    let [start, limit, delta] = [0x3f80, 0x4080, 0x3f80].map(|bits| scalar(bits).unwrap());
+    let range = node("Range", &["s", "l", "d"], &["y"], &[("stash_type", 1)]);
+    let bytes: Vec<u8> =
+        [0x3f80_u16, 0x4000, 0x4040].iter().flat_map(|it| it.to_le_bytes()).collect();
+    let expected = Tensor::new(ElementType::Bfloat16, [3], bytes).unwrap();
+    check_of(27, &range, &[("s", &start), ("l", &limit), ("d", &delta)], &expected);
+}

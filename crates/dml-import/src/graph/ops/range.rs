@@ -1,5 +1,6 @@
 //! Range: integers or floats one after the other, on the host.
 
+use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::function::{Scalar, Types};
 use crate::graph::ops::{Need, Op, Operands};
@@ -18,7 +19,7 @@ impl Op for Range {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let node = operands.node;
         let element = operands.value(0, "start")?.element()?;
-        if !Types::Numbers.contains(element) {
+        if !Types::Numbers.contains(element) && element != ElementType::Bfloat16 {
             return Err(node.not_supported(format!("no range of {element} is made")));
         }
         let number = |index, name| operands.number(index, name, &[element]);

@@ -1,12 +1,19 @@
 //! Checks the rows against ONNX's own list of its operators.
 
+use std::ops::RangeInclusive;
+
 use super::{ALL, ANY, Row};
 
 /// The list; see its first lines.
 const SCHEMAS: &str = include_str!("schemas.txt");
 
-/// Attributes whose values no tensor has, and versions that are not run.
-const EXCEPTIONS: [(&str, i64, &str); 1] = [("Constant", 12, "value_strings")];
+/// What is refused of operators: of the versions from a number on what their rows lack.
+const EXCEPTIONS: [(&str, i64, &str); 3] = [
+    // No tensor has texts.
+    ("Constant", 12, "attribute value_strings"),
+    ("Attention", 25, "attribute left_window_size"),
+    ("Upsample", 1, "row"),
+];
 
 /// A version of an operator.
 struct Schema<'a> {
@@ -36,32 +43,37 @@ impl<'a> Schema<'a> {
         Self { name, since, inputs, outputs, attributes: attributes.collect() }
     }
 
-    /// What the rows lack of it; nothing where the operator is not run at all.
+    /// What the rows lack of it that is no exception; nothing where the operator is not run at all.
     fn missing(&self) -> Option<String> {
-        let rows: Vec<&Row> = ALL.into_iter().flatten().collect();
-        let mut rows: Vec<&Row> = rows.into_iter().filter(|row| row.domain.is_empty()).collect();
-        rows.retain(|row| row.name == self.name);
+        let rows = ALL.into_iter().flatten().filter(|row| row.domain.is_empty());
+        let rows: Vec<&Row> = rows.filter(|row| row.name == self.name).collect();
         if rows.is_empty() {
             return None;
         }
         let row = rows.into_iter().filter(|row| row.since <= self.since).max_by_key(|it| it.since);
-        let Some(row) = row else { return Some("no row".to_owned()) };
-        for (name, kind) in &self.attributes {
-            let is_known =
-                row.attributes.iter().any(|(known, own)| known == name && *own as usize == *kind);
-            let is_excepted = EXCEPTIONS.iter().any(|(operator, since, attribute)| {
-                *operator == self.name && self.since >= *since && attribute == name
-            });
-            if !is_known && !is_excepted {
-                return Some(format!("attribute {name}"));
-            }
+        let Some(row) = row else { return self.unless_excepted("row") };
+        let unknown = self.attributes.iter().filter(|(name, kind)| {
+            !row.attributes.iter().any(|(known, own)| known == name && *own as usize == *kind)
+        });
+        let mut unknown = unknown.map(|(name, _)| format!("attribute {name}"));
+        if let Some(unknown) = unknown.find_map(|name| self.unless_excepted(&name)) {
+            return Some(unknown);
         }
-        let has = |own: &std::ops::RangeInclusive<usize>, [least, most]: [usize; 2]| {
-            // What leaves out its last inputs or outputs has fewer.
+        // A node that leaves out its last inputs or outputs has fewer.
+        let has = |own: &RangeInclusive<usize>, [least, most]: [usize; 2]| {
             *own.start() <= least.max(1) && *own.end() >= most
         };
-        let (inputs, outputs) = (has(&row.inputs, self.inputs), has(&row.outputs, self.outputs));
-        (!inputs || !outputs).then(|| format!("inputs {inputs}, outputs {outputs}"))
+        if !has(&row.inputs, self.inputs) {
+            return self.unless_excepted("inputs");
+        }
+        if has(&row.outputs, self.outputs) { None } else { self.unless_excepted("outputs") }
+    }
+
+    fn unless_excepted(&self, missing: &str) -> Option<String> {
+        let is_excepted = EXCEPTIONS.iter().any(|(operator, since, excepted)| {
+            *operator == self.name && self.since >= *since && *excepted == missing
+        });
+        (!is_excepted).then(|| missing.to_owned())
     }
 }
 
