@@ -8,10 +8,11 @@ use super::{ALL, ANY, Row};
 const SCHEMAS: &str = include_str!("schemas.txt");
 
 /// What is refused of operators: of the versions from a number on what their rows lack.
-const EXCEPTIONS: [(&str, i64, &str); 3] = [
+const EXCEPTIONS: [(&str, i64, &str); 4] = [
     // No tensor has texts.
     ("Constant", 12, "attribute value_strings"),
     ("Attention", 25, "attribute left_window_size"),
+    ("Attention", 25, "attribute right_window_size"),
     ("Upsample", 1, "row"),
 ];
 
