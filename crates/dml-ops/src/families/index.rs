@@ -6,6 +6,7 @@ mod lookup;
 mod lowering;
 #[cfg(feature = "reference")]
 mod meaning;
+mod parts;
 #[cfg(feature = "reference")]
 mod reference;
 mod sequences;

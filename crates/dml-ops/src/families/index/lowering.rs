@@ -8,6 +8,7 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use super::lookup::{self, Lookup};
+use super::parts::Part;
 use crate::Target;
 use crate::lowering::element_wise::Computation;
 use crate::lowering::iteration::{Displacement, IterationSpace, Operand, leading};
@@ -62,11 +63,16 @@ pub(super) fn gather(
         sizes,
         ..Chooser::new(operator, &lookup, &indices, "OutputTensor", Outside::Nearest)?
     };
-    let mut made = Made::default();
-    let displacement = chooser.displacement(&mut kernels, &mut made)?;
-    let data = made.input(Operand { displacement: Some(displacement), ..data });
-    made.apply(&f::SAME, &[data], &[]);
-    made.compute(&mut kernels, chooser.sizes, output)?;
+    for part in Part::all(data.width, chooser.lookup.reach(), kernels.most_shown()) {
+        let mut made = Made::default();
+        let displacement = chooser.displacement(&mut kernels, &mut made)?;
+        let kept = part.kept(&mut made, displacement.by);
+        let displacement = Some(part.displaced(&mut made, displacement));
+        let data = made.input(Operand { displacement, ..part.data(data.clone()) });
+        made.apply(&f::SAME, &[data], &[]);
+        let output = Operand { displacement: kept, ..output.clone() };
+        made.compute(&mut kernels, chooser.sizes, output)?;
+    }
     Ok(kernels.into_plan())
 }
 
@@ -160,12 +166,17 @@ impl<'a> Chooser<'a> {
         elements: Operand,
         data: &Operand,
     ) -> Result<(), Error> {
-        let mut made = Made::default();
-        let element = made.input(elements);
-        let displacement = self.displacement(kernels, &mut made)?;
-        made.apply(&f::SAME, &[element], &[]);
         let data = self.lookup.data(data, self.rank);
-        made.compute(kernels, self.sizes, Operand { displacement: Some(displacement), ..data })
+        for part in Part::all(data.width, self.lookup.reach(), kernels.most_shown()) {
+            let mut made = Made::default();
+            let element = made.input(elements.clone());
+            let displacement = self.displacement(kernels, &mut made)?;
+            let displacement = Some(part.displaced(&mut made, displacement));
+            made.apply(&f::SAME, &[element], &[]);
+            let data = Operand { displacement, ..part.data(data.clone()) };
+            made.compute(kernels, self.sizes, data)?;
+        }
+        Ok(())
     }
 
     /// Adds what computes the offset of an element in `made`, which has or gets one other input. Where a tuple is

@@ -1,9 +1,10 @@
 //! Which plans come out for which tensors.
 
 use dml_core::operators::{GatherDesc, GatherNdDesc, ScatterNdDesc};
-use dml_core::plan::{Plan, Slot, Step};
-use dml_core::{Capabilities, DataType, Error, FeatureLevel, TensorDesc, Tuning, validate};
+use dml_core::plan::{Aliases, Plan, Slot, Step};
+use dml_core::{AbstractOperator, DataType, TensorDesc, Tuning};
 
+use crate::graph::random::interpreted;
 use crate::tests::{lower_with, with_window};
 use crate::{Target, TransferUse};
 
@@ -91,20 +92,71 @@ fn the_first_indices_of_long_tuples_are_joined_in_the_temporary_resource() {
 }
 
 #[test]
-fn data_that_no_descriptor_shows_is_refused_with_the_field_and_the_bytes() {
+fn data_that_no_descriptor_shows_is_gathered_part_by_part() {
     let capabilities = &with_window(1024, 16);
     let lower = |count| {
-        let operator = validate(&rows(count).into(), FeatureLevel::HIGHEST).unwrap();
         let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
-        crate::lower(&operator, &target)
+        crate::tests::lower_for(rows(count), &target)
     };
-    assert_eq!(lower(50).map(|plan| plan.exec.len()), Ok(1));
-    // Columns can be gathered one after the other, but each of them is all rows.
-    let refused = lower(5000).unwrap_err();
-    let Error::DeviceLimit { field, needed, available, .. } = refused else {
-        panic!("{refused}");
-    };
-    // A column may begin at the last word of four.
-    assert_eq!((field, needed, available), ("InputTensor", (4999 * 4 + 1 + 3) * 4, 1024));
-    assert!(Capabilities::vulkan_minimum().limits.max_storage_buffer_range > needed);
+    assert_eq!(lower(50).exec.len(), 1);
+    // 19,997 offsets, of which 120 lead into a part: half of the bytes that are shown, less 20.
+    let plan = lower(5000);
+    assert_eq!(plan.exec.len(), 19_997_usize.div_ceil(120));
+    crate::tests::check_limits(
+        &plan,
+        &Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed },
+    );
+    // Each reads the indices and a part of the data, and writes what it has.
+    let expected = [Slot::Input(1), Slot::Input(0), Slot::Output(0)];
+    assert!(slots(&plan).iter().all(|it| *it == expected));
+}
+
+#[test]
+fn parts_have_the_bits_of_the_whole() {
+    let tables = [(DataType::Uint8, 1000_u32), (DataType::Float16, 700), (DataType::Int64, 300)];
+    for (data_type, count) in tables {
+        let table = TensorDesc::packed(data_type, &[count, 3]);
+        let output = TensorDesc::packed(data_type, &[7, 3]);
+        let gather = GatherDesc {
+            input_tensor: table.clone(),
+            indices_tensor: indices(&[1, 7]),
+            output_tensor: output.clone(),
+            axis: 0,
+            index_dimensions: 1,
+        };
+        let scatter = ScatterNdDesc {
+            input_tensor: table.clone(),
+            indices_tensor: indices(&[7, 1]),
+            updates_tensor: output,
+            output_tensor: table,
+            input_dimension_count: 2,
+            indices_dimension_count: 2,
+        };
+        let chosen = [0, count - 1, 17, count / 2, count / 2 + 1, 3, count];
+        let chosen: Vec<u8> =
+            chosen.into_iter().flat_map(|it| i64::from(it).to_le_bytes()).collect();
+        let width = data_type.bits() / 8;
+        let bytes = |count: u32, step: u32| {
+            let byte = |at: u32| u8::try_from((at * step + at / 256) % 251).unwrap();
+            (0..count * width).map(byte).collect::<Vec<u8>>()
+        };
+        let (table, updates) = (bytes(count * 3, 7), bytes(21, 11));
+        for (operator, inputs) in [
+            (AbstractOperator::from(gather), vec![table.clone(), chosen.clone()]),
+            (scatter.into(), vec![table, chosen, updates]),
+        ] {
+            let of = |window| {
+                let capabilities = &with_window(window, 16);
+                let target =
+                    Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
+                let plan = crate::tests::lower_for(operator.clone(), &target);
+                let inputs: Vec<Option<Vec<u8>>> = inputs.iter().cloned().map(Some).collect();
+                let found = interpreted(&plan, &inputs, &Aliases::NONE, capabilities).unwrap();
+                (plan.exec.len(), found)
+            };
+            let (whole, parts) = (of(1 << 20), of(512));
+            assert!(parts.0 > whole.0, "{data_type}");
+            assert!(parts.1 == whole.1, "{data_type} {}", operator.schema().name);
+        }
+    }
 }
