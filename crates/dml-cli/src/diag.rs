@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use dml::core::value::element_bits;
 use dml::core::Strategy;
+use dml::core::value::element_bits;
 use dml::{
     AbstractOperator, BufferBinding, CompiledOperator, DataType, Device, DiagonalMatrix1Desc,
     DiagonalMatrixDesc, ScalarUnion, TensorDesc,

@@ -149,7 +149,7 @@ fn nearest_elements_are_those_of_exact_coordinates() {
 }
 
 #[test]
-fn a_given_scale_is_the_exact_value_of_its_float() {
+fn a_given_scale_is_the_ratio_of_the_sizes_or_else_the_exact_value_of_its_float() {
     for (mode, scale) in
         MODES.iter().flat_map(|mode| [0.1_f32, 1. / 3., 0.6, 1.5, 3.3].map(|it| (*mode, it)))
     {
@@ -162,9 +162,12 @@ fn a_given_scale_is_the_exact_value_of_its_float() {
                 clippy::cast_sign_loss,
                 reason = "the fraction of a small number above 0 is cut off"
             )]
-            let output = (input as f32 * scale) as u64;
+            let (length, output) = (input as f32 * scale, (input as f32 * scale) as u64);
             let (x, scales) = (f32s(&[input], &counted(input)), f32s(&[1], &[scale]));
-            let exact = Fraction::of_float(scale);
+            let exact = match length.fract() == 0.0 {
+                true => Fraction::new(i128::from(output), i128::from(input)),
+                false => Fraction::of_float(scale),
+            };
             let expected: Vec<f32> = (0..output)
                 .map(|x| rounded(rounding, coordinate(mode, x, [input, output], exact), input))
                 .collect();
@@ -172,6 +175,13 @@ fn a_given_scale_is_the_exact_value_of_its_float() {
             check(&node, &[("x", &x), ("s", &scales)], &f32s(&[output], &expected));
         }
     }
+}
+
+#[test]
+fn a_scale_of_a_third_takes_every_third_element() {
+    let (x, scales) = (f32s(&[9], &counted(9)), f32s(&[1], &[1. / 3.]));
+    let node = by_scales(&nearest("asymmetric", "floor"));
+    check(&node, &[("x", &x), ("s", &scales)], &f32s(&[3], &[0., 3., 6.]));
 }
 
 /// Of 15 elements 2, by a scale that is a little more than 2 / 15.

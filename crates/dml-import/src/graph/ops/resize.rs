@@ -204,7 +204,9 @@ impl Resize {
     }
 }
 
-/// The dimensions times these scales: the product is in single precision, as ONNX has it.
+/// The dimensions times these scales: the product is in single precision, as ONNX has it. Where it is whole,
+/// the scale stands for the ratio of the sizes, which it may only come near to: a third of 9 elements is every
+/// third one.
 fn scaled(operands: &Operands<'_>, inputs: &[u64], scales: &[f64]) -> Result<Vec<Sizes>> {
     let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
     if scales.len() != inputs.len() || !scales.iter().all(is_scale) {
@@ -218,7 +220,10 @@ fn scaled(operands: &Operands<'_>, inputs: &[u64], scales: &[f64]) -> Result<Vec
             1.0 => input as f64,
             _ => f64::from(input as f32 * single(scale)),
         };
-        let scale = Ratio { numerator: scale, denominator: 1.0 };
+        let scale = match length.fract() == 0.0 && length > 0.0 {
+            true => Ratio { numerator: length, denominator: input as f64 },
+            false => Ratio { numerator: scale, denominator: 1.0 },
+        };
         Sizes { input, output: whole(length), length, scale }
     };
     Ok(inputs.iter().zip(scales).map(of).collect())
