@@ -25,6 +25,7 @@ fn numbers(count: usize, seed: usize) -> Vec<f64> {
     (0..count).map(|at| ((at * 37 + seed * 17 + 11) % 23) as f64 / 11.0 - 1.0).collect()
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "rounded to what is given")]
 fn tensor(shape: &[usize], numbers: &[f64]) -> Tensor {
     let shape: Vec<u64> = shape.iter().map(|size| *size as u64).collect();
     f32s(&shape, &numbers.iter().map(|it| *it as f32).collect::<Vec<f32>>())
@@ -63,11 +64,12 @@ fn attend(sizes: Sizes, cap: f64, bias: impl Fn([usize; 4]) -> f64) -> Expected 
         let powers: Vec<f64> = masked.iter().map(|it| it.exp()).collect();
         let sum: f64 = powers.iter().sum();
         let is_hidden = added.iter().all(|it| *it == HIDDEN);
-        let shares: Vec<f64> =
+        let probabilities: Vec<f64> =
             powers.iter().map(|it| if is_hidden { 0.0 } else { it / sum }).collect();
-        let weighted = |at| (0..keys).map(|key| shares[key] * element(&v, key, at)).sum::<f64>();
+        let weighted =
+            |at| (0..keys).map(|key| probabilities[key] * element(&v, key, at)).sum::<f64>();
         expected.found.extend((0..width).map(weighted));
-        let stages = [products, capped, masked, shares];
+        let stages = [products, capped, masked, probabilities];
         expected.scores.iter_mut().zip(stages).for_each(|(all, row)| all.extend(row));
     }
     expected
@@ -137,20 +139,23 @@ fn refusal(opset: i64, node: &Message, inputs: &[(&str, Tensor)]) -> String {
     model.bind(&given(inputs)).unwrap_err().to_string()
 }
 
+/// The shape of a mask, its elements, and which of them a batch, head, query and key have.
+type SeenKeys<'a> = (&'a [u64], &'a [u8], fn([usize; 4]) -> usize);
+
 /// A mask of each rank, boolean and of numbers: the second query of the second head sees nothing.
 #[test]
 fn a_query_that_sees_no_key_finds_zeros() {
     let flat = [1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1];
     let by_head = [vec![1; 12], flat.to_vec()].concat();
     let by_batch = [vec![1; 24], by_head.clone()].concat();
-    let is_seen: [(&[u64], &[u8], fn([usize; 4]) -> usize); 3] = [
+    let masks: [SeenKeys<'_>; 3] = [
         (&[3, 4], &flat, |[_, _, query, key]| query * 4 + key),
         (&[2, 3, 4], &by_head, |[_, head, query, key]| head * 12 + query * 4 + key),
         (&[2, 2, 3, 4], &by_batch, |[batch, head, query, key]| {
             batch * 24 + head * 12 + query * 4 + key
         }),
     ];
-    for (shape, mask, at) in is_seen {
+    for (shape, mask, at) in masks {
         let bias = |place| if mask[at(place)] == 1 { 0.0 } else { HIDDEN };
         let floats: Vec<f32> = mask.iter().map(|it| (f32::from(*it)).ln()).collect();
         for mask in [truths(shape, mask), f32s(shape, &floats)] {
@@ -232,17 +237,13 @@ fn scores_are_an_output_of_every_stage() {
     let sizes = Sizes { heads: 4, ..SIZES };
     let mask = [0.5, HIDDEN, 0.0, -1.0, HIDDEN, HIDDEN, HIDDEN, HIDDEN, 0.0, 0.25, HIDDEN, 0.0];
     let inputs = [inputs(sizes), vec![("mask", tensor(&[3, 4], &mask))]].concat();
-    for cap in [0.0, 0.75] {
-        let expected = attend(sizes, cap, |[_, _, query, key]| mask[query * 4 + key]);
-        let node = attention(&[], cap as f32, &["mask"], &["y"]);
+    for cap in [0.0_f32, 0.75] {
+        let expected = attend(sizes, cap.into(), |[_, _, query, key]| mask[query * 4 + key]);
+        let node = attention(&[], cap, &["mask"], &["y"]);
         check(23, &node, &inputs, &["y"], &expected.found);
         for (mode, scores) in (0..).zip(&expected.scores) {
-            let node = attention(
-                &[("qk_matmul_output_mode", mode)],
-                cap as f32,
-                &["mask"],
-                &["y", "", "", "s"],
-            );
+            let node =
+                attention(&[("qk_matmul_output_mode", mode)], cap, &["mask"], &["y", "", "", "s"]);
             check(23, &node, &inputs, &["y", "s"], scores);
         }
     }

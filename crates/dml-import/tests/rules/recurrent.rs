@@ -11,6 +11,7 @@ const STEPS: usize = 3;
 const BATCHES: usize = 2;
 const ELEMENTS: usize = 2;
 const HIDDEN: usize = 2;
+const HIDDEN_SIZE: i64 = 2;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Cell {
@@ -76,7 +77,7 @@ impl Network {
         if self.cell == Cell::Lstm {
             inputs.push("initial_c");
         }
-        let hidden = ("hidden_size", HIDDEN as i64);
+        let hidden = ("hidden_size", HIDDEN_SIZE);
         let mut ints = vec![hidden, ("layout", self.is_batch_first.into())];
         if let Cell::Gru { linear_before_reset } = self.cell {
             ints.push(("linear_before_reset", linear_before_reset.into()));
@@ -108,6 +109,7 @@ impl Network {
         numbers(self.directions() * BATCHES * HIDDEN, seed, 0.9)
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to what is given")]
     fn inputs(self) -> Vec<(&'static str, Tensor)> {
         let (directions, width) = (self.directions(), self.gates() * HIDDEN);
         let tensor = |shape: &[usize], numbers: &[f64]| {
@@ -156,7 +158,7 @@ impl Network {
         for direction in 0..directions {
             for batch in 0..BATCHES {
                 let own = (direction * BATCHES + batch) * HIDDEN;
-                let length = self.lengths.map_or(STEPS, |it| it[batch] as usize);
+                let length = self.lengths.map_or(STEPS, |it| usize::try_from(it[batch]).unwrap());
                 for at in 0..length {
                     let is_backward = self.direction == "reverse" || direction == 1;
                     let step = if is_backward { length - 1 - at } else { at };

@@ -22,7 +22,7 @@ pub(crate) struct Recurrent {
     pub(crate) direction: RecurrentNetworkDirection,
     /// Those of each direction.
     pub(crate) functions: Vec<AbstractOperator>,
-    /// What functions see is limited to this on both sides of 0.
+    /// The largest magnitude that activation functions see.
     pub(crate) clip: Option<f32>,
     /// Whether weights are integers, transposed, with scales and zero points after the other inputs.
     pub(crate) is_quantized: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Recurrent {
     pub(crate) outputs: usize,
 }
 
-/// What an operator has of its own.
+/// The kind of cell, with its own attributes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cell {
     Simple,

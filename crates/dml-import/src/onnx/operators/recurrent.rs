@@ -85,7 +85,7 @@ fn recurrent(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Built {
     Ok(Box::new(network(it, cell, usual)?))
 }
 
-/// What functions see is limited to this on both sides of 0.
+/// The largest magnitude that activation functions see.
 fn clip(it: &Attributes<'_>) -> Result<Option<f32>> {
     match it.float("clip") {
         Some(clip) if clip.is_nan() || clip < 0.0 => {

@@ -34,7 +34,7 @@ impl Scores {
     }
 }
 
-/// What is added to scores: by batches, heads, queries and keys, or 1 in place of any of them.
+/// The sum of all masks, which is added to scores: by batches, heads, queries and keys, or 1 in place of any of them.
 pub(super) struct Bias {
     /// `None`: nothing.
     pub(super) value: Option<Value>,
@@ -74,9 +74,9 @@ impl Attention {
         let has_mask = truths.is_some() || added.is_some();
         let may_hide_all =
             has_mask && self.may_hide_all || lengths.is_some() || self.window_may_hide_all(scores);
-        let placed = self.placed(operands, scores, lengths.as_ref())?;
+        let by_position = self.by_position(operands, scores, lengths.as_ref())?;
         let mut visible: Option<Value> = None;
-        for part in truths.into_iter().chain(placed) {
+        for part in truths.into_iter().chain(by_position) {
             visible = Some(match visible {
                 None => part,
                 Some(all) => apply(operands, AND, &[all, part])?,
@@ -92,8 +92,8 @@ impl Attention {
         Ok(Bias { value: Some(value), may_hide_all })
     }
 
-    /// Conditions on the places of queries and keys.
-    fn placed(
+    /// Conditions on the positions of queries and keys.
+    fn by_position(
         &self,
         operands: &Operands<'_>,
         scores: &Scores,
@@ -111,7 +111,7 @@ impl Attention {
             return Ok(all);
         }
         let queries = numbers(operands, ElementType::INT32, &[1, 1, scores.queries, 1])?;
-        let own = match lengths {
+        let position = match lengths {
             // The queries are the last ones of their sequence.
             Some(lengths) if scores.earlier == 0 => {
                 let first =
@@ -128,7 +128,7 @@ impl Attention {
         for (offset, function) in [(before.map(|it| -it), GREATER_OR_EQUAL), (after, LESS_OR_EQUAL)]
         {
             let Some(offset) = offset else { continue };
-            let end = apply(operands, ADD, &[own.clone(), number(offset)])?;
+            let end = apply(operands, ADD, &[position.clone(), number(offset)])?;
             all.push(apply(operands, function, &[keys.clone(), end])?);
         }
         Ok(all)
@@ -179,7 +179,7 @@ fn lengths(operands: &Operands<'_>, lengths: &Value, scores: &Scores) -> Result<
     operands.reshaped(&lengths, &[scores.batches, 1, 1, 1])
 }
 
-/// A number that places are compared with.
+/// A number that positions are compared with.
 fn number(value: i128) -> Value {
     Value::scalar(ElementType::INT32, from_integer(value, ElementType::INT32))
 }

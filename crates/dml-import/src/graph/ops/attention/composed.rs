@@ -45,19 +45,19 @@ impl Attention {
             None => capped.clone(),
             Some(bias) => apply(operands, ADD, &[capped.clone(), cast(operands, &bias, FLOAT)?])?,
         };
-        let mut shares = self.shares(operands, &masked, scores)?;
+        let mut probabilities = self.probabilities(operands, &masked, scores)?;
         if let Some(hidden) = hidden {
             let zero = Value::scalar(FLOAT, 0);
-            shares = apply(operands, WHERE, &[hidden, zero, shares])?;
+            probabilities = apply(operands, WHERE, &[hidden, zero, probabilities])?;
         }
-        let weights = operands.reshaped(&shares, &grouped(scores.keys))?;
+        let weights = operands.reshaped(&probabilities, &grouped(scores.keys))?;
         let found = multiplied(operands, &weights, &cast(operands, &all_values, FLOAT)?)?;
         let found = by_queries(operands, &found, scores, value.elements)?;
         let shown = match self.stage {
             Stage::Product => product,
             Stage::Capped => capped,
             Stage::Masked => masked,
-            Stage::Softmax => shares,
+            Stage::Softmax => probabilities,
         };
         let shown = cast(operands, &shown.broadcast(&scores.shape()), element)?;
         Ok(vec![cast(operands, &found, element)?, all_keys, all_values, shown])
@@ -76,8 +76,13 @@ impl Attention {
         Ok(MatrixProduct::fused(turned, factor).evaluate(&factors)?.remove(0))
     }
 
-    /// The softmax of scores, of which sinks take a share.
-    fn shares(&self, operands: &Operands<'_>, masked: &Value, scores: &Scores) -> Result<Value> {
+    /// The softmax of scores, with a sink beside the keys where there is one.
+    fn probabilities(
+        &self,
+        operands: &Operands<'_>,
+        masked: &Value,
+        scores: &Scores,
+    ) -> Result<Value> {
         let softmax = |value: &Value| {
             let only = Operands { values: vec![Some(value)], ..*operands };
             let softmax = Softmax { operators: SOFTMAX, axis: -1, has_rest: false };
@@ -134,8 +139,8 @@ fn by_queries(
 /// `limit * tanh(score / limit)`.
 fn capped(operands: &Operands<'_>, scores: &Value, limit: f32) -> Result<Value> {
     let limit = Value::scalar(FLOAT, Scalar::Float(limit.into()).bits(FLOAT));
-    let share = apply(operands, DIVIDE, &[scores.clone(), limit.clone()])?;
-    apply(operands, MULTIPLY, &[apply(operands, TANH, &[share])?, limit])
+    let relative = apply(operands, DIVIDE, &[scores.clone(), limit.clone()])?;
+    apply(operands, MULTIPLY, &[apply(operands, TANH, &[relative])?, limit])
 }
 
 /// By batches, heads, steps and elements.

@@ -16,7 +16,7 @@ use crate::graph::value::Value;
 
 const FLOAT: ElementType = ElementType::FLOAT32;
 
-/// What a step hands on to the next one, by batches.
+/// The states that a step hands on to the next one, by batches.
 #[derive(Clone)]
 pub(super) struct Memory {
     pub(super) state: Value,
@@ -27,9 +27,9 @@ pub(super) struct Memory {
 /// The cell of one direction.
 pub(super) struct Gates {
     pub(super) cell: Cell,
-    /// What states are multiplied by: for all gates, or for the last one by themselves.
+    /// Weights of the states: of all gates together, or with those of the last gate apart.
     pub(super) weights: Vec<Weights>,
-    /// What is added to the products of states.
+    /// Biases of the states' products.
     pub(super) bias: Option<Value>,
     pub(super) peepholes: Option<Value>,
     pub(super) functions: Vec<AbstractOperator>,
@@ -38,7 +38,7 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    /// What follows `memory`, where the input of all gates is `fed`.
+    /// The states after `memory`, where the input gives all gates `fed`.
     pub(super) fn step(
         &self,
         operands: &Operands<'_>,

@@ -111,7 +111,7 @@ impl Recurrent {
         Ok(Found { states, last })
     }
 
-    /// What each step's input gives all gates, biases included, by steps and batches.
+    /// The sums that inputs give all gates, biases included, by steps and batches.
     fn fed(
         &self,
         operands: &Operands<'_>,
@@ -170,7 +170,7 @@ impl Recurrent {
         matches!(self.cell, Cell::Gated { linear_before_reset: true })
     }
 
-    /// What is added to the products of inputs, and of states.
+    /// Biases of the products of inputs, and of states.
     fn biases(
         &self,
         operands: &Operands<'_>,

@@ -15,43 +15,40 @@ use crate::graph::value::Value;
 use crate::tensor::text;
 
 /// The second factor of products, by depth and columns.
-pub(super) enum Weights {
-    Real(Value),
-    /// Integers, with scale and zero point, of all or of each column.
-    Quantized {
-        codes: Value,
-        scale: Value,
-        zero_point: Value,
-    },
+pub(super) struct Weights {
+    values: Value,
+    /// `None` where the values are floats.
+    quantization: Option<Quantization>,
+}
+
+/// Scale and zero point of integers, of all or of each column.
+struct Quantization {
+    scale: Value,
+    zero_point: Value,
 }
 
 impl Weights {
     /// The product with rows. For quantized weights all rows are quantized together, by their least and greatest
     /// element.
     pub(super) fn multiply(&self, operands: &Operands<'_>, rows: &Value) -> Result<Value> {
-        let (codes, scale, zero_point) = match self {
-            Self::Real(weights) => return multiplied(operands, rows, weights),
-            Self::Quantized { codes, scale, zero_point } => (codes, scale, zero_point),
+        let Some(Quantization { scale, zero_point }) = &self.quantization else {
+            return multiplied(operands, rows, &self.values);
         };
         let only = Operands { values: vec![Some(rows)], ..*operands };
         let quantized = DynamicQuantize.evaluate(&only)?;
         let [row_codes, row_scale, row_zero] = quantized.as_slice() else {
             return Err(operands.node.not_supported("rows are not quantized"));
         };
-        let values = vec![Some(row_codes), Some(codes), Some(row_zero), Some(zero_point)];
+        let values = vec![Some(row_codes), Some(&self.values), Some(row_zero), Some(zero_point)];
         let sums = MatrixProduct::INTEGER.evaluate(&Operands { values, ..*operands })?.remove(0);
         let scale = apply(operands, MULTIPLY, &[row_scale.clone(), scale.clone()])?;
         apply(operands, MULTIPLY, &[cast(operands, &sums, ElementType::FLOAT32)?, scale])
     }
 
-    /// The first columns, and the others.
+    /// The first columns of floats, and the others.
     pub(super) fn split(self, operands: &Operands<'_>, lengths: [u64; 2]) -> Result<Vec<Self>> {
-        match self {
-            Self::Real(weights) => {
-                Ok(parts(operands, &weights, 1, &lengths)?.into_iter().map(Self::Real).collect())
-            }
-            quantized @ Self::Quantized { .. } => Ok(vec![quantized]),
-        }
+        let parts = parts(operands, &self.values, 1, &lengths)?;
+        Ok(parts.into_iter().map(|values| Self { values, quantization: None }).collect())
     }
 }
 
@@ -73,7 +70,7 @@ impl Recurrent {
         let own = of_direction(operands, &given, direction)?;
         if !self.is_quantized {
             let own = cast(operands, &own, ElementType::FLOAT32)?;
-            return Ok(Weights::Real(own.transposed(&[1, 0])));
+            return Ok(Weights { values: own.transposed(&[1, 0]), quantization: None });
         }
         let parameter = |at: usize, part: &str| -> Result<Value> {
             let path = format!("{name}_{part}");
@@ -90,6 +87,6 @@ impl Recurrent {
         // After the eight inputs of an LSTM come scale and zero point of W, and then those of R.
         let first = 6 + 2 * index;
         let (scale, zero_point) = (parameter(first, "scale")?, parameter(first + 1, "zero_point")?);
-        Ok(Weights::Quantized { codes: own, scale, zero_point })
+        Ok(Weights { values: own, quantization: Some(Quantization { scale, zero_point }) })
     }
 }
