@@ -41,7 +41,7 @@ fn sums_of_no_products_are_zeros_or_what_is_added() {
     for equation in ["ij,jk->ik", "ij,jk->k"] {
         let einsum = operator("Einsum", &["a", "b"]).message(5, text("equation", equation));
         let shape: &[u64] = if equation.ends_with("ik") { &[2, 3] } else { &[3] };
-        let count = shape.iter().product::<u64>() as usize;
+        let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
         check(&einsum, &[("a", &a), ("b", &b)], &f32s(shape, &vec![0.0; count]));
     }
     let (x, w) = (f32s(&[1, 0, 2, 2], &[]), f32s(&[2, 0, 1, 1], &[]));

@@ -200,7 +200,7 @@ fn squares_that_are_asked_for_may_overflow() {
     check(&node, &[("x", &x)], &f32s(&[], &[f32::INFINITY]));
     let x = f32s(&[2], &[1000.0, 1000.0]);
     let node = reduction("ReduceLogSumExp", &["x"], &[("keepdims", 0)]);
-    check_near(&node, &[("x", &x)], &[], &[1000.693_1]);
+    check_near(&node, &[("x", &x)], &[], &[1_000.693_1]);
     let x = f32s(&[2], &[0.0, 0.0]);
     let node = reduction("ReduceLogSum", &["x"], &[("keepdims", 0)]);
     check(&node, &[("x", &x)], &f32s(&[], &[f32::NEG_INFINITY]));

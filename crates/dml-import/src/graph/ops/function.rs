@@ -76,6 +76,13 @@ impl Scalar {
 /// What computes a function by others, for the types that its operator has not, or computes otherwise.
 pub(crate) type Composition = fn(&Operands<'_>, &[Value]) -> Result<Value>;
 
+/// A composition, and the types of inputs that it is for.
+#[derive(Clone, Copy, Debug)]
+struct Substitute {
+    types: fn(ElementType) -> bool,
+    composition: Composition,
+}
+
 /// What an element-wise operation computes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function {
@@ -91,8 +98,8 @@ pub(crate) struct Function {
     pub(crate) is_chain: bool,
     /// The same on the host, of one element each; `None` where only a device computes it.
     pub(crate) fold: Option<fn(&[Scalar]) -> Scalar>,
-    /// The types for which others stand for the operator, and which.
-    composed: Option<(fn(ElementType) -> bool, Composition)>,
+    /// Stands for the operator where inputs have its types.
+    substitute: Option<Substitute>,
 }
 
 impl Function {
@@ -105,7 +112,7 @@ impl Function {
             has_exponent: false,
             is_chain: false,
             fold: None,
-            composed: None,
+            substitute: None,
         }
     }
 
@@ -130,13 +137,18 @@ impl Function {
     }
 
     /// With others in place of its operator for these types.
-    pub(crate) const fn composed(self, types: fn(ElementType) -> bool, of: Composition) -> Self {
-        Self { composed: Some((types, of)), ..self }
+    pub(crate) const fn composed(
+        self,
+        types: fn(ElementType) -> bool,
+        composition: Composition,
+    ) -> Self {
+        Self { substitute: Some(Substitute { types, composition }), ..self }
     }
 
     /// What stands for its operator, for inputs of type `element`.
     pub(super) fn composition(&self, element: ElementType) -> Option<Composition> {
-        self.composed.filter(|(types, _)| types(element)).map(|(_, of)| of)
+        let substitute = self.substitute.filter(|substitute| (substitute.types)(element));
+        substitute.map(|substitute| substitute.composition)
     }
 
     #[cfg(test)]
