@@ -237,10 +237,15 @@ fn operators(graph: &Source, index: usize, shapes: &[(&str, &[u64])]) -> usize {
 #[test]
 fn at_a_level_without_graphs_a_node_runs_where_it_is_single_operators() {
     assert!(may_join(FeatureLevel::V2_1) && !may_join(FeatureLevel::V2_0));
+    // Of a value of unknown rank 5 dimensions are possible, which 1_0 does not have.
+    let ranked = |operator: &str, inputs: &[&str], output: &str| SourceNode {
+        outputs: vec![value(output, FLOAT, Some(&[None, Some(8)]))],
+        ..node(operator, inputs, output)
+    };
     let nodes = vec![
-        node("MatMul", &["x", "w"], "a"),
-        node("Relu", &["a"], "b"),
-        node("Softmax", &["b"], "c"),
+        ranked("MatMul", &["x", "w"], "a"),
+        ranked("Relu", &["a"], "b"),
+        ranked("Softmax", &["b"], "c"),
         // Softplus, TANH and a product.
         node("Mish", &["c"], "d"),
         node("NoSuchOperator", &["d"], "e"),

@@ -147,7 +147,7 @@ impl Round {
     ) -> Result<Verdict> {
         let evaluation = evaluate(&self.graph, &self.inputs(shape), Extent::Nodes)?;
         let verdict = self.verdicts_of(&evaluation, level).pop().unwrap_or(Verdict::Blocked);
-        if !matches!(verdict, Verdict::Runs(Claim::Device)) {
+        if !matches!(verdict, Verdict::Runs(Claim::Device) | Verdict::NeedsLevel(_)) {
             return Ok(verdict);
         }
         let program = match assemble(&self.graph, &evaluation) {
