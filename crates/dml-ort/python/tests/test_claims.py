@@ -3,6 +3,7 @@
 import unittest
 
 import numpy as np
+import onnxruntime as ort
 from onnx import TensorProto, helper
 
 import graphs
@@ -12,6 +13,8 @@ import sweep
 F, I = TensorProto.FLOAT, TensorProto.INT64
 # Of sizes of 0 that only a run brings, docs/onnxruntime.md has these.
 REFUSED = ("Conv", "ConvTranspose", "DynamicQuantizeLinear", "Gemm")
+# The CPU provider of older versions ends the process for some sizes of 0.
+HAS_EMPTY = int(ort.__version__.split(".")[1]) >= 32
 LEVELS = ("1_0", "2_0", "2_1", "4_0", "6_4")
 
 
@@ -31,7 +34,7 @@ class Claims(unittest.TestCase):
         random, wrong, compared = np.random.default_rng(1), [], 0
         for case in sweep.CASES:
             opened = graphs.session(case.model(), DEVICE, {"cache": "off"})
-            for zero in (None, *case.names()):
+            for zero in (None, *(case.names() if HAS_EMPTY else ())):
                 sizes = {**sweep.SIZES, **({zero: 0} if zero else {})}
                 feeds = case.feeds(sizes, random)
                 try:
