@@ -47,14 +47,14 @@ fn before_version_7_the_second_input_is_aligned_at_an_axis() {
 
 #[test]
 fn versions_that_are_not_known_are_refused() {
-    for opset in 7..=27 {
+    for opset in 7..=28 {
         let inputs = Inputs::new().with_shape("x", [1, 1, 1]).with_shape("z", [1]);
         assert!(binary(opset, "Add", &[]).bind(&inputs).is_ok(), "{opset}");
     }
-    for (opset, message) in [(28, "is not known"), (0, "is no version"), (-1, "is no version")] {
+    for (opset, message) in [(29, "is not known"), (0, "is no version"), (-1, "is no version")] {
         let graph = Graph { outputs: vec![value("y", 1, &[])], ..Graph::default() };
         let error = Model::from_bytes(model(opset, graph)).unwrap_err().to_string();
-        let expected = format!("opset_import: ai.onnx {opset} {message}; accepted: 1 to 27");
+        let expected = format!("opset_import: ai.onnx {opset} {message}; accepted: 1 to 28");
         assert!(error.contains(&expected), "{error}");
     }
 }
