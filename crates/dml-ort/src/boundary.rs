@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use crate::abi::{CreateStatus, OrtApi, Status};
-use crate::process;
+use crate::process::{self, Forked};
 
 /// OrtErrorCode. ORT_EP_FAIL is none of them: Python takes it as a wish to run on the CPU instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,12 @@ impl Failure {
         let message = CString::new(format!("dmlvk: {}", self.message)).unwrap_or_default();
         // SAFETY: the text is copied, the code is one of OrtErrorCode.
         unsafe { create(self.code as c_int, message.as_ptr()) }
+    }
+}
+
+impl From<Forked> for Failure {
+    fn from(forked: Forked) -> Self {
+        Self::new(Code::Fail, forked)
     }
 }
 

@@ -74,7 +74,7 @@ impl Listing {
     /// logged and no error: an application may register the library wherever it runs.
     fn devices(&self) -> Vec<(usize, PhysicalDevice)> {
         if let Err(forked) = process::check() {
-            self.logger.log(WARNING, &format!("no device: {}", forked.message()));
+            self.logger.log(WARNING, &format!("no device: {forked}"));
             return vec![];
         }
         let mut kept = self.instance.lock().unwrap_or_else(PoisonError::into_inner);

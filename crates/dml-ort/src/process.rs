@@ -1,9 +1,26 @@
 //! Which process opens devices. A child that was forked after that has the memory of Vulkan's driver, and none
 //! of the driver's threads: calls of Vulkan would wait for these without end.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::boundary::{Code, Failure, Result};
+/// This process was forked from one that had opened a device.
+#[derive(Debug)]
+pub(crate) struct Forked {
+    parent: u32,
+    own: u32,
+}
+
+impl fmt::Display for Forked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { parent, own } = self;
+        write!(
+            f,
+            "process {own} was forked from process {parent}, which had a device open, and has none of the \
+             driver's threads; accepted: processes that are spawned, or forked before the first session"
+        )
+    }
+}
 
 /// The process that opened the first device; 0 before.
 static OPENED_BY: AtomicU32 = AtomicU32::new(0);
@@ -12,7 +29,7 @@ static OPENED_BY: AtomicU32 = AtomicU32::new(0);
 ///
 /// # Errors
 /// A process that this one was forked from has opened one.
-pub(crate) fn opens_a_device() -> Result<()> {
+pub(crate) fn opens_a_device() -> Result<(), Forked> {
     let own = std::process::id();
     match OPENED_BY.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => Ok(()),
@@ -24,18 +41,11 @@ pub(crate) fn opens_a_device() -> Result<()> {
 ///
 /// # Errors
 /// As [`opens_a_device`].
-pub(crate) fn check() -> Result<()> {
+pub(crate) fn check() -> Result<(), Forked> {
     if !is_forked() {
         return Ok(());
     }
-    let (parent, own) = (OPENED_BY.load(Ordering::Relaxed), std::process::id());
-    Err(Failure::new(
-        Code::Fail,
-        format!(
-            "process {own} was forked from process {parent}, which had a device open, and has none of \
-             the driver's threads; accepted: processes that are spawned, or forked before the first session"
-        ),
-    ))
+    Err(Forked { parent: OPENED_BY.load(Ordering::Relaxed), own: std::process::id() })
 }
 
 /// Whether a process that this one was forked from has opened a device.

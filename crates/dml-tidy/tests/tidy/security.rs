@@ -90,7 +90,8 @@ pub(crate) fn variables(text: &str) -> BTreeSet<String> {
 fn add_variables(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let is_name = |name: &&str| {
         let is_allowed = |it: char| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_';
-        name.contains('_') && name.chars().all(is_allowed)
+        // Cargo's are read by the compiler.
+        name.contains('_') && !name.starts_with("CARGO_") && name.chars().all(is_allowed)
     };
     for token in tokens {
         match token {
