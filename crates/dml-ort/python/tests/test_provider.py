@@ -223,12 +223,13 @@ def many(count):
         graphs.resident()
         ort.unregister_execution_provider_library("dmlvk")
     return graphs.resident()
-before = many(10)
-print(many(20) - before)
+resident = [many(10) for _ in range(4)]
+# The allocator gives and takes; what is left behind each time is in every difference.
+print(min(after - before for before, after in zip(resident, resident[1:])))
 """
         growth = int(self.run_alone(code))
-        print(f"20 registrations: {growth >> 10} KiB more")
-        self.assertLess(growth, 4 << 20)
+        print(f"10 registrations: {growth >> 10} KiB more")
+        self.assertLess(growth, 1 << 18)
 
     def test_a_forked_process_has_errors_and_does_not_hang(self):
         code = """
