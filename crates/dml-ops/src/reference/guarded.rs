@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(
             compared(0x80_0001, 0x80_0002, Some(0x80_0000)).unwrap_err(),
             "element [1]: expected 1.1754945e-38 (0x00800001) or 1.1754944e-38 (0x00800000), \
-             found 1.1754947e-38 (0x00800002); 1 ULP apart, 0 allowed"
+             found 1.1754946e-38 (0x00800002); 1 ULP apart, 0 allowed"
         );
     }
 }
