@@ -224,7 +224,8 @@ fn operators(graph: &Source, index: usize, shapes: &[(&str, &[u64])]) -> usize {
         .iter()
         .filter(|(name, _)| is_read(name))
         .fold(Inputs::new(), |all, (name, shape)| all.with_shape(*name, *shape));
-    let program = Model::from_onnx("alone", &alone).unwrap().bind(&given).unwrap();
+    let model = Model::from_onnx("alone", &alone).expect("the node is in order");
+    let program = model.bind(&given).expect("the node runs");
     let all = program.operators().iter();
     all.map(|it| {
         assert!(matches!(it.work, dml_import::program::Work::Operator(_)), "{it:?}");
