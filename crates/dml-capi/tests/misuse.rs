@@ -129,7 +129,9 @@ fn wrong_sizes_and_unknown_values_are_refused() {
 /// What dmlvk_create_device says of it in the header.
 #[test]
 fn an_unknown_device_is_a_wrong_argument_and_the_message_lists_the_devices() {
-    for (name, said) in [(c"99", "no device 99"), (c"nothing", "no device with 'nothing'")] {
+    for (name, said) in
+        [(c"99", "no device 99"), (c"nothing", "no device whose name contains 'nothing'")]
+    {
         let (code, handle) =
             try_create_device(&DmlVkDeviceDesc { device: name.as_ptr(), ..device_desc() });
         assert!(handle.is_null());

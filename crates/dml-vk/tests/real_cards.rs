@@ -83,15 +83,16 @@ fn made_up() -> EntryPoints {
             device: vk::Device,
             info: *const vk::ShaderModuleCreateInfo<'_>,
             callbacks: *const vk::AllocationCallbacks<'_>,
-            module: *mut vk::ShaderModule,
+            made: *mut vk::ShaderModule,
         ) -> vk::Result, |original| {
             // SAFETY: the caller keeps the function's own contract.
-            let (code, bytes) = unsafe { ((*info).p_code, (*info).code_size) };
+            let module = unsafe { *info };
+            let (code, bytes) = (module.p_code, module.code_size);
             // SAFETY: as above.
             let words = unsafe { std::slice::from_raw_parts(code, bytes / 4) };
             MODULES.lock().unwrap().push(required_features(words).unwrap());
             // SAFETY: as above.
-            unsafe { original(device, info, callbacks, module) }
+            unsafe { original(device, info, callbacks, made) }
         }
         vkCmdPipelineBarrier = PFN_vkCmdPipelineBarrier(
             commands: vk::CommandBuffer,

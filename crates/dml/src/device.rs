@@ -103,7 +103,6 @@ impl Device {
             compile_threads: options.compile_threads,
             without_robust_access: resolved.robust_access == Some(false),
             always_stage: resolved.staged_transfers == Some(true),
-            ..DeviceDesc::default()
         };
         Self::from_vulkan(dml_vk::Device::with_desc(physical_device, &desc)?, options)
     }

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use dml_conformance::fault::hang;
+use dml_file::eprintln;
 
 /// `KIND:GLOB`, where the glob is over what is injected. For tests only.
 pub(crate) const VARIABLE: &str = "DML_STRESS_TEST_FAULT";
