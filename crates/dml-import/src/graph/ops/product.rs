@@ -6,8 +6,10 @@ use dml_core::operators::{
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, FieldValue, MatrixTransform, TensorDesc};
 
+use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::graph::ops::arithmetic::ADD;
+use crate::graph::ops::cast::cast;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::integer_product::{integer_product, scaled};
 use crate::graph::ops::packed::by_strides;
@@ -263,6 +265,11 @@ impl Shape {
 
     /// A scale or a zero point: of one dimension, it has one for each row or column.
     fn parameter(&self, operands: &Operands<'_>, value: &Value, role: Role) -> Result<Value> {
+        // A scale of halves, which DirectML's operators do not take: its value is exact in 32 bits.
+        let value = &match value.element()? {
+            ElementType::FLOAT16 => cast(operands, value, ElementType::FLOAT32)?,
+            _ => value.clone(),
+        };
         let shape = value.shape()?;
         let of_all = match (shape.len(), role) {
             (0, _) => vec![1, 1],
