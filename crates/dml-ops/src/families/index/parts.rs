@@ -44,7 +44,9 @@ impl Part {
         let Some(length) = self.length else { return by };
         let within = self.within(made, by.by);
         let within = made.apply(&f::CHECKED_U32, &[within], &[length, 1]);
-        Displacement { by: within, most: by.most.min(u64::from(length) - 1), ..by }
+        // The last part may be shorter.
+        let most = by.most.saturating_sub(self.first.into()).min(u64::from(length) - 1);
+        Displacement { by: within, most, ..by }
     }
 
     /// What keeps an operand that is not displaced from being touched where an offset leads to another part.
