@@ -12,7 +12,6 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use dml_file::eprintln;
 use dml_spirv_manifest::{BUILD_COMMAND, Tree};
 use xshell::{Cmd, Shell, cmd};
 

@@ -1,7 +1,6 @@
 //! `cargo xtask conformance`: the conformance runner on every device, from a fresh clone.
 
 use anyhow::{Result, ensure};
-use dml_file::eprintln;
 use xshell::{Shell, cmd};
 
 use crate::devices;

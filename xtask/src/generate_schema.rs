@@ -1,7 +1,6 @@
 //! `generate-schema`: the operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
 
 use anyhow::{Result, bail};
-use dml_file::eprintln;
 use dml_schema::Folders;
 
 use crate::workspace;

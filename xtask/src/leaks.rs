@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use dml_file::eprintln;
 use xshell::{Shell, cmd};
 
 use crate::c_api::{self, Installation};

@@ -3,6 +3,10 @@
 //! One file per command; the other modules are what commands share. Progress goes to standard
 //! error, so that `env` and `ci` own what they print.
 
+// Every module prints so that a reader who has gone is no error.
+#[macro_use(eprintln)]
+extern crate dml_file;
+
 mod bench;
 mod build_shaders;
 mod build_tools;
@@ -39,7 +43,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use dml_file::eprintln;
 use xshell::{Shell, cmd};
 
 /// Development commands of this workspace

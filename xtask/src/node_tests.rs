@@ -4,7 +4,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use dml_file::eprintln;
 use xshell::{Shell, cmd};
 
 use crate::{conformance, pip, process, programs, workspace};

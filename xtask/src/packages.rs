@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use backports::Backports;
-use dml_file::eprintln;
 use xshell::{Cmd, Shell, cmd};
 
 use crate::environment::Environment;

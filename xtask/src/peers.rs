@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use dml_file::eprintln;
 use xshell::{Shell, cmd};
 
 use crate::pip::with_pip;

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use dml_file::eprintln;
 use xshell::{Cmd, Shell, cmd};
 
 use crate::packages::Packages;

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use dml_file::eprintln;
 use xshell::Cmd;
 
 /// Runs `command` with this process's own streams and returns its exit code, so that the code can

@@ -4,7 +4,6 @@
 //! Leaks are another matter: `leaks` looks for them.
 
 use anyhow::{Result, ensure};
-use dml_file::eprintln;
 use xshell::{Cmd, Shell, cmd};
 
 use crate::environment::Environment;

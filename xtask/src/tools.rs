@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use dml_file::eprintln;
 use xshell::{Shell, cmd};
 
 use crate::pip::with_pip;

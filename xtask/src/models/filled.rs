@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use dml_file::eprintln;
 use serde::Deserialize;
 use xshell::{Shell, cmd};
 

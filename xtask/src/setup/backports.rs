@@ -1,7 +1,6 @@
 //! The lavapipe of the distribution's backports, newer than its own: some programs find no device on an old one.
 
 use anyhow::{Result, ensure};
-use dml_file::eprintln;
 use xshell::Shell;
 
 use super::{LAVAPIPE, Setup, finish};
