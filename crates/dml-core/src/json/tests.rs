@@ -214,7 +214,7 @@ fn unknown_fields_are_refused_wherever_they_stand() {
     refuses(
         "ScaleBias",
         json!({ "Scale": 1, "Bias": 1, "Shift": 1 }),
-        &format!("ScaleBias.Shift: 1 {problem}: Scale, Bias"),
+        &format!("ScaleBias.Shift: 1 {problem}; accepted: Scale, Bias"),
     );
 }
 

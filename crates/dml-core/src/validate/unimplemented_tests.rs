@@ -76,7 +76,7 @@ fn what_no_level_accepts_comes_before_the_level_of_the_operator() {
         (DataType::Int8, 4),
         FeatureLevel::V1_0,
         "ADAM_OPTIMIZER: needs feature level 3_0; InputParametersTensor.DataType: INT8 is \
-         accepted at no feature level; \
+         not supported at any feature level; \
          this device was created at 1_0",
     );
     refused(
@@ -84,7 +84,7 @@ fn what_no_level_accepts_comes_before_the_level_of_the_operator() {
         (DataType::Uint4, 4),
         FeatureLevel::V1_0,
         "ACTIVATION_GELU: needs feature level 5_1; InputTensor.DataType: UINT4 is \
-         accepted at no feature level; \
+         not supported at any feature level; \
          this device was created at 1_0",
     );
 }
