@@ -30,7 +30,7 @@ struct Known {
 }
 
 /// Steps that read the same, and their outputs.
-type Alike = Vec<(Work, Weak<Prepared>)>;
+type Alike = Vec<(Work, Weak<PreparedOutputs>)>;
 
 /// Gives the buffer with a weight, by the program's number of it.
 pub(super) type Upload<'a> = dyn FnMut(usize) -> Result<Arc<Buffer>> + 'a;
@@ -46,7 +46,7 @@ enum Input {
 
 /// The outputs of a step that was executed once.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedOutputs {
     /// Tells it from all others of the session.
     number: u64,
     outputs: Vec<Option<Buffer>>,
@@ -56,7 +56,7 @@ pub(super) struct Prepared {
 struct Missing<'a> {
     dispatch: &'a Dispatch,
     inputs: Vec<Option<Input>>,
-    prepared: Arc<Prepared>,
+    prepared: Arc<PreparedOutputs>,
 }
 
 /// The steps of a program that are executed once.
@@ -79,7 +79,7 @@ impl Preparations {
         program: &Program,
         buffers: &mut [Option<Buffer>],
         upload: &mut Upload<'_>,
-    ) -> Result<Vec<Arc<Prepared>>> {
+    ) -> Result<Vec<Arc<PreparedOutputs>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut missing) = (Vec::new(), Vec::new());
         // By the program's numbers of buffers: who writes them, and as which output.
@@ -98,7 +98,7 @@ impl Preparations {
                     let outputs = dispatch.outputs.iter().map(|it| output(it).transpose());
                     let outputs = outputs.collect::<Result<_>>()?;
                     known.count += 1;
-                    let prepared = Arc::new(Prepared { number: known.count, outputs });
+                    let prepared = Arc::new(PreparedOutputs { number: known.count, outputs });
                     missing.push(Missing { dispatch, inputs, prepared: Arc::clone(&prepared) });
                     prepared
                 }
@@ -119,7 +119,7 @@ impl Preparations {
 }
 
 impl Known {
-    fn find(&self, inputs: &[Option<Input>], work: &Work) -> Option<Arc<Prepared>> {
+    fn find(&self, inputs: &[Option<Input>], work: &Work) -> Option<Arc<PreparedOutputs>> {
         let alike = self.prepared.get(inputs)?;
         alike.iter().filter(|(it, _)| it == work).find_map(|(_, prepared)| prepared.upgrade())
     }

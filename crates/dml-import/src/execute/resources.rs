@@ -10,7 +10,7 @@ use crate::program::{Binding, Initial, Program, Read, Source, Step};
 
 use super::bound::{Bound, Table, When};
 use super::memory::{create, temporary};
-use super::preparation::{Prepared, submit};
+use super::preparation::{PreparedOutputs, submit};
 use super::progress::{Progress, Uploads};
 use super::upload::{Weights, fill};
 
@@ -31,7 +31,7 @@ pub(super) struct Resources {
     persistent: Vec<Option<Buffer>>,
     /// They keep what is among the buffers for other programs.
     _weights: Vec<Arc<Buffer>>,
-    _prepared: Vec<Arc<Prepared>>,
+    _prepared: Vec<Arc<PreparedOutputs>>,
 }
 
 impl Resources {
