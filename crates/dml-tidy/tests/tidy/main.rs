@@ -193,30 +193,8 @@ fn modules_have_no_circles() {
         it.circles().into_iter().map(|it| format!("{folder}: {it}")).collect::<Vec<_>>()
     };
     let found: Vec<String> = crates.iter().flat_map(named).collect();
-    // The modules of a circle, without the names that lead around it.
-    let around = |circle: &String| circle.split(" (").next().unwrap_or_default().to_owned();
-    let around: BTreeSet<String> = found.iter().map(around).collect();
-    let known: BTreeSet<String> = KNOWN_CIRCLES.iter().map(|&circle| circle.to_owned()).collect();
-    let new: Vec<&String> = around.difference(&known).collect();
-    assert!(new.is_empty(), "new: {new:#?}\n{}", found.join("\n"));
-    let gone: Vec<&String> = known.difference(&around).collect();
-    assert!(gone.is_empty(), "no circles any more, to be taken from the list: {gone:#?}");
+    circles::check(&found);
 }
-
-/// Circles that are still to be cut. None may be added.
-const KNOWN_CIRCLES: &[&str] = &[
-    "crates/dml-import: memory -> upload -> memory",
-    "crates/dml-import: preparation -> memory -> upload -> preparation",
-    "crates/dml-import: preparation -> resources -> preparation",
-    "crates/dml-import: preparation -> upload -> preparation",
-    "crates/dml-import: resources -> memory -> upload -> preparation -> resources",
-    "crates/dml-import: resources -> upload -> preparation -> resources",
-    "crates/dml-import: arithmetic -> composed -> arithmetic",
-    "crates/dml-import: composed -> element_wise -> arithmetic -> composed",
-    "crates/dml-import: function -> operands -> function",
-    "crates/dml-import: cell -> weights -> steps -> cell",
-    "crates/dml-vk: compiled -> lazy -> compiled",
-];
 
 /// Operators are told apart by data: the runner asks the registry, and so do its cases.
 #[test]
