@@ -58,7 +58,7 @@ fn scales_of_quantized_products_may_be_halves() {
     let (a, b) = (integers("uint8", &[1, 2], &[9, 11]), integers("uint8", &[2, 1], &[12, 8]));
     let (scale, zero) = (integers("uint16", &[], &[0x3800]), integers("uint8", &[], &[7]));
     // One half: 0.5 * 0.5 * ((9 - 7) * (12 - 7) + (11 - 7) * (8 - 7)) / 0.5 + 7.
-    let scale = Tensor::new(element("float16"), &[], scale.bytes().to_vec()).unwrap();
+    let scale = Tensor::new(element("float16"), [], scale.bytes().to_vec()).unwrap();
     let given = [&a, &scale, &zero, &b, &scale, &zero, &scale, &zero];
     let given: Vec<(&str, &Tensor)> = names.into_iter().zip(given).collect();
     check(&operator("QLinearMatMul", &names), &given, &integers("uint8", &[1, 1], &[14]));
