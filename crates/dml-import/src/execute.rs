@@ -314,6 +314,11 @@ fn written_output(read: &Read, written: &mut impl Iterator<Item = Vec<u8>>) -> R
     Ok(Output { destination: read.destination.clone(), tensor })
 }
 
+/// Where what a program has of the device fails.
+fn its_buffers() -> NodeName {
+    NodeName::new("program", "its buffers")
+}
+
 fn at(node: &NodeName, error: dml::Error) -> Error {
     Error::Device { node: node.clone(), error: Box::new(error) }
 }

@@ -15,11 +15,13 @@ mod symbols;
 pub(crate) mod value;
 mod view;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName};
+use crate::inputs::{Input, Inputs};
 
 pub(crate) use device::{DeviceNode, Owner, level};
 pub(crate) use dml::{fill, materialized};
@@ -56,6 +58,29 @@ pub(crate) struct GraphInput {
     pub(crate) shape: Option<Vec<Dimension>>,
     /// What it is where nothing is given.
     pub(crate) default: Option<Arc<Constant>>,
+}
+
+impl GraphInput {
+    /// What is given for it, by any of its names.
+    pub(crate) fn given<'a>(&self, inputs: &'a Inputs) -> Option<&'a Input> {
+        self.names.iter().find_map(|name| inputs.get(name))
+    }
+}
+
+impl Graph {
+    /// The sizes that the inputs given have for named dimensions.
+    pub(crate) fn named_sizes(&self, given: &Inputs) -> HashMap<&str, u64> {
+        let mut sizes = HashMap::new();
+        for input in &self.inputs {
+            let shape = input.given(given).map(Input::shape).unwrap_or_default();
+            for (dimension, size) in input.shape.iter().flatten().zip(shape) {
+                if let Dimension::Named(name) = dimension {
+                    sizes.insert(name.as_str(), *size);
+                }
+            }
+        }
+        sizes
+    }
 }
 
 /// The size of a dimension as a model declares it.

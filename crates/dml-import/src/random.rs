@@ -14,20 +14,11 @@ use crate::tensor::{Tensor, byte_count, text};
 
 /// `given`, with random values for all other inputs of the graph that have no default.
 pub(crate) fn fill(graph: &Graph, given: &Inputs, seed: u64) -> Result<Inputs> {
-    let found = |input: &GraphInput| input.names.iter().find_map(|name| given.get(name));
-    let mut sizes: HashMap<&str, u64> = HashMap::new();
-    for input in &graph.inputs {
-        let shape = found(input).map(Input::shape).unwrap_or_default();
-        for (dimension, size) in input.shape.iter().flatten().zip(shape) {
-            if let Dimension::Named(name) = dimension {
-                sizes.insert(name, *size);
-            }
-        }
-    }
+    let sizes = graph.named_sizes(given);
     let mut all = given.clone();
     for input in graph.inputs.iter().filter(|input| input.default.is_none()) {
         let Some(name) = input.names.first() else { continue };
-        let shape = match found(input) {
+        let shape = match input.given(given) {
             Some(Input::Tensor(_)) => continue,
             Some(Input::Shape(shape)) => shape.clone(),
             None => {

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::tensor::{Tensor, byte_count, text};
 
 use super::at;
+use super::its_buffers;
 use super::memory::{self, create};
-use super::upload::name;
 
 /// A tensor in a device's memory: packed elements in row-major order, from the start of a buffer on.
 ///
@@ -95,7 +95,7 @@ impl DeviceTensor {
             Some(buffer) => {
                 let bytes = byte_count(self.element, &self.shape).unwrap_or(0);
                 let read = self.storage.device.vulkan().read_buffer(buffer, 0..bytes);
-                read.map_err(|error| at(&name(), error.into()))?
+                read.map_err(|error| at(&its_buffers(), error.into()))?
             }
         };
         Tensor::new(self.element, self.shape.clone(), bytes)
@@ -142,7 +142,7 @@ impl DeviceTensor {
     pub(super) fn write(&self, tensor: &Tensor) -> Result<()> {
         let Some(buffer) = self.buffer() else { return Ok(()) };
         let written = self.storage.device.vulkan().write_buffer(buffer, 0, tensor.bytes());
-        written.map_err(|error| at(&name(), error.into()))
+        written.map_err(|error| at(&its_buffers(), error.into()))
     }
 
     /// The same elements, with another shape of as many and a type of the same size.

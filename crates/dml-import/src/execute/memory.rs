@@ -1,17 +1,16 @@
 //! Buffers of programs, and what they are for, as messages say it.
 
-use dml::{Buffer, BufferDesc, BufferUsage, Device, MemoryLocation};
+use dml::{Buffer, BufferDesc, BufferUsage, CompiledOperator, Device, MemoryLocation};
 use dml_core::graph::{GraphDesc, NodeKind};
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, TensorDesc};
 
 use crate::element::ElementType;
-use crate::error::{Error, MissingMemory, Result};
+use crate::error::{Error, MissingMemory, NodeName, Result};
 use crate::program::{Destination, Initial, Operator, Program, Read, Source, Step, Weight, Work};
 use crate::tensor::text;
 
-use super::at;
-use super::upload::name;
+use super::{at, its_buffers};
 
 /// A buffer in device memory; `content` says what is to be in it, where there is no room.
 pub(super) fn create(
@@ -36,7 +35,7 @@ pub(super) fn create_for_transfers(
 fn missing(size: u64, content: impl FnOnce() -> String, error: dml::Error) -> Error {
     match error.is_out_of_memory() || error.is_unsupported() {
         true => Error::Memory(Box::new(MissingMemory { content: content(), size, error })),
-        false => at(&name(), error),
+        false => at(&its_buffers(), error),
     }
 }
 
@@ -63,6 +62,34 @@ pub(super) fn output(read: &Read) -> String {
         Destination::File(path) => format!("resource for file '{}'", path.display()),
     };
     tensor(&called, read.element, &read.shape)
+}
+
+/// One buffer for what operators need while they run, one after the other, with buffers of this usage.
+pub(super) fn scratch<'a>(
+    device: &Device,
+    program: &Program,
+    operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
+    usage: BufferUsage,
+) -> Result<Option<Buffer>> {
+    let sizes = operators.map(|(index, operator)| {
+        let properties = operator.vulkan().binding_properties_for(usage);
+        (properties.temporary_resource_size, index)
+    });
+    let Some((size @ 1.., index)) = sizes.max() else { return Ok(None) };
+    create(device, size, || temporary(&program.operators[index])).map(Some)
+}
+
+/// A buffer for what an operator keeps of its initialization.
+pub(super) fn persistent(
+    device: &Device,
+    node: &NodeName,
+    operator: &CompiledOperator,
+) -> Result<Option<Buffer>> {
+    let properties = operator.vulkan().binding_properties_for(BufferUsage::all());
+    match properties.persistent_resource_size {
+        0 => Ok(None),
+        size => create(device, size, || format!("weights that {node} keeps")).map(Some),
+    }
 }
 
 impl Program {
@@ -117,7 +144,7 @@ impl Program {
 }
 
 /// Temporary memory of an operator; of a graph with the largest of its intermediate results.
-pub(super) fn temporary(operator: &Operator) -> String {
+fn temporary(operator: &Operator) -> String {
     let content = format!("temporary memory of {}", operator.node);
     let Work::Graph { desc, nodes } = &operator.work else { return content };
     let results = desc.intermediate_edges.iter().filter_map(|edge| {

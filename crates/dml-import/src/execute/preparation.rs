@@ -11,10 +11,8 @@ use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Step, Weight, Work};
 
 use super::bound::{Bound, Table, When};
-use super::memory::create;
-use super::resources::{persistent, scratch};
-use super::upload::name;
-use super::{at, compiled};
+use super::memory::{create, persistent, scratch};
+use super::{at, compiled, its_buffers};
 
 /// Results of steps that are executed once. Each is made by the first program that needs it, and stays as long
 /// as one has it.
@@ -208,7 +206,7 @@ pub(super) fn submit(device: &Device, tables: &[Table]) -> Result<()> {
     if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
         return Ok(());
     }
-    let failed = |error: dml::vk::Error| at(&name(), error.into());
+    let failed = |error: dml::vk::Error| at(&its_buffers(), error.into());
     let mut recorder = Recorder::new(device.vulkan()).map_err(failed)?;
     for table in tables {
         table.record(&mut recorder).map_err(failed)?;

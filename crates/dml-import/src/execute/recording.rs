@@ -13,9 +13,10 @@ use crate::tensor::{Tensor, byte_count};
 use super::at;
 use super::bound::{Table, When};
 use super::device_tensor::DeviceTensor;
+use super::its_buffers;
 use super::memory::{create, create_for_transfers};
 use super::resources::{Resources, operator_of};
-use super::upload::{fill, name};
+use super::upload::fill;
 
 /// Copies begin at multiples of so many bytes.
 const ALIGNMENT: u64 = 16;
@@ -165,7 +166,7 @@ impl Recording {
 
     /// The commands of a segment.
     fn record(&self, device: &Device, program: &Program, at_segment: usize) -> Result<CommandList> {
-        let failed = |error: dml::vk::Error| at(&name(), error.into());
+        let failed = |error: dml::vk::Error| at(&its_buffers(), error.into());
         let segment = &self.segments[at_segment];
         let mut recorder = Recorder::repeatable(device.vulkan()).map_err(failed)?;
         if let Some(upload) = &self.upload {
@@ -215,7 +216,7 @@ impl Recording {
         resources: &Resources,
         tensors: &[Option<Tensor>],
     ) -> Result<Vec<Vec<u8>>> {
-        let failed = |error: dml::vk::Error| at(&name(), error.into());
+        let failed = |error: dml::vk::Error| at(&its_buffers(), error.into());
         let vulkan = device.vulkan();
         let refilled = resources.refilled().lock().unwrap_or_else(PoisonError::into_inner);
         for (buffer, initial) in refilled.iter() {

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use dml::{Buffer, BufferUsage, CompiledOperator, Device};
 
-use crate::error::{Error, NodeName, Result};
+use crate::error::{Error, Result};
 use crate::program::{Binding, Initial, Program, Read, Source, Step};
 
 use super::bound::{Bound, Table, When};
-use super::memory::{create, temporary};
+use super::memory::{create, persistent, scratch};
 use super::preparation::{PreparedOutputs, submit};
 use super::progress::{Progress, Uploads};
 use super::upload::{Weights, fill};
@@ -210,32 +210,4 @@ fn numbered(
     operators: &[Option<CompiledOperator>],
 ) -> impl Iterator<Item = (usize, &CompiledOperator)> {
     operators.iter().enumerate().filter_map(|(index, it)| Some((index, it.as_ref()?)))
-}
-
-/// One buffer for what operators need while they run, one after the other, with buffers of this usage.
-pub(super) fn scratch<'a>(
-    device: &Device,
-    program: &Program,
-    operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
-    usage: BufferUsage,
-) -> Result<Option<Buffer>> {
-    let sizes = operators.map(|(index, operator)| {
-        let properties = operator.vulkan().binding_properties_for(usage);
-        (properties.temporary_resource_size, index)
-    });
-    let Some((size @ 1.., index)) = sizes.max() else { return Ok(None) };
-    create(device, size, || temporary(&program.operators[index])).map(Some)
-}
-
-/// A buffer for what an operator keeps of its initialization.
-pub(super) fn persistent(
-    device: &Device,
-    node: &NodeName,
-    operator: &CompiledOperator,
-) -> Result<Option<Buffer>> {
-    let properties = operator.vulkan().binding_properties_for(BufferUsage::all());
-    match properties.persistent_resource_size {
-        0 => Ok(None),
-        size => create(device, size, || format!("weights that {node} keeps")).map(Some),
-    }
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use dml::{Buffer, Device};
 
-use crate::error::{NodeName, Result};
+use crate::error::Result;
 use crate::program::{BufferPlan, Initial, Weight};
 
-use super::at;
 use super::memory::{self, create};
 use super::preparation::Preparations;
+use super::{at, its_buffers};
 
 /// How much of a sequence is in host memory at a time.
 const CHUNK_BYTES: usize = 4 << 20;
@@ -47,7 +47,7 @@ impl Weights {
 pub(super) fn fill(device: &Device, buffer: &Buffer, initial: &Initial) -> Result<()> {
     let write = |offset, bytes: &[u8]| {
         let written = device.vulkan().write_buffer(buffer, offset, bytes);
-        written.map_err(|error| at(&name(), error.into()))
+        written.map_err(|error| at(&its_buffers(), error.into()))
     };
     match initial {
         Initial::Undefined | Initial::Input(_) => Ok(()),
@@ -62,8 +62,4 @@ pub(super) fn fill(device: &Device, buffer: &Buffer, initial: &Initial) -> Resul
             Ok(())
         }
     }
-}
-
-pub(super) fn name() -> NodeName {
-    NodeName::new("program", "its buffers")
 }

@@ -53,6 +53,7 @@ mod resample;
 mod resize;
 mod resized;
 mod rotary;
+mod scalar;
 mod scan;
 mod scatter;
 mod schedule;
@@ -80,10 +81,9 @@ use crate::graph::value::Value;
 pub(crate) use accumulate::Accumulate;
 pub(crate) use affine::AffineGrid;
 pub(crate) use arithmetic::{
-    ABSOLUTE, ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, FLOOR_DIVIDE,
-    FLOOR_REMAINDER, GELU, GREATER, GREATER_OR_EQUAL, IS_NAN, LESS, LESS_OR_EQUAL, MAXIMUM,
-    MINIMUM, MULTIPLY, NEGATE, NEVER_INFINITE, NOT, OR, PARAMETERIZED_RELU, POWER, RELU, REMAINDER,
-    SIGN, SUBTRACT, WHERE, XOR,
+    ADD, AND, BIT_AND, BIT_XOR, CEIL, DIVIDE, EQUAL, FLOOR, FLOOR_DIVIDE, FLOOR_REMAINDER, GELU,
+    GREATER, GREATER_OR_EQUAL, IS_NAN, LESS, LESS_OR_EQUAL, MAXIMUM, MINIMUM, MULTIPLY, NEGATE,
+    NOT, OR, POWER, REMAINDER, SUBTRACT, WHERE, XOR,
 };
 pub(crate) use attention::{Attention, Stage};
 pub(crate) use bits::BitShift;
@@ -93,6 +93,7 @@ pub(crate) use cached::{CachedAttention, KeyMask};
 pub(crate) use cast::{BitCast, Cast, CastLike};
 pub(crate) use clip::{Bounds, Clip};
 pub(crate) use columns::Columns;
+pub(crate) use composed::{ABSOLUTE, NEVER_INFINITE, PARAMETERIZED_RELU, RELU, SIGN};
 pub(crate) use compress::Compress;
 pub(crate) use concat::Concat;
 pub(crate) use convolution::{Convolution, Form, INTEGER, QUANTIZED, REAL};

@@ -38,15 +38,14 @@ pub(super) struct Guesses {
 impl Guesses {
     pub(super) fn of(graph: &Graph, given: &Inputs) -> Self {
         let mut symbols = Symbols::default();
-        let found = |input: &GraphInput| input.names.iter().find_map(|name| given.get(name));
-        let has_values = |input: &GraphInput| matches!(found(input), Some(Input::Tensor(_)));
-        for (input, found) in graph.inputs.iter().filter_map(|it| Some((it, found(it)?))) {
+        let has_values = |it: &GraphInput| matches!(it.given(given), Some(Input::Tensor(_)));
+        for (input, found) in graph.inputs.iter().filter_map(|it| Some((it, it.given(given)?))) {
             symbols.bind(input, found.shape());
         }
         let [mut first, mut second] = [given.clone(), given.clone()];
         for input in graph.inputs.iter().filter(|it| !has_values(it) && it.default.is_none()) {
             let Some(name) = input.names.first() else { continue };
-            if let Some(shape) = found(input).map(|it| it.shape().to_vec()) {
+            if let Some(shape) = input.given(given).map(|it| it.shape().to_vec()) {
                 first = with(first, input, name, shape.clone(), 1);
                 second = with(second, input, name, shape, 3);
                 continue;
@@ -64,10 +63,9 @@ impl Guesses {
         }
         let first = evaluate_as_run(graph, &first).ok();
         let second = evaluate(graph, &second, Extent::Shapes).ok();
-        let is_open = graph
-            .inputs
-            .iter()
-            .any(|input| found(input).is_none() && input.default.is_none() && !is_fixed(input));
+        let is_open = graph.inputs.iter().any(|input| {
+            input.given(given).is_none() && input.default.is_none() && !is_fixed(input)
+        });
         let others = match &first {
             Some(first) if is_open && refused(graph, first) > 0 => {
                 assumed::evaluations(graph, given)
@@ -76,7 +74,7 @@ impl Guesses {
         };
         let best = first.iter().chain(&others).min_by_key(|guess| refused(graph, guess));
         let requirements = requirements(graph, given, best);
-        let typed = |it: &GraphInput| it.element.is_some() || found(it).is_some();
+        let typed = |it: &GraphInput| it.element.is_some() || it.given(given).is_some();
         let is_typed = graph.inputs.iter().all(typed);
         Self { first, others, second, symbols: symbols.names, is_typed, requirements }
     }
@@ -210,7 +208,7 @@ fn requirements(
         assemble(graph, evaluation).or_else(|_| assemble_questions(graph, evaluation)).ok()
     });
     let requirement = |(index, input): (usize, &GraphInput)| {
-        let found = input.names.iter().find_map(|name| given.get(name));
+        let found = input.given(given);
         if matches!(found, Some(Input::Tensor(_))) || input.default.is_some() {
             return None;
         }

@@ -8,33 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Fails where `found` has circles that are not known, or lacks some that are.
-pub(crate) fn check(found: &[String]) {
-    // The modules of a circle, without the names that lead around it.
-    let around = |circle: &String| circle.split(" (").next().unwrap_or_default().to_owned();
-    let around: BTreeSet<String> = found.iter().map(around).collect();
-    let known: BTreeSet<String> = KNOWN.iter().map(|&circle| circle.to_owned()).collect();
-    let new: Vec<&String> = around.difference(&known).collect();
-    assert!(new.is_empty(), "new: {new:#?}\n{}", found.join("\n"));
-    let gone: Vec<&String> = known.difference(&around).collect();
-    assert!(gone.is_empty(), "no circles any more, to be taken from the list: {gone:#?}");
-}
-
-/// Circles that are still to be cut. None may be added.
-const KNOWN: &[&str] = &[
-    "crates/dml-import: memory -> upload -> memory",
-    "crates/dml-import: preparation -> memory -> upload -> preparation",
-    "crates/dml-import: preparation -> resources -> preparation",
-    "crates/dml-import: preparation -> upload -> preparation",
-    "crates/dml-import: resources -> memory -> upload -> preparation -> resources",
-    "crates/dml-import: resources -> upload -> preparation -> resources",
-    "crates/dml-import: arithmetic -> composed -> arithmetic",
-    "crates/dml-import: composed -> element_wise -> arithmetic -> composed",
-    "crates/dml-import: function -> operands -> function",
-    "crates/dml-import: cell -> weights -> steps -> cell",
-    "crates/dml-vk: compiled -> lazy -> compiled",
-];
-
 /// The names of a module from the crate's root, which has none.
 type Module = Vec<String>;
 

@@ -193,7 +193,7 @@ fn modules_have_no_circles() {
         it.circles().into_iter().map(|it| format!("{folder}: {it}")).collect::<Vec<_>>()
     };
     let found: Vec<String> = crates.iter().flat_map(named).collect();
-    circles::check(&found);
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// Operators are told apart by data: the runner asks the registry, and so do its cases.

@@ -2,8 +2,8 @@
 
 use dml_core::operators as tables;
 
-use crate::graph::ops::composed;
-use crate::graph::ops::function::{Function, Scalar, Types};
+use crate::graph::ops::function::{Function, Types};
+use crate::graph::ops::scalar::Scalar;
 
 use Types::{Any, Floats, Numbers, Truth, Values};
 
@@ -94,22 +94,6 @@ pub(crate) const NEGATE: Function =
         Scalar::Float(value) => Scalar::Float(-value),
     });
 
-pub(crate) const ABSOLUTE: Function = Function::new(Numbers, &tables::ELEMENT_WISE_ABS)
-    .fold(|it| match it[0] {
-        Scalar::Integer(value) => Scalar::Integer(value.abs()),
-        Scalar::Float(value) => Scalar::Float(value.abs()),
-    })
-    .composed(composed::is_unsigned, composed::unchanged);
-
-pub(crate) const SIGN: Function = Function::new(Numbers, &tables::ELEMENT_WISE_SIGN)
-    .composed(|element| !element.is_integer(), composed::sign);
-
-/// Neither infinity is looked for.
-pub(crate) const NEVER_INFINITE: Function =
-    Function::new(Floats, &tables::ELEMENT_WISE_IS_INFINITY)
-        .truth()
-        .composed(|_| true, composed::never);
-
 pub(crate) const IS_NAN: Function = Function::new(Numbers, &tables::ELEMENT_WISE_IS_NAN).truth();
 
 pub(crate) const LESS: Function =
@@ -151,18 +135,6 @@ pub(crate) const FLOOR: Function =
 pub(crate) const BIT_AND: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_BIT_AND).fold(logical!(|a: i128, b: i128| a & b));
 pub(crate) const BIT_XOR: Function = Function::new(Numbers, &tables::ELEMENT_WISE_BIT_XOR);
-
-pub(crate) const RELU: Function = Function::new(Numbers, &tables::ACTIVATION_RELU)
-    .fold(|it| match it[0] {
-        Scalar::Integer(value) => Scalar::Integer(value.max(0)),
-        Scalar::Float(value) if value < 0.0 => Scalar::Float(0.0),
-        nan_or_positive => nan_or_positive,
-    })
-    .composed(composed::is_beyond_activations, composed::rectified);
-
-pub(crate) const PARAMETERIZED_RELU: Function =
-    Function::new(Numbers, &tables::ACTIVATION_PARAMETERIZED_RELU)
-        .composed(composed::is_beyond_activations, composed::rectified_with_slopes);
 
 pub(crate) const WHERE: Function =
     Function::new(Any, &tables::ELEMENT_WISE_IF).conditional().fold(|it| match it[0] {

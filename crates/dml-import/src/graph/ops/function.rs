@@ -2,10 +2,10 @@
 
 use dml_core::schema::OperatorSchema;
 
-use crate::convert::{float, from_float, from_integer, integer};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::Operands;
+use crate::graph::ops::scalar::Scalar;
 use crate::graph::value::Value;
 
 /// A set of types.
@@ -34,41 +34,6 @@ impl Types {
             Self::Floats => is_float,
             Self::Truth => element == ElementType::Bool,
             Self::Values => is_integer || is_float || element == ElementType::Bool,
-        }
-    }
-}
-
-/// An element while the host computes with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Scalar {
-    /// Of an integer or a truth value.
-    Integer(i128),
-    /// Of a float. What 64 bits compute of two floats of 32 is rounded to 32 as if it were exact.
-    Float(f64),
-}
-
-impl Scalar {
-    pub(crate) fn new(bits: u64, element: ElementType) -> Self {
-        match element.is_integer() {
-            true => Self::Integer(integer(bits, element)),
-            false => Self::Float(float(bits, element)),
-        }
-    }
-
-    /// As a float; an integer is rounded to the nearest one.
-    #[expect(clippy::cast_precision_loss, reason = "rounded to nearest")]
-    pub(crate) fn float(self) -> f64 {
-        match self {
-            Self::Integer(value) => value as f64,
-            Self::Float(value) => value,
-        }
-    }
-
-    /// The bits of it as `element`: integers wrap around.
-    pub(crate) fn bits(self, element: ElementType) -> u64 {
-        match self {
-            Self::Integer(value) => from_integer(value, element),
-            Self::Float(value) => from_float(value, element),
         }
     }
 }
@@ -189,18 +154,5 @@ impl Function {
             }
             true => format!("DirectML's {} takes no {element}{beside}", schema.name),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_wrap_around_in_their_type() {
-        let int8 = ElementType::Dml(dml_core::DataType::Int8);
-        assert_eq!(Scalar::Integer(200).bits(int8), 0xc8);
-        assert_eq!(Scalar::Integer(1 << 40).bits(int8), 0);
-        assert_eq!(Scalar::Float(0.1).bits(ElementType::FLOAT32), u64::from(0.1f32.to_bits()));
     }
 }

@@ -7,10 +7,11 @@ use crate::convert::from_float;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{
-    ABSOLUTE, ADD, AND, EQUAL, FLOOR, FLOOR_REMAINDER, GREATER, LESS, MAXIMUM, MINIMUM, MULTIPLY,
-    SUBTRACT, WHERE,
+    ADD, AND, EQUAL, FLOOR, FLOOR_REMAINDER, GREATER, LESS, MAXIMUM, MINIMUM, MULTIPLY, SUBTRACT,
+    WHERE,
 };
 use crate::graph::ops::cast::cast;
+use crate::graph::ops::composed::ABSOLUTE;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};

@@ -9,7 +9,7 @@ use crate::error::{Error, NodeName, Result};
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::dml;
 use crate::graph::ops::Demand;
-use crate::graph::ops::function::Scalar;
+use crate::graph::ops::scalar::Scalar;
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::{Tensor, element_count, text};

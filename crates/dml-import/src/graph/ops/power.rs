@@ -6,9 +6,10 @@ use crate::convert::from_integer;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{
-    ABSOLUTE, BIT_AND, EQUAL, FLOOR, GREATER, LESS, MULTIPLY, POWER, SUBTRACT, WHERE,
+    BIT_AND, EQUAL, FLOOR, GREATER, LESS, MULTIPLY, POWER, SUBTRACT, WHERE,
 };
 use crate::graph::ops::cast::cast;
+use crate::graph::ops::composed::ABSOLUTE;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::Function;
 use crate::graph::ops::{Op, Operands};

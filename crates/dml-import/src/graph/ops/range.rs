@@ -2,7 +2,8 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::function::{Scalar, Types};
+use crate::graph::ops::function::Types;
+use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, host_elements};

@@ -10,6 +10,7 @@ use dml_core::{AbstractOperator, DataType, RecurrentNetworkDirection, TensorDesc
 
 use crate::element::ElementType;
 use crate::error::{Error, Result};
+use crate::graph::ops::body::slices;
 use crate::graph::ops::packed::by_strides_all;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -292,4 +293,11 @@ fn in_four(operands: &Operands<'_>, value: &Value) -> Result<Value> {
     let shape = value.shape()?;
     let ones = vec![1; 4_usize.saturating_sub(shape.len())];
     operands.reshaped(value, &[&ones, shape].concat())
+}
+
+/// The part of a direction, which is the first dimension.
+fn of_direction(operands: &Operands<'_>, value: &Value, direction: usize) -> Result<Value> {
+    let all = slices(operands, value, 0, false)?;
+    let missing = || operands.node.not_supported("a direction is missing");
+    all.get(direction).cloned().ok_or_else(missing)
 }

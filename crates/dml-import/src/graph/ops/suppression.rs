@@ -2,7 +2,7 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::function::Scalar;
+use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::{Budget, Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};

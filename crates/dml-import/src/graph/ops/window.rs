@@ -6,7 +6,7 @@ use dml_core::DataType;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::function::Scalar;
+use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::table::table;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;

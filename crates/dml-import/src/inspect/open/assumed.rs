@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::graph::{Dimension, Evaluation, Graph, GraphInput, evaluate_as_run};
+use crate::graph::{Dimension, Evaluation, Graph, evaluate_as_run};
 use crate::inputs::{Input, Inputs};
 
 /// The sizes of the outermost dimension, such as a batch, and of the others, where they are open. Nets that
@@ -28,21 +28,11 @@ pub(super) fn evaluations(graph: &Graph, given: &Inputs) -> Vec<Evaluation> {
 
 /// The inputs given, and all others with these sizes.
 fn inputs(graph: &Graph, given: &Inputs, sizes: [u64; 2]) -> Inputs {
-    let found = |input: &GraphInput| input.names.iter().find_map(|name| given.get(name));
-    let mut named: HashMap<&str, u64> = HashMap::new();
-    for (dimensions, shape) in
-        graph.inputs.iter().filter_map(|input| Some((input.shape.as_ref()?, found(input)?.shape())))
-    {
-        for (dimension, size) in dimensions.iter().zip(shape) {
-            if let Dimension::Named(name) = dimension {
-                named.insert(name, *size);
-            }
-        }
-    }
+    let mut named = graph.named_sizes(given);
     let mut all = given.clone();
     for input in graph.inputs.iter().filter(|input| input.default.is_none()) {
         let Some(name) = input.names.first() else { continue };
-        let shape = match found(input) {
+        let shape = match input.given(given) {
             Some(Input::Tensor(_)) => continue,
             Some(Input::Shape(shape)) => shape.clone(),
             None => {

@@ -8,9 +8,10 @@ use crate::error::Result;
 use crate::graph::ops::Operands;
 use crate::graph::ops::arithmetic::{ADD, MAXIMUM, MINIMUM, MULTIPLY, SUBTRACT};
 use crate::graph::ops::element_wise::{ElementWise, apply};
-use crate::graph::ops::function::{Function, Scalar, Types};
+use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::recurrent::Cell;
 use crate::graph::ops::recurrent::weights::Weights;
+use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::split::parts;
 use crate::graph::value::Value;
 

@@ -10,7 +10,7 @@ use crate::graph::ops::body::{slices, stacked};
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::recurrent::cell::{Gates, Memory};
-use crate::graph::ops::recurrent::{Cell, Recurrent, Sizes};
+use crate::graph::ops::recurrent::{Cell, Recurrent, Sizes, of_direction};
 use crate::graph::ops::reduce::reduced;
 use crate::graph::ops::sequences::ReverseSequence;
 use crate::graph::ops::split::parts;
@@ -206,17 +206,6 @@ impl Recurrent {
         let Some(value) = value else { return Ok(None) };
         cast(operands, &of_direction(operands, &value, direction)?, FLOAT).map(Some)
     }
-}
-
-/// The part of a direction, which is the first dimension.
-pub(super) fn of_direction(
-    operands: &Operands<'_>,
-    value: &Value,
-    direction: usize,
-) -> Result<Value> {
-    let all = slices(operands, value, 0, false)?;
-    let missing = || operands.node.not_supported("a direction is missing");
-    all.get(direction).cloned().ok_or_else(missing)
 }
 
 /// The steps of each sequence from its last one on.
