@@ -71,6 +71,7 @@ fn step(
         push_constants: push,
         uniform: None,
         groups: [3, 1, 1],
+        is_concurrent: false,
     })
 }
 

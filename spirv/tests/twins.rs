@@ -163,6 +163,7 @@ fn dispatch(
         push_constants,
         uniform: None,
         groups,
+        is_concurrent: false,
     })
 }
 

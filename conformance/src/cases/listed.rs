@@ -9,7 +9,7 @@ use super::{Case, CaseId, Finder};
 pub type Listing = Arc<[Listed]>;
 
 /// What kind of case it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// An operator is executed and has outputs.
     Outputs,

@@ -156,6 +156,10 @@ pub struct Dispatch {
     pub uniform: Option<Range<u64>>,
     /// Work groups in x, y and z, within the device's limits, none of them 0.
     pub groups: [u32; 3],
+    /// Whether the dispatch may run at the same time as the steps directly before it, back to and including
+    /// the nearest one for which this is false: neither writes a 32-bit word that the other reads or writes,
+    /// even where the byte ranges of their windows overlap, as those of interleaved elements do.
+    pub is_concurrent: bool,
 }
 
 /// One step of a plan.

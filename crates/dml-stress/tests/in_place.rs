@@ -80,6 +80,7 @@ fn step(add: Add, block: u64) -> PlanStep {
         push_constants: PushConstants { count: quads, ..PushConstants::default() }.to_bytes(),
         uniform: Some(block * BLOCK..(block + 1) * BLOCK),
         groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
+        is_concurrent: false,
     })
 }
 

@@ -72,6 +72,7 @@ impl Run {
                 push_constants: push.to_bytes(),
                 uniform: Some(0..constants.len() as u64),
                 groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
+                is_concurrent: false,
             })],
             in_place: Vec::new(),
             temporary_size: 0,

@@ -2,6 +2,7 @@
 
 pub(crate) mod binding;
 pub(crate) mod compiled;
+pub(crate) mod compiled_plan;
 pub(crate) mod descriptors;
 pub(crate) mod lazy;
 pub(crate) mod part;

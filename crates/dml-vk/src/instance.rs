@@ -8,6 +8,7 @@ pub(crate) mod info;
 pub(crate) mod physical;
 pub(crate) mod raw;
 pub(crate) mod select;
+mod tools;
 
 use std::ffi::CStr;
 use std::fmt;

@@ -56,7 +56,8 @@ mod transfer;
 
 pub use ash;
 pub use bind::binding::{Bindings, BufferBinding};
-pub use bind::compiled::{BindingProperties, CompileInput, CompiledOperator, Phase};
+pub use bind::compiled::{BindingProperties, CompileInput, CompiledOperator};
+pub use bind::compiled_plan::Phase;
 pub use bind::lazy::LowerPlan;
 pub use bind::record::record_plan;
 pub use bind::table::BindingTable;
@@ -77,7 +78,7 @@ pub use memory::buffer::{Buffer, BufferDesc, BufferUsage};
 pub use memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
 pub use pipeline::file::accepts_pipeline_file;
 pub use record::access::{AccessContract, access};
-pub use record::barrier::{Barrier, derive_barriers};
+pub use record::barrier::{Barrier, Concurrency, derive_barriers};
 pub use record::recorder::{CommandList, Recorder};
 pub use record::staged::ReadBack;
 pub use record::submit::Submission;

@@ -35,6 +35,7 @@ fn probe(range: std::ops::Range<u64>) -> Dispatch {
         push_constants: [0, 7u32].iter().flat_map(|word| word.to_le_bytes()).collect(),
         uniform: None,
         groups: [1, 1, 1],
+        is_concurrent: false,
     }
 }
 

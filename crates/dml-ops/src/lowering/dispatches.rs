@@ -116,6 +116,8 @@ impl<'a> Dispatches<'a> {
                 push_constants: push.with_first_group(first_group).to_bytes(),
                 uniform: uniform.clone(),
                 groups,
+                // They would run at the same time as one dispatch, if the device had so many groups.
+                is_concurrent: first_group > 0,
             }));
         }
         Ok(())

@@ -208,6 +208,18 @@ impl<'a> Kernels<'a> {
         self.extend(self.output_field(), dispatches.into_steps())
     }
 
+    /// How many steps runs have so far.
+    pub(super) fn step_count(&self) -> usize {
+        self.exec.len()
+    }
+
+    /// Declares that the last step, a dispatch, may run at the same time as those directly before it.
+    pub(super) fn make_last_concurrent(&mut self) {
+        if let Some(Step::Dispatch(dispatch)) = self.exec.last_mut() {
+            dispatch.is_concurrent = true;
+        }
+    }
+
     /// The field that messages name: that of an input which must be shown whole, since it is displaced, or that
     /// of the output.
     fn field_of(&self, space: &IterationSpace) -> &'static str {

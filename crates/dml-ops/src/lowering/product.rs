@@ -83,13 +83,36 @@ impl Kernels<'_> {
     /// # Errors
     /// As [`Self::compute`].
     pub(crate) fn products(&mut self, sums: Sums) -> Result<(), Error> {
+        let sums = self.packed(sums)?;
+        self.add_up_in_parts(&sums)
+    }
+
+    /// Adds the steps that write all of these, of which no two have an element in common. Those that take a
+    /// dispatch each run at the same time.
+    ///
+    /// # Errors
+    /// As [`Self::compute`].
+    pub(crate) fn separate_products(&mut self, all: Vec<Sums>) -> Result<(), Error> {
+        let packed =
+            all.into_iter().map(|sums| self.packed(sums)).collect::<Result<Vec<_>, _>>()?;
+        for (index, sums) in packed.iter().enumerate() {
+            let before = self.step_count();
+            self.add_up_in_parts(sums)?;
+            if index > 0 && self.step_count() == before + 1 {
+                self.make_last_concurrent();
+            }
+        }
+        Ok(())
+    }
+
+    /// The same sums, with factors that are read as quads where that is worth a copy.
+    fn packed(&mut self, sums: Sums) -> Result<Sums, Error> {
         let mut sums = sums.coalesced();
         let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
         if sums.columns.len() == 1 && columns < u64::from(QUAD).min(sums.row.size.into()) {
             sums = sums.transposed();
         }
-        let alignment = self.dispatches().alignment();
-        if alignment == Alignment::Quads {
+        if self.dispatches().alignment() == Alignment::Quads {
             let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
             if sums.row.size >= QUAD && columns >= QUAD.into() && !sums.rows_are_quads() {
                 self.repack(&mut sums, 0)?;
@@ -99,7 +122,7 @@ impl Kernels<'_> {
                 self.repack(&mut sums, 1)?;
             }
         }
-        self.add_up_in_parts(sums, alignment)
+        Ok(sums)
     }
 
     /// Copies rows or columns to where they can be read as quads.
@@ -152,7 +175,8 @@ impl Kernels<'_> {
         self.compute(space, &Computation::copy())
     }
 
-    fn add_up(&mut self, sums: &Sums, alignment: Alignment) -> Result<(), Error> {
+    fn add_up(&mut self, sums: &Sums) -> Result<(), Error> {
+        let alignment = self.dispatches().alignment();
         let sizes = sums.sizes();
         let placements = [0, 1, SUMS].map(|operand| sums.placement(operand, alignment));
         let mut dispatches = self.dispatches();

@@ -6,7 +6,7 @@ use dml::core::operators::MOST_ROI_SAMPLES;
 use dml::core::plan::{Aliases, Plan, Step};
 use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Error, TensorLayout, Validated, validate};
-use dml::vk::derive_barriers;
+use dml::vk::{Concurrency, derive_barriers};
 use dml_conformance::execute::{self, Executor as _, Interpreter, Lowering, plan_text};
 use dml_ops::reference::GUARD;
 use dml_ops::{Target, TransferUse};
@@ -174,7 +174,7 @@ impl Lowering for CheckedLowering<'_> {
 /// Reverses the order of the steps between any two barriers that follow each other.
 fn reverse(steps: &mut [Step], aliases: &Aliases, capabilities: &Capabilities) {
     let alignment = capabilities.limits.min_storage_buffer_offset_alignment;
-    let barriers = derive_barriers(steps, aliases, alignment);
+    let barriers = derive_barriers(steps, aliases, alignment, Concurrency::Declared);
     let starts = (0..steps.len()).filter(|at| barriers[*at].is_some());
     let mut ends: Vec<usize> = starts.collect();
     ends.push(steps.len());

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Plan, Slot};
 
-use crate::bind::compiled::{CompiledOperator, Phase};
+use crate::bind::compiled::CompiledOperator;
+use crate::bind::compiled_plan::Phase;
 use crate::error::{Error, Result};
 use crate::memory::buffer::{Buffer, BufferUsage};
 use crate::memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};

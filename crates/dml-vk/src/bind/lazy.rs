@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use dml_core::plan::Plan;
 
-use crate::bind::compiled::{CompiledPlan, needs_initialization};
+use crate::bind::compiled_plan::{CompiledPlan, needs_initialization};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::pipeline::plan_check::check_plan;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use dml_core::plan::{Aliases, Slot, Step};
 
 use crate::bind::binding::{Bindings, CheckedBinding, check_bindings};
-use crate::bind::compiled::{BoundPhase, CompiledOperator, CompiledPlan, Phase};
+use crate::bind::compiled::CompiledOperator;
+use crate::bind::compiled_plan::{BoundPhase, CompiledPlan, Phase};
 use crate::bind::descriptors::{DescriptorSets, SetContent};
 use crate::bind::places::{BoundStep, Places};
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use ash::vk;
 use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
 
 use crate::bind::binding::CheckedBinding;
-use crate::bind::compiled::CompiledPlan;
+use crate::bind::compiled_plan::CompiledPlan;
 use crate::bind::descriptors::Descriptor;
 use crate::device::Device;
 use crate::error::{Error, Result};

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use dml_core::plan::Slot;
 
 use crate::bind::binding::{Bindings, CheckedBinding, sharing};
-use crate::bind::compiled::{CompiledOperator, Phase};
+use crate::bind::compiled::CompiledOperator;
+use crate::bind::compiled_plan::Phase;
 use crate::bind::part::TablePart;
 use crate::device::Device;
 use crate::device::queue::SubmittedResources;

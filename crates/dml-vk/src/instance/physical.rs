@@ -17,6 +17,7 @@ use crate::instance::InstanceShared;
 use crate::instance::capabilities;
 use crate::instance::features::known;
 use crate::instance::info::{DeviceInfo, packed_version, unpacked_version};
+use crate::instance::tools;
 
 /// A device that the loader lists.
 #[derive(Clone)]
@@ -99,6 +100,11 @@ impl PhysicalDevice {
             non_coherent_atom_size: found.non_coherent_atom_size,
             queue_family,
         }
+    }
+
+    /// Whether a validation layer checks how the device is used.
+    pub(crate) fn is_validated(&self) -> bool {
+        tools::is_validated(&self.instance, self.handle)
     }
 
     /// Who it is.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ash::vk;
-use dml_core::plan::{Aliases, Slot, Stage, Step};
+use dml_core::plan::{Aliases, Dispatch, Slot, Stage, Step};
 
 use crate::memory::ranges::Ranges;
 use crate::memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
@@ -44,15 +44,36 @@ impl Barrier {
     }
 }
 
+/// Whether [concurrent](dml_core::plan::Dispatch::is_concurrent) dispatches are left without a barrier between
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concurrency {
+    /// As the plan declares it.
+    Declared,
+    /// Dispatches wait wherever the ranges of their windows overlap. The synchronization checks of the
+    /// validation layer compare ranges as wholes, and would report concurrent dispatches.
+    OfSeparateRanges,
+}
+
 /// For each step the barrier that must be recorded before it, if any. `alignment` is the device's
 /// minStorageBufferOffsetAlignment; 0 counts as 1. `aliases` says which slots are the same memory.
 ///
 /// There is none before the first step and none after the last: what happens around the steps is
 /// the caller's to order (see [`crate::access()`]).
-pub fn derive_barriers(steps: &[Step], aliases: &Aliases, alignment: u64) -> Vec<Option<Barrier>> {
+pub fn derive_barriers(
+    steps: &[Step],
+    aliases: &Aliases,
+    alignment: u64,
+    concurrency: Concurrency,
+) -> Vec<Option<Barrier>> {
     let alignment = alignment.max(1);
     let mut seen = Seen::default();
-    steps.iter().map(|step| seen.wait_for(StepUses::of(step, aliases, alignment))).collect()
+    let barrier = |step: &Step| {
+        let is_concurrent = concurrency == Concurrency::Declared
+            && matches!(step, Step::Dispatch(Dispatch { is_concurrent: true, .. }));
+        seen.wait_for(StepUses::of(step, aliases, alignment), is_concurrent)
+    };
+    steps.iter().map(barrier).collect()
 }
 
 /// The steps so far, as groups that every later step has to wait for alike. There are as many as barriers
@@ -63,11 +84,14 @@ struct Seen {
 }
 
 impl Seen {
-    /// The barrier before a step that touches this.
-    fn wait_for(&mut self, touched: StepUses) -> Option<Barrier> {
+    /// The barrier before a step that touches this, and that may be concurrent with the latest ones.
+    fn wait_for(&mut self, touched: StepUses, is_concurrent: bool) -> Option<Barrier> {
         let mut barrier = Barrier::default();
+        if !is_concurrent {
+            self.groups.iter_mut().for_each(|group| group.is_latest = false);
+        }
         // The latest first: waiting for it may carry what it has itself waited for.
-        for group in self.groups.iter().rev() {
+        for group in self.groups.iter().rev().filter(|group| !group.is_latest) {
             group.demand(&touched, &mut barrier);
         }
         let needed = !barrier.src_stages.is_empty();
@@ -77,7 +101,7 @@ impl Seen {
                 group.pass(&barrier, touched.stage);
             }
         }
-        self.groups.push(Group { touched, available: false, reached: [None; 2] });
+        self.groups.push(Group { touched, is_latest: true, available: false, reached: [None; 2] });
         unite_equals(&mut self.groups);
         needed.then_some(barrier)
     }
@@ -153,6 +177,8 @@ fn visible(slot: Slot, range: &Range<u64>, alignment: u64) -> Range<u64> {
 /// Steps of one stage that have been seen, and how far the barriers since have carried them.
 struct Group {
     touched: StepUses,
+    /// Whether the next step, if it is concurrent, may run at the same time as these.
+    is_latest: bool,
     /// Whether their writes have been made available.
     available: bool,
     /// For each stage: whether later steps there wait for it, and the accesses that see their writes.
@@ -163,6 +189,7 @@ impl Group {
     /// Whether barriers treat both alike from now on.
     fn is_like(&self, other: &Self) -> bool {
         self.touched.stage == other.touched.stage
+            && self.is_latest == other.is_latest
             && self.available == other.available
             && self.reached == other.reached
     }

@@ -116,6 +116,7 @@ pub fn ramp(slot: Slot, range: Range<u64>, value: u32) -> Step {
         push_constants: push.iter().flat_map(|word: &u32| word.to_le_bytes()).collect(),
         uniform: None,
         groups: [count.div_ceil(64), 1, 1],
+        is_concurrent: false,
     })
 }
 
@@ -132,6 +133,7 @@ pub fn sum(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
         push_constants: push.iter().flat_map(|word: &u32| word.to_le_bytes()).collect(),
         uniform: None,
         groups: [count.div_ceil(64), 1, 1],
+        is_concurrent: false,
     })
 }
 

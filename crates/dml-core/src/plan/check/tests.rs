@@ -131,6 +131,7 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
         push_constants: vec![0; 8],
         uniform: None,
         groups: [1; 3],
+        is_concurrent: false,
     };
     assert_eq!(reason(Phase::Execution, Step::Dispatch(good.clone())), None);
     let limit = [65_535; 3];
@@ -179,6 +180,7 @@ fn a_base_word_has_a_field_of_its_own() {
             push_constants: vec![0; 8],
             uniform: None,
             groups: [1; 3],
+            is_concurrent: false,
         });
         checked(&plan(Phase::Execution, vec![step])).err().map(|it| it.to_string())
     };
@@ -200,6 +202,7 @@ fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
             push_constants: vec![0; 8],
             uniform,
             groups: [1; 3],
+            is_concurrent: false,
         });
         let mut plan = plan(Phase::Execution, vec![step]);
         plan.constants = vec![0; 20 << 10];

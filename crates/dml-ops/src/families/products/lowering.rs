@@ -117,9 +117,7 @@ impl Build<'_> {
     fn add_up<G: Geometry>(&mut self, output: &Operand) -> Result<(), Error> {
         let rank = self.operator.required_tensor(OUTPUT)?.sizes().len();
         let words = Words::of(output, output.slot.unwrap_or(Slot::Temporary), rank);
-        for sums in G::sums(self, &words)? {
-            self.kernels.products(sums)?;
-        }
-        Ok(())
+        let all = G::sums(self, &words)?;
+        self.kernels.separate_products(all)
     }
 }

@@ -1,13 +1,14 @@
 //! What is done once, at initialization.
 
 use dml_core::capabilities::Features;
-use dml_core::operators::GemmDesc;
+use dml_core::operators::{ConvolutionDesc, GemmDesc};
 use dml_core::plan::{Plan, Slot, Step};
 use dml_core::{
-    Capabilities, DataType, MatrixTransform, Strategy, TensorDesc, TensorFlags, Tuning,
+    Capabilities, ConvolutionDirection, ConvolutionMode, DataType, MatrixTransform, Strategy,
+    TensorDesc, TensorFlags, Tuning,
 };
 
-use crate::tests::{kinds, lower_for, lower_with};
+use crate::tests::{kind, kinds, lower_for, lower_with};
 use crate::{Target, TransferUse};
 
 fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> GemmDesc {
@@ -84,4 +85,41 @@ fn cooperative_matrices_are_used_where_they_are_asked_for_and_offered() {
     assert!(!is_used(DataType::Float32, asked, &offering));
     assert!(!is_used(DataType::Float16, asked, &least));
     assert!(!is_used(DataType::Float16, Tuning::new().with_shared_tiles(), &offering));
+}
+
+/// A convolution backward with stride 2: the elements of every second row and column have the same taps, so
+/// that there are four products, whose outputs are interleaved.
+fn upsampling(size: u32, window: u32) -> Plan {
+    let tensor = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
+    let padding = (window - 2) / 2;
+    let desc = ConvolutionDesc {
+        input_tensor: tensor(&[1, 8, size, size]),
+        filter_tensor: tensor(&[8, 16, window, window]),
+        bias_tensor: None,
+        output_tensor: tensor(&[1, 16, 2 * size, 2 * size]),
+        mode: ConvolutionMode::CrossCorrelation,
+        direction: ConvolutionDirection::Backward,
+        strides: vec![2; 2],
+        dilations: vec![1; 2],
+        start_padding: vec![padding; 2],
+        end_padding: vec![padding; 2],
+        output_padding: vec![0; 2],
+        group_count: 1,
+        fused_activation: None,
+    };
+    lower_with(desc, Tuning::new(), TransferUse::Allowed)
+}
+
+#[test]
+fn interleaved_phases_run_at_the_same_time() {
+    for window in [2, 4, 6] {
+        let plan = upsampling(8, window);
+        let products = plan.exec.iter().filter(|step| kind(step).starts_with("product_"));
+        let concurrent = products.map(|step| match step {
+            Step::Dispatch(dispatch) => dispatch.is_concurrent,
+            _ => false,
+        });
+        let concurrent: Vec<bool> = concurrent.collect();
+        assert_eq!(concurrent, [false, true, true, true], "{window}: {}", plan.describe());
+    }
 }

@@ -10,7 +10,7 @@ use dml_spirv::functions as f;
 
 use super::{Dimension, FIRST_DEPTH, Place, SUMS, Sums};
 use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
+use crate::lowering::iteration::{IterationSpace, Operand};
 use crate::lowering::kernels::Kernels;
 
 /// A part is worth a dispatch and its place in memory from so many products on.
@@ -73,12 +73,8 @@ impl Kernels<'_> {
     ///
     /// # Errors
     /// As [`Self::compute`].
-    pub(super) fn add_up_in_parts(
-        &mut self,
-        sums: Sums,
-        alignment: Alignment,
-    ) -> Result<(), Error> {
-        let Some(length) = sums.length_of_a_part() else { return self.add_up(&sums, alignment) };
+    pub(super) fn add_up_in_parts(&mut self, sums: &Sums) -> Result<(), Error> {
+        let Some(length) = sums.length_of_a_part() else { return self.add_up(sums) };
         let (output, sizes) = sums.as_operand();
         let count: u64 = sizes.iter().map(|it| u64::from(*it)).product();
         let count = count.next_multiple_of(QUAD.into());
@@ -88,7 +84,7 @@ impl Kernels<'_> {
         for from in (0..all).step_by(length as usize) {
             let part = sums.part(from, length.min(all - from), &place);
             place.base += count.cast_signed();
-            self.add_up(&part, alignment)?;
+            self.add_up(&part)?;
             inputs.push(part.as_operand().0);
         }
         let sum = if sums.are_integers { &f::ADD_I32 } else { &f::ADD_F32 };

@@ -7,7 +7,11 @@ use super::*;
 
 /// On a device where a descriptor starts wherever a tensor does.
 fn derive_barriers(steps: &[Step]) -> Vec<Option<Barrier>> {
-    super::derive_barriers(steps, &Aliases::NONE, BINDING_ALIGNMENT)
+    derive(steps, &Aliases::NONE, BINDING_ALIGNMENT)
+}
+
+fn derive(steps: &[Step], aliases: &Aliases, alignment: u64) -> Vec<Option<Barrier>> {
+    super::derive_barriers(steps, aliases, alignment, Concurrency::Declared)
 }
 
 static KERNEL: KernelModule = KernelModule::new(KernelDescription {
@@ -55,6 +59,7 @@ fn dispatch(windows: &[(Slot, Range<u64>, Access)]) -> Step {
         push_constants: Vec::new(),
         uniform: None,
         groups: [1; 3],
+        is_concurrent: false,
     })
 }
 
@@ -198,7 +203,7 @@ fn empty_ranges_are_not_waited_for() {
 fn descriptors_that_may_overlap_are_waited_for() {
     let at = |start| dispatch(&[(OUT, start..start + 260, Access::Write)]);
     let waits = |second, alignment| {
-        let barriers = super::derive_barriers(&[at(0), at(second)], &Aliases::NONE, alignment);
+        let barriers = derive(&[at(0), at(second)], &Aliases::NONE, alignment);
         barriers[1].is_some()
     };
     assert!(waits(256, 4) && !waits(260, 4));
@@ -264,7 +269,7 @@ fn no_step_of_a_group_is_forgotten() {
                 one.demand(&touched, &mut missing);
                 assert_eq!(missing, Barrier::default(), "{seed} {step:?}");
             }
-            alone.push(Group { touched, available: false, reached: [None; 2] });
+            alone.push(Group { touched, is_latest: false, available: false, reached: [None; 2] });
         }
     }
 }
@@ -273,8 +278,8 @@ fn no_step_of_a_group_is_forgotten() {
 fn an_alignment_of_0_is_none() {
     let windows = [(OUT, 20..40, Access::Write)];
     let steps = [dispatch(&windows), dispatch(&windows)];
-    let derive = |alignment| super::derive_barriers(&steps, &Aliases::NONE, alignment);
-    assert_eq!(derive(0), derive(1));
+    let barriers_of = |alignment| derive(&steps, &Aliases::NONE, alignment);
+    assert_eq!(barriers_of(0), barriers_of(1));
 }
 
 #[test]
@@ -284,19 +289,19 @@ fn slots_of_one_memory_are_waited_for_as_one() {
         dispatch(&[&inputs[..], &[(OUT, 0..64, Access::Write)]].concat())
     };
     let steps = [add(64..128), add(0..64)];
-    let derive = |pairs: &[(u32, u32)]| {
+    let barriers_of = |pairs: &[(u32, u32)]| {
         let aliases = Aliases::new(pairs.iter().copied());
-        super::derive_barriers(&steps, &aliases, BINDING_ALIGNMENT)
+        derive(&steps, &aliases, BINDING_ALIGNMENT)
     };
     let shader = S::COMPUTE_SHADER;
     // Both write the same bytes; what the second one reads was written only where slots are one.
     let written = barrier((shader, A::SHADER_WRITE), (shader, A::SHADER_WRITE));
     let both = A::SHADER_READ | A::SHADER_WRITE;
     let read = barrier((shader, A::SHADER_WRITE), (shader, both));
-    assert_eq!(derive(&[]), [None, written]);
-    assert_eq!(derive(&[(0, 1)]), [None, written]);
+    assert_eq!(barriers_of(&[]), [None, written]);
+    assert_eq!(barriers_of(&[(0, 1)]), [None, written]);
     for pairs in [&[(0, 0)][..], &[(1, 0)], &[(0, 0), (1, 0)]] {
-        assert_eq!(derive(pairs), [None, read], "{pairs:?}");
+        assert_eq!(barriers_of(pairs), [None, read], "{pairs:?}");
     }
 }
 
@@ -305,7 +310,7 @@ fn neighbours_in_a_resource_do_not_wait_for_each_other() {
     let write = |slot, range| dispatch(&[(slot, range, Access::Write)]);
     for (slot, waits) in [(Slot::Temporary, false), (Slot::Persistent, false), (OUT, true)] {
         let steps = [write(slot, 0..256), write(slot, 256..512)];
-        let barriers = super::derive_barriers(&steps, &Aliases::NONE, 256);
+        let barriers = derive(&steps, &Aliases::NONE, 256);
         assert_eq!(barriers[1].is_some(), waits, "{slot}");
     }
 }
@@ -316,7 +321,7 @@ fn the_groups_are_few_however_many_steps_there_are() {
     let most_of = |steps: &[Step]| {
         let mut seen = Seen::default();
         let groups = steps.iter().map(|step| {
-            seen.wait_for(StepUses::of(step, &aliases, BINDING_ALIGNMENT));
+            seen.wait_for(StepUses::of(step, &aliases, BINDING_ALIGNMENT), false);
             seen.groups.len()
         });
         groups.max()
@@ -333,4 +338,63 @@ fn the_groups_are_few_however_many_steps_there_are() {
         let steps = random_steps(seed * 0x9E37_79B9, 2000);
         assert!(most_of(&steps) <= Some(32), "{:?}", most_of(&steps));
     }
+}
+
+/// A dispatch that is declared concurrent with the ones before it.
+fn concurrent(windows: &[(Slot, Range<u64>, Access)]) -> Step {
+    match dispatch(windows) {
+        Step::Dispatch(dispatch) => Step::Dispatch(Dispatch { is_concurrent: true, ..dispatch }),
+        other => other,
+    }
+}
+
+#[test]
+fn concurrent_dispatches_do_not_wait_for_each_other() {
+    let (read, write) = ((IN, 0..64, Access::Read), (OUT, 0..64, Access::ReadWrite));
+    let phases = [
+        dispatch(&[read.clone(), write.clone()]),
+        concurrent(&[read.clone(), write.clone()]),
+        concurrent(&[read, write]),
+    ];
+    assert_eq!(derive_barriers(&phases), [None; 3]);
+    let waits = super::derive_barriers(&phases, &Aliases::NONE, 16, Concurrency::OfSeparateRanges);
+    assert_eq!(waits.iter().flatten().count(), 2, "{waits:?}");
+}
+
+#[test]
+fn concurrent_dispatches_wait_for_what_came_before_the_first_and_are_waited_for() {
+    let shader = S::COMPUTE_SHADER;
+    let in_order =
+        |steps: &[Step]| derive_barriers(steps).iter().map(Option::is_some).collect::<Vec<bool>>();
+    let phase = |make: fn(&[(Slot, Range<u64>, Access)]) -> Step, from: Range<u64>| {
+        make(&[(Slot::Temporary, from, Access::Read), (OUT, 0..64, Access::Write)])
+    };
+    let packed = |range: Range<u64>| dispatch(&[(Slot::Temporary, range, Access::Write)]);
+    let after = dispatch(&[(OUT, 0..64, Access::Read), (IN, 0..64, Access::Write)]);
+    // One barrier carries both packed factors to both phases.
+    let steps = [
+        packed(0..64),
+        packed(1024..1088),
+        phase(dispatch, 0..64),
+        phase(concurrent, 1024..1088),
+        after,
+    ];
+    assert_eq!(in_order(&steps), [false, false, true, false, true]);
+    let last = derive_barriers(&steps)[4];
+    assert_eq!(last, barrier((shader, A::SHADER_WRITE), (shader, A::SHADER_READ)));
+    // The first phase has waited for nothing; the second one waits for its factor all the same.
+    let late = [
+        packed(1024..1088),
+        dispatch(&[(OUT, 0..64, Access::Write)]),
+        phase(concurrent, 1024..1088),
+    ];
+    assert_eq!(in_order(&late), [false, false, true]);
+    // A step between them ends what runs at the same time.
+    let apart = [
+        phase(dispatch, 0..64),
+        packed(4096..4160),
+        phase(dispatch, 0..64),
+        phase(concurrent, 0..64),
+    ];
+    assert_eq!(in_order(&apart), [false, false, true, false]);
 }

@@ -1,0 +1,146 @@
+//! Plans with their pipelines, their barriers and their constants on a device.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dml_core::plan::{Aliases, BoundAt, InPlace, Plan, Slot, Step};
+
+use crate::device::{Device, DeviceShared};
+use crate::error::Result;
+use crate::memory::allocator::MemoryLocation;
+use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
+use crate::pipeline::kernel::Pipeline;
+use crate::pipeline::plan_check::slot_usages;
+use crate::record::barrier::{Barrier, derive_barriers};
+
+/// Which steps of an operator a binding table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Those that run once, before the first execution.
+    Initialize,
+    /// Those of every execution.
+    Execute,
+}
+
+/// One way to execute an operator.
+pub(crate) struct CompiledPlan {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) constants: Option<Buffer>,
+    init: PhaseFacts,
+    exec: PhaseFacts,
+    /// Of the pairs of [`Plan::in_place`] that have steps of their own, and of no other.
+    in_place: BTreeMap<(u32, u32), PhaseFacts>,
+}
+
+/// What compiling adds to the steps of one phase.
+pub(crate) struct PhaseFacts {
+    /// What the buffers need to be used for.
+    pub(crate) usages: BTreeMap<Slot, BufferUsage>,
+    /// One entry for each step, where it is a dispatch.
+    pub(crate) pipelines: Vec<Option<Arc<Pipeline>>>,
+    /// One entry for each step, where no input is an output.
+    barriers: Vec<Option<Barrier>>,
+}
+
+/// The steps of a table.
+pub(crate) struct BoundPhase<'a> {
+    pub(crate) steps: &'a [Step],
+    pub(crate) facts: &'a PhaseFacts,
+    aliases: &'a Aliases,
+}
+
+impl Device {
+    /// `plan` was checked.
+    pub(crate) fn compile_plan(&self, plan: &Arc<Plan>) -> Result<CompiledPlan> {
+        let in_place = || plan.in_place.iter().filter(|it| !it.is_by_same_steps());
+        let phases = [&plan.init[..], &plan.exec].into_iter();
+        let steps = phases.chain(in_place().map(InPlace::own_steps)).flatten();
+        let kernels = steps.filter_map(|step| match step {
+            Step::Dispatch(dispatch) => Some(&dispatch.kernel),
+            _ => None,
+        });
+        let DeviceShared { pipelines, capabilities, compile_threads, .. } = &*self.shared;
+        pipelines.make(kernels, capabilities, *compile_threads)?;
+        Ok(CompiledPlan {
+            init: self.phase_facts(&plan.init)?,
+            exec: self.phase_facts(&plan.exec)?,
+            in_place: in_place()
+                .map(|it| Ok((it.pair(), self.phase_facts(it.own_steps())?)))
+                .collect::<Result<_>>()?,
+            constants: self.upload_constants(plan)?,
+            plan: Arc::clone(plan),
+        })
+    }
+
+    fn phase_facts(&self, steps: &[Step]) -> Result<PhaseFacts> {
+        let pipelines = &self.shared.pipelines;
+        let pipeline = |step: &Step| match step {
+            Step::Dispatch(dispatch) => {
+                pipelines.get(&dispatch.kernel, &self.shared.capabilities).map(Some)
+            }
+            _ => Ok(None),
+        };
+        Ok(PhaseFacts {
+            usages: slot_usages(steps),
+            pipelines: steps.iter().map(pipeline).collect::<Result<_>>()?,
+            barriers: self.barriers(steps, &Aliases::NONE),
+        })
+    }
+
+    fn barriers(&self, steps: &[Step], aliases: &Aliases) -> Vec<Option<Barrier>> {
+        let alignment = self.shared.capabilities.limits.min_storage_buffer_offset_alignment;
+        derive_barriers(steps, aliases, alignment, self.shared.concurrency)
+    }
+
+    fn upload_constants(&self, plan: &Plan) -> Result<Option<Buffer>> {
+        if plan.constants.is_empty() {
+            return Ok(None);
+        }
+        // On a caller's device nothing is submitted that the caller did not ask for.
+        let location =
+            if self.is_owned() { MemoryLocation::Device } else { MemoryLocation::Upload };
+        let buffer = self.create_buffer(&BufferDesc {
+            size: plan.constants.len() as u64,
+            usage: BufferUsage::all() | BufferUsage::UNIFORM,
+            location,
+            name: &format!("{} constants", plan.operator),
+        })?;
+        self.write_unused(&buffer, &plan.constants)?;
+        Ok(Some(buffer))
+    }
+}
+
+impl CompiledPlan {
+    /// The steps of a table, and what compiling added to them. Nothing where inputs may not be bound to
+    /// outputs like that.
+    pub(crate) fn phase<'a>(
+        &'a self,
+        phase: Phase,
+        aliases: &'a Aliases,
+    ) -> Option<BoundPhase<'a>> {
+        let (steps, facts) = match phase {
+            Phase::Initialize => (&self.plan.init[..], &self.init),
+            Phase::Execute => {
+                let own = aliases.pairs().find_map(|pair| self.in_place.get(&pair));
+                (self.plan.exec_with(aliases)?, own.unwrap_or(&self.exec))
+            }
+        };
+        Some(BoundPhase { steps, facts, aliases })
+    }
+}
+
+impl BoundPhase<'_> {
+    /// The barrier before each step.
+    pub(crate) fn barriers(&self, device: &Device) -> Cow<'_, [Option<Barrier>]> {
+        if self.aliases.is_empty() {
+            return Cow::Borrowed(&self.facts.barriers);
+        }
+        Cow::Owned(device.barriers(self.steps, self.aliases))
+    }
+}
+
+pub(crate) fn needs_initialization(plan: &Plan) -> bool {
+    let mut inputs = plan.inputs.iter().flatten();
+    inputs.any(|input| input.bound_at == BoundAt::Initialization) || !plan.init.is_empty()
+}
