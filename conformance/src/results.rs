@@ -79,6 +79,9 @@ pub struct TargetRun {
     /// The strategy that was preferred, unless the runtime chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
+    /// Whether kernels emulated the optional types that the device has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub emulated: bool,
     /// Whether the validation layer was on.
     pub validation: bool,
     /// Whether kernels were kept inside of what is bound (robustBufferAccess); `None` on the host

@@ -13,7 +13,7 @@ use dml::{
     Validation, support,
 };
 use dml_ops::reference::Signature;
-use dml_ops::{Operator, TransferUse};
+use dml_ops::{NativeTypes, Operator, TransferUse};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Kind;
@@ -73,6 +73,7 @@ impl Target {
             device,
             profile,
             strategy: None,
+            emulated: false,
             validation: opened.validation,
             robust_access: opened.robust_access,
             staged_transfers: opened.staged_transfers == Some(true),
@@ -95,6 +96,14 @@ impl Target {
         self
     }
 
+    /// The same with kernels that emulate every optional type; `None` where no kernel would be another one.
+    pub fn with_emulated_types(mut self) -> Option<Self> {
+        let has = |feature: &Feature| self.run.features.get(feature.name()) == Some(&true);
+        let features = Feature::ALL.into_iter().filter(has).collect();
+        self.run.emulated = true;
+        (NativeTypes::of(features) != NativeTypes::NONE).then_some(self)
+    }
+
     /// The names of the device, and of the profile and the strategy where there are some.
     pub fn title(&self) -> String {
         self.run.title()
@@ -102,6 +111,7 @@ impl Target {
 
     /// What suits the target, `own`, with the strategy that is preferred.
     fn tuning(&self, own: Tuning) -> anyhow::Result<Tuning> {
+        let own = if self.run.emulated { own.without_native_types() } else { own };
         Ok(match &self.run.strategy {
             Some(strategy) => own.with_strategy(strategy.parse()?),
             None => own,

@@ -69,8 +69,7 @@ fn with_one_type_each(cases: impl Iterator<Item = Case>) -> Vec<Case> {
 #[test]
 fn every_operator_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    let cases =
-        sample(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 4, 0)), 6);
+    let cases = sample(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 4, 0)), 6);
     let mut runs = Vec::new();
     for target in targets(Devices::All, Profiles::from_environment()) {
         let run = run(&target, &cases, None);

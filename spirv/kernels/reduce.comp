@@ -6,6 +6,8 @@
 // there are is read for each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
 
 #include "include/dispatch.glsl"
 #include "include/space.glsl"
@@ -55,7 +57,7 @@ void linked_quad(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
     const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(0u);
     const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
-        + read1_5(at) + read1_6(at);
+        + read1_5(at) + read1_6(at) + every_narrow(at);
     const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at) + read2_4(at)
         + read2_5(at) + read2_6(at);
     const uvec4 four = numbers(at, n) + read4_0(at) + read4_1(at) + read4_2(at) + read4_3(at)

@@ -696,6 +696,14 @@ pub static F64: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Double precision to other types and back, by integers of 64 bits.
+pub static F64_INT64: Source = Source {
+    name: "f64_int64",
+    spirv: include_bytes!("../compiled/f64_int64.spv"),
+    relocations: include_bytes!("../compiled/f64_int64.ids"),
+    interface: Interface::NONE,
+};
+
 /// `fill_words` for b32 elements.
 pub static FILL_WORDS_B32: KernelModule =
     KernelModule::new(KernelDescription {
@@ -920,6 +928,22 @@ pub static MEMORY_B64: Source = Source {
     name: "memory_b64",
     spirv: include_bytes!("../compiled/memory_b64.spv"),
     relocations: include_bytes!("../compiled/memory_b64.ids"),
+    interface: Interface::NONE,
+};
+
+/// Loads and stores of quads of narrow elements, by buffers of such.
+pub static MEMORY_NARROW_B8: Source = Source {
+    name: "memory_narrow_b8",
+    spirv: include_bytes!("../compiled/memory_narrow_b8.spv"),
+    relocations: include_bytes!("../compiled/memory_narrow_b8.ids"),
+    interface: Interface::NONE,
+};
+
+/// Loads and stores of quads of narrow elements, by buffers of such.
+pub static MEMORY_NARROW_B16: Source = Source {
+    name: "memory_narrow_b16",
+    spirv: include_bytes!("../compiled/memory_narrow_b16.spv"),
+    relocations: include_bytes!("../compiled/memory_narrow_b16.ids"),
     interface: Interface::NONE,
 };
 
@@ -1516,6 +1540,14 @@ pub static WIDE: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Integers of 64 bits, by those of the hardware.
+pub static WIDE_INT64: Source = Source {
+    name: "wide_int64",
+    spirv: include_bytes!("../compiled/wide_int64.spv"),
+    relocations: include_bytes!("../compiled/wide_int64.ids"),
+    interface: Interface::NONE,
+};
+
 /// Where the elements of windows are.
 pub static WINDOWS: Source = Source {
     name: "windows",
@@ -1537,6 +1569,7 @@ pub static LINKED: &[&Source] = &[
     &F16,
     &F32,
     &F64,
+    &F64_INT64,
     &HYPERBOLIC,
     &INDEX,
     &INTEGERS,
@@ -1544,6 +1577,8 @@ pub static LINKED: &[&Source] = &[
     &MEMORY_B16,
     &MEMORY_B32,
     &MEMORY_B64,
+    &MEMORY_NARROW_B8,
+    &MEMORY_NARROW_B16,
     &POWER,
     &PRODUCT_16_F32,
     &PRODUCT_16_I32,
@@ -1582,6 +1617,7 @@ pub static LINKED: &[&Source] = &[
     &ROW_SHARES,
     &TRIGONOMETRIC,
     &WIDE,
+    &WIDE_INT64,
     &WINDOWS,
 ];
 

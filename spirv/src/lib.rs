@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Kernels move bit patterns, so one is compiled for each [`ElementWidth`] of element widths, and uses
-//! 32-bit accesses only. [`kernels`] is the table: `kernels::DIAGONAL_SCATTER.variant(ElementWidth::B16)`.
+//! 32-bit accesses only. Kernels that are linked also have variants which use optional types of the hardware
+//! ([`NativeTypes`]). [`kernels`] is the table: `kernels::DIAGONAL_SCATTER.variant(ElementWidth::B16)`.
 //! [`twins`] holds, for each kernel, its push constants and the same computation on the CPU.
 //!
 //! Nothing here compiles GLSL; a test keeps the checked-in SPIR-V true to its sources.
@@ -18,8 +19,10 @@ pub mod functions;
 #[rustfmt::skip] // Laid out by its generator.
 pub mod kernels;
 pub mod link;
+mod native;
 pub mod product;
 pub mod reduce;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};
+pub use native::NativeTypes;

@@ -11,7 +11,7 @@ use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Product, cooperative};
 use dml_spirv::reduce::{GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64};
-use dml_spirv::{ElementWidth, kernels};
+use dml_spirv::{ElementWidth, NativeTypes, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
 /// functions that loop over the elements of a quad.
@@ -78,6 +78,22 @@ fn reduce_grids(reducer: &'static Reducer) -> Reduce {
 /// Links a kernel.
 type Link = Box<dyn Fn() -> Vec<u32>>;
 
+/// All optional types.
+const NATIVE: NativeTypes = NativeTypes { int64: true, storage8: true, storage16: true };
+
+/// Adds a kernel, and, where it is another one, that which uses optional types.
+fn insert(
+    all: &mut BTreeMap<String, Link>,
+    name: String,
+    link: impl Fn(NativeTypes) -> Vec<u32> + Clone + 'static,
+) {
+    if link(NATIVE) != link(NativeTypes::NONE) {
+        let link = link.clone();
+        all.insert(format!("{name} native"), Box::new(move || link(NATIVE)));
+    }
+    all.insert(name, Box::new(move || link(NativeTypes::NONE)));
+}
+
 /// Every function on rows without gaps, every width, class of strides and number of dimensions, every
 /// reducer, grids with some, and every kernel of products.
 fn every_kernel() -> BTreeMap<String, Link> {
@@ -85,12 +101,14 @@ fn every_kernel() -> BTreeMap<String, Link> {
     for reducer in REDUCERS {
         for (access, outer) in [(Access::Whole, 1), (Access::Ragged, 7), (Access::Ragged, 0)] {
             let kernel = reduce(reducer, access, outer);
-            all.insert(format!("{reducer:?} {access:?} {outer}"), Box::new(move || kernel.spirv()));
+            insert(&mut all, format!("{reducer:?} {access:?} {outer}"), move |types| {
+                kernel.spirv(types)
+            });
         }
     }
     for reducer in [&SUM_F32, &GREATEST_F32, &SUM_I64] {
         let kernel = reduce_grids(reducer);
-        all.insert(format!("{reducer:?} grids"), Box::new(move || kernel.spirv()));
+        insert(&mut all, format!("{reducer:?} grids"), move |types| kernel.spirv(types));
     }
     for product in Product::all() {
         all.insert(format!("{product:?}"), Box::new(move || product.spirv()));
@@ -99,7 +117,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
     all.insert("Cooperative".to_owned(), Box::new(move || words(cooperative().spirv)));
     for function in functions::all() {
         let kernel = kernel(function, [Access::Whole; 2], 0);
-        all.insert(format!("{function:?}"), Box::new(move || kernel.spirv()));
+        insert(&mut all, format!("{function:?}"), move |types| kernel.spirv(types));
     }
     for width in ElementWidth::ALL {
         for (name, of_rows, of_output) in [
@@ -108,14 +126,14 @@ fn every_kernel() -> BTreeMap<String, Link> {
             ("Moved Whole", true, false),
         ] {
             let kernel = displaced(width, of_rows, of_output);
-            all.insert(format!("{width:?} {name} 2"), Box::new(move || kernel.spirv()));
+            insert(&mut all, format!("{width:?} {name} 2"), move |types| kernel.spirv(types));
         }
         for input in [Access::Whole, Access::Ragged, Access::Single] {
             for output in [Access::Whole, Access::Ragged] {
                 for outer in [0, 1, 2, 4, 7] {
                     let name = format!("{width:?} {input:?} {output:?} {outer}");
                     let kernel = copy(width, [input, output], outer);
-                    all.insert(name, Box::new(move || kernel.spirv()));
+                    insert(&mut all, name, move |types| kernel.spirv(types));
                 }
             }
         }
@@ -227,7 +245,7 @@ fn nothing_is_contracted_and_buffers_may_be_the_same() {
 
 #[test]
 fn a_kernel_has_what_it_uses_and_no_more() {
-    let one = kernel(&functions::ADD_F32, [Access::Whole; 2], 0).spirv();
+    let one = kernel(&functions::ADD_F32, [Access::Whole; 2], 0).spirv(NativeTypes::NONE);
     let variables = instructions(&one)
         .filter(|it| it[0] & 0xffff == OP_VARIABLE && it[3] == STORAGE_BUFFER)
         .count();
@@ -236,9 +254,36 @@ fn a_kernel_has_what_it_uses_and_no_more() {
 }
 
 #[test]
+fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
+    use dml_core::capabilities::Feature::{
+        ShaderInt64, StorageBuffer8BitAccess, StorageBuffer16BitAccess,
+    };
+    let features = |kernel: ElementWise, types| kernel.variant(types).required_features;
+    let add = |function| kernel(function, [Access::Whole; 2], 0);
+    let copied = |width, access| copy(width, [access; 2], 1);
+    assert_eq!(features(add(&functions::ADD_I64), NATIVE), [ShaderInt64]);
+    assert!(features(add(&functions::ADD_I64), NativeTypes::NONE).is_empty());
+    assert!(features(add(&functions::ADD_F32), NATIVE).is_empty());
+    assert!(features(add(&functions::BIT_AND_WIDE), NATIVE).is_empty());
+    let narrow = [
+        (ElementWidth::B8, StorageBuffer8BitAccess),
+        (ElementWidth::B16, StorageBuffer16BitAccess),
+    ];
+    for (width, feature) in narrow {
+        assert_eq!(features(copied(width, Access::Ragged), NATIVE), [feature]);
+        assert!(features(copied(width, Access::Ragged), NativeTypes::NONE).is_empty());
+        // Whole words suffice for rows of whole quads.
+        assert!(features(copied(width, Access::Whole), NATIVE).is_empty());
+    }
+}
+
+#[test]
 fn every_function_of_a_library_has_its_rows() {
     let mut named: Vec<&str> = functions::all().map(|it| it.library.name).collect();
     named.dedup();
+    // Libraries with the same functions by other means.
+    let native = [&kernels::WIDE_INT64, &kernels::F64_INT64];
+    named.extend(native.map(|source| source.name));
     for source in kernels::LINKED {
         let others = ["memory", "element_wise", "product_", "reduce_"];
         let is_other = others.iter().any(|other| source.name.starts_with(other));
@@ -248,7 +293,8 @@ fn every_function_of_a_library_has_its_rows() {
 
 #[test]
 fn spaces_with_one_skeleton_have_one_kernel() {
-    let variant = |outer| copy(ElementWidth::B32, [Access::Whole; 2], outer).variant();
+    let variant =
+        |outer| copy(ElementWidth::B32, [Access::Whole; 2], outer).variant(NativeTypes::NONE);
     assert!(std::ptr::eq(variant(3), variant(4)));
     assert!(!std::ptr::eq(variant(2), variant(4)));
 }

@@ -7,7 +7,7 @@ use dml_core::capabilities::Limit;
 use dml_core::kernel::{Feature, KernelDescription, KernelModule, PushField};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
 use dml_spirv::element_wise::{Access, ElementWise, MAX_INPUTS, Operand, Program};
-use dml_spirv::{ElementWidth, kernels};
+use dml_spirv::{ElementWidth, NativeTypes, kernels};
 
 const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
 
@@ -38,7 +38,8 @@ fn no_kernel_binds_more_than_every_device_takes() {
     let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
     let inputs = vec![operand; MAX_INPUTS];
     let (program, output) = (Program::default(), operand);
-    let linked = ElementWise { program, inputs, output, outer_dimensions: 0 }.variant();
+    let linked =
+        ElementWise { program, inputs, output, outer_dimensions: 0 }.variant(NativeTypes::NONE);
     for variant in kernels::ALL.iter().copied().chain([linked]) {
         for (limit, needed) in variant.needed_limits() {
             assert!(needed <= limits.get(limit), "{}: {}", variant.name, limit.name());

@@ -36,10 +36,11 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 
 /// What the full sweep consists of. Which levels accept what does not depend on a profile: under
 /// profiles the highest one, which accepts everything that any does, is enough.
-const FULL: [&[&str]; 5] = [
+const FULL: [&[&str]; 6] = [
     &["--feature-level", "all", "--device", "all", "--random", "64"],
     &["--feature-level", "all", "--device", "all", "--robust-access", "off"],
     &["--feature-level", "6_4", "--device", "all", "--strategy", "all", "--random", "16"],
+    &["--feature-level", "6_4", "--device", "all", "--variants", "all", "--staged-transfers", "on"],
     &["--feature-level", "6_4", "--device", "all", "--profile", "all", "--random", "16"],
     &["--feature-level", "6_4", "--device", "interpreter", "--profile", "all", "--random", "64"],
 ];

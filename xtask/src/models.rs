@@ -12,7 +12,7 @@ use serde::Deserialize;
 use xshell::{Shell, cmd};
 
 use crate::programs::Profile;
-use crate::{conformance, pip, process, programs, setup, workspace};
+use crate::{conformance, pip, process, programs, setup, test, workspace};
 
 /// Run models that others made, compare with ONNX Runtime's answers, and tell what each takes, built as for
 /// users; fetches them, and sets up CPU drivers where no Vulkan device answers
@@ -78,6 +78,8 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         eprintln!("models: nothing is measured here, and no peers are");
     }
     let more = &args.args;
+    let is_validated = more.iter().any(|option| option == "--validation");
+    let environment = if is_validated { test::with_hazards(environment) } else { environment };
     let command = cmd!(sh, "{program} onnx {folder} --whole-models {options...} {more...}");
     process::exit_code(environment.apply(command))
 }

@@ -26,6 +26,11 @@ pub(super) struct PlaceArgs {
     /// not given
     #[arg(long, value_name = "S|all", value_parser = parse_strategies)]
     strategy: Option<Strategies>,
+    /// Which kernels run where a device has optional types, such as 64-bit integers: those that use them, those
+    /// that emulate them, or each in turn
+    #[arg(long, value_name = "native|emulated|all", value_enum, default_value = "native")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    variants: Variants,
     /// Run under the Vulkan validation layer; any message fails the case that caused it
     #[arg(long)]
     validation: bool,
@@ -43,6 +48,25 @@ pub(super) struct PlaceArgs {
 enum Switch {
     On,
     Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Variants {
+    Native,
+    Emulated,
+    All,
+}
+
+impl Variants {
+    /// The target as it is, with emulated types, or both. One without optional types runs once.
+    fn of(self, target: Target) -> Vec<Target> {
+        let emulated = target.clone().with_emulated_types();
+        match (self, emulated) {
+            (Self::All, Some(emulated)) => vec![target, emulated],
+            (Self::Emulated, Some(emulated)) => vec![emulated],
+            _ => vec![target],
+        }
+    }
 }
 
 /// How cases run.
@@ -125,7 +149,8 @@ impl PoolArgs {
         devices: Devices,
         pool: &Pool,
     ) -> anyhow::Result<Vec<Target>> {
-        let targets = self.found(&place.survey(devices)?, pool)?;
+        let targets = self.found(&place.survey(devices)?, pool)?.into_iter();
+        let targets: Vec<Target> = targets.flat_map(|target| place.variants.of(target)).collect();
         let Some(Strategies(strategies)) = &place.strategy else { return Ok(targets) };
         let with_each = |target: Target| {
             strategies.iter().map(move |strategy| target.clone().with_strategy(*strategy))

@@ -78,6 +78,7 @@ fn write_properties(
         ("vulkan version", &device.api_version),
         ("profile", profile),
         ("strategy", target.strategy.as_deref().unwrap_or("")),
+        ("variants", if target.emulated { "emulated" } else { "" }),
         ("validation", on_or_off(target.validation)),
         ("robust access", target.robust_access.map_or("", on_or_off)),
         ("staged transfers", if target.staged_transfers { "on" } else { "" }),

@@ -42,6 +42,7 @@ pub(crate) fn target() -> TargetRun {
         },
         profile: None,
         strategy: None,
+        emulated: false,
         validation: true,
         robust_access: Some(true),
         staged_transfers: false,

@@ -7,11 +7,14 @@ use dml::FeatureLevel;
 use super::{Counts, Passes, TargetRun};
 
 impl TargetRun {
-    /// The names of the device, and of the profile and the strategy where there are some.
+    /// The names of the device, and of the profile and the strategy where there are some, and whether types are
+    /// emulated.
     pub fn title(&self) -> String {
         let profile = self.profile.as_ref().map(|profile| format!(" as {}", profile.name));
         let strategy = self.strategy.as_ref().map(|strategy| format!(" by {strategy}"));
-        [Some(self.device.name.clone()), profile, strategy].into_iter().flatten().collect()
+        let emulated = self.emulated.then(|| " with emulated types".to_owned());
+        let parts = [Some(self.device.name.clone()), profile, strategy, emulated];
+        parts.into_iter().flatten().collect()
     }
 
     /// The options that lead to the target again, but for its device, each after a space.
@@ -20,7 +23,8 @@ impl TargetRun {
         let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));
         let unguarded = self.robust_access.filter(|is_on| !is_on).map(|_| ("robust-access", "off"));
         let staged = self.staged_transfers.then_some(("staged-transfers", "on"));
-        let given = sources.chain(strategies).chain(unguarded).chain(staged);
+        let emulated = self.emulated.then_some(("variants", "emulated"));
+        let given = sources.chain(strategies).chain(emulated).chain(unguarded).chain(staged);
         let given = given.filter(|(_, value)| !value.is_empty());
         given.map(|(option, value)| format!(" --{option} {value}")).collect()
     }

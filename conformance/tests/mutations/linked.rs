@@ -48,10 +48,10 @@ struct Relinked<F>(F);
 impl<F: Fn(&mut ElementWise) + Sync> Relinked<F> {
     /// The kernel instead; `None` where it is none of these, or stays what it is.
     fn instead(&self, kernel: &'static KernelModule) -> Option<&'static KernelModule> {
-        let right = ElementWise::of(kernel)?;
+        let (right, types) = ElementWise::of(kernel)?;
         let mut wrong = right.clone();
         (self.0)(&mut wrong);
-        (wrong != right).then(|| wrong.variant())
+        (wrong != right).then(|| wrong.variant(types))
     }
 }
 
@@ -164,7 +164,7 @@ const SAME_ON_THE_HOST: [(&str, &str); 4] =
     [("add", "joined"), ("sum_of_both", "joined"), ("as_operand", "same"), ("same", "as_operand")];
 
 fn function_names(kernel: &KernelModule) -> BTreeSet<String> {
-    let steps = ElementWise::of(kernel).map(|it| it.program.steps).unwrap_or_default();
+    let steps = ElementWise::of(kernel).map(|(it, _)| it.program.steps).unwrap_or_default();
     steps.iter().map(|step| format!("{:?}", step.function)).collect()
 }
 

@@ -40,6 +40,50 @@ fn a_profile_answers_without_any_device() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
 }
 
+/// The answer for a type of one operator, the best of all ranks.
+fn answer(subject: &[&str], operator: &str, data_type: &str) -> String {
+    let arguments = ["support", operator, "--json"];
+    let output = dml().args(arguments).args(subject).output().unwrap();
+    let json: Value = serde_json::from_str(&stdout(output)).unwrap();
+    let tensors = json["operators"][0]["tensors"].as_array().unwrap().iter();
+    let answers = tensors.flat_map(|it| it["answers"].as_array().unwrap());
+    let of_type = answers.filter(|it| it["data_type"] == data_type);
+    let texts: Vec<&str> = of_type.map(|it| it["answer"].as_str().unwrap()).collect();
+    let best = ["native", "emulated"].into_iter().find(|it| texts.contains(it));
+    best.unwrap_or("no").to_owned()
+}
+
+const ANSWERS_THAT_DIFFER: [(&str, &str); 3] =
+    [("ELEMENT_WISE_ADD", "FLOAT16"), ("ELEMENT_WISE_ADD", "INT64"), ("CAST", "UINT8")];
+
+#[test]
+fn types_are_native_where_the_selected_kernels_use_the_hardware_s() {
+    let plain = ["--profile", "no-optional-features"];
+    let rdna3 = ["--profile", "amd-radeon-rx-7800-xt-radv-navi32-24-0-99-arch"];
+    for (operator, data_type) in ANSWERS_THAT_DIFFER {
+        assert_eq!(answer(&plain, operator, data_type), "emulated", "{operator} {data_type}");
+        assert_eq!(answer(&rdna3, operator, data_type), "native", "{operator} {data_type}");
+    }
+    // Copies move words, whatever the hardware has.
+    assert_eq!(answer(&rdna3, "ELEMENT_WISE_IDENTITY", "INT64"), "emulated");
+    let table = stdout(without_device(&["support", "CAST", plain[0], plain[1]]));
+    assert!(table.contains("two 32-bit words; native with shaderInt64"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+}
+
+/// The two drivers are the two poles: one has the optional types, the other has none.
+#[test]
+fn devices_answer_by_the_types_that_they_have() {
+    let devices = std::env::var("DML_TEST_DEVICES").unwrap_or_default();
+    for device in devices.split(',').filter(|name| !name.is_empty()) {
+        let expected = if device == "llvmpipe" { "native" } else { "emulated" };
+        for (operator, data_type) in ANSWERS_THAT_DIFFER {
+            let found = answer(&["--device", device], operator, data_type);
+            assert_eq!(found, expected, "{device}: {operator} {data_type}");
+        }
+    }
+}
+
 #[test]
 fn an_operator_above_the_level_is_said_to_be_before_its_types() {
     let at = |level| {

@@ -31,6 +31,16 @@ pub enum Support {
 }
 
 impl Support {
+    /// The same answer where it runs, with native or emulated as by kernels that use the optional features `used`
+    /// for elements of `data_type`.
+    #[must_use]
+    pub fn with_kernels(self, data_type: DataType, used: Features) -> Self {
+        match self.runs() {
+            true => emulation(data_type, used).map_or(Self::Native, Self::Emulated),
+            false => self,
+        }
+    }
+
     /// Whether it runs.
     pub fn runs(self) -> bool {
         matches!(self, Self::Emulated(_) | Self::Native)
@@ -102,25 +112,36 @@ impl fmt::Display for Emulation {
     }
 }
 
-/// How kernels that use the optional features `used` handle elements of `data_type`; `None` where they
-/// use the hardware's type: every device has those of 32 bits, any other is a feature.
-pub fn emulation(data_type: DataType, used: Features) -> Option<Emulation> {
+/// The optional features of hardware that has elements of `data_type`; none where no hardware has, and for those
+/// of 32 bits, which every device has.
+pub const fn hardware_features(data_type: DataType) -> &'static [Feature] {
     use Feature::{
         ShaderFloat16, ShaderFloat64, ShaderInt8, ShaderInt16, ShaderInt64,
         StorageBuffer8BitAccess, StorageBuffer16BitAccess,
     };
-    let hardware: &[Feature] = match data_type {
+    match data_type {
         DataType::Float64 => &[ShaderFloat64],
         DataType::Float16 => &[ShaderFloat16, StorageBuffer16BitAccess],
         DataType::Uint64 | DataType::Int64 => &[ShaderInt64],
         DataType::Uint16 | DataType::Int16 => &[ShaderInt16, StorageBuffer16BitAccess],
         DataType::Uint8 | DataType::Int8 => &[ShaderInt8, StorageBuffer8BitAccess],
-        DataType::Uint4 | DataType::Int4 => &[],
-        DataType::Float32 | DataType::Uint32 | DataType::Int32 => return None,
+        DataType::Uint4
+        | DataType::Int4
+        | DataType::Float32
+        | DataType::Uint32
+        | DataType::Int32 => &[],
+    }
+}
+
+/// How kernels that use the optional features `used` handle elements of `data_type`; `None` where they
+/// use the hardware's type: every device has those of 32 bits, any other is a feature.
+pub fn emulation(data_type: DataType, used: Features) -> Option<Emulation> {
+    let emulation = match data_type.bits() {
+        32 => return None,
+        64 => Emulation::TwoWords,
+        _ => Emulation::PartsOfWords,
     };
-    let emulation =
-        if data_type.bits() > 32 { Emulation::TwoWords } else { Emulation::PartsOfWords };
-    let is_native = hardware.iter().any(|feature| used.has(*feature));
+    let is_native = hardware_features(data_type).iter().any(|feature| used.has(*feature));
     (!is_native).then_some(emulation)
 }
 
@@ -210,7 +231,7 @@ fn answer(
         None => Support::Never,
         Some(needed) if needed > level => Support::NeedsLevel(needed),
         Some(_) if !schema.implemented => Support::NotImplemented,
-        Some(_) => emulation(data_type, used).map_or(Support::Native, Support::Emulated),
+        Some(_) => Support::Native.with_kernels(data_type, used),
     }
 }
 

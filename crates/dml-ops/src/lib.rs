@@ -17,8 +17,13 @@ mod target;
 mod tests;
 
 #[cfg(feature = "reference")]
+mod native;
+#[cfg(feature = "reference")]
 pub mod reference;
 
+pub use dml_spirv::NativeTypes;
+#[cfg(feature = "reference")]
+pub use native::NativeFeatures;
 pub use registry::{OPERATORS, find, lower, used_features};
 pub use target::{Target, TransferUse};
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dml_core::kernel::{KernelModule, SpecializationConstant, select};
 use dml_core::plan::KernelKey;
 use dml_core::{Capabilities, Tuning};
-use dml_spirv::{ElementWidth, Kernel};
+use dml_spirv::{ElementWidth, Kernel, NativeTypes};
 
 /// The specialization constants that kernels have: invocations of a work group in x, and indices of an
 /// invocation, of the kernels that take runs.
@@ -68,6 +68,14 @@ impl Target<'_> {
         })
     }
 
+    /// The optional types of the hardware that kernels use here.
+    pub fn native_types(&self) -> NativeTypes {
+        match self.tuning.native_types {
+            true => NativeTypes::of(self.capabilities.features),
+            false => NativeTypes::NONE,
+        }
+    }
+
     /// The variant of `kernel` to use here for elements of `element_width`.
     pub fn variant(&self, kernel: &Kernel, element_width: ElementWidth) -> &'static KernelModule {
         select(kernel.variants(element_width), self.capabilities)
@@ -124,7 +132,8 @@ mod tests {
         let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
         (0..8).map(move |outer_dimensions| {
             let (program, inputs) = (Program::default(), vec![operand]);
-            ElementWise { program, inputs, output: operand, outer_dimensions }.variant()
+            ElementWise { program, inputs, output: operand, outer_dimensions }
+                .variant(NativeTypes::NONE)
         })
     }
 

@@ -13,13 +13,13 @@ use dml_core::plan::{
 };
 use dml_core::{Capabilities, Strategy};
 use dml_fault::compile;
-use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
     Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, PushConstants,
     Record, Step, Value,
 };
 use dml_spirv::functions;
 use dml_spirv::twins::PushBlock as _;
+use dml_spirv::{ElementWidth, NativeTypes};
 
 /// Work groups have this many invocations.
 const LOCAL_SIZE: u32 = 64;
@@ -75,7 +75,10 @@ fn step(add: Add, block: u64) -> PlanStep {
     };
     let quads = add.count / 4;
     PlanStep::Dispatch(Dispatch {
-        kernel: KernelKey { variant: kernel().variant(), specialization: vec![LOCAL_SIZE] },
+        kernel: KernelKey {
+            variant: kernel().variant(NativeTypes::NONE),
+            specialization: vec![LOCAL_SIZE],
+        },
         windows: vec![input(0), input(1), output],
         push_constants: PushConstants { count: quads, ..PushConstants::default() }.to_bytes(),
         uniform: Some(block * BLOCK..(block + 1) * BLOCK),

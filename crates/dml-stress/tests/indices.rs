@@ -11,7 +11,7 @@ use dml_ops::reference::{Case, Random};
 use dml_stress::indices::{self, OPERATORS};
 
 /// Cases of each operator.
-const CASES: usize = 60;
+const CASES: usize = 20;
 
 /// Checks what a case gives on the host, and on a device.
 fn check(case: &Case, device: &Device) {

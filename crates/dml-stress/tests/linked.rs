@@ -14,7 +14,6 @@ use dml_core::plan::{
 use dml_core::{Capabilities, Strategy};
 use dml_fault::compile;
 use dml_ops::reference::Random;
-use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
     Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, PushConstants,
     Record, Step,
@@ -22,6 +21,7 @@ use dml_spirv::element_wise::{
 use dml_spirv::functions::{self, Function, LOG_SUM_F32};
 use dml_spirv::kernels::{ACTIVATIONS, F32, REDUCTIONS, ROUNDING};
 use dml_spirv::twins::PushBlock as _;
+use dml_spirv::{ElementWidth, NativeTypes};
 
 /// Work groups have this many invocations.
 const LOCAL_SIZE: u32 = 64;
@@ -37,8 +37,8 @@ struct Run {
 }
 
 impl Run {
-    fn plan(&self) -> Plan {
-        let variant = self.kernel.variant();
+    fn plan(&self, types: NativeTypes) -> Plan {
+        let variant = self.kernel.variant(types);
         let window = |slot, bytes: &[u8], access, base_word_at| Window {
             slot,
             range: 0..bytes.len() as u64,
@@ -83,7 +83,7 @@ impl Run {
 
     /// The output's bytes by the kernel's twin.
     fn on_host(&self) -> Vec<u8> {
-        let plan = self.plan();
+        let plan = self.plan(NativeTypes::NONE);
         plan.check(&Capabilities::vulkan_minimum()).unwrap();
         let mut memory = HostMemory::for_plan(&plan);
         let bound = |bytes: &Vec<u8>| {
@@ -95,10 +95,10 @@ impl Run {
         memory.outputs.remove(0).unwrap().bytes
     }
 
-    /// The output's bytes by the kernel; tensors start where descriptors may not.
-    fn on(&self, device: &Device) -> Vec<u8> {
-        let compiled =
-            compile(device, CompileInput { plan: self.plan(), storage_only: None }).unwrap();
+    /// The output's bytes by the kernel that may use `types`; tensors start where descriptors may not.
+    fn on(&self, device: &Device, types: NativeTypes) -> Vec<u8> {
+        let input = CompileInput { plan: self.plan(types), storage_only: None };
+        let compiled = compile(device, input).unwrap();
         let inputs: Vec<Buffer> = self.inputs.iter().map(|it| buffer(device, it)).collect();
         let output = buffer(device, &self.output);
         let (bound, outputs) = (Vec::from_iter(inputs.iter().map(part)), [part(&output)]);
@@ -201,20 +201,31 @@ fn computes_floats(function: &Function) -> bool {
         || std::ptr::eq(function, &raw const LOG_SUM_F32)
 }
 
+/// No optional types of the hardware, and those of a device.
+fn every_types(device: &Device) -> [NativeTypes; 2] {
+    [NativeTypes::NONE, NativeTypes::of(device.capabilities().features)]
+}
+
 #[test]
 fn functions_give_what_their_twins_give() {
     each_device(|device| {
         for function in functions::all() {
             let run = run_of(function, 4096);
-            let (expected, found) = (run.on_host(), run.on(device));
-            for at in 0..expected.len() / 4 {
-                let [expected, found] = [&expected, &found].map(|it| word(it, at));
-                let is_right = expected == found
-                    || (computes_floats(function) && is_float(&run, at, [expected, found]));
-                assert!(is_right, "{function:?}: word {at} is {found:#x}, not {expected:#x}");
+            let expected = run.on_host();
+            for types in every_types(device) {
+                check(function, &run, [&expected, &run.on(device, types)]);
             }
         }
     });
+}
+
+fn check(function: &'static Function, run: &Run, [expected, found]: [&[u8]; 2]) {
+    for at in 0..expected.len() / 4 {
+        let [expected, found] = [expected, found].map(|it| word(it, at));
+        let is_right = expected == found
+            || (computes_floats(function) && is_float(run, at, [expected, found]));
+        assert!(is_right, "{function:?}: word {at} is {found:#x}, not {expected:#x}");
+    }
 }
 
 /// A space of `outer` dimensions of rows and operands of these classes, whose output has gaps.
@@ -306,7 +317,10 @@ fn loads_and_stores_reach_every_element_and_nothing_else() {
         for run in &runs {
             let expected = copied(run);
             assert!(run.on_host() == expected, "the twin of {:?}", run.kernel);
-            assert!(run.on(device) == expected, "{:?} {:?}", run.kernel, run.record);
+            for types in every_types(device) {
+                let found = run.on(device, types);
+                assert!(found == expected, "{:?} {types:?} {:?}", run.kernel, run.record);
+            }
         }
     });
 }

@@ -27,7 +27,6 @@ use crate::memory::allocator::{MemoryAllocator, MemoryReport};
 use crate::memory::buffer::BufferUsage;
 use crate::pipeline::PipelineCache;
 use crate::pipeline::file::PipelineFile;
-use crate::record::barrier::Concurrency;
 
 /// How to create a [`Device`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +75,8 @@ pub(crate) struct DeviceShared {
     /// With the features that are enabled.
     pub(crate) capabilities: Capabilities,
     pub(crate) always_stage: bool,
-    pub(crate) concurrency: Concurrency,
+    /// Whether the validation layer is known to be on.
+    pub(crate) is_validated: bool,
     pub(crate) compile_threads: usize,
     offered: Features,
     /// What the buffers of the device may be used for.
@@ -142,10 +142,7 @@ impl Device {
             pipelines: PipelineCache::new(&raw, file)?,
             capabilities,
             always_stage: desc.always_stage,
-            concurrency: match physical.is_validated() {
-                true => Concurrency::OfSeparateRanges,
-                false => Concurrency::Declared,
-            },
+            is_validated: physical.is_validated(),
             compile_threads: compile_threads(desc),
             offered: offered.features,
             usages: if desc.cap.no_transfer_usage() {

@@ -8,7 +8,6 @@ pub(crate) mod info;
 pub(crate) mod physical;
 pub(crate) mod raw;
 pub(crate) mod select;
-mod tools;
 
 use std::ffi::CStr;
 use std::fmt;
@@ -89,6 +88,7 @@ impl Instance {
             api_version,
             debug_utils: extensions.debug_utils,
             owned: true,
+            validated: desc.validation == Validation::Required || is_validated_by_environment(),
             log,
             loader,
         };
@@ -156,6 +156,8 @@ pub(crate) struct InstanceShared {
     pub(crate) debug_utils: bool,
     /// Whether the instance is destroyed with `self`.
     owned: bool,
+    /// Whether the validation layer is known to be on.
+    pub(crate) validated: bool,
     log: Arc<ValidationLog>,
     loader: Loader,
 }
@@ -175,7 +177,9 @@ impl InstanceShared {
     ) -> Self {
         let table = loader.load_instance(handle);
         let log = Arc::default();
-        Self { messenger: None, table, api_version, debug_utils, owned: false, log, loader }
+        let validated = is_validated_by_environment();
+        let (messenger, owned) = (None, false);
+        Self { messenger, table, api_version, debug_utils, owned, validated, log, loader }
     }
 }
 
@@ -260,6 +264,12 @@ impl Extensions {
         }
         names
     }
+}
+
+/// Whether the loader's variable enables the layer for every instance of the process.
+fn is_validated_by_environment() -> bool {
+    let layers = std::env::var("VK_INSTANCE_LAYERS").unwrap_or_default();
+    VALIDATION_LAYER.to_str().is_ok_and(|name| layers.contains(name))
 }
 
 fn required_layers(loader: &Loader, validation: Validation) -> Result<Vec<&'static CStr>> {

@@ -15,7 +15,7 @@ use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, Capabilities, DataType, FeatureLevel, support};
 
 pub use dml_core::support::{
-    Emulation, Support, data_type_supported, emulation, highest_supported_level,
+    Emulation, Support, data_type_supported, emulation, hardware_features, highest_supported_level,
 };
 
 use crate::device::Device;

@@ -2,6 +2,9 @@
 // register: the low word of each before the high one. `part`, `first` and `last` as in wide.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#ifdef INT64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
 
 #include "include/words64.glsl"
 

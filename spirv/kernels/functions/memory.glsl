@@ -17,6 +17,11 @@ void linked_write1(const uint at, const uint word) {}
 void linked_write2(const uint at, const uvec2 words) {}
 void linked_write4(const uint at, const uvec4 words) {}
 void linked_merge1(const uint at, const uint mask, const uint word) {}
+#ifdef NARROW_STORAGE
+// Elements of a storage buffer of such: VK_KHR_8bit_storage, VK_KHR_16bit_storage.
+uint linked_read_element(const uint at) { return 0u; }
+void linked_write_element(const uint at, const uint value) {}
+#endif
 
 // What is displaced by this is neither loaded, but 0, nor stored.
 const uint NOWHERE = 0xffffffffu;
@@ -129,6 +134,18 @@ void store_quad(const uint e, const uvec4 value) {
 const uint PER_WORD = 32u / uint(ELEMENT_BITS);
 const uint MASK = (1u << uint(ELEMENT_BITS)) - 1u;
 
+#ifdef NARROW_STORAGE
+
+uint load_element(const uint e) {
+    return linked_read_element(e);
+}
+
+void store_element(const uint e, const uint value) {
+    linked_write_element(e, value);
+}
+
+#else
+
 uint load_element(const uint e) {
     return linked_read1(e / PER_WORD) >> e % PER_WORD * uint(ELEMENT_BITS) & MASK;
 }
@@ -138,6 +155,8 @@ void store_element(const uint e, const uint value) {
     const uint shift = e % PER_WORD * uint(ELEMENT_BITS);
     linked_merge1(e / PER_WORD, MASK << shift, (value & MASK) << shift);
 }
+
+#endif
 
 #if ELEMENT_BITS == 16
 
@@ -212,7 +231,7 @@ void store_whole(const uint e, const uint stride, const uint n, const uint part,
     store_quad(e, value);
 }
 
-#if ELEMENT_BITS < 32
+#if ELEMENT_BITS < 32 && !defined(NARROW_STORAGE)
 
 // Bits of a word that are this quad's alone, or beside those of others.
 void store_bits(const uint at, const uint mask, const uint word) {
@@ -248,7 +267,7 @@ void store_neighbours(const uint e, const uint n, const uvec4 value) {
 #endif
 
 void store_ragged(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
-#if ELEMENT_BITS < 32
+#if ELEMENT_BITS < 32 && !defined(NARROW_STORAGE)
     // `n` is never 0. lavapipe (Mesa 22.3) compiles a branch anew that uniforms alone decide, and leaks
     // what it compiled with each dispatch.
     if (stride == 1u && n > 0u) {

@@ -4,9 +4,39 @@
 // them; one of `first` and `last` returns elements of 32 bits.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#ifdef INT64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
 
 #include "include/bits.glsl"
 #include "include/words64.glsl"
+
+#ifdef INT64
+
+uvec4 add(const uvec4 a, const uvec4 b) {
+    return uvec4(unpackUint2x32(packUint2x32(a.xy) + packUint2x32(b.xy)),
+        unpackUint2x32(packUint2x32(a.zw) + packUint2x32(b.zw)));
+}
+
+// The quotient, truncated, and what is left. Both are 0 of what is divided by 0.
+uvec4 divided(const uvec2 a, const uvec2 b) {
+    const uint64_t numerator = packUint2x32(a);
+    const uint64_t divisor = packUint2x32(b);
+    const uint64_t quotient = numerator / max(divisor, uint64_t(1));
+    const uint64_t rest = numerator - quotient * divisor;
+    return divisor == uint64_t(0) ? uvec4(0u) : uvec4(unpackUint2x32(quotient), unpackUint2x32(rest));
+}
+
+uvec4 multiply(const uvec4 a, const uvec4 b) {
+    return uvec4(unpackUint2x32(packUint2x32(a.xy) * packUint2x32(b.xy)),
+        unpackUint2x32(packUint2x32(a.zw) * packUint2x32(b.zw)));
+}
+
+bool less(const uvec2 a, const uvec2 b) {
+    return packUint2x32(a) < packUint2x32(b);
+}
+
+#else
 
 uvec4 add(const uvec4 a, const uvec4 b) {
     const uvec2 low = a.xz + b.xz;
@@ -30,6 +60,20 @@ uvec4 divided(const uvec2 a, const uvec2 b) {
     }
     return (b.x | b.y) == 0u ? uvec4(0u) : uvec4(q, rest);
 }
+
+uvec4 multiply(const uvec4 a, const uvec4 b) {
+    uvec2 high;
+    uvec2 low;
+    umulExtended(a.xz, b.xz, high, low);
+    high += a.xz * b.yw + a.yw * b.xz;
+    return uvec4(low.x, high.x, low.y, high.y);
+}
+
+bool less(const uvec2 a, const uvec2 b) {
+    return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+#endif
 
 uvec4 divide_u64(const uvec4 a, const uvec4 b) {
     return uvec4(divided(a.xy, b.xy).xy, divided(a.zw, b.zw).xy);
@@ -56,20 +100,8 @@ uvec4 subtract(const uvec4 a, const uvec4 b) {
     return add(a, opposite(b));
 }
 
-uvec4 multiply(const uvec4 a, const uvec4 b) {
-    uvec2 high;
-    uvec2 low;
-    umulExtended(a.xz, b.xz, high, low);
-    high += a.xz * b.yw + a.yw * b.xz;
-    return uvec4(low.x, high.x, low.y, high.y);
-}
-
 uvec4 absolute(const uvec4 a) {
     return uvec4(magnitude_of(a.xy), magnitude_of(a.zw));
-}
-
-bool less(const uvec2 a, const uvec2 b) {
-    return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
 
 uvec4 less_than_u64(const uvec4 a, const uvec4 b) {

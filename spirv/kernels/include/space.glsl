@@ -17,6 +17,7 @@ uint base_word(const uint operand) {
 }
 
 #include "include/accessors.glsl"
+#include "include/narrow.glsl"
 
 // The element of an operand at a coordinate: of the outer dimensions, outermost first, and in the row.
 uint element_of(const uint operand, const uvec4 low, const uvec4 high, const uint x) {

@@ -2,12 +2,17 @@
 
 use super::program::{Access, MAX_INPUTS, Operand, Program, Value};
 use crate::functions::{Function, Shape};
-use crate::link::{Argument, Call, Callee, Source};
-use crate::{ElementWidth, kernels};
+use crate::link::{Argument, Call, Callee};
+use crate::{ElementWidth, NativeTypes};
 
 /// Those of a kernel: loads of `inputs`, the program's steps, the store of the output.
-pub(super) fn calls(program: &Program, inputs: &[Operand], output: Operand) -> Vec<Call> {
-    let mut calls = Calls::new(inputs);
+pub(super) fn calls(
+    program: &Program,
+    inputs: &[Operand],
+    output: Operand,
+    types: NativeTypes,
+) -> Vec<Call> {
+    let mut calls = Calls::new(inputs, types);
     let result = calls.run(program);
     calls.store(output, &result);
     calls.made
@@ -28,13 +33,15 @@ pub(crate) struct Calls<'a> {
     /// Those of the inputs that are loaded.
     loaded: Vec<Option<Registers>>,
     results: Vec<Registers>,
+    types: NativeTypes,
     pub(crate) made: Vec<Call>,
 }
 
 impl<'a> Calls<'a> {
-    /// None yet, in a function on quads of `inputs`.
-    pub(crate) fn new(inputs: &'a [Operand]) -> Self {
-        Self { inputs, loaded: vec![None; inputs.len()], results: Vec::new(), made: Vec::new() }
+    /// None yet, in a function on quads of `inputs`; functions may use `types`.
+    pub(crate) fn new(inputs: &'a [Operand], types: NativeTypes) -> Self {
+        let loaded = vec![None; inputs.len()];
+        Self { inputs, loaded, results: Vec::new(), types, made: Vec::new() }
     }
 
     /// Loads the inputs and applies the program to them; one that is displaced is loaded where it is first
@@ -109,8 +116,13 @@ impl<'a> Calls<'a> {
             Access::Displaced(_) => "load_displaced",
             Access::Moved(_) => "load_moved",
         };
-        let callee =
-            Callee::Function { library: memory(width), name, imports: READS[input].to_vec() };
+        let by_element = match width {
+            ElementWidth::B8 => READS_OF_ELEMENTS[input][0],
+            _ => READS_OF_ELEMENTS[input][1],
+        };
+        let by_element = ("read_element", Callee::Exported(by_element));
+        let imports = READS[input].iter().cloned().chain([by_element]).collect();
+        let callee = Callee::Function { library: self.types.memory(width), name, imports };
         self.for_parts(width, |calls, part| {
             calls.call(callee.clone(), [place.as_slice(), &[part]].concat())
         })
@@ -123,8 +135,11 @@ impl<'a> Calls<'a> {
             Access::Displaced(_) => "store_displaced",
             _ => "store_ragged",
         };
-        let imports = WRITES.map(|name| (name, Callee::Exported(name))).to_vec();
-        let callee = Callee::Function { library: memory(width), name, imports };
+        let by_element = if width == ElementWidth::B8 { "write_byte" } else { "write_half" };
+        let by_element = ("write_element", Callee::Exported(by_element));
+        let imports = WRITES.map(|name| (name, Callee::Exported(name)));
+        let imports = imports.into_iter().chain([by_element]).collect();
+        let callee = Callee::Function { library: self.types.memory(width), name, imports };
         let place = self.place(super::OUTPUT_BINDING, access);
         let mut registers = value.iter();
         self.for_parts(width, |calls, part| {
@@ -154,7 +169,7 @@ impl<'a> Calls<'a> {
         parameters: &[Argument],
     ) -> Registers {
         let callee = Callee::Function {
-            library: function.library,
+            library: self.types.library(function.library),
             name: function.name,
             imports: Vec::new(),
         };
@@ -199,14 +214,16 @@ static READS: [[(&str, Callee); 3]; MAX_INPUTS] = {
         reads("read1_6", "read2_6", "read4_6"),
     ]
 };
+/// How elements of 8 and of 16 bits of each input are read, where buffers may have such.
+static READS_OF_ELEMENTS: [[&str; 2]; MAX_INPUTS] = [
+    ["read_byte_0", "read_half_0"],
+    ["read_byte_1", "read_half_1"],
+    ["read_byte_2", "read_half_2"],
+    ["read_byte_3", "read_half_3"],
+    ["read_byte_4", "read_half_4"],
+    ["read_byte_5", "read_half_5"],
+    ["read_byte_6", "read_half_6"],
+];
+
 /// What a store writes by.
 const WRITES: [&str; 4] = ["write1", "write2", "write4", "merge1"];
-
-fn memory(width: ElementWidth) -> &'static Source {
-    match width {
-        ElementWidth::B8 => &kernels::MEMORY_B8,
-        ElementWidth::B16 => &kernels::MEMORY_B16,
-        ElementWidth::B32 => &kernels::MEMORY_B32,
-        ElementWidth::B64 => &kernels::MEMORY_B64,
-    }
-}

@@ -16,6 +16,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 
+use crate::NativeTypes;
 use crate::kernels;
 use crate::link::{self, Source};
 
@@ -53,7 +54,7 @@ static SKELETONS: Skeletons = [
 ];
 
 /// What is linked already.
-static LINKED: LazyLock<Mutex<HashMap<ElementWise, &'static KernelModule>>> =
+static LINKED: LazyLock<Mutex<HashMap<(ElementWise, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
 /// An element-wise kernel: what is linked for it. Sizes and strides are no part of it.
@@ -81,33 +82,36 @@ impl ElementWise {
     }
 
     /// The kernel's SPIR-V. Its storage buffers are at bindings 0 to 6 for inputs and 7 for the
-    /// output, the [`Record`] is the uniform block at binding 8.
-    pub fn spirv(&self) -> Vec<u32> {
-        let calls = calls::calls(&self.program, &self.inputs, self.output);
+    /// output, the [`Record`] is the uniform block at binding 8. It may use `types`.
+    pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
+        let calls = calls::calls(&self.program, &self.inputs, self.output, types);
         link::link(self.skeleton().1, &[("quad", calls)])
     }
 
-    /// The kernel as plans name it, linked at the first call. There are as many as there are programs
-    /// and classes of strides, never as many as shapes, so none is ever given up.
-    pub fn variant(&self) -> &'static KernelModule {
+    /// The kernel as plans name it, which may use `types`, linked at the first call. There are as many as there
+    /// are programs and classes of strides, never as many as shapes, so none is ever given up.
+    pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         // Spaces with one skeleton have one kernel.
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
-        linked.entry(kernel).or_insert_with_key(|it| Box::leak(Box::new(it.made())))
+        linked
+            .entry((kernel, types))
+            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.made(types))))
     }
 
-    /// What `variant` was linked for; `None` where it is no such kernel.
-    pub fn of(variant: &KernelModule) -> Option<Self> {
+    /// What `variant` was linked for, and the types that it may use; `None` where it is no such kernel.
+    pub fn of(variant: &KernelModule) -> Option<(Self, NativeTypes)> {
         let linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kernels = linked.iter();
         kernels.find(|(_, it)| std::ptr::eq(**it, variant)).map(|(kernel, _)| kernel.clone())
     }
 
-    fn made(&self) -> KernelModule {
+    fn made(&self, types: NativeTypes) -> KernelModule {
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let skeleton = self.skeleton().1;
-        let made = Made { name: self.name(), spirv: self.spirv(), skeleton, host: Box::new(host) };
+        let spirv = self.spirv(types);
+        let made = Made { name: self.name(), spirv, skeleton, host: Box::new(host) };
         made.module(&self.inputs, touch(self.output))
     }
 

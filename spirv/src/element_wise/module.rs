@@ -39,8 +39,10 @@ impl Made {
         let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != Access::Index);
         let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
         let output = KernelBinding { binding: OUTPUT_BINDING, access };
+        let of_features = features.iter().map(|feature| format!(" {feature}"));
+        let name = [self.name].into_iter().chain(of_features).collect::<String>();
         KernelModule::new(KernelDescription {
-            name: String::leak(self.name),
+            name: String::leak(name),
             spirv: Vec::leak(spirv),
             entry_point: "main",
             bindings: Vec::leak(inputs.chain([output]).collect()),

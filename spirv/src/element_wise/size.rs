@@ -5,6 +5,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::program::{Access, Operand, Program};
 use super::{ElementWise, MAX_INPUTS};
+use crate::NativeTypes;
 use crate::functions::Function;
 
 /// A call takes some eight words: for itself, its result's name and what its arguments are.
@@ -44,7 +45,7 @@ fn bytes_of(function: &'static Function) -> usize {
             let inputs = vec![operand(taken); function.arity.clamp(1, MAX_INPUTS)];
             let kernel =
                 ElementWise { program, inputs, output: operand(output), outer_dimensions: 0 };
-            kernel.spirv().len() * 4
+            kernel.spirv(NativeTypes::NONE).len() * 4
         };
         kernel(Program::of(function), given).saturating_sub(kernel(Program::default(), taken))
     })
@@ -59,7 +60,10 @@ mod tests {
     fn real(program: &Program, inputs: usize) -> usize {
         let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
         let (inputs, program) = (vec![operand; inputs], program.clone());
-        ElementWise { program, inputs, output: operand, outer_dimensions: 0 }.spirv().len() * 4
+        ElementWise { program, inputs, output: operand, outer_dimensions: 0 }
+            .spirv(NativeTypes::NONE)
+            .len()
+            * 4
     }
 
     #[test]

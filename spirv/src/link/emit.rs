@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::module::{Instruction, Module, Source};
-use super::spirv::{MAGIC, VERSION, built_in, decoration, op};
+use super::spirv::{MAGIC, VERSION, built_in, decoration, is_needed, op};
 use super::{Argument, Bodies, Call, Callee};
 
 /// What the functions of one copy of a function stand for that it only declares.
@@ -15,6 +15,7 @@ type Imports = Rc<[(&'static str, Callee)]>;
 #[derive(Default)]
 struct Sections {
     capabilities: Vec<u32>,
+    extensions: Vec<u32>,
     instruction_sets: Vec<u32>,
     memory_model: Vec<u32>,
     entry_point: Vec<u32>,
@@ -73,7 +74,33 @@ impl<'a> Linker<'a> {
         for index in &skeleton.preamble {
             self.preamble(&skeleton, *index);
         }
+        for module in self.modules.clone() {
+            self.permissions(&module);
+        }
         self.finish()
+    }
+
+    /// Adds the capabilities and extensions of a module that the kernel needs, as far as it has them not yet.
+    fn permissions(&mut self, module: &Module) {
+        let widths = self.integer_widths();
+        for index in &module.preamble {
+            let words = module.instruction(*index).words;
+            let section = match words[0] & 0xffff {
+                op::CAPABILITY => &mut self.sections.capabilities,
+                op::EXTENSION => &mut self.sections.extensions,
+                _ => continue,
+            };
+            let is_there = instructions(section).any(|it| it == words);
+            if !is_there && is_needed(words, &widths) {
+                section.extend(words);
+            }
+        }
+    }
+
+    /// The bits of the integers that the kernel has.
+    fn integer_widths(&self) -> Vec<u32> {
+        let types = instructions(&self.sections.globals);
+        types.filter(|it| it[0] & 0xffff == op::TYPE_INT).map(|it| it[2]).collect()
     }
 
     fn finish(self) -> Vec<u32> {
@@ -82,6 +109,7 @@ impl<'a> Linker<'a> {
         [
             header,
             it.capabilities,
+            it.extensions,
             it.instruction_sets,
             it.memory_model,
             it.entry_point,
@@ -110,14 +138,14 @@ impl<'a> Linker<'a> {
     fn preamble(&mut self, module: &Module, index: usize) {
         let it = module.instruction(index);
         let words = match it.opcode() {
-            op::CAPABILITY | op::EXTENSION | op::MEMORY_MODEL => it.words.to_vec(),
+            op::CAPABILITY | op::EXTENSION => return,
+            op::MEMORY_MODEL => it.words.to_vec(),
             _ => self.mapped(it, |linker, id| match module.function_names.get(&id) {
                 Some(name) => linker.function(SKELETON, name, &Imports::default()),
                 None => linker.global(SKELETON, id),
             }),
         };
         match it.opcode() {
-            op::CAPABILITY | op::EXTENSION => self.sections.capabilities.extend(words),
             op::MEMORY_MODEL => self.sections.memory_model.extend(words),
             // Its modes follow it.
             _ => self.sections.entry_point.extend(words),
@@ -325,6 +353,16 @@ impl<'a> Linker<'a> {
         self.sections.names.extend([instruction(op::NAME, 2 + words.len()), id]);
         self.sections.names.extend(words);
     }
+}
+
+/// The instructions of a section.
+fn instructions(section: &[u32]) -> impl Iterator<Item = &[u32]> {
+    let mut rest = section;
+    std::iter::from_fn(move || {
+        let (first, after) = rest.split_at_checked((*rest.first()? >> 16) as usize)?;
+        rest = after;
+        Some(first)
+    })
 }
 
 /// The first word of an instruction of so many words.

@@ -23,6 +23,16 @@ pub(super) mod op {
     pub(crate) const RETURN: u32 = 253;
 }
 
+/// Capabilities.
+mod capability {
+    pub(super) const INT64: u32 = 11;
+    pub(super) const INT16: u32 = 22;
+    pub(super) const INT8: u32 = 39;
+    pub(super) const STORAGE_BUFFER_16_BIT_ACCESS: u32 = 4433;
+    pub(super) const STORAGE_BUFFER_8_BIT_ACCESS: u32 = 4448;
+    pub(super) const UNIFORM_AND_STORAGE_BUFFER_8_BIT_ACCESS: u32 = 4449;
+}
+
 /// Decorations.
 pub(super) mod decoration {
     pub(crate) const BUILT_IN: u32 = 11;
@@ -36,3 +46,30 @@ pub(super) mod built_in {
 pub(super) const MAGIC: u32 = 0x0723_0203;
 /// 1.3, that of Vulkan 1.1.
 pub(super) const VERSION: u32 = 0x0001_0300;
+
+/// The capabilities and extensions of integers, each with their bits. A module may have them for what it does not
+/// give to the kernel.
+const OF_INTEGERS: [(u32, u32); 6] = [
+    (capability::INT64, 64),
+    (capability::INT16, 16),
+    (capability::INT8, 8),
+    (capability::STORAGE_BUFFER_16_BIT_ACCESS, 16),
+    (capability::STORAGE_BUFFER_8_BIT_ACCESS, 8),
+    (capability::UNIFORM_AND_STORAGE_BUFFER_8_BIT_ACCESS, 8),
+];
+const EXTENSIONS_OF_INTEGERS: [(&str, u32); 2] =
+    [("SPV_KHR_8bit_storage", 8), ("SPV_KHR_16bit_storage", 16)];
+
+/// Whether a kernel whose integers have these widths needs the capability or the extension that an instruction
+/// declares.
+pub(super) fn is_needed(words: &[u32], widths: &[u32]) -> bool {
+    let found = match words[0] & 0xffff {
+        op::CAPABILITY => OF_INTEGERS.iter().find(|(code, _)| *code == words[1]).map(|it| it.1),
+        _ => {
+            let name: Vec<u8> = words[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
+            let is_its = |it: &&(&str, u32)| name.starts_with(it.0.as_bytes());
+            EXTENSIONS_OF_INTEGERS.iter().find(is_its).map(|it| it.1)
+        }
+    };
+    found.is_none_or(|width| widths.contains(&width))
+}

@@ -10,6 +10,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 
+use crate::NativeTypes;
 use crate::element_wise::{
     COUNT, Calls, Made, Operand, Program, Registers, Skeletons, Value, least, operands, touch,
 };
@@ -31,7 +32,7 @@ static SKELETONS: Skeletons = [
 static GRIDS: (usize, &Source) = (7, &kernels::REDUCE_GRIDS);
 
 /// What is linked already.
-static LINKED: LazyLock<Mutex<HashMap<Reduce, &'static KernelModule>>> =
+static LINKED: LazyLock<Mutex<HashMap<(Reduce, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
 /// A kernel for rows: what is linked for it. Its space is an element-wise kernel's, of whose rows each
@@ -67,22 +68,25 @@ impl Reduce {
         if self.grids.is_some() { GRIDS } else { least(&SKELETONS, self.outer_dimensions) }
     }
 
-    /// The kernel's SPIR-V, with the bindings of an element-wise one.
-    pub fn spirv(&self) -> Vec<u32> {
-        let bodies = [("start", self.start()), ("quad", self.quad()), ("row", self.row())];
-        let size = self.grids.map(|input| ("size", self.size(input)));
+    /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
+    pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
+        let bodies =
+            [("start", self.start(types)), ("quad", self.quad(types)), ("row", self.row(types))];
+        let size = self.grids.map(|input| ("size", self.size(input, types)));
         let bodies: Vec<_> = bodies.into_iter().chain(size).collect();
         link::link(self.skeleton().1, &bodies)
     }
 
-    /// The kernel as plans name it, linked at the first call and never given up.
-    pub fn variant(&self) -> &'static KernelModule {
+    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
+    pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
-        linked.entry(kernel).or_insert_with_key(|it| Box::leak(Box::new(it.made())))
+        linked
+            .entry((kernel, types))
+            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.made(types))))
     }
 
-    fn made(&self) -> KernelModule {
+    fn made(&self, types: NativeTypes) -> KernelModule {
         let (_, skeleton) = self.skeleton();
         let (program, last) = (self.program.name(), self.last.name());
         let operands = operands(&self.inputs, self.output);
@@ -91,13 +95,13 @@ impl Reduce {
         let name = format!("{}{sizes} {program}, {reducer:?}, {last} {operands}", skeleton.name);
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
-        let made = Made { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
+        let made = Made { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
         made.module(&self.inputs, touch(self.output))
     }
 
     /// Sets the state to what changes nothing that is joined to it.
-    fn start(&self) -> Vec<Call> {
-        let mut calls = Calls::new(&[]);
+    fn start(&self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
         for at in 0..self.reducer.registers() {
             let neutral = self.reducer.neutral;
             let words = if self.reducer.is_wide() { neutral } else { [neutral[at]; 2] };
@@ -109,16 +113,16 @@ impl Reduce {
     }
 
     /// Sets the size of a grid to what an input says.
-    fn size(&self, input: usize) -> Vec<Call> {
-        let mut calls = Calls::new(&self.inputs);
+    fn size(&self, input: usize, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&self.inputs, types);
         let size = calls.value(Value::Input(input))[0];
         calls.call(Callee::Exported("hold"), vec![Argument::Parameter(STATE_AT), size, COUNT]);
         calls.made
     }
 
     /// Joins a quad to the state.
-    fn quad(&self) -> Vec<Call> {
-        let mut calls = Calls::new(&self.inputs);
+    fn quad(&self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&self.inputs, types);
         let elements = calls.run(&self.program);
         let state = self.held(&mut calls);
         let joined = match self.reducer.is_wide() {
@@ -143,8 +147,8 @@ impl Reduce {
     }
 
     /// Joins the lanes, and writes what they are.
-    fn row(&self) -> Vec<Call> {
-        let mut calls = Calls::new(&[]);
+    fn row(&self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
         let mut state = self.held(&mut calls);
         if self.reducer.is_wide() {
             state = self.joined(&mut calls, &state[..1], &state[1..]);

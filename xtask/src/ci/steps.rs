@@ -61,7 +61,8 @@ const SHADER_BUILD: &[&str] = &[
 pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
-    step("models", 12, whole_models),
+    step("models", 12, |sh| whole_models(sh, &[])),
+    step("staged-models", 40, |sh| whole_models(sh, &["--staged-transfers", "on", "--validation"])),
     step("full-onnxruntime", 30, |sh| onnxruntime(sh, true)),
     step("full-dist", 20, dist::check),
     step("html-report", 4, html_report::check),
@@ -112,16 +113,21 @@ fn typos(sh: &Shell) -> Result<()> {
 }
 
 /// Devices as they are at every level, under the validation layer; then, at the one that accepts whatever
-/// any does, with operands that no descriptor shows as a whole and without what would hide a stray access.
+/// any does, with operands that no descriptor shows as a whole, without what would hide a stray access, with
+/// the transfers of discrete devices, and with emulated types.
 /// How operands are shown depends on the widths of elements alone: the other two widths are nightly.
 fn ci_conformance(sh: &Shell) -> Result<()> {
-    const CAPPED: [&str; 8] = [
+    const CAPPED: [&str; 12] = [
         "--feature-level",
         "6_4",
         "--profile",
         "storage-range-1-mib",
         "--robust-access",
         "off",
+        "--staged-transfers",
+        "on",
+        "--variants",
+        "emulated",
         "--filter",
         "*/*{float32,uint8}*/rank*",
     ];
@@ -140,8 +146,9 @@ fn node_tests(sh: &Shell) -> Result<()> {
     no_failure("ONNX's tests", node_tests::run(sh, &args)?)
 }
 
-fn whole_models(sh: &Shell) -> Result<()> {
-    let args = models::Args { cpu_drivers: true, ..models::Args::default() };
+fn whole_models(sh: &Shell, args: &[&str]) -> Result<()> {
+    let args = args.iter().map(|&option| option.to_owned()).collect();
+    let args = models::Args { cpu_drivers: true, args, ..models::Args::default() };
     no_failure("models that others made", models::run(sh, &args)?)
 }
 

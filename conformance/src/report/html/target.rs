@@ -105,12 +105,12 @@ impl<'a> TargetView<'a> {
 
     /// The profile's name, or the device's: what tells it apart from others on the same device.
     pub(super) fn name(&self) -> String {
-        match (&self.run.profile, &self.run.strategy) {
-            (None, None) => self.run.device.name.clone(),
-            (None, Some(strategy)) => format!("by {strategy}"),
-            (Some(profile), None) => profile.name.clone(),
-            (Some(profile), Some(strategy)) => format!("{} by {strategy}", profile.name),
-        }
+        let TargetRun { device, profile, strategy, emulated, .. } = self.run;
+        let profile = profile.as_ref().map(|profile| profile.name.clone());
+        let strategy = strategy.as_ref().map(|strategy| format!("by {strategy}"));
+        let emulated = emulated.then(|| "with emulated types".to_owned());
+        let parts: Vec<String> = [profile, strategy, emulated].into_iter().flatten().collect();
+        if parts.is_empty() { device.name.clone() } else { parts.join(" ") }
     }
 
     /// Name and surroundings of the device.

@@ -1,49 +1,100 @@
 //! The answers for an operator's tensors.
 
 use dml::DataType;
-use dml::core::MAX_DIMENSION_COUNT;
+use dml::core::capabilities::{Feature, Features};
 use dml::core::schema::{FieldKind, OperatorSchema};
+use dml::core::{Capabilities, MAX_DIMENSION_COUNT};
 use dml::support::{self, Support};
+use dml_ops::NativeFeatures;
 
 use super::Subject;
 
 /// The dimension counts that are asked about.
 pub(super) const RANKS: std::ops::RangeInclusive<usize> = 1..=MAX_DIMENSION_COUNT;
 
+/// What is asked about one operator, with what its kernels use there.
+pub(super) struct Operator<'a> {
+    schema: &'static OperatorSchema,
+    subject: &'a Subject,
+    /// The features of the kernels that are selected there, and of those that a device with every feature has.
+    used: NativeFeatures,
+    usable: NativeFeatures,
+}
+
+/// An answer for one tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) support: Support,
+    /// Where it is emulated, any of these features would make it native.
+    pub(super) native_with: Vec<Feature>,
+}
+
 /// The answers for tensor fields that all have the same ones: a row for each data type, with an answer
 /// for each rank.
 pub(super) struct Answers {
     pub(super) fields: Vec<&'static str>,
-    pub(super) rows: Vec<(DataType, Vec<Support>)>,
+    pub(super) rows: Vec<(DataType, Vec<Answer>)>,
 }
 
-/// The answers for each tensor of an operator; tensors with the same ones share an entry.
-pub(super) fn of_tensors(subject: &Subject, schema: &'static OperatorSchema) -> Vec<Answers> {
-    let mut found: Vec<Answers> = Vec::new();
-    for field in schema.fields.iter().filter(|field| field.kind != FieldKind::Attribute) {
-        let ask = |data_type, rank| {
-            // A field without a table, which no operator has, is accepted nowhere.
-            support::query_tensor(schema, field.name, data_type, rank, subject.level)
-                .unwrap_or(Support::Never)
+impl<'a> Operator<'a> {
+    pub(super) fn of(subject: &'a Subject, schema: &'static OperatorSchema) -> Self {
+        let features = |capabilities: &Capabilities| {
+            let operator = dml_ops::find(schema.operator_type);
+            let of = |it| NativeFeatures::of(it, subject.level, capabilities);
+            operator.map(of).unwrap_or_default()
         };
-        let row = |data_type| (data_type, RANKS.map(|rank| ask(data_type, rank)).collect());
-        let rows: Vec<_> = DataType::ALL.into_iter().map(row).collect();
-        match found.iter_mut().find(|answers| answers.rows == rows) {
-            Some(same) => same.fields.push(field.name),
-            None => found.push(Answers { fields: vec![field.name], rows }),
-        }
+        let all = Capabilities { features: Features::ALL, ..subject.offered.clone() };
+        Self { schema, subject, used: features(&subject.offered), usable: features(&all) }
     }
-    found
-}
 
-/// The best answer for a data type, over all tensors and ranks of an operator.
-pub(super) fn best(
-    subject: &Subject,
-    schema: &'static OperatorSchema,
-    data_type: DataType,
-) -> Support {
-    let ask = |rank| support::query(schema, data_type, rank, subject.level);
-    RANKS.map(ask).max_by_key(|it| preference(*it)).unwrap_or(Support::Never)
+    /// The answers for each of its tensors; tensors with the same ones share an entry.
+    pub(super) fn tensors(&self) -> Vec<Answers> {
+        let fields = self.schema.fields.iter();
+        let mut found: Vec<Answers> = Vec::new();
+        for field in fields.filter(|field| field.kind != FieldKind::Attribute) {
+            let row = |data_type| {
+                (data_type, RANKS.map(|rank| self.ask(field.name, data_type, rank)).collect())
+            };
+            let rows: Vec<_> = DataType::ALL.into_iter().map(row).collect();
+            match found.iter_mut().find(|answers| answers.rows == rows) {
+                Some(same) => same.fields.push(field.name),
+                None => found.push(Answers { fields: vec![field.name], rows }),
+            }
+        }
+        found
+    }
+
+    fn ask(&self, field: &str, data_type: DataType, rank: usize) -> Answer {
+        let level = self.subject.level;
+        let support = support::query_tensor(self.schema, field, data_type, rank, level);
+        // A field without a table, which no operator has, is accepted nowhere.
+        let support = support.unwrap_or(Support::Never);
+        let of = |features: &NativeFeatures| features.of_tensor(field, data_type);
+        self.answer(support, data_type, [of(&self.used), of(&self.usable)])
+    }
+
+    /// The best answer for a data type, over all tensors and ranks.
+    pub(super) fn best(&self, data_type: DataType) -> Answer {
+        let ask = |rank| support::query(self.schema, data_type, rank, self.subject.level);
+        let best = RANKS.map(ask).max_by_key(|it| preference(*it)).unwrap_or(Support::Never);
+        let of = |features: &NativeFeatures| features.of_type(data_type);
+        self.answer(best, data_type, [of(&self.used), of(&self.usable)])
+    }
+
+    fn answer(
+        &self,
+        support: Support,
+        data_type: DataType,
+        [used, usable]: [Features; 2],
+    ) -> Answer {
+        let support = support.with_kernels(data_type, used);
+        let mut native_with = Vec::new();
+        if matches!(support, Support::Emulated(_)) {
+            let features = support::hardware_features(data_type).iter().copied();
+            native_with.extend(features.filter(|feature| usable.has(*feature)));
+        }
+        Answer { support, native_with }
+    }
 }
 
 /// Orders the answers by how good they are; of two levels that are needed the lower one is better.

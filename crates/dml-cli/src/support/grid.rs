@@ -8,7 +8,7 @@ use dml::core::schema::OperatorSchema;
 use dml::support::Support;
 
 use super::Subject;
-use super::answers::{self, RANKS};
+use super::answers::{self, Answer, RANKS};
 
 /// Every answer for one operator.
 pub(super) fn operator(subject: &Subject, schema: &'static OperatorSchema) -> String {
@@ -18,15 +18,15 @@ pub(super) fn operator(subject: &Subject, schema: &'static OperatorSchema) -> St
     if schema.introduced() > subject.level {
         lines.push(format!("{} needs feature level {}", schema.name, schema.introduced()));
     }
-    for answers in answers::of_tensors(subject, schema) {
+    for answers in answers::Operator::of(subject, schema).tensors() {
         lines.push(String::new());
         lines.extend(wrapped(&answers.fields.join(", ")));
         let ranks: String = RANKS.map(|rank| format!("{:<9}", format!("rank {rank}"))).collect();
         lines.push(format!("{:10}{ranks}", ""));
         for (data_type, row) in &answers.rows {
-            let cells: String = row.iter().map(|it| format!("{:<9}", cell(*it))).collect();
+            let cells: String = row.iter().map(|it| format!("{:<9}", cell(it.support))).collect();
             lines.push(format!("{data_type:<10}{cells}"));
-            row.iter().for_each(|it| legend.add(*data_type, *it));
+            row.iter().for_each(|it| legend.add(*data_type, it));
         }
     }
     lines.push(String::new());
@@ -43,11 +43,12 @@ pub(super) fn overview(subject: &Subject) -> String {
     lines.extend([String::new(), format!("{:width$} {types}", "")]);
     let mut running = 0;
     for schema in OPERATORS {
-        let row = DataType::ALL.map(|it| (it, answers::best(subject, schema, it)));
-        let cells: String = row.iter().map(|(_, it)| format!("{:<4}", short_cell(*it))).collect();
-        lines.push(format!("{:width$} {cells}", schema.name));
-        row.iter().for_each(|(data_type, it)| legend.add(*data_type, *it));
-        running += usize::from(row.iter().any(|(_, it)| it.runs()));
+        let operator = answers::Operator::of(subject, schema);
+        let row = DataType::ALL.map(|it| (it, operator.best(it)));
+        let cells = row.iter().map(|(_, it)| format!("{:<4}", short_cell(it.support)));
+        lines.push(format!("{:width$} {}", schema.name, cells.collect::<String>()));
+        row.iter().for_each(|(data_type, it)| legend.add(*data_type, it));
+        running += usize::from(row.iter().any(|(_, it)| it.support.runs()));
     }
     lines.push(String::new());
     lines.push(format!(
@@ -124,12 +125,13 @@ fn abbreviation(data_type: DataType) -> String {
 struct Legend {
     /// The first of each kind, in the order of the lines.
     given: BTreeMap<u8, Support>,
-    /// The types of each emulation, by its text.
+    /// The types of each emulation, by its text and the features that would make them native.
     emulated: BTreeMap<String, Vec<DataType>>,
 }
 
 impl Legend {
-    fn add(&mut self, data_type: DataType, support: Support) {
+    fn add(&mut self, data_type: DataType, Answer { support, native_with }: &Answer) {
+        let support = *support;
         let position = match support {
             Support::Native => 0,
             Support::Emulated(_) => 1,
@@ -140,7 +142,12 @@ impl Legend {
         };
         self.given.entry(position).or_insert(support);
         if let Support::Emulated(emulation) = support {
-            let types = self.emulated.entry(emulation.to_string()).or_default();
+            let features: Vec<&str> = native_with.iter().map(|feature| feature.name()).collect();
+            let native = match features.as_slice() {
+                [] => String::new(),
+                features => format!("; native with {}", features.join(" or ")),
+            };
+            let types = self.emulated.entry(format!("{emulation}{native}")).or_default();
             if !types.contains(&data_type) {
                 types.push(data_type);
             }

@@ -49,10 +49,14 @@ struct Answer {
     /// How the type is made of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
+    /// Features any of which would make it native.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    native_with: Vec<&'static str>,
 }
 
 impl Answer {
-    fn new(data_type: DataType, rank: usize, support: Support) -> Self {
+    fn new(data_type: DataType, rank: usize, answer: &answers::Answer) -> Self {
+        let support = answer.support;
         let level = match support {
             Support::NeedsLevel(level) => Some(level.to_string()),
             _ => None,
@@ -67,6 +71,7 @@ impl Answer {
             answer: support.name(),
             level,
             method: emulation.map(Emulation::name),
+            native_with: answer.native_with.iter().map(|feature| feature.name()).collect(),
         }
     }
 }
@@ -92,9 +97,9 @@ pub(super) fn document(
 }
 
 fn operator(subject: &Subject, schema: &'static OperatorSchema) -> Operator {
-    let tensors = answers::of_tensors(subject, schema).into_iter().map(|answers| {
-        let row = |(data_type, row): (DataType, Vec<Support>)| {
-            RANKS.zip(row).map(move |(rank, support)| Answer::new(data_type, rank, support))
+    let tensors = answers::Operator::of(subject, schema).tensors().into_iter().map(|answers| {
+        let row = |(data_type, row): (DataType, Vec<answers::Answer>)| {
+            RANKS.zip(row).map(move |(rank, answer)| Answer::new(data_type, rank, &answer))
         };
         Tensors {
             fields: answers.fields,

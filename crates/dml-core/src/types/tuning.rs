@@ -25,6 +25,9 @@ pub struct Tuning {
     /// Whether invocations of a work group are worth sharing what they read: they are on GPUs, while what
     /// CPU drivers pay for is waiting for each other.
     pub shared_tiles: bool,
+    /// Whether kernels use optional types of the hardware, such as integers of 64 bits, where the device has
+    /// them. They change no bit.
+    pub native_types: bool,
     /// Used wherever it can serve the tensors; where it cannot, or where this is `None`, the tensors
     /// and the other preferences decide.
     pub strategy: Option<Strategy>,
@@ -42,6 +45,7 @@ impl Tuning {
             row_bytes: 1024,
             most_rows: 1 << 20,
             shared_tiles: false,
+            native_types: true,
             strategy: None,
         }
     }
@@ -70,6 +74,12 @@ impl Tuning {
     /// The same where work groups share what they read.
     pub const fn with_shared_tiles(mut self) -> Self {
         self.shared_tiles = true;
+        self
+    }
+
+    /// The same where kernels emulate every optional type of the hardware.
+    pub const fn without_native_types(mut self) -> Self {
+        self.native_types = false;
         self
     }
 

@@ -115,7 +115,8 @@ fn dispatch(
     let outer_dimensions = record.outer_dimensions();
     let kernel = ElementWise { program, inputs, output, outer_dimensions };
     let block = record.words(kernel.skeleton_dimensions());
-    piece.dispatch(kernel.variant(), &block, record.quads(), dispatches, constants)
+    let variant = kernel.variant(dispatches.target().native_types());
+    piece.dispatch(variant, &block, record.quads(), dispatches, constants)
 }
 
 /// A program for words, where inputs that are single elements are repeated in them first.

@@ -231,6 +231,7 @@ impl Kernels<'_> {
             outer_dimensions: record.outer_dimensions(),
         };
         let block = record.words(kernel.skeleton_dimensions());
-        piece.dispatch(kernel.variant(), &block, record.rows(), dispatches, &mut self.constants)
+        let variant = kernel.variant(dispatches.target().native_types());
+        piece.dispatch(variant, &block, record.rows(), dispatches, &mut self.constants)
     }
 }

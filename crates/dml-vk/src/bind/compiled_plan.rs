@@ -12,7 +12,7 @@ use crate::memory::allocator::MemoryLocation;
 use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
 use crate::pipeline::kernel::Pipeline;
 use crate::pipeline::plan_check::slot_usages;
-use crate::record::barrier::{Barrier, derive_barriers};
+use crate::record::barrier::{Barrier, Concurrency, derive_barriers};
 
 /// Which steps of an operator a binding table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,11 @@ impl Device {
 
     fn barriers(&self, steps: &[Step], aliases: &Aliases) -> Vec<Option<Barrier>> {
         let alignment = self.shared.capabilities.limits.min_storage_buffer_offset_alignment;
-        derive_barriers(steps, aliases, alignment, self.shared.concurrency)
+        let concurrency = match self.shared.is_validated {
+            true => Concurrency::OfSeparateRanges,
+            false => Concurrency::Declared,
+        };
+        derive_barriers(steps, aliases, alignment, concurrency)
     }
 
     fn upload_constants(&self, plan: &Plan) -> Result<Option<Buffer>> {

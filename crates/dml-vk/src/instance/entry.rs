@@ -158,16 +158,6 @@ impl Loader {
         ext::debug_utils::InstanceFn::load(|name| self.load_instance_function(instance, name))
     }
 
-    /// The functions of VK_EXT_tooling_info; `None` where neither a layer nor a driver has them.
-    pub(crate) fn load_tooling_info(
-        &self,
-        instance: vk::Instance,
-    ) -> Option<ext::tooling_info::InstanceFn> {
-        let load = |name: &CStr| self.load_instance_function(instance, name);
-        let is_there = !load(c"vkGetPhysicalDeviceToolPropertiesEXT").is_null();
-        is_there.then(|| ext::tooling_info::InstanceFn::load(load))
-    }
-
     fn load_instance_function(&self, instance: vk::Instance, name: &CStr) -> *const c_void {
         let get = self.entry.static_fn().get_instance_proc_addr;
         // SAFETY: `instance` was created by this loader and is alive; `name` ends with a NUL.

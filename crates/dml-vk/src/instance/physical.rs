@@ -17,7 +17,6 @@ use crate::instance::InstanceShared;
 use crate::instance::capabilities;
 use crate::instance::features::known;
 use crate::instance::info::{DeviceInfo, packed_version, unpacked_version};
-use crate::instance::tools;
 
 /// A device that the loader lists.
 #[derive(Clone)]
@@ -102,9 +101,9 @@ impl PhysicalDevice {
         }
     }
 
-    /// Whether a validation layer checks how the device is used.
+    /// Whether the validation layer is known to check how the device is used.
     pub(crate) fn is_validated(&self) -> bool {
-        tools::is_validated(&self.instance, self.handle)
+        self.instance.validated
     }
 
     /// Who it is.
