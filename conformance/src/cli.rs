@@ -1,6 +1,8 @@
 //! The command line of `dml-conformance`.
 
 mod convert;
+mod export;
+mod import;
 mod measuring;
 mod models;
 mod onnx;
@@ -48,6 +50,10 @@ enum Command {
     Diff(DiffArgs),
     /// Writes the report of an earlier run as a table, HTML, JUnit or JSON
     Convert(convert::Args),
+    /// Writes cases as scripts of Microsoft's DxDispatch, which runs DirectML on Windows; needs no device
+    Export(export::Args),
+    /// Compares what DxDispatch made of an export with what must be there; exit code 1 if something differs
+    Import(import::Args),
     /// Runs tests of ONNX models through the importer, and reports by operator
     Onnx(onnx::Args),
     /// Runs WebNN's tests through the importer, and reports by operation
@@ -79,6 +85,8 @@ impl Cli {
             Command::Show(args) => show::run(args),
             Command::Diff(args) => diff(args),
             Command::Convert(args) => convert::run(args),
+            Command::Export(args) => export::run(args),
+            Command::Import(args) => import::run(args),
             Command::Onnx(args) => onnx::run(args),
             Command::Webnn(args) => webnn::run(args),
             Command::Names => names(),

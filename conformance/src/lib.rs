@@ -8,6 +8,8 @@
 //! An executor is a Vulkan device or the host interpreter, as it is or under a profile
 //! ([`target::Target`]). Cases run in worker processes, so that a crash ends nothing else.
 //!
+//! Cases can be written as scripts for DirectML itself, and what it gave compared ([`dxdispatch`]).
+//!
 //! Beside that it runs the tests that ONNX has of its operators ([`onnx`]).
 //!
 //! Nothing here knows an operator of DirectML: cases come from what the documents accept and refuse at each level,
@@ -19,6 +21,7 @@ pub mod cases;
 pub mod child;
 pub mod cli;
 mod documents;
+pub mod dxdispatch;
 pub mod execute;
 mod exit;
 pub mod expectations;

@@ -88,7 +88,8 @@ impl Tensor {
         Self::guarded(offset, &sentinels(size))
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// The bytes of the tensor before execution.
+    pub fn bytes(&self) -> &[u8] {
         let index = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         &self.before[index(self.offset)..index(self.offset + self.size)]
     }
@@ -102,6 +103,15 @@ impl Output {
     /// An output whose elements must be these, bit by bit.
     pub fn exact(tensor: Tensor, layout: TensorLayout, elements: Vec<u64>) -> Self {
         Self { tensor, layout, elements, flushed: None, comparison: Comparison::BitExact }
+    }
+
+    /// The tensor's bytes where these are its elements and no other byte was written.
+    pub fn holding(&self, elements: &[u64]) -> Vec<u8> {
+        let mut bytes = self.tensor.bytes().to_vec();
+        for (place, element) in self.layout.element_offsets().zip(elements) {
+            set_element(self.layout.data_type(), &mut bytes, place, *element);
+        }
+        bytes
     }
 
     /// Whether the element with this number may have these bits.
