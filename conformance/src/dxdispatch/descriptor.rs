@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let (mut written, mut count) = (HashSet::new(), 0);
-        let cases = cases::all(FeatureLevel::HIGHEST, &Filter::default());
+        let everything = Filter::default();
+        let cases = cases::all(FeatureLevel::HIGHEST, &everything);
         for case in cases.filter(|case| case.kind() == Kind::Outputs) {
             count += 1;
             let Ok(json) = dispatchable(&case.operator) else { continue };

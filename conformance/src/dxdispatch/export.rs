@@ -87,7 +87,7 @@ impl Export<'_> {
     fn sample(&mut self, candidates: &[&Listed], count: NonZeroUsize) -> anyhow::Result<()> {
         for part in candidates.chunks(candidates.len().div_ceil(count.get()).max(1)) {
             let mut rest = part.iter();
-            while let Some(listed) = rest.next() {
+            for listed in rest.by_ref() {
                 if self.one(listed)? {
                     break;
                 }
