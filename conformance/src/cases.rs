@@ -239,6 +239,39 @@ mod tests {
         }
     }
 
+    /// The operators that are visited for a glob, and how many cases are generated and chosen.
+    fn visited(glob: &str) -> (HashSet<&'static str>, usize, usize) {
+        let pattern = glob.parse().unwrap();
+        let filter = Filter::new(Some(&pattern));
+        let cells = |level| Cell::all(level, &filter);
+        let levels = || FeatureLevel::ALL.into_iter();
+        let operators = levels().flat_map(cells).map(|cell| cell.operator.schema().name).collect();
+        let completed =
+            levels().flat_map(cells).filter(|cell| filter.may_complete(|| cell.prefix()));
+        let generated = completed.map(|cell| cell.cases().len()).sum();
+        let chosen = levels().flat_map(|level| all(level, &filter)).count();
+        (operators, generated, chosen)
+    }
+
+    #[test]
+    fn a_filter_visits_the_operators_that_it_names_and_generates_their_cases_alone() {
+        for (glob, word) in [
+            ("*/diagonal_matrix*", "DIAGONAL_MATRIX"),
+            ("*/diagonal_matrix/*", "DIAGONAL_MATRIX"),
+            ("*matrix*", "MATRIX"),
+            ("**/*_matrix1/**", "_MATRIX1"),
+            ("{5,6}_?/cast*", "CAST"),
+        ] {
+            let (operators, generated, chosen) = visited(glob);
+            assert!(operators.iter().all(|name| name.contains(word)), "{glob}: {operators:?}");
+            assert!(chosen > 0 && generated == chosen, "{glob}: {generated} for {chosen}");
+        }
+        assert_eq!(visited("*/no_such_operator*"), (HashSet::new(), 0, 0));
+        assert_eq!(visited("*/random_7_12x"), (HashSet::new(), 0, 0));
+        // A name that several operators have leads to those, and random cases to all.
+        assert_eq!(visited("*/random_7_*").0.len(), dml_ops::OPERATORS.len());
+    }
+
     #[test]
     fn every_case_is_found_by_its_id() {
         let mut finder = Finder::default();

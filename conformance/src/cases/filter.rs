@@ -1,10 +1,11 @@
 //! A glob over ids, asked before cases are generated.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use dml::FeatureLevel;
+use dml::core::MAX_DIMENSION_COUNT;
 use dml::core::schema::OperatorSchema;
+use dml::{DataType, FeatureLevel};
 
 use super::id::{self, CaseId};
 use crate::pattern::{Automaton, Pattern, Position};
@@ -32,13 +33,15 @@ pub struct Filter<'a> {
     automaton: Option<Automaton>,
     /// Whether some name completes an id, after what the glob has matched of its beginning.
     completed: RefCell<HashMap<Position, bool>>,
+    /// Whether some signature and name do, after what the glob has matched of a level and an operator.
+    signed: RefCell<HashMap<Position, bool>>,
 }
 
 impl<'a> Filter<'a> {
     /// Without a pattern every case passes.
     pub fn new(pattern: Option<&'a Pattern>) -> Self {
         let automaton = pattern.and_then(Automaton::of);
-        Self { pattern, automaton, completed: RefCell::default() }
+        Self { pattern, automaton, ..Self::default() }
     }
 
     /// Whether a case passes.
@@ -48,14 +51,26 @@ impl<'a> Filter<'a> {
 
     /// Whether the pattern can match the id of a case, random or not, of an operator at a level.
     pub(super) fn may_have_operator(&self, level: FeatureLevel, schema: &OperatorSchema) -> bool {
-        let beginning = || id::operator_prefix(level, &id::operator_word(schema));
-        self.automaton.as_ref().is_none_or(|it| !it.after(&beginning()).is_dead())
+        let Some(automaton) = &self.automaton else { return true };
+        let position = automaton.after(&id::operator_prefix(level, &id::operator_word(schema)));
+        if let Some(known) = self.signed.borrow().get(&position) {
+            return *known;
+        }
+        let may_match = signatures(automaton, position).into_iter().any(|signed| {
+            self.completes(automaton, signed) || completes_randomly(automaton, signed)
+        });
+        self.signed.borrow_mut().insert(position, may_match);
+        may_match
     }
 
     /// Whether the pattern matches an id that begins with this prefix and ends with a known name.
     pub(super) fn may_complete(&self, prefix: impl FnOnce() -> String) -> bool {
         let Some(automaton) = &self.automaton else { return true };
-        let position = automaton.after(&prefix());
+        self.completes(automaton, automaton.after(&prefix()))
+    }
+
+    /// Whether the pattern matches where a known name follows.
+    fn completes(&self, automaton: &Automaton, position: Position) -> bool {
         if position.is_dead() {
             return false;
         }
@@ -63,4 +78,48 @@ impl<'a> Filter<'a> {
             names().any(|name| automaton.is_match(automaton.follow(position, name)))
         })
     }
+}
+
+/// Where the pattern can be after any types and any rank.
+fn signatures(automaton: &Automaton, from: Position) -> HashSet<Position> {
+    let types = DataType::ALL.map(|it| it.name().to_lowercase());
+    let dashed = types.each_ref().map(|it| format!("{it}-"));
+    let first = closure(automaton, [from].into(), &dashed);
+    let typed = steps(automaton, &first, &types);
+    let ranks: Vec<String> =
+        (1..=MAX_DIMENSION_COUNT).map(|rank| format!("/rank{rank}/")).collect();
+    steps(automaton, &typed, &ranks)
+}
+
+/// Whether the pattern matches where the name of a random case follows.
+fn completes_randomly(automaton: &Automaton, from: Position) -> bool {
+    let digits: [String; 10] = std::array::from_fn(|digit| digit.to_string());
+    let number = |from: HashSet<Position>| {
+        let first = steps(automaton, &from, &digits);
+        closure(automaton, first, &digits)
+    };
+    let seeds = number(steps(automaton, &[from].into(), &["random_".to_owned()]));
+    let ends = number(steps(automaton, &seeds, &["_".to_owned()]));
+    ends.into_iter().any(|end| automaton.is_match(end))
+}
+
+/// Where the pattern can be after one of `texts`.
+fn steps(automaton: &Automaton, from: &HashSet<Position>, texts: &[String]) -> HashSet<Position> {
+    let mut found = HashSet::new();
+    for position in from {
+        found.extend(texts.iter().map(|text| automaton.follow(*position, text)));
+    }
+    found.retain(|position| !position.is_dead());
+    found
+}
+
+/// Where the pattern can be after any number of `texts`, also none.
+fn closure(automaton: &Automaton, from: HashSet<Position>, texts: &[String]) -> HashSet<Position> {
+    let mut found = from.clone();
+    let mut last = from;
+    while !last.is_empty() {
+        last = steps(automaton, &last, texts);
+        last.retain(|at| found.insert(*at));
+    }
+    found
 }
