@@ -1,15 +1,18 @@
 //! Runs one case on whatever executes operators: a Vulkan device or the host interpreter.
 
+mod by_kernels;
 mod device;
 mod interpreter;
 pub mod plan_text;
+mod replay;
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use dml::core::Error as OperatorError;
 use dml::core::plan::{Plan, Slot};
 use dml::core::schema::FieldKind;
-use dml::core::{Error as LoweringError, Validated, validate};
+use dml::core::{Capabilities, Error as LoweringError, Strategy, Validated, validate};
 use dml::core::{TensorFlags, TensorLayout};
 use dml::{AbstractOperator, FeatureLevel, HResult};
 use dml_ops::Target;
@@ -18,10 +21,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::{BadBinding, Case, Expectation};
 use crate::matrices::matrices;
-use crate::results::{CaseError, CaseResult, Failure, ResultCode};
+use crate::results::{CaseError, CaseKernels, CaseResult, Failure, ResultCode};
 
+pub(crate) use by_kernels::kernel_strategy;
 pub use device::{DeviceExecutor, DeviceMemory};
 pub use interpreter::Interpreter;
+pub use replay::Replay;
 
 /// How an operator becomes a plan. A test that shows that the cases find a defect brings its own.
 pub trait Lowering: Sync {
@@ -74,6 +79,41 @@ pub trait Executor {
         level: FeatureLevel,
     ) -> dml::Result<Box<dyn Executable + '_>>;
 
+    /// Compiles an operator as [`compile`](Self::compile) does, with a strategy wherever it can serve.
+    /// An executor that knows no strategies compiles as ever.
+    ///
+    /// # Errors
+    /// As there.
+    fn compile_by(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+        _strategy: Strategy,
+    ) -> dml::Result<Box<dyn Executable + '_>> {
+        self.compile(operator, level)
+    }
+
+    /// The strategy that it was opened with, which no case leaves; `None` where the runtime chooses.
+    fn strategy(&self) -> Option<Strategy> {
+        None
+    }
+
+    /// The limits and the features that plans are made for; `None` where they are not known.
+    fn capabilities(&self) -> Option<&Capabilities> {
+        None
+    }
+
+    /// Executes one dispatch of an operator by itself and returns the bytes of its memory; `None` where there is
+    /// no device.
+    fn replay(&self, _operator: &Validated, _replay: &Replay) -> Option<dml::Result<Vec<Vec<u8>>>> {
+        None
+    }
+
+    /// How many pipelines were made so far; 0 where there are none.
+    fn pipeline_count(&self) -> usize {
+        0
+    }
+
     /// What the validation layer has reported since the last call.
     fn take_messages(&self) -> Vec<String> {
         Vec::new()
@@ -95,6 +135,14 @@ pub trait Executable {
     /// # Errors
     /// The target cannot carry it: buffers of storage usage alone may need what others do not.
     fn plan(&self, corner: &CornerCase) -> Result<Plan, LoweringError>;
+
+    /// The same where a strategy is used wherever it can serve. Nothing is compiled.
+    ///
+    /// # Errors
+    /// As there.
+    fn plan_by(&self, corner: &CornerCase, _strategy: Strategy) -> Result<Plan, LoweringError> {
+        self.plan(corner)
+    }
 
     /// Executes it on buffers that hold what `memory` says, initializing it before where needed. An
     /// input that the runtime owns is overwritten after initialization.
@@ -126,6 +174,8 @@ struct Outcome {
     failure: Option<Box<Failure>>,
     digest: Option<u64>,
     errors: Vec<CaseError>,
+    /// The kernels that ran.
+    kernels: BTreeSet<u64>,
 }
 
 impl Outcome {
@@ -144,14 +194,16 @@ impl Outcome {
         failure: None,
         digest: None,
         errors: Vec::new(),
+        kernels: BTreeSet::new(),
     };
 }
 
 /// Runs `case`. Messages of the validation layer fail it, whatever else happened.
 pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult {
     let start = Instant::now();
+    let pipelines_before = executor.pipeline_count();
     let mut outcome = match &case.expectation {
-        Expectation::Outputs(corner) => outputs(case, corner, executor, details),
+        Expectation::Outputs(corner) => by_kernels::outputs(case, corner, executor, details),
         _ => refusal(case, executor).map_or_else(Outcome::fail, |()| Outcome::PASS),
     };
     let messages = executor.take_messages();
@@ -167,12 +219,21 @@ pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult
         outcome.failure = Some(Box::new(failure));
     }
     let result = CaseResult::new(&case.id, outcome.result, outcome.detail, Some(start));
-    let Outcome { executed, failure, digest, errors, .. } = outcome;
-    CaseResult { executed, failure, digest, errors, ..result }
+    let Outcome { executed, failure, digest, errors, kernels, .. } = outcome;
+    let pipelines = executor.pipeline_count().saturating_sub(pipelines_before) as u64;
+    let dispatched = !kernels.is_empty();
+    let kernels = CaseKernels { ran: kernels, pipelines };
+    CaseResult { executed, dispatched, failure, digest, errors, kernels, ..result }
 }
 
-fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: Details) -> Outcome {
-    let compiled = match executor.compile(&case.operator, case.level) {
+/// How the case ends that `compiled` executes, or that is refused.
+fn outputs(
+    case: &Case,
+    corner: &CornerCase,
+    compiled: dml::Result<Box<dyn Executable + '_>>,
+    details: Details,
+) -> Outcome {
+    let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) if error.hresult() == HResult::DXGI_ERROR_UNSUPPORTED => {
             return Outcome::new(ResultCode::Unsupported, error.to_string());
@@ -194,13 +255,15 @@ fn outputs(case: &Case, corner: &CornerCase, executor: &dyn Executor, details: D
         Ok(_) => Outcome { digest: Some(memory.digest(&after)), ..Outcome::PASS },
         Err(difference) => Outcome::fail(&difference.problem),
     };
-    let outcome = Outcome { executed: true, errors, ..outcome };
+    let plan = compiled.plan(corner);
+    let kernels = plan.as_ref().map(|plan| by_kernels::kernels(plan, corner)).unwrap_or_default();
+    let outcome = Outcome { executed: true, errors, kernels, ..outcome };
     let place = match (&difference, details) {
         (Ok(_), Details::Failures) => return outcome,
         (Ok(_), Details::Everything) => Some((0, 0)),
         (Err(difference), _) => difference.place,
     };
-    let plan = match compiled.plan(corner) {
+    let plan = match plan {
         Ok(plan) => plan_text::text(&plan, &corner.aliases()),
         Err(error) => error.to_string(),
     };

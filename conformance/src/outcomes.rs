@@ -3,7 +3,7 @@
 
 use crate::cases::{CaseId, Listed, Listing};
 use crate::results::tally::Tally;
-use crate::results::{CaseResult, ResultCode, TargetRun};
+use crate::results::{CaseResult, Execution, ResultCode, TargetRun};
 
 /// What a target did with each of a list of cases, in its order.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Outcomes {
 #[derive(Clone, Debug)]
 pub(crate) enum End {
     /// It passed, and there is nothing else to say.
-    Passed { executed: bool, microseconds: u32, digest: Option<u64> },
+    Passed { execution: Execution, microseconds: u32, digest: Option<u64> },
     /// In any other way.
     Other(Box<CaseResult>),
 }
@@ -110,8 +110,8 @@ impl Outcomes {
         let mut tally = Tally::default();
         for (case, end) in listing.iter().zip(ends) {
             match end {
-                End::Passed { executed, microseconds, .. } => {
-                    tally.passed(&case.id, executed, microseconds.into());
+                End::Passed { execution, microseconds, .. } => {
+                    tally.passed(&case.id, execution, microseconds.into());
                 }
                 End::Other(result) => tally.add(*result),
             }
@@ -125,8 +125,9 @@ impl End {
     /// As the result of the case with this name.
     pub(crate) fn result(&self, id: &CaseId) -> CaseResult {
         match self {
-            Self::Passed { executed, microseconds, digest } => CaseResult {
-                executed: *executed,
+            Self::Passed { execution, microseconds, digest } => CaseResult {
+                executed: *execution != Execution::NotExecuted,
+                dispatched: *execution == Execution::Dispatched,
                 microseconds: (*microseconds).into(),
                 digest: *digest,
                 ..CaseResult::new(id, ResultCode::Pass, None, None)
@@ -140,9 +141,9 @@ impl From<CaseResult> for End {
     fn from(result: CaseResult) -> Self {
         let is_all = result.detail.is_none() && result.failure.is_none();
         if result.result == ResultCode::Pass && is_all {
-            let CaseResult { executed, digest, .. } = result;
+            let (execution, digest) = (result.execution(), result.digest);
             let microseconds = u32::try_from(result.microseconds).unwrap_or(u32::MAX);
-            Self::Passed { executed, microseconds, digest }
+            Self::Passed { execution, microseconds, digest }
         } else {
             Self::Other(Box::new(result))
         }

@@ -3,6 +3,7 @@
 pub(crate) mod block;
 mod case;
 pub(crate) mod errors;
+pub(crate) mod kernels;
 pub mod onnx;
 pub(crate) mod tally;
 mod target;
@@ -15,8 +16,12 @@ use serde::{Deserialize, Serialize};
 use crate::cases::CaseId;
 
 pub use block::Block;
-pub use case::{CaseError, CaseResult, Excerpt, Expected, ExpectedKind, Failure, ResultCode};
+pub use case::{
+    CaseError, CaseKernels, CaseResult, Excerpt, Execution, Expected, ExpectedKind, Failure,
+    ResultCode,
+};
 pub use errors::LargestError;
+pub use kernels::{KernelUse, OperatorKernels};
 pub use verdict::{Counts, Verdict};
 
 /// Counts up when a member of the JSON form changes its meaning or goes away.
@@ -100,6 +105,10 @@ pub struct TargetRun {
     /// The largest errors, by operator, data type and what is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<LargestError>,
+    /// The kernels that ran and the pipelines that were made of them; `None` in reports of versions that did
+    /// not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<KernelUse>,
     /// The operators that have to be executed, or the target is not conformant: those with cases that
     /// have outputs, and in a run over all cases every one.
     #[serde(default)]
@@ -183,6 +192,9 @@ pub struct Passes {
     pub cases: u64,
     /// How many of them were executed, at that level or once for several at the lowest of them.
     pub executed: u64,
+    /// How many of those dispatched a kernel; 0 in reports of versions that did not count them.
+    #[serde(default)]
+    pub dispatched: u64,
 }
 
 /// How long cases took, in microseconds.

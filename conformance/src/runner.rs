@@ -18,6 +18,7 @@ use crate::outcomes::{End, Outcomes};
 use crate::pool::{Pool, Work};
 use crate::protocol::{Reply, Request};
 use crate::results::errors::Largest;
+use crate::results::kernels::KernelTally;
 use crate::results::{CaseResult, ResultCode, TargetRun};
 use crate::target::Target;
 
@@ -154,6 +155,7 @@ struct Collector {
     /// Those with matrices: the first ones in the order of cases, whatever order they came in.
     kept: BTreeSet<usize>,
     largest: Largest,
+    kernels: KernelTally,
 }
 
 impl Collector {
@@ -165,8 +167,14 @@ impl Collector {
     }
 
     fn of(results: Vec<Option<End>>) -> Self {
-        let (shared, largest) = (vec![None; results.len()], Largest::default());
-        Self { start: Instant::now(), results, shared, kept: BTreeSet::new(), largest }
+        Self {
+            start: Instant::now(),
+            shared: vec![None; results.len()],
+            results,
+            kept: BTreeSet::new(),
+            largest: Largest::default(),
+            kernels: KernelTally::default(),
+        }
     }
 
     /// The cases that have no result, and will share none.
@@ -208,6 +216,7 @@ impl Collector {
 
     fn add(&mut self, index: usize, mut result: CaseResult) {
         self.largest.take(&mut result);
+        self.kernels.take(&mut result);
         if result.failure.is_some() {
             self.kept.insert(index);
         }
@@ -226,6 +235,7 @@ impl Collector {
         let target = TargetRun {
             support: target.support(&levels),
             errors: self.largest.finish(),
+            kernels: Some(self.kernels.finish()),
             required: with_outputs(cases),
             seconds: self.start.elapsed().as_secs_f64(),
             ..target.run.clone()

@@ -81,6 +81,7 @@ impl Target {
             limits,
             support: Vec::new(),
             errors: vec![],
+            kernels: None,
             required: vec![],
             passes: vec![],
             cases: vec![],

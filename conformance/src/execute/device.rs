@@ -2,7 +2,7 @@
 
 use dml::core::plan::{Plan, Slot};
 use dml::core::schema::FieldKind;
-use dml::core::{TensorLayout, Validated};
+use dml::core::{Capabilities, Strategy, TensorLayout, Tuning, Validated};
 use dml::vk::{CompileInput, LowerPlan};
 use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
@@ -11,7 +11,7 @@ use dml::{
 use dml_ops::reference::{Case as CornerCase, Input, Memory, MemoryAfter, Tensor};
 use dml_ops::{Target, TransferUse};
 
-use super::{Executable, Executor, Lowering, Runtime};
+use super::{Executable, Executor, Lowering, Replay, Runtime};
 use crate::cases::BadBinding;
 
 /// A Vulkan device.
@@ -37,9 +37,14 @@ impl<'a> DeviceExecutor<'a> {
         }
     }
 
-    fn lower(&self, operator: &Validated, transfer: TransferUse) -> Result<Plan, dml::core::Error> {
+    fn lower(
+        &self,
+        operator: &Validated,
+        tuning: Tuning,
+        transfer: TransferUse,
+    ) -> Result<Plan, dml::core::Error> {
         let capabilities = self.device.capabilities();
-        let target = Target { capabilities, tuning: self.device.tuning(), transfer };
+        let target = Target { capabilities, tuning, transfer };
         self.lowering.unwrap_or(&Runtime).lower(operator, &target)
     }
 
@@ -49,16 +54,49 @@ impl<'a> DeviceExecutor<'a> {
         lowering: &dyn Lowering,
         operator: &AbstractOperator,
         level: FeatureLevel,
+        tuning: Tuning,
     ) -> dml::Result<CompiledOperator> {
         let operator = lowering.validate(operator, level)?;
-        let plan = self.lower(&operator, self.transfer())?;
+        let plan = self.lower(&operator, tuning, self.transfer())?;
         let storage_only = (!plan.is_dispatch_only()).then(|| {
-            let lowered = self.lower(&operator, TransferUse::StorageOnly);
+            let lowered = self.lower(&operator, tuning, TransferUse::StorageOnly);
             LowerPlan::new(move || lowered.clone())
         });
         let input = CompileInput { plan, storage_only };
         let compiled = dml_fault::compile(self.device.vulkan(), input)?;
         Ok(CompiledOperator::from_vulkan(operator, compiled))
+    }
+
+    fn replayed(&self, operator: &Validated, replay: &Replay) -> dml::Result<Vec<Vec<u8>>> {
+        let (device, vulkan) = (&self.device, self.device.vulkan());
+        let input = CompileInput { plan: replay.plan.clone(), storage_only: None };
+        let compiled = dml_fault::compile(vulkan, input)?;
+        let compiled = CompiledOperator::from_vulkan(operator.clone(), compiled);
+        let create = |bytes: &Vec<u8>| -> dml::Result<Buffer> {
+            let buffer = device.create_buffer(bytes.len() as u64)?;
+            vulkan.write_buffer(&buffer, 0, bytes)?;
+            Ok(buffer)
+        };
+        let buffers = replay.before.iter().map(create).collect::<dml::Result<Vec<Buffer>>>()?;
+        let bound = |buffer| Some(BufferBinding { buffer, offset: 0, size: buffer.size() });
+        device.execute(&compiled, &[], &buffers.iter().map(bound).collect::<Vec<_>>())?;
+        let read = |buffer: &Buffer| Ok(vulkan.read_buffer(buffer, 0..buffer.size())?);
+        buffers.iter().map(read).collect()
+    }
+
+    fn compile_tuned(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+        tuning: Tuning,
+    ) -> dml::Result<Box<dyn Executable + '_>> {
+        let device = self.device.at_feature_level(level).with_tuning(tuning);
+        let compiled = match self.lowering {
+            Some(lowering) => self.compile_with(lowering, operator, level, tuning)?,
+            None => device.compile(operator.clone())?,
+        };
+        let operator = compiled.operator().cloned().expect("an operator is no graph");
+        Ok(Box::new(DeviceOperator { executor: self, operator, tuning, compiled }))
     }
 }
 
@@ -68,12 +106,32 @@ impl Executor for DeviceExecutor<'_> {
         operator: &AbstractOperator,
         level: FeatureLevel,
     ) -> dml::Result<Box<dyn Executable + '_>> {
-        let compiled = match self.lowering {
-            Some(lowering) => self.compile_with(lowering, operator, level)?,
-            None => self.device.at_feature_level(level).compile(operator.clone())?,
-        };
-        let operator = compiled.operator().cloned().expect("an operator is no graph");
-        Ok(Box::new(DeviceOperator { executor: self, operator, compiled }))
+        self.compile_tuned(operator, level, self.device.tuning())
+    }
+
+    fn compile_by(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+        strategy: Strategy,
+    ) -> dml::Result<Box<dyn Executable + '_>> {
+        self.compile_tuned(operator, level, self.device.tuning().with_strategy(strategy))
+    }
+
+    fn strategy(&self) -> Option<Strategy> {
+        self.device.tuning().strategy
+    }
+
+    fn capabilities(&self) -> Option<&Capabilities> {
+        Some(self.device.capabilities())
+    }
+
+    fn replay(&self, operator: &Validated, replay: &Replay) -> Option<dml::Result<Vec<Vec<u8>>>> {
+        Some(self.replayed(operator, replay))
+    }
+
+    fn pipeline_count(&self) -> usize {
+        self.device.vulkan().pipeline_count()
     }
 
     fn take_messages(&self) -> Vec<String> {
@@ -88,6 +146,7 @@ impl Executor for DeviceExecutor<'_> {
 struct DeviceOperator<'a> {
     executor: &'a DeviceExecutor<'a>,
     operator: Validated,
+    tuning: Tuning,
     compiled: CompiledOperator,
 }
 
@@ -97,9 +156,11 @@ impl Executable for DeviceOperator<'_> {
     }
 
     fn plan(&self, corner: &CornerCase) -> Result<Plan, dml::core::Error> {
-        let transfer =
-            if corner.storage_only { TransferUse::StorageOnly } else { self.executor.transfer() };
-        self.executor.lower(self.operator(), transfer)
+        self.plan_tuned(corner, self.tuning)
+    }
+
+    fn plan_by(&self, corner: &CornerCase, strategy: Strategy) -> Result<Plan, dml::core::Error> {
+        self.plan_tuned(corner, self.tuning.with_strategy(strategy))
     }
 
     fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String> {
@@ -115,6 +176,12 @@ impl Executable for DeviceOperator<'_> {
 }
 
 impl DeviceOperator<'_> {
+    fn plan_tuned(&self, corner: &CornerCase, tuning: Tuning) -> Result<Plan, dml::core::Error> {
+        let transfer =
+            if corner.storage_only { TransferUse::StorageOnly } else { self.executor.transfer() };
+        self.executor.lower(&self.operator, tuning, transfer)
+    }
+
     /// Executes with a buffer of its own for each tensor, which is [`SPARE`] bytes larger.
     fn execute_bound(&self, wrong: Option<(Slot, BadBinding)>) -> dml::Result<()> {
         let (device, compiled) = (&self.executor.device, &self.compiled);

@@ -1,7 +1,7 @@
 //! Runs cases on the host interpreter: no Vulkan at all, and any limits that a device could have.
 
 use dml::core::plan::{Plan, Slot};
-use dml::core::{Capabilities, Tuning, Validated};
+use dml::core::{Capabilities, Strategy, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
 use dml_ops::{Target, TransferUse};
@@ -35,9 +35,25 @@ impl<'a> Interpreter<'a> {
         Self { tuning, ..self }
     }
 
-    fn lower(&self, operator: &Validated, transfer: TransferUse) -> Result<Plan, dml::core::Error> {
-        let target = Target { capabilities: &self.capabilities, tuning: self.tuning, transfer };
+    fn lower(
+        &self,
+        operator: &Validated,
+        tuning: Tuning,
+        transfer: TransferUse,
+    ) -> Result<Plan, dml::core::Error> {
+        let target = Target { capabilities: &self.capabilities, tuning, transfer };
         self.lowering.lower(operator, &target)
+    }
+
+    fn compile_with(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+        tuning: Tuning,
+    ) -> dml::Result<Box<dyn Executable + '_>> {
+        let operator = self.lowering.validate(operator, level)?;
+        let plan = self.lower(&operator, tuning, self.transfer)?;
+        Ok(Box::new(HostOperator { interpreter: self, operator, tuning, plan }))
     }
 }
 
@@ -47,15 +63,31 @@ impl Executor for Interpreter<'_> {
         operator: &AbstractOperator,
         level: FeatureLevel,
     ) -> dml::Result<Box<dyn Executable + '_>> {
-        let operator = self.lowering.validate(operator, level)?;
-        let plan = self.lower(&operator, self.transfer)?;
-        Ok(Box::new(HostOperator { interpreter: self, operator, plan }))
+        self.compile_with(operator, level, self.tuning)
+    }
+
+    fn compile_by(
+        &self,
+        operator: &AbstractOperator,
+        level: FeatureLevel,
+        strategy: Strategy,
+    ) -> dml::Result<Box<dyn Executable + '_>> {
+        self.compile_with(operator, level, self.tuning.with_strategy(strategy))
+    }
+
+    fn strategy(&self) -> Option<Strategy> {
+        self.tuning.strategy
+    }
+
+    fn capabilities(&self) -> Option<&Capabilities> {
+        Some(&self.capabilities)
     }
 }
 
 struct HostOperator<'a> {
     interpreter: &'a Interpreter<'a>,
     operator: Validated,
+    tuning: Tuning,
     /// For buffers with every usage that the device has.
     plan: Plan,
 }
@@ -69,7 +101,13 @@ impl Executable for HostOperator<'_> {
         if !corner.storage_only || self.plan.is_dispatch_only() {
             return Ok(self.plan.clone());
         }
-        self.interpreter.lower(&self.operator, TransferUse::StorageOnly)
+        self.interpreter.lower(&self.operator, self.tuning, TransferUse::StorageOnly)
+    }
+
+    fn plan_by(&self, corner: &CornerCase, strategy: Strategy) -> Result<Plan, dml::core::Error> {
+        let transfer =
+            if corner.storage_only { TransferUse::StorageOnly } else { self.interpreter.transfer };
+        self.interpreter.lower(&self.operator, self.tuning.with_strategy(strategy), transfer)
     }
 
     fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String> {

@@ -41,6 +41,8 @@ struct CountsForm {
     verdict: Verdict,
     cases: u64,
     executed: u64,
+    dispatched: u64,
+    host_made: u64,
     #[serde(flatten)]
     results: BTreeMap<ResultCode, u64>,
 }
@@ -52,6 +54,8 @@ impl From<Counts> for CountsForm {
             verdict: counts.verdict(),
             cases: counts.all(),
             executed: counts.executed(),
+            dispatched: counts.dispatched(),
+            host_made: counts.host_made(),
             results: results.collect(),
         }
     }

@@ -49,6 +49,9 @@ fn write_target(target: &TargetRun, output: &mut dyn Write) -> io::Result<()> {
     if let Some(execution) = target.execution() {
         writeln!(output, "{}", one_line(&execution))?;
     }
+    if let Some(dispatching) = target.dispatching() {
+        writeln!(output, "{}", one_line(&dispatching))?;
+    }
     for code in ResultCode::ALL.into_iter().filter(|code| *code != ResultCode::Pass) {
         write_cases(target, code, output)?;
     }
@@ -74,34 +77,43 @@ fn write_profile(profile: &ProfileRun, output: &mut dyn Write) -> io::Result<()>
 /// A line for each feature level.
 fn levels(target: &TargetRun) -> Table {
     let total = target.total();
-    let columns = total.columns();
+    let columns = Columns { dispatched: target.kernels.is_some(), results: total.columns() };
     let mut table = table("feature level", &columns, &[]);
     for (level, counts) in target.levels() {
-        table.add_row(row(level.to_string(), &columns, counts));
+        table.add_row(columns.row(level.to_string(), counts));
     }
-    table.add_row(row("all".to_owned(), &columns, total));
+    table.add_row(columns.row("all".to_owned(), total));
     table
 }
 
 /// A line for each target.
 fn summary(run: &Run) -> Table {
-    let columns = run.total().columns();
+    let dispatched = run.targets.iter().all(|target| target.kernels.is_some());
+    let columns = Columns { dispatched, results: run.total().columns() };
     let mut table = table("target", &columns, &["seconds"]);
     for target in &run.targets {
-        let mut cells = row(one_line(&target.title()).into_owned(), &columns, target.total());
+        let mut cells = columns.row(one_line(&target.title()).into_owned(), target.total());
         cells.push(format!("{:.1}", target.seconds));
         table.add_row(cells);
     }
     table
 }
 
-fn table(first: &str, columns: &[ResultCode], last: &[&str]) -> Table {
+/// The columns between the first one and the verdict.
+struct Columns {
+    /// Whether it is known which cases dispatched kernels; older reports do not say.
+    dispatched: bool,
+    results: Vec<ResultCode>,
+}
+
+fn table(first: &str, columns: &Columns, last: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
-    let names = columns.iter().map(|code| code.name());
-    let header = [first, "cases"].into_iter().chain(names).chain(["verdict"]);
-    table.set_header(header.chain(last.iter().copied()));
-    let verdict = columns.len() + 2;
+    let dispatched = columns.dispatched.then_some("dispatched");
+    let names = dispatched.into_iter().chain(columns.results.iter().map(|code| code.name()));
+    let header: Vec<&str> = [first, "cases"].into_iter().chain(names).chain(["verdict"]).collect();
+    let verdict = header.len() - 1;
+    table.set_header(header.into_iter().chain(last.iter().copied()));
     for (index, column) in table.column_iter_mut().enumerate().skip(1) {
         if index != verdict {
             column.set_cell_alignment(CellAlignment::Right);
@@ -110,11 +122,14 @@ fn table(first: &str, columns: &[ResultCode], last: &[&str]) -> Table {
     table
 }
 
-fn row(first: String, columns: &[ResultCode], counts: Counts) -> Vec<String> {
-    let mut cells = vec![first, thousands(counts.all())];
-    cells.extend(columns.iter().map(|code| thousands(counts.of(*code))));
-    cells.push(counts.verdict().to_string());
-    cells
+impl Columns {
+    fn row(&self, first: String, counts: Counts) -> Vec<String> {
+        let mut cells = vec![first, thousands(counts.all())];
+        cells.extend(self.dispatched.then(|| thousands(counts.dispatched())));
+        cells.extend(self.results.iter().map(|code| thousands(counts.of(*code))));
+        cells.push(counts.verdict().to_string());
+        cells
+    }
 }
 
 fn write_cases(target: &TargetRun, code: ResultCode, output: &mut dyn Write) -> io::Result<()> {
@@ -152,7 +167,7 @@ fn why(case: &CaseResult) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Agreement, samples};
+    use crate::results::{Agreement, KernelUse, samples};
 
     fn written(run: &Run) -> String {
         let mut text = Vec::new();
@@ -167,7 +182,10 @@ mod tests {
         assert!(text.starts_with(heading), "{text}");
         let row = text.lines().find(|line| line.starts_with("│ 5_1")).unwrap();
         let cells: Vec<_> = row.split('┆').map(|it| it.trim_matches(['│', ' '])).collect();
-        assert_eq!(cells, ["5_1", "8", "1", "1", "1", "1", "1", "1", "1", "1", "not conformant"]);
+        assert_eq!(
+            cells,
+            ["5_1", "8", "1", "1", "1", "1", "1", "1", "1", "1", "1", "not conformant"]
+        );
         assert!(text.contains("not-run: 1 case: not-run & why\n"), "{text}");
         assert!(
             text.contains(
@@ -246,6 +264,26 @@ mod tests {
         samples::set_cases(&mut run.targets[0], [refused]);
         run.targets[0].required.clear();
         assert!(written(&run).ends_with("not executed, 1 pass\n"), "{}", written(&run));
+    }
+
+    #[test]
+    fn operators_for_which_no_kernel_ran_are_named_and_older_reports_do_not_say() {
+        let mut run = samples::run();
+        let case =
+            |id: &str, dispatched| CaseResult { dispatched, ..samples::case(id, ResultCode::Pass) };
+        let host_made = [1, 2].map(|rank| case(&format!("5_1/other/int8/rank{rank}/a"), false));
+        let cases = host_made.into_iter().chain([case("5_1/some/int8/rank1/b", true)]);
+        samples::set_cases(&mut run.targets[0], cases);
+        let operators = vec![];
+        run.targets[0].kernels = Some(KernelUse { distinct: 3, pipelines: 4, operators });
+        let text = written(&run);
+        let line = "\ndispatched kernels for 1 of 2 operators that were executed: 3 kernels, \
+                    4 pipelines compiled; the host made all bytes of 2 cases, no evidence about the \
+                    driver; no case dispatched a kernel for: OTHER\n";
+        assert!(text.contains(line), "{text}");
+        assert!(text.ends_with("3 cases on 1 target: conformant, 3 pass\n"), "{text}");
+        run.targets[0].kernels = None;
+        assert!(!written(&run).contains("dispatched"), "{}", written(&run));
     }
 
     #[test]

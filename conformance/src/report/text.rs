@@ -144,6 +144,34 @@ impl TargetRun {
     }
 }
 
+impl TargetRun {
+    /// For how many operators kernels were dispatched, how many these were, and what the host made; `None`
+    /// where nothing was executed, and in reports that do not say.
+    pub(super) fn dispatching(&self) -> Option<String> {
+        let (kernels, total) = (self.kernels.as_ref()?, self.total());
+        let executed = self.operators().len() - self.not_executed().len();
+        if executed == 0 {
+            return None;
+        }
+        let not_dispatched = self.not_dispatched();
+        let dispatched = thousands((executed - not_dispatched.len()) as u64);
+        let mut text = format!(
+            "dispatched kernels for {dispatched} of {} that were executed: {}, {} compiled",
+            count(executed as u64, "operator"),
+            count(kernels.distinct, "kernel"),
+            count(kernels.pipelines, "pipeline"),
+        );
+        if total.host_made() > 0 {
+            let cases = count(total.host_made(), "case");
+            text += &format!("; the host made all bytes of {cases}, no evidence about the driver");
+        }
+        if !not_dispatched.is_empty() {
+            text += &format!("; no case dispatched a kernel for: {}", not_dispatched.join(", "));
+        }
+        Some(text)
+    }
+}
+
 impl Run {
     /// What was asked for, in a line.
     pub(super) fn request(&self) -> String {

@@ -1,5 +1,6 @@
 //! How single cases end.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use dml_ops::reference::MaximumError;
@@ -17,6 +18,10 @@ pub struct CaseResult {
     /// Whether its outputs were computed, at its level or once for several at the lowest of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executed: bool,
+    /// Whether at least one kernel was dispatched for its outputs. Where it was executed without, the host
+    /// made all bytes, which says nothing about the driver's compiler.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dispatched: bool,
     /// Why, in a line, unless it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -34,6 +39,37 @@ pub struct CaseResult {
     /// How far its results are from what they must be, until the target's largest errors are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<CaseError>,
+    /// The kernels that ran for it and the pipelines that were made, until they are counted for its
+    /// operator.
+    #[serde(default, skip_serializing_if = "CaseKernels::is_empty")]
+    pub kernels: CaseKernels,
+}
+
+/// The kernels that ran for one case, and the pipelines that were made meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseKernels {
+    /// A number for each kernel, the same in every process.
+    pub ran: BTreeSet<u64>,
+    /// How many pipelines the device made.
+    pub pipelines: u64,
+}
+
+impl CaseKernels {
+    /// Whether no kernel ran and no pipeline was made.
+    pub fn is_empty(&self) -> bool {
+        self.ran.is_empty() && self.pipelines == 0
+    }
+}
+
+/// How far the execution of a case went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// No outputs were computed.
+    NotExecuted,
+    /// The outputs were computed without a kernel, by fills, updates and copies.
+    HostMade,
+    /// At least one kernel was dispatched.
+    Dispatched,
 }
 
 /// How a case ended, or that it did not run.
@@ -172,12 +208,23 @@ impl CaseResult {
             id: id.clone(),
             result,
             executed: false,
+            dispatched: false,
             detail,
             expected: None,
             failure: None,
             microseconds,
             digest: None,
             errors: vec![],
+            kernels: CaseKernels::default(),
+        }
+    }
+
+    /// How far its execution went.
+    pub fn execution(&self) -> Execution {
+        match (self.executed, self.dispatched) {
+            (false, _) => Execution::NotExecuted,
+            (true, false) => Execution::HostMade,
+            (true, true) => Execution::Dispatched,
         }
     }
 }

@@ -61,6 +61,7 @@ pub(crate) fn target() -> TargetRun {
             ulp: Some(0),
             cases: 1,
         }],
+        kernels: Some(KernelUse::default()),
         required: vec!["diagonal_matrix".to_uppercase()],
         passes: vec![],
         cases: vec![],
@@ -106,11 +107,13 @@ pub(crate) fn case(id: &str, result: ResultCode) -> CaseResult {
         id: id.parse().expect("an id"),
         result,
         executed: result == ResultCode::Pass,
+        dispatched: result == ResultCode::Pass,
         detail: (result != ResultCode::Pass).then(|| format!("{} & why", result.name())),
         expected: is_expected.then_some(Expected { kind: ExpectedKind::NotYet, reason }),
         failure: (result == ResultCode::Fail).then(|| Box::new(failure)),
         microseconds: 250,
         digest: None,
         errors: vec![],
+        kernels: CaseKernels::default(),
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::Place;
-use super::{Block, CaseResult, Passes, ResultCode, SlowCase, TargetRun, TimeBand, Times};
+use super::{
+    Block, CaseResult, Execution, Passes, ResultCode, SlowCase, TargetRun, TimeBand, Times,
+};
 use crate::cases::CaseId;
 
 /// Cases listed as the slowest.
@@ -11,11 +13,19 @@ const SLOWEST: usize = 10;
 /// The ends of the bands of times, in microseconds; the last band has none.
 const BANDS: [u64; 4] = [100, 1000, 10_000, 100_000];
 
+/// Cases of one place that passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct PlacePasses {
+    cases: u64,
+    executed: u64,
+    dispatched: u64,
+}
+
 /// Results, as they come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
-    /// How many cases passed at a place of an operator, and how many of them were executed.
-    passes: BTreeMap<String, BTreeMap<Place, (u64, u64)>>,
+    /// How many cases passed at a place of an operator.
+    passes: BTreeMap<String, BTreeMap<Place, PlacePasses>>,
     cases: Vec<CaseResult>,
     bands: [u64; BANDS.len() + 1],
     slowest: BTreeSet<(u64, CaseId)>,
@@ -25,7 +35,7 @@ impl Tally {
     /// Takes any result.
     pub(crate) fn add(&mut self, result: CaseResult) {
         if result.result == ResultCode::Pass {
-            self.passed(&result.id, result.executed, result.microseconds);
+            self.passed(&result.id, result.execution(), result.microseconds);
         } else {
             self.time(&result.id, result.microseconds);
             self.cases.push(result);
@@ -33,15 +43,16 @@ impl Tally {
     }
 
     /// Takes that of a case that passed.
-    pub(crate) fn passed(&mut self, id: &CaseId, executed: bool, microseconds: u64) {
+    pub(crate) fn passed(&mut self, id: &CaseId, execution: Execution, microseconds: u64) {
         self.time(id, microseconds);
         if !self.passes.contains_key(&id.operator) {
             self.passes.insert(id.operator.clone(), BTreeMap::new());
         }
         if let Some(places) = self.passes.get_mut(&id.operator) {
             let counts = places.entry((id.level, id.signature.clone())).or_default();
-            counts.0 += 1;
-            counts.1 += u64::from(executed);
+            counts.cases += 1;
+            counts.executed += u64::from(execution != Execution::NotExecuted);
+            counts.dispatched += u64::from(execution == Execution::Dispatched);
         }
     }
 
@@ -60,9 +71,9 @@ impl Tally {
     pub(crate) fn finish(self, target: &mut TargetRun) {
         let passes = |(operator, places): (String, BTreeMap<_, _>)| {
             let operator = operator.to_uppercase();
-            let of = move |(at, (cases, executed))| {
-                let operator = operator.clone();
-                Passes { operator, at, cases, executed }
+            let of = move |(at, counts)| {
+                let PlacePasses { cases, executed, dispatched } = counts;
+                Passes { operator: operator.clone(), at, cases, executed, dispatched }
             };
             Block::group(places).into_iter().map(of)
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dml::FeatureLevel;
 
-use super::{Counts, Passes, TargetRun};
+use super::{Counts, TargetRun};
 
 impl TargetRun {
     /// The names of the device, and of the profile and the strategy where there are some, and whether types are
@@ -49,6 +49,14 @@ impl TargetRun {
         operators.filter(|(_, counts)| counts.executed() == 0).map(|(name, _)| name).collect()
     }
 
+    /// The operators of which cases were executed and none dispatched a kernel: nothing is known about how the
+    /// driver compiles them.
+    pub fn not_dispatched(&self) -> Vec<String> {
+        let operators = self.operators().into_iter();
+        let idle = |(_, counts): &(_, Counts)| counts.executed() > 0 && counts.dispatched() == 0;
+        operators.filter(idle).map(|(name, _)| name).collect()
+    }
+
     /// Counts over all levels.
     pub fn total(&self) -> Counts {
         let mut total = BTreeMap::new();
@@ -70,12 +78,11 @@ impl TargetRun {
     /// For each operator what passed at a level.
     pub(crate) fn passes_at(&self, level: FeatureLevel) -> BTreeMap<String, Counts> {
         let mut operators = BTreeMap::<_, Counts>::new();
-        for Passes { operator, at, cases, executed } in &self.passes {
-            if at.levels().contains(&level) {
-                let places = at.places_at_a_level();
+        for passes in &self.passes {
+            if passes.at.levels().contains(&level) {
                 let none = || Counts::on(&self.device);
-                let counts = operators.entry(operator.clone()).or_insert_with(none);
-                counts.passed(places * cases, places * executed);
+                let counts = operators.entry(passes.operator.clone()).or_insert_with(none);
+                counts.passed(passes, passes.at.places_at_a_level());
             }
         }
         operators
@@ -98,14 +105,15 @@ impl TargetRun {
             let none = || Counts::on(&self.device);
             add(counts.entry(key(operator, level)).or_insert_with(none));
         };
-        for Passes { operator, at, cases, executed } in &self.passes {
-            let places = at.places_at_a_level();
-            for level in at.levels() {
-                of(operator, *level, &|counts| counts.passed(places * cases, places * executed));
+        for passes in &self.passes {
+            let places = passes.at.places_at_a_level();
+            for level in passes.at.levels() {
+                of(&passes.operator, *level, &|counts| counts.passed(passes, places));
             }
         }
         for case in &self.cases {
-            of(&case.id.operator, case.id.level, &|counts| counts.add(case.result, case.executed));
+            let add = |counts: &mut Counts| counts.add(case.result, case.execution());
+            of(&case.id.operator, case.id.level, &add);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceIdentity, ResultCode};
+use super::{DeviceIdentity, Execution, Passes, ResultCode};
 
 /// How many cases ended in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,9 @@ pub struct Counts {
     /// Those whose outputs were computed.
     #[serde(default)]
     executed: u64,
+    /// Those of them that dispatched a kernel.
+    #[serde(default)]
+    dispatched: u64,
     /// Operators that had to be executed and were not.
     #[serde(default)]
     missing: u64,
@@ -27,16 +30,18 @@ impl Counts {
         Self { interpreted: device.is_interpreter(), ..Self::default() }
     }
 
-    /// Counts one more case, and whether it was executed.
-    pub fn add(&mut self, result: ResultCode, executed: bool) {
+    /// Counts one more case, and how far its execution went.
+    pub fn add(&mut self, result: ResultCode, execution: Execution) {
         self.counts[result as usize] += 1;
-        self.executed += u64::from(executed);
+        self.executed += u64::from(execution != Execution::NotExecuted);
+        self.dispatched += u64::from(execution == Execution::Dispatched);
     }
 
-    /// Counts this many cases that passed, of which so many were executed.
-    pub(crate) fn passed(&mut self, cases: u64, executed: u64) {
-        self.counts[ResultCode::Pass as usize] += cases;
-        self.executed += executed;
+    /// Counts cases that passed, in this many places.
+    pub(crate) fn passed(&mut self, passes: &Passes, places: u64) {
+        self.counts[ResultCode::Pass as usize] += places * passes.cases;
+        self.executed += places * passes.executed;
+        self.dispatched += places * passes.dispatched;
     }
 
     /// Says how many operators had to be executed and were not.
@@ -48,6 +53,7 @@ impl Counts {
     pub fn merge(&mut self, other: Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
         self.executed += other.executed;
+        self.dispatched += other.dispatched;
         self.missing += other.missing;
         self.interpreted |= other.interpreted;
     }
@@ -60,6 +66,16 @@ impl Counts {
     /// Cases whose outputs were computed, at their level or once for several at the lowest of them.
     pub fn executed(&self) -> u64 {
         self.executed
+    }
+
+    /// Executed cases that dispatched at least one kernel.
+    pub fn dispatched(&self) -> u64 {
+        self.dispatched
+    }
+
+    /// Executed cases of which the host made all bytes: no evidence about the driver.
+    pub fn host_made(&self) -> u64 {
+        self.executed.saturating_sub(self.dispatched)
     }
 
     /// Operators that had to be executed and were not: over all targets, each counts on each.
@@ -140,7 +156,11 @@ mod tests {
     }
 
     fn counted(mut counts: Counts, results: &[ResultCode]) -> Counts {
-        results.iter().for_each(|result| counts.add(*result, *result == Pass));
+        let execution = |result| match result {
+            Pass => Execution::Dispatched,
+            _ => Execution::NotExecuted,
+        };
+        results.iter().for_each(|result| counts.add(*result, execution(*result)));
         counts
     }
 
@@ -161,12 +181,23 @@ mod tests {
     #[test]
     fn refusals_alone_are_not_conformant() {
         let mut refusals = Counts::default();
-        refusals.passed(5, 0);
+        (0..5).for_each(|_| refusals.add(Pass, Execution::NotExecuted));
         assert_eq!(refusals.verdict(), Verdict::NotExecuted);
         refusals.merge(counts(&[Pass]));
         assert_eq!((refusals.verdict(), refusals.executed()), (Verdict::Conformant, 1));
         refusals.required_and_not_executed(1);
         assert_eq!(refusals.verdict(), Verdict::Incomplete);
+    }
+
+    #[test]
+    fn cases_that_the_host_made_are_counted_apart_and_make_the_verdict_no_worse() {
+        let mut counts = Counts::default();
+        counts.add(Pass, Execution::HostMade);
+        counts.add(Pass, Execution::NotExecuted);
+        assert_eq!((counts.executed(), counts.dispatched(), counts.host_made()), (1, 0, 1));
+        assert_eq!(counts.verdict(), Verdict::Conformant);
+        counts.merge(counted(Counts::default(), &[Pass, Pass]));
+        assert_eq!((counts.executed(), counts.dispatched(), counts.host_made()), (3, 2, 1));
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Plans that compute something else.
 
-use dml::core::plan::{Plan, Slot, Step};
+use dml::core::plan::{Fill, Plan, Slot, Step};
 use dml::core::schema::FieldSchema;
-use dml::core::{Error, FieldValue, TensorDesc, TensorLayout, Validated, validate};
+use dml::core::{Error, FieldValue, Strategy, TensorDesc, TensorLayout, Validated, validate};
 use dml::{AbstractOperator, FeatureLevel};
+use dml_conformance::cases::Case;
 use dml_conformance::execute::Lowering;
 use dml_ops::Target;
 
-use crate::{changed, check_found, interpreter, on_every_device};
+use crate::{cases, changed, check_found, interpreter, on_every_device};
 
 fn check(mutation: &dyn Lowering, words: &str) {
     let cases = changed(mutation);
@@ -123,4 +124,26 @@ fn last_step_missing(operator: &Validated, target: &Target<'_>) -> Result<Plan, 
 #[test]
 fn a_missing_step_is_found() {
     check(&last_step_missing, ": output 0: element");
+}
+
+/// What kernels write is wrong in its first word, where a strategy is asked for that uses them.
+fn wrong_by_kernels(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    let mut plan = dml_ops::lower(operator, target)?;
+    if target.tuning.strategy == Some(Strategy::Kernel) {
+        let word = Fill { slot: Slot::Output(0), range: 0..4, pattern: 0xa5a5_5a5a };
+        plan.exec.push(Step::Fill(word));
+    }
+    Ok(plan)
+}
+
+/// The runtime chooses no kernel for any of these cases.
+#[test]
+fn a_defect_of_kernels_is_found_where_the_host_makes_the_chosen_bytes() {
+    let is_host_made =
+        |case: &Case| case.id.operator == "diagonal_matrix" && case.id.name == "offset_right";
+    let cases: Vec<Case> = cases().into_iter().filter(is_host_made).collect();
+    let words = "/offset_right: by strategy kernel: output 0: element";
+    let mutation = &wrong_by_kernels;
+    on_every_device(mutation, |name, executor| check_found(name, &cases, executor, words));
+    check_found("host interpreter", &cases, &interpreter(mutation), words);
 }

@@ -118,19 +118,21 @@ fn entries(target: &TargetRun) -> Entries {
             }
         }
     }
-    for Passes { operator, at, cases, executed } in &target.passes {
+    for passes in &target.passes {
+        let Passes { operator, at, .. } = passes;
         for level in at.levels() {
             let places = entries.entry((operator.to_lowercase(), *level)).or_default();
             for signature in at.signatures() {
                 let mut counts = Counts::on(&target.device);
-                counts.passed(*cases, *executed);
+                counts.passed(passes, 1);
                 places.entry(signature).or_default().counts.merge(counts);
             }
         }
     }
-    for CaseResult { id, result, executed, .. } in &target.cases {
+    for case in &target.cases {
         let mut counts = Counts::on(&target.device);
-        counts.add(*result, *executed);
+        counts.add(case.result, case.execution());
+        let CaseResult { id, .. } = case;
         let places = entries.entry((id.operator.clone(), id.level)).or_default();
         places.entry(id.signature.clone()).or_default().counts.merge(counts);
     }

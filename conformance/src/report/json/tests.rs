@@ -34,6 +34,7 @@ fn programs_find_counts_and_verdicts_by_name() {
         assert_eq!(counts["cases"], 8);
         assert_eq!(counts["unexpected-pass"], 1);
         assert_eq!(counts["executed"], 1);
+        assert_eq!((&counts["dispatched"], &counts["host_made"]), (&1.into(), &0.into()));
     }
     assert_eq!(json["targets"][0]["title"], "Sample <device> & co");
     let json: Value = serde_json::from_str(&written(&samples::interpreted())).unwrap();
@@ -73,6 +74,17 @@ fn unknown_members_of_the_same_format_are_left_out() {
     let more = more.replacen('{', "{\"new\": 1,", 1);
     assert_ne!(more, text);
     assert_eq!(parse(more.as_bytes()).unwrap(), samples::run());
+}
+
+#[test]
+fn reports_that_counted_no_kernels_are_read() {
+    let mut run = samples::run();
+    run.targets[0].kernels = None;
+    run.targets[0].passes.iter_mut().for_each(|passes| passes.dispatched = 0);
+    let text = written(&run);
+    let old = text.replace(",\"dispatched\":0", "").replace("\"dispatched\":true,", "");
+    assert_ne!(old, text);
+    assert_eq!(parse(old.as_bytes()).unwrap(), run);
 }
 
 #[test]
@@ -129,6 +141,7 @@ fn format_1_is_still_read() {
     assert_eq!((total.all(), total.failures()), (561, 6));
     let json: Value = serde_json::from_str(text).unwrap();
     assert_eq!(json["total"]["pass"], total.of(ResultCode::Pass));
+    assert!(run.targets.iter().all(|target| target.kernels.is_none()));
     assert_eq!(run.targets[1].title(), "Sample <GPU> & \"co\" as small-ranges");
     for (read, target) in run.targets.iter().zip(json["targets"].as_array().unwrap()) {
         assert_eq!(
