@@ -22,6 +22,7 @@ pub mod child;
 pub mod cli;
 mod documents;
 pub mod dxdispatch;
+mod dump;
 pub mod execute;
 mod exit;
 pub mod expectations;

@@ -1,11 +1,13 @@
 //! Runs cases in worker processes: one that crashes or hangs costs its case and nothing else.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::cases::CaseId;
 use crate::child::{self, Event, Launch};
 use crate::protocol::{Reply, Request};
 use crate::results::ResultCode;
@@ -65,6 +67,19 @@ impl Pool {
         let (worker, targets) = self.launch.open(&Request::Survey(survey.clone()), targets)?;
         worker.finish();
         Ok(targets)
+    }
+
+    /// Has a worker write files about the dispatches of a case into an empty folder.
+    ///
+    /// # Errors
+    /// A worker cannot be started, has ended or is not done in time, or refuses.
+    pub(crate) fn dump(&self, target: &Target, case: &CaseId, folder: &Path) -> anyhow::Result<()> {
+        let (target, case) = (Box::new(target.clone()), case.clone());
+        let request = Request::Dump { target, case, folder: folder.to_owned() };
+        let dumped = |reply| matches!(reply, Reply::Dumped).then_some(());
+        let (worker, ()) = self.launch.open(&request, dumped)?;
+        worker.finish();
+        Ok(())
     }
 
     /// Runs the cases and calls `done` with the index and the result of each, in the order in which

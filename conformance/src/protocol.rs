@@ -5,8 +5,11 @@
 //! They are answered in the order in which they came: the one in progress is the first without an
 //! answer.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
+use crate::cases::CaseId;
 use crate::execute::Details;
 use crate::results::CaseResult;
 use crate::results::onnx::Ended;
@@ -24,6 +27,15 @@ pub(crate) enum Request {
         target: Box<Target>,
         /// Of which cases the matrices are wanted.
         details: Details,
+    },
+    /// Write files about the dispatches of a case.
+    Dump {
+        /// Where.
+        target: Box<Target>,
+        /// Which.
+        case: CaseId,
+        /// Into which empty folder.
+        folder: PathBuf,
     },
     /// Run tests of models on a target.
     OpenForModels {
@@ -52,6 +64,8 @@ pub(crate) enum ModelTests {
 pub(crate) enum Reply {
     /// To [`Request::Survey`].
     Targets(Vec<Target>),
+    /// To [`Request::Dump`]: the files are written.
+    Dumped,
     /// The target is open: cases may come.
     Ready,
     /// A case has ended.
@@ -76,7 +90,7 @@ pub(crate) enum Reply {
 mod tests {
     use super::*;
     use crate::child::{Refusal, receive, reply};
-    use crate::results::{CaseError, ResultCode, samples};
+    use crate::results::{CaseError, CaseKernels, ResultCode, samples};
 
     type Answer = Result<Reply, Refusal>;
 
@@ -95,6 +109,8 @@ mod tests {
         sent.digest = Some(u64::MAX - 1);
         let error = |ulp| CaseError { data_type: "FLOAT32".to_owned(), allowed: 1, ulp };
         sent.errors = [None, Some(u64::MAX)].map(error).to_vec();
+        sent.dispatched = true;
+        sent.kernels = CaseKernels { ran: [0, u64::MAX].into(), pipelines: 3 };
         let line = line(&Reply::Finished { case: Box::new(sent.clone()), is_last: true });
         match receive::<Answer>(&line) {
             ("", Some(Ok(Reply::Finished { case, is_last: true }))) => assert_eq!(*case, sent),

@@ -1,11 +1,13 @@
 //! A worker process: runs the cases that the runner names, so that a crash ends nothing else.
 
+use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use anyhow::Context as _;
 
-use crate::cases::Finder;
+use crate::cases::{CaseId, Finder};
 use crate::child::{answer, serve};
+use crate::dump;
 use crate::execute::{Details, run};
 use crate::exit;
 use crate::fault::{self, Fault};
@@ -22,6 +24,10 @@ pub(crate) fn work() -> anyhow::Result<()> {
     let work = |request, ids: &Receiver<String>| match request {
         Request::Survey(survey) => answer(&Reply::Targets(survey.targets()?)),
         Request::Open { target, details } => run_cases(&target, details, ids),
+        Request::Dump { target, case, folder } => {
+            dump_case(&target, &case, &folder)?;
+            answer(&Reply::Dumped)
+        }
         Request::OpenForModels { target, kind } => {
             onnx::runner::serve(&target, run_test(kind), ids)
         }
@@ -36,6 +42,20 @@ pub(crate) fn run_test(kind: ModelTests) -> RunTest {
         ModelTests::Models => onnx::test::run_model_test,
         ModelTests::Webnn => webnn::test::run,
     }
+}
+
+/// Writes files about the dispatches of a case into an empty folder.
+///
+/// # Errors
+/// The target cannot be opened, there is no such case, or it cannot be executed and written.
+pub(crate) fn dump_case(target: &Target, id: &CaseId, folder: &Path) -> anyhow::Result<()> {
+    let case = Finder::default().find(id).with_context(|| format!("there is no case {id}"))?;
+    let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
+    let executor = target.open(None)?;
+    if let Some(fault) = &fault {
+        fault.strike(id);
+    }
+    Ok(dump::write(&case, &target.title(), &*executor, folder)?)
 }
 
 /// Answers every id that comes.

@@ -1,16 +1,21 @@
 //! `dml-conformance show`.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use anyhow::Context as _;
 
 use super::options::{PlaceArgs, PoolArgs, parse_devices};
 use crate::cases::{CaseId, Finder, Listed, Listing};
+use crate::dump;
 use crate::execute::Details;
 use crate::exit::{self, Usage};
 use crate::report::show::side_by_side;
 use crate::runner::{run_in_process, run_isolated};
 use crate::selection::no_such_case;
 use crate::target::Devices;
+use crate::worker;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -24,6 +29,10 @@ pub(super) struct Args {
         value_parser = parse_devices
     )]
     device: Devices,
+    /// Also write each kernel's SPIR-V, and what each dispatch gets and gives, into this folder, which must be
+    /// new or empty: what a report of a driver's mistake needs
+    #[arg(long, value_name = "DIR")]
+    dump: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
@@ -48,6 +57,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let problem = format!("{} binds buffers, which needs a Vulkan device", args.id);
         return Err(Usage(problem).into());
     }
+    let folder = args.dump.as_deref();
+    if let Some(folder) = folder {
+        dump::prepare(&case, folder).map_err(|error| Usage(format!("--dump: {error}")))?;
+    }
+    let dumped = folder.map(|folder| match args.how.no_isolation {
+        true => worker::dump_case(target, &args.id, folder),
+        false => pool.dump(target, &args.id, folder),
+    });
     let cases: Listing = [Listed::from(&case)].into();
     let outcomes = if args.how.no_isolation {
         run_in_process(target, &cases, None, Details::Everything, |_| ())?
@@ -57,5 +74,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut output = dml_file::stdout();
     writeln!(output, "{}", target.title())?;
     write!(output, "{}", side_by_side(&outcomes.result(0)))?;
+    if let Some((folder, dumped)) = folder.zip(dumped) {
+        dumped.with_context(|| format!("--dump: {} is incomplete", folder.display()))?;
+    }
     Ok(ExitCode::from(exit::of(outcomes.into_run().total(), false)))
 }
