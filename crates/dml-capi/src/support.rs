@@ -1,16 +1,18 @@
-//! CheckFeatureSupport.
+//! CheckFeatureSupport, and what a device makes of one operator.
 
 use std::ffi::c_void;
 
+use dml::support::Support;
 use dml::{DataType, Device, FeatureLevel};
 
 use crate::boundary::{Failure, Result, call};
+use crate::decode;
 use crate::handle::get;
 use crate::memory::{read, read_array, write};
 use crate::types::{
     DML_FEATURE, DML_FEATURE_DATA_FEATURE_LEVELS, DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT,
-    DML_FEATURE_QUERY_FEATURE_LEVELS, DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT, DmlVkDevice,
-    HRESULT,
+    DML_FEATURE_QUERY_FEATURE_LEVELS, DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT,
+    DML_OPERATOR_DESC, DmlVkDevice, HRESULT,
 };
 
 /// DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT.
@@ -19,6 +21,43 @@ const TENSOR_DATA_TYPE_SUPPORT: DML_FEATURE = 0;
 const FEATURE_LEVELS: DML_FEATURE = 1;
 /// More levels than this are refused; DirectML has 15.
 const MAX_LEVELS: usize = 1024;
+
+/// What a device makes of an operator.
+pub type DmlVkSupport = u32;
+/// It is refused: its feature level or its types, or it is not implemented. dmlvk_compile_operator says why.
+pub const DMLVK_SUPPORT_NONE: DmlVkSupport = 0;
+/// It runs, and for at least one of its tensors kernels make the type of 32-bit words.
+pub const DMLVK_SUPPORT_EMULATED: DmlVkSupport = 1;
+/// It runs, by kernels that use the hardware's type for every tensor.
+pub const DMLVK_SUPPORT_NATIVE: DmlVkSupport = 2;
+
+/// Says whether the device takes an operator, and by which kernels. The result is the same for both.
+///
+/// Fails with E_INVALIDARG where the descriptor cannot be read.
+///
+/// # Safety
+///
+/// `desc` is null, or it and all that it leads to are as DirectML's documentation says, or null;
+/// `support` is null or a place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dmlvk_get_operator_support(
+    device: DmlVkDevice,
+    desc: *const DML_OPERATOR_DESC,
+    support: *mut DmlVkSupport,
+) -> HRESULT {
+    call("dmlvk_get_operator_support", || {
+        let device = &*get::<Device, _>(device)?;
+        // SAFETY: the caller's promise.
+        let desc = unsafe { decode::operator(desc) }?;
+        let answer = match device.operator_support(&desc) {
+            Support::Native => DMLVK_SUPPORT_NATIVE,
+            Support::Emulated(_) => DMLVK_SUPPORT_EMULATED,
+            _ => DMLVK_SUPPORT_NONE,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { write(support, answer, "support") }
+    })
+}
 
 /// IDMLDevice::CheckFeatureSupport, with DirectML's structs.
 ///

@@ -161,6 +161,50 @@ fn the_level_is_a_minimum_with_an_optional_upper_bound() {
     destroy(device);
 }
 
+/// a + b of this type, as the device takes it.
+fn support_of_sum(device: DmlVkDevice, data_type: u32) -> DmlVkSupport {
+    let sizes = [1u32, 1, 2, 2];
+    let buffer = DML_BUFFER_TENSOR_DESC {
+        DataType: data_type,
+        Flags: 0,
+        DimensionCount: 4,
+        Sizes: sizes.as_ptr(),
+        Strides: ptr::null(),
+        TotalTensorSizeInBytes: 32,
+        GuaranteedBaseOffsetAlignment: 0,
+    };
+    let tensor = DML_TENSOR_DESC { Type: 1, Desc: ptr::from_ref(&buffer).cast() };
+    let desc = DML_ELEMENT_WISE_ADD_OPERATOR_DESC {
+        ATensor: &raw const tensor,
+        BTensor: &raw const tensor,
+        OutputTensor: &raw const tensor,
+    };
+    let desc = DML_OPERATOR_DESC { Type: 4, Desc: ptr::from_ref(&desc).cast() };
+    let mut support = 99;
+    // SAFETY: the descriptor is complete, and there is a place for the answer.
+    ok(unsafe { dmlvk_get_operator_support(device, &raw const desc, &raw mut support) });
+    support
+}
+
+#[test]
+fn an_operator_is_native_by_the_types_that_the_device_has() {
+    let (float32, int64) = (1, 11);
+    for index in 0..device_count() {
+        let device = create_device(index, 0x6400, 0);
+        assert_eq!(support_of_sum(device, float32), DMLVK_SUPPORT_NATIVE);
+        let of_int64 = support_of_sum(device, int64);
+        assert!([DMLVK_SUPPORT_EMULATED, DMLVK_SUPPORT_NATIVE].contains(&of_int64));
+        // It is refused where its level is not reached.
+        let low = create_device(index, 0x1000, 0x1000);
+        assert_eq!(support_of_sum(low, int64), DMLVK_SUPPORT_NONE);
+        // SAFETY: null is allowed.
+        let code = unsafe { dmlvk_get_operator_support(device, ptr::null(), ptr::null_mut()) };
+        refused(code, E_INVALIDARG, "DML_OPERATOR_DESC");
+        destroy(low);
+        destroy(device);
+    }
+}
+
 /// Asks for a feature, whose answer is of the type `A`.
 fn check_support<Q, A: Default>(device: DmlVkDevice, feature: u32, query: &Q) -> (HRESULT, A) {
     let sizes = [size_of::<Q>(), size_of::<A>()].map(|size| size.try_into().unwrap());

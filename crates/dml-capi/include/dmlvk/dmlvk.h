@@ -255,6 +255,9 @@ typedef struct DmlVkSemaphores {
     uint32_t reserved;
 } DmlVkSemaphores;
 
+// What a device makes of an operator.
+typedef uint32_t DmlVkSupport;
+
 // Which steps of an operator a binding table is for.
 typedef uint32_t DmlVkPhase;
 
@@ -298,6 +301,15 @@ typedef struct DmlVkRawDeviceDesc {
     // Handed to both.
     void *queue_lock_data;
 } DmlVkRawDeviceDesc;
+
+// It is refused: its feature level or its types, or it is not implemented. dmlvk_compile_operator says why.
+#define DMLVK_SUPPORT_NONE 0
+
+// It runs, and for at least one of its tensors kernels make the type of 32-bit words.
+#define DMLVK_SUPPORT_EMULATED 1
+
+// It runs, by kernels that use the hardware's type for every tensor.
+#define DMLVK_SUPPORT_NATIVE 2
 
 // Those that run once, before the first execution: IDMLOperatorInitializer.
 #define DMLVK_PHASE_INITIALIZE 0
@@ -566,6 +578,18 @@ HRESULT dmlvk_wait_submission(DmlVkSubmission submission,
 
 // Destroys a submission's handle, which waits for the work.
 HRESULT dmlvk_destroy_submission(DmlVkSubmission submission);
+
+// Says whether the device takes an operator, and by which kernels. The result is the same for both.
+//
+// Fails with E_INVALIDARG where the descriptor cannot be read.
+//
+// Safety:
+//
+// desc is null, or it and all that it leads to are as DirectML's documentation says, or null;
+// support is null or a place for the answer.
+HRESULT dmlvk_get_operator_support(DmlVkDevice device,
+                                   const DML_OPERATOR_DESC *desc,
+                                   DmlVkSupport *support);
 
 // IDMLDevice::CheckFeatureSupport, with DirectML's structs.
 //
