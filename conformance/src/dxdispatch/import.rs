@@ -27,7 +27,7 @@ pub enum Verdict {
 
 /// A case and what came of it.
 #[derive(Debug, Serialize)]
-pub struct Compared {
+pub struct CaseComparison {
     /// The case.
     pub id: String,
     /// DirectML's name of the operator.
@@ -56,7 +56,7 @@ pub struct Comparison {
     /// By operator.
     pub operators: BTreeMap<String, Tally>,
     /// In the order of the manifest.
-    pub cases: Vec<Compared>,
+    pub cases: Vec<CaseComparison>,
 }
 
 impl Tally {
@@ -90,7 +90,7 @@ pub fn compare(folder: &Path) -> anyhow::Result<Comparison> {
         let verdict = verdict(folder, &case, recorded.get(&*id).copied());
         let verdict = verdict.with_context(|| id.clone())?;
         comparison.operators.entry(case.operator.clone()).or_default().add(&verdict);
-        comparison.cases.push(Compared { id, operator: case.operator, verdict });
+        comparison.cases.push(CaseComparison { id, operator: case.operator, verdict });
     }
     Ok(comparison)
 }
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn comparison(verdicts: &[Verdict]) -> Comparison {
-        let case = |verdict: &Verdict| Compared {
+        let case = |verdict: &Verdict| CaseComparison {
             id: "a".to_owned(),
             operator: "A".to_owned(),
             verdict: verdict.clone(),
