@@ -42,7 +42,7 @@ fn a_dispatch_has_all_that_a_replay_needs() {
 
     let dispatch = json(folder, 0);
     let spirv = read(folder, dispatch["spirv"].as_str().unwrap());
-    assert!(spirv.starts_with(&0x0723_0203_u32.to_le_bytes()) && spirv.len() % 4 == 0);
+    assert!(spirv.starts_with(&0x0723_0203_u32.to_le_bytes()) && spirv.len().is_multiple_of(4));
     assert_eq!(dispatch["entry_point"], "main");
     let written = &dispatch["bindings"][0];
     assert_eq!((&written["memory"], &written["access"]), (&"output 0".into(), &"write".into()));

@@ -340,6 +340,9 @@ fn the_groups_are_few_however_many_steps_there_are() {
     }
 }
 
+/// Makes a dispatch of these windows.
+type Make = fn(&[(Slot, Range<u64>, Access)]) -> Step;
+
 /// A dispatch that is declared concurrent with the ones before it.
 fn concurrent(windows: &[(Slot, Range<u64>, Access)]) -> Step {
     match dispatch(windows) {
@@ -366,7 +369,7 @@ fn concurrent_dispatches_wait_for_what_came_before_the_first_and_are_waited_for(
     let shader = S::COMPUTE_SHADER;
     let in_order =
         |steps: &[Step]| derive_barriers(steps).iter().map(Option::is_some).collect::<Vec<bool>>();
-    let phase = |make: fn(&[(Slot, Range<u64>, Access)]) -> Step, from: Range<u64>| {
+    let phase = |make: Make, from: Range<u64>| {
         make(&[(Slot::Temporary, from, Access::Read), (OUT, 0..64, Access::Write)])
     };
     let packed = |range: Range<u64>| dispatch(&[(Slot::Temporary, range, Access::Write)]);
