@@ -22,7 +22,8 @@ fn concurrent_dispatches_do_not_wait_for_each_other() {
         concurrent(&[read, write]),
     ];
     assert_eq!(derive_barriers(&phases), [None; 3]);
-    let waits = super::derive_barriers(&phases, &Aliases::NONE, 16, Concurrency::OfSeparateRanges);
+    let waits =
+        super::super::derive_barriers(&phases, &Aliases::NONE, 16, Concurrency::OfSeparateRanges);
     assert_eq!(waits.iter().flatten().count(), 2, "{waits:?}");
 }
 
