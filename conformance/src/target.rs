@@ -97,7 +97,7 @@ impl Target {
         self
     }
 
-    /// The same with kernels that emulate every optional type; `None` where no kernel would be another one.
+    /// The target with kernels that emulate every optional type; `None` where no kernel would differ.
     pub fn with_emulated_types(mut self) -> Option<Self> {
         let has = |feature: &Feature| self.run.features.get(feature.name()) == Some(&true);
         let features = Feature::ALL.into_iter().filter(has).collect();

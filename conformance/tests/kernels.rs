@@ -1,4 +1,4 @@
-//! What the runner says of kernels: how many cases dispatched some, and files about each dispatch.
+//! The runner's reports about kernels: how many cases dispatched some, and files about each dispatch.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

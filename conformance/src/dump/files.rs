@@ -16,7 +16,7 @@ use super::host::Dispatched;
 /// The folder of a dump.
 pub(super) struct Folder {
     path: PathBuf,
-    /// Those that the device has enabled.
+    /// Features that the device has enabled.
     features: Features,
     /// The kernels that have a file, with its path.
     kernels: Vec<(&'static KernelModule, String)>,
@@ -171,7 +171,7 @@ fn part<'b>(bytes: &'b [u8], range: &Range<u64>) -> &'b [u8] {
     bytes.get(index(range.start)..index(range.end)).unwrap_or_default()
 }
 
-/// What `dispatch.json` has.
+/// The contents of `dispatch.json`.
 #[derive(Serialize)]
 struct DispatchForm {
     kernel: &'static str,

@@ -1,9 +1,9 @@
-//! What the host interpreter computes before and after each dispatch of a plan.
+//! The host interpreter's memory before and after each dispatch of a plan.
 
 use dml::core::Capabilities;
 use dml::core::host::{HostBuffer, HostMemory, interpret};
 use dml::core::plan::{Aliases, Dispatch, Plan, Slot, Step};
-use dml_ops::reference::{Input, Memory, MemoryAfter, SENTINEL, Tensor};
+use dml_ops::reference::{Memory, MemoryAfter, run_on_host_by};
 
 use crate::execute::Replay;
 
@@ -20,7 +20,7 @@ pub(super) struct Dispatched {
     pub(super) dispatch: Dispatch,
     /// The dispatch by itself, with what it finds.
     pub(super) replay: Replay,
-    /// What it must leave in each memory that it touches.
+    /// The bytes that each memory which it touches must have afterwards.
     pub(super) expected: Vec<Vec<u8>>,
 }
 
@@ -37,26 +37,11 @@ impl Interpretation {
         memory: &Memory,
         capabilities: &Capabilities,
     ) -> Result<Self, String> {
-        plan.check(capabilities).map_err(|problem| problem.to_string())?;
-        let mut host = HostMemory::for_plan(plan);
-        host.persistent.bytes.fill(SENTINEL);
-        host.temporary.bytes.fill(SENTINEL);
-        host.outputs = vec![None; memory.outputs.len()];
-        host.inputs = inputs(memory, |input| input.is_owned);
-        let mut dispatches = run_steps(plan, &plan.init, &mut host, capabilities)?;
-        // Owned inputs are there no more, and those in place are the output.
-        host.inputs = inputs(memory, Input::is_only_read);
-        let outputs = memory.outputs.iter();
-        host.outputs = outputs.map(|output| Some(buffer(&output.as_ref()?.tensor))).collect();
-        host.aliases = aliases.clone();
-        let steps = plan.exec_with(aliases);
-        let steps = steps.ok_or("the plan may not be executed in place like that")?;
-        dispatches.extend(run_steps(plan, steps, &mut host, capabilities)?);
-        let bytes = |buffer: Option<HostBuffer>| buffer.map(|buffer| buffer.bytes);
-        let after = MemoryAfter {
-            inputs: host.inputs.into_iter().map(bytes).collect(),
-            outputs: host.outputs.into_iter().map(bytes).collect(),
-        };
+        let mut dispatches = Vec::new();
+        let after = run_on_host_by(plan, aliases, memory, capabilities, |steps, host| {
+            dispatches.extend(run_steps(plan, steps, host, capabilities)?);
+            Ok(())
+        })?;
         Ok(Self { dispatches, after })
     }
 }
@@ -96,15 +81,4 @@ fn bound(host: &HostMemory, slot: Slot) -> Option<&HostBuffer> {
         Slot::Persistent => Some(&host.persistent),
         Slot::Constants => Some(&host.constants),
     }
-}
-
-fn inputs(memory: &Memory, is_bound: impl Fn(&Input) -> bool) -> Vec<Option<HostBuffer>> {
-    let bound = |input: &Option<Input>| {
-        input.as_ref().filter(|input| is_bound(input)).map(|input| buffer(&input.tensor))
-    };
-    memory.inputs.iter().map(bound).collect()
-}
-
-fn buffer(tensor: &Tensor) -> HostBuffer {
-    HostBuffer { bytes: tensor.before.clone(), offset: tensor.offset, size: tensor.size }
 }

@@ -1,6 +1,6 @@
 //! An operator's descriptor as DxDispatch's JSON, from the schema's tables.
 //!
-//! What is left out in DirectML is left out in the JSON: DxDispatch takes null for a value.
+//! Optional fields that are null in DirectML are left out of the JSON: DxDispatch takes null for a value.
 
 use dml::core::schema::FieldSchema;
 use dml::core::{FieldValue, TensorFlags};
@@ -190,7 +190,7 @@ mod tests {
             let Ok(json) = dispatchable(&case.operator) else { continue };
             let json: Value = serde_json::from_str(&Value::from(json).to_string()).unwrap();
             let found = json::operator(&json).unwrap();
-            // Of a scalar only the bits of its type are written.
+            // A scalar is written with the bits of its type alone.
             let has_scalar = text(&found).contains("ScalarUnion");
             assert!(has_scalar || text(&found) == text(&case.operator), "{json}");
             written.insert(case.id.to_string());

@@ -21,9 +21,9 @@ const RUN: &str = include_str!("run.ps1");
 /// Which cases are exported, of those that have outputs.
 #[derive(Debug)]
 pub struct Choice<'a> {
-    /// Of operators with these names, in lower case, every case.
+    /// Every case is exported of operators with these names, in lower case.
     pub whole: &'a Pattern,
-    /// Of each other operator so many.
+    /// The number of cases that are exported of each other operator.
     pub sample: NonZeroUsize,
 }
 
@@ -59,7 +59,7 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// What can be exported of each operator: each case once, at the lowest level that accepts it.
+    /// The cases of each operator that can be exported, each once, at the lowest level that accepts it.
     fn candidates<'a>(&mut self, listing: &'a Listing) -> BTreeMap<&'a str, Vec<&'a Listed>> {
         let mut seen = HashSet::new();
         let mut candidates = BTreeMap::<&str, Vec<&Listed>>::new();

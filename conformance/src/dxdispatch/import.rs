@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::manifest::{ExportedCase, ExportedOutput, Manifest, Record, RecordedResult, inside};
 use crate::exit;
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "result", content = "detail")]
 pub enum Verdict {
@@ -32,7 +32,7 @@ pub struct CaseComparison {
     pub id: String,
     /// DirectML's name of the operator.
     pub operator: String,
-    /// What came of it.
+    /// The result.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
@@ -40,11 +40,11 @@ pub struct CaseComparison {
 /// How many cases there are of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Those that passed.
+    /// Cases that passed.
     pub passed: u64,
-    /// Those that differ.
+    /// Cases whose outputs differ.
     pub differing: u64,
-    /// Those without a result.
+    /// Cases without a result.
     pub not_run: u64,
 }
 
@@ -182,7 +182,7 @@ fn compare_output(folder: &Path, output: &ExportedOutput) -> anyhow::Result<Verd
     })
 }
 
-/// What must be in the output: without guards, which DxDispatch's buffers do not have.
+/// The expected bytes of the output, without guards, which DxDispatch's buffers do not have.
 fn expectation(folder: &Path, output: &ExportedOutput) -> anyhow::Result<Output> {
     let layout = output.layout()?;
     let size = layout.total_size().next_multiple_of(4);
@@ -206,7 +206,7 @@ fn expected_elements(
     Ok(elements_in(layout, &bytes))
 }
 
-/// What was found, as a table and lists.
+/// The findings, as a table and lists.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let adapter = self.adapter.as_deref().unwrap_or("an unnamed adapter");

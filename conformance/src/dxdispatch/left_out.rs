@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a case is not exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
-    /// The same is exported at a lower level.
+    /// The case is exported at a lower level.
     OtherLevel,
     /// It is none of the operator's sample.
     Sample,

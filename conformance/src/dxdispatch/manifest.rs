@@ -16,13 +16,13 @@ use crate::cases::CaseId;
 /// The list of what was exported.
 pub const MANIFEST: &str = "manifest.json";
 
-/// What came of it on Windows.
+/// The result on Windows.
 pub const RECORD: &str = "results.json";
 
 /// The form of the manifest that this program writes and reads.
 const FORMAT: u32 = 1;
 
-/// What was exported. Paths are relative to the folder of this file, with `/`.
+/// The exported cases. Paths are relative to the folder of this file, with `/`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Manifest {
     /// The form of this file.
@@ -48,7 +48,7 @@ pub struct ExportedCase {
     pub outputs: Vec<ExportedOutput>,
 }
 
-/// What an output must hold, and where DxDispatch writes what it holds.
+/// The expected bytes of an output, and the file into which DxDispatch writes the output.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ExportedOutput {
     /// The resource in the script.
@@ -72,7 +72,7 @@ pub struct ExportedOutput {
     pub result: String,
 }
 
-/// What came of the scripts.
+/// The results of the scripts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Record {
     /// The adapter that DxDispatch was asked for.
@@ -88,10 +88,10 @@ pub struct RecordedResult {
     pub id: String,
     /// The exit code; `None` where it took too long and was ended.
     pub exit_code: Option<i64>,
-    /// What it printed.
+    /// The program's standard output.
     #[serde(default)]
     pub stdout: String,
-    /// What it printed about errors.
+    /// The program's standard error.
     #[serde(default)]
     pub stderr: String,
 }

@@ -19,7 +19,7 @@ pub(super) const RESULTS: &str = "results";
 /// A script, and what stands beside it.
 pub(super) struct Script<'a> {
     pub(super) json: Value,
-    /// What the inputs hold, by the names of their files.
+    /// The bytes of the inputs, by the names of their files.
     pub(super) inputs: Vec<(String, &'a [u8])>,
     /// The outputs, by the names of their resources.
     pub(super) outputs: Vec<(String, &'a Output)>,
@@ -80,7 +80,7 @@ pub(super) fn offset(tensor: &Tensor) -> u64 {
     tensor.offset - GUARD
 }
 
-/// What a resource holds: the tensor, and what is before it where it does not start at the first byte.
+/// The bytes of a resource: the tensor, and padding before it where it does not start at the first byte.
 fn bytes(tensor: &Tensor) -> &[u8] {
     let index = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     &tensor.before[index(GUARD)..index(tensor.offset + tensor.size)]
@@ -108,7 +108,7 @@ fn binding(name: &str, tensor: &Tensor) -> Value {
     }
 }
 
-/// What is bound, by the names of the fields.
+/// The bound resources, by the names of the fields.
 #[derive(Default)]
 struct Bindings(Map<String, Value>);
 

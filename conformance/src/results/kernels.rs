@@ -1,4 +1,4 @@
-//! What cases asked of a driver's compiler: the kernels that ran, and the pipelines that were made of them.
+//! The work that cases gave a driver's compiler: the kernels that ran, and the pipelines that were made of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{CaseKernels, CaseResult};
 
-/// What a target's driver was asked to compile and to run.
+/// The kernels and pipelines that a target's driver was asked to compile and to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelUse {
     /// How many different kernels ran.
     pub distinct: u64,
     /// How many pipelines were made. Each worker process makes its own, so this depends on their number.
     pub pipelines: u64,
-    /// The same for each operator of which a case dispatched a kernel.
+    /// The counts for each operator of which a case dispatched a kernel.
     pub operators: Vec<OperatorKernels>,
 }
 

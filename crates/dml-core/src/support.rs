@@ -31,7 +31,7 @@ pub enum Support {
 }
 
 impl Support {
-    /// The same answer where it runs, with native or emulated as by kernels that use the optional features `used`
+    /// The answer, where the operator runs, with native or emulated as by kernels that use the optional features `used`
     /// for elements of `data_type`.
     #[must_use]
     pub fn with_kernels(self, data_type: DataType, used: Features) -> Self {

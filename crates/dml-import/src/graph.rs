@@ -61,7 +61,7 @@ pub(crate) struct GraphInput {
 }
 
 impl GraphInput {
-    /// What is given for it, by any of its names.
+    /// The values or the shape that `inputs` gives for this input, by any of its names.
     pub(crate) fn given<'a>(&self, inputs: &'a Inputs) -> Option<&'a Input> {
         self.names.iter().find_map(|name| inputs.get(name))
     }

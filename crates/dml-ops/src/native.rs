@@ -37,12 +37,12 @@ impl NativeFeatures {
         found
     }
 
-    /// Those of the tensor `field`, with elements of `data_type`.
+    /// The features for the tensor `field` with elements of `data_type`.
     pub fn of_tensor(&self, field: &str, data_type: DataType) -> Features {
         self.any(|(name, it)| *name == field && *it == data_type)
     }
 
-    /// Those of all tensors with elements of `data_type`.
+    /// The features for all tensors with elements of `data_type`.
     pub fn of_type(&self, data_type: DataType) -> Features {
         self.any(|(_, it)| *it == data_type)
     }

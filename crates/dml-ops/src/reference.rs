@@ -25,7 +25,7 @@ pub(crate) use compare::canonical;
 pub use edges::edges;
 pub use elements::{element, elements_in};
 pub use guarded::{Difference, GUARD, Output, SENTINEL, Tensor, coordinate};
-pub use host::run_on_host;
+pub use host::{run_on_host, run_on_host_by};
 pub use maximum::MaximumError;
 pub use memory::{Input, Memory, MemoryAfter};
 pub use random::Random;

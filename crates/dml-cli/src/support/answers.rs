@@ -12,7 +12,7 @@ use super::Subject;
 /// The dimension counts that are asked about.
 pub(super) const RANKS: std::ops::RangeInclusive<usize> = 1..=MAX_DIMENSION_COUNT;
 
-/// What is asked about one operator, with what its kernels use there.
+/// One operator that is asked about, with the features that its kernels use.
 pub(super) struct Operator<'a> {
     schema: &'static OperatorSchema,
     subject: &'a Subject,

@@ -77,7 +77,7 @@ impl Tuning {
         self
     }
 
-    /// The same where kernels emulate every optional type of the hardware.
+    /// These preferences, with kernels that emulate every optional type of the hardware.
     pub const fn without_native_types(mut self) -> Self {
         self.native_types = false;
         self

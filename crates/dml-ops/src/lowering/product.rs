@@ -105,7 +105,7 @@ impl Kernels<'_> {
         Ok(())
     }
 
-    /// The same sums, with factors that are read as quads where that is worth a copy.
+    /// The sums with their factors copied to where they can be read as quads, if that is worth a copy.
     fn packed(&mut self, sums: Sums) -> Result<Sums, Error> {
         let mut sums = sums.coalesced();
         let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();

@@ -19,13 +19,26 @@ pub fn run_on_host(
     memory: &Memory,
     capabilities: &Capabilities,
 ) -> Result<MemoryAfter, String> {
+    run_on_host_by(plan, aliases, memory, capabilities, |steps, host| {
+        interpret(steps, host, capabilities).map_err(|error| error.to_string())
+    })
+}
+
+/// [`run_on_host`] where `execute` interprets the steps, those of the initialization first.
+///
+/// # Errors
+/// As [`run_on_host`], and those of `execute`.
+pub fn run_on_host_by(
+    plan: &Plan,
+    aliases: &Aliases,
+    memory: &Memory,
+    capabilities: &Capabilities,
+    mut execute: impl FnMut(&[Step], &mut HostMemory) -> Result<(), String>,
+) -> Result<MemoryAfter, String> {
     plan.check(capabilities).map_err(|problem| problem.to_string())?;
     let mut host = HostMemory::for_plan(plan);
     host.persistent.bytes.fill(SENTINEL);
     host.temporary.bytes.fill(SENTINEL);
-    let execute = |steps: &[Step], host: &mut HostMemory| {
-        interpret(steps, host, capabilities).map_err(|error| error.to_string())
-    };
     host.outputs = vec![None; memory.outputs.len()];
     host.inputs = inputs(memory, |input| input.is_owned);
     execute(&plan.init, &mut host)?;
