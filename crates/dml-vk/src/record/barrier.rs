@@ -90,13 +90,13 @@ impl Seen {
         if !is_concurrent {
             self.groups.iter_mut().for_each(|group| group.is_latest = false);
         }
-        // The latest first: waiting for it may carry what it has itself waited for.
-        for group in self.groups.iter().rev().filter(|group| !group.is_latest) {
+        for group in self.groups.iter().filter(|group| !group.is_latest) {
             group.demand(&touched, &mut barrier);
         }
         let needed = !barrier.src_stages.is_empty();
         if needed {
             barrier.dst_stages = masks(touched.stage).stage;
+            barrier.src_stages |= self.chained(&barrier);
             for group in &mut self.groups {
                 group.pass(&barrier, touched.stage);
             }
@@ -104,6 +104,15 @@ impl Seen {
         self.groups.push(Group { touched, is_latest: true, available: false, reached: [None; 2] });
         unite_equals(&mut self.groups);
         needed.then_some(barrier)
+    }
+
+    /// The stages of steps that `barrier` orders by way of another stage, to which an earlier barrier carried
+    /// them. They have ended by then, so that naming their stages costs nothing, and the order does not hang
+    /// on a chain of barriers: the synchronization checks of the validation layer lose some chains
+    /// (`a_chain_of_barriers_names_the_stage_that_it_begins_with`).
+    fn chained(&self, barrier: &Barrier) -> vk::PipelineStageFlags {
+        let chained = self.groups.iter().filter(|group| group.is_chained(barrier));
+        chained.fold(Default::default(), |stages, it| stages | masks(it.touched.stage).stage)
     }
 }
 
@@ -213,9 +222,6 @@ impl Group {
             return;
         }
         barrier.dst_access |= sees;
-        if self.is_chained(barrier) && (sees.is_empty() || self.available) {
-            return;
-        }
         barrier.src_stages |= masks(self.touched.stage).stage;
         if !sees.is_empty() {
             barrier.src_access |= masks(self.touched.stage).write;
@@ -224,11 +230,10 @@ impl Group {
 
     /// Notes that `barrier` stands between these steps and everything later in stage `to`.
     fn pass(&mut self, barrier: &Barrier, to: Stage) {
-        let own = barrier.src_stages.contains(masks(self.touched.stage).stage);
-        if !own && !self.is_chained(barrier) {
+        if !barrier.src_stages.contains(masks(self.touched.stage).stage) {
             return;
         }
-        self.available |= own && barrier.src_access.contains(masks(self.touched.stage).write);
+        self.available |= barrier.src_access.contains(masks(self.touched.stage).write);
         let reached = self.reached[index(to)].get_or_insert_default();
         if self.available {
             *reached |= barrier.dst_access;
