@@ -672,11 +672,27 @@ pub static EXPONENTIAL: Source = Source {
     interface: Interface::NONE,
 };
 
-/// Half precision to single and back.
+/// Half precision to single and back, by integers.
 pub static F16: Source = Source {
     name: "f16",
     spirv: include_bytes!("../compiled/f16.spv"),
     relocations: include_bytes!("../compiled/f16.ids"),
+    interface: Interface::NONE,
+};
+
+/// Half precision to single and back, by floats of 16 bits without subnormal ones.
+pub static F16_FLOAT16: Source = Source {
+    name: "f16_float16",
+    spirv: include_bytes!("../compiled/f16_float16.spv"),
+    relocations: include_bytes!("../compiled/f16_float16.ids"),
+    interface: Interface::NONE,
+};
+
+/// Half precision to single and back, by floats of 16 bits.
+pub static F16_SUBNORMALS: Source = Source {
+    name: "f16_subnormals",
+    spirv: include_bytes!("../compiled/f16_subnormals.spv"),
+    relocations: include_bytes!("../compiled/f16_subnormals.ids"),
     interface: Interface::NONE,
 };
 
@@ -1567,6 +1583,8 @@ pub static LINKED: &[&Source] = &[
     &ERROR,
     &EXPONENTIAL,
     &F16,
+    &F16_FLOAT16,
+    &F16_SUBNORMALS,
     &F32,
     &F64,
     &F64_INT64,

@@ -25,4 +25,4 @@ pub mod reduce;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};
-pub use native::NativeTypes;
+pub use native::{Float16, NativeTypes};

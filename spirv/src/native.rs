@@ -15,11 +15,46 @@ pub struct NativeTypes {
     pub storage8: bool,
     /// Buffers of elements of 16 bits (storageBuffer16BitAccess).
     pub storage16: bool,
+    /// Floats of 16 bits in registers that are rounded to nearest.
+    pub float16: Float16,
+}
+
+/// What floats of 16 bits there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Float16 {
+    /// None, or some that are rounded otherwise.
+    #[default]
+    None,
+    /// Normal ones (shaderFloat16, shaderRoundingModeRTEFloat16): subnormal ones may be taken for 0.
+    Normal,
+    /// All (shaderDenormPreserveFloat16 besides).
+    All,
+}
+
+impl Float16 {
+    fn of(features: Features) -> Self {
+        let is_rounded = features.has(Feature::ShaderFloat16)
+            && features.has(Feature::ShaderRoundingModeRteFloat16);
+        match is_rounded {
+            true if features.has(Feature::ShaderDenormPreserveFloat16) => Self::All,
+            true => Self::Normal,
+            false => Self::None,
+        }
+    }
+
+    /// How the hardware must treat these floats: kernels that use them say so.
+    pub(crate) fn modes(self) -> Features {
+        let (is_used, keeps_subnormals) = (self != Self::None, self == Self::All);
+        Features::NONE
+            .with(Feature::ShaderRoundingModeRteFloat16, is_used)
+            .with(Feature::ShaderDenormPreserveFloat16, keeps_subnormals)
+    }
 }
 
 impl NativeTypes {
     /// None: what every device can run.
-    pub const NONE: Self = Self { int64: false, storage8: false, storage16: false };
+    pub const NONE: Self =
+        Self { int64: false, storage8: false, storage16: false, float16: Float16::None };
 
     /// Those that a device with these features has.
     pub fn of(features: Features) -> Self {
@@ -27,15 +62,24 @@ impl NativeTypes {
             int64: features.has(Feature::ShaderInt64),
             storage8: features.has(Feature::StorageBuffer8BitAccess),
             storage16: features.has(Feature::StorageBuffer16BitAccess),
+            float16: Float16::of(features),
         }
     }
 
     /// The library with the functions of `library` that use these types.
     pub(crate) fn library(self, library: &'static Source) -> &'static Source {
-        let with_int64 =
-            [(&kernels::WIDE, &kernels::WIDE_INT64), (&kernels::F64, &kernels::F64_INT64)];
-        let found = with_int64.into_iter().find(|(plain, _)| std::ptr::eq(*plain, library));
-        found.filter(|_| self.int64).map_or(library, |(_, native)| native)
+        let half = match self.float16 {
+            Float16::None => &kernels::F16,
+            Float16::Normal => &kernels::F16_FLOAT16,
+            Float16::All => &kernels::F16_SUBNORMALS,
+        };
+        let (wide, double) = match self.int64 {
+            true => (&kernels::WIDE_INT64, &kernels::F64_INT64),
+            false => (&kernels::WIDE, &kernels::F64),
+        };
+        let native = [(&kernels::F16, half), (&kernels::WIDE, wide), (&kernels::F64, double)];
+        let found = native.into_iter().find(|(plain, _)| std::ptr::eq(*plain, library));
+        found.map_or(library, |(_, native)| native)
     }
 
     /// The loads and stores of elements of a width.

@@ -11,7 +11,7 @@ use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Product, cooperative};
 use dml_spirv::reduce::{GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64};
-use dml_spirv::{ElementWidth, NativeTypes, kernels};
+use dml_spirv::{ElementWidth, Float16, NativeTypes, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
 /// functions that loop over the elements of a quad.
@@ -79,17 +79,23 @@ fn reduce_grids(reducer: &'static Reducer) -> Reduce {
 type Link = Box<dyn Fn() -> Vec<u32>>;
 
 /// All optional types.
-const NATIVE: NativeTypes = NativeTypes { int64: true, storage8: true, storage16: true };
+const NATIVE: NativeTypes =
+    NativeTypes { int64: true, storage8: true, storage16: true, float16: Float16::All };
 
-/// Adds a kernel, and, where it is another one, that which uses optional types.
+/// Adds a kernel, and those which use optional types where they are others.
 fn insert(
     all: &mut BTreeMap<String, Link>,
     name: String,
     link: impl Fn(NativeTypes) -> Vec<u32> + Clone + 'static,
 ) {
-    if link(NATIVE) != link(NativeTypes::NONE) {
-        let link = link.clone();
-        all.insert(format!("{name} native"), Box::new(move || link(NATIVE)));
+    let normal = NativeTypes { float16: Float16::Normal, ..NATIVE };
+    let mut last = NativeTypes::NONE;
+    for (types, by) in [(NATIVE, " native"), (normal, " native without subnormal halves")] {
+        if link(types) != link(last) {
+            let link = link.clone();
+            all.insert(format!("{name}{by}"), Box::new(move || link(types)));
+        }
+        last = types;
     }
     all.insert(name, Box::new(move || link(NativeTypes::NONE)));
 }
@@ -256,7 +262,8 @@ fn a_kernel_has_what_it_uses_and_no_more() {
 #[test]
 fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
     use dml_core::capabilities::Feature::{
-        ShaderInt64, StorageBuffer8BitAccess, StorageBuffer16BitAccess,
+        ShaderDenormPreserveFloat16, ShaderFloat16, ShaderInt64, ShaderRoundingModeRteFloat16,
+        StorageBuffer8BitAccess, StorageBuffer16BitAccess,
     };
     let features = |kernel: ElementWise, types| kernel.variant(types).required_features;
     let add = |function| kernel(function, [Access::Whole; 2], 0);
@@ -264,6 +271,11 @@ fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
     assert_eq!(features(add(&functions::ADD_I64), NATIVE), [ShaderInt64]);
     assert!(features(add(&functions::ADD_I64), NativeTypes::NONE).is_empty());
     assert!(features(add(&functions::ADD_F32), NATIVE).is_empty());
+    let mut of_halves = vec![ShaderFloat16, ShaderRoundingModeRteFloat16];
+    let half = |float16| features(add(&functions::F16_TO_F32), NativeTypes { float16, ..NATIVE });
+    assert_eq!(half(Float16::Normal), of_halves);
+    of_halves.push(ShaderDenormPreserveFloat16);
+    assert_eq!(half(Float16::All), of_halves);
     assert!(features(add(&functions::BIT_AND_WIDE), NATIVE).is_empty());
     let narrow = [
         (ElementWidth::B8, StorageBuffer8BitAccess),
@@ -282,7 +294,12 @@ fn every_function_of_a_library_has_its_rows() {
     let mut named: Vec<&str> = functions::all().map(|it| it.library.name).collect();
     named.dedup();
     // Libraries with the same functions by other means.
-    let native = [&kernels::WIDE_INT64, &kernels::F64_INT64];
+    let native = [
+        &kernels::WIDE_INT64,
+        &kernels::F64_INT64,
+        &kernels::F16_FLOAT16,
+        &kernels::F16_SUBNORMALS,
+    ];
     named.extend(native.map(|source| source.name));
     for source in kernels::LINKED {
         let others = ["memory", "element_wise", "product_", "reduce_"];

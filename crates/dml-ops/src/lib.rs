@@ -21,7 +21,7 @@ mod native;
 #[cfg(feature = "reference")]
 pub mod reference;
 
-pub use dml_spirv::NativeTypes;
+pub use dml_spirv::{Float16, NativeTypes};
 #[cfg(feature = "reference")]
 pub use native::NativeFeatures;
 pub use registry::{OPERATORS, find, lower, used_features};

@@ -13,6 +13,7 @@ mod values;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 
@@ -85,7 +86,8 @@ impl ElementWise {
     /// output, the [`Record`] is the uniform block at binding 8. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
         let calls = calls::calls(&self.program, &self.inputs, self.output, types);
-        link::link(self.skeleton().1, &[("quad", calls)])
+        let linked = link::link(self.skeleton().1, &[("quad", calls)]);
+        with_float_modes(&linked, types.float16.modes())
     }
 
     /// The kernel as plans name it, which may use `types`, linked at the first call. There are as many as there

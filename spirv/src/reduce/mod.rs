@@ -7,6 +7,7 @@ mod reducer;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 
@@ -74,7 +75,7 @@ impl Reduce {
             [("start", self.start(types)), ("quad", self.quad(types)), ("row", self.row(types))];
         let size = self.grids.map(|input| ("size", self.size(input, types)));
         let bodies: Vec<_> = bodies.into_iter().chain(size).collect();
-        link::link(self.skeleton().1, &bodies)
+        with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
     }
 
     /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.

@@ -1,4 +1,6 @@
-//! How kernels ask a driver to treat floats of 32 bits.
+//! How kernels ask a driver to treat floats.
+
+use std::collections::BTreeSet;
 
 use super::{Feature, Features};
 
@@ -8,55 +10,85 @@ const OP_ENTRY_POINT: u32 = 15;
 const OP_EXECUTION_MODE: u32 = 16;
 const OP_CAPABILITY: u32 = 17;
 const OP_FUNCTION: u32 = 54;
-/// The capabilities of floats of other widths, `Float16` and `Float64`.
-const OTHER_FLOATS: [u32; 2] = [9, 10];
+/// The capabilities of floats of other widths than 32.
+const FLOAT16: u32 = 9;
+const FLOAT64: u32 = 10;
 const EXTENSION: &str = "SPV_KHR_float_controls";
-const WIDTH: u32 = 32;
 
-/// One way to treat floats, with SPIR-V's numbers of its capability and its execution mode.
+/// One way to treat floats of a width, with SPIR-V's numbers of its capability and its execution mode.
 struct FloatMode {
     feature: Feature,
     capability: u32,
     mode: u32,
+    width: u32,
+}
+
+impl FloatMode {
+    const fn keeps_subnormals(feature: Feature, width: u32) -> Self {
+        Self { feature, capability: 4464, mode: 4459, width }
+    }
+
+    const fn keeps_zeros_infinities_and_nan(feature: Feature, width: u32) -> Self {
+        Self { feature, capability: 4466, mode: 4461, width }
+    }
+
+    const fn rounds_to_nearest(feature: Feature, width: u32) -> Self {
+        Self { feature, capability: 4467, mode: 4462, width }
+    }
 }
 
 /// The modes that the results of kernels rely on: zeros keep their sign, infinities and NaN are values, and
-/// results are rounded to the nearest number, of two to the even one.
-const MODES: [FloatMode; 2] = [
-    FloatMode {
-        feature: Feature::ShaderSignedZeroInfNanPreserveFloat32,
-        capability: 4466,
-        mode: 4461,
-    },
-    FloatMode { feature: Feature::ShaderRoundingModeRteFloat32, capability: 4467, mode: 4462 },
+/// results are rounded to the nearest number, of two to the even one. Subnormal numbers of 32 bits may be
+/// lost; those of 16 bits are values like others.
+///
+/// Each is the same for both widths, as devices ask whose widths depend on each other
+/// (roundingModeIndependence).
+const MODES: [FloatMode; 5] = [
+    FloatMode::keeps_zeros_infinities_and_nan(Feature::ShaderSignedZeroInfNanPreserveFloat32, 32),
+    FloatMode::rounds_to_nearest(Feature::ShaderRoundingModeRteFloat32, 32),
+    FloatMode::keeps_zeros_infinities_and_nan(Feature::ShaderSignedZeroInfNanPreserveFloat16, 16),
+    FloatMode::rounds_to_nearest(Feature::ShaderRoundingModeRteFloat16, 16),
+    FloatMode::keeps_subnormals(Feature::ShaderDenormPreserveFloat16, 16),
 ];
 
-/// The SPIR-V module `words` with every mode of floats of 32 bits declared that `enabled` allows.
+/// The SPIR-V module `words` with every mode declared that `enabled` allows: of floats of 32 bits, and of 16
+/// bits where the module has such floats.
 ///
 /// Without these declarations a driver may choose how it rounds, and may assume that there are no zeros with
-/// a sign, infinities or NaN. A module that declares modes by itself stays as it is, and so does one with
-/// floats of another width, whose modes may depend on each other (roundingModeIndependence).
+/// a sign, infinities or NaN. What a module declares by itself stays as it is, and so does a module with
+/// floats of 64 bits.
 pub fn with_float_modes(words: &[u32], enabled: Features) -> Vec<u32> {
-    let modes: Vec<&FloatMode> = MODES.iter().filter(|mode| enabled.has(mode.feature)).collect();
-    let is_module = words.len() > HEADER_WORDS && !modes.is_empty();
-    let places = if is_module { Places::of(words) } else { None };
+    let places = if words.len() > HEADER_WORDS { Places::of(words) } else { None };
     let Some(places) = places else { return words.to_vec() };
+    let is_missing = |mode: &&FloatMode| enabled.has(mode.feature) && places.misses(mode);
+    let modes: Vec<&FloatMode> = MODES.iter().filter(is_missing).collect();
+    if modes.is_empty() {
+        return words.to_vec();
+    }
+    let capabilities: BTreeSet<u32> = modes.iter().map(|mode| mode.capability).collect();
     let mut declared = words[..HEADER_WORDS].to_vec();
-    for mode in &modes {
-        declared.extend([instruction(OP_CAPABILITY, 2), mode.capability]);
+    for code in capabilities.difference(&places.capabilities) {
+        declared.extend([instruction(OP_CAPABILITY, 2), *code]);
     }
     declared.extend(&words[HEADER_WORDS..places.extensions]);
-    declared.extend(extension());
+    if !places.has_extension {
+        declared.extend(extension());
+    }
     declared.extend(&words[places.extensions..places.modes]);
-    for mode in &modes {
-        declared.extend([instruction(OP_EXECUTION_MODE, 4), places.entry_point, mode.mode, WIDTH]);
+    for it in &modes {
+        declared.extend([instruction(OP_EXECUTION_MODE, 4), places.entry_point, it.mode, it.width]);
     }
     declared.extend(&words[places.modes..]);
     declared
 }
 
-/// Where in a module declarations are inserted.
+/// What a module declares, and where declarations are inserted.
+#[derive(Default)]
 struct Places {
+    capabilities: BTreeSet<u32>,
+    has_extension: bool,
+    /// Each with the width of the floats.
+    declared: Vec<(u32, u32)>,
     /// After the last capability.
     extensions: usize,
     /// After the last entry point.
@@ -67,24 +99,32 @@ struct Places {
 impl Places {
     /// `None` for a module that stays as it is.
     fn of(words: &[u32]) -> Option<Self> {
-        let mut places = Self { extensions: HEADER_WORDS, modes: 0, entry_point: 0 };
+        let mut places = Self { extensions: HEADER_WORDS, ..Self::default() };
         let mut at = HEADER_WORDS;
         while let Some(first) = words.get(at) {
             let end = at + usize::try_from(first >> 16).unwrap_or(0).max(1);
             let operands = words.get(at + 1..end)?;
             match (first & 0xffff, operands) {
-                (OP_CAPABILITY, [code]) if OTHER_FLOATS.contains(code) => return None,
-                (OP_CAPABILITY, _) => places.extensions = end,
-                (OP_EXTENSION, name) if *name == extension()[1..] => return None,
+                (OP_CAPABILITY, [code]) => {
+                    places.capabilities.insert(*code);
+                    places.extensions = end;
+                }
+                (OP_EXTENSION, name) => places.has_extension |= *name == extension()[1..],
                 (OP_ENTRY_POINT, [_, id, ..]) => {
                     (places.modes, places.entry_point) = (end, *id);
                 }
+                (OP_EXECUTION_MODE, [_, mode, width]) => places.declared.push((*mode, *width)),
                 (OP_FUNCTION, _) => break,
                 _ => {}
             }
             at = end;
         }
-        (places.modes > 0).then_some(places)
+        (places.modes > 0 && !places.capabilities.contains(&FLOAT64)).then_some(places)
+    }
+
+    fn misses(&self, mode: &FloatMode) -> bool {
+        let has_floats = mode.width == 32 || self.capabilities.contains(&FLOAT16);
+        has_floats && !self.declared.contains(&(mode.mode, mode.width))
     }
 }
 
@@ -125,14 +165,19 @@ mod tests {
         words
     }
 
-    fn both() -> Features {
-        MODES.iter().fold(Features::NONE, |features, mode| features.with(mode.feature, true))
+    /// The features of all modes of floats of these widths.
+    fn modes(widths: &[u32]) -> Features {
+        let features = MODES.iter().filter(|it| widths.contains(&it.width)).map(|it| it.feature);
+        features.fold(Features::NONE, |all, feature| all.with(feature, true))
     }
 
     #[test]
-    fn float_modes_that_are_enabled_are_declared() {
-        let declared = with_float_modes(&module(&[SHADER]), both());
-        assert_eq!(required_features(&declared), Ok(both()));
+    fn float_modes_that_are_enabled_are_declared_for_the_floats_that_a_module_has() {
+        let all = modes(&[16, 32]);
+        let declared = with_float_modes(&module(&[SHADER]), all);
+        assert_eq!(required_features(&declared), Ok(modes(&[32])));
+        let declared = with_float_modes(&module(&[SHADER, FLOAT16]), all);
+        assert_eq!(required_features(&declared), Ok(all.with(Feature::ShaderFloat16, true)));
         let one = Features::NONE.with(Feature::ShaderRoundingModeRteFloat32, true);
         let declared = with_float_modes(&module(&[SHADER]), one);
         assert_eq!(required_features(&declared), Ok(one));
@@ -141,7 +186,7 @@ mod tests {
 
     #[test]
     fn declarations_are_in_the_order_that_spirv_asks_for() {
-        let declared = with_float_modes(&module(&[SHADER]), both());
+        let declared = with_float_modes(&module(&[SHADER]), modes(&[32]));
         let mut opcodes = Vec::new();
         let mut at = HEADER_WORDS;
         while let Some(first) = declared.get(at) {
@@ -156,14 +201,20 @@ mod tests {
     }
 
     #[test]
-    fn modules_with_modes_or_floats_of_other_widths_stay_as_they_are() {
-        for capability in OTHER_FLOATS {
-            let words = module(&[SHADER, capability]);
-            assert_eq!(with_float_modes(&words, both()), words);
-        }
-        let declared = with_float_modes(&module(&[SHADER]), both());
-        assert_eq!(with_float_modes(&declared, both()), declared);
-        // No module at all.
-        assert_eq!(with_float_modes(&[1, 2, 3], both()), [1, 2, 3]);
+    fn what_a_module_declares_is_not_declared_again() {
+        let module = module(&[SHADER, FLOAT16]);
+        let of_16 = with_float_modes(&module, modes(&[16]));
+        let declared = with_float_modes(&of_16, modes(&[16, 32]));
+        let all = modes(&[16, 32]).with(Feature::ShaderFloat16, true);
+        assert_eq!(required_features(&declared), Ok(all));
+        assert_eq!(declared.len(), with_float_modes(&module, modes(&[16, 32])).len());
+        assert_eq!(with_float_modes(&declared, modes(&[16, 32])), declared);
+    }
+
+    #[test]
+    fn modules_with_floats_of_64_bits_and_what_is_no_module_stay_as_they_are() {
+        let words = module(&[SHADER, FLOAT64]);
+        assert_eq!(with_float_modes(&words, modes(&[16, 32])), words);
+        assert_eq!(with_float_modes(&[1, 2, 3], modes(&[16, 32])), [1, 2, 3]);
     }
 }
