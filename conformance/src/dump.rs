@@ -137,8 +137,12 @@ impl<'a> Dumped<'a> {
     fn readme(&self, title: &str, dispatches: usize) -> String {
         let id = &self.case.id;
         let how = self.strategy.map_or_else(String::new, |it| format!(" by strategy {it}"));
+        let dispatches = match dispatches {
+            1 => "1 dispatch".to_owned(),
+            some => format!("{some} dispatches"),
+        };
         format!(
-            "{id} on {title}: {dispatches} dispatches{how}. case.txt has the operator, its plan and where \
+            "{id} on {title}: {dispatches}{how}. case.txt has the operator, its plan and where \
              outputs lie in their buffers.\n\
              output_N.before.bin, .expected.bin and .actual.bin are the whole buffer of output N with 256 \
              bytes 0xA5 on both sides, expected by the host, actual from this device.\n\

@@ -70,6 +70,10 @@ fn write_properties(
     let device = &target.device;
     let profile = target.profile.as_ref().map_or("", |profile| profile.name.as_str());
     let not_executed = target.not_executed_at(level);
+    let (dispatched, host_made) = match target.kernels {
+        Some(_) => (total.dispatched().to_string(), total.host_made().to_string()),
+        None => Default::default(),
+    };
     let properties = [
         ("device", device.name.as_str()),
         ("device kind", &device.kind),
@@ -85,6 +89,8 @@ fn write_properties(
         ("feature level", &level.to_string()),
         ("verdict", &total.verdict().to_string()),
         ("not executed", &not_executed.join(" ")),
+        ("cases that dispatched kernels", &dispatched),
+        ("cases that the host made", &host_made),
         ("conformance version", &run.conformance_version),
     ];
     writer.create_element("properties").write_inner_content(|writer| {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dml::core::kernel::{KernelDescription, KernelModule};
 use dml::core::plan::{InPlace, Plan, Step};
@@ -13,7 +14,7 @@ use rspirv::binary::Assemble as _;
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
-use crate::{changed, check_found, on_every_device};
+use crate::{changed, changed_on, check_found, on_every_device};
 
 /// Changes a kernel's instructions; returns how many.
 type Change = fn(&mut Module) -> usize;
@@ -66,14 +67,93 @@ impl Lowering for ChangedKernels {
 fn check(mutation: &ChangedKernels) {
     let cases = changed(mutation);
     on_every_device(mutation, |name, executor| {
-        check_found(name, &cases, executor, ": output 0: element");
+        check_found(name, &cases, executor, WRONG_ELEMENT);
     });
     assert!(mutation.made.lock().unwrap().values().any(|it| it.name.ends_with(mutation.name)));
+}
+
+const WRONG_ELEMENT: &str = ": output 0: element";
+
+/// Only devices with the types have such kernels.
+fn check_native(mutation: &ChangedKernels) {
+    let devices = AtomicUsize::new(0);
+    on_every_device(mutation, |name, executor| {
+        let capabilities = executor.capabilities().expect("a device has capabilities");
+        let cases = changed_on(capabilities, mutation);
+        if !cases.is_empty() {
+            check_found(name, &cases, executor, WRONG_ELEMENT);
+            devices.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    assert!(devices.into_inner() > 0, "{}: no device has such kernels", mutation.name);
 }
 
 fn blocks(module: &mut Module) -> impl Iterator<Item = &mut Vec<Instruction>> {
     let blocks = module.functions.iter_mut().flat_map(|function| &mut function.blocks);
     blocks.map(|block| &mut block.instructions)
+}
+
+/// The ids of numbers, integers or floats, of so many bits.
+fn numbers_of(module: &Module, of: Op, bits: u32) -> Vec<Word> {
+    let types = module.types_global_values.iter().filter(|it| it.class.opcode == of);
+    let of_bits = types.filter(|it| it.operands.first() == Some(&Operand::LiteralBit32(bits)));
+    of_bits.filter_map(|it| it.result_id).collect()
+}
+
+/// Differences where sums of 64 bits have to be.
+fn subtract_native_words(module: &mut Module) -> usize {
+    let wide = numbers_of(module, Op::TypeInt, 64);
+    let is_sum = |it: &Instruction| {
+        it.class.opcode == Op::IAdd && it.result_type.is_some_and(|found| wide.contains(&found))
+    };
+    let mut count = 0;
+    for sum in blocks(module).flatten().filter(|it| is_sum(it)) {
+        let operands = std::mem::take(&mut sum.operands);
+        *sum = Instruction::new(Op::ISub, sum.result_type, sum.result_id, operands);
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn a_broken_kernel_for_integers_of_64_bits_is_found() {
+    check_native(&ChangedKernels::new("subtracting", subtract_native_words));
+}
+
+/// The upper one of two halves where the lower one has to be.
+fn take_the_upper_half(module: &mut Module) -> usize {
+    let halves = numbers_of(module, Op::TypeFloat, 16);
+    let is_half = |it: &Instruction| {
+        it.class.opcode == Op::CompositeExtract
+            && it.result_type.is_some_and(|found| halves.contains(&found))
+    };
+    let mut count = 0;
+    for taken in blocks(module).flatten().filter(|it| is_half(it)) {
+        taken.operands[1] = Operand::LiteralBit32(1);
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn a_broken_kernel_for_floats_of_16_bits_is_found() {
+    check_native(&ChangedKernels::new("upper", take_the_upper_half));
+}
+
+/// Elements with a sign where those of narrow buffers have none.
+fn extend_signs(module: &mut Module) -> usize {
+    let mut count = 0;
+    for widened in blocks(module).flatten().filter(|it| it.class.opcode == Op::UConvert) {
+        let operands = std::mem::take(&mut widened.operands);
+        *widened = Instruction::new(Op::SConvert, widened.result_type, widened.result_id, operands);
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn a_broken_kernel_for_narrow_storage_is_found() {
+    check_native(&ChangedKernels::new("signed", extend_signs));
 }
 
 /// Quotients where remainders have to be.

@@ -28,6 +28,8 @@ pub(super) struct TargetView<'a> {
     pub(super) excuses: Vec<Excuse>,
     /// Of which operators something was executed, and of which nothing.
     pub(super) execution: Option<String>,
+    /// For how many operators kernels ran, which ones, and what the host made.
+    pub(super) dispatching: Option<String>,
     pub(super) distribution: Vec<Bar>,
     pub(super) is_open: bool,
 }
@@ -89,6 +91,7 @@ impl<'a> TargetView<'a> {
             more_failures: if hidden > 0 { thousands(hidden) } else { String::new() },
             excuses: Excuse::all(target),
             execution: target.execution(),
+            dispatching: target.dispatching(),
             distribution: timing::distribution(target),
             is_open: run.targets.len() <= OPEN_TARGETS || counts.failures() > 0,
         }

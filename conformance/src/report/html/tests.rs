@@ -37,6 +37,15 @@ fn the_page_needs_nothing_but_itself() {
 }
 
 #[test]
+fn the_page_tells_for_what_a_driver_ran_kernels() {
+    let mut run = samples::run();
+    let said = "dispatched kernels for 1 of 1 operator that were executed";
+    assert!(page(&run).contains(said));
+    run.targets[0].kernels = None;
+    assert!(!page(&run).contains("dispatched kernels"));
+}
+
+#[test]
 fn texts_of_others_cannot_become_markup() {
     let evil = "<script>alert(1)</script>\"'&";
     let mut run = sweep(1);

@@ -59,6 +59,8 @@ fn properties_say_what_it_ran_on() {
         ("profile", None),
         ("feature level", Some("5_1")),
         ("verdict", Some("not conformant")),
+        ("cases that dispatched kernels", Some("1")),
+        ("cases that the host made", Some("0")),
     ];
     for (name, expected) in expected {
         assert_eq!(value(&run, name).as_deref(), expected, "{name}");
