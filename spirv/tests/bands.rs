@@ -8,7 +8,7 @@ use std::ops::Range;
 use common::{bytes_to, element, indices};
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::plan::{Dispatch, KernelKey, Slot, Step, Window};
+use dml_core::plan::{Cost, Dispatch, KernelKey, Slot, Step, Window};
 use dml_spirv::twins::PushBlock as _;
 use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
@@ -72,6 +72,7 @@ fn step(
         uniform: None,
         groups: [3, 1, 1],
         is_concurrent: false,
+        cost: Cost::default(),
     })
 }
 

@@ -7,7 +7,7 @@ use common::{bytes_to, element, indices};
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostError, HostMemory, interpret};
 use dml_core::kernel::KernelModule;
-use dml_core::plan::{Dispatch, Fill, KernelKey, Slot, Step, Window};
+use dml_core::plan::{Cost, Dispatch, Fill, KernelKey, Slot, Step, Window};
 use dml_spirv::twins::PushBlock as _;
 use dml_spirv::{ElementWidth, Kernel, kernels, twins};
 
@@ -164,6 +164,7 @@ fn dispatch(
         uniform: None,
         groups,
         is_concurrent: false,
+        cost: Cost::default(),
     })
 }
 

@@ -11,6 +11,7 @@
 mod alias;
 mod check;
 mod copy_check;
+mod cost;
 mod describe;
 mod in_place;
 mod invalid;
@@ -22,6 +23,7 @@ mod slot;
 pub(crate) mod twin;
 
 pub use alias::Aliases;
+pub use cost::Cost;
 pub use describe::Totals;
 pub use in_place::{InPlace, InPlaceSteps};
 pub use invalid::{InvalidCopy, InvalidDispatch, InvalidPlan, InvalidStep, Phase};
@@ -160,6 +162,8 @@ pub struct Dispatch {
     /// the nearest one for which this is false: neither writes a 32-bit word that the other reads or writes,
     /// even where the byte ranges of their windows overlap, as those of interleaved elements do.
     pub is_concurrent: bool,
+    /// The work that it does.
+    pub cost: Cost,
 }
 
 /// One step of a plan.

@@ -3,6 +3,7 @@
 pub(crate) mod boxes;
 pub(crate) mod constants;
 pub(crate) mod conversion;
+pub(crate) mod cost;
 pub(crate) mod dispatches;
 pub(crate) mod element_wise;
 pub(crate) mod fill;

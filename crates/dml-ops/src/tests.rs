@@ -100,8 +100,12 @@ pub(crate) fn check_limits(plan: &Plan, target: &Target<'_>) {
     plan.check(target.capabilities).unwrap();
     for step in plan.steps() {
         let Step::Dispatch(dispatch) = step else { continue };
-        let mut windows = dispatch.windows.iter().map(|window| &window.range);
-        assert!(windows.all(|it| it.end - it.start <= target.max_window()), "{step:?}");
+        let windows = dispatch.windows.iter().map(|it| it.range.end - it.range.start);
+        assert!(windows.clone().all(|it| it <= target.max_window()), "{step:?}");
+        // What is shown may be read and written, each once.
+        let most = 2 * windows.sum::<u64>();
+        let cost = dispatch.cost;
+        assert!(cost.operations > 0 && (1..=most).contains(&cost.bytes), "{step:?}");
     }
 }
 

@@ -8,8 +8,8 @@ use common::{OFFSET, buffer, each_device, part};
 use dml::vk::{BindingTable, Bindings, CompileInput, Device, Recorder};
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{
-    Access as Touch, Aliases, BindingRequirement, BoundAt, Dispatch, InPlace, KernelKey, Plan,
-    Slot, Step as PlanStep, Window,
+    Access as Touch, Aliases, BindingRequirement, BoundAt, Cost, Dispatch, InPlace, KernelKey,
+    Plan, Slot, Step as PlanStep, Window,
 };
 use dml_core::{Capabilities, Strategy};
 use dml_fault::compile;
@@ -84,6 +84,7 @@ fn step(add: Add, block: u64) -> PlanStep {
         uniform: Some(block * BLOCK..(block + 1) * BLOCK),
         groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
         is_concurrent: false,
+        cost: Cost::default(),
     })
 }
 

@@ -8,7 +8,7 @@ use common::{OFFSET, buffer, each_device, part};
 use dml::vk::{BindingTable, Bindings, Buffer, CompileInput, Device, Recorder};
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{
-    Access as Touch, BindingRequirement, BoundAt, Dispatch, KernelKey, Plan, Slot,
+    Access as Touch, BindingRequirement, BoundAt, Cost, Dispatch, KernelKey, Plan, Slot,
     Step as PlanStep, Window,
 };
 use dml_core::{Capabilities, Strategy};
@@ -73,6 +73,7 @@ impl Run {
                 uniform: Some(0..constants.len() as u64),
                 groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
                 is_concurrent: false,
+                cost: Cost::default(),
             })],
             in_place: Vec::new(),
             temporary_size: 0,

@@ -3,7 +3,7 @@ use crate::capabilities::Limit;
 use crate::plan::kernel::{
     KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
 };
-use crate::plan::{Access, CopyRegion, KernelKey, Window};
+use crate::plan::{Access, CopyRegion, Cost, KernelKey, Window};
 
 /// Writes the base word and the second push constant into the first two words of the window.
 static PROBE: KernelModule = KernelModule::new(KernelDescription {
@@ -36,6 +36,7 @@ fn probe(range: std::ops::Range<u64>) -> Dispatch {
         uniform: None,
         groups: [1, 1, 1],
         is_concurrent: false,
+        cost: Cost::default(),
     }
 }
 

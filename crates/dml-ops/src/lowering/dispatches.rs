@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use dml_core::kernel::KernelModule;
-use dml_core::plan::{Dispatch, Step, Window};
+use dml_core::plan::{Cost, Dispatch, Step, Window};
 use dml_core::{DataType, Error, ScalarUnion};
 use dml_spirv::twins::PushBlock;
 
@@ -74,7 +74,7 @@ impl<'a> Dispatches<'a> {
     }
 
     /// Adds one dispatch, or several where the device's group counts do not suffice for the indices.
-    /// There is a window for each binding of the kernel.
+    /// There is a window for each binding of the kernel. `cost` is that of all of them.
     ///
     /// # Errors
     /// [`Error::DeviceLimit`]: a window exceeds what a descriptor of the device can show, or there
@@ -84,8 +84,9 @@ impl<'a> Dispatches<'a> {
         variant: &'static KernelModule,
         windows: &[Window],
         push: &impl PushBlock,
+        cost: Cost,
     ) -> Result<(), Error> {
-        self.push_with_block(variant, windows, push, None)
+        self.push_with_block(variant, windows, push, None, cost)
     }
 
     /// The same for a kernel that has a uniform block, with that block's place in the constants.
@@ -98,15 +99,16 @@ impl<'a> Dispatches<'a> {
         windows: &[Window],
         push: &impl PushBlock,
         uniform: Option<Range<u64>>,
+        cost: Cost,
     ) -> Result<(), Error> {
         let sizes = windows.iter().map(|window| window.range.end - window.range.start);
         if let Some(size) = sizes.max().filter(|size| *size > self.target.max_window()) {
             return Err(self.beyond_window(size));
         }
         let limits = self.target.capabilities.limits.max_compute_work_group_count;
-        for Grid { first_group, groups } in
-            grid::split(push.count(), self.target.group_length(variant), limits)
-        {
+        let group_length = self.target.group_length(variant);
+        let all_groups = u64::from(push.count().div_ceil(group_length));
+        for Grid { first_group, groups } in grid::split(push.count(), group_length, limits) {
             if self.steps.len() >= MAX_STEPS as usize {
                 return Err(self.beyond_steps(u64::from(MAX_STEPS) + 1));
             }
@@ -118,6 +120,7 @@ impl<'a> Dispatches<'a> {
                 groups,
                 // They would run at the same time as one dispatch, if the device had so many groups.
                 is_concurrent: first_group > 0,
+                cost: cost.share(groups.map(u64::from).iter().product(), all_groups),
             }));
         }
         Ok(())

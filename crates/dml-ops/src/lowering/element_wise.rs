@@ -14,6 +14,7 @@ use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 use crate::Target;
 use crate::lowering::boxes::TensorBox;
 use crate::lowering::constants::Constants;
+use crate::lowering::cost;
 use crate::lowering::dispatches::Dispatches;
 use crate::lowering::iteration::IterationSpace;
 use crate::lowering::piece::{Piece, Taken};
@@ -112,11 +113,13 @@ fn dispatch(
     let (program, taken, inner) = taken(piece, computation);
     let (mut record, inputs, output) = piece.record(&taken, &computation.parameters);
     record.sizes[DIMENSIONS - 1] = inner;
+    let of_an_element = program.steps.len().max(1) as u64;
+    let operations = cost::elements(&record.sizes).saturating_mul(of_an_element);
     let outer_dimensions = record.outer_dimensions();
     let kernel = ElementWise { program, inputs, output, outer_dimensions };
     let block = record.words(kernel.skeleton_dimensions());
     let variant = kernel.variant(dispatches.target().native_types());
-    piece.dispatch(variant, &block, record.quads(), dispatches, constants)
+    piece.dispatch(variant, &block, (record.quads(), operations), dispatches, constants)
 }
 
 /// A program for words, where inputs that are single elements are repeated in them first.

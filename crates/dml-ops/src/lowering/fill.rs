@@ -8,6 +8,7 @@ use dml_spirv::twins::fill_words::PushConstants;
 use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
+use crate::lowering::cost;
 use crate::lowering::dispatches::{Dispatches, words};
 
 /// Writes the first bytes of the output, in whole words, at most [`dml_core::plan::MAX_UPDATE_BYTES`].
@@ -85,7 +86,7 @@ fn push_words(
     let base_word_at = PushConstants::BASE_WORD_AT;
     let window = Window { slot: Slot::Output(0), range, access, base_word_at };
     let push = PushConstants { count, pattern, ..Default::default() };
-    dispatches.push(variant, &[window], &push)
+    dispatches.push(variant, &[window], &push, cost::of_writing(count, 4))
 }
 
 #[cfg(test)]

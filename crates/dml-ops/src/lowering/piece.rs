@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dml_core::Error;
 use dml_core::kernel::KernelModule;
-use dml_core::plan::{Access as Touch, Window};
+use dml_core::plan::{Access as Touch, Cost, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
     self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Record,
@@ -12,6 +12,7 @@ use dml_spirv::element_wise::{
 
 use crate::lowering::boxes::TensorBox;
 use crate::lowering::constants::Constants;
+use crate::lowering::cost;
 use crate::lowering::dispatches::Dispatches;
 use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
 
@@ -76,12 +77,28 @@ impl<'a> Piece<'a> {
         (record, inputs.iter().map(|input| input.operand).collect(), output.operand)
     }
 
-    /// Adds the dispatch of a kernel with so many indices, which are less than the elements of a tensor.
+    /// Bytes of the elements of all operands. A displaced one has an element at each coordinate.
+    fn bytes(&self) -> u64 {
+        let of = |(operand, (range, _)): (&Operand, &(Range<u64>, u32))| {
+            let strides = match operand.displacement {
+                Some(_) => [1; DIMENSIONS],
+                None => operand.strides,
+            };
+            let bytes = cost::bytes(&self.sizes, &strides, operand.width.bytes(), range);
+            Some((operand.slot?, bytes, range.clone()))
+        };
+        let read = self.space.inputs.iter().zip(&self.views).filter_map(of);
+        let written = self.views.last().and_then(|view| of((&self.space.output, view)));
+        cost::bytes_read(read).saturating_add(written.map_or(0, |(_, bytes, _)| bytes))
+    }
+
+    /// Adds the dispatch of a kernel with so many indices, which are less than the elements of a tensor, and so
+    /// many operations.
     pub(super) fn dispatch(
         &self,
         variant: &'static KernelModule,
         block: &[u32],
-        count: u64,
+        (count, operations): (u64, u64),
         dispatches: &mut Dispatches<'_>,
         constants: &mut Constants,
     ) -> Result<(), Error> {
@@ -90,7 +107,8 @@ impl<'a> Piece<'a> {
         let count = u32::try_from(count).expect("less than the elements of a tensor");
         let push = PushConstants { count, ..Default::default() };
         let access = variant.bindings.last().map_or(Touch::ReadWrite, |output| output.access);
-        dispatches.push_with_block(variant, &self.windows(access), &push, Some(block))
+        let cost = Cost { operations, bytes: self.bytes() };
+        dispatches.push_with_block(variant, &self.windows(access), &push, Some(block), cost)
     }
 
     /// The windows of the operands that are stored, the output's last.

@@ -12,12 +12,13 @@ mod tile;
 
 pub(crate) use cooperative::{Matrices, are_shown};
 use dml_core::Error;
-use dml_core::plan::{Access as Touch, Slot, Window};
+use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
 use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
 
-use crate::lowering::boxes::{Placement, TensorBox};
+use crate::lowering::boxes::{Placement, TensorBox, View};
+use crate::lowering::cost;
 use crate::lowering::element_wise::Computation;
 use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
 use crate::lowering::kernels::Kernels;
@@ -208,7 +209,8 @@ impl Kernels<'_> {
                 window(1, Touch::Read, PushConstants::base_word_at(1)),
                 window(SUMS, Touch::ReadWrite, PushConstants::BASE_WORD_OF_OUTPUT_AT),
             ];
-            dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block))?;
+            let cost = sums.cost(&part, &views, record.goes_on);
+            dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block), cost)?;
         }
         self.add(dispatches)
     }
@@ -350,6 +352,18 @@ impl Sums {
             fits(0, ROW) && self.rows_are_quads() && part.sizes[ROW] > 1,
             fits(1, FIRST_DEPTH - 1) && self.columns_are_quads(),
         ]
+    }
+
+    /// The cost of the sums of a box: a multiplication and an addition for each product. Sums that go on are read
+    /// as well.
+    fn cost(&self, part: &TensorBox<AXES>, views: &[View; OPERANDS], goes_on: bool) -> Cost {
+        let bytes = |operand: usize| {
+            cost::bytes(&part.sizes, &self.strides(operand), 4, &views[operand].range)
+        };
+        let factor = |at: usize| (self.places[at].slot, bytes(at), views[at].range.clone());
+        let of_sums = bytes(SUMS) * if goes_on { 2 } else { 1 };
+        let operations = cost::elements(&part.sizes).saturating_mul(2);
+        Cost { operations, bytes: cost::bytes_read([factor(0), factor(1)]) + of_sums }
     }
 
     /// What a kernel is told of a box whose operands begin at `starts`.

@@ -9,6 +9,7 @@ use dml_core::Error;
 use dml_spirv::element_wise::{self, Access, DIMENSIONS, Program};
 use dml_spirv::reduce::{GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_LOST_F32};
 
+use crate::lowering::cost;
 use crate::lowering::dispatches::Dispatches;
 use crate::lowering::iteration::{IterationSpace, Operand};
 use crate::lowering::kernels::Kernels;
@@ -232,6 +233,11 @@ impl Kernels<'_> {
         };
         let block = record.words(kernel.skeleton_dimensions());
         let variant = kernel.variant(dispatches.target().native_types());
-        piece.dispatch(variant, &block, record.rows(), dispatches, &mut self.constants)
+        // Each element is joined to what its row has so far.
+        let of_an_element = 1 + reduction.program.steps.len() as u64;
+        let of_elements = cost::elements(&piece.sizes).saturating_mul(of_an_element);
+        let of_rows = record.rows().saturating_mul(reduction.last.steps.len() as u64);
+        let work = (record.rows(), of_elements.saturating_add(of_rows));
+        piece.dispatch(variant, &block, work, dispatches, &mut self.constants)
     }
 }

@@ -10,8 +10,8 @@ use dml_core::kernel::{
     KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
 };
 use dml_core::plan::{
-    Access, BindingRequirement, BoundAt, Copy, CopyRegion, Dispatch, Fill, KernelKey, Plan, Slot,
-    Step, Update, Window,
+    Access, BindingRequirement, BoundAt, Copy, CopyRegion, Cost, Dispatch, Fill, KernelKey, Plan,
+    Slot, Step, Update, Window,
 };
 
 const LOCAL_SIZE: &[SpecializationConstant] =
@@ -117,6 +117,7 @@ pub fn ramp(slot: Slot, range: Range<u64>, value: u32) -> Step {
         uniform: None,
         groups: [count.div_ceil(64), 1, 1],
         is_concurrent: false,
+        cost: Cost::default(),
     })
 }
 
@@ -134,6 +135,7 @@ pub fn sum(to: (Slot, Range<u64>), from: (Slot, Range<u64>)) -> Step {
         uniform: None,
         groups: [count.div_ceil(64), 1, 1],
         is_concurrent: false,
+        cost: Cost::default(),
     })
 }
 

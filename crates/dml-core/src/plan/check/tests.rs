@@ -1,5 +1,5 @@
 use super::super::kernel::{KernelBinding, KernelDescription, KernelModule};
-use super::super::{Access, Copy, CopyRegion, Fill, InPlace, KernelKey, Update, Window};
+use super::super::{Access, Copy, CopyRegion, Cost, Fill, InPlace, KernelKey, Update, Window};
 use super::*;
 use crate::types::Strategy;
 
@@ -132,6 +132,7 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
         uniform: None,
         groups: [1; 3],
         is_concurrent: false,
+        cost: Cost::default(),
     };
     assert_eq!(reason(Phase::Execution, Step::Dispatch(good.clone())), None);
     let limit = [65_535; 3];
@@ -181,6 +182,7 @@ fn a_base_word_has_a_field_of_its_own() {
             uniform: None,
             groups: [1; 3],
             is_concurrent: false,
+            cost: Cost::default(),
         });
         checked(&plan(Phase::Execution, vec![step])).err().map(|it| it.to_string())
     };
@@ -203,6 +205,7 @@ fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
             uniform,
             groups: [1; 3],
             is_concurrent: false,
+            cost: Cost::default(),
         });
         let mut plan = plan(Phase::Execution, vec![step]);
         plan.constants = vec![0; 20 << 10];

@@ -13,6 +13,7 @@ use dml_spirv::{ElementWidth, kernels};
 
 use crate::lowering::boxes::Placement;
 use crate::lowering::constants::Constants;
+use crate::lowering::cost;
 use crate::lowering::dispatches::{Dispatches, scalar_bits, words};
 use crate::lowering::fill::{fill, fill_by_kernel, inline, repeated};
 use crate::lowering::seed;
@@ -117,7 +118,8 @@ fn write(
             base_word_at: PushConstants::BASE_WORD_AT,
         };
         let windows = [window, constants_window.clone()];
-        dispatches.push(variant, &windows, &push)?;
+        let cost = cost::of_writing(push.count, element_width.bytes());
+        dispatches.push(variant, &windows, &push, cost)?;
     }
     Ok(dispatches.into_steps())
 }

@@ -2,13 +2,14 @@
 //! in an order of its own, so that bits differ from one to another.
 
 use dml_core::capabilities::Limit;
-use dml_core::plan::{Access as Touch, Slot, Window};
+use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_core::{Error, Strategy};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::PushConstants;
 use dml_spirv::product::{CooperativeRecord, cooperative};
 
 use crate::Target;
+use crate::lowering::cost;
 use crate::lowering::iteration::Operand;
 use crate::lowering::kernels::Kernels;
 
@@ -91,7 +92,10 @@ impl Kernels<'_> {
         ];
         self.strategy = Strategy::CooperativeMatrices;
         let mut dispatches = self.dispatches();
-        dispatches.push_with_block(cooperative(), &windows, &push, Some(block))?;
+        let products = cost::elements(&sizes).saturating_mul(cost::elements(&batches));
+        let bytes = all.iter().map(|it| it.bytes()).sum();
+        let cost = Cost { operations: products.saturating_mul(2), bytes };
+        dispatches.push_with_block(cooperative(), &windows, &push, Some(block), cost)?;
         self.add(dispatches)
     }
 }

@@ -1,7 +1,7 @@
 use ash::vk::{AccessFlags as A, PipelineStageFlags as S};
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{KernelDescription, KernelModule};
-use dml_core::plan::{Access, Copy, CopyRegion, Dispatch, Fill, KernelKey, Update, Window};
+use dml_core::plan::{Access, Copy, CopyRegion, Cost, Dispatch, Fill, KernelKey, Update, Window};
 
 use super::*;
 
@@ -62,6 +62,7 @@ fn dispatch(windows: &[(Slot, Range<u64>, Access)]) -> Step {
         uniform: None,
         groups: [1; 3],
         is_concurrent: false,
+        cost: Cost::default(),
     })
 }
 

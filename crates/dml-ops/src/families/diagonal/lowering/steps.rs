@@ -15,6 +15,7 @@ use crate::Target;
 use crate::families::diagonal::band::{Band, Diagonal};
 use crate::lowering::boxes::{Placement, TensorBox};
 use crate::lowering::constants::Constants;
+use crate::lowering::cost;
 use crate::lowering::dispatches::{Dispatches, words};
 
 /// Dimensions: two of batches, rows, columns.
@@ -85,7 +86,8 @@ impl BandedOutput {
             };
             let base_word_at = diagonal_scatter::PushConstants::BASE_WORD_AT;
             let window = output_window(variant, view.range, base_word_at);
-            dispatches.push(variant, &[window], &push)?;
+            let cost = cost::of_writing(push.count, self.element_width.bytes());
+            dispatches.push(variant, &[window], &push, cost)?;
         }
         Ok(dispatches.into_steps())
     }
@@ -108,7 +110,8 @@ impl BandedOutput {
             };
             let base_word_at = diagonal_write::PushConstants::BASE_WORD_AT;
             let window = output_window(variant, view.range, base_word_at);
-            dispatches.push(variant, &[window], &push)?;
+            let cost = cost::of_writing(push.count, self.element_width.bytes());
+            dispatches.push(variant, &[window], &push, cost)?;
         }
         Ok(dispatches.into_steps())
     }
@@ -148,7 +151,8 @@ impl BandedOutput {
         let variant = dispatches.target().variant(&kernels::DIAGONAL_BAND, self.element_width);
         let base_word_at = diagonal_band::PushConstants::BASE_WORD_AT;
         let window = output_window(variant, view.range, base_word_at);
-        dispatches.push(variant, &[window], &push)
+        let cost = cost::of_writing(push.count, self.element_width.bytes());
+        dispatches.push(variant, &[window], &push, cost)
     }
 
     /// The value in the band, and the input's element in every other place.
@@ -226,5 +230,7 @@ fn push_merge(
         Window { slot, range, access: binding.access, base_word_at }
     });
     let windows: Vec<_> = windows.collect();
-    dispatches.push(variant, &windows, &push)
+    // Each element is read and written.
+    let cost = cost::of_writing(push.count, 2 * element_width.bytes());
+    dispatches.push(variant, &windows, &push, cost)
 }

@@ -1,0 +1,77 @@
+//! The cost of dispatches, from the sizes and strides that they are made of.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use dml_core::plan::{Cost, Slot};
+
+/// Elements of a box.
+pub(crate) fn elements(sizes: &[u32]) -> u64 {
+    sizes.iter().map(|size| u64::from(*size)).product()
+}
+
+/// Bytes of the elements that an operand has at the coordinates of a box, of which its window shows `range`.
+/// Coordinates that differ only where the stride is 0 have one element; where windows of a convolution overlap,
+/// there are no more elements than the window shows.
+pub(crate) fn bytes(sizes: &[u32], strides: &[i64], element_bytes: u32, range: &Range<u64>) -> u64 {
+    let told_apart = sizes.iter().zip(strides).filter(|(_, stride)| **stride != 0);
+    let count: u64 = told_apart.map(|(size, _)| u64::from(*size)).product();
+    count.saturating_mul(element_bytes.into()).min(range.end - range.start)
+}
+
+/// Bytes that are read by operands of these slots, each with its bytes and with what its window shows: operands
+/// that are parts of one tensor, such as the neighbours that an interpolation takes, read no more than their
+/// windows show together.
+pub(crate) fn bytes_read(operands: impl IntoIterator<Item = (Slot, u64, Range<u64>)>) -> u64 {
+    let mut slots: BTreeMap<Slot, (u64, Vec<Range<u64>>)> = BTreeMap::new();
+    for (slot, bytes, shown) in operands {
+        let (sum, all_shown) = slots.entry(slot).or_default();
+        *sum = sum.saturating_add(bytes);
+        all_shown.push(shown);
+    }
+    slots.into_values().map(|(sum, shown)| sum.min(united(shown))).sum()
+}
+
+/// The length of all ranges together, what they have in common counted once.
+fn united(mut ranges: Vec<Range<u64>>) -> u64 {
+    ranges.sort_by_key(|range| range.start);
+    let (mut length, mut end) = (0, 0);
+    for range in ranges {
+        length += range.end.saturating_sub(range.start.max(end));
+        end = end.max(range.end);
+    }
+    length
+}
+
+/// The cost of a kernel that writes `count` elements of so many bytes each, and reads nothing to speak of.
+pub(crate) fn of_writing(count: u32, element_bytes: u32) -> Cost {
+    Cost { operations: count.into(), bytes: u64::from(count) * u64::from(element_bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_counts_once_however_often_it_is_read() {
+        assert_eq!(bytes(&[8, 16], &[16, 1], 4, &(0..512)), 512);
+        // A row for all rows, and one element for all.
+        assert_eq!(bytes(&[8, 16], &[0, 1], 4, &(0..64)), 64);
+        assert_eq!(bytes(&[8, 16], &[0, 0], 4, &(0..64)), 4);
+        // Every second row: the window shows the others as well.
+        assert_eq!(bytes(&[4, 16], &[32, 1], 4, &(0..448)), 256);
+        // Overlapping windows of 3.
+        assert_eq!(bytes(&[10, 3], &[1, 1], 4, &(0..48)), 48);
+    }
+
+    #[test]
+    fn operands_of_one_tensor_read_no_more_than_they_show_together() {
+        let [one, other] = [Slot::Input(0), Slot::Input(1)];
+        assert_eq!(bytes_read([(one, 64, 0..64), (other, 64, 0..64)]), 128);
+        // Neighbours, and every second element by one, the others by the other.
+        assert_eq!(bytes_read([(one, 60, 0..60), (one, 60, 4..64)]), 64);
+        assert_eq!(bytes_read([(one, 32, 0..60), (one, 32, 4..64)]), 64);
+        assert_eq!(bytes_read([(one, 8, 32..40), (one, 8, 0..8), (one, 8, 8..16)]), 24);
+        assert_eq!(bytes_read([]), 0);
+    }
+}
