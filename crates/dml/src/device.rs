@@ -118,7 +118,7 @@ impl Device {
     /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
     pub fn from_vulkan(vulkan: dml_vk::Device, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
-        let tuning = tuning(&vulkan);
+        let tuning = tuning_for(vulkan.info().device_type);
         Ok(Self { vulkan, feature_level: options.feature_level, tuning })
     }
 
@@ -168,11 +168,13 @@ impl Device {
     }
 }
 
-/// Preferences for a kind of device. Only CPU drivers were measured. Elsewhere each region of a copy is a
-/// command of its own, which many rows are not worth, and work groups have memory of their own to share.
-fn tuning(vulkan: &dml_vk::Device) -> Tuning {
+/// The preferences of devices of this type, which a [`Device`] begins with.
+///
+/// Only CPU drivers were measured. Elsewhere each region of a copy is a command of its own, which many rows
+/// are not worth, and work groups have memory of their own to share.
+pub fn tuning_for(device_type: DeviceType) -> Tuning {
     const FEW_ROWS: u32 = 64;
-    match vulkan.info().device_type {
+    match device_type {
         DeviceType::Cpu => Tuning::new(),
         _ => Tuning::new().with_most_rows(FEW_ROWS).with_shared_tiles(),
     }

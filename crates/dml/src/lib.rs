@@ -42,7 +42,7 @@ mod profile;
 pub mod support;
 
 pub use compiled::CompiledOperator;
-pub use device::{Device, DeviceOptions, Initialization};
+pub use device::{Device, DeviceOptions, Initialization, tuning_for};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use pipeline_cache::PipelineCache;
