@@ -8,6 +8,7 @@
 extern crate dml_file;
 
 mod bench;
+mod budgets;
 mod build_shaders;
 mod build_tools;
 mod c_api;
@@ -64,6 +65,7 @@ enum Command {
     Models(models::Args),
     Example(example::Args),
     Bench(bench::Args),
+    Budgets(budgets::Args),
     BuildShaders(build_shaders::Args),
     GenerateSchema(generate_schema::Args),
     /// Generate dmlvk.h from the functions of crates/dml-capi
@@ -106,6 +108,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Models(args) => models::run(&sh, &args),
         Command::Example(args) => example::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
+        Command::Budgets(args) => budgets::run(&sh, args),
         Command::Wheel(wheel::Args {}) => wheel::run(&sh).map(|()| 0),
         Command::Onnxruntime(args) => onnxruntime::run(&sh, &args),
         Command::Stress(args) => stress::run(&sh, &args),

@@ -53,8 +53,7 @@ struct Model {
 
 /// Runs the command and returns the runner's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
-    let folder = make_sure(sh, |_| true)?;
-    filled::lay_out(sh, &workspace::root().join(KNOWN).join("filled.json"), &folder)?;
+    let folder = lay_out_all(sh)?;
     let environment = match args.backports {
         true => setup::backports(sh)?,
         false => conformance::environment(sh, args.cpu_drivers)?,
@@ -107,6 +106,13 @@ fn program(sh: &Shell) -> Result<PathBuf> {
     }
     let folder = programs::build_packages(sh, &["dml-conformance"], Profile::Release)?;
     Ok(folder.join(format!("dml-conformance{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// The folder of all models, fetched and laid out, those with drawn weights included.
+pub(crate) fn lay_out_all(sh: &Shell) -> Result<PathBuf> {
+    let folder = make_sure(sh, |_| true)?;
+    filled::lay_out(sh, &workspace::root().join(KNOWN).join("filled.json"), &folder)?;
+    Ok(folder)
 }
 
 /// The folder of the models whose names are `wanted`, fetched and laid out.

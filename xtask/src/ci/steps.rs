@@ -9,8 +9,8 @@ use xshell::{Shell, cmd};
 use crate::example::Name;
 use crate::process::{no_failure, succeed};
 use crate::{
-    build_shaders, c_api, conformance, dist, example, fuzz, html_report, leaks, models, node_tests,
-    onnxruntime, sanitizer, stress, test, tools,
+    budgets, build_shaders, c_api, conformance, dist, example, fuzz, html_report, leaks, models,
+    node_tests, onnxruntime, sanitizer, stress, test, tools,
 };
 
 /// The budget is two to four times what a step takes on two quiet cores, building its tools included: others
@@ -62,6 +62,7 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
     step("models", 12, |sh| whole_models(sh, &[])),
+    step("model-budgets", 8, model_budgets),
     step("staged-models", 40, |sh| whole_models(sh, &["--staged-transfers", "on", "--validation"])),
     step("full-onnxruntime", 30, |sh| onnxruntime(sh, true)),
     step("full-dist", 20, dist::check),
@@ -150,6 +151,12 @@ fn whole_models(sh: &Shell, args: &[&str]) -> Result<()> {
     let args = args.iter().map(|&option| option.to_owned()).collect();
     let args = models::Args { cpu_drivers: true, args, ..models::Args::default() };
     no_failure("models that others made", models::run(sh, &args)?)
+}
+
+/// The table of models; that of single operators is compared by the tests.
+fn model_budgets(sh: &Shell) -> Result<()> {
+    let args = budgets::Args { models: true, check: true };
+    no_failure("the budgets of models", budgets::run(sh, args)?)
 }
 
 fn examples(sh: &Shell) -> Result<()> {

@@ -269,6 +269,7 @@ fn is_shipped(path: &str) -> bool {
         "spirv/compiler/",
         "spirv/manifest/",
         "crates/dml-bench/",
+        "crates/dml-budgets/",
         "crates/dml-capi/header/",
         "crates/dml-schema/",
         "crates/dml-steps/",

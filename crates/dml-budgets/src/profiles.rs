@@ -1,0 +1,43 @@
+//! The devices that plans are made for.
+
+use anyhow::{Context as _, Result};
+use dml::core::{Capabilities, Tuning};
+use dml::ops::{Target, TransferUse};
+use dml::vk::DeviceType;
+
+/// Large and discrete; small and integrated. Each is a profile of dml-profiles.
+const DEVICES: [(&str, &str, DeviceType); 2] = [
+    ("rx-7800-xt", "amd-radeon-rx-7800-xt-radv-navi32-24-0-99-arch", DeviceType::Discrete),
+    ("uhd-620", "intel-uhd-graphics-620-0-404-2125-windows-10", DeviceType::Integrated),
+];
+
+/// A device without the device: what it can do, and how the runtime would use it.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// What the table calls it.
+    pub name: &'static str,
+    /// Its limits, and the features that it offers.
+    pub capabilities: Capabilities,
+    /// The preferences of devices of its type.
+    pub tuning: Tuning,
+}
+
+impl Profile {
+    /// What plans are made for.
+    pub fn target(&self) -> Target<'_> {
+        let Self { capabilities, tuning, .. } = self;
+        Target { capabilities, tuning: *tuning, transfer: TransferUse::Allowed }
+    }
+}
+
+/// The devices of the table, in its order.
+///
+/// # Errors
+/// A profile is missing or wrong.
+pub fn profiles() -> Result<Vec<Profile>> {
+    let profile = |(name, file, device_type)| {
+        let found = dml::profiles::find(file).with_context(|| format!("the profile of {name}"))?;
+        Ok(Profile { name, capabilities: found.cap.alone(), tuning: dml::tuning_for(device_type) })
+    };
+    DEVICES.into_iter().map(profile).collect()
+}

@@ -1,0 +1,59 @@
+//! The checked-in table says what plans ask of a GPU. No test here needs a Vulkan device.
+#![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
+
+use dml_budgets::{Change, Column, TableFile, measured, works};
+
+#[test]
+fn every_work_is_what_the_table_says() {
+    let now = measured(&works().unwrap()).unwrap();
+    if let Err(complaint) = TableFile::WORKS.check(&now) {
+        panic!("{complaint:#}");
+    }
+    let text = std::fs::read_to_string(TableFile::WORKS.path()).unwrap().replace("\r\n", "\n");
+    let is_as_written = text.ends_with(&now.to_string());
+    assert!(is_as_written, "other spaces or order: `cargo xtask budgets` writes it");
+}
+
+/// Were softmax's plans to take another dispatch, read more, or run in fewer invocations than the table says.
+#[test]
+fn a_planted_regression_is_found_and_named() {
+    let works: Vec<_> =
+        works().unwrap().into_iter().filter(|it| it.name == "softmax-f32").collect();
+    let now = measured(&works).unwrap();
+    let mut table = now.clone();
+    let counts = &mut table.rows[0].counts;
+    counts.dispatches -= 1;
+    counts.bytes_over_least -= 1;
+    counts.invocations = counts.invocations.map(|it| it * 2);
+    let changes = table.changes(&now);
+    let found: Vec<Column> = changes
+        .iter()
+        .map(|it| match it {
+            Change::Number { row, column, .. } if it.is_worse() => {
+                assert_eq!(row, "softmax-f32 on rx-7800-xt");
+                *column
+            }
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(found, [Column::Dispatches, Column::BytesOverLeast, Column::Invocations]);
+}
+
+/// What the plans of some works must come to, from what they are: written apart from the counting.
+#[test]
+fn counts_are_those_of_what_the_plans_do() {
+    let table = TableFile::WORKS.read().unwrap();
+    let of = |work: &str| table.rows.iter().find(|it| it.work == work).unwrap().counts;
+    let add = of("add-f32");
+    // Two matrices are read, one is written, four elements for an invocation.
+    assert_eq!((add.dispatches, add.barriers, add.bytes_over_least), (1, 0, 100));
+    assert_eq!(add.invocations, Some(4096 * 4096 / 4));
+    // An invocation for each row.
+    assert_eq!(of("sum-of-rows").invocations, Some(4096));
+    // The bytes of the weights that are not gathered are not read.
+    let [rows, all, row] = [4096_u64, 8192, 768 * 4];
+    let moved = 2 * rows * row + rows * 8;
+    let least = all * row + rows * 8 + rows * row;
+    assert_eq!(of("gather-rows").bytes_over_least, (moved * 100 + least / 2) / least);
+    assert_eq!(table.rows.len(), 2 * 48);
+}
