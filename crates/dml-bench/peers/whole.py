@@ -132,18 +132,28 @@ def isolated(work, *arguments):
     return {"reason": ": ".join([how, *map(short, last)])}
 
 
-def main():
-    peers, library, folder, device = sys.argv[1:]
+def script_of(peers, library):
+    """The script of a library, whose packages can be imported from now on."""
     file = pathlib.Path(__file__).parent / "models" / f"{library}.py"
     spec = importlib.util.spec_from_file_location(f"model_of_{library}", file)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     packages = [pathlib.Path(peers).resolve() / it for it in script.PACKAGES]
     if missing := [it.name for it in packages if not it.is_dir() or it.with_name(f"{it.name}.missing").is_file()]:
-        return print(json.dumps({"reason": f"could not be had: {', '.join(missing)}"}))
+        raise ValueError(f"could not be had: {', '.join(missing)}")
     sys.path[:0] = map(str, packages)
+    return script
+
+
+def main():
+    peers, library, folder, device = sys.argv[1:]
+    try:
+        script = script_of(peers, library)
+    except ValueError as error:
+        return print(json.dumps({"reason": str(error)}))
     with tempfile.TemporaryDirectory() as work:
         print(json.dumps(isolated(pathlib.Path(work), script, pathlib.Path(folder), device)))
 
 
-main()
+if __name__ == "__main__":
+    main()
