@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
 use dml_budgets::{TableFile, measured, of_folder, works};
-use dml_file::println;
+use dml_file::{eprintln, println};
 
 /// Counts what plans ask of a GPU, without one, and writes the checked-in table.
 #[derive(Debug, Parser)]
@@ -20,11 +21,20 @@ struct Cli {
     check: bool,
 }
 
-fn main() -> Result<()> {
-    let cli = Cli::parse();
-    let (file, works) = match cli.models {
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<()> {
+    let (file, works) = match &cli.models {
         None => (TableFile::WORKS, works()?),
-        Some(folder) => (TableFile::MODELS, of_folder(&folder)?),
+        Some(folder) => (TableFile::MODELS, of_folder(folder)?),
     };
     let now = measured(&works)?;
     if cli.check {
