@@ -12,11 +12,8 @@ use crate::lowering::constants::Constants;
 use crate::lowering::dispatches::{Dispatches, MAX_STEPS, beyond_steps};
 use crate::lowering::element_wise::{self, Computation};
 use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::owned::Kept;
+use crate::lowering::owned::{Kept, PART_ALIGNMENT};
 use crate::lowering::relocate::{self, relocated};
-
-/// Parts of the temporary and of the persistent resource begin at a multiple of so many bytes.
-const ALIGNMENT: u64 = 16;
 
 /// Steps, and the memory beside the tensors that they work on.
 pub(crate) struct Kernels<'a> {
@@ -261,7 +258,7 @@ impl<'a> Kernels<'a> {
 
 /// So many elements of a resource, after what it has.
 fn reserved(slot: Slot, size: &mut u64, width: ElementWidth, count: u64) -> Operand {
-    let start = size.next_multiple_of(ALIGNMENT);
+    let start = size.next_multiple_of(PART_ALIGNMENT);
     let bytes = u64::from(width.bytes());
     *size = start + (count * bytes).next_multiple_of(4);
     let base = (start / bytes).cast_signed();

@@ -12,8 +12,10 @@ use crate::lowering::element_wise::{self, Computation};
 use crate::lowering::iteration::{IterationSpace, Operand, leading};
 use crate::{Target, TransferUse};
 
-/// Parts of the persistent resource begin at a multiple of so many bytes, as tensors do.
-const ALIGNMENT: u64 = 16;
+/// Parts of the temporary and of the persistent resource begin at a multiple of so many bytes: the most that any
+/// device may demand of the start of a descriptor (Vulkan's required limits, minStorageBufferOffsetAlignment). A
+/// descriptor of one part then shows no bytes of another, and steps on different parts do not wait for each other.
+pub(crate) const PART_ALIGNMENT: u64 = 256;
 
 /// What initialization keeps of the inputs.
 #[derive(Default)]
@@ -47,7 +49,7 @@ impl Kept {
         if let Some(start) = self.inputs.get(&input) {
             return Ok((Slot::Persistent, *start));
         }
-        let (start, bytes) = (self.size.next_multiple_of(ALIGNMENT), tensor.minimum_size());
+        let (start, bytes) = (self.size.next_multiple_of(PART_ALIGNMENT), tensor.minimum_size());
         self.size = start + bytes;
         self.inputs.insert(input, start);
         self.init.extend(match target.transfer {
