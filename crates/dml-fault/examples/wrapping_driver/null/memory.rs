@@ -1,0 +1,252 @@
+//! Memory that only the host knows: the device has none.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dml_vk::ash::vk::{self, Handle as _};
+
+use crate::wrapped::{chained, new_handle, of_device};
+
+/// As large as that of a card. The host lends pages only once they are written to.
+const HEAP: u64 = 16 << 30;
+/// Both memory types serve all buffers and images.
+const ALL_TYPES: u32 = 0b11;
+
+/// What was allocated, by its handle.
+static MEMORY: Mutex<Option<HashMap<u64, Vec<u8>>>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<HashMap<u64, Vec<u8>>>> {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn made_up() -> vk::PhysicalDeviceMemoryProperties {
+    let mut all = vk::PhysicalDeviceMemoryProperties {
+        memory_heap_count: 1,
+        memory_type_count: 2,
+        ..Default::default()
+    };
+    all.memory_heaps[0] = vk::MemoryHeap { size: HEAP, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
+    all.memory_types[0].property_flags = vk::MemoryPropertyFlags::DEVICE_LOCAL;
+    all.memory_types[1].property_flags = vk::MemoryPropertyFlags::DEVICE_LOCAL
+        | vk::MemoryPropertyFlags::HOST_VISIBLE
+        | vk::MemoryPropertyFlags::HOST_COHERENT
+        | vk::MemoryPropertyFlags::HOST_CACHED;
+    all
+}
+
+pub(super) unsafe extern "system" fn properties(
+    _: vk::PhysicalDevice,
+    properties: *mut vk::PhysicalDeviceMemoryProperties,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { properties.write(made_up()) };
+}
+
+pub(super) unsafe extern "system" fn properties_2(
+    _: vk::PhysicalDevice,
+    properties: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
+) {
+    // SAFETY: the caller's promise.
+    let properties = unsafe { &mut *properties };
+    properties.memory_properties = made_up();
+    // SAFETY: as above.
+    let budget =
+        unsafe { chained::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>(properties.p_next) };
+    if let Some(budget) = budget {
+        budget.heap_budget.fill(0);
+        budget.heap_usage.fill(0);
+        budget.heap_budget[0] = HEAP;
+    }
+}
+
+pub(super) unsafe extern "system" fn allocate(
+    _: vk::Device,
+    info: *const vk::MemoryAllocateInfo<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    memory: *mut vk::DeviceMemory,
+) -> vk::Result {
+    // SAFETY: the caller's promise.
+    let size = unsafe { (*info).allocation_size };
+    let Some(size) = usize::try_from(size).ok().filter(|_| size <= HEAP) else {
+        return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    };
+    let handle = new_handle::<vk::DeviceMemory>();
+    lock().get_or_insert_default().insert(handle.as_raw(), vec![0; size]);
+    // SAFETY: as above.
+    unsafe { memory.write(handle) };
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn free(
+    _: vk::Device,
+    memory: vk::DeviceMemory,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    if let Some(all) = &mut *lock() {
+        all.remove(&memory.as_raw());
+    }
+}
+
+pub(super) unsafe extern "system" fn map(
+    _: vk::Device,
+    memory: vk::DeviceMemory,
+    offset: vk::DeviceSize,
+    _: vk::DeviceSize,
+    _: vk::MemoryMapFlags,
+    address: *mut *mut c_void,
+) -> vk::Result {
+    let mut all = lock();
+    let found = all.as_mut().and_then(|all| all.get_mut(&memory.as_raw()));
+    let Some(bytes) = found.and_then(|it| it.get_mut(usize::try_from(offset).ok()?..)) else {
+        return vk::Result::ERROR_MEMORY_MAP_FAILED;
+    };
+    // SAFETY: the caller's promise.
+    unsafe { address.write(bytes.as_mut_ptr().cast()) };
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn map_2(
+    device: vk::Device,
+    info: *const vk::MemoryMapInfoKHR<'_>,
+    address: *mut *mut c_void,
+) -> vk::Result {
+    // SAFETY: the caller's promise.
+    let info = unsafe { &*info };
+    // SAFETY: as above.
+    unsafe { map(device, info.memory, info.offset, info.size, info.flags, address) }
+}
+
+pub(super) unsafe extern "system" fn unmap(_: vk::Device, _: vk::DeviceMemory) {}
+
+pub(super) unsafe extern "system" fn unmap_2(
+    _: vk::Device,
+    _: *const vk::MemoryUnmapInfoKHR<'_>,
+) -> vk::Result {
+    vk::Result::SUCCESS
+}
+
+/// A flush or an invalidation.
+pub(super) unsafe extern "system" fn synchronize(
+    _: vk::Device,
+    _: u32,
+    _: *const vk::MappedMemoryRange<'_>,
+) -> vk::Result {
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn bind_buffer(
+    _: vk::Device,
+    _: vk::Buffer,
+    _: vk::DeviceMemory,
+    _: vk::DeviceSize,
+) -> vk::Result {
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn bind_buffers(
+    _: vk::Device,
+    _: u32,
+    _: *const vk::BindBufferMemoryInfo<'_>,
+) -> vk::Result {
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn bind_image(
+    _: vk::Device,
+    _: vk::Image,
+    _: vk::DeviceMemory,
+    _: vk::DeviceSize,
+) -> vk::Result {
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn bind_images(
+    _: vk::Device,
+    _: u32,
+    _: *const vk::BindImageMemoryInfo<'_>,
+) -> vk::Result {
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn of_buffer(
+    device: vk::Device,
+    buffer: vk::Buffer,
+    requirements: *mut vk::MemoryRequirements,
+) {
+    let name = c"vkGetBufferMemoryRequirements";
+    // SAFETY: the function with this name has this type.
+    let original = unsafe { of_device::<vk::PFN_vkGetBufferMemoryRequirements>(device, name) };
+    if let Some(original) = original {
+        // SAFETY: the caller's promise.
+        unsafe { original(device, buffer, requirements) };
+    }
+    // SAFETY: as above.
+    unsafe { (*requirements).memory_type_bits = ALL_TYPES };
+}
+
+pub(super) unsafe extern "system" fn of_buffer_2(
+    device: vk::Device,
+    info: *const vk::BufferMemoryRequirementsInfo2<'_>,
+    requirements: *mut vk::MemoryRequirements2<'_>,
+) {
+    let name = c"vkGetBufferMemoryRequirements2";
+    // SAFETY: the function with this name has this type.
+    let original = unsafe { of_device::<vk::PFN_vkGetBufferMemoryRequirements2>(device, name) };
+    if let Some(original) = original {
+        // SAFETY: the caller's promise.
+        unsafe { original(device, info, requirements) };
+    }
+    // SAFETY: as above.
+    unsafe { (*requirements).memory_requirements.memory_type_bits = ALL_TYPES };
+}
+
+pub(super) unsafe extern "system" fn of_future_buffer(
+    device: vk::Device,
+    info: *const vk::DeviceBufferMemoryRequirements<'_>,
+    requirements: *mut vk::MemoryRequirements2<'_>,
+) {
+    let name = c"vkGetDeviceBufferMemoryRequirements";
+    // SAFETY: the function with this name has this type.
+    let original =
+        unsafe { of_device::<vk::PFN_vkGetDeviceBufferMemoryRequirements>(device, name) };
+    if let Some(original) = original {
+        // SAFETY: the caller's promise.
+        unsafe { original(device, info, requirements) };
+    }
+    // SAFETY: as above.
+    unsafe { (*requirements).memory_requirements.memory_type_bits = ALL_TYPES };
+}
+
+/// Nobody asks twice: what an image needs is not looked at where it does not exist.
+const OF_IMAGE: vk::MemoryRequirements =
+    vk::MemoryRequirements { size: 64 << 10, alignment: 4 << 10, memory_type_bits: ALL_TYPES };
+
+pub(super) unsafe extern "system" fn of_image(
+    _: vk::Device,
+    _: vk::Image,
+    requirements: *mut vk::MemoryRequirements,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { requirements.write(OF_IMAGE) };
+}
+
+pub(super) unsafe extern "system" fn of_image_2(
+    _: vk::Device,
+    _: *const vk::ImageMemoryRequirementsInfo2<'_>,
+    requirements: *mut vk::MemoryRequirements2<'_>,
+) {
+    // SAFETY: the caller's promise.
+    let place = unsafe { ptr::addr_of_mut!((*requirements).memory_requirements) };
+    // SAFETY: as above.
+    unsafe { place.write(OF_IMAGE) };
+}
+
+/// Kernels are compiled alike whatever the address is.
+pub(super) unsafe extern "system" fn address(
+    _: vk::Device,
+    _: *const vk::BufferDeviceAddressInfo<'_>,
+) -> vk::DeviceAddress {
+    4 << 30
+}
