@@ -48,6 +48,32 @@ macro_rules! functions {
 }
 pub(crate) use functions;
 
+/// Writes functions that ask the wrapped driver what a buffer or an image needs, and change its answer.
+macro_rules! requirements {
+    ($change:ident, $($function:ident: $name:literal,
+        $pfn:ident($argument:ident: $kind:ty) -> $answer:ty $(, $member:ident)?;)*) => {
+        $(
+            pub(super) unsafe extern "system" fn $function(
+                device: dml_vk::ash::vk::Device,
+                $argument: $kind,
+                answer: *mut $answer,
+            ) {
+                // SAFETY: the function with this name has this type.
+                let original = unsafe {
+                    $crate::wrapped::of_device::<dml_vk::ash::vk::$pfn>(device, $name)
+                };
+                let Some(original) = original else { return };
+                // SAFETY: the caller's promise.
+                unsafe { original(device, $argument, answer) };
+                // SAFETY: as above.
+                let answer = unsafe { &mut *answer };
+                $change(&mut (*answer)$(.$member)?);
+            }
+        )*
+    };
+}
+pub(crate) use requirements;
+
 /// The mode that the environment names.
 fn mode() -> Option<Find> {
     match std::env::var("DML_DRIVER_MODE").as_deref() {

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dml_vk::ash::vk::{self, Handle as _};
 
-use crate::wrapped::{chained, new_handle, of_device};
+use crate::wrapped::{chained, new_handle};
 
 /// As large as that of a card. The host lends pages only once they are written to.
 const HEAP: u64 = 16 << 30;
@@ -170,53 +170,19 @@ pub(super) unsafe extern "system" fn bind_images(
     vk::Result::SUCCESS
 }
 
-pub(super) unsafe extern "system" fn of_buffer(
-    device: vk::Device,
-    buffer: vk::Buffer,
-    requirements: *mut vk::MemoryRequirements,
-) {
-    let name = c"vkGetBufferMemoryRequirements";
-    // SAFETY: the function with this name has this type.
-    let original = unsafe { of_device::<vk::PFN_vkGetBufferMemoryRequirements>(device, name) };
-    if let Some(original) = original {
-        // SAFETY: the caller's promise.
-        unsafe { original(device, buffer, requirements) };
-    }
-    // SAFETY: as above.
-    unsafe { (*requirements).memory_type_bits = ALL_TYPES };
+fn change(requirements: &mut vk::MemoryRequirements) {
+    requirements.memory_type_bits = ALL_TYPES;
 }
 
-pub(super) unsafe extern "system" fn of_buffer_2(
-    device: vk::Device,
-    info: *const vk::BufferMemoryRequirementsInfo2<'_>,
-    requirements: *mut vk::MemoryRequirements2<'_>,
-) {
-    let name = c"vkGetBufferMemoryRequirements2";
-    // SAFETY: the function with this name has this type.
-    let original = unsafe { of_device::<vk::PFN_vkGetBufferMemoryRequirements2>(device, name) };
-    if let Some(original) = original {
-        // SAFETY: the caller's promise.
-        unsafe { original(device, info, requirements) };
-    }
-    // SAFETY: as above.
-    unsafe { (*requirements).memory_requirements.memory_type_bits = ALL_TYPES };
-}
-
-pub(super) unsafe extern "system" fn of_future_buffer(
-    device: vk::Device,
-    info: *const vk::DeviceBufferMemoryRequirements<'_>,
-    requirements: *mut vk::MemoryRequirements2<'_>,
-) {
-    let name = c"vkGetDeviceBufferMemoryRequirements";
-    // SAFETY: the function with this name has this type.
-    let original =
-        unsafe { of_device::<vk::PFN_vkGetDeviceBufferMemoryRequirements>(device, name) };
-    if let Some(original) = original {
-        // SAFETY: the caller's promise.
-        unsafe { original(device, info, requirements) };
-    }
-    // SAFETY: as above.
-    unsafe { (*requirements).memory_requirements.memory_type_bits = ALL_TYPES };
+crate::requirements! { change,
+    of_buffer: c"vkGetBufferMemoryRequirements",
+        PFN_vkGetBufferMemoryRequirements(buffer: vk::Buffer) -> vk::MemoryRequirements;
+    of_buffer_2: c"vkGetBufferMemoryRequirements2",
+        PFN_vkGetBufferMemoryRequirements2(info: *const vk::BufferMemoryRequirementsInfo2<'_>)
+        -> vk::MemoryRequirements2<'_>, memory_requirements;
+    of_future_buffer: c"vkGetDeviceBufferMemoryRequirements",
+        PFN_vkGetDeviceBufferMemoryRequirements(info: *const vk::DeviceBufferMemoryRequirements<'_>)
+        -> vk::MemoryRequirements2<'_>, memory_requirements;
 }
 
 /// Nobody asks twice: what an image needs is not looked at where it does not exist.
