@@ -23,6 +23,7 @@ mod fuzz;
 mod generate_schema;
 mod html_report;
 mod install_capi;
+mod kernels;
 mod leaks;
 mod models;
 mod node_tests;
@@ -39,6 +40,7 @@ mod test;
 mod tools;
 mod wheel;
 mod workspace;
+mod wrapping_driver;
 
 use std::process::ExitCode;
 
@@ -63,6 +65,7 @@ enum Command {
     Conformance(conformance::Args),
     NodeTests(node_tests::Args),
     Models(models::Args),
+    Kernels(kernels::Args),
     Example(example::Args),
     Bench(bench::Args),
     Budgets(budgets::Args),
@@ -106,6 +109,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::NodeTests(args) => node_tests::run(&sh, &args),
         Command::Models(args) => models::run(&sh, &args),
+        Command::Kernels(args) => kernels::run(&sh, &args),
         Command::Example(args) => example::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
         Command::Budgets(args) => budgets::run(&sh, args),

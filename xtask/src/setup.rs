@@ -12,7 +12,7 @@ use xshell::{Shell, cmd};
 use crate::environment::{Environment, joined};
 use crate::packages::{self, Packages, Tree};
 
-pub(crate) use backports::environment as backports;
+pub(crate) use backports::{environment as backports, radv};
 
 /// Make sure of a Vulkan loader, both CPU drivers, the validation layer and spirv-val
 #[derive(clap::Args)]

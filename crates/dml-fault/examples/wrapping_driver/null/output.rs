@@ -1,14 +1,24 @@
 //! What is written down: a file of commands in the order of recording, and for each pipeline its statistics and
-//! its assembly.
+//! its assembly. Each process has a folder of its own.
 
 use std::fs::File;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The folder, where there is to be one.
-fn folder() -> Option<PathBuf> {
-    std::env::var_os("DML_DRIVER_OUTPUT").map(PathBuf::from)
+/// The process's own folder in `DML_DRIVER_OUTPUT`, where that is set: the first number that is free.
+fn folder() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let create = || {
+        let all = PathBuf::from(std::env::var_os("DML_DRIVER_OUTPUT")?);
+        (0..u32::MAX).map(|number| all.join(number.to_string())).find_map(|folder| {
+            match std::fs::create_dir(&folder) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+                result => Some(complain(result).map(|()| folder)),
+            }
+        })?
+    };
+    FOLDER.get_or_init(create).as_deref()
 }
 
 /// Adds a line to the file `commands`.

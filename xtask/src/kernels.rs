@@ -1,0 +1,187 @@
+//! `cargo xtask kernels`: what a GPU's compiler makes of our kernels, without a GPU.
+//!
+//! Mesa's RADV compiles for families of GPUs that are not there. The wrapping driver lets whole works run on that
+//! null device, and writes down what each pipeline became.
+
+mod assembly;
+mod compiled;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use dml_file::println;
+use xshell::{Shell, cmd};
+
+use crate::environment::Environment;
+use crate::wrapping_driver::{self, Mode};
+use crate::{process, programs, setup, workspace};
+use compiled::Compiled;
+use table::{Comparison, Table};
+
+/// Compile the kernels of the works that budgets are kept for as AMD's GPUs run them, without a GPU, and compare
+/// with the checked-in table
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Families of GPUs, as RADV calls them
+    #[arg(long, value_delimiter = ',', default_value = "vega10,navi21,navi31")]
+    pub(crate) families: Vec<String>,
+    /// Compare with this table, such as one that the parent commit makes with the same compiler
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["write", "suite"])]
+    pub(crate) against: Option<PathBuf>,
+    /// Write the checked-in table
+    #[arg(long, conflicts_with = "suite")]
+    pub(crate) write: bool,
+    /// Compile the kernels of the conformance suite at level 6_4 in place of the works', and look for spilled
+    /// registers and scratch alone
+    #[arg(long)]
+    pub(crate) suite: bool,
+}
+
+/// The checked-in table, relative to the workspace.
+const TABLE: &str = "xtask/kernels.txt";
+
+/// What `dml-conformance run` ends with where cases failed, as all do that nobody executes.
+const CASES_FAILED: i32 = 1;
+
+/// Runs the command and returns its exit code.
+pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
+    let driver = setup::radv(sh)?;
+    let environment =
+        wrapping_driver::around(sh, &driver.path, Mode::Null, driver.environment.clone())?;
+    let mut now = Table { compiler: driver.version, rows: Vec::new() };
+    for family in &args.families {
+        let null = Null { environment: environment.clone(), family };
+        match args.suite {
+            true => null.add_suite(sh, &mut now)?,
+            false => null.add_works(sh, &mut now)?,
+        }
+    }
+    let spilled = now.spilled();
+    print_all("in memory instead of registers", &spilled);
+    if args.suite {
+        println!("{} kernels of the suite with Mesa {}", now.rows.len(), now.compiler);
+        return Ok(i32::from(!spilled.is_empty()));
+    }
+    let made = folder().join("table.txt");
+    sh.write_file(&made, now.to_string())?;
+    println!("{}: {} kernels with Mesa {}", made.display(), now.rows.len(), now.compiler);
+    let checked_in = workspace::root().join(TABLE);
+    if args.write {
+        sh.write_file(&checked_in, completed(&checked_in, now, &args.families)?.to_string())?;
+        return Ok(i32::from(!spilled.is_empty()));
+    }
+    let before = read(args.against.as_deref().unwrap_or(&checked_in))?.of(&args.families);
+    ensure!(before.compiler == now.compiler, other_compiler(&before.compiler, &now.compiler));
+    let Comparison { worse, differing } = now.compared(&before);
+    print_all("differs", &differing);
+    print_all("worse", &worse);
+    let is_stale = args.against.is_none() && !differing.is_empty();
+    if is_stale {
+        println!(
+            "{TABLE} is not what the compiler makes: write it with `cargo xtask kernels --write`"
+        );
+    }
+    Ok(i32::from(is_stale || !worse.is_empty() || !spilled.is_empty()))
+}
+
+fn print_all(what: &str, lines: &[String]) {
+    lines.iter().for_each(|line| println!("{what}: {line}"));
+}
+
+fn read(file: &Path) -> Result<Table> {
+    let text = std::fs::read_to_string(file);
+    text.map_err(anyhow::Error::from)
+        .and_then(|text| Table::parse(&text))
+        .with_context(|| file.display().to_string())
+}
+
+/// `now` with the rows of other families that the checked-in table has.
+fn completed(checked_in: &Path, mut now: Table, families: &[String]) -> Result<Table> {
+    if !checked_in.is_file() {
+        return Ok(now);
+    }
+    let mut others = read(checked_in)?;
+    others.rows.retain(|row| !families.contains(&row.family));
+    ensure!(
+        others.rows.is_empty() || others.compiler == now.compiler,
+        "{TABLE} has rows of other families by Mesa {}, and this is {}: leave out --families",
+        others.compiler,
+        now.compiler
+    );
+    now.rows.extend(others.rows);
+    Ok(now)
+}
+
+fn other_compiler(before: &str, now: &str) -> String {
+    let made = folder().join("table.txt");
+    format!(
+        "the table is Mesa {before}'s, and this is {now}: what differs may be the compiler's. Compare with the \
+         parent commit on this compiler: run `cargo xtask kernels` in a checkout of it, then give the table that \
+         it names here, `cargo xtask kernels --against TABLE`; if nothing is worse, `cargo xtask kernels --write` \
+         (this run's table is {})",
+        made.display()
+    )
+}
+
+/// Where runs leave what they made.
+fn folder() -> PathBuf {
+    workspace::target_dir().join("kernels")
+}
+
+/// RADV's null device of one family.
+struct Null<'a> {
+    environment: Environment,
+    family: &'a str,
+}
+
+impl Null<'_> {
+    /// Runs each work in a process of its own, as each has its own pipelines.
+    fn add_works(&self, sh: &Shell, table: &mut Table) -> Result<()> {
+        let program = programs::build(sh, "dml-budgets", "compile_works")?;
+        let works = cmd!(sh, "{program}").quiet().read()?;
+        ensure!(!works.is_empty(), "there are no works");
+        for work in works.lines() {
+            let compiled = self.compiled(sh, work, |environment| {
+                process::succeed(environment.apply(cmd!(sh, "{program} {work}").quiet()))
+            })?;
+            table.add(self.family, work, compiled);
+        }
+        Ok(())
+    }
+
+    fn add_suite(&self, sh: &Shell, table: &mut Table) -> Result<()> {
+        let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
+        let options = ["--feature-level", "6_4", "--device", "0"];
+        let compiled = self.compiled(sh, "suite", |environment| {
+            let command = environment.apply(cmd!(sh, "{program} run {options...}")).ignore_stdout();
+            let code = process::exit_code(command)?;
+            ensure!(code == CASES_FAILED, "the suite ended with {code}");
+            Ok(())
+        })?;
+        table.add(self.family, "suite", compiled);
+        Ok(())
+    }
+
+    /// What is compiled while `run` runs programs in the environment that it is given.
+    fn compiled(
+        &self,
+        sh: &Shell,
+        name: &str,
+        run: impl FnOnce(Environment) -> Result<()>,
+    ) -> Result<Vec<Compiled>> {
+        let output = folder().join(self.family).join(name);
+        sh.remove_path(&output)?;
+        sh.create_dir(&output)?;
+        let environment = self
+            .environment
+            .clone()
+            .with("RADV_FORCE_FAMILY", self.family)
+            .with("RADV_DEBUG", "nocache")
+            .with("DML_DRIVER_OUTPUT", &output);
+        run(environment)?;
+        let compiled = compiled::read(&output)?;
+        ensure!(!compiled.is_empty(), "{name} has compiled nothing for {}", self.family);
+        Ok(compiled)
+    }
+}

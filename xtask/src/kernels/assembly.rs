@@ -1,0 +1,222 @@
+//! The loops of a kernel, counted in the assembly that RADV's compiler gives.
+//!
+//! A block begins at its label, and a jump to a label at or above it ends a loop. Loops in which there is no other
+//! are where the time goes; of these the longest is counted.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// What an invocation does in one turn of a loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Loop {
+    /// Instructions, but for those that wait or give hints.
+    pub(super) instructions: u32,
+    /// Vector operations on floats that are wanted (sums, products, comparisons, dot products). An instruction of
+    /// two operations counts twice, here and in `other_vector`.
+    pub(super) float: u32,
+    /// Other vector operations at full rate: addresses, conversions, selections.
+    pub(super) other_vector: u32,
+    /// Vector operations at a quarter of the rate or less: integer products of 32 bits, functions, doubles.
+    pub(super) quarter_rate: u32,
+    /// Operations for all invocations at once, jumps among them.
+    pub(super) scalar: u32,
+    /// Reads and writes, by kind and width, such as `load.b128`.
+    pub(super) memory: BTreeMap<String, u32>,
+}
+
+/// What an instruction is.
+#[derive(Debug, PartialEq, Eq)]
+enum Class {
+    Float,
+    OtherVector,
+    QuarterRate,
+    Scalar,
+    Memory(String),
+    /// Waits and hints, and what this module does not know.
+    Nothing,
+}
+
+/// The number of innermost loops, and the longest of them; `None` where there are none.
+pub(super) fn loops(assembly: &str) -> (usize, Option<Loop>) {
+    let blocks = blocks(assembly);
+    let loops = ranges(&blocks);
+    let contains = |outer: &RangeInclusive<usize>, inner: &RangeInclusive<usize>| {
+        outer != inner && outer.start() <= inner.start() && inner.end() <= outer.end()
+    };
+    let innermost: Vec<_> =
+        loops.iter().filter(|outer| !loops.iter().any(|inner| contains(outer, inner))).collect();
+    let counted = innermost.iter().map(|range| count(&blocks[(*range).clone()]));
+    // Of equally long ones the first.
+    let longest = counted.reduce(|a, b| if b.instructions > a.instructions { b } else { a });
+    (innermost.len(), longest)
+}
+
+struct Block<'a> {
+    label: &'a str,
+    instructions: Vec<&'a str>,
+}
+
+fn blocks(assembly: &str) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    for line in assembly.lines() {
+        let code = line.split_once(';').map_or(line, |(code, _)| code).trim();
+        if let Some(label) = code.strip_suffix(':').filter(|it| it.starts_with("BB")) {
+            blocks.push(Block { label, instructions: Vec::new() });
+        } else if let Some(block) = blocks.last_mut()
+            && !code.is_empty()
+        {
+            block.instructions.push(code);
+        }
+    }
+    blocks
+}
+
+/// The blocks of each loop. Several jumps to one label are one loop, as `continue` is.
+fn ranges(blocks: &[Block<'_>]) -> Vec<RangeInclusive<usize>> {
+    let mut ends = BTreeMap::new();
+    for (index, block) in blocks.iter().enumerate() {
+        for target in block.instructions.iter().filter_map(|it| jump(it)) {
+            if let Some(start) = blocks[..=index].iter().position(|it| it.label == target) {
+                ends.insert(start, index);
+            }
+        }
+    }
+    ends.into_iter().map(|(start, end)| start..=end).collect()
+}
+
+/// The label that an instruction jumps to.
+fn jump(instruction: &str) -> Option<&str> {
+    let (operation, target) = instruction.split_once(char::is_whitespace)?;
+    let jumps = operation.starts_with("s_branch") || operation.starts_with("s_cbranch");
+    jumps.then(|| target.trim())
+}
+
+fn count(blocks: &[Block<'_>]) -> Loop {
+    let mut found = Loop::default();
+    for instruction in blocks.iter().flat_map(|it| &it.instructions) {
+        let mut counts = false;
+        for operation in instruction.split("::") {
+            let Some(name) = operation.split_whitespace().next() else { continue };
+            let class = class(name);
+            counts |= class != Class::Nothing;
+            match class {
+                Class::Float => found.float += 1,
+                Class::OtherVector => found.other_vector += 1,
+                Class::QuarterRate => found.quarter_rate += 1,
+                Class::Scalar => found.scalar += 1,
+                Class::Memory(kind) => *found.memory.entry(kind).or_default() += 1,
+                Class::Nothing => {}
+            }
+        }
+        found.instructions += u32::from(counts);
+    }
+    found
+}
+
+const HINTS: [&str; 7] =
+    ["s_wait", "s_delay", "s_nop", "s_clause", "s_inst_prefetch", "s_sendmsg", "s_endpgm"];
+const FLOAT: [&str; 13] = [
+    "add_f",
+    "sub_f",
+    "subrev_f",
+    "mul_f",
+    "mul_legacy_f",
+    "max_f",
+    "min_f",
+    "fma",
+    "mac_f",
+    "mad_f",
+    "mad_mix",
+    "dot",
+    "wmma",
+];
+const QUARTER_RATE: [&str; 12] = [
+    "mul_lo_u32",
+    "mul_lo_i32",
+    "mul_hi_u32",
+    "mul_hi_i32",
+    "mad_u64",
+    "mad_i64",
+    "rcp_",
+    "rsq_",
+    "sqrt_",
+    "exp_",
+    "log_",
+    "sin_",
+];
+
+fn class(name: &str) -> Class {
+    let starts = |prefixes: &[&str], text: &str| prefixes.iter().any(|it| text.starts_with(it));
+    if let Some(kind) = memory(name) {
+        return Class::Memory(kind);
+    }
+    if let Some(operation) = name.strip_prefix("v_") {
+        let operation = operation.strip_prefix("dual_").unwrap_or(operation);
+        let operation = operation.strip_prefix("pk_").unwrap_or(operation);
+        let is_double = operation.contains("f64");
+        return if is_double || starts(&QUARTER_RATE, operation) || operation.starts_with("cos_") {
+            Class::QuarterRate
+        } else if starts(&FLOAT, operation) {
+            Class::Float
+        } else {
+            Class::OtherVector
+        };
+    }
+    match name.starts_with("s_") && !starts(&HINTS, name) {
+        true => Class::Scalar,
+        false => Class::Nothing,
+    }
+}
+
+/// Where an instruction reads or writes memory: the kind of its access and its width.
+fn memory(name: &str) -> Option<String> {
+    let (space, rest) = [
+        ("lds", "ds_"),
+        ("scalar", "s_buffer_"),
+        ("scalar", "s_"),
+        ("scratch", "scratch_"),
+        ("", "buffer_"),
+        ("", "global_"),
+        ("", "flat_"),
+    ]
+    .into_iter()
+    .find_map(|(space, prefix)| Some((space, name.strip_prefix(prefix)?)))?;
+    let (access, width) = rest.split_once('_')?;
+    let (access, pairs) = match access {
+        "load" | "read" => ("load", ""),
+        "store" | "write" => ("store", ""),
+        "load2" | "read2" | "read2st64" => ("load", "x2"),
+        "store2" | "write2" | "write2st64" => ("store", "x2"),
+        "atomic" | "add" | "max" | "min" | "and" | "or" | "cmpst" if space != "scalar" => {
+            return Some(joined(space, "atomic", ""));
+        }
+        _ => return None,
+    };
+    Some(joined(space, access, &format!(".{}{pairs}", bits(width))))
+}
+
+fn joined(space: &str, access: &str, width: &str) -> String {
+    match space {
+        "" => format!("{access}{width}"),
+        _ => format!("{space}-{access}{width}"),
+    }
+}
+
+/// A width as newer assemblers write it, for those that count in words of 32 bits.
+fn bits(width: &str) -> &str {
+    let first = width.split('_').next().unwrap_or(width);
+    match first {
+        "dword" => "b32",
+        "dwordx2" => "b64",
+        "dwordx3" => "b96",
+        "dwordx4" => "b128",
+        "dwordx8" => "b256",
+        "dwordx16" => "b512",
+        "ushort" | "sshort" | "short" | "u16" | "i16" | "d16" => "b16",
+        "ubyte" | "sbyte" | "byte" | "u8" | "i8" => "b8",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;
