@@ -138,7 +138,7 @@ struct Null<'a> {
 impl Null<'_> {
     /// Runs each work in a process of its own, as each has its own pipelines.
     fn add_works(&self, sh: &Shell, table: &mut Table) -> Result<()> {
-        let program = programs::build(sh, "dml-budgets", "compile_works")?;
+        let program = programs::example(sh, "dml-budgets", "compile_works")?;
         let works = cmd!(sh, "{program}").quiet().read()?;
         ensure!(!works.is_empty(), "there are no works");
         for work in works.lines() {

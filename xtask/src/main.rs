@@ -16,6 +16,7 @@ mod ci;
 mod conformance;
 mod count;
 mod devices;
+mod discrete;
 mod dist;
 mod environment;
 mod example;
@@ -65,6 +66,7 @@ enum Command {
     Conformance(conformance::Args),
     NodeTests(node_tests::Args),
     Models(models::Args),
+    Discrete(discrete::Args),
     Kernels(kernels::Args),
     Example(example::Args),
     Bench(bench::Args),
@@ -109,6 +111,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::NodeTests(args) => node_tests::run(&sh, &args),
         Command::Models(args) => models::run(&sh, &args),
+        Command::Discrete(args) => discrete::run(&sh, &args),
         Command::Kernels(args) => kernels::run(&sh, &args),
         Command::Example(args) => example::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),

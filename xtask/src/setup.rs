@@ -5,7 +5,7 @@ mod backports;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use dml_file::{eprintln, print, println};
 use xshell::{Shell, cmd};
 
@@ -55,6 +55,11 @@ impl Setup {
     /// The CPU drivers beside the system's own.
     pub(crate) fn environment_beside_system(self) -> Result<Environment> {
         self.announced(&["VK_ADD_DRIVER_FILES"])
+    }
+
+    /// The libraries of the CPU drivers, lavapipe's first.
+    pub(crate) fn libraries(&self) -> Result<Vec<PathBuf>> {
+        self.drivers.iter().map(|manifest| library_of(manifest)).collect()
     }
 
     fn announced(self, variables: &[&'static str]) -> Result<Environment> {
@@ -165,6 +170,15 @@ fn finish(sh: &Shell, root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The library that a driver's manifest names by a path.
+fn library_of(manifest: &Path) -> Result<PathBuf> {
+    let text = std::fs::read_to_string(manifest).with_context(|| manifest.display().to_string())?;
+    let content: serde_json::Value = serde_json::from_str(&text)?;
+    let path = content["ICD"]["library_path"].as_str().filter(|path| path.contains('/'));
+    let folder = manifest.parent().context("a manifest lies in a folder")?;
+    Ok(folder.join(path.with_context(|| format!("{} names no path", manifest.display()))?))
+}
+
 /// A manifest for a folder of the tree: the loader takes a library's path from the manifest's folder
 /// on, so a checkout may be moved. A name alone is found through LD_LIBRARY_PATH.
 fn moved(manifest: &str) -> String {
@@ -207,6 +221,20 @@ mod tests {
     fn without_packages_nothing_changes() {
         let nothing = Setup { environment: Environment::system(), drivers: vec![], ..setup() };
         assert_eq!(nothing.environment().unwrap(), Environment::system());
+    }
+
+    #[test]
+    fn a_manifest_names_its_library_from_its_own_folder_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = folder.path().join("icd.json");
+        let library = |path: &str| {
+            std::fs::write(&manifest, format!(r#"{{"ICD": {{"library_path": "{path}"}}}}"#))
+                .unwrap();
+            library_of(&manifest).map_err(|error| error.to_string())
+        };
+        assert_eq!(library("../a.so"), Ok(folder.path().join("../a.so")));
+        assert_eq!(library("/usr/a.so"), Ok(PathBuf::from("/usr/a.so")));
+        assert!(library("a.so").unwrap_err().ends_with("icd.json names no path"));
     }
 
     #[test]

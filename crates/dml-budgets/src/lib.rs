@@ -23,7 +23,7 @@ pub use models::of_folder;
 pub use profiles::{Profile, profiles};
 pub use table::{Change, Column, Row, Table};
 pub use work::Work;
-pub use works::works;
+pub use works::{names, work, works};
 
 /// The counts of all `works` on every profile, as they are now.
 ///

@@ -118,6 +118,11 @@ impl OneNode {
         }
     }
 
+    /// What the table calls it.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The node is of ONNX Runtime's domain.
     pub(crate) fn of_microsoft(mut self) -> Self {
         MICROSOFT.clone_into(&mut self.node.domain);

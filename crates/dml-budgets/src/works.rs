@@ -7,12 +7,29 @@ mod simple;
 use anyhow::Result;
 
 use crate::Work;
+use crate::work::OneNode;
 
 /// All works, in the order of the table.
 ///
 /// # Errors
 /// The importer refuses one of them.
 pub fn works() -> Result<Vec<Work>> {
-    let all = products::works().into_iter().chain(rows::works()).chain(simple::works());
-    all.map(crate::work::OneNode::work).collect()
+    nodes().map(OneNode::work).collect()
+}
+
+/// The work that the table calls `name`; `None` where there is none.
+///
+/// # Errors
+/// The importer refuses it.
+pub fn work(name: &str) -> Result<Option<Work>> {
+    nodes().find(|node| node.name() == name).map(OneNode::work).transpose()
+}
+
+/// What the works are called, in the order of the table.
+pub fn names() -> Vec<&'static str> {
+    nodes().map(|node| node.name()).collect()
+}
+
+fn nodes() -> impl Iterator<Item = OneNode> {
+    products::works().into_iter().chain(rows::works()).chain(simple::works())
 }

@@ -9,8 +9,8 @@ use xshell::{Shell, cmd};
 use crate::example::Name;
 use crate::process::{no_failure, succeed};
 use crate::{
-    budgets, build_shaders, c_api, conformance, dist, example, fuzz, html_report, leaks, models,
-    node_tests, onnxruntime, sanitizer, stress, test, tools,
+    budgets, build_shaders, c_api, conformance, discrete, dist, example, fuzz, html_report,
+    kernels, leaks, models, node_tests, onnxruntime, sanitizer, stress, test, tools,
 };
 
 /// The budget is two to four times what a step takes on two quiet cores, building its tools included: others
@@ -32,6 +32,8 @@ pub(super) static CI: &[Step] = &[
     step("typos", 12, typos),
     step("fuzz-lock", 2, fuzz::check_lock),
     step("conformance", 35, ci_conformance),
+    step("discrete", 8, |sh| on_discrete_cards(sh, false)),
+    step("kernels", 8, |sh| kernels(sh, &["navi31"], false)),
     step("node-tests", 4, node_tests),
     step("stress", 12, stress::short),
     step("c-api", 8, c_api::run),
@@ -70,6 +72,9 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("leaks", 6, leaks::run),
     step("sanitizer", 15, sanitizer::run),
     step("full-conformance", 110, |sh| conformance(sh, true, &[])),
+    step("full-discrete", 40, |sh| on_discrete_cards(sh, true)),
+    step("all-kernels", 8, |sh| kernels(sh, &FAMILIES, false)),
+    step("suite-kernels", 60, |sh| kernels(sh, &FAMILIES, true)),
     step("faults", 60, |sh| stress::one(sh, &["faults"])),
     step("plans", 60, |sh| stress::one(sh, &["plans", "--count", "13000000", "--seed", "1"])),
     step("cycles", 10, |sh| stress::one(sh, &["cycles"])),
@@ -140,6 +145,19 @@ fn conformance(sh: &Shell, full: bool, args: &[&str]) -> Result<()> {
     let args = args.iter().map(|&it| it.to_owned()).collect();
     let args = conformance::Args { cpu_drivers: true, full, args };
     no_failure("the conformance run", conformance::run(sh, &args)?)
+}
+
+fn on_discrete_cards(sh: &Shell, full: bool) -> Result<()> {
+    no_failure("the run on discrete cards", discrete::run(sh, &discrete::Args { full })?)
+}
+
+/// Those that the table of kernels has.
+const FAMILIES: [&str; 3] = ["vega10", "navi21", "navi31"];
+
+fn kernels(sh: &Shell, families: &[&str], suite: bool) -> Result<()> {
+    let families = families.iter().map(|&family| family.to_owned()).collect();
+    let args = kernels::Args { families, against: None, write: false, suite };
+    no_failure("the check of compiled kernels", kernels::run(sh, &args)?)
 }
 
 fn node_tests(sh: &Shell) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The loops of a kernel, counted in the assembly that RADV's compiler gives.
 //!
 //! A block begins at its label, and a jump to a label at or above it ends a loop. Loops in which there is no other
-//! are where the time goes; of these the longest is counted.
+//! are where the time goes.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -36,19 +36,16 @@ enum Class {
     Nothing,
 }
 
-/// The number of innermost loops, and the longest of them; `None` where there are none.
-pub(super) fn loops(assembly: &str) -> (usize, Option<Loop>) {
+/// The innermost loops, in the order of the code.
+pub(super) fn innermost_loops(assembly: &str) -> Vec<Loop> {
     let blocks = blocks(assembly);
     let loops = ranges(&blocks);
     let contains = |outer: &RangeInclusive<usize>, inner: &RangeInclusive<usize>| {
         outer != inner && outer.start() <= inner.start() && inner.end() <= outer.end()
     };
-    let innermost: Vec<_> =
-        loops.iter().filter(|outer| !loops.iter().any(|inner| contains(outer, inner))).collect();
-    let counted = innermost.iter().map(|range| count(&blocks[(*range).clone()]));
-    // Of equally long ones the first.
-    let longest = counted.reduce(|a, b| if b.instructions > a.instructions { b } else { a });
-    (innermost.len(), longest)
+    let is_innermost =
+        |outer: &&RangeInclusive<usize>| !loops.iter().any(|inner| contains(outer, inner));
+    loops.iter().filter(is_innermost).map(|range| count(&blocks[range.clone()])).collect()
 }
 
 struct Block<'a> {

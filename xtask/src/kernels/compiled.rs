@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
@@ -22,9 +22,8 @@ pub(super) struct Compiled {
     pub(super) lds: u64,
     /// Waves that a SIMD can hold, as the driver counts them.
     pub(super) waves: u64,
-    /// Innermost loops.
-    pub(super) loops: usize,
-    pub(super) longest: Loop,
+    /// The innermost ones.
+    pub(super) loops: Vec<Loop>,
 }
 
 /// All pipelines of a folder that the driver wrote to, in the order of their creation in each process.
@@ -42,10 +41,10 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Compiled>> {
 }
 
 /// The entries of a folder whose names are numbers, in their order.
-fn sorted(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut entries = entries.map(|it| Ok(it?.path())).collect::<Result<Vec<_>>>()?;
-    let number = |path: &std::path::PathBuf| path.file_stem()?.to_str()?.parse::<u64>().ok();
+    let number = |path: &PathBuf| path.file_stem()?.to_str()?.parse::<u64>().ok();
     entries.retain(|it| number(it).is_some());
     entries.sort_by_key(number);
     Ok(entries)
@@ -67,7 +66,6 @@ fn parse(text: &str, assembly: &str) -> Result<Compiled> {
     }
     let statistic =
         |name: &str| statistics.get(name).copied().with_context(|| format!("no statistic {name}"));
-    let (loops, longest) = assembly::loops(assembly);
     Ok(Compiled {
         kernel: format!("{name} [{}]", constants.join(",")),
         vgprs: statistic("VGPRs")?,
@@ -75,8 +73,7 @@ fn parse(text: &str, assembly: &str) -> Result<Compiled> {
         scratch: statistic("Scratch size")?,
         lds: statistic("LDS size")?,
         waves: statistic("Subgroups per SIMD")?,
-        loops,
-        longest: longest.unwrap_or_default(),
+        loops: assembly::innermost_loops(assembly),
     })
 }
 
@@ -98,8 +95,7 @@ mod tests {
             scratch: 0,
             lds: 512,
             waves: 32,
-            loops: 0,
-            longest: Loop::default(),
+            loops: Vec::new(),
         };
         assert_eq!(read, expected);
     }

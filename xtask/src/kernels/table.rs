@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -10,23 +12,11 @@ use super::compiled::Compiled;
 
 const FIRST_LINE: &str = "# Written by `cargo xtask kernels --write`: do not edit. docs/gpu-without-a-gpu.md explains it.";
 const COMPILER: &str = "# compiler: ";
-const HEADER: [&str; 15] = [
-    "family",
-    "waves",
-    "vgprs",
-    "spills",
-    "scratch",
-    "lds",
-    "loops",
-    "instructions",
-    "float",
-    "vector",
-    "quarter",
-    "scalar",
-    "memory",
-    "work",
-    "kernel",
-];
+/// Of a kernel; its name, which has spaces, is last.
+const KERNEL: [&str; 8] =
+    ["family", "waves", "vgprs", "spills", "scratch", "lds", "work", "kernel"];
+/// Of each of its innermost loops, in lines of their own.
+const LOOP: [&str; 7] = ["loop", "instructions", "float", "vector", "quarter", "scalar", "memory"];
 
 /// What the compiler made of kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,57 +41,59 @@ impl Row {
         (&self.family, &self.compiled.kernel)
     }
 
-    fn cells(&self) -> [String; HEADER.len()] {
+    fn cells(&self) -> [String; KERNEL.len()] {
         let it = &self.compiled;
-        let counts = &it.longest;
-        let number = |number: u32| number.to_string();
-        [
-            self.family.clone(),
-            it.waves.to_string(),
-            it.vgprs.to_string(),
-            it.spills.to_string(),
-            it.scratch.to_string(),
-            it.lds.to_string(),
-            it.loops.to_string(),
-            number(counts.instructions),
-            number(counts.float),
-            number(counts.other_vector),
-            number(counts.quarter_rate),
-            number(counts.scalar),
-            memory(&counts.memory),
-            self.work.clone(),
-            it.kernel.clone(),
-        ]
+        let [waves, vgprs, spills, scratch, lds] =
+            [it.waves, it.vgprs, it.spills, it.scratch, it.lds].map(|number| number.to_string());
+        let (family, work, kernel) = (self.family.clone(), self.work.clone(), it.kernel.clone());
+        [family, waves, vgprs, spills, scratch, lds, work, kernel]
     }
 
     fn parse(line: &str) -> Result<Self> {
-        let mut rest = line;
-        let mut next = || {
-            let trimmed = rest.trim_start();
-            let (cell, after) = trimmed.split_once(' ').context("too few columns")?;
-            rest = after;
-            anyhow::Ok(cell)
-        };
-        let family = next()?.to_owned();
-        let mut numbers = [0_u64; 11];
-        for number in &mut numbers {
-            *number = next()?.parse()?;
-        }
-        let (memory, work) = (memory_of(next()?)?, next()?.to_owned());
-        let [waves, vgprs, spills, scratch, lds, loops, counts @ ..] = numbers;
-        let count = |index: usize| u32::try_from(counts[index]);
-        let longest = Loop {
-            instructions: count(0)?,
-            float: count(1)?,
-            other_vector: count(2)?,
-            quarter_rate: count(3)?,
-            scalar: count(4)?,
-            memory,
-        };
-        let (kernel, loops) = (rest.trim().to_owned(), usize::try_from(loops)?);
-        let compiled = Compiled { kernel, vgprs, spills, scratch, lds, waves, loops, longest };
+        let mut cells = Cells(line);
+        let family = cells.next()?.to_owned();
+        let (waves, vgprs, spills) = (cells.number()?, cells.number()?, cells.number()?);
+        let (scratch, lds) = (cells.number()?, cells.number()?);
+        let work = cells.next()?.to_owned();
+        let (kernel, loops) = (cells.0.trim().to_owned(), Vec::new());
+        ensure!(!kernel.is_empty(), "too few columns");
+        let compiled = Compiled { kernel, vgprs, spills, scratch, lds, waves, loops };
         Ok(Self { family, work, compiled })
     }
+}
+
+/// What is left of a line.
+struct Cells<'a>(&'a str);
+
+impl<'a> Cells<'a> {
+    fn next(&mut self) -> Result<&'a str> {
+        let rest = self.0.trim_start();
+        let end = rest.find(' ').unwrap_or(rest.len());
+        let (cell, rest) = rest.split_at(end);
+        self.0 = rest;
+        ensure!(!cell.is_empty(), "too few columns");
+        Ok(cell)
+    }
+
+    fn number<T: FromStr<Err = ParseIntError>>(&mut self) -> Result<T> {
+        let cell = self.next()?;
+        cell.parse().with_context(|| format!("{cell} is no number"))
+    }
+}
+
+fn loop_cells(it: &Loop) -> [String; LOOP.len()] {
+    let counts = [it.instructions, it.float, it.other_vector, it.quarter_rate, it.scalar];
+    let [instructions, float, vector, quarter, scalar] = counts.map(|number| number.to_string());
+    [LOOP[0].to_owned(), instructions, float, vector, quarter, scalar, memory(&it.memory)]
+}
+
+/// A loop of the columns after the first.
+fn loop_of(line: &str) -> Result<Loop> {
+    let mut cells = Cells(line);
+    let (instructions, float) = (cells.number()?, cells.number()?);
+    let (other_vector, quarter_rate) = (cells.number()?, cells.number()?);
+    let (scalar, memory) = (cells.number()?, memory_of(cells.next()?)?);
+    Ok(Loop { instructions, float, other_vector, quarter_rate, scalar, memory })
 }
 
 /// Without spaces: `4*load.b32,1*store.b128`, or `-` where there is no access.
@@ -150,12 +142,22 @@ impl Table {
             if let Some(compiler) = line.strip_prefix(COMPILER) {
                 compiler.clone_into(&mut table.compiler);
             } else if !line.starts_with('#') {
-                let row = Row::parse(line).with_context(|| format!("line {}", index + 1))?;
-                table.rows.push(row);
+                table.parse_line(line).with_context(|| format!("line {}", index + 1))?;
             }
         }
         ensure!(!table.compiler.is_empty(), "there is no line `{COMPILER}...`");
         Ok(table)
+    }
+
+    fn parse_line(&mut self, line: &str) -> Result<()> {
+        match line.trim_start().strip_prefix(LOOP[0]) {
+            Some(rest) => {
+                let row = self.rows.last_mut().context("a loop without a kernel")?;
+                row.compiled.loops.push(loop_of(rest)?);
+            }
+            None => self.rows.push(Row::parse(line)?),
+        }
+        Ok(())
     }
 
     /// The rows of these families alone.
@@ -189,14 +191,15 @@ impl Table {
                 found.differing.push(format!("{shown}: new"));
                 continue;
             };
-            let [long, was_long] = [now, was].map(|it| it.longest.instructions);
             if now.waves < was.waves {
                 found.worse.push(format!("{shown}: {} waves, {} before", now.waves, was.waves));
             }
-            if u64::from(long) * 10 > u64::from(was_long) * 11 {
-                found.worse.push(format!(
-                    "{shown}: {long} instructions in the innermost loop, {was_long} before"
-                ));
+            for (long, was_long) in lengths(&now.loops, &was.loops) {
+                if u64::from(long) * 10 > u64::from(was_long) * 11 {
+                    found.worse.push(format!(
+                        "{shown}: {long} instructions in an innermost loop, {was_long} before"
+                    ));
+                }
             }
             if now != was {
                 found.differing.push(format!("{shown}: changed"));
@@ -208,6 +211,16 @@ impl Table {
             .extend(gone.map(|row| format!("{}: {}: gone", row.family, row.compiled.kernel)));
         found
     }
+}
+
+/// The instructions of loops side by side: one by one where there are as many as before, otherwise of the longest.
+fn lengths(now: &[Loop], before: &[Loop]) -> Vec<(u32, u32)> {
+    let length = |it: &Loop| it.instructions;
+    if now.len() == before.len() {
+        return now.iter().map(length).zip(before.iter().map(length)).collect();
+    }
+    let longest = |loops: &[Loop]| loops.iter().map(length).max();
+    longest(now).zip(longest(before)).into_iter().collect()
 }
 
 /// Whether `kernel` is `name`, or one of its further forms.
@@ -228,26 +241,47 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FIRST_LINE}")?;
         writeln!(f, "{COMPILER}{}", self.compiler)?;
-        let header = HEADER.map(str::to_owned);
-        let rows: Vec<_> = self.rows.iter().map(Row::cells).collect();
-        let width = |column: usize| {
-            let extra = if column == 0 { 2 } else { 0 };
-            let cells = rows.iter().map(|row| row[column].len());
-            cells.chain([HEADER[column].len() + extra]).max().unwrap_or(0)
-        };
-        let widths: [usize; HEADER.len()] = std::array::from_fn(width);
-        let mut line = |start: &str, cells: &[String; HEADER.len()]| {
-            let [first, middle @ .., memory, work, kernel] = cells;
-            let [first_width, middle_widths @ .., memory_width, work_width, _] = widths;
-            write!(f, "{:first_width$}", format!("{start}{first}"))?;
-            for (cell, width) in middle.iter().zip(middle_widths) {
-                write!(f, "  {cell:>width$}")?;
+        let kernels: Vec<_> = self.rows.iter().map(Row::cells).collect();
+        let loops = |row: &Row| row.compiled.loops.iter().map(loop_cells).collect::<Vec<_>>();
+        let loops: Vec<_> = self.rows.iter().map(loops).collect();
+        let heading = KERNEL.map(str::to_owned);
+        let kernel_widths = widths(kernels.iter().chain([&heading]));
+        let loop_heading = LOOP.map(str::to_owned);
+        let loop_widths = widths(loops.iter().flatten().chain([&loop_heading]));
+        write_line(f, "# ", &heading, &kernel_widths)?;
+        write_line(f, "#   ", &loop_heading, &loop_widths)?;
+        for (kernel, loops) in kernels.iter().zip(&loops) {
+            write_line(f, "", kernel, &kernel_widths)?;
+            for one in loops {
+                write_line(f, "    ", one, &loop_widths)?;
             }
-            writeln!(f, "  {memory:memory_width$}  {work:work_width$}  {kernel}")
-        };
-        line("# ", &header)?;
-        rows.iter().try_for_each(|row| line("", row))
+        }
+        Ok(())
     }
+}
+
+/// How wide each column is.
+fn widths<'a, const N: usize>(rows: impl Iterator<Item = &'a [String; N]>) -> [usize; N] {
+    rows.fold([0; N], |widths, row| std::array::from_fn(|at| widths[at].max(row[at].len())))
+}
+
+/// Numbers to the right, texts to the left; what is last is as long as it is.
+fn write_line<const N: usize>(
+    f: &mut fmt::Formatter<'_>,
+    start: &str,
+    cells: &[String; N],
+    widths: &[usize; N],
+) -> fmt::Result {
+    write!(f, "{start}")?;
+    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let is_text = column == 0 || cell.starts_with(|it: char| !it.is_ascii_digit());
+        match () {
+            () if column + 1 == N => writeln!(f, "{cell}")?,
+            () if is_text => write!(f, "{cell:width$}  ")?,
+            () => write!(f, "{cell:>width$}  ")?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -29,23 +29,21 @@ fn memory_of(pairs: &[(&str, u32)]) -> BTreeMap<String, u32> {
 
 #[test]
 fn a_loop_is_counted_by_class() {
-    let (count, longest) = loops(SUM);
-    assert_eq!(count, 1);
     let memory = memory_of(&[("load.b128", 1), ("scalar-load.b32", 1)]);
     let expected =
         Loop { instructions: 9, float: 1, other_vector: 1, quarter_rate: 1, scalar: 4, memory };
-    assert_eq!(longest, Some(expected));
+    assert_eq!(innermost_loops(SUM), [expected]);
 }
 
 #[test]
 fn code_without_a_jump_back_has_no_loop() {
     let straight = "BB0:\n\ts_cbranch_execz BB1\n\tv_add_f32_e32 v0, v1, v2\nBB1:\n\ts_endpgm\n";
-    assert_eq!(loops(straight), (0, None));
-    assert_eq!(loops(""), (0, None));
+    assert_eq!(innermost_loops(straight), []);
+    assert_eq!(innermost_loops(""), []);
 }
 
 #[test]
-fn of_nested_loops_the_inner_ones_count_and_of_these_the_longest() {
+fn of_nested_loops_the_inner_ones_count() {
     let nested = "\
 BB0:
 \ts_mov_b32 s0, 0
@@ -63,9 +61,9 @@ BB4:
 BB5:
 \ts_endpgm
 ";
-    let (count, longest) = loops(nested);
-    let longest = longest.unwrap();
-    assert_eq!((count, longest.instructions, longest.float, longest.scalar), (2, 3, 2, 1));
+    let counts: Vec<_> =
+        innermost_loops(nested).iter().map(|it| (it.instructions, it.float, it.scalar)).collect();
+    assert_eq!(counts, [(2, 1, 1), (3, 2, 1)]);
 }
 
 #[test]
@@ -77,15 +75,15 @@ BB2:
 \tv_add_f32_e32 v0, v0, v1
 \ts_branch BB1
 ";
-    let (count, longest) = loops(text);
-    assert_eq!((count, longest.unwrap().instructions), (1, 3));
+    let counts: Vec<_> = innermost_loops(text).iter().map(|it| it.instructions).collect();
+    assert_eq!(counts, [3]);
 }
 
 #[test]
 fn both_operations_of_a_dual_instruction_count() {
     let text = "BB1:\n\tv_dual_mul_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v4\n\ts_branch BB1\n";
-    let longest = loops(text).1.unwrap();
-    assert_eq!((longest.instructions, longest.float, longest.other_vector), (2, 1, 1));
+    let counted = &innermost_loops(text)[0];
+    assert_eq!((counted.instructions, counted.float, counted.other_vector), (2, 1, 1));
 }
 
 #[test]

@@ -2,10 +2,10 @@ use super::*;
 
 fn compiled(kernel: &str, waves: u64, instructions: u32) -> Compiled {
     let memory = BTreeMap::from([("load.b32".to_owned(), 9), ("scalar-load.b64".to_owned(), 1)]);
-    let longest =
+    let counted =
         Loop { instructions, float: 16, other_vector: 40, quarter_rate: 2, scalar: 12, memory };
-    let kernel = kernel.to_owned();
-    Compiled { kernel, vgprs: 48, spills: 0, scratch: 0, lds: 512, waves, loops: 2, longest }
+    let (kernel, loops) = (kernel.to_owned(), vec![counted, Loop::default()]);
+    Compiled { kernel, vgprs: 48, spills: 0, scratch: 0, lds: 512, waves, loops }
 }
 
 fn table(kernels: Vec<Compiled>) -> Table {
@@ -16,13 +16,17 @@ fn table(kernels: Vec<Compiled>) -> Table {
 
 #[test]
 fn what_is_written_is_read() {
-    let straight = Compiled { longest: Loop::default(), loops: 0, ..compiled("copy [64]", 32, 0) };
+    let straight = Compiled { loops: Vec::new(), ..compiled("copy [64]", 32, 0) };
     let written = table(vec![compiled("sum of (a, b) [64,4]", 16, 79), straight]);
     let text = written.to_string();
     assert_eq!(Table::parse(&text).unwrap(), written, "{text}");
     assert_eq!(text.lines().nth(1), Some("# compiler: 25.0.7-2"));
+    assert!(
+        text.contains("\n    loop             0      0       0        0       0  -\n"),
+        "{text}"
+    );
     let last = text.lines().last().unwrap();
-    assert!(last.contains("  -  ") && last.ends_with("  a-work  copy [64]"), "{text}");
+    assert!(last.ends_with("  a-work  copy [64]"), "{text}");
 }
 
 #[test]
@@ -30,6 +34,11 @@ fn a_table_names_its_compiler_and_a_wrong_line_its_number() {
     let error = |text: &str| format!("{:#}", Table::parse(text).unwrap_err());
     assert_eq!(error("# family\n"), "there is no line `# compiler: ...`");
     assert_eq!(error("# compiler: 1\nnavi31 1 2\n"), "line 2: too few columns");
+    assert_eq!(error("# compiler: 1\nloop 1 2\n"), "line 2: a loop without a kernel");
+    assert_eq!(
+        error("# compiler: 1\nnavi31 many\n"),
+        "line 2: many is no number: invalid digit found in string"
+    );
 }
 
 #[test]
@@ -61,7 +70,13 @@ fn fewer_waves_and_a_longer_loop_are_worse() {
     };
     assert!(worse(16, 80).is_empty() && worse(32, 40).is_empty());
     assert!(worse(16, 88).is_empty(), "a tenth is allowed");
-    let longer = "navi31: sum [64] (a-work): 89 instructions in the innermost loop, 80 before";
+    let one_loop = |instructions| {
+        let mut one = compiled("sum [64]", 16, instructions);
+        one.loops.truncate(1);
+        table(vec![one]).compared(&before).worse.len()
+    };
+    assert_eq!([one_loop(88), one_loop(89)], [0, 1], "the longest are compared");
+    let longer = "navi31: sum [64] (a-work): 89 instructions in an innermost loop, 80 before";
     assert_eq!(worse(16, 89), [longer]);
     assert_eq!(worse(12, 80), ["navi31: sum [64] (a-work): 12 waves, 16 before"]);
 }

@@ -1,0 +1,57 @@
+//! `cargo xtask discrete`: checks on a CPU driver that answers as a discrete card does.
+
+use anyhow::{Result, ensure};
+use xshell::{Shell, cmd};
+
+use crate::environment::Environment;
+use crate::wrapping_driver::{self, Mode};
+use crate::{devices, process, programs, setup, test};
+
+/// Run the conformance suite, and tests that move bytes, on CPU drivers that answer as discrete cards do: the host
+/// sees no device memory, and its own is not coherent
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Everything, on both CPU drivers; without it a part, on lavapipe
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+/// Every third case.
+const PART: [&str; 2] = ["--shard", "1/3"];
+
+/// Test files, whichever crates have them, that transfer bytes in all the ways that there are. None of them has
+/// a caller with memory of its own: callers take coherent memory, which Vulkan promises and these cards lack.
+const TESTS: [&str; 5] = ["graphs", "transfers", "execute", "roundtrip", "streaming"];
+
+/// Runs the command and returns its exit code.
+pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
+    let setup = setup::make_sure(sh)?;
+    let libraries = setup.libraries()?;
+    ensure!(
+        libraries.len() == devices::CPU_DRIVERS.len(),
+        "a CPU driver is missing, see `cargo xtask setup`"
+    );
+    let environment = setup.environment()?;
+    let count = if args.full { libraries.len() } else { 1 };
+    let mut codes = Vec::new();
+    for (library, name) in libraries.iter().zip(devices::CPU_DRIVERS).take(count) {
+        let card = wrapping_driver::around(sh, library, Mode::Discrete, environment.clone())?;
+        codes.push(suite(sh, &card, args.full)?);
+        codes.push(tests(sh, card, name)?);
+    }
+    Ok(codes.into_iter().find(|code| *code != 0).unwrap_or(0))
+}
+
+fn suite(sh: &Shell, card: &Environment, full: bool) -> Result<i32> {
+    let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
+    let part = if full { &[][..] } else { &PART };
+    process::exit_code(card.apply(cmd!(sh, "{program} run --feature-level 6_4 {part...}")))
+}
+
+fn tests(sh: &Shell, card: Environment, name: &str) -> Result<i32> {
+    let targets = TESTS.iter().flat_map(|test| ["--test", test]);
+    // As `cargo xtask test` builds them.
+    let command = cmd!(sh, "cargo test --locked --workspace --features dml-core/json {targets...}");
+    let card = test::under_validation(card).with("DML_TEST_DEVICES", name);
+    process::exit_code(card.apply(command))
+}
