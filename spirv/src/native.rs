@@ -2,9 +2,16 @@
 
 use dml_core::capabilities::{Feature, Features};
 
-use crate::ElementWidth;
-use crate::kernels;
+use crate::element_wise::Program;
+use crate::functions::{
+    DIVIDE_I64, DIVIDE_U64, Function, MODULUS_FLOOR_I64, MODULUS_TRUNCATE_I64, MODULUS_U64,
+};
 use crate::link::Source;
+use crate::{ElementWidth, kernels};
+
+/// The functions that divide integers of 64 bits.
+const DIVISIONS: [&Function; 5] =
+    [&DIVIDE_U64, &DIVIDE_I64, &MODULUS_U64, &MODULUS_TRUNCATE_I64, &MODULUS_FLOOR_I64];
 
 /// The optional types that a kernel may use. Where it lacks one, 32-bit words stand for its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,6 +71,15 @@ impl NativeTypes {
             storage16: features.has(Feature::StorageBuffer16BitAccess),
             float16: Float16::of(features),
         }
+    }
+
+    /// Those that a kernel with this program uses. No GPU has an instruction that divides integers of 64 bits, and
+    /// compilers write every division out: with several of them a kernel needs more registers than there are
+    /// (RADV keeps 300 of ROI_POOLING's in memory, `cargo xtask kernels --suite`).
+    pub(crate) fn within(self, program: &Program) -> Self {
+        let is_division = |function: &Function| DIVISIONS.contains(&function);
+        let divisions = program.steps.iter().filter(|step| is_division(step.function)).count();
+        Self { int64: self.int64 && divisions <= 1, ..self }
     }
 
     /// The library with the functions of `library` that use these types.

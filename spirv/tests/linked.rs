@@ -289,11 +289,21 @@ fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
     }
 }
 
+/// Compilers of GPUs write each native division out.
+#[test]
+fn a_kernel_with_several_divisions_of_64_bits_has_no_native_ones() {
+    let kernel = kernel(&functions::DIVIDE_U64, [Access::Whole; 2], 0);
+    let mut twice = kernel.clone();
+    twice.program.steps.push(kernel.program.steps[0].clone());
+    assert_ne!(kernel.spirv(NATIVE), kernel.spirv(NativeTypes::NONE));
+    assert_eq!(twice.spirv(NATIVE), twice.spirv(NativeTypes::NONE));
+}
+
 #[test]
 fn every_function_of_a_library_has_its_rows() {
     let mut named: Vec<&str> = functions::all().map(|it| it.library.name).collect();
     named.dedup();
-    // Libraries with the same functions by other means.
+    // The same functions by other means.
     let native = [
         &kernels::WIDE_INT64,
         &kernels::F64_INT64,

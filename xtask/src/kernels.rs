@@ -5,6 +5,8 @@
 
 mod assembly;
 mod compiled;
+mod parent;
+mod peers;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +38,10 @@ pub(crate) struct Args {
     /// registers and scratch alone
     #[arg(long)]
     pub(crate) suite: bool,
+    /// Compile single nodes by this runtime, ncnn and ONNX Runtime with WebGPU and ggml, and write a page of each
+    /// family to docs/benchmarks; installs them in target/peers, 900 MB
+    #[arg(long, conflicts_with_all = ["against", "write", "suite"])]
+    pub(crate) peers: bool,
 }
 
 /// The checked-in table, relative to the workspace.
@@ -49,9 +55,14 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let driver = setup::radv(sh)?;
     let environment =
         wrapping_driver::around(sh, &driver.path, Mode::Null, driver.environment.clone())?;
+    let null_of = |family| Null { environment: environment.clone(), family };
+    let nulls: Vec<Null<'_>> = args.families.iter().map(|it| null_of(it.as_str())).collect();
+    if args.peers {
+        peers::write_pages(sh, &nulls, &driver.version)?;
+        return Ok(0);
+    }
     let mut now = Table { compiler: driver.version, rows: Vec::new() };
-    for family in &args.families {
-        let null = Null { environment: environment.clone(), family };
+    for null in &nulls {
         match args.suite {
             true => null.add_suite(sh, &mut now)?,
             false => null.add_works(sh, &mut now)?,
@@ -71,18 +82,48 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         sh.write_file(&checked_in, completed(&checked_in, now, &args.families)?.to_string())?;
         return Ok(i32::from(!spilled.is_empty()));
     }
-    let before = read(args.against.as_deref().unwrap_or(&checked_in))?.of(&args.families);
-    ensure!(before.compiler == now.compiler, other_compiler(&before.compiler, &now.compiler));
-    let Comparison { worse, differing } = now.compared(&before);
+    let given = read(args.against.as_deref().unwrap_or(&checked_in))?;
+    let Some(before) = by_this_compiler(sh, given, args, &now)? else {
+        return Ok(i32::from(!spilled.is_empty()));
+    };
+    let Comparison { worse, differing } = now.compared(&before.table.of(&args.families));
     print_all("differs", &differing);
     print_all("worse", &worse);
-    let is_stale = args.against.is_none() && !differing.is_empty();
+    let is_stale = before.is_checked_in && !differing.is_empty();
     if is_stale {
         println!(
             "{TABLE} is not what the compiler makes: write it with `cargo xtask kernels --write`"
         );
     }
     Ok(i32::from(is_stale || !worse.is_empty() || !spilled.is_empty()))
+}
+
+/// A table to compare with.
+struct Before {
+    table: Table,
+    /// Whether it must say what this run says.
+    is_checked_in: bool,
+}
+
+/// `given`, or, where that is the checked-in table of another compiler, what the parent commit makes with this one.
+/// `None` where nothing can be compared.
+fn by_this_compiler(sh: &Shell, given: Table, args: &Args, now: &Table) -> Result<Option<Before>> {
+    let is_checked_in = args.against.is_none();
+    if given.compiler == now.compiler {
+        return Ok(Some(Before { table: given, is_checked_in }));
+    }
+    ensure!(is_checked_in, other_compiler(&given.compiler, &now.compiler));
+    println!(
+        "{TABLE} is of Mesa {}, and this is {}: the parent commit is compiled by it for comparison",
+        given.compiler, now.compiler
+    );
+    let table = parent::table(sh)?;
+    if table.is_none() {
+        println!(
+            "this clone has no parent commit: nothing but spilled registers and scratch is checked"
+        );
+    }
+    Ok(table.map(|table| Before { table, is_checked_in: false }))
 }
 
 fn print_all(what: &str, lines: &[String]) {
@@ -114,13 +155,10 @@ fn completed(checked_in: &Path, mut now: Table, families: &[String]) -> Result<T
 }
 
 fn other_compiler(before: &str, now: &str) -> String {
-    let made = folder().join("table.txt");
     format!(
-        "the table is Mesa {before}'s, and this is {now}: what differs may be the compiler's. Compare with the \
-         parent commit on this compiler: run `cargo xtask kernels` in a checkout of it, then give the table that \
-         it names here, `cargo xtask kernels --against TABLE`; if nothing is worse, `cargo xtask kernels --write` \
-         (this run's table is {})",
-        made.display()
+        "the given table is of Mesa {before}, and this is {now}: a difference may be the compiler's. Give one that \
+         this compiler has made: `cargo xtask kernels` in another checkout writes {}",
+        folder().join("table.txt").display()
     )
 }
 
@@ -170,6 +208,15 @@ impl Null<'_> {
         name: &str,
         run: impl FnOnce(Environment) -> Result<()>,
     ) -> Result<Vec<Compiled>> {
+        let (environment, output) = self.fresh(sh, Path::new(name))?;
+        run(environment)?;
+        let compiled = compiled::read(&output)?;
+        ensure!(!compiled.is_empty(), "{name} has compiled nothing for {}", self.family);
+        Ok(compiled)
+    }
+
+    /// An environment in which the driver writes to a folder that is empty, and that folder.
+    fn fresh(&self, sh: &Shell, name: &Path) -> Result<(Environment, PathBuf)> {
         let output = folder().join(self.family).join(name);
         sh.remove_path(&output)?;
         sh.create_dir(&output)?;
@@ -179,9 +226,6 @@ impl Null<'_> {
             .with("RADV_FORCE_FAMILY", self.family)
             .with("RADV_DEBUG", "nocache")
             .with("DML_DRIVER_OUTPUT", &output);
-        run(environment)?;
-        let compiled = compiled::read(&output)?;
-        ensure!(!compiled.is_empty(), "{name} has compiled nothing for {}", self.family);
-        Ok(compiled)
+        Ok((environment, output))
     }
 }

@@ -1,7 +1,7 @@
 """Models of one node each, for `once.py`: `python3 works.py FOLDER`.
 
-FOLDER/NAME has model.onnx and, in test_data_set_0, inputs and outputs of zeros: only shapes matter. Needs the
-package onnx.
+FOLDER/NAME has model.onnx and, in test_data_set_0, inputs and outputs of zeros: only shapes matter. Prints the
+names. Needs the package onnx.
 """
 
 import pathlib
@@ -78,6 +78,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     for name, work in WORKS.items():
         write(folder, name, work)
+        print(name)
 
 
 main()

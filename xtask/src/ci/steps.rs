@@ -156,7 +156,7 @@ const FAMILIES: [&str; 3] = ["vega10", "navi21", "navi31"];
 
 fn kernels(sh: &Shell, families: &[&str], suite: bool) -> Result<()> {
     let families = families.iter().map(|&family| family.to_owned()).collect();
-    let args = kernels::Args { families, against: None, write: false, suite };
+    let args = kernels::Args { families, against: None, write: false, suite, peers: false };
     no_failure("the check of compiled kernels", kernels::run(sh, &args)?)
 }
 

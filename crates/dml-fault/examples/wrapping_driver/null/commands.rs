@@ -146,6 +146,15 @@ pub(super) unsafe extern "system" fn reset_pool(
     vk::Result::SUCCESS
 }
 
+/// The driver itself would reset them, and has never begun them.
+pub(super) unsafe extern "system" fn free(
+    _: vk::Device,
+    _: vk::CommandPool,
+    _: u32,
+    _: *const vk::CommandBuffer,
+) {
+}
+
 pub(super) unsafe extern "system" fn trim_pool(
     _: vk::Device,
     _: vk::CommandPool,

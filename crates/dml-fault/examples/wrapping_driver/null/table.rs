@@ -61,6 +61,8 @@ crate::functions! {
     vkEndCommandBuffer: PFN_vkEndCommandBuffer = commands::end;
     vkResetCommandBuffer: PFN_vkResetCommandBuffer = commands::reset;
     vkResetCommandPool: PFN_vkResetCommandPool = commands::reset_pool;
+    vkFreeCommandBuffers: PFN_vkFreeCommandBuffers = commands::free;
+    vkDestroyCommandPool: PFN_vkDestroyCommandPool = objects::destroy;
     vkTrimCommandPool: PFN_vkTrimCommandPool = commands::trim_pool;
     vkCmdBindPipeline: PFN_vkCmdBindPipeline = commands::bind_pipeline;
     vkCmdDispatch: PFN_vkCmdDispatch = commands::dispatch;
