@@ -1,23 +1,22 @@
 //! `cargo xtask discrete`: checks on a CPU driver that answers as a discrete card does.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::environment::Environment;
 use crate::wrapping_driver::{self, Mode};
-use crate::{devices, process, programs, setup, test};
+use crate::{devices, models, process, programs, setup, test};
 
 /// Run the conformance suite, and tests that move bytes, on CPU drivers that answer as discrete cards do: the host
 /// sees no device memory, and its own is not coherent
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Everything, on both CPU drivers; without it a part, on lavapipe
+    /// On both CPU drivers, and with all models; without it on lavapipe, with small ones
     #[arg(long)]
     pub(crate) full: bool,
 }
-
-/// Every third case.
-const PART: [&str; 2] = ["--shard", "1/3"];
 
 /// Test files, whichever crates have them, that transfer bytes in all the ways that there are. None of them has
 /// a caller with memory of its own: callers take coherent memory, which Vulkan promises and these cards lack.
@@ -32,20 +31,29 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         "a CPU driver is missing, see `cargo xtask setup`"
     );
     let environment = setup.environment()?;
+    let models = match args.full {
+        true => models::lay_out_all(sh)?,
+        false => models::make_sure(sh, |name| models::QUICK.contains(&name))?,
+    };
     let count = if args.full { libraries.len() } else { 1 };
     let mut codes = Vec::new();
     for (library, name) in libraries.iter().zip(devices::CPU_DRIVERS).take(count) {
         let card = wrapping_driver::around(sh, library, Mode::Discrete, environment.clone())?;
-        codes.push(suite(sh, &card, args.full)?);
+        codes.push(conformance(sh, &card, &["run", "--feature-level", "6_4"], None)?);
+        codes.push(conformance(sh, &card, &["onnx", "--whole-models"], Some(&models))?);
         codes.push(tests(sh, card, name)?);
     }
     Ok(codes.into_iter().find(|code| *code != 0).unwrap_or(0))
 }
 
-fn suite(sh: &Shell, card: &Environment, full: bool) -> Result<i32> {
+fn conformance(
+    sh: &Shell,
+    card: &Environment,
+    arguments: &[&str],
+    folder: Option<&Path>,
+) -> Result<i32> {
     let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
-    let part = if full { &[][..] } else { &PART };
-    process::exit_code(card.apply(cmd!(sh, "{program} run --feature-level 6_4 {part...}")))
+    process::exit_code(card.apply(cmd!(sh, "{program} {arguments...} {folder...}")))
 }
 
 fn tests(sh: &Shell, card: Environment, name: &str) -> Result<i32> {

@@ -51,6 +51,10 @@ struct Model {
     outputs: Vec<String>,
 }
 
+/// Models that run within seconds on a CPU driver: with open shapes, with branches, and in one graph.
+pub(crate) const QUICK: [&str; 4] =
+    ["dtln_2", "silero_vad_16k_op15", "silero_vad_16k_sequence", "silero_vad_op18_ifless"];
+
 /// Runs the command and returns the runner's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let folder = lay_out_all(sh)?;

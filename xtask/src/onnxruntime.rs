@@ -25,10 +25,6 @@ const ONNX: &str = "onnx==1.22.0";
 
 const TESTS: &str = "crates/dml-ort/python/tests";
 
-/// Models that run within seconds on a CPU driver: with open shapes, with branches, and in one graph.
-const QUICK: [&str; 4] =
-    ["dtln_2", "silero_vad_16k_op15", "silero_vad_16k_sequence", "silero_vad_op18_ifless"];
-
 /// Runs the command and returns the exit code of the first program that fails.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let folder = workspace::root().join("target/onnxruntime");
@@ -45,7 +41,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         let old = onnxruntime(sh, TOO_OLD)?;
         environment = environment.with("DML_FULL", "1").with("DML_OLD_ONNXRUNTIME", old);
     }
-    let models = models::make_sure(sh, |name| args.full || QUICK.contains(&name))?;
+    let models = models::make_sure(sh, |name| args.full || models::QUICK.contains(&name))?;
     let tests = workspace::root().join(TESTS);
     for version in VERSIONS {
         let paths = [tests.clone(), installed.clone(), onnxruntime(sh, version)?];

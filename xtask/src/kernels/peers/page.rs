@@ -45,6 +45,9 @@ fn busiest(kernel: &Compiled) -> Option<&Loop> {
 
 /// Such as `64 of 75, 4*lds-load.b128: 16.0 for a load`.
 fn in_words(it: &Loop) -> String {
+    if it.float == 0 {
+        return "the arithmetic is in an outer loop".to_owned();
+    }
     let is_load = |kind: &str| kind.contains("load") && !kind.starts_with("scalar");
     let loads = it.memory.iter().filter(|(kind, _)| is_load(kind));
     let (mut named, mut count) = (Vec::new(), 0);
