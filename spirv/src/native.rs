@@ -2,7 +2,6 @@
 
 use dml_core::capabilities::{Feature, Features};
 
-use crate::element_wise::Program;
 use crate::functions::{
     DIVIDE_I64, DIVIDE_U64, Function, MODULUS_FLOOR_I64, MODULUS_TRUNCATE_I64, MODULUS_U64,
 };
@@ -73,12 +72,11 @@ impl NativeTypes {
         }
     }
 
-    /// Those that a kernel with this program uses. No GPU has an instruction that divides integers of 64 bits, and
+    /// Those that a kernel with these functions uses. No GPU has an instruction that divides integers of 64 bits, and
     /// compilers write every division out: with several of them a kernel needs more registers than there are
     /// (RADV keeps 300 of ROI_POOLING's in memory, `cargo xtask kernels --suite`).
-    pub(crate) fn within(self, program: &Program) -> Self {
-        let is_division = |function: &Function| DIVISIONS.contains(&function);
-        let divisions = program.steps.iter().filter(|step| is_division(step.function)).count();
+    pub(crate) fn within(self, functions: impl Iterator<Item = &'static Function>) -> Self {
+        let divisions = functions.filter(|function| DIVISIONS.contains(function)).count();
         Self { int64: self.int64 && divisions <= 1, ..self }
     }
 

@@ -85,7 +85,7 @@ impl ElementWise {
     /// The kernel's SPIR-V. Its storage buffers are at bindings 0 to 6 for inputs and 7 for the
     /// output, the [`Record`] is the uniform block at binding 8. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
-        let types = types.within(&self.program);
+        let types = types.within(self.program.steps.iter().map(|step| step.function));
         let calls = calls::calls(&self.program, &self.inputs, self.output, types);
         let linked = link::link(self.skeleton().1, &[("quad", calls)]);
         with_float_modes(&linked, types.float16.modes())
