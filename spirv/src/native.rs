@@ -25,13 +25,14 @@ pub struct NativeTypes {
     pub float16: Float16,
 }
 
-/// What floats of 16 bits there are.
+/// Support for floats of 16 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Float16 {
-    /// None, or some that are rounded otherwise.
+    /// No such floats, or rounded otherwise, or without zeros of either sign, infinities and NaN.
     #[default]
     None,
-    /// Normal ones (shaderFloat16, shaderRoundingModeRTEFloat16): subnormal ones may be taken for 0.
+    /// Normal ones (shaderFloat16, shaderRoundingModeRTEFloat16, shaderSignedZeroInfNanPreserveFloat16):
+    /// subnormal ones may be taken for 0.
     Normal,
     /// All (shaderDenormPreserveFloat16 besides).
     All,
@@ -40,7 +41,8 @@ pub enum Float16 {
 impl Float16 {
     fn of(features: Features) -> Self {
         let is_rounded = features.has(Feature::ShaderFloat16)
-            && features.has(Feature::ShaderRoundingModeRteFloat16);
+            && features.has(Feature::ShaderRoundingModeRteFloat16)
+            && features.has(Feature::ShaderSignedZeroInfNanPreserveFloat16);
         match is_rounded {
             true if features.has(Feature::ShaderDenormPreserveFloat16) => Self::All,
             true => Self::Normal,
@@ -53,6 +55,7 @@ impl Float16 {
         let (is_used, keeps_subnormals) = (self != Self::None, self == Self::All);
         Features::NONE
             .with(Feature::ShaderRoundingModeRteFloat16, is_used)
+            .with(Feature::ShaderSignedZeroInfNanPreserveFloat16, is_used)
             .with(Feature::ShaderDenormPreserveFloat16, keeps_subnormals)
     }
 }
@@ -62,7 +65,7 @@ impl NativeTypes {
     pub const NONE: Self =
         Self { int64: false, storage8: false, storage16: false, float16: Float16::None };
 
-    /// Those that a device with these features has.
+    /// The types that a device with these features has.
     pub fn of(features: Features) -> Self {
         Self {
             int64: features.has(Feature::ShaderInt64),
@@ -72,9 +75,9 @@ impl NativeTypes {
         }
     }
 
-    /// Those that a kernel with these functions uses. No GPU has an instruction that divides integers of 64 bits, and
-    /// compilers write every division out: with several of them a kernel needs more registers than there are
-    /// (RADV keeps 300 of ROI_POOLING's in memory, `cargo xtask kernels --suite`).
+    /// The types that an element-wise kernel with these functions uses. No GPU has an instruction that divides
+    /// integers of 64 bits, and compilers write every division out: with several of them a kernel needs more
+    /// registers than there are (RADV would keep 300 of ROI_POOLING's in memory).
     pub(crate) fn within(self, functions: impl Iterator<Item = &'static Function>) -> Self {
         let divisions = functions.filter(|function| DIVISIONS.contains(function)).count();
         Self { int64: self.int64 && divisions <= 1, ..self }

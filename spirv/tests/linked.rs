@@ -263,7 +263,7 @@ fn a_kernel_has_what_it_uses_and_no_more() {
 fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
     use dml_core::capabilities::Feature::{
         ShaderDenormPreserveFloat16, ShaderFloat16, ShaderInt64, ShaderRoundingModeRteFloat16,
-        StorageBuffer8BitAccess, StorageBuffer16BitAccess,
+        ShaderSignedZeroInfNanPreserveFloat16, StorageBuffer8BitAccess, StorageBuffer16BitAccess,
     };
     let features = |kernel: ElementWise, types| kernel.variant(types).required_features;
     let add = |function| kernel(function, [Access::Whole; 2], 0);
@@ -271,11 +271,11 @@ fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
     assert_eq!(features(add(&functions::ADD_I64), NATIVE), [ShaderInt64]);
     assert!(features(add(&functions::ADD_I64), NativeTypes::NONE).is_empty());
     assert!(features(add(&functions::ADD_F32), NATIVE).is_empty());
-    let mut of_halves = vec![ShaderFloat16, ShaderRoundingModeRteFloat16];
     let half = |float16| features(add(&functions::F16_TO_F32), NativeTypes { float16, ..NATIVE });
-    assert_eq!(half(Float16::Normal), of_halves);
-    of_halves.push(ShaderDenormPreserveFloat16);
-    assert_eq!(half(Float16::All), of_halves);
+    let (rounds, keeps) = (ShaderRoundingModeRteFloat16, ShaderSignedZeroInfNanPreserveFloat16);
+    assert_eq!(half(Float16::Normal), [ShaderFloat16, rounds, keeps]);
+    let all = [ShaderFloat16, rounds, ShaderDenormPreserveFloat16, keeps];
+    assert_eq!(half(Float16::All), all);
     assert!(features(add(&functions::BIT_AND_WIDE), NATIVE).is_empty());
     let narrow = [
         (ElementWidth::B8, StorageBuffer8BitAccess),

@@ -26,11 +26,15 @@ use table::{Comparison, Table};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Families of GPUs, as RADV calls them
-    #[arg(long, value_delimiter = ',', default_value = "vega10,navi21,navi31")]
+    #[arg(long, value_delimiter = ',', default_values_t = FAMILIES.map(str::to_owned))]
     pub(crate) families: Vec<String>,
     /// Compare with this table, such as one that the parent commit makes with the same compiler
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["write", "suite"])]
     pub(crate) against: Option<PathBuf>,
+    /// Where the checked-in table is of another version of Mesa, look for spilled registers and scratch alone, in
+    /// place of comparing with the parent commit, which has to be built
+    #[arg(long)]
+    pub(crate) without_parent: bool,
     /// Write the checked-in table
     #[arg(long, conflicts_with = "suite")]
     pub(crate) write: bool,
@@ -43,6 +47,22 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["against", "write", "suite"])]
     pub(crate) peers: bool,
 }
+
+impl Default for Args {
+    fn default() -> Self {
+        Self {
+            families: FAMILIES.map(str::to_owned).to_vec(),
+            against: None,
+            without_parent: false,
+            write: false,
+            suite: false,
+            peers: false,
+        }
+    }
+}
+
+/// The families that the checked-in table has.
+pub(crate) const FAMILIES: [&str; 3] = ["vega10", "navi21", "navi31"];
 
 /// The checked-in table, relative to the workspace.
 const TABLE: &str = "xtask/kernels.txt";
@@ -113,15 +133,13 @@ fn by_this_compiler(sh: &Shell, given: Table, args: &Args, now: &Table) -> Resul
         return Ok(Some(Before { table: given, is_checked_in }));
     }
     ensure!(is_checked_in, other_compiler(&given.compiler, &now.compiler));
-    println!(
-        "{TABLE} is of Mesa {}, and this is {}: the parent commit is compiled by it for comparison",
-        given.compiler, now.compiler
-    );
-    let table = parent::table(sh)?;
+    println!("{TABLE} is of Mesa {}, and this is {}", given.compiler, now.compiler);
+    let table = match args.without_parent {
+        true => None,
+        false => parent::table(sh, &now.compiler)?,
+    };
     if table.is_none() {
-        println!(
-            "this clone has no parent commit: nothing but spilled registers and scratch is checked"
-        );
+        println!("without the parent commit, spilled registers and scratch alone are checked");
     }
     Ok(table.map(|table| Before { table, is_checked_in: false }))
 }

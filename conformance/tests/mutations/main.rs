@@ -50,7 +50,7 @@ fn changed(lowering: &dyn Lowering) -> Vec<Case> {
     changed_on(&dml::core::Capabilities::vulkan_minimum(), lowering)
 }
 
-/// The same on a device with these capabilities.
+/// The cases whose plans `lowering` changes on a device with these capabilities.
 fn changed_on(capabilities: &dml::core::Capabilities, lowering: &dyn Lowering) -> Vec<Case> {
     let target =
         Target { capabilities, tuning: Default::default(), transfer: TransferUse::Allowed };

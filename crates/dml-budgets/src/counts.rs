@@ -1,4 +1,4 @@
-//! What the plans of a work amount to.
+//! Counts of a work's plans.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use dml::vk::{Concurrency, derive_barriers};
 
 use crate::Profile;
 
-/// What one run of a work asks of a device.
+/// The demands of one run on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Dispatches.
@@ -61,7 +61,7 @@ impl Plans {
         })
     }
 
-    /// The barriers within plans, and one between each two: programs place it.
+    /// The barriers within plans, and one between neighbouring plans, which the program places.
     fn barriers(&self, profile: &Profile) -> u64 {
         let alignment = profile.capabilities.limits.min_storage_buffer_offset_alignment;
         let within = |plan: &Plan| {

@@ -1,7 +1,8 @@
 // Half precision to single and back, rounded to nearest.
 //
-// Without FLOAT16 by integers, on every device. With FLOAT16 by floats of 16 bits, which the kernel says are
-// rounded to nearest; with SUBNORMALS besides, it says that they keep subnormal numbers.
+// Without FLOAT16 by integers, on every device, but for the rounding to subnormal halves, which is that of an
+// addition of singles. With FLOAT16 by floats of 16 bits, which the kernel says are rounded to nearest; with
+// SUBNORMALS besides, it says that they keep subnormal numbers.
 #version 450
 #ifdef FLOAT16
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require

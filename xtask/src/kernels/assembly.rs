@@ -11,8 +11,8 @@ use std::ops::RangeInclusive;
 pub(super) struct Loop {
     /// Instructions, but for those that wait or give hints.
     pub(super) instructions: u32,
-    /// Vector operations on floats that are wanted (sums, products, comparisons, dot products). An instruction of
-    /// two operations counts twice, here and in `other_vector`.
+    /// Sums, products, minima and maxima of floats, and dot products. An instruction of two operations counts
+    /// twice, here and in `other_vector`.
     pub(super) float: u32,
     /// Other vector operations at full rate: addresses, conversions, selections.
     pub(super) other_vector: u32,
@@ -127,7 +127,7 @@ const FLOAT: [&str; 13] = [
     "dot",
     "wmma",
 ];
-const QUARTER_RATE: [&str; 12] = [
+const QUARTER_RATE: [&str; 13] = [
     "mul_lo_u32",
     "mul_lo_i32",
     "mul_hi_u32",
@@ -140,6 +140,7 @@ const QUARTER_RATE: [&str; 12] = [
     "exp_",
     "log_",
     "sin_",
+    "cos_",
 ];
 
 fn class(name: &str) -> Class {
@@ -151,7 +152,9 @@ fn class(name: &str) -> Class {
         let operation = operation.strip_prefix("dual_").unwrap_or(operation);
         let operation = operation.strip_prefix("pk_").unwrap_or(operation);
         let is_double = operation.contains("f64");
-        return if is_double || starts(&QUARTER_RATE, operation) || operation.starts_with("cos_") {
+        // Products of 24 bits, `v_mul_hi_u32_u24`, are at full rate.
+        let is_slow = starts(&QUARTER_RATE, operation) && !operation.contains("24");
+        return if is_double || is_slow {
             Class::QuarterRate
         } else if starts(&FLOAT, operation) {
             Class::Float
@@ -179,9 +182,12 @@ fn memory(name: &str) -> Option<String> {
     .into_iter()
     .find_map(|(space, prefix)| Some((space, name.strip_prefix(prefix)?)))?;
     let (access, width) = rest.split_once('_')?;
+    let two = ["2addr_stride64_", "2addr_"].into_iter().find_map(|it| width.strip_prefix(it));
+    let of_two = if two.is_some() { "x2" } else { "" };
+    let width = two.unwrap_or(width);
     let (access, pairs) = match access {
-        "load" | "read" => ("load", ""),
-        "store" | "write" => ("store", ""),
+        "load" | "read" => ("load", of_two),
+        "store" | "write" => ("store", of_two),
         "load2" | "read2" | "read2st64" => ("load", "x2"),
         "store2" | "write2" | "write2st64" => ("store", "x2"),
         "atomic" | "add" | "max" | "min" | "and" | "or" | "cmpst" if space != "scalar" => {

@@ -1,4 +1,4 @@
-//! What the wrapping driver has written of pipelines.
+//! Reads the files that the wrapping driver has written of pipelines.
 
 use std::collections::BTreeMap;
 use std::fs;

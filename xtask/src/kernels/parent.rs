@@ -1,17 +1,21 @@
 //! What the parent commit's kernels become, where the checked-in table is another compiler's.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use xshell::{Shell, cmd};
 
 use super::table::Table;
 use super::{TABLE, folder, read};
 use crate::{process, workspace};
 
-/// The table that the parent commit makes with the compiler of now; `None` where there is no such commit, as in a
-/// clone without history.
+/// The table that the parent commit makes with this compiler, Mesa of this version; `None` where there is no such
+/// commit, as in a clone without history.
 ///
-/// It is built in a work tree and a build folder of its own, so that this checkout's programs stay.
-pub(super) fn table(sh: &Shell) -> Result<Option<Table>> {
+/// It is built in a work tree and a build folder of its own, so that this checkout's programs stay. A run of this
+/// takes minutes.
+///
+/// # Errors
+/// The commit does not build, or has been compiled by another version.
+pub(super) fn table(sh: &Shell, compiler: &str) -> Result<Option<Table>> {
     let (root, tree) = (workspace::root(), folder().join("parent"));
     let parent = cmd!(sh, "git -C {root} rev-parse --verify --quiet HEAD~1");
     if parent.quiet().ignore_stdout().run().is_err() {
@@ -22,10 +26,17 @@ pub(super) fn table(sh: &Shell) -> Result<Option<Table>> {
     cmd!(sh, "git -C {root} worktree add --quiet --detach {tree} HEAD~1").quiet().run()?;
     let _there = sh.push_dir(&tree);
     let build = cmd!(sh, "cargo run --locked --package xtask -- kernels --write");
-    let code = process::exit_code(build.env("CARGO_TARGET_DIR", folder().join("parent-build")))?;
+    // `CI` would have it build everything.
+    let build = build.env_remove("CI").env("CARGO_TARGET_DIR", folder().join("parent-build"));
+    let code = process::exit_code(build)?;
     // Kernels of the parent that spill fail there, and are no matter here.
     let table = read(&tree.join(TABLE));
     let table = table.with_context(|| format!("the parent commit's run ended with {code}"))?;
+    ensure!(
+        table.compiler == compiler,
+        "the parent commit's run ended with {code}, and its table is of Mesa {}, not {compiler}",
+        table.compiler
+    );
     remove().run()?;
     Ok(Some(table))
 }

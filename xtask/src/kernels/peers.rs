@@ -11,7 +11,6 @@ use xshell::{Shell, cmd};
 
 use super::compiled::{self, Compiled};
 use super::{Null, folder};
-use crate::environment::Environment;
 use crate::{peers, process, programs, workspace};
 use commands::Commands;
 use dml_file::println;
@@ -102,7 +101,7 @@ impl Programs {
         let (script, peers, model) =
             (self.scripts.join("once.py"), &self.peers, models().join(work));
         let (environment, output) = null.fresh(sh, &Path::new(library).join(work))?;
-        let environment: Environment = environment.with("NCNN_VULKAN_DRIVER", &self.driver);
+        let environment = environment.with("NCNN_VULKAN_DRIVER", &self.driver);
         let command = cmd!(
             sh,
             "timeout {LIMIT} python3 {script} {peers} {library} {model} {DEVICE} {output}"

@@ -41,8 +41,8 @@ impl FloatMode {
 /// results are rounded to the nearest number, of two to the even one. Subnormal numbers of 32 bits may be
 /// lost; those of 16 bits are values like others.
 ///
-/// Each is the same for both widths, as devices ask whose widths depend on each other
-/// (roundingModeIndependence).
+/// A device whose widths depend on each other (roundingModeIndependence, denormBehaviorIndependence) has the
+/// features of 16 bits only where these modes are allowed together.
 const MODES: [FloatMode; 5] = [
     FloatMode::keeps_zeros_infinities_and_nan(Feature::ShaderSignedZeroInfNanPreserveFloat32, 32),
     FloatMode::rounds_to_nearest(Feature::ShaderRoundingModeRteFloat32, 32),

@@ -18,6 +18,7 @@ crate::functions! {
     vkGetDeviceBufferMemoryRequirements: PFN_vkGetDeviceBufferMemoryRequirements = memory::of_future_buffer;
     vkGetImageMemoryRequirements: PFN_vkGetImageMemoryRequirements = memory::of_image;
     vkGetImageMemoryRequirements2: PFN_vkGetImageMemoryRequirements2 = memory::of_image_2;
+    vkGetDeviceImageMemoryRequirements: PFN_vkGetDeviceImageMemoryRequirements = memory::of_future_image;
     vkAllocateMemory: PFN_vkAllocateMemory = memory::allocate;
     vkFreeMemory: PFN_vkFreeMemory = memory::free;
     vkMapMemory: PFN_vkMapMemory = memory::map;

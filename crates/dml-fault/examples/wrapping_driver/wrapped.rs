@@ -11,7 +11,7 @@ pub(crate) type Function = unsafe extern "system" fn();
 
 type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
 
-/// Its library, opened once and never closed.
+/// The wrapped driver: its library, opened once and never closed, and its entry points.
 pub(crate) struct Wrapped {
     instance_functions: vk::PFN_vkGetInstanceProcAddr,
     physical_device_functions: Option<vk::PFN_vkGetInstanceProcAddr>,
@@ -104,13 +104,16 @@ pub(crate) unsafe fn known<F: Copy>(name: &CStr) -> Option<F> {
     known.get(name).map(|function| unsafe { typed(*function) })
 }
 
-/// The wrapped driver's function of this device.
+/// The wrapped driver's function of this device, also where it has it as an extension alone.
 ///
 /// # Safety
 ///
 /// `F` is the type of the function with this name.
 pub(crate) unsafe fn of_device<F: Copy>(device: vk::Device, name: &CStr) -> Option<F> {
-    let function = Wrapped::get()?.of_device(device, name)?;
+    let wrapped = Wrapped::get()?;
+    let as_extension = || CString::new([name.to_bytes(), b"KHR"].concat()).ok();
+    let function =
+        wrapped.of_device(device, name).or_else(|| wrapped.of_device(device, &as_extension()?))?;
     // SAFETY: the caller's promise.
     Some(unsafe { typed(function) })
 }

@@ -107,18 +107,36 @@ macro_rules! structures {
                 let compute = vk::ShaderStageFlags::COMPUTE;
                 let has_subgroups = self.subgroup.supported_stages.contains(compute);
                 let has = |bit| has_subgroups && self.subgroup.supported_operations.contains(bit);
-                Features::NONE
+                let all = Features::NONE
                     $($(.with(
                         Feature::$property,
                         self.$properties.$property_member == vk::TRUE,
                     ))*)*
-                    $(.with(Feature::$operation, has(vk::SubgroupFeatureFlags::$bit)))*
+                    $(.with(Feature::$operation, has(vk::SubgroupFeatureFlags::$bit)))*;
+                declared_together(all, &self.PhysicalDeviceFloatControlsProperties)
             }
         }
     };
 }
 
 dml_core::feature_table!(structures);
+
+/// Without the modes of floats of 16 bits that a device does not allow beside those of 32 bits. Kernels round both
+/// to nearest where they can, and declare nothing of subnormal numbers of 32 bits.
+fn declared_together(
+    features: Features,
+    controls: &vk::PhysicalDeviceFloatControlsProperties<'_>,
+) -> Features {
+    const NONE: vk::ShaderFloatControlsIndependence = vk::ShaderFloatControlsIndependence::NONE;
+    let rounds_alike = features.has(Feature::ShaderRoundingModeRteFloat32)
+        || controls.rounding_mode_independence != NONE;
+    let preserves_alone = controls.denorm_behavior_independence != NONE;
+    let keep = |features: Features, feature: Feature, is_allowed: bool| {
+        features.with(feature, is_allowed && features.has(feature))
+    };
+    let features = keep(features, Feature::ShaderRoundingModeRteFloat16, rounds_alike);
+    keep(features, Feature::ShaderDenormPreserveFloat16, preserves_alone)
+}
 
 /// The features whose structures a device of `version` with these extensions knows.
 pub(crate) fn known(version: u32, extensions: &HashSet<CString>) -> Features {
@@ -171,6 +189,21 @@ mod tests {
         };
         let properties = PropertyStructures { subgroup: elsewhere, ..properties };
         assert!(!properties.features().has(Feature::SubgroupVote));
+    }
+
+    #[test]
+    fn modes_of_16_bits_are_left_out_where_widths_depend_on_each_other() {
+        let dependent = vk::PhysicalDeviceFloatControlsProperties::default()
+            .rounding_mode_independence(vk::ShaderFloatControlsIndependence::NONE)
+            .denorm_behavior_independence(vk::ShaderFloatControlsIndependence::NONE);
+        let both = [Feature::ShaderRoundingModeRteFloat16, Feature::ShaderRoundingModeRteFloat32];
+        let both: Features = both.into_iter().collect();
+        let preserving = both.with(Feature::ShaderDenormPreserveFloat16, true);
+        assert_eq!(declared_together(preserving, &dependent), both);
+        let alone = both.with(Feature::ShaderRoundingModeRteFloat32, false);
+        assert_eq!(declared_together(alone, &dependent), Features::NONE);
+        let free = vk::PhysicalDeviceFloatControlsProperties::default();
+        assert_eq!(declared_together(preserving, &free), preserving);
     }
 
     /// How many structures follow the first one of `chain`.

@@ -107,9 +107,9 @@ impl Seen {
     }
 
     /// The stages of steps that `barrier` orders by way of another stage, to which an earlier barrier carried
-    /// them. They have ended by then, so that naming their stages costs nothing, and the order does not hang
-    /// on a chain of barriers: the synchronization checks of the validation layer lose some chains
-    /// (`a_chain_of_barriers_names_the_stage_that_it_begins_with`).
+    /// them. Those steps have ended by then. Other steps of these stages are waited for as well: that is the
+    /// price for an order which does not depend on a chain of barriers, because the synchronization checks of
+    /// the validation layer lose some chains (`a_chain_of_barriers_names_the_stage_that_it_begins_with`).
     fn chained(&self, barrier: &Barrier) -> vk::PipelineStageFlags {
         let chained = self.groups.iter().filter(|group| group.is_chained(barrier));
         chained.fold(Default::default(), |stages, it| stages | masks(it.touched.stage).stage)

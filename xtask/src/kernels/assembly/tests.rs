@@ -97,6 +97,8 @@ fn widths_have_one_name_whoever_wrote_the_assembly() {
         ("ds_read_b128", "lds-load.b128"),
         ("ds_load_b64", "lds-load.b64"),
         ("ds_read2_b32", "lds-load.b32x2"),
+        ("ds_load_2addr_b64", "lds-load.b64x2"),
+        ("ds_store_2addr_stride64_b32", "lds-store.b32x2"),
         ("s_load_dwordx8", "scalar-load.b256"),
         ("s_buffer_load_b64", "scalar-load.b64"),
         ("scratch_store_b32", "scratch-store.b32"),
@@ -133,4 +135,11 @@ fn operations_are_told_apart_by_their_rate() {
     for (instruction, expected) in classes {
         assert_eq!(class(instruction), expected, "{instruction}");
     }
+}
+
+#[test]
+fn products_of_24_bits_are_at_full_rate() {
+    assert_eq!(class("v_mul_hi_u32"), Class::QuarterRate);
+    assert_eq!(class("v_mul_hi_u32_u24_e32"), Class::OtherVector);
+    assert_eq!(class("v_cos_f32_e32"), Class::QuarterRate);
 }

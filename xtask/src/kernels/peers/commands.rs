@@ -17,12 +17,12 @@ pub(super) struct Dispatch {
 }
 
 impl Commands {
-    /// Those after so many lines.
+    /// The commands after so many lines.
     pub(super) fn after(text: &str, lines: usize) -> Self {
         Self::of(text.lines().skip(lines))
     }
 
-    /// Those that were submitted last.
+    /// The commands of the last submission.
     pub(super) fn of_last_submission(text: &str) -> Self {
         let lines: Vec<&str> = text.lines().collect();
         let last_of = |lines: &[&str]| lines.iter().rposition(|line| *line == "submit");

@@ -33,6 +33,9 @@ crate::requirements! { change,
     of_image_2: c"vkGetImageMemoryRequirements2",
         PFN_vkGetImageMemoryRequirements2(info: *const vk::ImageMemoryRequirementsInfo2<'_>)
         -> vk::MemoryRequirements2<'_>, memory_requirements;
+    of_future_image: c"vkGetDeviceImageMemoryRequirements",
+        PFN_vkGetDeviceImageMemoryRequirements(info: *const vk::DeviceImageMemoryRequirements<'_>)
+        -> vk::MemoryRequirements2<'_>, memory_requirements;
 }
 
 pub(super) unsafe extern "system" fn allocate(

@@ -1,8 +1,9 @@
 //! Memory that only the host knows: the device has none.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dml_vk::ash::vk::{self, Handle as _};
@@ -14,10 +15,39 @@ const HEAP: u64 = 16 << 30;
 /// Both memory types serve all buffers and images.
 const ALL_TYPES: u32 = 0b11;
 
-/// What was allocated, by its handle.
-static MEMORY: Mutex<Option<HashMap<u64, Vec<u8>>>> = Mutex::new(None);
+/// As pages of the host, and more than the minMemoryMapAlignment that any driver states.
+const MAP_ALIGNMENT: usize = 4096;
 
-fn lock() -> MutexGuard<'static, Option<HashMap<u64, Vec<u8>>>> {
+/// An allocation, zeros at first.
+struct Bytes {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Bytes {
+    /// `None` where the host has not so many. `size` is not 0, as Vulkan says of allocations.
+    fn new(size: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(size, MAP_ALIGNMENT).ok().filter(|_| size > 0)?;
+        // SAFETY: the layout has a size.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Self { start, layout })
+    }
+}
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+// SAFETY: the bytes belong to no thread.
+unsafe impl Send for Bytes {}
+
+/// The allocations by their handles.
+static MEMORY: Mutex<Option<HashMap<u64, Bytes>>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<HashMap<u64, Bytes>>> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -69,11 +99,12 @@ pub(super) unsafe extern "system" fn allocate(
 ) -> vk::Result {
     // SAFETY: the caller's promise.
     let size = unsafe { (*info).allocation_size };
-    let Some(size) = usize::try_from(size).ok().filter(|_| size <= HEAP) else {
+    let size = usize::try_from(size).ok().filter(|_| size <= HEAP);
+    let Some(bytes) = size.and_then(Bytes::new) else {
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     };
     let handle = new_handle::<vk::DeviceMemory>();
-    lock().get_or_insert_default().insert(handle.as_raw(), vec![0; size]);
+    lock().get_or_insert_default().insert(handle.as_raw(), bytes);
     // SAFETY: as above.
     unsafe { memory.write(handle) };
     vk::Result::SUCCESS
@@ -97,13 +128,15 @@ pub(super) unsafe extern "system" fn map(
     _: vk::MemoryMapFlags,
     address: *mut *mut c_void,
 ) -> vk::Result {
-    let mut all = lock();
-    let found = all.as_mut().and_then(|all| all.get_mut(&memory.as_raw()));
-    let Some(bytes) = found.and_then(|it| it.get_mut(usize::try_from(offset).ok()?..)) else {
+    let all = lock();
+    let found = all.as_ref().and_then(|all| all.get(&memory.as_raw()));
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    let Some(bytes) = found.filter(|bytes| offset < bytes.layout.size()) else {
         return vk::Result::ERROR_MEMORY_MAP_FAILED;
     };
+    let start = bytes.start.as_ptr().wrapping_add(offset);
     // SAFETY: the caller's promise.
-    unsafe { address.write(bytes.as_mut_ptr().cast()) };
+    unsafe { address.write(start.cast()) };
     vk::Result::SUCCESS
 }
 
@@ -185,7 +218,7 @@ crate::requirements! { change,
         -> vk::MemoryRequirements2<'_>, memory_requirements;
 }
 
-/// Nobody asks twice: what an image needs is not looked at where it does not exist.
+/// The same for every image: invented images have no real requirements.
 const OF_IMAGE: vk::MemoryRequirements =
     vk::MemoryRequirements { size: 64 << 10, alignment: 4 << 10, memory_type_bits: ALL_TYPES };
 
@@ -201,6 +234,17 @@ pub(super) unsafe extern "system" fn of_image(
 pub(super) unsafe extern "system" fn of_image_2(
     _: vk::Device,
     _: *const vk::ImageMemoryRequirementsInfo2<'_>,
+    requirements: *mut vk::MemoryRequirements2<'_>,
+) {
+    // SAFETY: the caller's promise.
+    let place = unsafe { ptr::addr_of_mut!((*requirements).memory_requirements) };
+    // SAFETY: as above.
+    unsafe { place.write(OF_IMAGE) };
+}
+
+pub(super) unsafe extern "system" fn of_future_image(
+    _: vk::Device,
+    _: *const vk::DeviceImageMemoryRequirements<'_>,
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
     // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! What is written down: a file of commands in the order of recording, and for each pipeline its statistics and
+//! The output folder: a file of commands in the order of recording, and for each pipeline its statistics and
 //! its assembly. Each process has a folder of its own.
 
 use std::fs::File;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use dml_vk::ash::vk::{self, Handle as _};
 
 use super::output;
-use crate::wrapped::{of_device, slice};
+use crate::wrapped::{chained, of_device, slice};
 
 /// What is known of shader modules and pipelines.
 #[derive(Default)]
@@ -85,6 +85,14 @@ pub(super) unsafe extern "system" fn create(
     for info in &mut infos {
         info.flags |= vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
             | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
+        // Where these are given, the others are ignored.
+        // SAFETY: the caller's promise; it changes them no more while this function runs.
+        let wide =
+            unsafe { chained::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next.cast_mut()) };
+        if let Some(wide) = wide {
+            wide.flags |= vk::PipelineCreateFlags2KHR::CAPTURE_STATISTICS
+                | vk::PipelineCreateFlags2KHR::CAPTURE_INTERNAL_REPRESENTATIONS;
+        }
     }
     let none = vk::PipelineCache::null();
     // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! What takes the place of which function.
+//! The functions that are replaced.
 
 use super::{commands, device, memory, objects, pipelines};
 
@@ -23,6 +23,7 @@ crate::functions! {
     vkGetDeviceBufferMemoryRequirements: PFN_vkGetDeviceBufferMemoryRequirements = memory::of_future_buffer;
     vkGetImageMemoryRequirements: PFN_vkGetImageMemoryRequirements = memory::of_image;
     vkGetImageMemoryRequirements2: PFN_vkGetImageMemoryRequirements2 = memory::of_image_2;
+    vkGetDeviceImageMemoryRequirements: PFN_vkGetDeviceImageMemoryRequirements = memory::of_future_image;
     vkGetBufferDeviceAddress: PFN_vkGetBufferDeviceAddress = memory::address;
     vkCreateImage: PFN_vkCreateImage = objects::create_image;
     vkDestroyImage: PFN_vkDestroyImage = objects::destroy;
