@@ -41,7 +41,7 @@ pub(crate) struct Plans {
 }
 
 impl Plans {
-    /// What a run asks of the device.
+    /// The counts of one run.
     ///
     /// # Errors
     /// A kernel does not state the size of its work groups; the work has neither inputs nor outputs.
@@ -100,8 +100,8 @@ fn few_invocations(dispatches: &[&Dispatch]) -> Result<Option<u64>> {
     Ok(tenth_of(|cost| cost.operations).min(tenth_of(|cost| cost.bytes)))
 }
 
-/// Of dispatches as their invocations and work: how many invocations those have at most that do the first tenth
-/// of the work, the dispatches of fewest invocations first.
+/// The most invocations of the dispatches that do the first tenth of the work, counted from the dispatches of
+/// fewest invocations on. Each dispatch is given as its invocations and its work.
 fn tenth(mut dispatches: Vec<(u64, u64)>) -> Option<u64> {
     dispatches.sort_unstable();
     let all: u128 = dispatches.iter().map(|(_, work)| u128::from(*work)).sum();

@@ -55,7 +55,7 @@ impl TableFile {
     /// Whether the file says what was counted.
     ///
     /// # Errors
-    /// Those of [`TableFile::read`]; else each number that differs, with the command that accepts it.
+    /// The errors of [`TableFile::read`]; each number that differs, with the command that accepts it.
     pub fn check(self, now: &Table) -> Result<()> {
         match self.complaint(&self.read()?.changes(now)) {
             Some(complaint) => bail!("{}: {complaint}", self.name),

@@ -14,7 +14,7 @@ const DEVICES: [(&str, &str, DeviceType); 2] = [
 /// A device without the device: what it can do, and how the runtime would use it.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// What the table calls it.
+    /// The name in the table.
     pub name: &'static str,
     /// Its limits, and the features that it offers.
     pub capabilities: Capabilities,
@@ -23,7 +23,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// What plans are made for.
+    /// The target of plans.
     pub fn target(&self) -> Target<'_> {
         let Self { capabilities, tuning, .. } = self;
         Target { capabilities, tuning: *tuning, transfer: TransferUse::Allowed }

@@ -14,7 +14,7 @@ pub struct Row {
     pub work: String,
     /// The name of the profile.
     pub profile: String,
-    /// What was counted.
+    /// The counts.
     pub counts: Counts,
 }
 
@@ -111,7 +111,7 @@ impl Column {
     }
 }
 
-/// What is not as the table says.
+/// A difference from the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A number differs.
@@ -200,7 +200,7 @@ impl Table {
         Ok(table)
     }
 
-    /// What is not as the table says, in its order; `self` is the table, `now` what was counted.
+    /// The differences, in the table's order; `self` is the table, `now` the new counts.
     pub fn changes(&self, now: &Self) -> Vec<Change> {
         let row_of = |table: &Self, row: &Row| {
             table.rows.iter().find(|it| it.name() == row.name()).map(|it| it.counts)

@@ -16,14 +16,14 @@ use crate::{Counts, Profile};
 /// Something that a program is made of, and that a row of the table is about.
 #[derive(Debug)]
 pub struct Work {
-    /// What the table calls it.
+    /// The name in the table.
     pub name: String,
-    /// What runs.
+    /// The operators that run.
     pub program: Program,
 }
 
 impl Work {
-    /// What a run asks of a device.
+    /// The counts of one run on a device.
     ///
     /// # Errors
     /// The device cannot carry an operator.
@@ -118,7 +118,7 @@ impl OneNode {
         }
     }
 
-    /// What the table calls it.
+    /// The name in the table.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

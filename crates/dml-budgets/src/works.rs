@@ -25,7 +25,7 @@ pub fn work(name: &str) -> Result<Option<Work>> {
     nodes().find(|node| node.name() == name).map(OneNode::work).transpose()
 }
 
-/// What the works are called, in the order of the table.
+/// The names of the works, in the order of the table.
 pub fn names() -> Vec<&'static str> {
     nodes().map(|node| node.name()).collect()
 }

@@ -22,9 +22,9 @@ crate::functions! {
     vkAllocateMemory: PFN_vkAllocateMemory = memory::allocate;
     vkFreeMemory: PFN_vkFreeMemory = memory::free;
     vkMapMemory: PFN_vkMapMemory = memory::map;
-    vkUnmapMemory: PFN_vkUnmapMemory = memory::unmap;
+    vkUnmapMemory: PFN_vkUnmapMemory = crate::unmap;
     vkMapMemory2: PFN_vkMapMemory2KHR = memory::map_2;
-    vkUnmapMemory2: PFN_vkUnmapMemory2KHR = memory::unmap_2;
+    vkUnmapMemory2: PFN_vkUnmapMemory2KHR = crate::unmap_2;
     vkFlushMappedMemoryRanges: PFN_vkFlushMappedMemoryRanges = memory::flush;
     vkInvalidateMappedMemoryRanges: PFN_vkInvalidateMappedMemoryRanges = memory::invalidate;
 }

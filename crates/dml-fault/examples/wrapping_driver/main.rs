@@ -74,6 +74,17 @@ macro_rules! requirements {
 }
 pub(crate) use requirements;
 
+/// In both modes memory stays where the host sees it until it is freed, and nothing is copied.
+pub(crate) unsafe extern "system" fn unmap(_: vk::Device, _: vk::DeviceMemory) {}
+
+/// As [`unmap`].
+pub(crate) unsafe extern "system" fn unmap_2(
+    _: vk::Device,
+    _: *const vk::MemoryUnmapInfoKHR<'_>,
+) -> vk::Result {
+    vk::Result::SUCCESS
+}
+
 /// The mode that the environment names.
 fn mode() -> Option<Find> {
     match std::env::var("DML_DRIVER_MODE").as_deref() {

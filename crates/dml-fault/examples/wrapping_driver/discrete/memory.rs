@@ -132,16 +132,6 @@ pub(super) unsafe extern "system" fn map_2(
     unsafe { map(device, info.memory, info.offset, info.size, info.flags, address) }
 }
 
-/// What the host has written stays in its copy, and the device does not see it.
-pub(super) unsafe extern "system" fn unmap(_: vk::Device, _: vk::DeviceMemory) {}
-
-pub(super) unsafe extern "system" fn unmap_2(
-    _: vk::Device,
-    _: *const vk::MemoryUnmapInfoKHR<'_>,
-) -> vk::Result {
-    vk::Result::SUCCESS
-}
-
 pub(super) unsafe extern "system" fn flush(
     _: vk::Device,
     count: u32,

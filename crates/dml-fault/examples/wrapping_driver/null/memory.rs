@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dml_vk::ash::vk::{self, Handle as _};
@@ -151,15 +151,6 @@ pub(super) unsafe extern "system" fn map_2(
     unsafe { map(device, info.memory, info.offset, info.size, info.flags, address) }
 }
 
-pub(super) unsafe extern "system" fn unmap(_: vk::Device, _: vk::DeviceMemory) {}
-
-pub(super) unsafe extern "system" fn unmap_2(
-    _: vk::Device,
-    _: *const vk::MemoryUnmapInfoKHR<'_>,
-) -> vk::Result {
-    vk::Result::SUCCESS
-}
-
 /// A flush or an invalidation.
 pub(super) unsafe extern "system" fn synchronize(
     _: vk::Device,
@@ -237,9 +228,7 @@ pub(super) unsafe extern "system" fn of_image_2(
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
     // SAFETY: the caller's promise.
-    let place = unsafe { ptr::addr_of_mut!((*requirements).memory_requirements) };
-    // SAFETY: as above.
-    unsafe { place.write(OF_IMAGE) };
+    unsafe { answer_for_image(requirements) };
 }
 
 pub(super) unsafe extern "system" fn of_future_image(
@@ -248,9 +237,16 @@ pub(super) unsafe extern "system" fn of_future_image(
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
     // SAFETY: the caller's promise.
-    let place = unsafe { ptr::addr_of_mut!((*requirements).memory_requirements) };
-    // SAFETY: as above.
-    unsafe { place.write(OF_IMAGE) };
+    unsafe { answer_for_image(requirements) };
+}
+
+/// # Safety
+///
+/// The structure can be written to.
+unsafe fn answer_for_image(requirements: *mut vk::MemoryRequirements2<'_>) {
+    // SAFETY: the caller's promise.
+    let requirements = unsafe { &mut *requirements };
+    requirements.memory_requirements = OF_IMAGE;
 }
 
 /// Kernels are compiled alike whatever the address is.
