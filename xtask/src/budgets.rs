@@ -14,10 +14,19 @@ pub(crate) struct Args {
     /// Write nothing; fail where a table says something else
     #[arg(long)]
     pub(crate) check: bool,
+    /// Run the works of single operators on the best Vulkan device of this machine in place of counting, and print
+    /// what each, and each of its dispatches alone, takes by the device's clock
+    #[arg(long, conflicts_with_all = ["models", "check"])]
+    pub(crate) time: bool,
 }
 
 /// Runs the command and returns the program's exit code.
 pub(crate) fn run(sh: &Shell, args: Args) -> Result<i32> {
+    if args.time {
+        let command =
+            cmd!(sh, "cargo run --locked --release --package dml-budgets --example time_works");
+        return process::exit_code(command);
+    }
     let mut arguments = Vec::new();
     if args.models {
         let folder = models::lay_out_all(sh)?;

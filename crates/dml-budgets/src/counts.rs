@@ -31,13 +31,14 @@ pub struct Counts {
 const ONE_PART_IN: u128 = 10;
 
 /// The plans of a work, in the order in which they are executed.
-pub(crate) struct Plans {
+#[derive(Debug)]
+pub struct Plans {
     /// Executed in every run.
-    pub(crate) of_runs: Vec<Plan>,
+    pub of_runs: Vec<Plan>,
     /// Executed once, before the first run.
-    pub(crate) once: Vec<Plan>,
+    pub once: Vec<Plan>,
     /// Bytes of inputs, constants and outputs.
-    pub(crate) least_bytes: u64,
+    pub least_bytes: u64,
 }
 
 impl Plans {
@@ -84,7 +85,7 @@ impl Plans {
     }
 }
 
-fn dispatch_of(step: &Step) -> Option<&Dispatch> {
+pub(crate) fn dispatch_of(step: &Step) -> Option<&Dispatch> {
     match step {
         Step::Dispatch(dispatch) => Some(dispatch),
         Step::Fill(_) | Step::Update(_) | Step::Copy(_) => None,
@@ -114,7 +115,7 @@ fn tenth(mut dispatches: Vec<(u64, u64)>) -> Option<u64> {
 }
 
 /// The invocations of a dispatch, idle ones included.
-fn invocations(dispatch: &Dispatch) -> Result<u64> {
+pub(crate) fn invocations(dispatch: &Dispatch) -> Result<u64> {
     let KernelKey { variant, specialization } = &dispatch.kernel;
     let words = variant.spirv.as_chunks::<4>().0.iter().copied().map(u32::from_le_bytes);
     let ids = variant.specialization_constants.iter().map(|it| it.id);

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod counts;
+mod dispatches;
 mod file;
 mod models;
 mod profiles;
@@ -17,7 +18,8 @@ mod works;
 
 use anyhow::Result;
 
-pub use counts::Counts;
+pub use counts::{Counts, Plans};
+pub use dispatches::PlannedDispatch;
 pub use file::TableFile;
 pub use models::of_folder;
 pub use profiles::{Profile, profiles};
@@ -35,7 +37,7 @@ pub fn measured(works: &[Work]) -> Result<Table> {
     for work in works {
         for profile in &profiles {
             let counts = work.counts(profile)?;
-            rows.push(Row { work: work.name.clone(), profile: profile.name.to_owned(), counts });
+            rows.push(Row { work: work.name.clone(), profile: profile.name.clone(), counts });
         }
     }
     Ok(Table { rows })

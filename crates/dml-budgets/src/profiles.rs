@@ -1,6 +1,7 @@
 //! The devices that plans are made for.
 
 use anyhow::{Context as _, Result};
+use dml::Device;
 use dml::core::{Capabilities, Tuning};
 use dml::ops::{Target, TransferUse};
 use dml::vk::DeviceType;
@@ -15,7 +16,7 @@ const DEVICES: [(&str, &str, DeviceType); 2] = [
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The name in the table.
-    pub name: &'static str,
+    pub name: String,
     /// Its limits, and the features that it offers.
     pub capabilities: Capabilities,
     /// The preferences of devices of its type.
@@ -30,6 +31,16 @@ impl Profile {
     }
 }
 
+impl From<&Device> for Profile {
+    fn from(device: &Device) -> Self {
+        Self {
+            name: device.vulkan().info().name.clone(),
+            capabilities: device.capabilities().clone(),
+            tuning: device.tuning(),
+        }
+    }
+}
+
 /// The devices of the table, in its order.
 ///
 /// # Errors
@@ -37,7 +48,8 @@ impl Profile {
 pub fn profiles() -> Result<Vec<Profile>> {
     let profile = |(name, file, device_type)| {
         let found = dml::profiles::find(file).with_context(|| format!("the profile of {name}"))?;
-        Ok(Profile { name, capabilities: found.cap.alone(), tuning: dml::tuning_for(device_type) })
+        let tuning = dml::tuning_for(device_type);
+        Ok(Profile { name: String::from(name), capabilities: found.cap.alone(), tuning })
     };
     DEVICES.into_iter().map(profile).collect()
 }

@@ -10,8 +10,7 @@ use dml_import::onnx::{Source, SourceAttribute, SourceNode, SourceTensor, Source
 use dml_import::program::{self, Initial, Program};
 use dml_import::{Inputs, Model};
 
-use crate::counts::Plans;
-use crate::{Counts, Profile};
+use crate::{Counts, Plans, Profile};
 
 /// Something that a program is made of, and that a row of the table is about.
 #[derive(Debug)]
@@ -33,7 +32,11 @@ impl Work {
             .with_context(|| format!("{} on {}", self.name, profile.name))
     }
 
-    fn plans(&self, profile: &Profile) -> Result<Plans> {
+    /// What the work becomes on a device.
+    ///
+    /// # Errors
+    /// The device cannot carry an operator.
+    pub fn plans(&self, profile: &Profile) -> Result<Plans> {
         let (mut of_runs, mut once) = (Vec::new(), Vec::new());
         for step in self.program.steps() {
             let program::Step::Dispatch(dispatch) = step else { continue };

@@ -176,7 +176,7 @@ fn whole_models(sh: &Shell, args: &[&str]) -> Result<()> {
 
 /// The table of models; that of single operators is compared by the tests.
 fn model_budgets(sh: &Shell) -> Result<()> {
-    let args = budgets::Args { models: true, check: true };
+    let args = budgets::Args { models: true, check: true, time: false };
     no_failure("the budgets of models", budgets::run(sh, args)?)
 }
 

@@ -17,7 +17,8 @@ pub(super) fn groups() -> Vec<Vec<Case>> {
         let of = Attention { steps, heads: 12, elements: 64 };
         let id = format!("attention/f32/12_heads_of_64/{steps}");
         let one = Case::new(id, attention(of), Baseline::Copy, None).computing();
-        let peers = ["iree:attention", "ncnn:attention"].map(Other::told).to_vec();
+        let peers =
+            ["iree:attention", "ncnn:attention", "torch:attention"].map(Other::told).to_vec();
         let parameters = json!({"heads": of.heads, "scale": of.scale()});
         vec![Case { peers, parameters, ..one }]
     };

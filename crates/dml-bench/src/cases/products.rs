@@ -50,7 +50,7 @@ fn gemm_peers(data_type: DataType, sizes: [u32; 3]) -> Vec<Other> {
         ..Other::told(name)
     };
     let elsewhere = on_lavapipe.map(|_| THIRD);
-    vec![of("iree:gemm", None), of("ncnn:gemm", elsewhere)]
+    vec![of("iree:gemm", None), of("ncnn:gemm", elsewhere), Other::told("torch:gemm")]
 }
 
 fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> Operation {
@@ -103,6 +103,7 @@ fn convolutions() -> Vec<Case> {
             Some("ncnn:convolution"),
             is_wide.then_some("ncnn:convolution_winograd"),
             is_asked_of_iree.then_some("iree:convolution"),
+            Some("torch:convolution"),
         ];
         let peers = peers.into_iter().flatten().map(Other::told).collect();
         Case { peers, parameters, ..one }

@@ -32,7 +32,7 @@ fn reductions() -> Vec<Case> {
     const READ_AND_WRITTEN: &str = "reduce/read/seven_and_one";
     let case = |id: &str, work: Operation, target: Option<f64>| {
         let one = Case::new(id, work, Baseline::CopyOfInput, None);
-        let peers = ["iree:reduce_rows", "ncnn:reduce_rows"].map(Other::told);
+        let peers = ["iree:reduce_rows", "ncnn:reduce_rows", "torch:reduce_rows"].map(Other::told);
         let peers = if id.ends_with("/rows") { peers.to_vec() } else { vec![] };
         let read = target.map(|target| Other::at_most(target, READ));
         let told = target.map(|_| Other::told(READ_AND_WRITTEN));
@@ -102,7 +102,7 @@ fn sum_of_seven() -> Operation {
 fn softmaxes([id, other]: [&'static str; 2], sizes: [u32; 2]) -> Vec<Case> {
     const TOLERANCE: f32 = 1e-6;
     let case = |id, work: Operation| Case::new(id, work.within(TOLERANCE), Baseline::Copy, None);
-    let peers = ["iree:softmax", "ncnn:softmax"].map(Other::told).to_vec();
+    let peers = ["iree:softmax", "ncnn:softmax", "torch:softmax"].map(Other::told).to_vec();
     vec![
         Case { beside: vec![Other::at_most(1.3, other)], peers, ..case(id, softmax(sizes)) },
         case(other, powers_kept(sizes)),

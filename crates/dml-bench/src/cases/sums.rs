@@ -50,9 +50,9 @@ fn chains() -> Vec<Case> {
 
 /// On the same driver. The targets are for lavapipe alone.
 fn addition_peers() -> Vec<Other> {
-    ["iree:add", "ncnn:add", "ncnn:add_alone"]
-        .map(|name| Other { only_on: Some(LAVAPIPE), ..Other::at_most(1.0 / 1.5, name) })
-        .to_vec()
+    let others = ["iree:add", "ncnn:add", "ncnn:add_alone"]
+        .map(|name| Other { only_on: Some(LAVAPIPE), ..Other::at_most(1.0 / 1.5, name) });
+    [&others[..], &[Other::told("torch:add")]].concat()
 }
 
 /// ELEMENT_WISE_ADD of two packed tensors.
