@@ -170,13 +170,13 @@ impl Device {
 
 /// The preferences of devices of this type, which a [`Device`] begins with.
 ///
-/// Only CPU drivers were measured. Elsewhere each region of a copy is a command of its own, which many rows
-/// are not worth, and work groups have memory of their own to share.
+/// CPU drivers and one GPU were measured (docs/benchmarks/h100.md). On that GPU each region of a copy is a command
+/// of its own, and work groups have memory of their own to share; other GPUs are taken to be alike.
 pub fn tuning_for(device_type: DeviceType) -> Tuning {
-    const FEW_ROWS: u32 = 64;
     match device_type {
         DeviceType::Cpu => Tuning::new(),
-        _ => Tuning::new().with_most_rows(FEW_ROWS).with_shared_tiles(),
+        // Even one large region takes longer there than a kernel.
+        _ => Tuning::new().with_most_regions(0).with_shared_tiles(),
     }
 }
 

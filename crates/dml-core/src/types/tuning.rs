@@ -19,9 +19,9 @@ pub struct Tuning {
     /// [`Strategy::RowCopies`]; a quarter of that where a kernel would write every element, and half of it
     /// where it would move every element.
     pub row_bytes: u32,
-    /// What only moves rows has at most so many regions in [`Strategy::RowCopies`]; more rows take a
-    /// kernel.
-    pub most_rows: u32,
+    /// Strategies that copy regions are worth at most so many; more take a kernel. Drivers of GPUs start each
+    /// region by itself, in microseconds in which a kernel moves megabytes.
+    pub most_regions: u32,
     /// Whether invocations of a work group are worth sharing what they read: they are on GPUs, while what
     /// CPU drivers pay for is waiting for each other.
     pub shared_tiles: bool,
@@ -36,14 +36,14 @@ pub struct Tuning {
 impl Tuning {
     /// Preferences that are sound on every driver, measured on lavapipe and SwiftShader: beyond
     /// these sizes one of both takes longer than with the next strategy. No driver has preferences
-    /// of its own, as both agree but for the machine's noise, and no other was measured.
+    /// of its own, as both agree but for the machine's noise.
     pub const fn new() -> Self {
         Self {
             local_size: 64,
             inline_bytes: 16 << 10,
             seed_bytes: 64 << 10,
             row_bytes: 1024,
-            most_rows: 1 << 20,
+            most_regions: 1 << 20,
             shared_tiles: false,
             native_types: true,
             strategy: None,
@@ -65,9 +65,9 @@ impl Tuning {
         self
     }
 
-    /// The same where so many rows at most are regions of a copy.
-    pub const fn with_most_rows(mut self, most: u32) -> Self {
-        self.most_rows = most;
+    /// The same where strategies may copy so many regions.
+    pub const fn with_most_regions(mut self, most: u32) -> Self {
+        self.most_regions = most;
         self
     }
 

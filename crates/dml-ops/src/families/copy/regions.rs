@@ -26,7 +26,7 @@ pub(super) fn copy(
         Some(strategy) => strategy == Strategy::RowCopies,
         None => {
             rows.bytes >= u64::from(target.tuning.row_bytes / 2)
-                && rows.count() <= target.tuning.most_rows.into()
+                && rows.count() <= target.tuning.most_regions.into()
         }
     };
     let loops = rows.loops.iter().map(|it| u64::from(it.count)).product::<u64>();

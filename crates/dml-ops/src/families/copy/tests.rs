@@ -150,7 +150,7 @@ fn rows_are_copied_where_that_is_preferred_or_worth_it() {
     assert_eq!(usual(127, tuning), Strategy::Kernel);
     assert_eq!(usual(127, forced(Strategy::RowCopies)), Strategy::RowCopies);
     assert_eq!(usual(128, forced(Strategy::Kernel)), Strategy::Kernel);
-    assert_eq!(usual(128, tuning.with_most_rows(4)), Strategy::RowCopies);
-    assert_eq!(usual(128, tuning.with_most_rows(3)), Strategy::Kernel);
+    assert_eq!(usual(128, tuning.with_most_regions(4)), Strategy::RowCopies);
+    assert_eq!(usual(128, tuning.with_most_regions(3)), Strategy::Kernel);
     assert_eq!(strategy(128, tuning, TransferUse::StorageOnly), Strategy::Kernel);
 }

@@ -89,14 +89,18 @@ fn is_worthwhile(
     tuning: Tuning,
 ) -> bool {
     let row_bytes = u64::from(tuning.row_bytes);
+    // Other strategies write elements narrower than a word one by one.
+    let is_narrow = banded.element_width.bytes() < 4;
+    let may_copy = |regions: u64| regions <= u64::from(tuning.most_regions);
     match strategy {
         Strategy::Inline => banded.bytes <= u64::from(tuning.inline_bytes),
         Strategy::SeedAndCopy => {
-            // The alternative writes elements narrower than a word with atomics.
-            let is_narrow = banded.element_width.bytes() < 4;
             let repeats = |period: u64| is_narrow && period * LEAST_REPEATS <= banded.bytes;
             let most = u64::from(tuning.seed_bytes);
-            banded.period().is_some_and(|period| period <= most || repeats(period))
+            let copies = |period: u64| banded.bytes / period.max(most).max(1);
+            banded.period().is_some_and(|period| {
+                (period <= most || repeats(period)) && may_copy(copies(period))
+            })
         }
         Strategy::RowCopies => {
             let others = [Strategy::FillAndScatter, Strategy::CopyAndBand];
@@ -106,8 +110,10 @@ fn is_worthwhile(
             // Where it is not for a part of the elements, the alternative is a kernel for all.
             let (run, least) =
                 if is_part { (banded.band_width(), row_bytes) } else { (width, row_bytes / 4) };
-            u64::from(run) * u64::from(banded.element_width.bytes()) >= least
+            let (regions, _) = banded.row_copies();
+            u64::from(run) * u64::from(banded.element_width.bytes()) >= least && may_copy(regions)
         }
+        Strategy::CopyAndBand => may_copy(1) || is_narrow,
         _ => true,
     }
 }

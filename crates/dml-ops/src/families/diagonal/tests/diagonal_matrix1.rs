@@ -153,3 +153,29 @@ fn diagonal_matrix_is_the_special_case_of_one_diagonal() {
         assert_eq!(special.exec, general.exec, "{offset} {transfer:?}");
     }
 }
+
+/// On GPUs each region of a copy takes as long as a kernel takes for megabytes.
+#[test]
+fn without_regions_to_copy_a_kernel_writes_what_copies_would() {
+    let of = |desc, most| {
+        let tuning = Tuning::new().with_sizes(0, 4096, 16).with_most_regions(most);
+        lower_with(desc, tuning, ALLOWED).strategy
+    };
+    let floats = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
+    let on = |input, output_tensor| DiagonalMatrix1Desc {
+        output_tensor,
+        ..cases::band(input, floats(&[8, 8]), 7, (0, 2))
+    };
+    let batch = || on(None, floats(&[1, 4096, 8, 8]));
+    let padded = || on(None, floats(&[8, 8]).with_strides(&[9, 1]));
+    let copied = || on(Some(floats(&[8, 8])), floats(&[8, 8]));
+    let (many, none) = (1 << 20, 0);
+    assert_eq!(
+        [of(batch(), many), of(batch(), none)],
+        [Strategy::SeedAndCopy, Strategy::FillAndScatter]
+    );
+    assert_eq!([of(padded(), many), of(padded(), none)], [Strategy::RowCopies, Strategy::Kernel]);
+    assert_eq!([of(copied(), many), of(copied(), none)], [Strategy::CopyAndBand, Strategy::Kernel]);
+    // A kernel would merge narrow elements one by one.
+    assert_eq!(of(desc(Some(tensor()), (1, 2)), none), Strategy::CopyAndBand);
+}
