@@ -5,6 +5,7 @@
 
 mod assembly;
 mod compiled;
+mod estimate;
 mod parent;
 mod peers;
 mod table;
@@ -12,13 +13,14 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use dml_file::println;
+use dml_file::{print, println};
 use xshell::{Shell, cmd};
 
 use crate::environment::Environment;
 use crate::wrapping_driver::{self, Mode};
 use crate::{process, programs, setup, workspace};
 use compiled::Compiled;
+use estimate::{Card, Code, CompiledRun, Runs};
 use table::{Comparison, Table};
 
 /// Compile the kernels of the works that budgets are kept for as AMD's GPUs run them, without a GPU, and compare
@@ -46,6 +48,13 @@ pub(crate) struct Args {
     /// family to docs/benchmarks; installs them in target/peers, 900 MB
     #[arg(long, conflicts_with_all = ["against", "write", "suite"])]
     pub(crate) peers: bool,
+    /// Print an estimate of the time of each work on a card of each family. Estimates decide nothing
+    #[arg(long, conflicts_with_all = ["suite", "peers"])]
+    pub(crate) estimate: bool,
+    /// Print estimates beside the times that `cargo xtask budgets --time` has measured, such as
+    /// docs/benchmarks/data/works-h100.tsv, and how far off they are
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["suite", "peers"])]
+    pub(crate) measured: Option<PathBuf>,
 }
 
 impl Default for Args {
@@ -57,6 +66,8 @@ impl Default for Args {
             write: false,
             suite: false,
             peers: false,
+            estimate: false,
+            measured: None,
         }
     }
 }
@@ -72,6 +83,9 @@ const CASES_FAILED: i32 = 1;
 
 /// Runs the command and returns its exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
+    let measured = args.measured.as_deref();
+    let measured =
+        measured.map(|file| MeasuredTimes::read(sh, file, &args.families)).transpose()?;
     let driver = setup::radv(sh)?;
     let environment =
         wrapping_driver::around(sh, &driver.path, Mode::Null, driver.environment.clone())?;
@@ -85,7 +99,10 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     for null in &nulls {
         match args.suite {
             true => null.add_suite(sh, &mut now)?,
-            false => null.add_works(sh, &mut now)?,
+            false => {
+                let works = null.add_works(sh, &mut now)?;
+                print_estimates(args, null.family, &works, measured.as_ref());
+            }
         }
     }
     let spilled = now.spilled();
@@ -148,6 +165,47 @@ fn print_all(what: &str, lines: &[String]) {
     lines.iter().for_each(|line| println!("{what}: {line}"));
 }
 
+/// Times that were measured, and the card that they were measured on.
+struct MeasuredTimes {
+    runs: Runs,
+    card: &'static Card,
+}
+
+impl MeasuredTimes {
+    fn read(sh: &Shell, file: &Path, families: &[String]) -> Result<Self> {
+        let runs: Runs = sh.read_file(file)?.parse().with_context(|| file.display().to_string())?;
+        let device = &runs.device;
+        let card = Card::measured(device)
+            .with_context(|| format!("{}: estimates know no card {device:?}", file.display()))?;
+        ensure!(
+            families.iter().any(|family| family == card.family),
+            "estimates for {device} count the kernels of {}: add it to --families",
+            card.family
+        );
+        Ok(Self { runs, card })
+    }
+}
+
+/// Prints what `args` ask for of the works of a family.
+fn print_estimates(
+    args: &Args,
+    family: &str,
+    works: &[CompiledRun],
+    measured: Option<&MeasuredTimes>,
+) {
+    if args.estimate {
+        match Card::of_family(family) {
+            Some(card) => print!("{}", estimate::estimates(card, works)),
+            None => println!("no card of {family} is known, so nothing is estimated"),
+        }
+    }
+    if let Some(MeasuredTimes { runs, card }) = measured
+        && card.family == family
+    {
+        print!("{}", estimate::calibration(card, works, runs));
+    }
+}
+
 fn read(file: &Path) -> Result<Table> {
     let text = std::fs::read_to_string(file);
     text.map_err(anyhow::Error::from)
@@ -192,18 +250,31 @@ struct Null<'a> {
 }
 
 impl Null<'_> {
-    /// Runs each work in a process of its own, as each has its own pipelines.
-    fn add_works(&self, sh: &Shell, table: &mut Table) -> Result<()> {
+    /// Runs each work in a process of its own, as each has its own pipelines. Returns what they ask for, and what
+    /// their kernels became.
+    fn add_works(&self, sh: &Shell, table: &mut Table) -> Result<Vec<CompiledRun>> {
         let program = programs::example(sh, "dml-budgets", "compile_works")?;
         let works = cmd!(sh, "{program}").quiet().read()?;
         ensure!(!works.is_empty(), "there are no works");
+        let mut compiled_runs = Vec::new();
         for work in works.lines() {
+            let mut planned = String::new();
             let compiled = self.compiled(sh, work, |environment| {
-                process::succeed(environment.apply(cmd!(sh, "{program} {work}").quiet()))
+                let command = cmd!(sh, "{program} {work}");
+                eprintln!("$ {command}");
+                planned = environment.apply(command.quiet()).read()?;
+                Ok(())
             })?;
-            table.add(self.family, work, compiled);
+            let run = planned.parse::<Runs>()?.runs.pop();
+            let run = run.with_context(|| format!("{work} has not told its plan"))?;
+            let kernel_of = |(compiled, assembly): &(Compiled, String)| {
+                (compiled.kernel.clone(), Code::new(compiled, &assembly::sections(assembly)))
+            };
+            compiled_runs
+                .push(CompiledRun { run, kernels: compiled.iter().map(kernel_of).collect() });
+            table.add(self.family, work, compiled.into_iter().map(|(one, _)| one).collect());
         }
-        Ok(())
+        Ok(compiled_runs)
     }
 
     fn add_suite(&self, sh: &Shell, table: &mut Table) -> Result<()> {
@@ -215,20 +286,20 @@ impl Null<'_> {
             ensure!(code == CASES_FAILED, "the suite ended with {code}");
             Ok(())
         })?;
-        table.add(self.family, "suite", compiled);
+        table.add(self.family, "suite", compiled.into_iter().map(|(one, _)| one).collect());
         Ok(())
     }
 
-    /// What is compiled while `run` runs programs in the environment that it is given.
+    /// What is compiled, with its assembly, while `run` runs programs in the environment that it is given.
     fn compiled(
         &self,
         sh: &Shell,
         name: &str,
         run: impl FnOnce(Environment) -> Result<()>,
-    ) -> Result<Vec<Compiled>> {
+    ) -> Result<Vec<(Compiled, String)>> {
         let (environment, output) = self.fresh(sh, Path::new(name))?;
         run(environment)?;
-        let compiled = compiled::read(&output)?;
+        let compiled = compiled::read_with_assembly(&output)?;
         ensure!(!compiled.is_empty(), "{name} has compiled nothing for {}", self.family);
         Ok(compiled)
     }

@@ -1,9 +1,11 @@
 //! Runs works on the device, for what its driver tells of their kernels: `cargo xtask kernels`. Without
-//! arguments, prints the names of the works; with names, runs these.
+//! arguments, prints the names of the works; with names, runs these and prints what their plans on the device are:
+//! a line for each work and each of its dispatches, as `time_works` does without times, and a line for each barrier
+//! between dispatches.
 
 use anyhow::{Context as _, Result};
 use dml::{Device, FeatureLevel};
-use dml_budgets::{Work, names, work};
+use dml_budgets::{Profile, Work, names, work};
 use dml_file::println;
 use dml_import::program::ProgramInput;
 use dml_import::{Inputs, Tensor};
@@ -18,6 +20,7 @@ fn main() -> Result<()> {
     for name in &chosen {
         let work = work(name)?.with_context(|| format!("there is no work {name}"))?;
         run(&device, &work).with_context(|| name.clone())?;
+        print(&Profile::from(&device), &work).with_context(|| name.clone())?;
     }
     Ok(())
 }
@@ -30,6 +33,18 @@ fn run(device: &Device, work: &Work) -> Result<()> {
         inputs = inputs.with_tensor(input.name.clone(), zeros(input)?);
     }
     executable.run(&inputs)?;
+    Ok(())
+}
+
+fn print(profile: &Profile, work: &Work) -> Result<()> {
+    let plans = work.plans(profile)?;
+    println!("work\t{}\t{}", work.name, plans.least_bytes);
+    for (index, stage) in plans.stages(profile)?.iter().enumerate() {
+        if index > 0 {
+            println!("{}\tbarrier", work.name);
+        }
+        stage.iter().for_each(|dispatch| println!("{}\t{dispatch}", work.name));
+    }
     Ok(())
 }
 

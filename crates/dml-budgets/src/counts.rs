@@ -64,11 +64,8 @@ impl Plans {
 
     /// The barriers within plans, and one between neighbouring plans, which the program places.
     fn barriers(&self, profile: &Profile) -> u64 {
-        let alignment = profile.capabilities.limits.min_storage_buffer_offset_alignment;
         let within = |plan: &Plan| {
-            let concurrency = Concurrency::Declared;
-            let all = derive_barriers(&plan.exec, &Aliases::NONE, alignment, concurrency);
-            all.iter().flatten().count() as u64
+            barriers_within(plan, profile).iter().filter(|is_there| **is_there).count() as u64
         };
         let between = self.of_runs.len().saturating_sub(1) as u64;
         between + self.of_runs.iter().map(within).sum::<u64>()
@@ -83,6 +80,13 @@ impl Plans {
             pipelines.iter().map(|it| (it.variant.identity(), it.variant.spirv.len())).collect();
         (kernels.into_values().sum::<usize>() as u64, pipelines.len() as u64)
     }
+}
+
+/// For each step of a run whether a barrier comes before it.
+pub(crate) fn barriers_within(plan: &Plan, profile: &Profile) -> Vec<bool> {
+    let alignment = profile.capabilities.limits.min_storage_buffer_offset_alignment;
+    let all = derive_barriers(&plan.exec, &Aliases::NONE, alignment, Concurrency::Declared);
+    all.iter().map(Option::is_some).collect()
 }
 
 pub(crate) fn dispatch_of(step: &Step) -> Option<&Dispatch> {

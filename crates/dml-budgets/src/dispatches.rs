@@ -3,10 +3,10 @@
 use std::fmt;
 
 use anyhow::{Context as _, Result};
-use dml::core::plan::{Cost, Dispatch, KernelKey, Step};
+use dml::core::plan::{Cost, Dispatch, KernelKey};
 
-use crate::Plans;
-use crate::counts::{dispatch_of, invocations};
+use crate::counts::{barriers_within, dispatch_of, invocations};
+use crate::{Plans, Profile};
 
 /// A dispatch of a run, without its operands.
 ///
@@ -38,14 +38,27 @@ impl PlannedDispatch {
 }
 
 impl Plans {
-    /// The dispatches of one run, in their order.
+    /// The dispatches of one run, in their order. Those of one inner list have no barrier between them; each list
+    /// waits for the one before.
     ///
     /// # Errors
     /// As of [`PlannedDispatch::of`].
-    pub fn dispatches(&self) -> Result<Vec<PlannedDispatch>> {
-        let steps = self.of_runs.iter().flat_map(|plan| &plan.exec);
-        let of = |it: &Step| dispatch_of(it).map(PlannedDispatch::of);
-        steps.filter_map(of).collect::<Result<_>>().context("a dispatch of a run")
+    pub fn stages(&self, profile: &Profile) -> Result<Vec<Vec<PlannedDispatch>>> {
+        let mut stages = Vec::new();
+        for plan in &self.of_runs {
+            // The program places a barrier between plans.
+            stages.push(Vec::new());
+            for (step, has_barrier) in plan.exec.iter().zip(barriers_within(plan, profile)) {
+                if has_barrier {
+                    stages.push(Vec::new());
+                }
+                if let (Some(dispatch), Some(stage)) = (dispatch_of(step), stages.last_mut()) {
+                    stage.push(PlannedDispatch::of(dispatch).context("a dispatch of a run")?);
+                }
+            }
+        }
+        stages.retain(|stage| !stage.is_empty());
+        Ok(stages)
     }
 }
 

@@ -24,6 +24,17 @@ pub(super) struct Loop {
     pub(super) memory: BTreeMap<String, u32>,
 }
 
+/// A loop without the loops in it, or a kernel without its loops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Section {
+    /// The instructions of one turn. Those in branches that are not always taken count as well.
+    pub(super) own: Loop,
+    /// How many of `own.float` are a product and a sum in one.
+    pub(super) fused: u32,
+    /// The index of the section around it; `None` for the whole kernel.
+    pub(super) parent: Option<usize>,
+}
+
 /// What an instruction is.
 #[derive(Debug, PartialEq, Eq)]
 enum Class {
@@ -45,7 +56,23 @@ pub(super) fn innermost_loops(assembly: &str) -> Vec<Loop> {
     };
     let is_innermost =
         |outer: &&RangeInclusive<usize>| !loops.iter().any(|inner| contains(outer, inner));
-    loops.iter().filter(is_innermost).map(|range| count(&blocks[range.clone()])).collect()
+    loops.iter().filter(is_innermost).map(|range| count(blocks[range.clone()].iter())).collect()
+}
+
+/// The whole kernel, then its loops, in the order of the code; a loop comes after the one around it.
+pub(super) fn sections(assembly: &str) -> Vec<Section> {
+    let blocks = blocks(assembly);
+    let mut ranges = ranges(&blocks);
+    ranges.insert(0, 0..=blocks.len().saturating_sub(1));
+    // The innermost section of each block: ranges are in the order of their starts, so later ones are further in.
+    let section_of = |block: usize| ranges.iter().rposition(|range| range.contains(&block));
+    let section = |(index, range): (usize, &RangeInclusive<usize>)| {
+        let own = range.clone().filter(|block| section_of(*block) == Some(index));
+        let own: Vec<&Block<'_>> = own.filter_map(|block| blocks.get(block)).collect();
+        let parent = ranges[..index].iter().rposition(|outer| outer.contains(range.end()));
+        Section { own: count(own.iter().copied()), fused: fused(&own), parent }
+    };
+    ranges.iter().enumerate().map(section).collect()
 }
 
 struct Block<'a> {
@@ -88,9 +115,22 @@ fn jump(instruction: &str) -> Option<&str> {
     jumps.then(|| target.trim())
 }
 
-fn count(blocks: &[Block<'_>]) -> Loop {
+/// The float operations that are a product and a sum.
+fn fused(blocks: &[&Block<'_>]) -> u32 {
+    let instructions = blocks.iter().flat_map(|block| &block.instructions);
+    let operations = instructions.flat_map(|instruction| instruction.split("::"));
+    let is_fused = |operation: &&str| {
+        let name = operation.trim_start().strip_prefix("v_").unwrap_or_default();
+        let name = name.strip_prefix("dual_").unwrap_or(name);
+        let name = name.strip_prefix("pk_").unwrap_or(name);
+        FUSED.iter().any(|prefix| name.starts_with(prefix)) && !name.contains("f64")
+    };
+    operations.filter(is_fused).fold(0, |count, _| count + 1)
+}
+
+fn count<'a>(blocks: impl Iterator<Item = &'a Block<'a>>) -> Loop {
     let mut found = Loop::default();
-    for instruction in blocks.iter().flat_map(|it| &it.instructions) {
+    for instruction in blocks.flat_map(|it| &it.instructions) {
         let mut counts = false;
         for operation in instruction.split("::") {
             let Some(name) = operation.split_whitespace().next() else { continue };
@@ -127,6 +167,8 @@ const FLOAT: [&str; 13] = [
     "dot",
     "wmma",
 ];
+/// Those of [`FLOAT`] that are a product and a sum.
+const FUSED: [&str; 4] = ["fma", "mac_f", "mad_f", "mad_mix"];
 const QUARTER_RATE: [&str; 13] = [
     "mul_lo_u32",
     "mul_lo_i32",

@@ -28,13 +28,18 @@ pub(super) struct Compiled {
 
 /// All pipelines of a folder that the driver wrote to, in the order of their creation in each process.
 pub(super) fn read(folder: &Path) -> Result<Vec<Compiled>> {
+    Ok(read_with_assembly(folder)?.into_iter().map(|(compiled, _)| compiled).collect())
+}
+
+/// As [`read`], each with its assembly.
+pub(super) fn read_with_assembly(folder: &Path) -> Result<Vec<(Compiled, String)>> {
     let mut all = Vec::new();
     for process in sorted(folder)?.into_iter().filter(|it| it.is_dir()) {
         let files = sorted(&process)?;
         for file in files.iter().filter(|it| it.extension().is_some_and(|it| it == "statistics")) {
             let assembly = fs::read_to_string(file.with_extension("assembly"))?;
             let one = parse(&fs::read_to_string(file)?, &assembly);
-            all.push(one.with_context(|| file.display().to_string())?);
+            all.push((one.with_context(|| file.display().to_string())?, assembly));
         }
     }
     Ok(all)

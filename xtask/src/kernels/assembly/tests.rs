@@ -143,3 +143,28 @@ fn products_of_24_bits_are_at_full_rate() {
     assert_eq!(class("v_mul_hi_u32_u24_e32"), Class::OtherVector);
     assert_eq!(class("v_cos_f32_e32"), Class::QuarterRate);
 }
+
+#[test]
+fn sections_are_a_kernel_and_its_loops_without_each_other() {
+    let nested = "\
+BB0:
+\ts_mov_b32 s0, 0
+BB1:
+\tv_mov_b32_e32 v0, 0
+BB2:
+\tv_add_f32_e32 v0, v0, v1
+\tv_fma_f32 v0, v0, v1, v2
+\ts_cbranch_scc1 BB2
+BB3:
+\tv_dual_fmac_f32 v0, v0, v1 :: v_dual_mul_f32 v2, v3, v3
+\ts_cbranch_scc1 BB1
+BB5:
+\tv_mul_f32_e32 v0, v0, v1
+\ts_endpgm
+";
+    let sections: Vec<_> = sections(nested)
+        .iter()
+        .map(|it| (it.parent, it.own.instructions, it.own.float, it.fused))
+        .collect();
+    assert_eq!(sections, [(None, 2, 1, 0), (Some(0), 3, 2, 1), (Some(1), 3, 2, 1)]);
+}
