@@ -113,9 +113,15 @@ fn is_worthwhile(
             let (regions, _) = banded.row_copies();
             u64::from(run) * u64::from(banded.element_width.bytes()) >= least && may_copy(regions)
         }
-        Strategy::CopyAndBand => may_copy(1) || is_narrow,
+        Strategy::CopyAndBand => may_copy(1) || is_narrow && is_small_part(banded),
         _ => true,
     }
+}
+
+/// Whether most elements are outside of the band.
+fn is_small_part(banded: &BandedOutput) -> bool {
+    let [.., width] = banded.batches.sizes;
+    banded.band_width().saturating_mul(4) <= width
 }
 
 impl BandedOutput {

@@ -178,4 +178,5 @@ fn without_regions_to_copy_a_kernel_writes_what_copies_would() {
     assert_eq!([of(copied(), many), of(copied(), none)], [Strategy::CopyAndBand, Strategy::Kernel]);
     // A kernel would merge narrow elements one by one.
     assert_eq!(of(desc(Some(tensor()), (1, 2)), none), Strategy::CopyAndBand);
+    assert_eq!(of(desc(Some(tensor()), (0, 2)), none), Strategy::Kernel);
 }
