@@ -7,8 +7,8 @@ use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 
 use crate::families::{
-    attention, blocks, copy, diagonal, element_wise, fill, index, nonzero, products, random,
-    recurrent, regions, resample, rows, sorting, windows,
+    attention, data_movement, diagonal, element_wise, fill, gather_scatter, nonzero, pooling,
+    products, quantization, random, recurrent, resample, roi, rows, sort,
 };
 use crate::{Operator, Target, TransferUse};
 
@@ -16,21 +16,21 @@ use crate::{Operator, Target, TransferUse};
 pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
     let families = [
         attention::OPERATORS,
-        blocks::OPERATORS,
-        copy::OPERATORS,
+        data_movement::OPERATORS,
         diagonal::OPERATORS,
         element_wise::OPERATORS,
         fill::OPERATORS,
-        index::OPERATORS,
+        gather_scatter::OPERATORS,
         nonzero::OPERATORS,
+        pooling::OPERATORS,
         products::OPERATORS,
+        quantization::OPERATORS,
         random::OPERATORS,
         recurrent::OPERATORS,
-        regions::OPERATORS,
         resample::OPERATORS,
+        roi::OPERATORS,
         rows::OPERATORS,
-        sorting::OPERATORS,
-        windows::OPERATORS,
+        sort::OPERATORS,
     ];
     let mut all = families.concat();
     all.sort_by_key(|operator| operator.schema().operator_type);

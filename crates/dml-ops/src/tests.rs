@@ -4,7 +4,7 @@ use dml_core::capabilities::Features;
 use dml_core::plan::{Plan, Step};
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
 
-use crate::families::{attention, index, nonzero, regions, resample, sorting};
+use crate::families::{attention, gather_scatter, nonzero, resample, roi, sort};
 use crate::reference::{Case, Memory, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
@@ -84,11 +84,11 @@ fn check_case(operator: &Operator, signature: &Signature, case: Case, targets: &
 fn needs_whole_operands(operator: &Operator) -> bool {
     let all = [
         attention::OPERATORS,
-        index::OPERATORS,
+        gather_scatter::OPERATORS,
         nonzero::OPERATORS,
-        regions::OPERATORS,
+        roi::OPERATORS,
         resample::OPERATORS,
-        sorting::OPERATORS,
+        sort::OPERATORS,
     ]
     .concat();
     all.iter().any(|it| std::ptr::eq(*it, operator))

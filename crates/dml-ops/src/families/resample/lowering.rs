@@ -10,7 +10,7 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
-use crate::families::copy::upsampled;
+use crate::families::data_movement::upsampled;
 use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::lowering::iteration::{Displacement, Operand, leading};
 use crate::lowering::kernels::Kernels;

@@ -3,7 +3,7 @@
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, Error, TensorLayout, Validated};
 
-use crate::families::copy::cases::AlongAxis as Maker;
+use crate::families::data_movement::cases::AlongAxis as Maker;
 use crate::reference::{BrokenRule, Case, Random, Reference, Signature};
 
 /// The reference of an operator with a whole tensor, and its parts along an axis.

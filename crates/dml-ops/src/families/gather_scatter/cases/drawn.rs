@@ -2,7 +2,7 @@
 
 use dml_core::{DataType, TensorLayout, Validated};
 
-use crate::families::index::meaning::{Meaning, coordinates};
+use crate::families::gather_scatter::meaning::{Meaning, coordinates};
 use crate::reference::Random;
 
 /// Indices at the ends of a dimension and of their type.
@@ -29,7 +29,7 @@ fn encoded(index: i128, data_type: DataType) -> u64 {
 }
 
 /// The elements of the `index`-th input, where those are indices or lengths.
-pub(in crate::families::index) fn indices(
+pub(in crate::families::gather_scatter) fn indices(
     random: &mut Random,
     meaning: Meaning,
     operator: &Validated,

@@ -6,7 +6,7 @@ use crate::reference::Random;
 use crate::reference::number::encoded;
 
 /// The elements of the input at `index`; any bits where they are only moved.
-pub(in crate::families::regions) fn drawn(
+pub(in crate::families::roi) fn drawn(
     random: &mut Random,
     operator: &Validated,
     index: usize,

@@ -1,7 +1,7 @@
 //! The sizes of the tensors of cases.
 
 use super::{Maker, is_scatter};
-use crate::families::index::meaning::Meaning;
+use crate::families::gather_scatter::meaning::Meaning;
 use crate::reference::Random;
 
 /// The sizes of each tensor, and the numbers that the attributes have, in the order of the fields.
