@@ -8,10 +8,10 @@ mod steps;
 use std::process::Command;
 
 use anyhow::Result;
-use dml_steps::{Args, Mode, Step};
 use xshell::Shell;
 
 use crate::setup;
+use crate::step_runner::{self, Args, Mode, Step};
 use steps::{CI, NIGHTLY};
 
 const RECORD: &str = "xtask/passed.toml";
@@ -25,18 +25,18 @@ pub(crate) struct StepArgs {
 /// Runs the steps and returns the exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let mode = Mode { always: false, ends: setup::in_ci(), record: RECORD };
-    dml_steps::run(sh, CI, args, &mode, this_program)
+    step_runner::run(sh, CI, args, &mode, this_program)
 }
 
 /// The same with the steps that take hours, and with all inputs.
 pub(crate) fn nightly(sh: &Shell, args: &Args) -> Result<i32> {
     let mode = Mode { always: true, ends: setup::in_ci(), record: RECORD };
-    dml_steps::run(sh, CI.iter().chain(NIGHTLY), args, &mode, this_program)
+    step_runner::run(sh, CI.iter().chain(NIGHTLY), args, &mode, this_program)
 }
 
 /// Does what one step does.
 pub(crate) fn step(sh: &Shell, args: &StepArgs) -> Result<i32> {
-    let step = dml_steps::find(CI.iter().chain(NIGHTLY), &args.name)?;
+    let step = step_runner::find(CI.iter().chain(NIGHTLY), &args.name)?;
     (step.run)(sh).map(|()| 0)
 }
 
@@ -57,9 +57,8 @@ fn this_program(step: &Step) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use dml_steps::Record;
-
     use super::*;
+    use crate::step_runner::Record;
     use crate::workspace;
 
     #[test]
@@ -78,7 +77,7 @@ mod tests {
         let sh = Shell::new().unwrap();
         sh.change_dir(workspace::root());
         for input in CI.iter().flat_map(|it| it.inputs) {
-            assert!(!dml_steps::listed(&sh, input).unwrap().is_empty(), "{input}");
+            assert!(!step_runner::listed(&sh, input).unwrap().is_empty(), "{input}");
         }
         let known = |name: &str| CI.iter().any(|it| it.name == name && !it.inputs.is_empty());
         assert!(Record::read(&sh, RECORD).unwrap().steps().all(known));

@@ -36,6 +36,7 @@ mod process;
 mod programs;
 mod sanitizer;
 mod setup;
+mod step_runner;
 mod stress;
 mod test;
 mod tools;
@@ -83,9 +84,9 @@ enum Command {
     Dist(dist::Args),
     Count(count::Args),
     /// Run all checks that a change must pass
-    Ci(dml_steps::Args),
+    Ci(step_runner::Args),
     /// Run all checks, those that take hours included
-    Nightly(dml_steps::Args),
+    Nightly(step_runner::Args),
     #[command(hide = true)]
     Step(ci::StepArgs),
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use dml_steps::Step;
 use xshell::{Shell, cmd};
 
 use crate::example::Name;
 use crate::process::{no_failure, succeed};
+use crate::step_runner::Step;
 use crate::{
     budgets, build_shaders, c_api, conformance, discrete, dist, example, fuzz, html_report,
     kernels, leaks, models, node_tests, onnxruntime, sanitizer, stress, test, tools,

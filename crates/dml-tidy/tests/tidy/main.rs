@@ -272,7 +272,6 @@ fn is_shipped(path: &str) -> bool {
         "crates/dml-budgets/",
         "crates/dml-capi/header/",
         "crates/dml-schema/",
-        "crates/dml-steps/",
         "crates/dml-stress/",
         "crates/dml-tidy/",
         "fuzz/",

@@ -8,7 +8,7 @@ use dml_file::eprintln;
 use sha2::{Digest as _, Sha256};
 use xshell::{Shell, cmd};
 
-use crate::Step;
+use super::Step;
 
 const HEADER: &str = "\
 # Written by `cargo xtask ci --only STEP --record`: digests of what a step depended on when it last

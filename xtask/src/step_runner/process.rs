@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use crate::tail::Tail;
+use super::tail::Tail;
 
 /// What came of a step.
 #[derive(Debug)]
