@@ -11,57 +11,59 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use dml_file::{eprintln, print, println};
+use dml_file::{print, println};
 use xshell::Shell;
 
 use process::{Outcome, run_step};
-pub use record::{Record, listed};
+pub(crate) use record::Record;
+#[cfg(test)]
+pub(crate) use record::listed;
 
 /// One check.
-pub struct Step {
+pub(crate) struct Step {
     /// What it is called.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The most that it may take: a step that takes longer has failed.
-    pub budget: Duration,
+    pub(crate) budget: Duration,
     /// Paths of git, or `Cargo.lock#PACKAGE`: the step runs where they have changed since its
     /// recorded pass. Empty: it always runs.
-    pub inputs: &'static [&'static str],
+    pub(crate) inputs: &'static [&'static str],
     /// What it does.
-    pub run: fn(&Shell) -> Result<()>,
+    pub(crate) run: fn(&Shell) -> Result<()>,
 }
 
 /// How steps are run.
-pub struct Mode {
+pub(crate) struct Mode {
     /// Whether they run though what they depend on is as recorded.
-    pub always: bool,
+    pub(crate) always: bool,
     /// Whether a step is ended where it takes longer than its budget, and its last lines are said again
     /// at the end if it fails: elsewhere somebody watches, and what a process has started cannot be
     /// ended with it without keeping Ctrl-C from it.
-    pub ends: bool,
+    pub(crate) ends: bool,
     /// The file of the recorded passes.
-    pub record: &'static str,
+    pub(crate) record: &'static str,
 }
 
 /// What the caller of a command that runs steps may choose.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run only this step, whatever it depends on; may be repeated
     #[arg(long, value_name = "STEP")]
-    pub only: Vec<String>,
+    pub(crate) only: Vec<String>,
     /// Record what the steps that pass depend on in xtask/passed.toml, if they run only when it
     /// changes
     #[arg(long)]
-    pub record: bool,
+    pub(crate) record: bool,
     /// Print the steps with their time budgets and end
     #[arg(long)]
-    pub list: bool,
+    pub(crate) list: bool,
 }
 
 /// The step called `name`.
 ///
 /// # Errors
 /// There is none.
-pub fn find<'a>(steps: impl IntoIterator<Item = &'a Step>, name: &str) -> Result<&'a Step> {
+pub(crate) fn find<'a>(steps: impl IntoIterator<Item = &'a Step>, name: &str) -> Result<&'a Step> {
     let found = steps.into_iter().find(|it| it.name == name);
     found.with_context(|| format!("there is no step {name}"))
 }
@@ -71,7 +73,7 @@ pub fn find<'a>(steps: impl IntoIterator<Item = &'a Step>, name: &str) -> Result
 ///
 /// # Errors
 /// The caller has asked for a step that does not exist.
-pub fn run<'a>(
+pub(crate) fn run<'a>(
     sh: &Shell,
     steps: impl IntoIterator<Item = &'a Step>,
     args: &Args,

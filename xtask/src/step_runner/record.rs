@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
-use dml_file::eprintln;
 use sha2::{Digest as _, Sha256};
 use xshell::{Shell, cmd};
 
@@ -16,20 +15,21 @@ const HEADER: &str = "\
 ";
 
 /// The digest of the last recorded pass of each step.
-pub struct Record(BTreeMap<String, String>);
+pub(crate) struct Record(BTreeMap<String, String>);
 
 impl Record {
     /// Reads the file of the recorded passes.
     ///
     /// # Errors
     /// It is missing, or no such file.
-    pub fn read(sh: &Shell, file: &str) -> Result<Self> {
+    pub(crate) fn read(sh: &Shell, file: &str) -> Result<Self> {
         let text = sh.read_file(file)?;
         Ok(Self(toml::from_str(&text).with_context(|| file.to_owned())?))
     }
 
     /// The steps that have passed.
-    pub fn steps(&self) -> impl Iterator<Item = &str> {
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
@@ -89,7 +89,8 @@ fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
 ///
 /// # Errors
 /// A package is not locked, or git cannot be asked.
-pub fn listed(sh: &Shell, input: &str) -> Result<String> {
+#[cfg(test)]
+pub(crate) fn listed(sh: &Shell, input: &str) -> Result<String> {
     if input.contains('#') {
         return locked(sh, input);
     }
