@@ -1,8 +1,8 @@
 //! `generate-schema`: the operators in `crates/dml-core/schema/*.toml` to checked-in Rust.
 
 use anyhow::{Result, bail};
-use dml_schema::Folders;
 
+use crate::schema::Folders;
 use crate::workspace;
 
 /// Generate the operator tables and descriptors from crates/dml-core/schema/*.toml

@@ -35,6 +35,7 @@ mod pip;
 mod process;
 mod programs;
 mod sanitizer;
+mod schema;
 mod setup;
 mod step_runner;
 mod stress;

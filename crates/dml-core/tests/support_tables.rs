@@ -1,7 +1,7 @@
 //! The generated rows against DirectML's reference: its enumeration of operators, and the support
 //! tables of every page as data (`data/directml_support_tables.json`).
 //!
-//! The rows are generated from `schema/*.toml` by `dml-schema`. What is read here was taken from the
+//! The rows are generated from `schema/*.toml` by `cargo xtask`. What is read here was taken from the
 //! pages apart from those files, and shares no code with the generator on purpose: a mistake in
 //! either, or in the way either is read, shows as a difference.
 //!

@@ -271,7 +271,6 @@ fn is_shipped(path: &str) -> bool {
         "crates/dml-bench/",
         "crates/dml-budgets/",
         "crates/dml-capi/header/",
-        "crates/dml-schema/",
         "crates/dml-stress/",
         "crates/dml-tidy/",
         "fuzz/",

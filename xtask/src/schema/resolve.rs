@@ -7,16 +7,16 @@ use std::rc::Rc;
 use anyhow::Result;
 use toml::Spanned;
 
-use crate::comparison;
-use crate::enums;
-use crate::likeness;
-use crate::model::{
+use super::comparison;
+use super::enums;
+use super::likeness;
+use super::model::{
     Comparison, Enumeration, Field, FieldKind, FieldType, NamedTypes, Operator, Schema, Table,
     TypeSet,
 };
-use crate::names;
-use crate::source::{self, File, Sources};
-use crate::support::{self, Place};
+use super::names;
+use super::source::{self, File, Sources};
+use super::support::{self, Place};
 
 /// No summary is longer, so that it fits a line of code.
 const MAX_SUMMARY: usize = 80;

@@ -1,7 +1,7 @@
 //! Enumerations, and the operators that hold them.
 
 use super::{generated, here, with};
-use crate::resolve::schema;
+use crate::schema::resolve::schema;
 
 const ENUMS: &str = "crates/dml-core/schema/enums.toml";
 

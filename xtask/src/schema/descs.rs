@@ -2,8 +2,8 @@
 
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 
-use crate::model::{Field, FieldType, Operator, Schema};
-use crate::module::{Module, from, modules};
+use super::model::{Field, FieldType, Operator, Schema};
+use super::module::{Module, from, modules};
 
 /// Columns that rustfmt leaves to a comment.
 const WIDTH: usize = 100;

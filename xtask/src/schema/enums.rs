@@ -6,8 +6,8 @@ use std::rc::Rc;
 use anyhow::Result;
 use heck::ToUpperCamelCase as _;
 
-use crate::model::{Enumeration, Schema};
-use crate::source::{Enums, File};
+use super::model::{Enumeration, Schema};
+use super::source::{Enums, File};
 
 /// The enumerations of `enums.toml`, in its order.
 pub(crate) fn resolve(file: &File) -> Result<Vec<Rc<Enumeration>>> {

@@ -4,9 +4,9 @@ use anyhow::Result;
 use toml::Spanned;
 
 use super::{Place, tables};
-use crate::model::{Table, TensorSupport, TypeSet, Variant, VariedSupport};
-use crate::names::LEVELS;
-use crate::source::SupportFor;
+use crate::schema::model::{Table, TensorSupport, TypeSet, Variant, VariedSupport};
+use crate::schema::names::LEVELS;
+use crate::schema::source::SupportFor;
 
 /// The tables for each value of the attribute `by`, and those of all values together.
 pub(crate) fn resolve(

@@ -2,9 +2,9 @@
 
 use toml::Value;
 
-use crate::model::{Comparison, NamedTypes, Table, TypeSet};
-use crate::names::DATA_TYPES;
-use crate::support::type_set;
+use super::model::{Comparison, NamedTypes, Table, TypeSet};
+use super::names::DATA_TYPES;
+use super::support::type_set;
 
 /// What `comparison` may be.
 const ACCEPTED: &str = "bit-exact, ulp and a number, or a table of them by data types";

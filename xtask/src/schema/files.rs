@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::model::ORIGIN;
-use crate::module::Module;
-use crate::resolve;
-use crate::source::{File, Sources};
-use crate::{c_descs, c_header, descs, enums, tables};
+use super::model::ORIGIN;
+use super::module::Module;
+use super::resolve;
+use super::source::{File, Sources};
+use super::{c_descs, c_header, descs, enums, tables};
 
 const EDITION: &str = "2024";
 

@@ -1,8 +1,8 @@
 //! `directml_types.h`: DirectML's descriptors for C.
 
-use crate::model::{Field, Operator, Schema};
-use crate::names::{DATA_TYPES, LEVELS};
-use crate::{c_descs, enums};
+use super::model::{Field, Operator, Schema};
+use super::names::{DATA_TYPES, LEVELS};
+use super::{c_descs, enums};
 
 /// Everything that does not depend on the schema, with a marker for what does.
 const TEMPLATE: &str = include_str!("c_header/template.h");

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use heck::{ToShoutySnakeCase as _, ToUpperCamelCase as _};
 use serde::Deserialize;
 
-use crate::names::DATA_TYPES;
+use super::names::DATA_TYPES;
 
 /// Everything that is generated from.
 #[derive(Debug)]

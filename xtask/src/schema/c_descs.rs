@@ -2,9 +2,9 @@
 
 use heck::ToSnakeCase as _;
 
-use crate::descs::{self, comment, counted};
-use crate::model::{Field, Operator, Schema};
-use crate::module::{Module, from, modules};
+use super::descs::{self, comment, counted};
+use super::model::{Field, Operator, Schema};
+use super::module::{Module, from, modules};
 
 /// The files, before formatting and without their headers.
 pub(crate) fn render(schema: &Schema) -> Vec<Module> {

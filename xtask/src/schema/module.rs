@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Operator, Schema};
+use super::model::{Operator, Schema};
 
 /// A generated Rust file before formatting and without its header: its path without `.rs`, and its text.
 pub(crate) type Module = (String, String);

@@ -7,9 +7,9 @@ use std::ops::Range;
 use anyhow::{Error, Result, anyhow};
 use toml::Spanned;
 
-use crate::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, VariedSupport};
-use crate::names::{self, DATA_TYPES, LEVELS, MAX_RANK};
-use crate::source::{Cell, File, Support, SupportFor, Types};
+use super::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, VariedSupport};
+use super::names::{self, DATA_TYPES, LEVELS, MAX_RANK};
+use super::source::{Cell, File, Support, SupportFor, Types};
 
 /// Stands for every tensor that a level does not name.
 const ALL_OTHERS: &str = "*";

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use toml::Spanned;
 
-use crate::model::{Field, FieldType, Table, TensorSupport};
-use crate::source;
-use crate::support::Place;
+use super::model::{Field, FieldType, Table, TensorSupport};
+use super::source;
+use super::support::Place;
 
 /// Checks what a field says of the tensors that it is like.
 pub(crate) fn check(all: &[Spanned<source::Field>], given: &source::Field) -> Result<(), String> {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{
+use super::model::{
     Comparison, Field, FieldKind, NamedTypes, Operator, Schema, Table, TensorSupport, TypeSet,
     Variant, VariedSupport,
 };
-use crate::module::{Module, from, modules};
-use crate::names::DATA_TYPES;
+use super::module::{Module, from, modules};
+use super::names::DATA_TYPES;
 
 /// The folder of the rows, and the file that has all of them.
 const ROOT: &str = "operators/tables";

@@ -7,11 +7,11 @@ use std::path::Path;
 use dml_core::schema::TENSOR_DATA_TYPE;
 use dml_core::{DataType, FeatureLevel, MAX_DIMENSION_COUNT};
 
-use crate::descs::comment;
-use crate::model::{Enumeration, Operator, Table};
-use crate::names::{DATA_TYPES, LEVELS, MAX_RANK};
-use crate::resolve::schema;
-use crate::{File, Folders, Sources};
+use super::descs::comment;
+use super::model::{Enumeration, Operator, Table};
+use super::names::{DATA_TYPES, LEVELS, MAX_RANK};
+use super::resolve::schema;
+use super::{File, Folders, Sources};
 
 const TOML: &str = "crates/dml-core/schema/diagonal.toml";
 const TABLES: &str = "crates/dml-core/src/operators/tables/diagonal.rs";
@@ -69,7 +69,7 @@ fields = [
 "#;
 
 fn here() -> Folders {
-    Folders::of_workspace(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
+    Folders::of_workspace(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")))
 }
 
 fn generated(sources: &Sources) -> Vec<File> {
@@ -237,7 +237,7 @@ fn a_comparison_by_types_is_one_for_each_set_and_the_rest() {
     let schema = schema(&with(&ORDINARY.replace("\"bit-exact\"", text))).unwrap();
     let operator = schema.operators.iter().find(|it| it.name == "ORDINARY").unwrap();
     let rendered: Vec<String> =
-        crate::tables::render(&schema).into_iter().map(|(_, text)| text).collect();
+        super::tables::render(&schema).into_iter().map(|(_, text)| text).collect();
     let rendered = rendered.concat();
     let row = rendered.split("pub static ORDINARY").nth(1).unwrap();
     let expected = "comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), \
@@ -261,7 +261,7 @@ fn undocumented_types_are_no_types() {
 /// The README's example is FILL_VALUE_CONSTANT, which may be in the schema already.
 #[test]
 fn the_readme_s_example_is_accepted() {
-    let readme = include_str!("../../dml-core/schema/README.md");
+    let readme = include_str!("../../../crates/dml-core/schema/README.md");
     let (_, example) = readme.split_once("```toml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
     let example = example.replace("[FILL_VALUE_CONSTANT", "[EXAMPLE");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::model::{FieldKind, FieldType};
+use super::model::{FieldKind, FieldType};
 
 /// A file of operators, by name.
 pub(crate) type Operators = BTreeMap<Spanned<String>, Operator>;

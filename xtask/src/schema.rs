@@ -2,7 +2,6 @@
 //!
 //! [`source`] is the files as they are written, [`model`] what they mean; everything that can be
 //! wrong with them is found on the way from one to the other ([`resolve`], [`support`], [`comparison`]).
-#![forbid(unsafe_code)]
 
 mod c_descs;
 mod c_header;
@@ -21,5 +20,5 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use files::Folders;
-pub use source::{File, Sources};
+pub(crate) use files::Folders;
+pub(crate) use source::{File, Sources};
