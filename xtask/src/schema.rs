@@ -21,4 +21,3 @@ mod tables;
 mod tests;
 
 pub(crate) use files::Folders;
-pub(crate) use source::{File, Sources};

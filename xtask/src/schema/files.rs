@@ -20,20 +20,20 @@ const HEADER: &str =
 
 /// Where things lie: folders below `root`, written with `/`.
 #[derive(Clone, Debug)]
-pub struct Folders {
+pub(crate) struct Folders {
     /// Of the checkout, with the settings of rustfmt.
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     /// The TOML files.
-    pub schema: &'static str,
+    pub(crate) schema: &'static str,
     /// The sources of `dml-core`.
-    pub core: &'static str,
+    pub(crate) core: &'static str,
     /// The headers of `dml-capi`.
-    pub headers: &'static str,
+    pub(crate) headers: &'static str,
 }
 
 impl Folders {
     /// Those of the workspace at `root`.
-    pub fn of_workspace(root: &Path) -> Self {
+    pub(crate) fn of_workspace(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
             schema: "crates/dml-core/schema",
@@ -46,7 +46,7 @@ impl Folders {
     ///
     /// # Errors
     /// A file or the folder of the schema cannot be read.
-    pub fn read(&self) -> Result<Sources> {
+    pub(crate) fn read(&self) -> Result<Sources> {
         let reading = || format!("reading {}", self.schema);
         let mut operators = Vec::new();
         for entry in std::fs::read_dir(self.root.join(self.schema)).with_context(reading)? {
@@ -73,7 +73,7 @@ impl Folders {
     ///
     /// # Errors
     /// What is wrong with the schema, with file and line; or rustfmt cannot be run.
-    pub fn generate(&self, sources: &Sources) -> Result<Vec<File>> {
+    pub(crate) fn generate(&self, sources: &Sources) -> Result<Vec<File>> {
         let schema = resolve::schema(sources)?;
         let rust = |name: &str, text: String| -> Result<File> {
             let path = format!("{}/{name}", self.core);
@@ -100,7 +100,7 @@ impl Folders {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write<'a>(&self, generated: &'a [File]) -> Result<Vec<&'a str>> {
+    pub(crate) fn write<'a>(&self, generated: &'a [File]) -> Result<Vec<&'a str>> {
         let differing = generated.iter().filter(|file| self.found(file) != file.text);
         let write = |File { path, text }: &'a File| {
             let absolute = self.root.join(path);
@@ -114,7 +114,7 @@ impl Folders {
     }
 
     /// One line for each file that is not what it should be: where it first differs, and from what.
-    pub fn stale(&self, generated: &[File]) -> Vec<String> {
+    pub(crate) fn stale(&self, generated: &[File]) -> Vec<String> {
         let line = |file: &File| {
             let (number, origin) = first_difference(&self.found(file), &file.text)?;
             Some(format!("{}:{number}: is not what {}/{origin} says", file.path, self.schema))

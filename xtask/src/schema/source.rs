@@ -86,26 +86,26 @@ pub(crate) struct Cell {
 
 /// A text file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub(crate) struct File {
     /// From the root, with `/`; what a message shows.
-    pub path: String,
+    pub(crate) path: String,
     /// What is in it, or should be.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Everything that is generated from.
 #[derive(Clone, Debug)]
-pub struct Sources {
+pub(crate) struct Sources {
     /// `types.toml`: the named sets of data types.
-    pub types: File,
+    pub(crate) types: File,
     /// `enums.toml`: the enumerations.
-    pub enums: File,
+    pub(crate) enums: File,
     /// `families.toml`: the fields that many operators share.
-    pub families: File,
+    pub(crate) families: File,
     /// The other files of the schema, each with some operators.
-    pub operators: Vec<File>,
+    pub(crate) operators: Vec<File>,
     /// The text of the module of `dml-core` with the functions that `rule` may name.
-    pub rules: String,
+    pub(crate) rules: String,
 }
 
 impl File {

@@ -7,11 +7,12 @@ use std::path::Path;
 use dml_core::schema::TENSOR_DATA_TYPE;
 use dml_core::{DataType, FeatureLevel, MAX_DIMENSION_COUNT};
 
+use super::Folders;
 use super::descs::comment;
 use super::model::{Enumeration, Operator, Table};
 use super::names::{DATA_TYPES, LEVELS, MAX_RANK};
 use super::resolve::schema;
-use super::{File, Folders, Sources};
+use super::source::{File, Sources};
 
 const TOML: &str = "crates/dml-core/schema/diagonal.toml";
 const TABLES: &str = "crates/dml-core/src/operators/tables/diagonal.rs";
