@@ -125,7 +125,7 @@ fn run(command: Command) -> Result<i32> {
         Command::BuildShaders(args) => build_shaders::run(&sh, args).map(|()| 0),
         Command::GenerateSchema(args) => generate_schema::run(args).map(|()| 0),
         Command::GenerateHeader => {
-            process::exit_code(cmd!(sh, "cargo run --locked --package dml-c-header"))
+            process::exit_code(cmd!(sh, "cargo run --locked --package dml-capi --example header"))
         }
         Command::InstallCapi(args) => install_capi::run(&sh, &args).map(|()| 0),
         Command::Dist(dist::Args {}) => dist::run(&sh).map(|()| 0),

@@ -1,6 +1,6 @@
 //! The interface as it is promised: sizes, offsets and values; of functions the checked-in header is the
-//! promise, and a test of `dml-c-header` holds it. A change here or there changes what compiled programs
-//! expect: raise DMLVK_ABI_VERSION, and say so in the change log.
+//! promise, and the test of `examples/header.rs` holds it. A change here or there changes what compiled
+//! programs expect: raise DMLVK_ABI_VERSION, and say so in the change log.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::mem::{offset_of, size_of};

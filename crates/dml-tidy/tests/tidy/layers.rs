@@ -13,7 +13,7 @@ const LAYERS: [&[&str]; 8] = [
     &["dml-ops", "dml-vk"],
     &["dml", "dml-fault"],
     &["dml-capi", "dml-import"],
-    &["dml-c-header", "dml-cli", "dml-conformance", "dml-ort"],
+    &["dml-cli", "dml-conformance", "dml-ort"],
     &["dml-bench", "dml-budgets", "dml-stress"],
     &["dml-tidy", "xtask"],
 ];

@@ -270,7 +270,6 @@ fn is_shipped(path: &str) -> bool {
         "spirv/manifest/",
         "crates/dml-bench/",
         "crates/dml-budgets/",
-        "crates/dml-capi/header/",
         "crates/dml-stress/",
         "crates/dml-tidy/",
         "fuzz/",

@@ -1,31 +1,39 @@
-//! The checked-in C header of `dml-capi`, from that crate's functions.
+//! `cargo xtask generate-header`: writes the C header from the functions of this crate.
+#![allow(clippy::print_stderr, reason = "a command line program prints")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use dml_core::capabilities::Feature;
+use dml::core::capabilities::Feature;
 
-/// The crate whose functions are declared, from the workspace's root.
-const CRATE: &str = "crates/dml-capi";
+/// Where the header is, in the folder of this crate.
+const HEADER: &str = "include/dmlvk/dmlvk.h";
 
-/// Where the header is, in the workspace at `root`.
-pub fn path(root: &Path) -> PathBuf {
-    root.join(CRATE).join("include/dmlvk/dmlvk.h")
+fn main() -> Result<()> {
+    let path = sources().join(HEADER);
+    std::fs::write(&path, generate()?).with_context(|| format!("writing {HEADER}"))?;
+    eprintln!("generate-header: wrote crates/dml-capi/{HEADER}");
+    Ok(())
 }
 
-/// What the header of the workspace at `root` should be.
+/// The folder of this crate.
+fn sources() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What the header should be.
 ///
 /// # Errors
 ///
 /// The sources cannot be read or parsed, or cbindgen.toml is wrong.
-pub fn generate(root: &Path) -> Result<String> {
-    let sources = root.join(CRATE);
+fn generate() -> Result<String> {
+    let sources = sources();
     let mut config = cbindgen::Config::from_file(sources.join("cbindgen.toml"))
         .map_err(|problem| anyhow!("cbindgen.toml: {problem}"))?;
     let includes = config.after_includes.unwrap_or_default();
     config.after_includes = Some(includes + &features());
     let bindings = cbindgen::Builder::new()
-        .with_crate(&sources)
+        .with_crate(sources)
         .with_config(config)
         .generate()
         .context("reading the sources of dml-capi")?;
@@ -79,6 +87,19 @@ fn tidy(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_checked_in_header_is_what_the_sources_say() {
+        let found = std::fs::read_to_string(sources().join(HEADER)).expect("it is checked in");
+        let expected = generate().expect("the sources can be read");
+        let wrong = found.lines().zip(expected.lines()).position(|(one, other)| one != other);
+        assert!(
+            found == expected,
+            "it differs from line {}; run `cargo xtask generate-header`, and raise DMLVK_ABI_VERSION where \
+             compiled programs expect something else",
+            wrong.map_or_else(|| found.lines().count().min(expected.lines().count()), |it| it + 1)
+        );
+    }
 
     #[test]
     fn features_have_the_names_of_their_variants() {
