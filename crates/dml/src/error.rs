@@ -128,8 +128,8 @@ impl Error {
 }
 
 #[cfg(feature = "profiles")]
-impl From<dml_profiles::Error> for Error {
-    fn from(error: dml_profiles::Error) -> Self {
+impl From<crate::profiles::Error> for Error {
+    fn from(error: crate::profiles::Error) -> Self {
         Self::Profile(error.to_string())
     }
 }

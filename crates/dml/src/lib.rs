@@ -39,6 +39,8 @@ mod element;
 mod error;
 mod pipeline_cache;
 mod profile;
+#[cfg(feature = "profiles")]
+pub mod profiles;
 pub mod support;
 
 pub use compiled::CompiledOperator;
@@ -63,8 +65,6 @@ pub use dml_vk::{
 
 pub use dml_core as core;
 pub use dml_ops as ops;
-#[cfg(feature = "profiles")]
-pub use dml_profiles as profiles;
 pub use dml_vk as vk;
 pub use dml_vk::ash;
 pub use half::f16;

@@ -65,7 +65,7 @@ fn switched(variable: &'static str, value: Option<OsString>) -> Result<Option<bo
 
 #[cfg(feature = "profiles")]
 fn from_environment() -> Result<CapabilityCap> {
-    let profile = dml_profiles::from_environment()?;
+    let profile = crate::profiles::from_environment()?;
     Ok(profile.map_or(CapabilityCap::NONE, |profile| profile.cap))
 }
 

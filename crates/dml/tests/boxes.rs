@@ -32,7 +32,7 @@ fn layouts(data_type: DataType) -> Vec<TensorDesc> {
 
 #[test]
 fn bands_are_written_in_boxes_whatever_the_layout() {
-    let profile = dml_profiles::find("storage-range-16-kib").unwrap();
+    let profile = dml::profiles::find("storage-range-16-kib").unwrap();
     on_every_device_under(profile.cap, |device| {
         for data_type in TYPES {
             for output in layouts(data_type) {
@@ -66,7 +66,7 @@ fn descriptors_of_a_few_words_suffice() {
 
 #[test]
 fn a_constant_is_filled_in_boxes() {
-    let profile = dml_profiles::find("storage-range-16-kib").unwrap();
+    let profile = dml::profiles::find("storage-range-16-kib").unwrap();
     on_every_device_under(profile.cap, |device| {
         let types = TYPES.into_iter().flat_map(layouts);
         for output in types {

@@ -6,12 +6,12 @@ mod common;
 
 use common::{diagonal, on_every_device_under, options};
 use dml::core::capabilities::Limit;
+use dml::profiles::Profile;
 use dml::support::Support;
 use dml::{
     AbstractOperator, BufferBinding, BufferUsage, CapabilityCap, DataType, Device, DeviceOptions,
     Error, FeatureLevel, TensorDesc,
 };
-use dml_profiles::Profile;
 
 const TYPES: [DataType; 5] =
     [DataType::Float32, DataType::Float16, DataType::Uint8, DataType::Int64, DataType::Float64];
@@ -57,7 +57,7 @@ fn tensors(data_type: DataType, rows: u32, columns: u32) -> [TensorDesc; 2] {
 }
 
 fn extremes() -> Vec<Profile> {
-    let all = dml_profiles::all().unwrap();
+    let all = dml::profiles::all().unwrap();
     let extremes: Vec<_> = all.into_iter().filter(|profile| !profile.is_device()).collect();
     assert_eq!(extremes.len(), 7);
     extremes
@@ -123,7 +123,7 @@ fn one_dimensional_groups_take_several_dispatches() {
 
 #[test]
 fn buffers_can_be_left_with_storage_usage_alone() {
-    let profile = dml_profiles::find("no-transfer-usage").unwrap();
+    let profile = dml::profiles::find("no-transfer-usage").unwrap();
     on_every_device_under(profile.cap, |device| {
         let buffer = device.create_buffer(64).unwrap();
         assert_eq!(buffer.usage(), BufferUsage::STORAGE);
@@ -133,7 +133,7 @@ fn buffers_can_be_left_with_storage_usage_alone() {
 #[test]
 fn profiles_of_devices_execute_as_far_as_the_host_represents_them() {
     for name in ["apple-m1-0-2-1911-osx-11-2", "nvidia-geforce-rtx-5090-610-43-2-0-freebsd-15-1"] {
-        let profile = dml_profiles::find(name).unwrap();
+        let profile = dml::profiles::find(name).unwrap();
         on_every_device_under(profile.cap, |device| {
             for data_type in TYPES {
                 for tensor in tensors(data_type, 20, 30) {

@@ -15,7 +15,7 @@ use dml_ops::reference::Case;
 
 /// Runs the cases with descriptors of 1 MiB, each of which takes at least `boxes` of them.
 fn check_all(boxes: usize, cases: &[Case]) {
-    let cap = Some(dml_profiles::find("storage-range-1-mib").unwrap().cap);
+    let cap = Some(dml::profiles::find("storage-range-1-mib").unwrap().cap);
     let options = DeviceOptions { cap, robust_access: Some(false), ..options() };
     on_every_device_as(&options, |device| {
         for case in cases {

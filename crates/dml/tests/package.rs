@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The crates that a user of the library needs.
-const CRATES: [&str; 6] = ["dml-core", "dml-spirv", "dml-profiles", "dml-vk", "dml-ops", "dml"];
+const CRATES: [&str; 5] = ["dml-core", "dml-spirv", "dml-vk", "dml-ops", "dml"];
 
 const CONSUMER: &str = r#"
 fn main() {

@@ -9,7 +9,7 @@ use crate::manifests;
 /// From the bottom up. A crate depends on those of lower layers alone.
 const LAYERS: [&[&str]; 8] = [
     &["dml-core", "dml-file", "dml-spirv-manifest"],
-    &["dml-profiles", "dml-spirv", "dml-spirv-compiler"],
+    &["dml-spirv", "dml-spirv-compiler"],
     &["dml-ops", "dml-vk"],
     &["dml", "dml-fault"],
     &["dml-capi", "dml-import"],

@@ -6,8 +6,8 @@ use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Limit};
 use dml_core::suggestion;
 use toml::{Table, Value};
 
-use crate::error::{Error, InvalidKey};
-use crate::{Origin, Profile};
+use super::error::{Error, InvalidKey};
+use super::{Origin, Profile};
 
 /// Limits with their keys; several have one key where Vulkan has an array.
 const LIMITS: [(&str, &[Limit]); 16] = [

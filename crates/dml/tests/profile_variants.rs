@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use dml::profiles::all;
 use dml_core::capabilities::{Enabling, Feature};
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{KernelDescription, KernelModule, select};
-use dml_profiles::all;
 
 fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
     Ok(())

@@ -3,10 +3,10 @@
 use include_dir::{Dir, include_dir};
 
 /// Profiles that each go to one extreme.
-static EXTREMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/extremes");
+static EXTREMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles/extremes");
 
 /// Profiles of real devices.
-static DEVICES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/devices");
+static DEVICES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles/devices");
 
 /// The names and the texts of the extremes, by ascending name.
 pub(crate) fn extremes() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -4,12 +4,11 @@
 //! `extremes` are part of this crate and found by name; any other is found by its path.
 //!
 //! ```
-//! let profile = dml_profiles::find("storage-range-16-kib")?;
-//! let limit = dml_profiles::Limit::MaxStorageBufferRange;
+//! let profile = dml::profiles::find("storage-range-16-kib")?;
+//! let limit = dml::profiles::Limit::MaxStorageBufferRange;
 //! assert_eq!(profile.cap.limit(limit), Some(16_384));
-//! # Ok::<(), dml_profiles::Error>(())
+//! # Ok::<(), dml::profiles::Error>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod error;
 mod files;

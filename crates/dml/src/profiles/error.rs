@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use dml_core::suggestion;
 
-use crate::files;
+use super::files;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
