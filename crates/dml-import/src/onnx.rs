@@ -3,7 +3,7 @@
 mod attributes;
 mod contrib;
 mod operators;
-mod proto;
+pub mod proto;
 mod reader;
 mod scope;
 mod source;

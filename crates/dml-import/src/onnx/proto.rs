@@ -1,190 +1,209 @@
-//! The messages of onnx.proto, as far as they are read. Field numbers are ONNX's.
+//! ONNX's own messages, as far as this project reads or writes them: names and numbers are those of
+//! onnx.proto, which says what each one means. [`prost::Message`] decodes and encodes them.
+//!
+//! What may be large or nested without end is not decoded with its message: elements of tensors and graphs of
+//! attributes share the memory of the file where that is given as [`Bytes`].
+#![allow(missing_docs, reason = "onnx.proto documents them, under the same names")]
 
 use bytes::Bytes;
 use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ModelProto {
+pub struct ModelProto {
+    #[prost(int64, tag = "1")]
+    pub ir_version: i64,
     #[prost(message, optional, tag = "7")]
-    pub(super) graph: Option<GraphProto>,
+    pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
-    pub(super) opset_import: Vec<OperatorSetIdProto>,
+    pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(message, repeated, tag = "25")]
-    pub(super) functions: Vec<FunctionProto>,
+    pub functions: Vec<FunctionProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct OperatorSetIdProto {
+pub struct OperatorSetIdProto {
     #[prost(string, tag = "1")]
-    pub(super) domain: String,
+    pub domain: String,
     #[prost(int64, tag = "2")]
-    pub(super) version: i64,
+    pub version: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct FunctionProto {
+pub struct FunctionProto {
     #[prost(string, tag = "1")]
-    pub(super) name: String,
+    pub name: String,
     #[prost(string, repeated, tag = "4")]
-    pub(super) input: Vec<String>,
+    pub input: Vec<String>,
     #[prost(string, repeated, tag = "5")]
-    pub(super) output: Vec<String>,
+    pub output: Vec<String>,
     /// Attributes without a default.
     #[prost(string, repeated, tag = "6")]
-    pub(super) attribute: Vec<String>,
+    pub attribute: Vec<String>,
     #[prost(message, repeated, tag = "7")]
-    pub(super) node: Vec<NodeProto>,
+    pub node: Vec<NodeProto>,
     #[prost(message, repeated, tag = "9")]
-    pub(super) opset_import: Vec<OperatorSetIdProto>,
+    pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, tag = "10")]
-    pub(super) domain: String,
+    pub domain: String,
     /// Attributes with their defaults.
     #[prost(message, repeated, tag = "11")]
-    pub(super) attribute_proto: Vec<AttributeProto>,
+    pub attribute_proto: Vec<AttributeProto>,
     #[prost(string, tag = "13")]
-    pub(super) overload: String,
+    pub overload: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct GraphProto {
+pub struct GraphProto {
     #[prost(message, repeated, tag = "1")]
-    pub(super) node: Vec<NodeProto>,
+    pub node: Vec<NodeProto>,
     #[prost(message, repeated, tag = "5")]
-    pub(super) initializer: Vec<TensorProto>,
+    pub initializer: Vec<TensorProto>,
     #[prost(message, repeated, tag = "11")]
-    pub(super) input: Vec<ValueInfoProto>,
+    pub input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
-    pub(super) output: Vec<ValueInfoProto>,
+    pub output: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "15")]
-    pub(super) sparse_initializer: Vec<SparseTensorProto>,
+    pub sparse_initializer: Vec<SparseTensorProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct NodeProto {
+pub struct NodeProto {
     #[prost(string, repeated, tag = "1")]
-    pub(super) input: Vec<String>,
+    pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
-    pub(super) output: Vec<String>,
+    pub output: Vec<String>,
     #[prost(string, tag = "3")]
-    pub(super) name: String,
+    pub name: String,
     #[prost(string, tag = "4")]
-    pub(super) op_type: String,
+    pub op_type: String,
     #[prost(message, repeated, tag = "5")]
-    pub(super) attribute: Vec<AttributeProto>,
+    pub attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
-    pub(super) domain: String,
+    pub domain: String,
     #[prost(string, tag = "8")]
-    pub(super) overload: String,
+    pub overload: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct AttributeProto {
+pub struct AttributeProto {
     #[prost(string, tag = "1")]
-    pub(super) name: String,
+    pub name: String,
     #[prost(float, optional, tag = "2")]
-    pub(super) f: Option<f32>,
+    pub f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
-    pub(super) i: Option<i64>,
+    pub i: Option<i64>,
     #[prost(bytes = "bytes", optional, tag = "4")]
-    pub(super) s: Option<Bytes>,
+    pub s: Option<Bytes>,
     #[prost(message, optional, tag = "5")]
-    pub(super) t: Option<TensorProto>,
+    pub t: Option<TensorProto>,
     /// A GraphProto that is not decoded yet: graphs may be nested without end.
     #[prost(bytes = "bytes", optional, tag = "6")]
-    pub(super) g: Option<Bytes>,
+    pub g: Option<Bytes>,
     #[prost(float, repeated, tag = "7")]
-    pub(super) floats: Vec<f32>,
+    pub floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
-    pub(super) ints: Vec<i64>,
+    pub ints: Vec<i64>,
     #[prost(bytes = "bytes", repeated, tag = "9")]
-    pub(super) strings: Vec<Bytes>,
+    pub strings: Vec<Bytes>,
+    /// Each a GraphProto that is not decoded yet.
+    #[prost(bytes = "bytes", repeated, tag = "11")]
+    pub graphs: Vec<Bytes>,
     #[prost(int32, tag = "20")]
-    pub(super) r#type: i32,
+    pub r#type: i32,
     #[prost(string, tag = "21")]
-    pub(super) ref_attr_name: String,
+    pub ref_attr_name: String,
     #[prost(message, optional, tag = "22")]
-    pub(super) sparse_tensor: Option<SparseTensorProto>,
+    pub sparse_tensor: Option<SparseTensorProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorProto {
+pub struct TensorProto {
     #[prost(int64, repeated, tag = "1")]
-    pub(super) dims: Vec<i64>,
+    pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
-    pub(super) data_type: i32,
+    pub data_type: i32,
     #[prost(float, repeated, tag = "4")]
-    pub(super) float_data: Vec<f32>,
+    pub float_data: Vec<f32>,
     #[prost(int32, repeated, tag = "5")]
-    pub(super) int32_data: Vec<i32>,
+    pub int32_data: Vec<i32>,
     #[prost(int64, repeated, tag = "7")]
-    pub(super) int64_data: Vec<i64>,
+    pub int64_data: Vec<i64>,
     #[prost(string, tag = "8")]
-    pub(super) name: String,
+    pub name: String,
     #[prost(bytes = "bytes", optional, tag = "9")]
-    pub(super) raw_data: Option<Bytes>,
+    pub raw_data: Option<Bytes>,
     #[prost(double, repeated, tag = "10")]
-    pub(super) double_data: Vec<f64>,
+    pub double_data: Vec<f64>,
     #[prost(uint64, repeated, tag = "11")]
-    pub(super) uint64_data: Vec<u64>,
+    pub uint64_data: Vec<u64>,
     #[prost(message, repeated, tag = "13")]
-    pub(super) external_data: Vec<StringStringEntryProto>,
+    pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, tag = "14")]
-    pub(super) data_location: i32,
+    pub data_location: i32,
 }
 
 /// A tensor of zeros but for the elements that it lists.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct SparseTensorProto {
+pub struct SparseTensorProto {
     /// The elements, and the name of the tensor.
     #[prost(message, optional, tag = "1")]
-    pub(super) values: Option<TensorProto>,
+    pub values: Option<TensorProto>,
     /// Where they are.
     #[prost(message, optional, tag = "2")]
-    pub(super) indices: Option<TensorProto>,
+    pub indices: Option<TensorProto>,
     #[prost(int64, repeated, tag = "3")]
-    pub(super) dims: Vec<i64>,
+    pub dims: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct StringStringEntryProto {
+pub struct StringStringEntryProto {
     #[prost(string, tag = "1")]
-    pub(super) key: String,
+    pub key: String,
     #[prost(string, tag = "2")]
-    pub(super) value: String,
+    pub value: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ValueInfoProto {
+pub struct ValueInfoProto {
     #[prost(string, tag = "1")]
-    pub(super) name: String,
+    pub name: String,
     #[prost(message, optional, tag = "2")]
-    pub(super) r#type: Option<TypeProto>,
+    pub r#type: Option<TypeProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TypeProto {
+pub struct TypeProto {
     #[prost(message, optional, tag = "1")]
-    pub(super) tensor_type: Option<TensorTypeProto>,
+    pub tensor_type: Option<TensorTypeProto>,
+    /// Of what is no tensor, only that it is there: its own fields are neither kept nor written.
+    #[prost(message, optional, tag = "4")]
+    pub sequence_type: Option<()>,
+    #[prost(message, optional, tag = "5")]
+    pub map_type: Option<()>,
+    #[prost(message, optional, tag = "8")]
+    pub sparse_tensor_type: Option<()>,
+    #[prost(message, optional, tag = "9")]
+    pub optional_type: Option<()>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorTypeProto {
+pub struct TensorTypeProto {
     #[prost(int32, tag = "1")]
-    pub(super) elem_type: i32,
+    pub elem_type: i32,
     #[prost(message, optional, tag = "2")]
-    pub(super) shape: Option<TensorShapeProto>,
+    pub shape: Option<TensorShapeProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorShapeProto {
+pub struct TensorShapeProto {
     #[prost(message, repeated, tag = "1")]
-    pub(super) dim: Vec<DimensionProto>,
+    pub dim: Vec<DimensionProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct DimensionProto {
+pub struct DimensionProto {
     #[prost(int64, optional, tag = "1")]
-    pub(super) dim_value: Option<i64>,
+    pub dim_value: Option<i64>,
     #[prost(string, optional, tag = "2")]
-    pub(super) dim_param: Option<String>,
+    pub dim_param: Option<String>,
 }

@@ -109,7 +109,7 @@ impl Source {
         ModelProto {
             graph: Some(graph),
             opset_import: vec![of("", self.opset), of(MICROSOFT, CONTRIB_OPSET)],
-            functions: vec![],
+            ..ModelProto::default()
         }
     }
 }
@@ -123,7 +123,10 @@ impl SourceValue {
         let shape = self.shape.as_ref();
         let shape = shape.map(|it| TensorShapeProto { dim: it.iter().map(dimension).collect() });
         let tensor_type = Some(TensorTypeProto { elem_type: self.element, shape });
-        ValueInfoProto { name: self.name.clone(), r#type: Some(TypeProto { tensor_type }) }
+        ValueInfoProto {
+            name: self.name.clone(),
+            r#type: Some(TypeProto { tensor_type, ..TypeProto::default() }),
+        }
     }
 }
 
