@@ -8,13 +8,13 @@
 //! An operation becomes the operators of ONNX that mean the same, so that what reaches DirectML's operators
 //! is what the importer makes of them. What it refuses is reported with its own message.
 
+mod attribute;
 mod compare;
 mod json;
 mod layers;
 mod model;
 mod normalize;
 mod operations;
-mod proto;
 mod recurrent;
 mod shapes;
 pub mod suite;

@@ -4,72 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use prost::Message;
+use anyhow::ensure;
+use dml_import::onnx::proto::{GraphProto, ModelProto, ValueInfoProto};
+use prost::Message as _;
+use prost::bytes::Bytes;
 
-/// What is looked at of onnx.proto. Field numbers are ONNX's.
-mod proto {
-    use prost::Message;
-
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Model {
-        #[prost(message, optional, tag = "7")]
-        pub(super) graph: Option<Graph>,
-    }
-
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Graph {
-        #[prost(message, repeated, tag = "1")]
-        pub(super) node: Vec<Node>,
-        #[prost(message, repeated, tag = "11")]
-        pub(super) input: Vec<Value>,
-        #[prost(message, repeated, tag = "12")]
-        pub(super) output: Vec<Value>,
-    }
-
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Node {
-        #[prost(string, repeated, tag = "1")]
-        pub(super) input: Vec<String>,
-        #[prost(string, tag = "4")]
-        pub(super) op_type: String,
-        #[prost(message, repeated, tag = "5")]
-        pub(super) attribute: Vec<Attribute>,
-        #[prost(string, tag = "7")]
-        pub(super) domain: String,
-    }
-
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Attribute {
-        #[prost(message, optional, tag = "6")]
-        pub(super) graph: Option<Graph>,
-        #[prost(message, repeated, tag = "11")]
-        pub(super) graphs: Vec<Graph>,
-    }
-
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Value {
-        #[prost(string, tag = "1")]
-        pub(super) name: String,
-        #[prost(message, optional, tag = "2")]
-        pub(super) r#type: Option<Type>,
-    }
-
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Type {
-        #[prost(message, optional, tag = "4")]
-        pub(super) sequence: Option<Empty>,
-        #[prost(message, optional, tag = "5")]
-        pub(super) map: Option<Empty>,
-        #[prost(message, optional, tag = "8")]
-        pub(super) sparse_tensor: Option<Empty>,
-        #[prost(message, optional, tag = "9")]
-        pub(super) optional: Option<Empty>,
-    }
-
-    /// A message whose being there is enough.
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Empty {}
-}
+/// How deep graphs may be nested.
+const NESTED: usize = 32;
 
 /// What is known of a model without the importer.
 #[derive(Debug, Default)]
@@ -106,17 +47,17 @@ const RANDOM: [&str; 6] = [
 
 impl Outline {
     /// Of the model in these bytes.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, prost::DecodeError> {
-        let graph = proto::Model::decode(bytes)?.graph.unwrap_or_default();
+    pub(super) fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
+        let graph = ModelProto::decode(Bytes::from(bytes))?.graph.unwrap_or_default();
         let mut outline = Self::default();
-        outline.visit(&graph);
+        outline.visit(&graph, 0)?;
         outline.inputs = graph.input.into_iter().map(Value::of).collect();
         outline.outputs = graph.output.into_iter().map(Value::of).collect();
         Ok(outline)
     }
 
-    /// How deep graphs are nested is limited by the decoder.
-    fn visit(&mut self, graph: &proto::Graph) {
+    fn visit(&mut self, graph: &GraphProto, depth: usize) -> anyhow::Result<()> {
+        ensure!(depth <= NESTED, "graphs are nested more than {NESTED} deep");
         for node in &graph.node {
             let name = match node.domain.as_str() {
                 "" | "ai.onnx" => node.op_type.clone(),
@@ -127,9 +68,11 @@ impl Outline {
             }
             self.operators.insert(name);
             self.nodes += 1;
-            let nested = node.attribute.iter().flat_map(|it| it.graph.iter().chain(&it.graphs));
-            nested.for_each(|it| self.visit(it));
+            for nested in node.attribute.iter().flat_map(|it| it.g.iter().chain(&it.graphs)) {
+                self.visit(&GraphProto::decode(nested.clone())?, depth + 1)?;
+            }
         }
+        Ok(())
     }
 
     /// The operator whose results are random, where there is one. `is_zero` tells whether all elements
@@ -146,13 +89,13 @@ impl Outline {
 }
 
 impl Value {
-    fn of(value: proto::Value) -> Self {
+    fn of(value: ValueInfoProto) -> Self {
         let other = value.r#type.and_then(|it| {
             let kinds = [
-                (it.sequence, "a sequence"),
-                (it.map, "a map"),
-                (it.sparse_tensor, "a sparse tensor"),
-                (it.optional, "an optional"),
+                (it.sequence_type, "a sequence"),
+                (it.map_type, "a map"),
+                (it.sparse_tensor_type, "a sparse tensor"),
+                (it.optional_type, "an optional"),
             ];
             kinds.into_iter().find(|(is_there, _)| is_there.is_some()).map(|(_, kind)| kind)
         });
@@ -162,48 +105,59 @@ impl Value {
 
 #[cfg(test)]
 pub(super) mod samples {
-    use super::proto::{Graph, Model, Node, Value};
+    use dml_import::onnx::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
     use prost::Message as _;
 
     /// A model of one node between inputs and the output `y`.
     pub(in crate::onnx) fn model(op_type: &str, inputs: &[&str]) -> Vec<u8> {
-        let value = |name: &str| Value { name: name.to_owned(), ..Value::default() };
-        let node = Node {
+        let value =
+            |name: &str| ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() };
+        let node = NodeProto {
             op_type: op_type.to_owned(),
             input: inputs.iter().map(|it| (*it).to_owned()).collect(),
-            ..Node::default()
+            ..NodeProto::default()
         };
-        let graph = Graph {
+        let graph = GraphProto {
             node: vec![node],
             input: inputs.iter().map(|it| value(it)).collect(),
             output: vec![value("y")],
+            ..GraphProto::default()
         };
-        Model { graph: Some(graph) }.encode_to_vec()
+        of(graph)
+    }
+
+    /// A model of this graph.
+    pub(super) fn of(graph: GraphProto) -> Vec<u8> {
+        ModelProto { graph: Some(graph), ..ModelProto::default() }.encode_to_vec()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dml_import::onnx::proto::{AttributeProto, NodeProto, TypeProto};
+
     use super::*;
 
     #[test]
     fn operators_of_subgraphs_are_counted() {
-        let inner = |name: &str| proto::Graph {
-            node: vec![proto::Node { op_type: name.to_owned(), ..proto::Node::default() }],
-            ..proto::Graph::default()
+        let inner = |name: &str| {
+            let node = NodeProto { op_type: name.to_owned(), ..NodeProto::default() };
+            let graph = GraphProto { node: vec![node], ..GraphProto::default() };
+            Bytes::from(graph.encode_to_vec())
         };
-        let attribute = proto::Attribute {
-            graph: Some(inner("Abs")),
+        let attribute = AttributeProto {
+            g: Some(inner("Abs")),
             graphs: vec![inner("Neg"), inner("RandomNormal")],
+            ..AttributeProto::default()
         };
-        let node = proto::Node {
+        let node = NodeProto {
             op_type: "If".to_owned(),
             domain: "example".to_owned(),
             attribute: vec![attribute],
-            ..proto::Node::default()
+            ..NodeProto::default()
         };
-        let graph = proto::Graph { node: vec![node], ..proto::Graph::default() };
-        let outline = Outline::read(&proto::Model { graph: Some(graph) }.encode_to_vec()).unwrap();
+        let graph = GraphProto { node: vec![node], ..GraphProto::default() };
+        let outline = Outline::read(samples::of(graph)).unwrap();
         let names: Vec<&str> = outline.operators.iter().map(String::as_str).collect();
         assert_eq!(names, ["Abs", "Neg", "RandomNormal", "example.If"]);
         assert_eq!(outline.nodes, 4);
@@ -211,9 +165,25 @@ mod tests {
     }
 
     #[test]
+    fn how_deep_graphs_are_nested_is_limited() {
+        let nested = |depth: usize| {
+            let around = |inner: GraphProto, _| {
+                let g = Some(Bytes::from(inner.encode_to_vec()));
+                let attribute = vec![AttributeProto { g, ..AttributeProto::default() }];
+                let node = vec![NodeProto { attribute, ..NodeProto::default() }];
+                GraphProto { node, ..GraphProto::default() }
+            };
+            Outline::read(samples::of((0..depth).fold(GraphProto::default(), around)))
+        };
+        assert_eq!(nested(NESTED).unwrap().nodes, NESTED);
+        let error = nested(NESTED + 1).unwrap_err().to_string();
+        assert_eq!(error, "graphs are nested more than 32 deep");
+    }
+
+    #[test]
     fn dropout_is_random_where_it_trains() {
         let random = |inputs: &[&str], zeros: &[&str]| {
-            let outline = Outline::read(&samples::model("Dropout", inputs)).unwrap();
+            let outline = Outline::read(samples::model("Dropout", inputs)).unwrap();
             outline.random(|name| zeros.contains(&name)).is_some()
         };
         assert!(!random(&["x"], &[]) && !random(&["x", "ratio"], &[]));
@@ -225,14 +195,14 @@ mod tests {
 
     #[test]
     fn what_is_no_tensor_is_named() {
-        let r#type = proto::Type { sequence: Some(proto::Empty {}), ..proto::Type::default() };
-        let input = proto::Value { name: "x".to_owned(), r#type: Some(r#type) };
-        let graph = proto::Graph { input: vec![input], ..proto::Graph::default() };
-        let outline = Outline::read(&proto::Model { graph: Some(graph) }.encode_to_vec()).unwrap();
+        let r#type = TypeProto { sequence_type: Some(()), ..TypeProto::default() };
+        let input = ValueInfoProto { name: "x".to_owned(), r#type: Some(r#type) };
+        let graph = GraphProto { input: vec![input], ..GraphProto::default() };
+        let outline = Outline::read(samples::of(graph)).unwrap();
         assert_eq!(
             (outline.inputs[0].name.as_str(), outline.inputs[0].other),
             ("x", Some("a sequence"))
         );
-        assert!(Outline::read(&[0xff]).is_err());
+        assert!(Outline::read(vec![0xff]).is_err());
     }
 }

@@ -51,7 +51,7 @@ pub fn find(root: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
 
 fn search(folder: &Path, id: &str, depth: usize, tests: &mut Vec<Test>) -> anyhow::Result<()> {
     if folder.join(MODEL).is_file() {
-        let outline = fs::read(folder.join(MODEL)).ok().and_then(|it| Outline::read(&it).ok());
+        let outline = fs::read(folder.join(MODEL)).ok().and_then(|it| Outline::read(it).ok());
         let operators = outline.map(|it| it.operators).unwrap_or_default();
         tests.push(Test { id: id.to_owned(), folder: folder.to_owned(), operators });
         return Ok(());
@@ -91,7 +91,7 @@ impl Contents {
     pub(super) fn read(folder: &Path) -> anyhow::Result<Self> {
         let model = folder.join(MODEL);
         let bytes = fs::read(&model).with_context(|| model.display().to_string())?;
-        let outline = Outline::read(&bytes).with_context(|| model.display().to_string())?;
+        let outline = Outline::read(bytes).with_context(|| model.display().to_string())?;
         let mut sets = Vec::new();
         for number in 0.. {
             let folder = folder.join(format!("test_data_set_{number}"));

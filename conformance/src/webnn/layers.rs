@@ -2,10 +2,11 @@
 
 use anyhow::{Context as _, ensure};
 use dml_import::ElementType;
+use dml_import::onnx::proto::AttributeProto;
 
+use super::attribute;
 use super::json::Number;
 use super::model::Call;
-use super::proto::Attribute;
 
 /// The values of an operation's outputs.
 type Results = anyhow::Result<Vec<String>>;
@@ -30,7 +31,7 @@ fn are_channels_last(call: &Call<'_>, layout: &str) -> bool {
 }
 
 fn transposed(call: &mut Call<'_>, value: String, permutation: &[i64]) -> String {
-    let attributes = vec![Attribute::ints("perm", permutation.to_vec())];
+    let attributes = vec![attribute::ints("perm", permutation.to_vec())];
     call.builder.node("Transpose", &[value], attributes)
 }
 
@@ -83,14 +84,14 @@ impl Moving {
         (self.window[at] - 1) * self.dilations[at]
     }
 
-    fn attributes(&self) -> Vec<Attribute> {
+    fn attributes(&self) -> Vec<AttributeProto> {
         let lists: [(_, &[i64]); 4] = [
             ("kernel_shape", &self.window),
             ("strides", &self.strides),
             ("dilations", &self.dilations),
             ("pads", &self.pads),
         ];
-        lists.map(|(name, list)| Attribute::ints(name, list.to_vec())).into()
+        lists.map(|(name, list)| attribute::ints(name, list.to_vec())).into()
     }
 }
 
@@ -110,7 +111,7 @@ fn filter(call: &mut Call<'_>, order: &str) -> anyhow::Result<(String, [i64; 2])
 pub(super) fn convolution(call: &mut Call<'_>) -> Results {
     let (filter, window) = filter(call, "oihw")?;
     let mut attributes = Moving::of(call, window)?.attributes();
-    attributes.push(Attribute::int("group", call.integer("groups")?.unwrap_or(1)));
+    attributes.push(attribute::int("group", call.integer("groups")?.unwrap_or(1)));
     convolved(call, "Conv", filter, attributes)
 }
 
@@ -127,8 +128,8 @@ pub(super) fn transposed_convolution(call: &mut Call<'_>) -> Results {
         }
     }
     let mut attributes = moving.attributes();
-    attributes.push(Attribute::ints("output_padding", added.to_vec()));
-    attributes.push(Attribute::int("group", call.integer("groups")?.unwrap_or(1)));
+    attributes.push(attribute::ints("output_padding", added.to_vec()));
+    attributes.push(attribute::int("group", call.integer("groups")?.unwrap_or(1)));
     convolved(call, "ConvTranspose", filter, attributes)
 }
 
@@ -136,7 +137,7 @@ fn convolved(
     call: &mut Call<'_>,
     operator: &str,
     filter: String,
-    attributes: Vec<Attribute>,
+    attributes: Vec<AttributeProto>,
 ) -> Results {
     on_images(call, "inputLayout", |call, input| {
         let bias = call.operand("bias")?;
@@ -159,7 +160,7 @@ pub(super) fn pool(call: &mut Call<'_>, operator: &str) -> Results {
         None => rounding == Some("ceil"),
     };
     let mut attributes = moving.attributes();
-    attributes.push(Attribute::int("ceil_mode", rounds_up.into()));
+    attributes.push(attribute::int("ceil_mode", rounds_up.into()));
     on_images(call, "layout", |call, input| Ok(call.builder.node(operator, &[input], attributes)))
 }
 
@@ -169,8 +170,8 @@ pub(super) fn resample(call: &mut Call<'_>) -> Results {
         Some("linear") => "linear",
         _ => "nearest",
     };
-    let axes = Attribute::ints("axes", several(call, "axes", [2, 3])?.to_vec());
-    let attributes = vec![Attribute::text("mode", mode), axes];
+    let axes = attribute::ints("axes", several(call, "axes", [2, 3])?.to_vec());
+    let attributes = vec![attribute::text("mode", mode), axes];
     let mut inputs = vec![call.required("input")?, String::new()];
     match call.list("sizes")? {
         Some(sizes) => inputs.extend([String::new(), call.builder.integers(&sizes)?]),

@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use dml::DataType;
 use dml_import::ElementType;
+use dml_import::onnx::proto::{
+    AttributeProto, DimensionProto, GraphProto, NodeProto, TensorProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto,
+};
 use serde_json::Value;
 
+use super::attribute;
 use super::json::{self, Number, Operator, names};
-use super::proto;
 
 /// What a value is, as far as the test says.
 #[derive(Clone, Debug)]
@@ -20,7 +24,7 @@ pub(super) struct Known {
 /// The model as it grows.
 #[derive(Default)]
 pub(super) struct Builder {
-    pub(super) graph: proto::Graph,
+    pub(super) graph: GraphProto,
     pub(super) known: BTreeMap<String, Known>,
     count: usize,
 }
@@ -31,15 +35,18 @@ pub(super) struct Call<'a> {
     pub(super) builder: &'a mut Builder,
 }
 
-pub(super) fn value(name: &str, known: Option<&Known>) -> anyhow::Result<proto::Value> {
+pub(super) fn value(name: &str, known: Option<&Known>) -> anyhow::Result<ValueInfoProto> {
     let kind = |known: &Known| {
-        let size = |size: &u64| anyhow::Ok(proto::Dimension { value: Some((*size).try_into()?) });
-        let dimension = known.shape.iter().map(size).collect::<anyhow::Result<Vec<_>>>()?;
-        let shape = Some(proto::Shape { dimension });
-        let tensor = Some(proto::TensorType { element: number(known.element)?, shape });
-        anyhow::Ok(proto::Type { tensor })
+        let size = |size: &u64| {
+            let dim_value = Some((*size).try_into()?);
+            anyhow::Ok(DimensionProto { dim_value, ..DimensionProto::default() })
+        };
+        let dim = known.shape.iter().map(size).collect::<anyhow::Result<Vec<_>>>()?;
+        let shape = Some(TensorShapeProto { dim });
+        let tensor_type = Some(TensorTypeProto { elem_type: number(known.element)?, shape });
+        anyhow::Ok(TypeProto { tensor_type, ..TypeProto::default() })
     };
-    Ok(proto::Value { name: name.to_owned(), r#type: known.map(kind).transpose()? })
+    Ok(ValueInfoProto { name: name.to_owned(), r#type: known.map(kind).transpose()? })
 }
 
 /// TensorProto.DataType.
@@ -65,11 +72,12 @@ impl Builder {
         &mut self,
         op_type: &str,
         input: &[String],
-        attribute: Vec<proto::Attribute>,
+        attribute: Vec<AttributeProto>,
         output: Vec<String>,
     ) {
         let (op_type, input) = (op_type.to_owned(), input.to_vec());
-        self.graph.node.push(proto::Node { input, output, op_type, attribute });
+        let node = NodeProto { input, output, op_type, attribute, ..NodeProto::default() };
+        self.graph.node.push(node);
     }
 
     /// A name that no test has.
@@ -83,7 +91,7 @@ impl Builder {
         &mut self,
         op_type: &str,
         input: &[String],
-        attribute: Vec<proto::Attribute>,
+        attribute: Vec<AttributeProto>,
         outputs: usize,
     ) -> Vec<String> {
         let outputs: Vec<String> = (0..outputs).map(|_| self.fresh()).collect();
@@ -96,7 +104,7 @@ impl Builder {
         &mut self,
         op_type: &str,
         input: &[String],
-        attribute: Vec<proto::Attribute>,
+        attribute: Vec<AttributeProto>,
     ) -> String {
         let output = self.fresh();
         self.node_to(op_type, input, attribute, vec![output.clone()]);
@@ -104,7 +112,7 @@ impl Builder {
     }
 
     pub(super) fn cast(&mut self, input: &str, element: ElementType) -> anyhow::Result<String> {
-        let to = proto::Attribute::int("to", number(element)?.into());
+        let to = attribute::int("to", number(element)?.into());
         Ok(self.node("Cast", &[input.to_owned()], vec![to]))
     }
 
@@ -121,11 +129,12 @@ impl Builder {
         );
         let (name, tensor) = (self.fresh(), json::tensor(element, shape, numbers)?);
         let dims = shape.iter().map(|it| i64::try_from(*it)).collect::<Result<_, _>>()?;
-        self.graph.initializer.push(proto::Tensor {
+        self.graph.initializer.push(TensorProto {
             dims,
             data_type: number(element)?,
             name: name.clone(),
-            raw_data: tensor.bytes().to_vec(),
+            raw_data: Some(tensor.bytes().to_vec().into()),
+            ..TensorProto::default()
         });
         Ok(name)
     }

@@ -2,9 +2,9 @@
 
 use dml_import::ElementType;
 
+use super::attribute;
 use super::json::Number;
 use super::model::Call;
-use super::proto::Attribute;
 
 /// The values of an operation's outputs.
 type Results = anyhow::Result<Vec<String>>;
@@ -44,7 +44,7 @@ fn by_moments(call: &mut Call<'_>, axes: &[i64], of_scales: &[i64]) -> Results {
 /// Along no axes every element is its own mean.
 fn mean(call: &mut Call<'_>, input: &str, axes: &[i64]) -> anyhow::Result<String> {
     let axes = call.builder.integers(axes)?;
-    let attributes = vec![Attribute::int("noop_with_empty_axes", 1)];
+    let attributes = vec![attribute::int("noop_with_empty_axes", 1)];
     Ok(call.builder.node("ReduceMean", &[input.to_owned(), axes], attributes))
 }
 
@@ -80,7 +80,7 @@ fn along(call: &mut Call<'_>, name: &str, axes: &[i64]) -> anyhow::Result<Option
     let value = single(call, name)?;
     let sorted = match order.len() {
         0 | 1 => value,
-        _ => call.builder.node("Transpose", &[value], vec![Attribute::ints("perm", order)]),
+        _ => call.builder.node("Transpose", &[value], vec![attribute::ints("perm", order)]),
     };
     let input = call.known("input")?.shape;
     let size = |(at, size)| if axes.contains(&at) { size } else { 1 };

@@ -3,9 +3,10 @@
 use anyhow::bail;
 use dml::DataType;
 use dml_import::ElementType;
+use dml_import::onnx::proto::AttributeProto;
 
+use super::attribute;
 use super::model::Call;
-use super::proto::Attribute;
 use super::{layers, normalize, recurrent, shapes};
 
 /// An operation.
@@ -199,7 +200,7 @@ fn operands(call: &Call<'_>, names: &[&str]) -> anyhow::Result<Vec<String>> {
 }
 
 impl Setting {
-    fn attribute(&self, call: &Call<'_>) -> anyhow::Result<Attribute> {
+    fn attribute(&self, call: &Call<'_>) -> anyhow::Result<AttributeProto> {
         Ok(match self {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -207,12 +208,12 @@ impl Setting {
             )]
             Float(name, onnx, default) => {
                 let given = call.number(name)?.map(|it| it.float() as f32);
-                Attribute::float(onnx, given.unwrap_or(*default))
+                attribute::float(onnx, given.unwrap_or(*default))
             }
             Int(name, onnx, default) => {
-                Attribute::int(onnx, call.integer(name)?.unwrap_or(*default))
+                attribute::int(onnx, call.integer(name)?.unwrap_or(*default))
             }
-            Flag(name, onnx) => Attribute::int(onnx, call.flag(name).into()),
+            Flag(name, onnx) => attribute::int(onnx, call.flag(name).into()),
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Recurrent networks, and single steps of them.
 
 use anyhow::{Context as _, bail, ensure};
-
+use dml_import::onnx::proto::AttributeProto;
 use serde_json::Value;
 
+use super::attribute;
 use super::json::Number;
 use super::model::Call;
-use super::proto::Attribute;
 
 /// What WebNN's operations differ in.
 struct Network {
@@ -120,7 +120,7 @@ impl Network {
         let is_bias = name.ends_with("ias");
         let axis = i64::try_from(rank)? - if is_bias { 1 } else { 2 };
         ensure!(axis >= 0, "{name}: it has {rank} dimensions");
-        let of_axis = || vec![Attribute::int("axis", axis)];
+        let of_axis = || vec![attribute::int("axis", axis)];
         let parts = call.builder.nodes("Split", &[value], of_axis(), places.len());
         let ordered: Vec<String> = places.iter().map(|at| parts[*at].clone()).collect();
         Ok(Some(call.builder.node("Concat", &ordered, of_axis())))
@@ -143,11 +143,11 @@ impl Network {
                 }
             });
         }
-        let axis = Attribute::int("axis", if is_cell { 0 } else { 1 });
+        let axis = attribute::int("axis", if is_cell { 0 } else { 1 });
         Ok(Some(call.builder.node("Concat", &both, vec![axis])))
     }
 
-    fn attributes(&self, call: &Call<'_>) -> anyhow::Result<Vec<Attribute>> {
+    fn attributes(&self, call: &Call<'_>) -> anyhow::Result<Vec<AttributeProto>> {
         let direction = match call.text("direction").unwrap_or("forward") {
             "forward" => "forward",
             "backward" => "reverse",
@@ -163,14 +163,14 @@ impl Network {
         }
         let size = call.integer("hiddenSize")?.context("argument hiddenSize: it is missing")?;
         let mut attributes = vec![
-            Attribute::int("hidden_size", size),
-            Attribute::text("direction", direction),
-            Attribute::texts("activations", functions),
+            attribute::int("hidden_size", size),
+            attribute::text("direction", direction),
+            attribute::texts("activations", functions),
         ];
         if self.states == 1 {
             let resets_after = call.operator.argument("resetAfter").and_then(Value::as_bool);
             let flag = i64::from(resets_after.unwrap_or(true));
-            attributes.push(Attribute::int("linear_before_reset", flag));
+            attributes.push(attribute::int("linear_before_reset", flag));
         }
         Ok(attributes)
     }

@@ -3,9 +3,9 @@
 use anyhow::{Context as _, ensure};
 use dml_import::ElementType;
 
+use super::attribute;
 use super::json::{self, names};
 use super::model::Call;
-use super::proto::Attribute;
 
 /// The values of an operation's outputs.
 type Results = anyhow::Result<Vec<String>>;
@@ -37,11 +37,11 @@ pub(super) fn tile(call: &mut Call<'_>) -> Results {
 pub(super) fn concat(call: &mut Call<'_>) -> Results {
     let inputs = call.operator.argument("inputs").context("argument inputs: it is missing")?;
     let axis = call.integer("axis")?.unwrap_or(0);
-    Ok(vec![call.builder.node("Concat", &names(inputs)?, vec![Attribute::int("axis", axis)])])
+    Ok(vec![call.builder.node("Concat", &names(inputs)?, vec![attribute::int("axis", axis)])])
 }
 
 pub(super) fn transpose(call: &mut Call<'_>) -> Results {
-    let permutation = call.list("permutation")?.map(|it| Attribute::ints("perm", it));
+    let permutation = call.list("permutation")?.map(|it| attribute::ints("perm", it));
     let input = call.required("input")?;
     Ok(vec![call.builder.node("Transpose", &[input], permutation.into_iter().collect())])
 }
@@ -86,7 +86,7 @@ fn sliced(
 pub(super) fn split(call: &mut Call<'_>) -> Results {
     let outputs = call.operator.outputs()?.len();
     let mut inputs = vec![call.required("input")?];
-    let mut attributes = vec![Attribute::int("axis", call.integer("axis")?.unwrap_or(0))];
+    let mut attributes = vec![attribute::int("axis", call.integer("axis")?.unwrap_or(0))];
     match call.operator.argument("splits") {
         Some(splits) if splits.is_array() => {
             let splits = listed(call, "splits")?;
@@ -94,7 +94,7 @@ pub(super) fn split(call: &mut Call<'_>) -> Results {
         }
         _ => {
             let count = call.integer("splits")?.context("argument splits: it is missing")?;
-            attributes.push(Attribute::int("num_outputs", count));
+            attributes.push(attribute::int("num_outputs", count));
         }
     }
     Ok(call.builder.nodes("Split", &inputs, attributes, outputs))
@@ -106,7 +106,7 @@ pub(super) fn pad(call: &mut Call<'_>) -> Results {
         "reflection" => "reflect",
         mode => mode,
     };
-    let attributes = vec![Attribute::text("mode", mode)];
+    let attributes = vec![attribute::text("mode", mode)];
     let mut inputs = vec![call.required("input")?, call.builder.integers(&pads)?];
     if let Some(value) = call.number("value")? {
         let element = call.known("input")?.element;
@@ -119,7 +119,7 @@ pub(super) fn triangular(call: &mut Call<'_>) -> Results {
     let upper = call.operator.argument("upper").and_then(serde_json::Value::as_bool);
     let diagonal = json::Number::Integer(call.integer("diagonal")?.unwrap_or(0).into());
     let diagonal = call.builder.constant(ElementType::INT64, &[], &[diagonal])?;
-    let attributes = vec![Attribute::int("upper", upper.unwrap_or(true).into())];
+    let attributes = vec![attribute::int("upper", upper.unwrap_or(true).into())];
     let input = call.required("input")?;
     Ok(vec![call.builder.node("Trilu", &[input, diagonal], attributes)])
 }
@@ -127,7 +127,7 @@ pub(super) fn triangular(call: &mut Call<'_>) -> Results {
 pub(super) fn cumulative_sum(call: &mut Call<'_>) -> Results {
     let axis = json::Number::Integer(call.integer("axis")?.unwrap_or(0).into());
     let axis = call.builder.constant(ElementType::INT64, &[], &[axis])?;
-    let flag = |name, option| Attribute::int(name, call.flag(option).into());
+    let flag = |name, option| attribute::int(name, call.flag(option).into());
     let attributes = vec![flag("exclusive", "exclusive"), flag("reverse", "reversed")];
     let input = call.required("input")?;
     Ok(vec![call.builder.node("CumSum", &[input, axis], attributes)])
@@ -136,7 +136,7 @@ pub(super) fn cumulative_sum(call: &mut Call<'_>) -> Results {
 pub(super) fn arg(call: &mut Call<'_>, operator: &str) -> Results {
     let axis = call.integer("axis")?.context("argument axis: it is missing")?;
     let keeps = call.flag("keepDimensions").into();
-    let attributes = vec![Attribute::int("axis", axis), Attribute::int("keepdims", keeps)];
+    let attributes = vec![attribute::int("axis", axis), attribute::int("keepdims", keeps)];
     let element = json::element(call.text("outputDataType").unwrap_or("int32"))?;
     let input = call.required("input")?;
     let index = call.builder.node(operator, &[input], attributes);
@@ -157,7 +157,7 @@ pub(super) fn reduce(call: &mut Call<'_>, operator: &str) -> Results {
     }
     let mut inputs = vec![call.required("input")?];
     let keeps = call.flag("keepDimensions").into();
-    let attributes = vec![Attribute::int("keepdims", keeps)];
+    let attributes = vec![attribute::int("keepdims", keeps)];
     if let Some(axes) = call.list("axes")? {
         inputs.push(call.builder.integers(&axes)?);
     }
@@ -177,15 +177,15 @@ pub(super) fn quantized(call: &mut Call<'_>, operator: &str) -> Results {
     let (shape, attributes) = match (own.as_slice(), differing.as_slice()) {
         ([], _) => (vec![], vec![]),
         ([axis], blocks) if !blocks.contains(axis) => {
-            (vec![i64::try_from(scale[*axis])?], vec![Attribute::int("axis", (*axis).try_into()?)])
+            (vec![i64::try_from(scale[*axis])?], vec![attribute::int("axis", (*axis).try_into()?)])
         }
         (_, blocks) => {
             ensure!(blocks.len() <= 1, "scale: it has blocks along {blocks:?}; accepted: one");
             let axis = blocks.first().copied().unwrap_or(0);
             let block = input[axis].checked_div(scale[axis]).context("scale: it is empty")?;
             let shape = scale.iter().map(|it| i64::try_from(*it)).collect::<Result<_, _>>()?;
-            let block = Attribute::int("block_size", block.try_into()?);
-            (shape, vec![Attribute::int("axis", axis.try_into()?), block])
+            let block = attribute::int("block_size", block.try_into()?);
+            (shape, vec![attribute::int("axis", axis.try_into()?), block])
         }
     };
     for operand in given {

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, ensure};
 use dml_import::Tensor;
+use dml_import::onnx::proto::{ModelProto, OperatorSetIdProto};
 use prost::Message as _;
 
 use super::json::Graph;
 use super::model::{Builder, Call, Known, value};
-use super::{operations, proto};
+use super::operations;
 
 /// The versions of ONNX's operators and files.
 const OPSET: i64 = 24;
@@ -51,7 +52,12 @@ pub(super) fn translate(graph: &Graph) -> anyhow::Result<Translated> {
         builder.graph.output.push(value(name, None)?);
         outputs.push((name.clone(), operand.tensor().with_context(|| format!("'{name}'"))?));
     }
-    let opset_import = vec![proto::Opset { domain: String::new(), version: OPSET }];
-    let model = proto::Model { ir_version: IR_VERSION, graph: Some(builder.graph), opset_import };
+    let opset_import = vec![OperatorSetIdProto { domain: String::new(), version: OPSET }];
+    let model = ModelProto {
+        ir_version: IR_VERSION,
+        graph: Some(builder.graph),
+        opset_import,
+        ..ModelProto::default()
+    };
     Ok(Translated { model: model.encode_to_vec(), inputs, outputs })
 }
