@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dml_spirv_manifest::{Manifest, Tree, check};
+use dml_spirv_compiler::manifest::{Manifest, Tree, check};
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

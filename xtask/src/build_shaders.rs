@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use dml_spirv_manifest::{BUILD_COMMAND, Tree};
+use dml_spirv_compiler::manifest::{self, BUILD_COMMAND, Tree};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::environment::Environment;
@@ -53,7 +53,7 @@ pub(crate) fn recompile(sh: &Shell) -> Result<()> {
 }
 
 fn check(tree: &Tree) -> Result<()> {
-    let findings = dml_spirv_manifest::check(tree).with_context(|| {
+    let findings = manifest::check(tree).with_context(|| {
         format!("nothing can be compared (`{BUILD_COMMAND}` writes what is generated)")
     })?;
     if findings.is_empty() {
@@ -82,7 +82,7 @@ impl<'a> Compiler<'a> {
         sh.create_dir(&target)?;
         let lock = File::create(target.join("in-use")).context("locking the folder of shaderc")?;
         lock.lock().context("waiting for the folder of shaderc")?;
-        let own = ["--package", "dml-spirv-compiler", "--package", "dml-spirv-manifest"];
+        let own = ["--package", "dml-spirv-compiler"];
         succeed(cmd!(sh, "cargo clean --quiet --locked --release {own...} --target-dir {target}"))?;
         Ok(Self { sh, environment, target, _lock: lock })
     }

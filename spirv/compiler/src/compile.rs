@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use dml_spirv_manifest::{Tree, lf, read_text};
+use dml_spirv_compiler::manifest::{Tree, lf, read_text};
 use shaderc::{
     CompileOptions, Compiler, EnvVersion, OptimizationLevel, ResolvedInclude, ShaderKind,
     SpirvVersion, TargetEnv,

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
-use dml_spirv_manifest::{Manifest, Tree, hash};
+use dml_spirv_compiler::manifest::{Manifest, Tree, hash};
 
 use crate::compile::{Compiled, compile};
 use crate::digest::{Digest, digest};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
-use dml_spirv_manifest::read_text;
+use dml_spirv_compiler::manifest::read_text;
 use serde::Deserialize;
 
 /// The names of the element widths and their bits, in the order of the generated table.

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use dml_spirv_manifest::{BUILD_COMMAND, Tree};
+use dml_spirv_compiler::manifest::{BUILD_COMMAND, Tree};
 
 /// The entry point of every kernel.
 const ENTRY_POINT: &str = "main";

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use dml_spirv_manifest::BUILD_COMMAND;
+use dml_spirv_compiler::manifest::BUILD_COMMAND;
 
 use crate::ENTRY_POINT;
 use crate::intent::{ELEMENT_WIDTHS, Intent, KernelIntent, Kind};

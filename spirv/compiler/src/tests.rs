@@ -4,7 +4,7 @@ use std::path::Path;
 use std::collections::BTreeMap;
 
 use dml_core::capabilities::Feature;
-use dml_spirv_manifest::Tree;
+use dml_spirv_compiler::manifest::Tree;
 use tempfile::TempDir;
 
 use crate::compile::{Compiled, compile};
@@ -193,7 +193,7 @@ fn a_second_run_changes_nothing_and_orphans_go() {
     assert_eq!(write(&tree, &generated).unwrap(), expected);
     assert!(!Path::new(&orphan).exists());
 
-    assert_eq!(dml_spirv_manifest::check(&tree).unwrap(), []);
+    assert_eq!(dml_spirv_compiler::manifest::check(&tree).unwrap(), []);
     fs::write(tree.kernels().join("unused.txt"), "").unwrap();
     assert_refused(generate(&tree), "kernels/unused.txt: no kernel uses it");
 }

@@ -8,7 +8,7 @@ use crate::manifests;
 
 /// From the bottom up. A crate depends on those of lower layers alone.
 const LAYERS: [&[&str]; 8] = [
-    &["dml-core", "dml-file", "dml-spirv-manifest"],
+    &["dml-core", "dml-file"],
     &["dml-spirv", "dml-spirv-compiler"],
     &["dml-ops", "dml-vk"],
     &["dml", "dml-fault"],
@@ -19,7 +19,8 @@ const LAYERS: [&[&str]; 8] = [
 ];
 
 /// Tests that use a tool which is made from what they test.
-const TESTS_WITH: [(&str, &str); 1] = [("dml-vk", "dml-fault")];
+const TESTS_WITH: [(&str, &str); 2] =
+    [("dml-spirv", "dml-spirv-compiler"), ("dml-vk", "dml-fault")];
 
 /// What is wrong with the layers that these manifests make.
 pub(crate) fn upward(manifests: &[String]) -> Vec<String> {

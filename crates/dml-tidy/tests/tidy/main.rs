@@ -267,7 +267,6 @@ fn is_shipped(path: &str) -> bool {
     let tools = [
         "xtask/",
         "spirv/compiler/",
-        "spirv/manifest/",
         "crates/dml-bench/",
         "crates/dml-budgets/",
         "crates/dml-stress/",

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{BUILD_COMMAND, Error, Tree, lf, read_text};
+use super::{BUILD_COMMAND, Error, Tree, lf, read_text};
 
 /// `manifest.toml`: what was compiled, by what, and what came out. Files are named relative to the
 /// folder of `dml-spirv`, with `/`, and stand with their SHA-256; those of text as if their lines

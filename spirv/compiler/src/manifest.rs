@@ -4,7 +4,6 @@
 //! that came out. [`check()`] compares it with what is there, without a compiler. It is a test of
 //! `dml-spirv` and a part of `cargo xtask build-shaders --check`; the same command without `--check`
 //! writes everything anew.
-#![forbid(unsafe_code)]
 
 mod check;
 
