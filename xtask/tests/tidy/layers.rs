@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 8] = [
     &["dml-capi", "dml-import"],
     &["dml-cli", "dml-conformance", "dml-ort"],
     &["dml-bench", "dml-budgets", "dml-stress"],
-    &["dml-tidy", "xtask"],
+    &["xtask"],
 ];
 
 /// Tests that use a tool which is made from what they test.
