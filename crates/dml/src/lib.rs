@@ -36,9 +36,9 @@
 mod compiled;
 mod device;
 mod element;
+mod environment;
 mod error;
 mod pipeline_cache;
-mod profile;
 #[cfg(feature = "profiles")]
 pub mod profiles;
 pub mod support;
