@@ -6,7 +6,7 @@ use dml::core::{Capabilities, Tuning};
 use dml::ops::{Target, TransferUse};
 use dml::vk::DeviceType;
 
-/// Large and discrete; small and integrated. Each is a profile of dml-profiles.
+/// Large and discrete; small and integrated. Each is one of `dml::profiles`.
 const DEVICES: [(&str, &str, DeviceType); 2] = [
     ("rx-7800-xt", "amd-radeon-rx-7800-xt-radv-navi32-24-0-99-arch", DeviceType::Discrete),
     ("uhd-620", "intel-uhd-graphics-620-0-404-2125-windows-10", DeviceType::Integrated),
