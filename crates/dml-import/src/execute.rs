@@ -30,6 +30,7 @@ pub use io_binding::IoBinding;
 pub use progress::Progress;
 use recording::{Places, Recording};
 use resources::{Resources, operator_of};
+use run_bound::Given;
 pub(crate) use upload::Weights;
 
 /// What a run gives.
@@ -275,11 +276,9 @@ impl Executable {
 
     fn run_all(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         let (device, program) = (&self.device, &self.program);
-        let tensors = program.tensors(inputs)?;
-        let known = self.reads().map(|(_, read)| program.known(read, &tensors));
-        let known = known.collect::<Result<Vec<_>>>()?;
-        let mut written = vec![];
-        if let Some(resources) = &self.resources {
+        let given = Given::on_host(program.tensors(inputs)?);
+        let reads: Vec<&Read> = self.reads().map(|(_, read)| read).collect();
+        self.outputs(&reads, &given, |resources| {
             let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
             let recording = match &mut *recording {
                 Some(recording) => recording,
@@ -288,14 +287,8 @@ impl Executable {
                     none.insert(Recording::new(device, program, resources, places)?)
                 }
             };
-            written = recording.run(device, program, resources, &tensors)?;
-        }
-        let mut written = written.into_iter();
-        let output = |((_, read), known): ((usize, &Read), Option<Output>)| match known {
-            Some(output) => Ok(output),
-            None => written_output(read, &mut written),
-        };
-        self.reads().zip(known).map(output).collect()
+            recording.run(device, program, resources, &given.host)
+        })
     }
 
     /// What is read, with the numbers of the steps.
@@ -305,13 +298,6 @@ impl Executable {
             Step::Initialize(_) | Step::Dispatch(_) => None,
         })
     }
-}
-
-/// An output with the next of what a recording has read.
-fn written_output(read: &Read, written: &mut impl Iterator<Item = Vec<u8>>) -> Result<Output> {
-    let bytes = written.next().unwrap_or_default();
-    let tensor = Tensor::new(read.element, read.shape.clone(), bytes)?;
-    Ok(Output { destination: read.destination.clone(), tensor })
 }
 
 /// Where what a program has of the device fails.

@@ -1,6 +1,7 @@
 //! Runs whose inputs and outputs are partly on the device.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
@@ -11,12 +12,20 @@ use super::device_tensor::DeviceTensor;
 use super::io_binding::{IoBinding, Slot, host_input};
 use super::memory;
 use super::recording::{Places, Recording};
-use super::{Executable, Reading, written_output};
+use super::resources::Resources;
+use super::{Executable, Reading};
 
 /// The values of a program's inputs, in its order. Those on the device have none on the host.
-struct Given {
-    host: Vec<Option<Tensor>>,
+pub(super) struct Given {
+    pub(super) host: Vec<Option<Tensor>>,
     device: Vec<Option<DeviceTensor>>,
+}
+
+impl Given {
+    /// None is on the device.
+    pub(super) fn on_host(host: Vec<Option<Tensor>>) -> Self {
+        Self { device: vec![None; host.len()], host }
+    }
 }
 
 impl Executable {
@@ -52,25 +61,35 @@ impl Executable {
         let kept = self.kept(binding, &given, &mut places)?;
         let is_read = |(index, _): &(usize, &Read)| !places.is_kept[*index];
         let reads: Vec<&Read> = self.reads().filter(is_read).map(|(_, read)| read).collect();
-        let known = reads.iter().map(|read| self.known(read, &given));
-        let known = known.collect::<Result<Vec<_>>>()?;
-        let mut written = vec![];
-        if let Some(resources) = &self.resources {
+        let outputs = self.outputs(&reads, &given, |resources| {
             let record = |places| Recording::new(device, program, resources, places);
             let recording = binding.recording(resources, places, record)?;
-            written = recording.run(device, program, resources, &given.host)?;
-        }
-        let mut written = written.into_iter();
-        let output = |(read, known): (&Read, Option<Output>)| match known {
-            Some(output) => Ok(output),
-            None => written_output(read, &mut written),
-        };
-        let outputs = reads.into_iter().zip(known).map(output).collect::<Result<_>>()?;
+            recording.run(device, program, resources, &given.host)
+        })?;
         let found = self.read(outputs);
         if matches!(found, Reading::Outputs(_)) {
             binding.finish(kept);
         }
         Ok(found)
+    }
+
+    /// What `reads` gives: outputs that the device need not compute, and of the others the bytes that `run` reads back
+    /// from it, in their order.
+    pub(super) fn outputs(
+        &self,
+        reads: &[&Read],
+        given: &Given,
+        run: impl FnOnce(&Arc<Resources>) -> Result<Vec<Vec<u8>>>,
+    ) -> Result<Vec<Output>> {
+        let known = reads.iter().map(|read| self.known(read, given));
+        let known = known.collect::<Result<Vec<_>>>()?;
+        let written = self.resources.as_ref().map_or_else(|| Ok(vec![]), run)?;
+        let mut written = written.into_iter();
+        let output = |(read, known): (&&Read, Option<Output>)| match known {
+            Some(output) => Ok(output),
+            None => written_output(read, &mut written),
+        };
+        reads.iter().zip(known).map(output).collect()
     }
 
     /// The values of the inputs, after checks of those on the device.
@@ -221,6 +240,13 @@ impl Executable {
             None => self.program.known(read, &given.host),
         }
     }
+}
+
+/// An output with the next of what a recording has read.
+fn written_output(read: &Read, written: &mut impl Iterator<Item = Vec<u8>>) -> Result<Output> {
+    let bytes = written.next().unwrap_or_default();
+    let tensor = Tensor::new(read.element, read.shape.clone(), bytes)?;
+    Ok(Output { destination: read.destination.clone(), tensor })
 }
 
 /// The model's name of an output.
