@@ -1,11 +1,12 @@
-//! `cargo xtask budgets`: what plans ask of a GPU, counted without one.
+//! `cargo xtask budgets`: what plans ask of a GPU, counted without one; with `--time`, what they take on one.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{models, process};
 
-/// Write the tables of what plans ask of a GPU, which the tests of dml-budgets compare; needs no Vulkan device
+/// Write the tables of what plans ask of a GPU, which the tests of dml-budgets compare, or with --time, time
+/// works on a Vulkan device
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The table of the models that `cargo xtask models` runs, which are fetched, in place of that of single operators

@@ -175,8 +175,12 @@ impl MeasuredTimes {
     fn read(sh: &Shell, file: &Path, families: &[String]) -> Result<Self> {
         let runs: Runs = sh.read_file(file)?.parse().with_context(|| file.display().to_string())?;
         let device = &runs.device;
-        let card = Card::measured(device)
-            .with_context(|| format!("{}: estimates know no card {device:?}", file.display()))?;
+        let card = Card::measured(device).with_context(|| {
+            format!(
+                "{}: unknown card {device:?}; the measured card is NVIDIA H100 80GB HBM3",
+                file.display()
+            )
+        })?;
         ensure!(
             families.iter().any(|family| family == card.family),
             "estimates for {device} count the kernels of {}: add it to --families",
@@ -196,7 +200,7 @@ fn print_estimates(
     if args.estimate {
         match Card::of_family(family) {
             Some(card) => print!("{}", estimate::estimates(card, works)),
-            None => println!("no card of {family} is known, so nothing is estimated"),
+            None => println!("no estimate for {family}; expected vega10, navi21 or navi31"),
         }
     }
     if let Some(MeasuredTimes { runs, card }) = measured
@@ -266,12 +270,13 @@ impl Null<'_> {
                 Ok(())
             })?;
             let run = planned.parse::<Runs>()?.runs.pop();
-            let run = run.with_context(|| format!("{work} has not told its plan"))?;
+            let run = run.with_context(|| format!("compile_works printed no plan for {work}"))?;
             let kernel_of = |(compiled, assembly): &(Compiled, String)| {
                 (compiled.kernel.clone(), Code::new(compiled, &assembly::sections(assembly)))
             };
-            compiled_runs
-                .push(CompiledRun { run, kernels: compiled.iter().map(kernel_of).collect() });
+            // Of several with one name, the first stays.
+            let kernels = compiled.iter().rev().map(kernel_of).collect();
+            compiled_runs.push(CompiledRun { run, kernels });
             table.add(self.family, work, compiled.into_iter().map(|(one, _)| one).collect());
         }
         Ok(compiled_runs)
@@ -290,7 +295,8 @@ impl Null<'_> {
         Ok(())
     }
 
-    /// What is compiled, with its assembly, while `run` runs programs in the environment that it is given.
+    /// The kernels, with their assembly, that are compiled while `run` runs programs in the environment that it is
+    /// given.
     fn compiled(
         &self,
         sh: &Shell,

@@ -18,7 +18,7 @@ fn main() -> Result<()> {
     }
     let device = Device::open(FeatureLevel::HIGHEST)?;
     for name in &chosen {
-        let work = work(name)?.with_context(|| format!("there is no work {name}"))?;
+        let work = work(name)?.with_context(|| format!("unknown work '{name}'"))?;
         run(&device, &work).with_context(|| name.clone())?;
         print(&Profile::from(&device), &work).with_context(|| name.clone())?;
     }

@@ -15,9 +15,10 @@ use dml_file::println;
 const RUNS: u32 = 8;
 /// Submissions; the median of their times counts.
 const SUBMISSIONS: usize = 9;
-/// 1.0 as two halves, and a small number as one single: no kernel meets subnormal numbers.
+/// 1.0 as two halves, and a small number as one single: no kernel meets subnormal numbers. As an index it is out of
+/// range, so that gathers read one row from a cache.
 const NUMBERS: u32 = 0x3C00_3C00;
-/// What the copy that bandwidth is told by moves.
+/// Bytes of the copy that shows the bandwidth.
 const COPIED: u64 = 256 << 20;
 
 fn main() -> Result<()> {
@@ -29,7 +30,7 @@ fn main() -> Result<()> {
     println!("# {}", profile.name);
     println!("copy\t{COPIED}\t{:.2}", microseconds(time_of_copy(&device)?));
     for name in chosen {
-        let work = work(&name)?.with_context(|| format!("there is no work {name}"))?;
+        let work = work(&name)?.with_context(|| format!("unknown work '{name}'"))?;
         time(&device, &profile, &work).with_context(|| name.clone())?;
     }
     Ok(())
@@ -53,7 +54,7 @@ fn time(device: &Device, profile: &Profile, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// What a plan is bound to.
+/// The buffers that a plan is bound to.
 struct Buffers {
     inputs: Vec<Option<Buffer>>,
     outputs: Vec<Option<Buffer>>,
@@ -130,7 +131,7 @@ fn timed(device: &Device, record: impl Fn(&mut Recorder) -> Result<()>) -> Resul
         device.vulkan().submit(recorder.finish()?)?.wait()?;
         // The first one warms up.
         if submission > 0 {
-            times.push(timestamps.elapsed(0, 1)?.context("the device told no time")?);
+            times.push(timestamps.elapsed(0, 1)?.context("the device wrote no timestamps")?);
         }
     }
     times.sort_unstable();

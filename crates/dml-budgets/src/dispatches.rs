@@ -17,12 +17,12 @@ pub struct PlannedDispatch {
     pub kernel: String,
     /// Invocations, idle ones included.
     pub invocations: u64,
-    /// What the plan states.
+    /// The operations and bytes that the plan states.
     pub cost: Cost,
 }
 
 impl PlannedDispatch {
-    /// What a dispatch of a plan asks for.
+    /// The demands of a dispatch of a plan.
     ///
     /// # Errors
     /// Its kernel does not state the size of its work groups.

@@ -32,7 +32,7 @@ impl Work {
             .with_context(|| format!("{} on {}", self.name, profile.name))
     }
 
-    /// What the work becomes on a device.
+    /// The plans of the work on a device.
     ///
     /// # Errors
     /// The device cannot carry an operator.

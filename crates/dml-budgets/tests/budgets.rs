@@ -1,7 +1,7 @@
 //! The checked-in table says what plans ask of a GPU. No test here needs a Vulkan device.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
-use dml_budgets::{Change, Column, TableFile, measured, works};
+use dml_budgets::{Change, Column, TableFile, measured, profiles, work, works};
 
 #[test]
 fn every_work_is_what_the_table_says() {
@@ -56,4 +56,23 @@ fn counts_are_those_of_what_the_plans_do() {
     let least = all * row + rows * 8 + rows * row;
     assert_eq!(of("gather-rows").bytes_over_least, (moved * 100 + least / 2) / least);
     assert_eq!(table.rows.len(), 2 * 48);
+}
+
+/// `cargo xtask kernels` reads these lines.
+#[test]
+fn stages_have_the_dispatches_of_the_table_and_a_line_for_each() {
+    for work in works().unwrap() {
+        for profile in profiles().unwrap() {
+            let counts = work.counts(&profile).unwrap();
+            let stages = work.plans(&profile).unwrap().stages(&profile).unwrap();
+            let dispatches: usize = stages.iter().map(Vec::len).sum();
+            assert_eq!(dispatches as u64, counts.dispatches, "{}", work.name);
+            assert!(stages.len() as u64 <= counts.barriers + 1, "{}", work.name);
+        }
+    }
+    let profile = &profiles().unwrap()[0];
+    let add = work("add-f32").unwrap().unwrap().plans(profile).unwrap();
+    let stages = add.stages(profile).unwrap();
+    let line = "element_wise_0 f32.add (b32 whole, b32 whole) b32 whole [64]\t4194304\t16777216\t201326592";
+    assert_eq!(stages[0][0].to_string(), line);
 }

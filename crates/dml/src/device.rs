@@ -187,3 +187,17 @@ fn check_minimum(options: &DeviceOptions) -> Result<()> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_cpu_drivers_copy_regions_and_do_without_shared_tiles() {
+        assert_eq!(tuning_for(DeviceType::Cpu), Tuning::new());
+        let gpus = [DeviceType::Discrete, DeviceType::Integrated, DeviceType::Virtual];
+        for tuning in gpus.map(tuning_for) {
+            assert_eq!((tuning.most_regions, tuning.shared_tiles), (0, true));
+        }
+    }
+}

@@ -167,7 +167,7 @@ const FLOAT: [&str; 13] = [
     "dot",
     "wmma",
 ];
-/// Those of [`FLOAT`] that are a product and a sum.
+/// The prefixes in [`FLOAT`] of a product and a sum.
 const FUSED: [&str; 4] = ["fma", "mac_f", "mad_f", "mad_mix"];
 const QUARTER_RATE: [&str; 13] = [
     "mul_lo_u32",

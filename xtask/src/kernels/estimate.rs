@@ -13,7 +13,7 @@ pub(super) use code::Code;
 pub(super) use report::{calibration, estimates};
 pub(super) use runs::{Dispatch, Run, Runs};
 
-/// The kernels of a work, by their names.
+/// The kernels of a work, by their names. Of several pipelines with one name, the first.
 pub(super) type Kernels = std::collections::BTreeMap<String, Code>;
 
 /// A work and the kernels that it was compiled to.
@@ -23,7 +23,7 @@ pub(super) struct CompiledRun {
     pub(super) kernels: Kernels,
 }
 
-/// What a dispatch, or the dispatches between two barriers, wait for most.
+/// The greatest part of the time of a dispatch, or of the dispatches between two barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     /// Bytes to and from memory.
@@ -40,7 +40,7 @@ pub(super) enum Limit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimate {
     pub(super) microseconds: f64,
-    /// What takes most of them.
+    /// The limit that takes most of them.
     pub(super) limit: Limit,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Estimate {
 struct Times {
     /// All waves on one SIMD after the other, in whole waves for a SIMD.
     instructions: f64,
-    /// The same, were waves divisible.
+    /// As `instructions`, were waves divisible.
     instructions_shared: f64,
     waiting: f64,
 }

@@ -65,7 +65,7 @@ impl Tuning {
         self
     }
 
-    /// The same where strategies may copy so many regions.
+    /// These preferences, with at most so many regions in a copy.
     pub const fn with_most_regions(mut self, most: u32) -> Self {
         self.most_regions = most;
         self

@@ -1,4 +1,4 @@
-//! Runs whose inputs and outputs are partly on the device.
+//! Runs, with inputs and outputs on the host or on the device.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// None is on the device.
+    /// Values that are all on the host.
     pub(super) fn on_host(host: Vec<Option<Tensor>>) -> Self {
         Self { device: vec![None; host.len()], host }
     }
@@ -73,8 +73,7 @@ impl Executable {
         Ok(found)
     }
 
-    /// What `reads` gives: outputs that the device need not compute, and of the others the bytes that `run` reads back
-    /// from it, in their order.
+    /// The outputs of `reads`: known ones, and of the others the bytes that `run` reads back, in their order.
     pub(super) fn outputs(
         &self,
         reads: &[&Read],

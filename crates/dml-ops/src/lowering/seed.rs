@@ -13,18 +13,28 @@ use crate::lowering::constants::Constants;
 const LEAST_COPIES: u64 = 16;
 
 /// Bytes. Copies that start off it take up to half as long again on a CPU driver.
-const CACHE_LINE: usize = 64;
+const CACHE_LINE: u64 = 64;
 
-/// Writes `block` over and over, to the first `total` bytes of the output. What is copied is as many
-/// blocks as the tuning allows.
-pub(crate) fn repeat(block: &[u8], total: u64, tuning: Tuning, constants: &mut Constants) -> Step {
+/// The bytes of one copy: as many blocks as the tuning allows.
+fn copied_bytes(block: u64, total: u64, tuning: Tuning) -> u64 {
     let most = u64::from(tuning.seed_bytes).min(total / LEAST_COPIES);
-    let count = usize::try_from(most).unwrap_or(usize::MAX) / block.len();
+    let count = most / block;
     // So many blocks end on a multiple of a cache line.
-    let aligned = CACHE_LINE >> block.len().trailing_zeros().min(CACHE_LINE.trailing_zeros());
-    let count = if count < aligned { count.max(1) } else { count - count % aligned };
+    let aligned = CACHE_LINE >> block.trailing_zeros().min(CACHE_LINE.trailing_zeros());
+    block * if count < aligned { count.max(1) } else { count - count % aligned }
+}
+
+/// The regions that [`repeat`] copies, of a block of so many bytes.
+pub(crate) fn regions(block: u64, total: u64, tuning: Tuning) -> u64 {
+    total.div_ceil(copied_bytes(block, total, tuning))
+}
+
+/// Writes `block` over and over, to the first `total` bytes of the output.
+pub(crate) fn repeat(block: &[u8], total: u64, tuning: Tuning, constants: &mut Constants) -> Step {
+    let block_bytes = block.len() as u64;
+    let size = copied_bytes(block_bytes, total, tuning);
+    let count = usize::try_from(size / block_bytes).expect("a seed fits the host");
     let seed = constants.add(&block.repeat(count));
-    let size = seed.end - seed.start;
     let (whole, rest) = (total / size, total % size);
     let mut regions = Vec::new();
     if whole > 0 {

@@ -6,7 +6,7 @@ use dml_core::suggestion;
 
 use super::files;
 
-/// The result of this crate's functions.
+/// The result of this module's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a profile was refused. Messages name the file, the key, the value and what is accepted.

@@ -1,6 +1,6 @@
 //! The cards that times are estimated for.
 
-/// What a card can do. Clocks are of a wave of 64 invocations.
+/// The speeds and sizes of a card. Clocks are of a wave of 64 invocations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Card {
     pub(in super::super) name: &'static str,
@@ -80,7 +80,7 @@ const NAVI31: Card = Card {
     family: "navi31",
     simds: 192.0,
     clocks: 2300.0,
-    bandwidth: 900e3,
+    bandwidth: 960e3,
     float_clocks: 2.0,
     other_clocks: 2.0,
     quarter_clocks: 8.0,
@@ -108,6 +108,7 @@ const H100: Card = Card {
     family: "navi31",
     // 132 multiprocessors of four schedulers.
     simds: 528.0,
+    // What it holds under load; its highest is 1980.
     clocks: 1755.0,
     // As an addition moves it; a copy by Vulkan's command is slower.
     bandwidth: 3e6,

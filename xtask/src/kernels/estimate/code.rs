@@ -25,7 +25,7 @@ pub(in super::super) struct Code {
     pub(super) waves: u64,
 }
 
-/// What a kernel's name says of the skeleton that it was linked from.
+/// The skeleton that a kernel was linked from, by its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Skeleton {
     /// So many functions are applied to each element.
@@ -53,7 +53,7 @@ pub(super) struct Counts {
     pub(super) shared: f64,
     /// Accesses to memory.
     pub(super) accesses: f64,
-    /// Those of them that read.
+    /// Accesses that read.
     pub(super) reads: u32,
     /// Bytes that an invocation reads of its row in a turn, where one access reads them all.
     pub(super) row_bytes: Option<f64>,

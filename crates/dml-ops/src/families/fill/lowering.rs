@@ -28,7 +28,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, E
         problem: format!("no kernel moves elements of {}", output.data_type()),
     })?;
     let pattern = repeated(value, element_width);
-    let strategy = choose(output, pattern, target);
+    let strategy = choose(output, element_width, pattern, target);
     let bytes = output.span() * u64::from(element_width.bytes());
     let mut constants = Constants::default();
     let exec = match strategy {
@@ -57,9 +57,15 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, E
     })
 }
 
-/// The preferred strategy where it can serve, else a fill, else the block that repeats. Inline, an
+/// The preferred strategy where it can serve, else a fill, else the block that repeats, or a kernel where that takes
+/// too many copies. Inline, an
 /// output takes no fewer commands than filled, so small ones are not told apart.
-fn choose(output: &TensorLayout, pattern: Option<u32>, target: &Target<'_>) -> Strategy {
+fn choose(
+    output: &TensorLayout,
+    element_width: ElementWidth,
+    pattern: Option<u32>,
+    target: &Target<'_>,
+) -> Strategy {
     if target.transfer == TransferUse::StorageOnly || !output.is_dense() {
         return Strategy::Kernel;
     }
@@ -69,8 +75,14 @@ fn choose(output: &TensorLayout, pattern: Option<u32>, target: &Target<'_>) -> S
         Strategy::SeedAndCopy | Strategy::Kernel => true,
         _ => false,
     };
-    let default = if pattern.is_some() { Strategy::Fill } else { Strategy::SeedAndCopy };
-    target.tuning.strategy.filter(serves).unwrap_or(default)
+    let tuning = target.tuning;
+    let copies = || seed::regions(element_width.bytes().into(), output.minimum_size(), tuning);
+    let default = match pattern {
+        Some(_) => Strategy::Fill,
+        None if copies() <= tuning.most_regions.into() => Strategy::SeedAndCopy,
+        None => Strategy::Kernel,
+    };
+    tuning.strategy.filter(serves).unwrap_or(default)
 }
 
 /// Every element of a small dense output, with zeros up to the end of the last word.

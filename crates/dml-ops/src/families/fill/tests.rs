@@ -31,6 +31,17 @@ fn the_strategy_follows_layout_usage_and_value() {
 }
 
 #[test]
+fn a_kernel_writes_what_would_take_too_many_copies() {
+    let large = TensorDesc::packed(DataType::Int64, &[1 << 17]);
+    let of = |most| {
+        let tuning = Tuning::new().with_most_regions(most);
+        kinds(&lower_with(desc(large.clone(), 5), tuning, TransferUse::Allowed))
+    };
+    // A MiB in copies of 64 KiB.
+    assert_eq!([of(16), of(15), of(0)], [["copy"], ["fill_write_b64"], ["fill_write_b64"]]);
+}
+
+#[test]
 fn the_bytes_after_the_last_element_become_zero() {
     let plan = lower(TensorDesc::packed(DataType::Uint16, &[3]), 0x0102, TransferUse::Allowed);
     let Step::Update(update) = &plan.exec[1] else { panic!("{plan:?}") };

@@ -6,7 +6,7 @@ use dml_spirv::product::{Product, Record, Tile};
 
 use crate::Target;
 
-/// So many work groups keep a GPU busy, more or less: no GPU has been measured.
+/// So many work groups keep a GPU busy, more or less: the number is not measured.
 const ENOUGH_GROUPS: u64 = 96;
 
 /// The tile to use here: one that the device can have, the rows as they are read, and the preferences suggest.

@@ -7,6 +7,7 @@ use super::steps::{BandedOutput, Source};
 use crate::TransferUse;
 use crate::lowering::dispatches::{MAX_LOOPS, MAX_REGIONS};
 use crate::lowering::fill::repeated;
+use crate::lowering::seed;
 
 /// A block that is made on the host is not larger, whatever is preferred.
 const MAX_SEED_BYTES: u64 = 256 << 10;
@@ -97,9 +98,9 @@ fn is_worthwhile(
         Strategy::SeedAndCopy => {
             let repeats = |period: u64| is_narrow && period * LEAST_REPEATS <= banded.bytes;
             let most = u64::from(tuning.seed_bytes);
-            let copies = |period: u64| banded.bytes / period.max(most).max(1);
             banded.period().is_some_and(|period| {
-                (period <= most || repeats(period)) && may_copy(copies(period))
+                (period <= most || repeats(period))
+                    && may_copy(seed::regions(period, banded.bytes, tuning))
             })
         }
         Strategy::RowCopies => {

@@ -176,6 +176,13 @@ fn without_regions_to_copy_a_kernel_writes_what_copies_would() {
     );
     assert_eq!([of(padded(), many), of(padded(), none)], [Strategy::RowCopies, Strategy::Kernel]);
     assert_eq!([of(copied(), many), of(copied(), none)], [Strategy::CopyAndBand, Strategy::Kernel]);
+    // A small output is few copies, and no fewer than are allowed.
+    let small = lower_with(
+        on(None, floats(&[1, 910, 3, 3])),
+        Tuning::new().with_most_regions(none),
+        ALLOWED,
+    );
+    assert_eq!(small.strategy, Strategy::FillAndScatter);
     // A kernel would merge narrow elements one by one.
     assert_eq!(of(desc(Some(tensor()), (1, 2)), none), Strategy::CopyAndBand);
     assert_eq!(of(desc(Some(tensor()), (0, 2)), none), Strategy::Kernel);
