@@ -274,7 +274,7 @@ impl Null<'_> {
             let kernel_of = |(compiled, assembly): &(Compiled, String)| {
                 (compiled.kernel.clone(), Code::new(compiled, &assembly::sections(assembly)))
             };
-            // Of several with one name, the first stays.
+            // The first of several pipelines with one name stays.
             let kernels = compiled.iter().rev().map(kernel_of).collect();
             compiled_runs.push(CompiledRun { run, kernels });
             table.add(self.family, work, compiled.into_iter().map(|(one, _)| one).collect());

@@ -21,7 +21,7 @@ fn sources() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What the header should be.
+/// The text of the header.
 ///
 /// # Errors
 ///

@@ -1,8 +1,9 @@
-//! ONNX's own messages, as far as this project reads or writes them: names and numbers are those of
-//! onnx.proto, which says what each one means. [`prost::Message`] decodes and encodes them.
+//! Messages of ONNX, as far as this project reads or writes them. Names and numbers of fields are those of
+//! onnx.proto, which documents them; `TypeProto.Tensor` and `TensorShapeProto.Dimension` are [`TensorTypeProto`] and
+//! [`DimensionProto`]. [`prost::Message`] decodes and encodes them.
 //!
-//! What may be large or nested without end is not decoded with its message: elements of tensors and graphs of
-//! attributes share the memory of the file where that is given as [`Bytes`].
+//! `raw_data` and the graphs of attributes stay undecoded. They share the file's memory where the file is given as
+//! [`Bytes`].
 #![allow(missing_docs, reason = "onnx.proto documents them, under the same names")]
 
 use bytes::Bytes;
@@ -175,7 +176,7 @@ pub struct ValueInfoProto {
 pub struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorTypeProto>,
-    /// Of what is no tensor, only that it is there: its own fields are neither kept nor written.
+    /// Present for a sequence, without its fields, which are neither kept nor written; likewise the next three.
     #[prost(message, optional, tag = "4")]
     pub sequence_type: Option<()>,
     #[prost(message, optional, tag = "5")]

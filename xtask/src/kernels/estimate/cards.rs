@@ -108,7 +108,7 @@ const H100: Card = Card {
     family: "navi31",
     // 132 multiprocessors of four schedulers.
     simds: 528.0,
-    // What it holds under load; its highest is 1980.
+    // The clock under load; the highest is 1980.
     clocks: 1755.0,
     // As an addition moves it; a copy by Vulkan's command is slower.
     bandwidth: 3e6,

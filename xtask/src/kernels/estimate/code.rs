@@ -132,7 +132,7 @@ impl Skeleton {
             let functions = functions.split_whitespace().count().max(1);
             Self::ElementWise { functions: functions as f64 }
         } else if skeleton.starts_with("reduce") {
-            // What is applied to an element; what joins elements; what is applied to a result.
+            // Functions of elements, reducers that join elements, and functions of results.
             let applied = functions.split(',').next().unwrap_or_default();
             let applied = applied.split_whitespace().filter(|name| *name != "copy").count();
             Self::Reduce { functions: (applied + 1) as f64 }
