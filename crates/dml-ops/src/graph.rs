@@ -6,7 +6,7 @@
 //!    program ([`program`]). What a product makes of its sums, such as adding a bias, is one of them.
 //! 3. Parts ([`part`]): each group, and each other node, is lowered by itself.
 //! 4. The plan ([`assemble`]): intermediate results get places in the temporary resource ([`memory`]), and
-//!    the steps of all parts follow each other, with their slots renamed ([`crate::lowering::relocate`]).
+//!    the steps of all parts follow each other, with their slots renamed ([`crate::schedule::relocate`]).
 //!
 //! [`Explanation`] tells what was done and why.
 

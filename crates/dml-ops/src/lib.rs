@@ -10,8 +10,10 @@
 
 mod families;
 pub mod graph;
+mod ir;
 mod lowering;
 mod registry;
+mod schedule;
 mod target;
 #[cfg(test)]
 mod tests;

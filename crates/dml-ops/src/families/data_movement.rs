@@ -19,7 +19,7 @@ use dml_core::plan::Plan;
 use dml_core::value::element_bits;
 use dml_core::{Error, Validated, operators};
 
-use crate::lowering::dispatches::scalar_bits;
+use crate::schedule::dispatches::scalar_bits;
 use crate::{Operator, Target};
 use lowering::copies;
 use part::Part;

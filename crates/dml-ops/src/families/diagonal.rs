@@ -13,7 +13,7 @@ mod tests;
 use dml_core::plan::Plan;
 use dml_core::{Error, Validated, operators, value};
 
-use crate::lowering::dispatches::scalar_bits;
+use crate::schedule::dispatches::scalar_bits;
 use crate::{Operator, Target};
 use lowering::BandMatrix;
 

@@ -11,9 +11,9 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
-use crate::lowering::iteration::{Displacement, Operand, leading};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::made::{Made, required};
+use crate::schedule::kernels::Kernels;
 use crate::{Operator, Target};
 
 /// All of them.

@@ -9,9 +9,9 @@ use dml_core::{Error, Validated, operators};
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions::{self as f, Function};
 
-use crate::lowering::iteration::{Operand, leading};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Operand, leading};
 use crate::lowering::made::Made;
+use crate::schedule::kernels::Kernels;
 use crate::{Operator, Target};
 
 /// All of them.

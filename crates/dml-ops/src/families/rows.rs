@@ -20,7 +20,7 @@ use dml_core::operators;
 use dml_core::{Error, Validated};
 
 use crate::Operator;
-use crate::lowering::iteration::leading;
+use crate::ir::space::leading;
 #[cfg(feature = "reference")]
 use elements::Elements;
 #[cfg(feature = "reference")]

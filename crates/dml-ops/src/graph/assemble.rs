@@ -13,7 +13,7 @@ use super::memory::{self, Buffer};
 use super::part::Part;
 use super::values::Values;
 use crate::Target;
-use crate::lowering::relocate::{Place, relocated};
+use crate::schedule::relocate::{Place, relocated};
 
 /// The plan's name, for labels and messages.
 const GRAPH: &str = "GRAPH";

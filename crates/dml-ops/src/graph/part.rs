@@ -10,10 +10,10 @@ use super::program::Merged;
 use super::value_before;
 use super::values::Values;
 use crate::Target;
-use crate::lowering::constants::Constants;
-use crate::lowering::element_wise::{self, Computation};
+use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::form::{Before, Lowered};
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::schedule::constants::Constants;
+use crate::schedule::map::{self, Computation};
 
 /// A part of a graph: steps on slots of its own.
 pub(super) struct Part {
@@ -76,7 +76,7 @@ fn copies_of_outputs(
             output: Operand::of("GRAPH", Slot::Output(0), tensor)?,
         };
         let (copy, mut constants) = (Computation::copy(), Constants::default());
-        let exec = element_wise::steps("GRAPH", "Outputs", space, &copy, target, &mut constants)?;
+        let exec = map::steps("GRAPH", "Outputs", space, &copy, target, &mut constants)?;
         // No node has this number.
         let copied = Source::Node { node: graph.nodes().len() + index, output: 0 };
         copies.push(Part {

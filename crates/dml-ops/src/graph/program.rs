@@ -11,9 +11,9 @@ use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
 use super::values::Values;
 use super::{Forms, value_before};
-use crate::lowering::element_wise::Computation;
+use crate::ir::space::{IterationSpace, Operand};
 use crate::lowering::form::Form;
-use crate::lowering::iteration::{IterationSpace, Operand};
+use crate::schedule::map::Computation;
 
 /// What several operators compute together.
 pub(super) struct Merged<'a> {

@@ -4,10 +4,10 @@ use dml_core::plan::{InPlace, Plan, Slot, Step};
 use dml_core::{Error, TensorLayout, Validated};
 
 use crate::Target;
-use crate::lowering::constants::Constants;
-use crate::lowering::element_wise::{self, Computation};
-use crate::lowering::iteration::IterationSpace;
-use crate::lowering::owned::Kept;
+use crate::ir::space::IterationSpace;
+use crate::schedule::constants::Constants;
+use crate::schedule::map::{self, Computation};
+use crate::schedule::owned::Kept;
 
 /// What is computed, and where the elements are: in the inputs and in the one output.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl Form {
     /// OWNED_BY_DML are kept. Refusals name `operator` and its `output`.
     ///
     /// # Errors
-    /// As [`element_wise::steps`].
+    /// As [`map::steps`].
     pub(crate) fn lower<'a>(
         &self,
         operator: &'static str,
@@ -82,7 +82,7 @@ impl Form {
             }
         }
         let computation = &self.computation;
-        let exec = element_wise::steps(operator, output, space, computation, target, constants)?;
+        let exec = map::steps(operator, output, space, computation, target, constants)?;
         Ok((exec, in_place))
     }
 }

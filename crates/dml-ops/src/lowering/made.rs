@@ -4,9 +4,9 @@ use dml_core::{Error, Validated};
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions::Function;
 
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{IterationSpace, Operand};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// A computation and its inputs while they are put together.
 #[derive(Default)]

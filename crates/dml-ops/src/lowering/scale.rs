@@ -5,9 +5,9 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions as f;
 
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{IterationSpace, Operand};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// The bits of 2^-126, the least normal number.
 const LEAST: u32 = 1 << 23;

@@ -9,10 +9,10 @@ use dml_spirv::functions as f;
 
 use super::sizes::{LENGTHS, Role, Sizes};
 use crate::families::products::Build;
+use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::{Displacement, Operand, leading};
 use crate::lowering::made::Made;
-use crate::lowering::product::Place;
+use crate::schedule::contract::Place;
 
 /// The last dimensions of all spaces: batches, heads, steps and elements.
 const BATCHES: usize = DIMENSIONS - 4;

@@ -18,11 +18,11 @@ use super::scores::Scores;
 use super::sizes::{Role, Sizes};
 use crate::Target;
 use crate::families::products::Build;
+use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
 use crate::lowering::made::Made;
-use crate::lowering::product::{Dimension, ROWS_WORTH_A_COPY, Sums};
-use crate::lowering::reduce::{GREATEST, Reduction, SUMS};
+use crate::schedule::contract::{Dimension, ROWS_WORTH_A_COPY, Sums};
+use crate::schedule::reduce::{GREATEST, Reduction, SUMS};
 
 /// Scores that are there at once, but for those of eight queries: what caches hold, and more than a device has
 /// cores.

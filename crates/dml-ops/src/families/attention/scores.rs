@@ -8,8 +8,8 @@ use dml_spirv::functions as f;
 use super::factors::{ELEMENTS, STEPS, by_batches, lengths, numbers_of, of_strides};
 use super::sizes::Sizes;
 use crate::families::products::Build;
+use crate::ir::space::{Operand, leading};
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::{Operand, leading};
 use crate::lowering::made::Made;
 
 /// What scores are made of, by batches, heads, keys and queries.

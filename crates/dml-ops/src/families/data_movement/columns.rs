@@ -6,7 +6,7 @@ use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 
-use crate::lowering::iteration::Operand;
+use crate::ir::space::Operand;
 use crate::lowering::made::Made;
 
 /// Dimensions without windows: batches and channels.

@@ -12,12 +12,12 @@ use dml_spirv::reduce::{Reducer, SUM_F32, SUM_I32, SUM_I64};
 
 use super::columns::{Along, Columns, Index, Part, ROW, join};
 use crate::Target;
+use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::lowering::conversion::{narrowed, widened};
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand, bytes_shown};
-use crate::lowering::kernels::Kernels;
 use crate::lowering::made::{Made, required};
-use crate::lowering::reduce::{Reduction, SUMS};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
+use crate::schedule::reduce::{Reduction, SUMS};
 
 static SUMS_OF_WORDS: &[&Reducer] = &[&SUM_I32];
 static SUMS_OF_TWO_WORDS: &[&Reducer] = &[&SUM_I64];

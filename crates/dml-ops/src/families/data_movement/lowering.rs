@@ -8,9 +8,9 @@ use dml_spirv::element_wise::DIMENSIONS;
 use super::part::{Part, Source, Walk};
 use super::regions;
 use crate::Target;
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{IterationSpace, Operand};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// The plan that writes `parts` in their order, which cover every output.
 pub(super) fn copies(

@@ -5,8 +5,8 @@ use dml_core::Strategy;
 use dml_core::plan::{Copy, CopyRegion, Repeat};
 
 use super::part::{Part, Source, Walk};
-use crate::lowering::dispatches::{MAX_LOOPS, MAX_REGIONS};
-use crate::lowering::iteration::Operand;
+use crate::ir::space::Operand;
+use crate::schedule::dispatches::{MAX_LOOPS, MAX_REGIONS};
 use crate::{Target, TransferUse};
 
 /// A part as a copy, where it can be one and that is preferred or worth it.

@@ -9,10 +9,10 @@ use dml_spirv::functions as f;
 
 use super::columns::{Along, Columns, Part, ROW, join};
 use crate::Target;
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand, bytes_shown};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::lowering::made::{Made, required};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// The windows of the input, side by side.
 pub(super) fn unfold(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::lowering::boxes::TensorBox;
+use crate::schedule::boxes::TensorBox;
 
 /// Diagonals of a matrix, counted from the bottom left corner.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 //!   fill would overwrite the padding of a tensor that is not dense.
 //! - **copy-and-band**: the input as a whole, then the value. Needs a dense input with the output's
 //!   strides.
-//! - **seed-and-copy**: [`crate::lowering::seed`]. For batches of matrices, and all that repeats.
+//! - **seed-and-copy**: [`crate::schedule::seed`]. For batches of matrices, and all that repeats.
 //! - **row-copies**: [`rows`]. For padded rows and for wide bands.
 //! - **kernel**: dispatches alone, so it needs no transfer usage. Dense outputs are filled by a
 //!   kernel, and the value follows; of any other, one kernel writes every element and nothing else,
@@ -35,10 +35,10 @@ use dml_spirv::ElementWidth;
 
 use crate::Target;
 use crate::families::diagonal::band::Band;
-use crate::lowering::constants::Constants;
-use crate::lowering::fill::{fill, fill_by_kernel, inline};
-use crate::lowering::owned::Kept;
-use crate::lowering::seed;
+use crate::schedule::constants::Constants;
+use crate::schedule::fill::{fill, fill_by_kernel, inline};
+use crate::schedule::owned::Kept;
+use crate::schedule::seed;
 use steps::{BandedOutput, Batches, Source};
 use strategy::{Background, choose};
 

@@ -6,8 +6,8 @@ use dml_core::{Error, Strategy, TensorLayout, Validated};
 
 use super::program::{computation, output};
 use crate::Target;
+use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::form::{Form, Lowered};
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
 
 /// What an operator with one output and inputs of the same sizes computes, and where.
 pub(super) fn form(operator: &Validated) -> Result<Form, Error> {

@@ -15,8 +15,8 @@ use dml_spirv::functions::{self as f, Function};
 use super::Row;
 use super::functions::Functions;
 use crate::lowering::conversion::{conversion, narrowed, widened};
-use crate::lowering::dispatches::scalar_bits;
-use crate::lowering::element_wise::Computation;
+use crate::schedule::dispatches::scalar_bits;
+use crate::schedule::map::Computation;
 
 /// What `operator` computes.
 pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {

@@ -9,12 +9,12 @@ use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions as f;
 
 use crate::Target;
-use crate::lowering::constants::Constants;
+use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::element_wise::Computation;
 use crate::lowering::form::Form;
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::owned::Kept;
+use crate::schedule::constants::Constants;
+use crate::schedule::map::Computation;
+use crate::schedule::owned::Kept;
 
 /// The inputs of each part.
 const FIRST: [&str; 3] = ["ATensor", "AScaleTensor", "AZeroPointTensor"];

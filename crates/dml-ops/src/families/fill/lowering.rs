@@ -11,12 +11,12 @@ use dml_core::{Error, Strategy, TensorLayout, Validated};
 use dml_spirv::twins::fill_write::{self, DIMENSIONS, PushConstants};
 use dml_spirv::{ElementWidth, kernels};
 
-use crate::lowering::boxes::Placement;
-use crate::lowering::constants::Constants;
-use crate::lowering::cost;
-use crate::lowering::dispatches::{Dispatches, scalar_bits, words};
-use crate::lowering::fill::{fill, fill_by_kernel, inline, repeated};
-use crate::lowering::seed;
+use crate::schedule::boxes::Placement;
+use crate::schedule::constants::Constants;
+use crate::schedule::cost;
+use crate::schedule::dispatches::{Dispatches, scalar_bits, words};
+use crate::schedule::fill::{fill, fill_by_kernel, inline, repeated};
+use crate::schedule::seed;
 use crate::{Target, TransferUse};
 
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {

@@ -6,11 +6,11 @@ use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
+use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::conversion::conversion;
-use crate::lowering::dispatches::{scalar_bits, words};
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::kernels::Kernels;
+use crate::schedule::dispatches::{scalar_bits, words};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     let output = operator.required_tensor("OutputTensor")?;

@@ -4,7 +4,7 @@ use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 
-use crate::lowering::iteration::Operand;
+use crate::ir::space::Operand;
 
 /// The widest elements that kernels move.
 const WIDEST: ElementWidth = ElementWidth::B64;

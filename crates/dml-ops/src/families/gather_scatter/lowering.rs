@@ -10,10 +10,10 @@ use dml_spirv::functions::{self as f, Function};
 use super::lookup::{self, Lookup};
 use super::parts::Part;
 use crate::Target;
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand, leading};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Displacement, IterationSpace, Operand, leading};
 use crate::lowering::made::{Made, required};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// What is made of the data's layout.
 type LookupOf = fn(&Validated, &TensorLayout) -> Result<Lookup, Error>;

@@ -4,7 +4,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{QUAD, Value};
 use dml_spirv::functions as f;
 
-use crate::lowering::iteration::{Displacement, Operand, bytes_shown};
+use crate::ir::space::{Displacement, Operand, bytes_shown};
 use crate::lowering::made::Made;
 
 /// The part of the data that offsets from `first` on lead to.

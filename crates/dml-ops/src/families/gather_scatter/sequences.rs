@@ -8,9 +8,9 @@ use dml_spirv::functions as f;
 
 use super::lowering::Outside;
 use crate::Target;
-use crate::lowering::iteration::{Displacement, Operand, leading};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::made::{Made, required};
+use crate::schedule::kernels::Kernels;
 
 /// The place of the dimension `Axis` in a space.
 fn axis(operator: &Validated, tensor: &TensorLayout) -> Result<usize, Error> {

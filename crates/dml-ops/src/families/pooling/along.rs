@@ -6,10 +6,10 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
-use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{IterationSpace, Operand};
 use crate::lowering::made::Made;
-use crate::lowering::reduce::{Reduction, SUMS};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::reduce::{Reduction, SUMS};
 
 /// A dimension that windows go along.
 #[derive(Clone, Debug)]

@@ -14,12 +14,12 @@ use dml_spirv::reduce::{
 use super::along::Along;
 use super::space::{Element, Making, Windows};
 use crate::Target;
+use crate::ir::space::{Operand, leading};
 use crate::lowering::conversion::{conversion, narrowed, widened};
-use crate::lowering::iteration::{Operand, leading};
-use crate::lowering::kernels::Kernels;
 use crate::lowering::made::Made;
-use crate::lowering::reduce::SUMS;
 use crate::lowering::scale::write_scales;
+use crate::schedule::kernels::Kernels;
+use crate::schedule::reduce::SUMS;
 
 /// Dimensions without windows: batches and channels.
 const OUTER: usize = 2;

@@ -10,10 +10,10 @@ use dml_spirv::reduce::SUM_F32;
 use super::lowering::{Pooling, along};
 use super::space::{Element, Making};
 use crate::Target;
+use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::Operand;
 use crate::lowering::made::Made;
-use crate::lowering::reduce::SUMS;
+use crate::schedule::reduce::SUMS;
 
 /// The inputs after the first, in their order.
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ use super::space::{Element, Making};
 use crate::Target;
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::made::Made;
-use crate::lowering::reduce::SUMS;
+use crate::schedule::reduce::SUMS;
 
 /// `x / (bias + alpha / size * sum of squares)^beta`
 pub(super) fn normalization(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {

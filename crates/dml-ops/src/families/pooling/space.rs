@@ -10,10 +10,10 @@ use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{Reducer, SUM_F32};
 
 use super::along::{Along, moved, with_row};
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand, bytes_shown};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::lowering::made::Made;
-use crate::lowering::reduce::Reduction;
+use crate::schedule::kernels::Kernels;
+use crate::schedule::reduce::Reduction;
 
 /// An input and the windows in it.
 #[derive(Clone, Debug)]

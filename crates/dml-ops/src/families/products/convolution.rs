@@ -9,8 +9,8 @@ use dml_spirv::element_wise::DIMENSIONS;
 use super::factor::{Storage, Words};
 use super::lowering::{Build, Geometry};
 use super::taps::{Extent, Phase};
-use crate::lowering::iteration::Operand;
-use crate::lowering::product::{Dimension, Sums};
+use crate::ir::space::Operand;
+use crate::schedule::contract::{Dimension, Sums};
 use dml_spirv::ElementWidth;
 
 const INPUT: [&str; 2] = ["InputTensor", "InputZeroPointTensor"];

@@ -8,9 +8,9 @@ use dml_spirv::product::MATRICES_OF_A_GROUP;
 
 use super::factor::{Build, transposed};
 use crate::Target;
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::product::{Matrices, are_shown};
+use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::schedule::contract::{Matrices, are_shown};
+use crate::schedule::map::Computation;
 
 /// The sums of products of A and B, and how large they are.
 pub(super) struct Shape {

@@ -8,11 +8,11 @@ use dml_spirv::element_wise::{DIMENSIONS, Program, QUAD, Value};
 use dml_spirv::functions as f;
 
 use crate::Target;
+use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::kernels::Kernels;
-use crate::lowering::product::Place;
+use crate::schedule::contract::Place;
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// The plan of an operator, while it is being built.
 pub(crate) struct Build<'a> {

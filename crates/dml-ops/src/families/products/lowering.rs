@@ -13,9 +13,9 @@ use super::result::{OUTPUT, is_of_rows, is_plain, of_sums};
 use crate::Target;
 use crate::families::element_wise::fused;
 use crate::families::rows::fused_softmax;
+use crate::ir::space::Operand;
 use crate::lowering::form::{Before, Ending};
-use crate::lowering::iteration::Operand;
-use crate::lowering::product::Sums;
+use crate::schedule::contract::Sums;
 
 /// Which elements meet.
 pub(super) trait Geometry {

@@ -8,7 +8,7 @@ use super::factor::{Storage, Words, transposed};
 use super::lowering::{self, Build, Geometry, lower};
 use crate::Target;
 use crate::lowering::form::Ending;
-use crate::lowering::product::{Dimension, Sums};
+use crate::schedule::contract::{Dimension, Sums};
 
 /// Rows are A's and columns B's.
 pub(super) struct Matrices;

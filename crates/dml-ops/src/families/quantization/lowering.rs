@@ -9,9 +9,9 @@ use dml_spirv::functions as f;
 use super::spaces::{Halves, Place, spaces};
 use crate::Target;
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::dispatches::{MAX_STEPS, beyond_steps};
-use crate::lowering::element_wise::Computation;
-use crate::lowering::kernels::Kernels;
+use crate::schedule::dispatches::{MAX_STEPS, beyond_steps};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 const OUTPUT: &str = "OutputTensor";
 

@@ -10,8 +10,8 @@ use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 
-use crate::lowering::dispatches::MAX_STEPS;
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::schedule::dispatches::MAX_STEPS;
 
 /// Where the elements of a tensor are; of a tensor of blocks one for each.
 pub(super) struct Place {

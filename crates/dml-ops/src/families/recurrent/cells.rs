@@ -5,7 +5,7 @@ use dml_spirv::functions as f;
 
 use super::layer::{At, Layer, State};
 use super::network::flag;
-use crate::lowering::iteration::Operand;
+use crate::ir::space::Operand;
 
 /// `h = f(s)`.
 pub(super) fn simple(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {

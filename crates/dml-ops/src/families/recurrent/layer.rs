@@ -16,8 +16,8 @@ use super::network::{Network, flag, functions, threshold};
 use super::program::CellProgram;
 use crate::Target;
 use crate::families::products::{Build, Storage, Words};
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::product::{Dimension, Place, ROWS_WORTH_A_COPY, Sums};
+use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::schedule::contract::{Dimension, Place, ROWS_WORTH_A_COPY, Sums};
 
 /// What a cell does in a step: it adds what makes the states before it those after it.
 pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;

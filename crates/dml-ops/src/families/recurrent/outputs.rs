@@ -6,8 +6,8 @@ use dml_spirv::element_wise::DIMENSIONS;
 
 use super::layer::{Layer, STEPS, State, of_strides};
 use super::network::Network;
+use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::Operand;
 
 impl Layer<'_, '_> {
     pub(super) fn write_outputs(&mut self, last: &State) -> Result<(), Error> {

@@ -11,10 +11,10 @@ use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
 use crate::families::data_movement::upsampled;
+use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::conversion::{conversion, narrowed, widened};
-use crate::lowering::iteration::{Displacement, Operand, leading};
-use crate::lowering::kernels::Kernels;
 use crate::lowering::made::Made;
+use crate::schedule::kernels::Kernels;
 
 /// A dimension whose elements are not those of the input at the same coordinates.
 pub(super) struct Along {

@@ -11,10 +11,10 @@ use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
 use super::lowering::{Along, ONE, to_float};
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Displacement, IterationSpace, Operand};
 use crate::lowering::made::Made;
-use crate::lowering::reduce::{Reduction, SUMS};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::reduce::{Reduction, SUMS};
 
 /// The place of rows in a space: tensors that are smoothed have fewer dimensions.
 const ROW: usize = 0;

@@ -11,10 +11,10 @@ use dml_spirv::reduce::{GREATEST_F32, SUM_F32};
 
 use super::space::{Axis, GRID, REGION, Regions, coordinates};
 use crate::Target;
+use crate::ir::space::{Displacement, IterationSpace, Operand};
 use crate::lowering::conversion::{narrowed, widened};
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand};
 use crate::lowering::made::Made;
-use crate::lowering::reduce::Reduction;
+use crate::schedule::reduce::Reduction;
 
 const ONE: u32 = 0x3f80_0000;
 const HALF: u32 = 0x3f00_0000;

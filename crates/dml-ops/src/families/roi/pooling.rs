@@ -9,10 +9,10 @@ use dml_spirv::reduce::{GREATEST_F32, Reducer};
 
 use super::space::{Axis, GRID, PARTS, REGION, Regions, coordinates};
 use crate::Target;
+use crate::ir::space::{Displacement, IterationSpace, Operand};
 use crate::lowering::conversion::{narrowed, widened};
-use crate::lowering::iteration::{Displacement, IterationSpace, Operand};
 use crate::lowering::made::Made;
-use crate::lowering::reduce::Reduction;
+use crate::schedule::reduce::Reduction;
 
 /// Corners are within so much of 0: what comes of them and of the number of cells fits 64 bits.
 const FARTHEST: f32 = (1_u32 << 29) as f32;

@@ -9,10 +9,10 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
+use crate::ir::space::Operand;
 use crate::lowering::conversion::widened;
-use crate::lowering::iteration::Operand;
-use crate::lowering::kernels::Kernels;
 use crate::lowering::made::{Made, required};
+use crate::schedule::kernels::Kernels;
 
 /// Dimensions of spaces: the output's, parts of grids, and grids.
 pub(super) const REGION: usize = 0;

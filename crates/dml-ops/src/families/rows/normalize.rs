@@ -11,9 +11,9 @@ use dml_spirv::reduce::SUM_F32;
 use super::plan::{Rows, SUMS};
 use crate::Target;
 use crate::families::element_wise::activated;
+use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::Operand;
-use crate::lowering::reduce::Reduction;
+use crate::schedule::reduce::Reduction;
 
 /// An operand, and the type of its elements.
 type Typed = (Operand, DataType);

@@ -11,13 +11,13 @@ use dml_spirv::reduce::{GREATEST_F32, LEAST_U32, Reducer, SUM_F32};
 
 use super::{axes, axes_of};
 use crate::Target;
+use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::conversion::conversion;
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
-use crate::lowering::kernels::Kernels;
-pub(super) use crate::lowering::reduce::SUMS;
-use crate::lowering::reduce::{GREATEST, Reduction};
 use crate::lowering::scale::write_scales;
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
+pub(super) use crate::schedule::reduce::SUMS;
+use crate::schedule::reduce::{GREATEST, Reduction};
 
 /// What parts of rows are.
 pub(super) static PLACES: &[&Reducer] = &[&LEAST_U32];

@@ -9,9 +9,9 @@ use dml_spirv::reduce::{LEAST_F32, Reducer};
 
 use super::plan::Rows;
 use crate::Target;
+use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::Operand;
-use crate::lowering::reduce::Reduction;
+use crate::schedule::reduce::Reduction;
 
 static LEAST: &[&Reducer] = &[&LEAST_F32];
 

@@ -13,7 +13,7 @@ use super::plan::{PLACES, Rows, SUMS};
 use super::softmax::powers;
 use crate::Target;
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::reduce::Reduction;
+use crate::schedule::reduce::Reduction;
 
 /// What joins the elements of a type, and what joins those of parts.
 #[derive(Clone, Copy)]

@@ -12,8 +12,8 @@ use dml_spirv::functions::Function;
 use super::plan::{Rows, Sizes};
 use super::reduce::{Joined, computed, product, sum};
 use crate::Target;
+use crate::ir::space::Operand;
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::iteration::Operand;
 
 /// The sum of each element and those before it.
 pub(super) fn sums(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {

@@ -13,10 +13,10 @@ use dml_spirv::reduce::{LEAST_U32, LOG_SUM_F32, Reducer, SUM_F32};
 
 use super::plan::{PLACES, Rows, SUMS};
 use crate::Target;
+use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
-use crate::lowering::iteration::Operand;
-use crate::lowering::kernels::Kernels;
-use crate::lowering::reduce::Reduction;
+use crate::schedule::kernels::Kernels;
+use crate::schedule::reduce::Reduction;
 
 /// `e^(x - greatest) / sum`.
 pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {

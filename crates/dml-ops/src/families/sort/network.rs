@@ -10,9 +10,9 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
-use crate::lowering::iteration::Operand;
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::Operand;
 use crate::lowering::made::Made;
+use crate::schedule::kernels::Kernels;
 
 /// Rows of numbers in the temporary resource.
 pub(super) struct Rows {

@@ -14,10 +14,10 @@ use dml_spirv::functions as f;
 use super::AXIS_DIRECTION;
 use super::network::Rows;
 use crate::Target;
+use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::conversion::widened;
-use crate::lowering::iteration::{Displacement, Operand, leading};
-use crate::lowering::kernels::Kernels;
 use crate::lowering::made::{Made, required};
+use crate::schedule::kernels::Kernels;
 
 /// The greatest or least elements along a dimension, and their coordinates in it.
 pub(super) fn top_k(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use dml_core::plan::{Copy, CopyRegion, Repeat, Slot, Step};
 
 use super::steps::{BandedOutput, Source};
-use crate::lowering::constants::Constants;
+use crate::schedule::constants::Constants;
 
 /// Rows are copied in parts of at most this many bytes, so that the runs in the constants are short
 /// and stay in a cache.

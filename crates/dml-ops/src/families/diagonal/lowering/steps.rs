@@ -1,4 +1,4 @@
-//! The kernels' dispatches: one for each box of the tensor, see [`crate::lowering::boxes`].
+//! The kernels' dispatches: one for each box of the tensor, see [`crate::schedule::boxes`].
 //!
 //! Every product and sum of sizes and strides here is an index or a count of elements, so it fits
 //! 32 bits.
@@ -13,10 +13,10 @@ use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
 use crate::families::diagonal::band::{Band, Diagonal};
-use crate::lowering::boxes::{Placement, TensorBox};
-use crate::lowering::constants::Constants;
-use crate::lowering::cost;
-use crate::lowering::dispatches::{Dispatches, words};
+use crate::schedule::boxes::{Placement, TensorBox};
+use crate::schedule::constants::Constants;
+use crate::schedule::cost;
+use crate::schedule::dispatches::{Dispatches, words};
 
 /// Dimensions: two of batches, rows, columns.
 pub(super) struct Batches {

@@ -5,9 +5,9 @@ use dml_core::{Strategy, Tuning};
 
 use super::steps::{BandedOutput, Source};
 use crate::TransferUse;
-use crate::lowering::dispatches::{MAX_LOOPS, MAX_REGIONS};
-use crate::lowering::fill::repeated;
-use crate::lowering::seed;
+use crate::schedule::dispatches::{MAX_LOOPS, MAX_REGIONS};
+use crate::schedule::fill::repeated;
+use crate::schedule::seed;
 
 /// A block that is made on the host is not larger, whatever is preferred.
 const MAX_SEED_BYTES: u64 = 256 << 10;
@@ -154,7 +154,7 @@ impl BandedOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lowering::dispatches::MAX_STEPS;
+    use crate::schedule::dispatches::MAX_STEPS;
 
     #[test]
     fn the_page_of_limits_states_these() {

@@ -8,9 +8,9 @@ use dml_core::{DataType, Error, ScalarUnion};
 use dml_spirv::twins::PushBlock;
 
 use crate::Target;
-use crate::lowering::boxes::{self, Boxes, Placement};
-use crate::lowering::grid::{self, Grid};
-use crate::lowering::iteration::Alignment;
+use crate::ir::space::Alignment;
+use crate::schedule::boxes::{self, Boxes, Placement};
+use crate::schedule::grid::{self, Grid};
 
 /// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
 /// 64 bits, take 257 boxes at the 128 MiB that Vulkan guarantees a descriptor, and some 66,000 where

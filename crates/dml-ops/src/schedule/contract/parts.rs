@@ -9,9 +9,9 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program, QUAD, Value};
 use dml_spirv::functions as f;
 
 use super::{Dimension, FIRST_DEPTH, Place, SUMS, Sums};
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{IterationSpace, Operand};
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// A part is worth a dispatch and its place in memory from so many products on.
 const PRODUCTS_OF_A_PART: u64 = 1024;

@@ -7,9 +7,9 @@ use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 use dml_core::{Error, TensorFlags, TensorLayout};
 use dml_spirv::ElementWidth;
 
-use crate::lowering::constants::Constants;
-use crate::lowering::element_wise::{self, Computation};
-use crate::lowering::iteration::{IterationSpace, Operand, leading};
+use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::schedule::constants::Constants;
+use crate::schedule::map::{self, Computation};
 use crate::{Target, TransferUse};
 
 /// Parts of the temporary and of the persistent resource begin at a multiple of so many bytes: the most that any
@@ -61,7 +61,7 @@ impl Kept {
             TransferUse::StorageOnly => {
                 let space = words(slot, start, bytes, tensor.data_type().bits());
                 let copy = Computation::copy();
-                element_wise::steps(operator, "InputTensor", space, &copy, target, constants)?
+                map::steps(operator, "InputTensor", space, &copy, target, constants)?
             }
         });
         Ok((Slot::Persistent, start))

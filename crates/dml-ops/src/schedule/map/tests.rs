@@ -8,8 +8,8 @@ use dml_spirv::functions::ADD_I32;
 
 use super::*;
 use crate::TransferUse;
-use crate::lowering::iteration::Operand;
-use crate::lowering::iteration::tests::tuples;
+use crate::ir::space::Operand;
+use crate::ir::space::tests::tuples;
 use crate::reference::Random;
 use crate::tests::{check_limits, with_window};
 

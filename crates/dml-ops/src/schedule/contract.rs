@@ -17,11 +17,11 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
 use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
 
-use crate::lowering::boxes::{Placement, TensorBox, View};
-use crate::lowering::cost;
-use crate::lowering::element_wise::Computation;
-use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::{Alignment, IterationSpace, Operand};
+use crate::schedule::boxes::{Placement, TensorBox, View};
+use crate::schedule::cost;
+use crate::schedule::kernels::Kernels;
+use crate::schedule::map::Computation;
 
 /// Products that one dispatch adds to a sum: on lavapipe an invocation has 65,535 iterations, and each product
 /// may take one of every loop.

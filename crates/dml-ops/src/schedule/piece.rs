@@ -10,11 +10,11 @@ use dml_spirv::element_wise::{
     self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Record,
 };
 
-use crate::lowering::boxes::TensorBox;
-use crate::lowering::constants::Constants;
-use crate::lowering::cost;
-use crate::lowering::dispatches::Dispatches;
-use crate::lowering::iteration::{Alignment, IterationSpace, Operand};
+use crate::ir::space::{Alignment, IterationSpace, Operand};
+use crate::schedule::boxes::TensorBox;
+use crate::schedule::constants::Constants;
+use crate::schedule::cost;
+use crate::schedule::dispatches::Dispatches;
 
 /// A box, as one kernel takes it.
 pub(super) struct Piece<'a> {

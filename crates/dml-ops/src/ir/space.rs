@@ -9,7 +9,7 @@ use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
 
-use crate::lowering::boxes::{Placement, WORD};
+use crate::schedule::boxes::{Placement, WORD};
 
 /// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
 const FOUR_WORDS: u64 = 16;

@@ -9,9 +9,9 @@ use dml_spirv::element_wise::PushConstants;
 use dml_spirv::product::{CooperativeRecord, cooperative};
 
 use crate::Target;
-use crate::lowering::cost;
-use crate::lowering::iteration::Operand;
-use crate::lowering::kernels::Kernels;
+use crate::ir::space::Operand;
+use crate::schedule::cost;
+use crate::schedule::kernels::Kernels;
 
 impl Target<'_> {
     /// MSize, NSize and KSize of the cooperative matrices that products of halves are to use, if they are.

@@ -12,12 +12,12 @@ use dml_spirv::element_wise::{Access, DIMENSIONS, ElementWise, Program, QUAD, Va
 use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 
 use crate::Target;
-use crate::lowering::boxes::TensorBox;
-use crate::lowering::constants::Constants;
-use crate::lowering::cost;
-use crate::lowering::dispatches::Dispatches;
-use crate::lowering::iteration::IterationSpace;
-use crate::lowering::piece::{Piece, Taken};
+use crate::ir::space::IterationSpace;
+use crate::schedule::boxes::TensorBox;
+use crate::schedule::constants::Constants;
+use crate::schedule::cost;
+use crate::schedule::dispatches::Dispatches;
+use crate::schedule::piece::{Piece, Taken};
 
 /// A row of at least so many elements, by itself, is worth a dispatch of its own for those that do
 /// not fill a quad: on lavapipe whole rows take two thirds of the time.

@@ -8,12 +8,12 @@ use dml_core::{Error, Strategy, TensorFlags, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 
 use crate::Target;
-use crate::lowering::constants::Constants;
-use crate::lowering::dispatches::{Dispatches, MAX_STEPS, beyond_steps};
-use crate::lowering::element_wise::{self, Computation};
-use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::owned::{Kept, PART_ALIGNMENT};
-use crate::lowering::relocate::{self, relocated};
+use crate::ir::space::{IterationSpace, Operand};
+use crate::schedule::constants::Constants;
+use crate::schedule::dispatches::{Dispatches, MAX_STEPS, beyond_steps};
+use crate::schedule::map::{self, Computation};
+use crate::schedule::owned::{Kept, PART_ALIGNMENT};
+use crate::schedule::relocate::{self, relocated};
 
 /// Steps, and the memory beside the tensors that they work on.
 pub(crate) struct Kernels<'a> {
@@ -133,7 +133,7 @@ impl<'a> Kernels<'a> {
     /// Adds the steps that compute `space`.
     ///
     /// # Errors
-    /// As [`element_wise::steps`]; [`Error::DeviceLimit`] where all together are too many.
+    /// As [`map::steps`]; [`Error::DeviceLimit`] where all together are too many.
     pub(crate) fn compute(
         &mut self,
         space: IterationSpace,
@@ -142,7 +142,7 @@ impl<'a> Kernels<'a> {
         let (name, field) = (self.operator.schema().name, self.field_of(&space));
         let constants = &mut self.constants;
         let is_kept = space.output.slot == Some(Slot::Persistent);
-        let steps = element_wise::steps(name, field, space, computation, self.target, constants)?;
+        let steps = map::steps(name, field, space, computation, self.target, constants)?;
         if is_kept {
             self.kept.init.extend(steps);
             return Ok(());

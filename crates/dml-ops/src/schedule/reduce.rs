@@ -9,11 +9,11 @@ use dml_core::Error;
 use dml_spirv::element_wise::{self, Access, DIMENSIONS, Program};
 use dml_spirv::reduce::{GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_LOST_F32};
 
-use crate::lowering::cost;
-use crate::lowering::dispatches::Dispatches;
-use crate::lowering::iteration::{IterationSpace, Operand};
-use crate::lowering::kernels::Kernels;
-use crate::lowering::piece::{Piece, Taken};
+use crate::ir::space::{IterationSpace, Operand};
+use crate::schedule::cost;
+use crate::schedule::dispatches::Dispatches;
+use crate::schedule::kernels::Kernels;
+use crate::schedule::piece::{Piece, Taken};
 
 /// A longer row is reduced in parts of [`PART`] elements: a loop has at most 65,535 iterations on lavapipe,
 /// and a device more cores than a tensor may have rows.

@@ -6,7 +6,7 @@
 use dml_core::Tuning;
 use dml_core::plan::{Copy, CopyRegion, Repeat, Slot, Step};
 
-use crate::lowering::constants::Constants;
+use crate::schedule::constants::Constants;
 
 /// A smaller output takes fewer blocks than the tuning allows, but this many copies, so that what a
 /// plan keeps is small beside what it writes.

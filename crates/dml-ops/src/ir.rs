@@ -1,0 +1,3 @@
+//! What operators compute.
+
+pub(crate) mod space;
