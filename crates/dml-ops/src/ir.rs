@@ -1,3 +1,40 @@
-//! What operators compute.
+//! What operators compute, before it is decided how: the tensor IR.
+//!
+//! A family records a [`Program`]: buffers, and nodes that read and write views of them. Nodes know nothing of
+//! dispatches, boxes, tiles or a device's limits; [`crate::schedule`] makes a plan of a program.
+//!
+//! | Node | Says |
+//! |---|---|
+//! | [`Map`] | a program of functions for each coordinate of a space; its reads and writes may be displaced by values that it computes (gather, scatter) |
+//! | [`Reduce`] | rows of a space: a program before, what joins a row's elements, a program after; a row's length may be data |
+//! | [`Node::Contract`] | sums of products |
+//! | [`Node::Move`] | elements as they are |
+//! | [`Node::Fill`] | one value everywhere |
+//! | [`Node::Opaque`] | the plan of a family that makes its own steps |
+//!
+//! **The order of additions is the node's**: a row is all reduced axes, flattened in the order of the descriptor, and
+//! so are the depths of products. Two schedules of one node give the same bits.
 
+mod buffer;
+mod computation;
+mod contraction;
+mod cost;
+mod node;
+mod program;
+mod recorder;
+mod reduction;
 pub(crate) mod space;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub(crate) use buffer::{Buffer, Content, Local, Stage};
+pub(crate) use computation::Computation;
+pub(crate) use contraction::{
+    Dimension, Matrices, OPERANDS, Place, ROWS_WORTH_A_COPY, SUMS, Sums, WholeMatrices,
+};
+pub(crate) use node::{Fill, Map, Node};
+pub(crate) use program::Binding;
+pub use program::Program;
+pub(crate) use recorder::Recorder;
+pub(crate) use reduction::{GREATEST, PARTS_OF_SUMS, Reduction};

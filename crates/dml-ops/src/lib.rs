@@ -24,9 +24,10 @@ mod native;
 pub mod reference;
 
 pub use dml_spirv::{Float16, NativeTypes};
+pub use ir::Program;
 #[cfg(feature = "reference")]
 pub use native::NativeFeatures;
-pub use registry::{OPERATORS, find, lower, used_features};
+pub use registry::{OPERATORS, find, implementation, lower, used_features};
 pub use target::{Target, TransferUse};
 
 use dml_core::plan::Plan;
@@ -45,7 +46,8 @@ pub(crate) enum FormOf {
 /// What this runtime knows about one operator: a row of its family.
 pub struct Operator {
     pub(crate) schema: &'static OperatorSchema,
-    pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Plan, Error>,
+    /// What it computes. Some families ask the target what its limits are.
+    pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Program, Error>,
     /// What a graph can fuse of it.
     pub(crate) form: Option<FormOf>,
     #[cfg(feature = "reference")]
@@ -70,6 +72,14 @@ impl Operator {
     /// [`Error::DeviceLimit`] where the target cannot carry it. A validated operator has no other
     /// reason to fail.
     pub fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+        schedule::plan(&self.program(operator, target)?, target)
+    }
+
+    /// What `operator` computes, node by node, before it is decided how.
+    ///
+    /// # Errors
+    /// As [`Self::lower`].
+    pub fn program(&self, operator: &Validated, target: &Target<'_>) -> Result<Program, Error> {
         (self.lower)(operator, target)
     }
 

@@ -48,14 +48,19 @@ pub fn find(operator_type: u32) -> Option<&'static Operator> {
 /// # Errors
 /// [`Error::NotImplemented`], and what [`Operator::lower`] gives.
 pub fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+    implementation(operator)?.lower(operator, target)
+}
+
+/// The implementation of an operator that was validated.
+///
+/// # Errors
+/// [`Error::NotImplemented`].
+pub fn implementation(operator: &Validated) -> Result<&'static Operator, Error> {
     let schema = operator.schema();
-    match find(schema.operator_type) {
-        Some(implementation) => implementation.lower(operator, target),
-        None => Err(Error::NotImplemented {
-            operator: schema.name,
-            implemented: OPERATORS.iter().map(|o| o.schema().name).collect::<Vec<_>>().join(", "),
-        }),
-    }
+    find(schema.operator_type).ok_or_else(|| Error::NotImplemented {
+        operator: schema.name,
+        implemented: OPERATORS.iter().map(|o| o.schema().name).collect::<Vec<_>>().join(", "),
+    })
 }
 
 /// The optional features that the kernels use which are selected for `operator` at `level`, on a device

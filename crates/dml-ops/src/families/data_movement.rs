@@ -9,16 +9,15 @@ mod padding;
 mod part;
 #[cfg(feature = "reference")]
 mod reference;
-mod regions;
 mod shapes;
 #[cfg(test)]
 mod tests;
 mod unfold;
 
-use dml_core::plan::Plan;
 use dml_core::value::element_bits;
 use dml_core::{Error, Validated, operators};
 
+use crate::ir;
 use crate::schedule::dispatches::scalar_bits;
 use crate::{Operator, Target};
 use lowering::copies;
@@ -85,7 +84,7 @@ operators! {
 ///
 /// # Errors
 /// As every lowering.
-pub(crate) fn upsampled(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(crate) fn upsampled(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     copies(operator, target, shapes::upsample(operator)?)
 }
 

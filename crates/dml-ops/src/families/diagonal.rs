@@ -10,9 +10,9 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
-use dml_core::plan::Plan;
 use dml_core::{Error, Validated, operators, value};
 
+use crate::ir;
 use crate::schedule::dispatches::scalar_bits;
 use crate::{Operator, Target};
 use lowering::BandMatrix;
@@ -41,7 +41,7 @@ pub(crate) static DIAGONAL_MATRIX1: Operator = Operator {
 };
 
 /// A band of one diagonal without an input.
-fn lower_diagonal_matrix(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+fn lower_diagonal_matrix(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let output = operator.required_tensor("OutputTensor")?;
     let offset = i64::from(operator.int("Offset")?);
     let matrix = BandMatrix {
@@ -52,10 +52,10 @@ fn lower_diagonal_matrix(operator: &Validated, target: &Target<'_>) -> Result<Pl
         end: offset + 1,
         value: value::element_bits(operator.float("Value")?, output.data_type()),
     };
-    matrix.lower(target)
+    Ok(ir::Program::opaque(matrix.lower(target)?))
 }
 
-fn lower_diagonal_matrix1(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+fn lower_diagonal_matrix1(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let output = operator.required_tensor("OutputTensor")?;
     let matrix = BandMatrix {
         operator: operator.schema().name,
@@ -68,5 +68,5 @@ fn lower_diagonal_matrix1(operator: &Validated, target: &Target<'_>) -> Result<P
     let mut plan = matrix.lower(target)?;
     // The binding of an input that is left out exists, and stays empty.
     plan.inputs.resize(1, None);
-    Ok(plan)
+    Ok(ir::Program::opaque(plan))
 }

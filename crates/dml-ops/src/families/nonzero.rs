@@ -5,15 +5,14 @@ mod cases;
 #[cfg(feature = "reference")]
 mod reference;
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, TensorLayout, Validated, operators};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
 use crate::ir::space::{Displacement, Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::made::{Made, required};
-use crate::schedule::kernels::Kernels;
 use crate::{Operator, Target};
 
 /// All of them.
@@ -30,43 +29,43 @@ static NONZERO_COORDINATES: Operator = Operator {
 
 /// The elements are numbered by adding up how many are not 0, in passes of doubled distance; then each writes
 /// its coordinates into the row with its number.
-fn coordinates(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [input] = required(operator, kernels.inputs()?)?;
-    let [count, output] = required(operator, kernels.outputs()?)?;
+fn coordinates(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [input] = required(operator, recorder.inputs()?)?;
+    let [count, output] = required(operator, recorder.outputs()?)?;
     let layout = operator.required_tensor("InputTensor")?;
     let sizes = leading(layout.sizes(), 1);
     let elements = layout.element_count();
-    let mut words = || kernels.temporary(ElementWidth::B32, elements);
+    let mut words = || recorder.temporary(ElementWidth::B32, elements);
     let [flags, numbers, spare] = [words(), words(), words()].map(|it| it.packed(&sizes));
 
-    is_not_zero(&mut kernels, layout, input, flags.clone())?;
-    let (numbers, spare) = add_up(&mut kernels, elements, [&flags, &numbers, &spare])?;
+    is_not_zero(&mut recorder, layout, input, flags.clone())?;
+    let (numbers, spare) = add_up(&mut recorder, elements, [&flags, &numbers, &spare])?;
     let last = Operand { base: numbers.base + elements.cast_signed() - 1, ..numbers.clone() };
-    copy(&mut kernels, [1; DIMENSIONS], Operand { strides: [0; DIMENSIONS], ..last }, count)?;
+    copy(&mut recorder, [1; DIMENSIONS], Operand { strides: [0; DIMENSIONS], ..last }, count)?;
 
     let rows = operator.required_tensor("OutputCoordinatesTensor")?;
-    let zero = kernels.constant(ElementWidth::B32, 0);
-    copy(&mut kernels, leading(rows.sizes(), 1), zero, output.clone())?;
-    place(&mut kernels, rows, sizes, [flags, numbers, spare.clone()])?;
-    write(&mut kernels, (rows, output), sizes, &spare)?;
-    Ok(kernels.into_plan())
+    let zero = recorder.constant(ElementWidth::B32, 0);
+    copy(&mut recorder, leading(rows.sizes(), 1), zero, output.clone())?;
+    place(&mut recorder, rows, sizes, [flags, numbers, spare.clone()])?;
+    write(&mut recorder, (rows, output), sizes, &spare)?;
+    Ok(recorder.finish())
 }
 
 fn copy(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     sizes: [u32; DIMENSIONS],
     input: Operand,
     output: Operand,
 ) -> Result<(), Error> {
     let mut made = Made::default();
     made.input(input);
-    made.compute(kernels, sizes, output)
+    made.compute(recorder, sizes, output)
 }
 
 /// 1 where an element is not 0, else 0. What tells them apart are bits, as devices may take denormals for 0.
 fn is_not_zero(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     layout: &TensorLayout,
     input: Operand,
     flags: Operand,
@@ -76,17 +75,17 @@ fn is_not_zero(
         DataType::Float32 => 0x7FFF_FFFF,
         _ => u32::MAX,
     };
-    let magnitude = kernels.constant(ElementWidth::B32, magnitude.into());
+    let magnitude = recorder.constant(ElementWidth::B32, magnitude.into());
     let mut made = Made::default();
     let [bits, magnitude] = [made.input(input), made.input(magnitude)];
     let bits = made.apply(&f::BIT_AND_WORD, &[bits, magnitude], &[]);
     made.apply_all([&f::LOGICAL_NOT_WORD, &f::LOGICAL_NOT_WORD], bits);
-    made.compute(kernels, leading(layout.sizes(), 1), flags)
+    made.compute(recorder, leading(layout.sizes(), 1), flags)
 }
 
 /// Writes the sum of each number and all before it to one of two places, of which the other is free then.
 fn add_up(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     count: u64,
     [terms, sums, spare]: [&Operand; 3],
 ) -> Result<(Operand, Operand), Error> {
@@ -101,14 +100,14 @@ fn add_up(
         Operand { base: operand.base + first.cast_signed(), strides, ..operand.clone() }
     };
     let (mut sums, mut spare) = (sums, spare);
-    copy(kernels, row(count), from(terms, 0), from(sums, 0))?;
+    copy(recorder, row(count), from(terms, 0), from(sums, 0))?;
     let mut distance = 1;
     while distance < count {
-        copy(kernels, row(distance), from(sums, 0), from(spare, 0))?;
+        copy(recorder, row(distance), from(sums, 0), from(spare, 0))?;
         let mut made = Made::default();
         let both = [made.input(from(sums, 0)), made.input(from(sums, distance))];
         made.apply(&f::ADD_I32, &both, &[]);
-        made.compute(kernels, row(count - distance), from(spare, distance))?;
+        made.compute(recorder, row(count - distance), from(spare, distance))?;
         std::mem::swap(&mut sums, &mut spare);
         distance *= 2;
     }
@@ -117,12 +116,12 @@ fn add_up(
 
 /// How far from the first row each element's row is; nowhere for an element that is 0.
 fn place(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     rows: &TensorLayout,
     sizes: [u32; DIMENSIONS],
     [flags, numbers, places]: [Operand; 3],
 ) -> Result<(), Error> {
-    let [zero, one] = [0, 1].map(|it| kernels.constant(ElementWidth::B32, it));
+    let [zero, one] = [0, 1].map(|it| recorder.constant(ElementWidth::B32, it));
     let mut made = Made::default();
     let [flag, number] = [made.input(flags), made.input(numbers)];
     let [zero, one] = [made.input(zero), made.input(one)];
@@ -131,7 +130,7 @@ fn place(
     let row = made.apply(&f::SUBTRACT_I32, &[number, one], &[]);
     let (count, stride) = of_rows(rows);
     made.apply(&f::CHECKED_U32, &[row], &[count, stride]);
-    made.compute(kernels, sizes, places)
+    made.compute(recorder, sizes, places)
 }
 
 /// How many rows there are, and how far one is from the next.
@@ -142,7 +141,7 @@ fn of_rows(rows: &TensorLayout) -> (u32, u32) {
 
 /// Writes the coordinates of each element into its row, one column after the other.
 fn write(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     (rows, output): (&TensorLayout, Operand),
     sizes: [u32; DIMENSIONS],
     places: &Operand,
@@ -163,7 +162,7 @@ fn write(
             displacement: Some(Displacement::new(by, most)),
             ..output.clone()
         };
-        made.compute(kernels, sizes, output)?;
+        made.compute(recorder, sizes, output)?;
     }
     Ok(())
 }

@@ -3,15 +3,14 @@
 #[cfg(feature = "reference")]
 mod reference;
 
-use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
 use dml_core::{Error, Validated, operators};
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions::{self as f, Function};
 
 use crate::ir::space::{Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::made::Made;
-use crate::schedule::kernels::Kernels;
 use crate::{Operator, Target};
 
 /// All of them.
@@ -32,9 +31,9 @@ const BLOCK: u64 = 4;
 const STATE: i64 = 6;
 
 /// Each output is computed from the numbers of its elements and the words of the state.
-fn generate(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [input, outputs] = [kernels.inputs()?, kernels.outputs()?];
+fn generate(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [input, outputs] = [recorder.inputs()?, recorder.outputs()?];
     let missing = || Error::internal(operator.schema().name, "a tensor is missing");
     let state = input.into_iter().flatten().next().ok_or_else(missing)?;
     let count = operator.required_tensor("OutputTensor")?.element_count();
@@ -48,9 +47,9 @@ fn generate(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
             vec![made.input(Operand::numbers(0, [0; DIMENSIONS]).packed(tensor.sizes()))];
         words.extend(state_words(&state).map(|word| made.input(word)));
         made.apply(function, &words, parameters);
-        made.compute(&mut kernels, leading(tensor.sizes(), 1), output)?;
+        made.compute(&mut recorder, leading(tensor.sizes(), 1), output)?;
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 /// The words of a state, each the same everywhere.

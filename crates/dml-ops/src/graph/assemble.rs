@@ -47,7 +47,7 @@ pub(super) fn assemble(
     };
     let mut blocks = Blocks::default();
     for (index, part) in parts.iter().enumerate() {
-        let constants = blocks.add(&part.constants, &mut plan.constants);
+        let constants = blocks.add(&part.plan.constants, &mut plan.constants);
         let persistent = plan.persistent_size.next_multiple_of(alignment);
         let temporary = intermediates.scratch(index).map_or(0, |at| placement.offsets[at]);
         let place = |slot: Slot| match slot {
@@ -57,10 +57,10 @@ pub(super) fn assemble(
             Slot::Persistent => (Slot::Persistent, persistent),
             Slot::Constants => (Slot::Constants, constants),
         };
-        plan.init.extend(part.init.iter().map(|step| relocated(step, &place)));
-        plan.exec.extend(part.exec.iter().map(|step| relocated(step, &place)));
-        if part.persistent_size > 0 {
-            plan.persistent_size = persistent + part.persistent_size;
+        plan.init.extend(part.plan.init.iter().map(|step| relocated(step, &place)));
+        plan.exec.extend(part.plan.exec.iter().map(|step| relocated(step, &place)));
+        if part.plan.persistent_size > 0 {
+            plan.persistent_size = persistent + part.plan.persistent_size;
         }
     }
     let memory = Memory {
@@ -184,9 +184,10 @@ impl Intermediates {
                 (of.size, of.lives.end) = (of.size.max(size), end);
                 all.of_value.insert(value, buffer);
             }
-            if part.temporary_size > 0 {
+            if part.plan.temporary_size > 0 {
                 all.scratch.insert(index, all.buffers.len());
-                all.buffers.push(Buffer { size: part.temporary_size, lives: index..index + 1 });
+                all.buffers
+                    .push(Buffer { size: part.plan.temporary_size, lives: index..index + 1 });
             }
         }
         all
@@ -194,7 +195,7 @@ impl Intermediates {
 
     /// The buffer of an input that nothing reads later, where the part may write its output there.
     fn reusable(&self, part: &mut Part, index: usize, output: usize) -> Option<usize> {
-        let found = part.in_place.iter().find_map(|pair| {
+        let found = part.plan.in_place.iter().find_map(|pair| {
             let value = part.inputs[pair.input as usize]?;
             let is_alone = part.inputs.iter().flatten().filter(|it| **it == value).count() == 1;
             let fits = pair.output as usize == output && is_alone;
@@ -208,7 +209,7 @@ impl Intermediates {
         });
         let (buffer, pair) = found?;
         if !pair.is_by_same_steps() {
-            part.exec = pair.own_steps().to_vec();
+            part.plan.exec = pair.own_steps().to_vec();
         }
         Some(buffer)
     }
@@ -299,5 +300,5 @@ fn permitted(part: &Part, output: u32, places: &Places) -> Vec<usize> {
             _ => None,
         }
     };
-    part.in_place.iter().filter(of).filter_map(input).collect()
+    part.plan.in_place.iter().filter(of).filter_map(input).collect()
 }

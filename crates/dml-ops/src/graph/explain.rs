@@ -33,6 +33,8 @@ pub struct Explanation {
 pub struct Part {
     /// The nodes: more than one where they are fused.
     pub nodes: Vec<String>,
+    /// What is computed, a line for each buffer and each node of the program, with what it costs at least.
+    pub program: String,
     /// How many steps it takes, dispatches and transfers.
     pub steps: usize,
     /// The kernels that were chosen, in the order in which they are dispatched, and how often each is one after
@@ -74,8 +76,9 @@ impl Explanation {
         let labels = |nodes: &[usize]| nodes.iter().map(label).collect();
         let part = |it: &LoweredPart| Part {
             nodes: labels(&it.nodes),
-            steps: it.exec.len(),
-            kernels: kernels(&it.exec),
+            program: it.program.to_string(),
+            steps: it.plan.exec.len(),
+            kernels: kernels(&it.plan.exec),
         };
         let fusion = |(node, reason): (usize, _)| Fusion { node: label(&node), reason };
         Self {
@@ -113,6 +116,9 @@ impl fmt::Display for Explanation {
         writeln!(f, "{}, {}", counted(self.parts.len(), "part"), counted(steps, "step"))?;
         for (index, part) in self.parts.iter().enumerate() {
             writeln!(f, "  {index}: {}: {}", part.steps_text(), part.nodes.join(" + "))?;
+            for line in part.program.lines().skip(1) {
+                writeln!(f, "   {line}")?;
+            }
             for (kernel, times) in &part.kernels {
                 writeln!(f, "     {times} x {kernel}")?;
             }

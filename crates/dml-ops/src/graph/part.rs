@@ -2,7 +2,7 @@
 
 use dml_core::Error;
 use dml_core::graph::{Source, ValidatedGraph};
-use dml_core::plan::{InPlace, Plan, Slot, Step};
+use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
 
 use super::group::{Group, Work};
@@ -11,9 +11,9 @@ use super::value_before;
 use super::values::Values;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::lowering::form::{Before, Lowered};
-use crate::schedule::constants::Constants;
-use crate::schedule::map::{self, Computation};
+use crate::ir::{Binding, Buffer, Computation, Map, Node, Program};
+use crate::lowering::form::Before;
+use crate::schedule;
 
 /// A part of a graph: steps on slots of its own.
 pub(super) struct Part {
@@ -24,12 +24,10 @@ pub(super) struct Part {
     pub(super) inputs: Vec<Option<Source>>,
     /// The value of each output slot, and its bytes.
     pub(super) outputs: Vec<Option<(Source, u64)>>,
-    pub(super) init: Vec<Step>,
-    pub(super) exec: Vec<Step>,
-    pub(super) in_place: Vec<InPlace>,
-    pub(super) temporary_size: u64,
-    pub(super) persistent_size: u64,
-    pub(super) constants: Vec<u8>,
+    /// What it computes.
+    pub(super) program: Program,
+    /// How that is executed.
+    pub(super) plan: Plan,
 }
 
 /// Lowers every group.
@@ -72,11 +70,13 @@ fn copies_of_outputs(
         let tensor = tensor.ok_or_else(|| Error::internal("GRAPH", "no output"))?;
         let space = IterationSpace {
             sizes: leading(tensor.sizes(), 1),
-            inputs: vec![Operand::of("GRAPH", Slot::Input(0), tensor)?],
-            output: Operand::of("GRAPH", Slot::Output(0), tensor)?,
+            inputs: vec![Operand::of("GRAPH", Buffer::Input(0), tensor)?],
+            output: Operand::of("GRAPH", Buffer::Output(0), tensor)?,
         };
-        let (copy, mut constants) = (Computation::copy(), Constants::default());
-        let exec = map::steps("GRAPH", "Outputs", space, &copy, target, &mut constants)?;
+        let binding = || vec![Some(Binding::of("Outputs", tensor))];
+        let (inputs, outputs) = (binding(), binding());
+        let mut copy = Program { field: "Outputs", inputs, outputs, ..Program::empty("GRAPH") };
+        copy.record(Node::Map(Map { space, computation: Computation::copy() }))?;
         // No node has this number.
         let copied = Source::Node { node: graph.nodes().len() + index, output: 0 };
         copies.push(Part {
@@ -84,12 +84,8 @@ fn copies_of_outputs(
             writes_output: Some(index),
             inputs: vec![Some(*value)],
             outputs: vec![Some((copied, tensor.binding_size()))],
-            init: vec![],
-            exec,
-            in_place: vec![],
-            temporary_size: 0,
-            persistent_size: 0,
-            constants: constants.bytes,
+            plan: schedule::plan(&copy, target)?,
+            program: copy,
         });
     }
     Ok(copies)
@@ -106,10 +102,9 @@ fn operator_part(
     let of = &graph.nodes()[node];
     let operator =
         of.operator().ok_or_else(|| Error::internal("GRAPH", "a constant is no part"))?;
-    let Plan { init, exec, in_place, temporary_size, persistent_size, constants, .. } = match before
-    {
+    let program = match before {
         Some(before) => (before.lower)(operator, target)?,
-        None => crate::lower(operator, target)?,
+        None => crate::implementation(operator)?.program(operator, target)?,
     };
     let all = || {
         let outputs = operator.tensors(FieldKind::Output).enumerate();
@@ -125,12 +120,8 @@ fn operator_part(
         writes_output: None,
         inputs: of.inputs.iter().map(|it| it.map(|source| values.root(source))).collect(),
         outputs,
-        init,
-        exec,
-        in_place,
-        temporary_size,
-        persistent_size,
-        constants,
+        plan: schedule::plan(&program, target)?,
+        program,
     })
 }
 
@@ -145,19 +136,16 @@ fn element_wise_part(
     let name = operator.map_or("GRAPH", |it| it.schema().name);
     let output = graph.nodes()[last].tensor(FieldKind::Output, 0);
     let output = output.ok_or_else(|| Error::internal(name, "no output"))?;
-    let tensors = (0..).zip(merged.inputs.iter().map(|(_, tensor)| *tensor));
-    let Lowered { init, exec, in_place, persistent_size, constants } =
-        merged.form.lower(name, "OutputTensor", tensors, target)?;
+    let inputs = merged.inputs.iter().map(|(_, tensor)| Some(Binding::of("", tensor))).collect();
+    let outputs = vec![Some(Binding::of("OutputTensor", output))];
+    let mut program = Program { field: "OutputTensor", inputs, outputs, ..Program::empty(name) };
+    program.in_place = merged.form.record(&mut program, 0..)?;
     Ok(Part {
         nodes: nodes.to_vec(),
         writes_output: None,
         inputs: merged.inputs.iter().map(|(source, _)| Some(*source)).collect(),
         outputs: vec![Some((Source::Node { node: last, output: 0 }, output.binding_size()))],
-        init,
-        exec,
-        in_place,
-        temporary_size: 0,
-        persistent_size,
-        constants,
+        plan: schedule::plan(&program, target)?,
+        program,
     })
 }

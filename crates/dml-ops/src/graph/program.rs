@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use dml_core::graph::{Source, ValidatedGraph};
-use dml_core::plan::Slot;
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::element_wise::{Program, Value, estimated_bytes};
@@ -12,8 +11,8 @@ use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 use super::values::Values;
 use super::{Forms, value_before};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::lowering::form::Form;
-use crate::schedule::map::Computation;
+use crate::ir::{Buffer, Computation};
+use crate::lowering::form::{BEFORE, Form};
 
 /// What several operators compute together.
 pub(super) struct Merged<'a> {
@@ -58,11 +57,11 @@ pub(super) fn merged<'a>(
         let (form, of) = (&forms[&node].form, &graph.nodes()[node]);
         let mut reads: Vec<Read> = Vec::new();
         for operand in &form.space.inputs {
-            let (source, tensor) = match (operand.slot, of.operator(), &forms[&node].before) {
-                (Some(Slot::Input(at)), ..) => {
+            let (source, tensor) = match (operand.buffer, of.operator(), &forms[&node].before) {
+                (Some(Buffer::Input(at)), ..) => {
                     (of.inputs[at as usize], of.tensor(FieldKind::Input, at as usize))
                 }
-                (Some(Slot::Temporary), Some(operator), Some(before)) => {
+                (Some(BEFORE), Some(operator), Some(before)) => {
                     (Some(value_before(node, operator)), Some(&before.tensor))
                 }
                 _ => (None, None),

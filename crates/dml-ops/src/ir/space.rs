@@ -4,25 +4,22 @@
 //! stride of 0, a slice a base and perhaps a negative stride, a transposed tensor strides in another
 //! order. Spaces are coalesced first: most have one, two or three dimensions then.
 
-use dml_core::plan::Slot;
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Value};
 
-use crate::schedule::boxes::{Placement, WORD};
+use super::buffer::Buffer;
 
-/// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
-const FOUR_WORDS: u64 = 16;
-
-/// A tensor in a space, or the numbers of its elements.
+/// A view of a buffer in a space, or the numbers of its elements. A program's operands are views of its own
+/// buffers; the schedule places them, so that they are views of a plan's slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Operand {
-    /// Where it is; `None` where it is stored nowhere: then each element is its own number, modulo 2^32,
+pub(crate) struct Operand<B = Buffer> {
+    /// What it is a view of; `None` where it is stored nowhere: then each element is its own number, modulo 2^32,
     /// counted as those of a tensor with this base and these strides.
-    pub(crate) slot: Option<Slot>,
+    pub(crate) buffer: Option<B>,
     /// How wide its elements are.
     pub(crate) width: ElementWidth,
-    /// The element at coordinate 0, counted from the start of the slot.
+    /// The element at coordinate 0, counted from the start of the buffer.
     pub(crate) base: i64,
     /// Elements from a coordinate to the next, outermost dimension first.
     pub(crate) strides: [i64; DIMENSIONS],
@@ -37,7 +34,7 @@ pub(crate) struct Displacement {
     pub(crate) by: Value,
     /// What it is at most, [`dml_spirv::functions::NOWHERE`] apart.
     pub(crate) most: u64,
-    /// Whether it is a multiple of [`QUAD`] wherever it leads.
+    /// Whether it is a multiple of [`dml_spirv::element_wise::QUAD`] wherever it leads.
     pub(crate) is_of_quads: bool,
 }
 
@@ -48,14 +45,14 @@ impl Displacement {
     }
 }
 
-impl Operand {
-    /// All of `tensor`, at the start of `slot`.
+impl<B> Operand<B> {
+    /// All of `tensor`, at the start of `buffer`.
     ///
     /// # Errors
     /// [`Error::Internal`]: no kernel moves such elements.
     pub(crate) fn of(
         operator: &'static str,
-        slot: Slot,
+        buffer: B,
         tensor: &TensorLayout,
     ) -> Result<Self, Error> {
         let data_type = tensor.data_type();
@@ -63,12 +60,18 @@ impl Operand {
             Error::internal(operator, format!("no kernel moves elements of {data_type}"))
         })?;
         let strides = leading(tensor.strides(), 0).map(i64::from);
-        Ok(Self { slot: Some(slot), width, base: 0, strides, displacement: None })
+        Ok(Self { displacement: None, strides, ..Self::at(buffer, width, 0) })
+    }
+
+    /// One element of a buffer, at every coordinate.
+    pub(crate) fn at(buffer: B, width: ElementWidth, base: i64) -> Self {
+        let strides = [0; DIMENSIONS];
+        Self { buffer: Some(buffer), width, base, strides, displacement: None }
     }
 
     /// Numbers of 32 bits: `base` at coordinate 0, and so much more from a coordinate to the next.
     pub(crate) fn numbers(base: i64, strides: [i64; DIMENSIONS]) -> Self {
-        Self { slot: None, width: ElementWidth::B32, base, strides, displacement: None }
+        Self { buffer: None, width: ElementWidth::B32, base, strides, displacement: None }
     }
 
     /// The same place as the elements of a tensor of `sizes`, in row-major order without gaps. Where a size is
@@ -81,6 +84,12 @@ impl Operand {
             next *= i64::from(*size);
         }
         Self { strides, ..self }
+    }
+
+    /// The same view of another buffer, of which this one begins with the element `start`.
+    pub(crate) fn moved<T>(&self, buffer: Option<T>, start: i64) -> Operand<T> {
+        let Self { width, base, strides, displacement, .. } = *self;
+        Operand { buffer, width, base: base + start, strides, displacement }
     }
 
     /// The number of the element at a coordinate.
@@ -98,21 +107,6 @@ impl Operand {
         let mut used = dimensions.filter(|(size, _)| **size > 1);
         self.width == other.width && used.all(|(_, (one, other))| one == other)
     }
-
-    /// Where its elements are; windows begin where kernels can access several words, or one.
-    pub(crate) fn placement(&self, alignment: Alignment) -> Placement<DIMENSIONS> {
-        let granule = match alignment {
-            Alignment::Quads => FOUR_WORDS.max(u64::from(QUAD * self.width.bytes())),
-            Alignment::Words => WORD,
-        };
-        Placement {
-            first: self.base,
-            strides: self.strides,
-            element_bytes: self.width.bytes(),
-            granule,
-            beyond: self.displacement.map_or(0, |it| it.most),
-        }
-    }
 }
 
 /// How many bytes of a tensor need to be shown at once for elements that are up to `reach` apart, wherever a
@@ -121,15 +115,6 @@ pub(crate) fn bytes_shown(width: ElementWidth, reach: u64) -> u64 {
     const FOUR: u64 = 4;
     let bytes = u64::from(width.bytes());
     (reach + 1) * bytes + FOUR * bytes.max(FOUR)
-}
-
-/// Where windows begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Alignment {
-    /// At four words and four elements, where kernels that access so many at a time are used.
-    Quads,
-    /// At a word: a descriptor may be too small for more.
-    Words,
 }
 
 /// The sizes of a space whose tensors have `sizes`.
@@ -141,29 +126,29 @@ pub(crate) fn leading(sizes: &[u32], filler: u32) -> [u32; DIMENSIONS] {
 
 /// Elements that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct IterationSpace {
+pub(crate) struct IterationSpace<B = Buffer> {
     /// Coordinates in each dimension, outermost first; none is 0, and all together are less than 2^32.
     pub(crate) sizes: [u32; DIMENSIONS],
     /// What is read, at most [`MAX_INPUTS`].
-    pub(crate) inputs: Vec<Operand>,
+    pub(crate) inputs: Vec<Operand<B>>,
     /// What is written; no two coordinates have the same element, but where it is displaced.
-    pub(crate) output: Operand,
+    pub(crate) output: Operand<B>,
 }
 
-impl IterationSpace {
+impl<B: Clone> IterationSpace<B> {
     /// What is read, and what is written last.
-    pub(crate) fn operands(&self) -> impl Iterator<Item = &Operand> {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &Operand<B>> {
         self.inputs.iter().chain([&self.output])
     }
 
     /// The operands that are somewhere.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = &Operand> {
-        self.operands().filter(|operand| operand.slot.is_some())
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &Operand<B>> {
+        self.operands().filter(|operand| operand.buffer.is_some())
     }
 
     /// The operand in whose order memory is walked: the output, or what goes to it one after the other where
     /// its own order is that of displacements.
-    fn walked(&self) -> &Operand {
+    fn walked(&self) -> &Operand<B> {
         let first = self.inputs.first().filter(|_| self.output.displacement.is_some());
         first.unwrap_or(&self.output)
     }
@@ -185,7 +170,7 @@ impl IterationSpace {
         for inner in order {
             let size = self.sizes[inner];
             let merged = kept.last().and_then(|(outer_size, outer)| {
-                let follows = |it: &Operand| {
+                let follows = |it: &Operand<B>| {
                     it.strides[*outer] == it.strides[inner].saturating_mul(size.into())
                 };
                 outer_size.checked_mul(size).filter(|_| self.operands().all(follows))
@@ -235,7 +220,7 @@ impl IterationSpace {
         for (place, (size, _)) in sizes[first..].iter_mut().zip(kept) {
             *place = *size;
         }
-        let keep = |operand: Operand| {
+        let keep = |operand: Operand<B>| {
             let mut strides = [0; DIMENSIONS];
             for (place, (_, from)) in strides[first..].iter_mut().zip(kept) {
                 *place = operand.strides[*from];

@@ -5,8 +5,7 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions::Function;
 
 use crate::ir::space::{IterationSpace, Operand};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
+use crate::ir::{Computation, Recorder};
 
 /// A computation and its inputs while they are put together.
 #[derive(Default)]
@@ -49,12 +48,12 @@ impl Made {
     /// Adds the steps that write the last value, or the one input.
     pub(crate) fn compute(
         self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         sizes: [u32; DIMENSIONS],
         output: Operand,
     ) -> Result<(), Error> {
         let space = IterationSpace { sizes, inputs: self.inputs, output };
-        kernels.compute(space, &self.computation)
+        recorder.map(space, self.computation)
     }
 }
 

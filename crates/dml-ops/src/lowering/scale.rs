@@ -6,8 +6,7 @@ use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions as f;
 
 use crate::ir::space::{IterationSpace, Operand};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
+use crate::ir::{Computation, Recorder};
 
 /// The bits of 2^-126, the least normal number.
 const LEAST: u32 = 1 << 23;
@@ -20,12 +19,12 @@ const RECIPROCAL: u32 = 254 << 23;
 ///
 /// From 2^127 on it comes below 4, and what is subnormal stays below 1; infinities and NaN stay as they are.
 pub(crate) fn write_scales(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     sizes: [u32; DIMENSIONS],
     greatest: Operand,
     scales: Operand,
 ) -> Result<(), Error> {
-    let mut word = |bits: u32| kernels.constant(ElementWidth::B32, bits.into());
+    let mut word = |bits: u32| recorder.constant(ElementWidth::B32, bits.into());
     let inputs = vec![greatest, word(f32::INFINITY.to_bits()), word(RECIPROCAL)];
     let mut program = Program::default();
     let exponent = program.apply(&f::BIT_AND_WORD, vec![Value::Input(0), Value::Input(1)]);
@@ -33,5 +32,5 @@ pub(crate) fn write_scales(
     let exponent = program.apply(&f::CLIP_U32, vec![exponent, limits[0], limits[1]]);
     program.apply(&f::SUBTRACT_I32, vec![Value::Input(2), exponent]);
     let computation = Computation { program, parameters: vec![LEAST, MOST], packed: None };
-    kernels.compute(IterationSpace { sizes, inputs, output: scales }, &computation)
+    recorder.map(IterationSpace { sizes, inputs, output: scales }, computation)
 }

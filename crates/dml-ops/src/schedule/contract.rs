@@ -1,7 +1,5 @@
-//! Sums of products of words: those of matrices, and those of a convolution's filter with what it passes over.
+//! Kernels that add up products of words.
 //!
-//! A sum begins at 0, or with what is there, and its products are added one after the other, outermost depth first, on every device.
-//! Few sums of many products are added up in parts (`product/parts.rs`); which, their sizes alone decide.
 //! Where a sum has more products than an invocation has iterations, or than a window shows, the next dispatch
 //! goes on from what the output has: nothing is added in another order. Rows are copied first to where they can
 //! be read as quads, where several columns take them, and columns where many rows do.
@@ -10,25 +8,23 @@ mod cooperative;
 mod parts;
 mod tile;
 
-pub(crate) use cooperative::{Matrices, are_shown};
+pub(crate) use cooperative::are_shown;
 use dml_core::Error;
-use dml_core::plan::{Access as Touch, Cost, Slot, Window};
+use dml_core::plan::{Access as Touch, Cost, Slot, Step, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
 use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
 
-use crate::ir::space::{Alignment, IterationSpace, Operand};
+use super::Schedule;
+use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{Computation, Dimension, OPERANDS, Place, ROWS_WORTH_A_COPY, SUMS, Stage, Sums};
 use crate::schedule::boxes::{Placement, TensorBox, View};
 use crate::schedule::cost;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
+use crate::schedule::dispatches::Alignment;
 
 /// Products that one dispatch adds to a sum: on lavapipe an invocation has 65,535 iterations, and each product
 /// may take one of every loop.
 const MOST_OF_A_SUM: u32 = 8192;
-
-/// Columns are worth a copy that makes them quads where so many rows take them.
-pub(crate) const ROWS_WORTH_A_COPY: u32 = 16;
 
 /// The dimensions of sums, outermost first: batches, the row, columns, and depths.
 const AXES: usize = BATCHES + 1 + COLUMNS + DEPTHS;
@@ -36,78 +32,28 @@ const ROW: usize = BATCHES;
 const FIRST_COLUMN: usize = ROW + 1;
 const FIRST_DEPTH: usize = FIRST_COLUMN + COLUMNS;
 
-/// Rows, columns, and sums.
-const OPERANDS: usize = 3;
-const SUMS: usize = 2;
-
-/// A dimension, and how each operand goes along it: rows, columns and sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dimension {
-    pub(crate) size: u32,
-    pub(crate) strides: [i64; OPERANDS],
-}
-
-impl Dimension {
-    pub(crate) const ONE: Self = Self { size: 1, strides: [0; OPERANDS] };
-}
-
-/// Words: where the first one is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) slot: Slot,
-    /// In elements, from the start of the slot.
-    pub(crate) base: i64,
-    /// Whether what lies up to the next multiple of four elements after any may be read.
-    pub(crate) has_slack: bool,
-}
-
-/// Which products are added up.
-#[derive(Clone, Debug)]
-pub(crate) struct Sums {
-    /// What rows and columns have in common, at most [`BATCHES`].
-    pub(crate) batches: Vec<Dimension>,
-    pub(crate) row: Dimension,
-    /// At most [`COLUMNS`].
-    pub(crate) columns: Vec<Dimension>,
-    /// At most [`DEPTHS`].
-    pub(crate) depths: Vec<Dimension>,
-    pub(crate) places: [Place; OPERANDS],
-    /// Whether they are integers of 32 bits, which wrap, or floats.
-    pub(crate) are_integers: bool,
-    /// Whether they go on from what is there, or begin at 0.
-    pub(crate) goes_on: bool,
-}
-
-impl Kernels<'_> {
-    /// Adds the steps that write sums of products.
-    ///
-    /// # Errors
-    /// As [`Self::compute`].
-    pub(crate) fn products(&mut self, sums: Sums) -> Result<(), Error> {
-        let sums = self.packed(sums)?;
-        self.add_up_in_parts(&sums)
-    }
-
+impl Schedule<'_> {
     /// Adds the steps that write all of these, of which no two have an element in common. Those that take a
     /// dispatch each run at the same time.
     ///
     /// # Errors
-    /// As [`Self::compute`].
-    pub(crate) fn separate_products(&mut self, all: Vec<Sums>) -> Result<(), Error> {
+    /// As [`Self::map`].
+    pub(super) fn contract(&mut self, all: Vec<Sums<Slot>>) -> Result<(), Error> {
         let packed =
             all.into_iter().map(|sums| self.packed(sums)).collect::<Result<Vec<_>, _>>()?;
         for (index, sums) in packed.iter().enumerate() {
-            let before = self.step_count();
+            let before = self.exec.len();
             self.add_up_in_parts(sums)?;
-            if index > 0 && self.step_count() == before + 1 {
-                self.make_last_concurrent();
+            let added = self.exec.get_mut(before..).unwrap_or_default();
+            if let (true, [Step::Dispatch(dispatch)]) = (index > 0, added) {
+                dispatch.is_concurrent = true;
             }
         }
         Ok(())
     }
 
     /// The sums with their factors copied to where they can be read as quads, if that is worth a copy.
-    fn packed(&mut self, sums: Sums) -> Result<Sums, Error> {
+    fn packed(&mut self, sums: Sums<Slot>) -> Result<Sums<Slot>, Error> {
         let mut sums = sums.coalesced();
         let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
         if sums.columns.len() == 1 && columns < u64::from(QUAD).min(sums.row.size.into()) {
@@ -127,7 +73,7 @@ impl Kernels<'_> {
     }
 
     /// Copies rows or columns to where they can be read as quads.
-    fn repack(&mut self, sums: &mut Sums, operand: usize) -> Result<(), Error> {
+    fn repack(&mut self, sums: &mut Sums<Slot>, operand: usize) -> Result<(), Error> {
         // The last dimension is the one whose elements become neighbours.
         let last = match operand {
             0 => vec![sums.row],
@@ -152,17 +98,11 @@ impl Kernels<'_> {
         // A quad may begin at any element.
         let count = next.cast_unsigned() + u64::from(QUAD - 1);
         let place = sums.places[operand];
-        let input = Operand {
-            slot: Some(place.slot),
-            width: ElementWidth::B32,
-            base: place.base,
-            strides: from,
-            displacement: None,
-        };
-        let output = self.derived(&[&input], ElementWidth::B32, count);
-        let output = Operand { strides: to, ..output };
-        let slot = output.slot.unwrap_or(Slot::Temporary);
-        sums.places[operand] = Place { slot, base: output.base, has_slack: true };
+        let input =
+            Operand { strides: from, ..Operand::at(place.buffer, ElementWidth::B32, place.base) };
+        let stage = Stage::of_derived([self.stage(place.buffer)]);
+        let output = Operand { strides: to, ..self.made(ElementWidth::B32, count, stage) };
+        sums.places[operand] = Place { has_slack: true, ..Place::of(&output) };
         let mut strides = to[first..].iter();
         let all = sums.batches.iter_mut().chain(&mut sums.depths);
         let last = match operand {
@@ -173,10 +113,10 @@ impl Kernels<'_> {
             dimension.strides[operand] = *stride;
         }
         let space = IterationSpace { sizes, inputs: vec![input], output };
-        self.compute(space, &Computation::copy())
+        self.map(space, &Computation::copy())
     }
 
-    fn add_up(&mut self, sums: &Sums) -> Result<(), Error> {
+    fn add_up(&mut self, sums: &Sums<Slot>) -> Result<(), Error> {
         let alignment = self.dispatches().alignment();
         let sizes = sums.sizes();
         let placements = [0, 1, SUMS].map(|operand| sums.placement(operand, alignment));
@@ -199,7 +139,7 @@ impl Kernels<'_> {
             let count = u32::try_from(record.count(tile)).expect("no more than sums");
             let push = PushConstants { count, ..Default::default() };
             let window = |operand: usize, access, base_word_at| Window {
-                slot: sums.places[operand].slot,
+                slot: sums.places[operand].buffer,
                 range: views[operand].range.clone(),
                 access,
                 base_word_at,
@@ -243,11 +183,15 @@ fn merged(dimensions: Vec<Dimension>) -> Vec<Dimension> {
     kept
 }
 
-impl Sums {
+impl Sums<Slot> {
     fn coalesced(mut self) -> Self {
         self.batches = merged(self.batches);
         self.columns = merged(self.columns);
-        self.depths = merged(self.depths);
+        // What is divided into parts stays as it is.
+        let divided = self.outermost_depth().filter(|_| self.length_of_a_part().is_some());
+        let others = self.depths.into_iter().skip_while(|it| it.size == 1);
+        let others = merged(others.skip(usize::from(divided.is_some())).collect());
+        self.depths = divided.into_iter().chain(others).collect();
         if self.columns.is_empty() {
             self.columns.push(Dimension::ONE);
         }
@@ -273,7 +217,7 @@ impl Sums {
     }
 
     /// The dimensions in their places, outermost first: what is not used has size 1.
-    fn dimensions(&self) -> [Dimension; AXES] {
+    fn axes(&self) -> [Dimension; AXES] {
         let mut all = [Dimension::ONE; AXES];
         let mut put = |end: usize, dimensions: &[Dimension]| {
             all[end - dimensions.len()..end].copy_from_slice(dimensions);
@@ -286,22 +230,16 @@ impl Sums {
     }
 
     fn sizes(&self) -> [u32; AXES] {
-        self.dimensions().map(|it| it.size)
+        self.axes().map(|it| it.size)
     }
 
     fn strides(&self, operand: usize) -> [i64; AXES] {
-        self.dimensions().map(|it| if it.size > 1 { it.strides[operand] } else { 0 })
+        self.axes().map(|it| if it.size > 1 { it.strides[operand] } else { 0 })
     }
 
     fn placement(&self, operand: usize, alignment: Alignment) -> Placement<AXES> {
         let place = self.places[operand];
-        let words = Operand {
-            slot: Some(place.slot),
-            width: ElementWidth::B32,
-            base: place.base,
-            strides: [0; DIMENSIONS],
-            displacement: None,
-        };
+        let words = Operand::at(place.buffer, ElementWidth::B32, place.base);
         let is_read_beyond = place.has_slack && alignment == Alignment::Quads;
         Placement {
             first: place.base,
@@ -360,7 +298,7 @@ impl Sums {
         let bytes = |operand: usize| {
             cost::bytes(&part.sizes, &self.strides(operand), 4, &views[operand].range)
         };
-        let factor = |at: usize| (self.places[at].slot, bytes(at), views[at].range.clone());
+        let factor = |at: usize| (self.places[at].buffer, bytes(at), views[at].range.clone());
         let of_sums = bytes(SUMS) * if goes_on { 2 } else { 1 };
         let operations = cost::elements(&part.sizes).saturating_mul(2);
         Cost { operations, bytes: cost::bytes_read([factor(0), factor(1)]) + of_sums }

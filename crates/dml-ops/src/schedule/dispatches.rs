@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use dml_core::kernel::KernelModule;
-use dml_core::plan::{Cost, Dispatch, Step, Window};
+use dml_core::plan::{Cost, Dispatch, Slot, Step, Window};
 use dml_core::{DataType, Error, ScalarUnion};
+use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 use dml_spirv::twins::PushBlock;
 
 use crate::Target;
-use crate::ir::space::Alignment;
-use crate::schedule::boxes::{self, Boxes, Placement};
+use crate::ir::space::Operand;
+use crate::schedule::boxes::{self, Boxes, Placement, WORD};
 use crate::schedule::grid::{self, Grid};
 
 /// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
@@ -25,6 +26,35 @@ pub(crate) const MAX_LOOPS: u64 = 1 << 15;
 /// Windows of fewer bytes show hardly more than a quad, so they begin at any word. No device is known to
 /// have such.
 const SMALL_WINDOW: u64 = 64;
+
+/// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
+const FOUR_WORDS: u64 = 16;
+
+/// Where windows begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alignment {
+    /// At four words and four elements, where kernels that access so many at a time are used.
+    Quads,
+    /// At a word: a descriptor may be too small for more.
+    Words,
+}
+
+impl Operand<Slot> {
+    /// Where its elements are; windows begin where kernels can access several words, or one.
+    pub(crate) fn placement(&self, alignment: Alignment) -> Placement<DIMENSIONS> {
+        let granule = match alignment {
+            Alignment::Quads => FOUR_WORDS.max(u64::from(QUAD * self.width.bytes())),
+            Alignment::Words => WORD,
+        };
+        Placement {
+            first: self.base,
+            strides: self.strides,
+            element_bytes: self.width.bytes(),
+            granule,
+            beyond: self.displacement.map_or(0, |it| it.most),
+        }
+    }
+}
 
 /// Dispatches of one operator, while they are being collected.
 pub(crate) struct Dispatches<'a> {

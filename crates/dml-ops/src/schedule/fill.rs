@@ -1,103 +1,127 @@
-//! Dense outputs with the same word everywhere, or of bytes that are part of a command.
+//! Tensors that have one value everywhere.
+//!
+//! A dense tensor is an update, a fill where the value repeats every 32 bits, or copies of a block
+//! where it does not. Without transfer usage a kernel fills it with words. Of any other tensor, and
+//! where the value does not repeat, a kernel writes every element and nothing else, box by box: up to
+//! 8 strides do not fit the push constants beside the sizes and go into the constant block.
 
-use std::ops::Range;
-
-use dml_core::Error;
-use dml_core::plan::{Fill, Slot, Step, Update, Window};
-use dml_spirv::twins::fill_words::PushConstants;
+use dml_core::plan::{Access, MAX_UPDATE_BYTES, Slot, Step, Window};
+use dml_core::{Error, Strategy, TensorLayout};
+use dml_spirv::twins::fill_write::{self, DIMENSIONS, PushConstants};
 use dml_spirv::{ElementWidth, kernels};
 
-use crate::Target;
-use crate::schedule::cost;
-use crate::schedule::dispatches::{Dispatches, words};
+use super::Schedule;
+use super::boxes::Placement;
+use super::dispatches::words;
+use super::patterns::{self, repeated};
+use super::{cost, seed};
+use crate::ir::Fill;
+use crate::{Target, TransferUse};
 
-/// Writes the first bytes of the output, in whole words, at most [`dml_core::plan::MAX_UPDATE_BYTES`].
-pub(crate) fn inline(data: Vec<u8>) -> Step {
-    Step::Update(Update { slot: Slot::Output(0), offset: 0, data })
-}
+impl Schedule<'_> {
+    /// Adds the steps that write a value to all elements.
+    ///
+    /// # Errors
+    /// As [`Dispatches::push`].
+    pub(super) fn fill(&mut self, fill: &Fill) -> Result<(), Error> {
+        let Fill { tensor, width, value } = fill;
+        let pattern = repeated(*value, *width);
+        self.strategy = choose(tensor, *width, pattern, self.target);
+        let bytes = tensor.span() * u64::from(width.bytes());
+        let name = self.program.operator;
+        let steps = match self.strategy {
+            Strategy::Inline => vec![patterns::inline(content(fill))],
+            Strategy::Fill => patterns::fill(bytes, pattern.unwrap_or_default()),
+            Strategy::SeedAndCopy => {
+                let element = &value.to_le_bytes()[..width.bytes() as usize];
+                vec![seed::repeat(element, bytes, self.target.tuning, &mut self.constants)]
+            }
+            _ => match pattern.filter(|_| tensor.is_dense()) {
+                Some(pattern) => patterns::fill_by_kernel(name, bytes, pattern, self.target)?,
+                None => self.write(fill)?,
+            },
+        };
+        self.extend(self.program.field, steps)
+    }
 
-/// The word that repeats in a dense tensor of `value`; `None` where it takes two different ones.
-pub(crate) fn repeated(value: u64, element_width: ElementWidth) -> Option<u32> {
-    let [low, high] = words(value);
-    match element_width {
-        ElementWidth::B8 => Some(low * 0x0101_0101),
-        ElementWidth::B16 => Some(low * 0x0001_0001),
-        ElementWidth::B32 => Some(low),
-        ElementWidth::B64 => (low == high).then_some(low),
+    /// The dispatches of the kernel that writes single elements.
+    fn write(&mut self, fill: &Fill) -> Result<Vec<Step>, Error> {
+        let Fill { tensor, width, value } = fill;
+        let variant = self.target.variant(&kernels::FILL_WRITE, *width);
+        let strides = padded(tensor.strides(), 0);
+        let constants_window = Window {
+            slot: Slot::Constants,
+            range: self.constants.add(&fill_write::Constants { strides }.to_bytes()),
+            access: Access::Read,
+            base_word_at: PushConstants::CONSTANTS_WORD_AT,
+        };
+        let placement = Placement::in_words(0, strides, width.bytes());
+        let [value_low, value_high] = words(*value);
+        let mut dispatches = self.dispatches();
+        for part in dispatches.boxes(padded(tensor.sizes(), 1), &[placement])? {
+            let view = placement.view(&part);
+            let push = PushConstants {
+                // A tensor has at most 2^32 - 1 elements.
+                count: part.sizes.iter().product(),
+                start: view.start,
+                sizes: part.sizes,
+                value_low,
+                value_high,
+                ..Default::default()
+            };
+            let window = Window {
+                slot: Slot::Output(0),
+                range: view.range,
+                access: variant.bindings[0].access,
+                base_word_at: PushConstants::BASE_WORD_AT,
+            };
+            let windows = [window, constants_window.clone()];
+            let cost = cost::of_writing(push.count, width.bytes());
+            dispatches.push(variant, &windows, &push, cost)?;
+        }
+        Ok(dispatches.into_steps())
     }
 }
 
-/// Fills `bytes` of the output. The last word, where the elements cover a part of it, gets zeros
-/// after them.
-pub(crate) fn fill(bytes: u64, pattern: u32) -> Vec<Step> {
-    let slot = Slot::Output(0);
-    let (whole, last) = whole_words(bytes, pattern);
-    let mut steps = Vec::new();
-    if whole > 0 {
-        steps.push(Step::Fill(Fill { slot, range: 0..whole, pattern }));
-    }
-    if let Some(last) = last {
-        let data = last.to_le_bytes().to_vec();
-        steps.push(Step::Update(Update { slot, offset: whole, data }));
-    }
-    steps
-}
-
-/// The same with dispatches, for an output without transfer usage. Refusals name `operator`.
-///
-/// # Errors
-/// As [`Dispatches::push`].
-pub(crate) fn fill_by_kernel(
-    operator: &'static str,
-    bytes: u64,
-    pattern: u32,
+/// The preferred strategy where it can serve, else a fill, else the block that repeats, or a kernel where that takes
+/// too many copies. Inline, an
+/// output takes no fewer commands than filled, so small ones are not told apart.
+fn choose(
+    output: &TensorLayout,
+    element_width: ElementWidth,
+    pattern: Option<u32>,
     target: &Target<'_>,
-) -> Result<Vec<Step>, Error> {
-    let mut dispatches = Dispatches::new(operator, "OutputTensor", target);
-    let (whole, last) = whole_words(bytes, pattern);
-    for (range, count) in target.word_pieces(whole) {
-        push_words(&mut dispatches, range, count, pattern)?;
+) -> Strategy {
+    if target.transfer == TransferUse::StorageOnly || !output.is_dense() {
+        return Strategy::Kernel;
     }
-    if let Some(last) = last {
-        push_words(&mut dispatches, whole..whole + 4, 1, last)?;
-    }
-    Ok(dispatches.into_steps())
+    let serves = |strategy: &Strategy| match strategy {
+        Strategy::Inline => output.minimum_size() <= MAX_UPDATE_BYTES,
+        Strategy::Fill => pattern.is_some(),
+        Strategy::SeedAndCopy | Strategy::Kernel => true,
+        _ => false,
+    };
+    let tuning = target.tuning;
+    let copies = || seed::regions(element_width.bytes().into(), output.minimum_size(), tuning);
+    let default = match pattern {
+        Some(_) => Strategy::Fill,
+        None if copies() <= tuning.most_regions.into() => Strategy::SeedAndCopy,
+        None => Strategy::Kernel,
+    };
+    tuning.strategy.filter(serves).unwrap_or(default)
 }
 
-/// The bytes that are filled with whole words, and the word after them, of which only a part is.
-fn whole_words(bytes: u64, pattern: u32) -> (u64, Option<u32>) {
-    let part = bytes % 4;
-    match pattern {
-        _ if part == 0 => (bytes, None),
-        // After the elements there may be zeros.
-        0 => (bytes.next_multiple_of(4), None),
-        _ => (bytes - part, Some(pattern & !(u32::MAX << (8 * part)))),
-    }
+/// Every element of a small dense output, with zeros up to the end of the last word.
+fn content(fill: &Fill) -> Vec<u8> {
+    let count = usize::try_from(fill.tensor.span()).expect("a small output");
+    let mut bytes = fill.value.to_le_bytes()[..fill.width.bytes() as usize].repeat(count);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
 }
 
-fn push_words(
-    dispatches: &mut Dispatches<'_>,
-    range: Range<u64>,
-    count: u32,
-    pattern: u32,
-) -> Result<(), Error> {
-    let variant = &kernels::FILL_WORDS_B32;
-    let access = variant.bindings[0].access;
-    let base_word_at = PushConstants::BASE_WORD_AT;
-    let window = Window { slot: Slot::Output(0), range, access, base_word_at };
-    let push = PushConstants { count, pattern, ..Default::default() };
-    dispatches.push(variant, &[window], &push, cost::of_writing(count, 4))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_comes_after_the_last_element_is_zero() {
-        assert_eq!(whole_words(8, 0x0101_0101), (8, None));
-        assert_eq!(whole_words(7, 0x0403_0201), (4, Some(0x0003_0201)));
-        assert_eq!(whole_words(2, 0x0403_0201), (0, Some(0x0000_0201)));
-        assert_eq!(whole_words(5, 0), (8, None));
-    }
+/// A value for each dimension, after as many of `filler` as there is room for.
+fn padded(values: &[u32], filler: u32) -> [u32; DIMENSIONS] {
+    let mut all = [filler; DIMENSIONS];
+    all[DIMENSIONS - values.len()..].copy_from_slice(values);
+    all
 }

@@ -7,12 +7,14 @@
 //! the 65,535 that lavapipe gives an invocation.
 
 use dml_core::Error;
-use dml_core::plan::Step;
+use dml_core::plan::{Slot, Step};
 use dml_spirv::element_wise::{Access, DIMENSIONS, ElementWise, Program, QUAD, Value};
 use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 
+use super::Schedule;
 use crate::Target;
 use crate::ir::space::IterationSpace;
+use crate::ir::{Buffer, Computation};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
@@ -23,25 +25,6 @@ use crate::schedule::piece::{Piece, Taken};
 /// not fill a quad: on lavapipe whole rows take two thirds of the time.
 const WORTH_A_TAIL: u32 = 1 << 12;
 
-/// What becomes of the elements.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Computation {
-    /// For the elements of each input.
-    pub(crate) program: Program,
-    /// For words that have several elements each, of operands that are all equally wide; none where
-    /// the program cannot do that.
-    pub(crate) packed: Option<Program>,
-    /// The program's parameters.
-    pub(crate) parameters: Vec<u32>,
-}
-
-impl Computation {
-    /// Elements as they are.
-    pub(crate) fn copy() -> Self {
-        Self { packed: Some(Program::default()), ..Self::default() }
-    }
-}
-
 /// The steps that compute `space`. Refusals name `operator` and `field`.
 ///
 /// # Errors
@@ -49,7 +32,7 @@ impl Computation {
 pub(crate) fn steps(
     operator: &'static str,
     field: &'static str,
-    space: IterationSpace,
+    space: IterationSpace<Slot>,
     computation: &Computation,
     target: &Target<'_>,
     constants: &mut Constants,
@@ -70,7 +53,7 @@ pub(crate) fn steps(
 /// A long single row that is no multiple of four words: as much of it as is, and the rest.
 fn whole_and_rest(
     part: &TensorBox<DIMENSIONS>,
-    space: &IterationSpace,
+    space: &IterationSpace<Slot>,
 ) -> Vec<TensorBox<DIMENSIONS>> {
     const LAST: usize = DIMENSIONS - 1;
     let inner = part.sizes[LAST];
@@ -120,6 +103,39 @@ fn dispatch(
     let block = record.words(kernel.skeleton_dimensions());
     let variant = kernel.variant(dispatches.target().native_types());
     piece.dispatch(variant, &block, (record.quads(), operations), dispatches, constants)
+}
+
+impl Schedule<'_> {
+    /// Adds the steps that compute `space`.
+    ///
+    /// # Errors
+    /// As [`steps`]; [`Error::DeviceLimit`] where all together are too many.
+    pub(super) fn map(
+        &mut self,
+        space: IterationSpace<Slot>,
+        computation: &Computation,
+    ) -> Result<(), Error> {
+        let (name, field) = (self.program.operator, self.field_of(&space));
+        let constants = &mut self.constants;
+        let is_kept = space.output.buffer == Some(Slot::Persistent);
+        let steps = steps(name, field, space, computation, self.target, constants)?;
+        if is_kept {
+            self.kept.init.extend(steps);
+            return Ok(());
+        }
+        self.extend(field, steps)
+    }
+
+    /// The field that messages name: that of an input which must be shown whole, since it is displaced, or that
+    /// of the output.
+    fn field_of(&self, space: &IterationSpace<Slot>) -> &'static str {
+        let displaced = space.inputs.iter().find(|it| it.displacement.is_some());
+        let input = displaced.and_then(|it| match it.buffer {
+            Some(Slot::Input(index)) => self.program.input(Buffer::Input(index)),
+            _ => None,
+        });
+        input.map_or(self.program.field, |it| it.field)
+    }
 }
 
 /// A program for words, where inputs that are single elements are repeated in them first.

@@ -7,9 +7,10 @@ use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 use dml_core::{Error, TensorFlags, TensorLayout};
 use dml_spirv::ElementWidth;
 
+use crate::ir::Computation;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::schedule::constants::Constants;
-use crate::schedule::map::{self, Computation};
+use crate::schedule::map;
 use crate::{Target, TransferUse};
 
 /// Parts of the temporary and of the persistent resource begin at a multiple of so many bytes: the most that any
@@ -70,15 +71,12 @@ impl Kept {
 
 /// The words of an input, and those from `start` in the persistent resource; of elements of two words
 /// both at a time, so that they are less than 2^32.
-fn words(input: Slot, start: u64, bytes: u64, element_bits: u32) -> IterationSpace {
+fn words(input: Slot, start: u64, bytes: u64, element_bits: u32) -> IterationSpace<Slot> {
     let width = if element_bits == 64 { ElementWidth::B64 } else { ElementWidth::B32 };
     let unit = u64::from(width.bytes());
     let operand = |slot, start: u64| Operand {
-        slot: Some(slot),
-        width,
-        base: (start / unit).cast_signed(),
         strides: leading(&[1], 0).map(i64::from),
-        displacement: None,
+        ..Operand::at(slot, width, (start / unit).cast_signed())
     };
     let count = u32::try_from(bytes / unit).expect("no more than the tensor's span");
     IterationSpace {

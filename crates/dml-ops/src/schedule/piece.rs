@@ -4,21 +4,21 @@ use std::ops::Range;
 
 use dml_core::Error;
 use dml_core::kernel::KernelModule;
-use dml_core::plan::{Access as Touch, Cost, Window};
+use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
     self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Record,
 };
 
-use crate::ir::space::{Alignment, IterationSpace, Operand};
+use crate::ir::space::{IterationSpace, Operand};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
-use crate::schedule::dispatches::Dispatches;
+use crate::schedule::dispatches::{Alignment, Dispatches};
 
 /// A box, as one kernel takes it.
 pub(super) struct Piece<'a> {
-    space: &'a IterationSpace,
+    space: &'a IterationSpace<Slot>,
     pub(super) sizes: [u32; DIMENSIONS],
     alignment: Alignment,
     /// For each operand its bytes, and the element at the box's origin from the start of those.
@@ -34,11 +34,11 @@ pub(super) struct Taken {
 impl<'a> Piece<'a> {
     /// A box of a space, whose windows begin as `alignment` says.
     pub(super) fn of(
-        space: &'a IterationSpace,
+        space: &'a IterationSpace<Slot>,
         part: &TensorBox<DIMENSIONS>,
         alignment: Alignment,
     ) -> Self {
-        let views = space.operands().map(|operand| match operand.slot {
+        let views = space.operands().map(|operand| match operand.buffer {
             Some(_) => {
                 let view = operand.placement(alignment).view(part);
                 (view.range, view.start)
@@ -49,7 +49,7 @@ impl<'a> Piece<'a> {
     }
 
     /// The operands, each with the element at the piece's origin in its window.
-    pub(super) fn operands(&self) -> impl Iterator<Item = (&Operand, u32)> {
+    pub(super) fn operands(&self) -> impl Iterator<Item = (&Operand<Slot>, u32)> {
         self.space.operands().zip(self.views.iter().map(|(_, start)| *start))
     }
 
@@ -79,13 +79,13 @@ impl<'a> Piece<'a> {
 
     /// Bytes of the elements of all operands. A displaced one has an element at each coordinate.
     fn bytes(&self) -> u64 {
-        let of = |(operand, (range, _)): (&Operand, &(Range<u64>, u32))| {
+        let of = |(operand, (range, _)): (&Operand<Slot>, &(Range<u64>, u32))| {
             let strides = match operand.displacement {
                 Some(_) => [1; DIMENSIONS],
                 None => operand.strides,
             };
             let bytes = cost::bytes(&self.sizes, &strides, operand.width.bytes(), range);
-            Some((operand.slot?, bytes, range.clone()))
+            Some((operand.buffer?, bytes, range.clone()))
         };
         let read = self.space.inputs.iter().zip(&self.views).filter_map(of);
         let written = self.views.last().and_then(|view| of((&self.space.output, view)));
@@ -120,13 +120,13 @@ impl<'a> Piece<'a> {
         let windows = inputs.chain([output]).zip(&self.views);
         windows
             .filter_map(|((operand, access, base_word_at), (range, _))| {
-                Some(Window { slot: operand.slot?, range: range.clone(), access, base_word_at })
+                Some(Window { slot: operand.buffer?, range: range.clone(), access, base_word_at })
             })
             .collect()
     }
 
     /// Whether rows are whole multiples of `count` elements, and start at such.
-    fn is_in_multiples(&self, (operand, start): (&Operand, u32), count: u32) -> bool {
+    fn is_in_multiples(&self, (operand, start): (&Operand<Slot>, u32), count: u32) -> bool {
         let outer = self.sizes.iter().zip(&operand.strides).take(DIMENSIONS - 1);
         let mut outer = outer.filter(|(size, _)| **size > 1);
         self.alignment == Alignment::Quads
@@ -137,15 +137,15 @@ impl<'a> Piece<'a> {
 
     /// Whether an input is displaced by the same for all elements of a row: what other inputs say has one element
     /// for each.
-    fn moves_rows(&self, operand: &Operand) -> bool {
+    fn moves_rows(&self, operand: &Operand<Slot>) -> bool {
         let mut others = self.space.inputs.iter().filter(|it| *it != operand);
         self.space.output.displacement.is_none() && others.all(|it| it.strides[DIMENSIONS - 1] == 0)
     }
 
     /// An operand by elements.
-    pub(super) fn take(&self, (operand, start): (&Operand, u32)) -> Taken {
+    pub(super) fn take(&self, (operand, start): (&Operand<Slot>, u32)) -> Taken {
         let access = match operand.strides[DIMENSIONS - 1] {
-            _ if operand.slot.is_none() => Access::Index,
+            _ if operand.buffer.is_none() => Access::Index,
             0 if self.inner() > 1 => Access::Single,
             1 if self.is_in_multiples((operand, start), QUAD) => Access::Whole,
             _ => Access::Ragged,
@@ -166,7 +166,7 @@ impl<'a> Piece<'a> {
     pub(super) fn elements_of_words(&self) -> Option<u32> {
         let width = self.space.output.width;
         let per_word = 32 / width.bits().min(32);
-        let fits = |it: (&Operand, u32)| match it.0.strides[DIMENSIONS - 1] {
+        let fits = |it: (&Operand<Slot>, u32)| match it.0.strides[DIMENSIONS - 1] {
             0 => it.0 != &self.space.output,
             stride => stride == 1 && self.is_in_multiples(it, QUAD * per_word),
         };
@@ -175,7 +175,11 @@ impl<'a> Piece<'a> {
     }
 
     /// As [`Self::take`], but of operands that are no single elements in words.
-    pub(super) fn take_words(&self, (operand, start): (&Operand, u32), per_word: u32) -> Taken {
+    pub(super) fn take_words(
+        &self,
+        (operand, start): (&Operand<Slot>, u32),
+        per_word: u32,
+    ) -> Taken {
         if operand.strides[DIMENSIONS - 1] == 0 {
             return self.take((operand, start));
         }

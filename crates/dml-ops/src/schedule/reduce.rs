@@ -6,13 +6,15 @@
 //! Parts are as long on every device that shows them, so that all add in one order.
 
 use dml_core::Error;
-use dml_spirv::element_wise::{self, Access, DIMENSIONS, Program};
-use dml_spirv::reduce::{GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_LOST_F32};
+use dml_core::plan::Slot;
+use dml_spirv::element_wise::{self, Access, DIMENSIONS};
+use dml_spirv::reduce::Reduce;
 
+use super::Schedule;
+use crate::ir::Reduction;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
-use crate::schedule::kernels::Kernels;
 use crate::schedule::piece::{Piece, Taken};
 
 /// A longer row is reduced in parts of [`PART`] elements: a loop has at most 65,535 iterations on lavapipe,
@@ -23,60 +25,14 @@ const PART: u32 = 4096;
 const LAST: usize = DIMENSIONS - 1;
 const ROWS_OF_GRIDS: usize = LAST - 1;
 
-/// What parts of rows are, of which the greatest is asked for.
-pub(crate) static GREATEST: &[&Reducer] = &[&GREATEST_F32];
-
-/// What parts of sums are: what is rounded, and what that has lost.
-pub(crate) static SUMS: &[&Reducer] = &[&SUM_F32, &SUM_LOST_F32];
-
-/// What becomes of the rows.
-#[derive(Clone, Debug)]
-pub(crate) struct Reduction {
-    /// For the elements of each input.
-    pub(crate) program: Program,
-    /// For what that gives in parts of rows: one after the other, what each gives is an element of the row of
-    /// parts.
-    pub(crate) in_parts: &'static [&'static Reducer],
-    /// For all of a row.
-    pub(crate) reducer: &'static Reducer,
-    /// For what comes out.
-    pub(crate) last: Program,
-    /// The parameters of both programs.
-    pub(crate) parameters: Vec<u32>,
-}
-
-impl Reduction {
-    /// Of the elements of the first input.
-    pub(crate) fn of(in_parts: &'static [&'static Reducer], reducer: &'static Reducer) -> Self {
-        let (program, last) = (Program::default(), Program::default());
-        Self { program, in_parts, reducer, last, parameters: vec![] }
-    }
-
-    /// What parts are made by, each with its number.
-    fn of_parts(&self) -> impl Iterator<Item = (i64, Self)> + use<> {
-        let whole = Self { last: Program::default(), ..self.clone() };
-        (0..).zip(self.in_parts).map(move |(at, reducer)| (at, Self { reducer, ..whole.clone() }))
-    }
-
-    /// How many elements a part becomes.
-    fn width(&self) -> u32 {
-        u32::try_from(self.in_parts.len()).expect("a few")
-    }
-
-    /// What makes the whole of parts.
-    fn rest(&self) -> Self {
-        Self { program: Program::default(), ..self.clone() }
-    }
-}
-
-impl Kernels<'_> {
+impl Schedule<'_> {
     /// Adds the steps that reduce `space`, whose output stands still where rows go on.
     ///
     /// # Errors
     /// As [`Dispatches::push`].
-    pub(crate) fn reduce(
+    pub(super) fn reduce(
         &mut self,
-        space: IterationSpace,
+        space: IterationSpace<Slot>,
         reduction: &Reduction,
     ) -> Result<(), Error> {
         let space = space.coalesced();
@@ -104,7 +60,11 @@ impl Kernels<'_> {
     }
 
     /// Rows of one element are reduced as well: what is the sum of one must be its sum.
-    fn rows_of_one(&mut self, space: IterationSpace, reduction: &Reduction) -> Result<(), Error> {
+    fn rows_of_one(
+        &mut self,
+        space: IterationSpace<Slot>,
+        reduction: &Reduction,
+    ) -> Result<(), Error> {
         match space.sizes.iter().position(|size| *size == 1) {
             Some(row) => self.rows(space.with_last(row), reduction),
             None => space.outermost().try_for_each(|it| self.rows_of_one(it, reduction)),
@@ -112,13 +72,13 @@ impl Kernels<'_> {
     }
 
     /// Place for so many elements, the last dimension's next to each other.
-    fn partial(&mut self, reduction: &Reduction, sizes: [u32; DIMENSIONS]) -> Operand {
+    fn partial(&mut self, reduction: &Reduction, sizes: [u32; DIMENSIONS]) -> Operand<Slot> {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
         self.temporary(reduction.reducer.width(), count).packed(&sizes)
     }
 
     /// Reduces rows, which are the last dimension.
-    fn rows(&mut self, space: IterationSpace, reduction: &Reduction) -> Result<(), Error> {
+    fn rows(&mut self, space: IterationSpace<Slot>, reduction: &Reduction) -> Result<(), Error> {
         let mut dispatches = self.dispatches();
         let alignment = dispatches.alignment();
         let placements: Vec<_> = space.stored().map(|it| it.placement(alignment)).collect();
@@ -143,9 +103,9 @@ impl Kernels<'_> {
     ///
     /// # Errors
     /// As [`Dispatches::push`].
-    pub(crate) fn reduce_grids(
+    pub(super) fn reduce_grids(
         &mut self,
-        space: &IterationSpace,
+        space: &IterationSpace<Slot>,
         sizes: usize,
         reduction: &Reduction,
     ) -> Result<(), Error> {
@@ -169,7 +129,7 @@ impl Kernels<'_> {
     /// Reduces rows in parts of `length`, the parts of a row in a dimension that is not used, and then these.
     fn parts(
         &mut self,
-        space: IterationSpace,
+        space: IterationSpace<Slot>,
         (dimension, length): (usize, u32),
         reduction: &Reduction,
     ) -> Result<(), Error> {
@@ -187,7 +147,7 @@ impl Kernels<'_> {
         let ranges = [(0, count, length), (count, 1, rest)];
         for (first, count, elements) in ranges.into_iter().filter(|(.., elements)| *elements > 0) {
             // An operand that a part goes through by so many elements.
-            let by_parts = |operand: &Operand, elements: u32| {
+            let by_parts = |operand: &Operand<Slot>, elements: u32| {
                 let step = operand.strides[LAST] * i64::from(elements);
                 let mut moved = operand.clone();
                 moved.base += i64::from(first) * step;

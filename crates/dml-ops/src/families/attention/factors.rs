@@ -1,7 +1,6 @@
 //! Queries, keys and values as they are multiplied: where they lie, or joined in the temporary resource with
 //! their biases, with those next to each other that the kernel takes so.
 
-use dml_core::plan::Slot;
 use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, QUAD, Value};
@@ -9,10 +8,10 @@ use dml_spirv::functions as f;
 
 use super::sizes::{LENGTHS, Role, Sizes};
 use crate::families::products::Build;
+use crate::ir::Place;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::conversion::conversion;
 use crate::lowering::made::Made;
-use crate::schedule::contract::Place;
 
 /// The last dimensions of all spaces: batches, heads, steps and elements.
 const BATCHES: usize = DIMENSIONS - 4;
@@ -35,8 +34,7 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn of(operand: &Operand, has_slack: bool) -> Self {
-        let slot = operand.slot.unwrap_or(Slot::Temporary);
-        let place = Place { slot, base: operand.base, has_slack };
+        let place = Place { has_slack, ..Place::of(operand) };
         let [.., a, b, c, d] = operand.strides;
         Self { place, strides: [a, b, c, d] }
     }
@@ -99,7 +97,7 @@ impl Source {
         }
         // A quad may begin at any element.
         let count = next.cast_unsigned() + u64::from(QUAD - 1);
-        let output = build.kernels.temporary(ElementWidth::B32, count);
+        let output = build.recorder.temporary(ElementWidth::B32, count);
         let output = Operand { strides: of_strides(strides), ..output };
         self.write_past(build, &output, DataType::Float32)?;
         self.write_new(build, self.after_past(output.clone()), DataType::Float32)?;
@@ -125,7 +123,7 @@ impl Source {
             let mut made = Made::default();
             made.input(Operand::numbers(0, [0; DIMENSIONS]));
             let rest = self.spread(steps - past);
-            made.compute(&mut build.kernels, rest, self.after_past(output.clone()))?;
+            made.compute(&mut build.recorder, rest, self.after_past(output.clone()))?;
         }
         let mut made = Made::default();
         let value = self.read_new(&mut made, data_type);
@@ -142,7 +140,7 @@ impl Source {
         strides[STEPS] = 0;
         let [_, new, ..] = self.sizes.of_role(self.role);
         let output = Operand { strides, displacement, ..output };
-        made.compute(&mut build.kernels, self.spread(new), output)
+        made.compute(&mut build.recorder, self.spread(new), output)
     }
 
     /// The sizes of so many steps.
@@ -167,9 +165,8 @@ impl Source {
         let mut made = Made::default();
         let value = made.input(past.clone());
         let value = made.apply_all(conversion(*data_type, to), value);
-        if let (Some(lengths), Role::Value, Some(Slot::Temporary)) =
-            (&self.lengths, self.role, output.slot)
-        {
+        let is_multiplied = build.recorder.is_temporary(output);
+        if let (Some(lengths), Role::Value, true) = (&self.lengths, self.role, is_multiplied) {
             // What does not count may be no number, and is not multiplied.
             let step = made.input(numbers_of(STEPS));
             let length = made.input(lengths.clone());
@@ -177,14 +174,14 @@ impl Source {
             let zero = made.apply(&f::BIT_XOR_WORD, &[step, step], &[]);
             made.apply(&f::CHOOSE_WORD, &[counts, value, zero], &[]);
         }
-        made.compute(&mut build.kernels, self.spread(self.sizes.past), output.clone())
+        made.compute(&mut build.recorder, self.spread(self.sizes.past), output.clone())
     }
 
     fn write_new(&self, build: &mut Build<'_>, output: Operand, to: DataType) -> Result<(), Error> {
         let [_, new, ..] = self.sizes.of_role(self.role);
         let mut made = Made::default();
         self.read_new(&mut made, to);
-        made.compute(&mut build.kernels, self.spread(new), output)
+        made.compute(&mut build.recorder, self.spread(new), output)
     }
 
     /// What is new, with its bias.

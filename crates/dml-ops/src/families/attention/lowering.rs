@@ -5,7 +5,6 @@
 //! Scores and powers have the queries next to each other, as the second product takes them. Batches are products
 //! of their own, and so are groups; the heads of a group and the queries are its columns.
 
-use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -19,10 +18,9 @@ use super::sizes::{Role, Sizes};
 use crate::Target;
 use crate::families::products::Build;
 use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::ir::{self, Dimension, GREATEST, PARTS_OF_SUMS, ROWS_WORTH_A_COPY, Reduction, Sums};
 use crate::lowering::conversion::conversion;
 use crate::lowering::made::Made;
-use crate::schedule::contract::{Dimension, ROWS_WORTH_A_COPY, Sums};
-use crate::schedule::reduce::{GREATEST, Reduction, SUMS};
 
 /// Scores that are there at once, but for those of eight queries: what caches hold, and more than a device has
 /// cores.
@@ -30,7 +28,7 @@ const SCORES_AT_ONCE: u64 = 1 << 22;
 const FEWEST_QUERIES: u32 = 8;
 
 /// The plan of an attention.
-pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     in_parts(operator, target, rows_at_once(operator, &Sizes::of(operator)?)?)
 }
 
@@ -39,13 +37,13 @@ pub(super) fn in_parts(
     operator: &Validated,
     target: &Target<'_>,
     rows: u32,
-) -> Result<Plan, Error> {
+) -> Result<ir::Program, Error> {
     let sizes = Sizes::of(operator)?;
     let mut build = Build::new(operator, target, false);
     let [query, key, value] =
         [Role::Query, Role::Key, Role::Value].map(|role| Source::of(&build, sizes, role));
     let [query, key, value] = [query?, key?, value?];
-    let mut outputs = build.kernels.outputs()?.into_iter();
+    let mut outputs = build.recorder.outputs()?.into_iter();
     let mut tensors = operator.tensors(FieldKind::Output).map(|(_, tensor)| tensor);
     let mut next = || outputs.next().flatten().zip(tensors.next().flatten());
     let missing = || Error::internal(operator.schema().name, "the output is missing");
@@ -68,7 +66,7 @@ pub(super) fn in_parts(
         let count = rows.min(sizes.queries - first);
         attention.attend([first, count], output.clone(), tensor)?;
     }
-    Ok(build.kernels.into_plan())
+    Ok(build.recorder.finish())
 }
 
 /// How many queries are answered at once.
@@ -81,7 +79,7 @@ fn rows_at_once(operator: &Validated, sizes: &Sizes) -> Result<u32, Error> {
         needed: (u64::from(sizes.batches) * u64::from(sizes.heads))
             .saturating_mul(sizes.keys().into()),
         unit: "scores of one query",
-        limit: "what kernels count",
+        limit: "what recorder count",
         available: u32::MAX.into(),
     };
     let of_query = of_query.filter(|it| *it <= u32::MAX / FEWEST_QUERIES).ok_or_else(too_many)?;
@@ -129,7 +127,7 @@ impl<'b, 'a> Attention<'b, 'a> {
             let sizes = [batches, heads, steps, innermost];
             let count = sizes.iter().map(|size| u64::from(*size)).product::<u64>();
             // A quad may begin at any element.
-            let place = build.kernels.temporary(ElementWidth::B32, count + u64::from(QUAD - 1));
+            let place = build.recorder.temporary(ElementWidth::B32, count + u64::from(QUAD - 1));
             let step = i64::from(innermost);
             let head = step * i64::from(steps);
             Operand { strides: of_strides([head * i64::from(heads), head, step, 1]), ..place }
@@ -209,7 +207,7 @@ impl<'b, 'a> Attention<'b, 'a> {
             i64::from(per_group) * of_sums,
         ];
         let dimension = |(size, strides)| Dimension { size, strides };
-        self.build.kernels.products(Sums {
+        let sums = Sums {
             batches: vec![
                 dimension((batches, words.map(|it| it.strides[0]))),
                 dimension((groups, of_groups)),
@@ -220,7 +218,8 @@ impl<'b, 'a> Attention<'b, 'a> {
             places: words.map(|it| it.place),
             are_integers: false,
             goes_on: false,
-        })
+        };
+        self.build.recorder.contract(vec![sums])
     }
 
     /// Writes the powers of scores below the greatest of their query, and their sum.
@@ -236,13 +235,13 @@ impl<'b, 'a> Attention<'b, 'a> {
             ..Reduction::of(GREATEST, &GREATEST_F32)
         };
         let (inputs, output) = (made.inputs.clone(), self.greatest.clone());
-        self.build.kernels.reduce(IterationSpace { sizes, inputs, output }, &reduction)?;
+        self.build.recorder.reduce(IterationSpace { sizes, inputs, output }, reduction)?;
         let greatest = made.input(self.greatest.clone());
         made.apply(&f::EXP_BELOW_F32, &[score, greatest], &[]);
-        made.compute(&mut self.build.kernels, sizes, self.powers.clone())?;
+        made.compute(&mut self.build.recorder, sizes, self.powers.clone())?;
         let (inputs, output) = (vec![self.powers.clone()], self.sums.clone());
-        let sum = Reduction::of(SUMS, &SUM_F32);
-        self.build.kernels.reduce(IterationSpace { sizes, inputs, output }, &sum)
+        let sum = Reduction::of(PARTS_OF_SUMS, &SUM_F32);
+        self.build.recorder.reduce(IterationSpace { sizes, inputs, output }, sum)
     }
 
     /// Writes sums of values over sums of powers.
@@ -266,7 +265,7 @@ impl<'b, 'a> Attention<'b, 'a> {
         let base = output.base + i64::from(first) * of_queries;
         let output = Operand { base, strides: of_strides(strides), ..output };
         made.compute(
-            &mut self.build.kernels,
+            &mut self.build.recorder,
             leading(&[batches, heads, count, of_value], 1),
             output,
         )

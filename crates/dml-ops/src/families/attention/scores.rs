@@ -70,7 +70,7 @@ impl Scores {
             Some(seen) => seen,
             None => {
                 let count = keys.iter().map(|size| u64::from(*size)).product();
-                let seen = build.kernels.temporary(ElementWidth::B32, count);
+                let seen = build.recorder.temporary(ElementWidth::B32, count);
                 let row = i64::from(rows);
                 let strides = of_strides([i64::from(sizes.keys()) * row, 0, row, 1]);
                 Operand { strides, ..seen }
@@ -84,7 +84,7 @@ impl Scores {
             made.apply(&f::LESS_THAN_I32, &[key, end], &[]);
             let base = seen.base + i64::from(first) * seen.strides[STEPS];
             let part = leading(&[sizes.batches, 1, count, queries], 1);
-            made.compute(&mut build.kernels, part, Operand { base, ..seen.clone() })?;
+            made.compute(&mut build.recorder, part, Operand { base, ..seen.clone() })?;
         }
         self.seen = Some(seen);
         Ok(())

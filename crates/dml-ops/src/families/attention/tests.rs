@@ -7,6 +7,7 @@ use dml_core::{
 
 use super::{OPERATORS, lowering};
 use crate::reference::{Memory, Signature, run_on_host};
+use crate::schedule;
 use crate::{Target, TransferUse};
 
 #[test]
@@ -23,8 +24,9 @@ fn queries_that_are_answered_apart_find_the_same() {
         for case in operator.reference().cases(&signature) {
             let validated = validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
             let memory = Memory::new(operator.reference(), &validated, &case).unwrap();
-            let whole = lowering::lower(&validated, target).unwrap();
-            let plan = lowering::in_parts(&validated, target, 8).unwrap();
+            let whole = crate::lower(&validated, target).unwrap();
+            let program = lowering::in_parts(&validated, target, 8).unwrap();
+            let plan = schedule::plan(&program, target).unwrap();
             if plan.steps().count() > whole.steps().count() {
                 let after = run_on_host(&plan, &case.aliases(), &memory, capabilities).unwrap();
                 memory.check(&after).expect(&case.name);
@@ -66,7 +68,7 @@ fn a_long_sequence_has_no_place_for_all_its_scores() {
     let target = &Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
     let temporary = |steps: u32| {
         let validated = validate(&of_steps(steps).into(), FeatureLevel::HIGHEST).unwrap();
-        lowering::lower(&validated, target).unwrap().temporary_size
+        crate::lower(&validated, target).unwrap().temporary_size
     };
     // Scores and powers of 4 M each, and as many words as queries, keys and values have, at most.
     let most = |steps: u64| 4 * (2 * (1 << 22) + 4 * steps * 12 * 64);

@@ -4,7 +4,6 @@
 //! In each dimension the element at a coordinate is, in the window `w`, the one with the number `e` of
 //! `e * dilation + w * stride = coordinate + padding`. Of the two numbers one is tried, and gives the other.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
@@ -13,11 +12,9 @@ use dml_spirv::reduce::{Reducer, SUM_F32, SUM_I32, SUM_I64};
 use super::columns::{Along, Columns, Index, Part, ROW, join};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
+use crate::ir::{self, Computation, PARTS_OF_SUMS, Recorder, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::made::{Made, required};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
-use crate::schedule::reduce::{Reduction, SUMS};
 
 static SUMS_OF_WORDS: &[&Reducer] = &[&SUM_I32];
 static SUMS_OF_TWO_WORDS: &[&Reducer] = &[&SUM_I64];
@@ -26,25 +23,25 @@ static SUMS_OF_TWO_WORDS: &[&Reducer] = &[&SUM_I64];
 const LEAST_PART: u64 = 8;
 
 /// Windows put together, summed where they overlap.
-pub(super) fn fold(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [input] = required(operator, kernels.inputs()?)?;
-    let [output] = required(operator, kernels.outputs()?)?;
+pub(super) fn fold(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [input] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
     let tensors = ["OutputTensor", "InputTensor"].map(|it| operator.required_tensor(it));
     let [to, from] = tensors;
     let (to, from) = (to?, from?);
     for columns in Columns::of(operator, [to, from], [output, input])? {
         let all = columns.along.iter().map(|it| 0..it.size).collect();
-        let mut folding = Folding { columns, data_type: to.data_type(), kernels: &mut kernels };
+        let mut folding = Folding { columns, data_type: to.data_type(), recorder: &mut recorder };
         folding.write(&all)?;
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 struct Folding<'k, 'a> {
     columns: Columns,
     data_type: DataType,
-    kernels: &'k mut Kernels<'a>,
+    recorder: &'k mut Recorder<'a>,
 }
 
 /// Which of the two numbers is tried in a dimension, and the other one.
@@ -119,7 +116,7 @@ impl Folding<'_, '_> {
     }
 
     fn shows(&self, reach: u64) -> bool {
-        bytes_shown(self.columns.columns.width, reach) <= self.kernels.most_shown()
+        bytes_shown(self.columns.columns.width, reach) <= self.recorder.most_shown()
     }
 
     /// The other numbers that a part has in a dimension.
@@ -220,10 +217,10 @@ impl Folding<'_, '_> {
 
     fn zero(&mut self, part: &Part) -> Result<(), Error> {
         let output = self.columns.tensor_at(part);
-        let zero = self.kernels.constant(output.width, 0);
+        let zero = self.recorder.constant(output.width, 0);
         let sizes = self.columns.sizes(1, part);
         let space = IterationSpace { sizes, inputs: vec![zero], output };
-        self.kernels.compute(space, &Computation::copy())
+        self.recorder.map(space, Computation::copy())
     }
 
     /// Sums of rows of so many elements.
@@ -247,7 +244,7 @@ impl Folding<'_, '_> {
         let (in_parts, reducer) = match self.data_type {
             DataType::Int32 | DataType::Uint32 => (SUMS_OF_WORDS, &SUM_I32),
             DataType::Int64 | DataType::Uint64 => (SUMS_OF_TWO_WORDS, &SUM_I64),
-            _ => (SUMS, &SUM_F32),
+            _ => (PARTS_OF_SUMS, &SUM_F32),
         };
         let program = std::mem::take(&mut made.computation.program);
         let mut sum = Value::Input(0);
@@ -259,7 +256,7 @@ impl Folding<'_, '_> {
         let Computation { program: last, parameters, .. } = made.computation;
         let reduction = Reduction { program, in_parts, reducer, last, parameters };
         let space = IterationSpace { sizes, inputs: made.inputs, output };
-        self.kernels.reduce(space, &reduction)
+        self.recorder.reduce(space, reduction)
     }
 }
 

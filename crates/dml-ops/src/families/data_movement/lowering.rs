@@ -1,26 +1,23 @@
 //! How parts of tensors are copied: as regions where their rows are long, else by a kernel for each, which
 //! reads and writes any strides.
 
-use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
 use super::part::{Part, Source, Walk};
-use super::regions;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
+use crate::ir::{self, Recorder};
 
 /// The plan that writes `parts` in their order, which cover every output.
 pub(super) fn copies(
     operator: &Validated,
     target: &Target<'_>,
     parts: Vec<Part>,
-) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let inputs: Vec<Operand> = kernels.inputs()?.into_iter().flatten().collect();
-    let outputs: Vec<Operand> = kernels.outputs()?.into_iter().flatten().collect();
+) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let inputs: Vec<Operand> = recorder.inputs()?.into_iter().flatten().collect();
+    let outputs: Vec<Operand> = recorder.outputs()?.into_iter().flatten().collect();
     // All parts with the same bits share one element.
     let mut constants: Vec<(u64, Operand)> = vec![];
     for part in parts {
@@ -30,20 +27,17 @@ pub(super) fn copies(
             Source::Bits(bits) => match constants.iter().find(|(of, _)| *of == bits) {
                 Some((_, operand)) => operand.clone(),
                 None => {
-                    let operand = kernels.constant(output.width, bits);
+                    let operand = recorder.constant(output.width, bits);
                     constants.push((bits, operand.clone()));
                     operand
                 }
             },
         };
         for part in part.divided() {
-            match regions::copy(&part, &input, output, target) {
-                Some(copy) => kernels.copy(copy)?,
-                None => kernels.compute(space(&part, &input, output), &Computation::copy())?,
-            }
+            recorder.copy(space(&part, &input, output))?;
         }
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 /// The elements of a part that is divided.

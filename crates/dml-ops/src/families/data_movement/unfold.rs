@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
@@ -10,22 +9,21 @@ use dml_spirv::functions as f;
 use super::columns::{Along, Columns, Part, ROW, join};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
+use crate::ir::{self, Computation, Recorder};
 use crate::lowering::made::{Made, required};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
 
 /// The windows of the input, side by side.
-pub(super) fn unfold(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [input] = required(operator, kernels.inputs()?)?;
-    let [output] = required(operator, kernels.outputs()?)?;
+pub(super) fn unfold(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [input] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
     let tensors = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
     let [from, to] = tensors;
     for columns in Columns::of(operator, [from?, to?], [input, output])? {
         let all = columns.along.iter().map(|it| 0..it.windows.count).collect();
-        write(&columns, &mut kernels, &all)?;
+        write(&columns, &mut recorder, &all)?;
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 impl Along {
@@ -59,17 +57,17 @@ fn reach(columns: &Columns, part: &Part) -> u64 {
 }
 
 /// Adds the steps that write some columns.
-fn write(columns: &Columns, kernels: &mut Kernels<'_>, windows: &Part) -> Result<(), Error> {
+fn write(columns: &Columns, recorder: &mut Recorder<'_>, windows: &Part) -> Result<(), Error> {
     let along = columns.along.iter().zip(windows);
     let needed: Part = along.map(|(it, windows)| it.needed(windows)).collect();
-    if bytes_shown(columns.tensor.width, reach(columns, &needed)) <= kernels.most_shown() {
-        return by_computed_places(columns, kernels, windows, &needed);
+    if bytes_shown(columns.tensor.width, reach(columns, &needed)) <= recorder.most_shown() {
+        return by_computed_places(columns, recorder, windows, &needed);
     }
     let reach_along =
         |at: usize| (needed[at].len() as u64 - 1) * columns.along[at].stride.unsigned_abs();
     match Columns::halves(windows, reach_along) {
-        Some(halves) => halves.iter().try_for_each(|half| write(columns, kernels, half)),
-        None => one_window(columns, kernels, windows),
+        Some(halves) => halves.iter().try_for_each(|half| write(columns, recorder, half)),
+        None => one_window(columns, recorder, windows),
     }
 }
 
@@ -90,7 +88,7 @@ fn elements(columns: &Columns) -> u32 {
 
 fn by_computed_places(
     columns: &Columns,
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     windows: &Part,
     needed: &Part,
 ) -> Result<(), Error> {
@@ -116,11 +114,11 @@ fn by_computed_places(
     let most = reach(columns, needed);
     made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
     made.apply(&f::SAME, &[value], &[]);
-    made.compute(kernels, columns.sizes(elements(columns), windows), output(columns, windows))
+    made.compute(recorder, columns.sizes(elements(columns), windows), output(columns, windows))
 }
 
 /// Adds the steps that write one column for each channel: zeros, and on them what is inside.
-fn one_window(columns: &Columns, kernels: &mut Kernels<'_>, windows: &Part) -> Result<(), Error> {
+fn one_window(columns: &Columns, recorder: &mut Recorder<'_>, windows: &Part) -> Result<(), Error> {
     let output = output(columns, windows);
     let sizes = columns.sizes(elements(columns), windows);
     let insides: Vec<Range<i64>> = columns
@@ -132,9 +130,9 @@ fn one_window(columns: &Columns, kernels: &mut Kernels<'_>, windows: &Part) -> R
     let is_inside =
         |(along, inside): (&Along, &Range<i64>)| *inside == (0..along.elements.count.into());
     if !columns.along.iter().zip(&insides).all(is_inside) {
-        let zero = kernels.constant(output.width, 0);
+        let zero = recorder.constant(output.width, 0);
         let space = IterationSpace { sizes, inputs: vec![zero], output: output.clone() };
-        kernels.compute(space, &Computation::copy())?;
+        recorder.map(space, Computation::copy())?;
     }
     if insides.iter().any(Range::is_empty) {
         return Ok(());
@@ -150,5 +148,5 @@ fn one_window(columns: &Columns, kernels: &mut Kernels<'_>, windows: &Part) -> R
         output.strides[along.at] = along.elements.stride;
         sizes[along.at] = u32::try_from(inside.end - inside.start).expect("of a window");
     }
-    kernels.compute(IterationSpace { sizes, inputs: vec![input], output }, &Computation::copy())
+    recorder.map(IterationSpace { sizes, inputs: vec![input], output }, Computation::copy())
 }

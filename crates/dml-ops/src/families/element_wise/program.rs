@@ -14,9 +14,9 @@ use dml_spirv::functions::{self as f, Function};
 
 use super::Row;
 use super::functions::Functions;
+use crate::ir::Computation;
 use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::schedule::dispatches::scalar_bits;
-use crate::schedule::map::Computation;
 
 /// What `operator` computes.
 pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {

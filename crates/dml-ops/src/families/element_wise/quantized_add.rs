@@ -1,20 +1,16 @@
 //! ELEMENT_WISE_QUANTIZED_LINEAR_ADD: eight inputs, which are more than one kernel has. The first summand
 //! is made FLOAT32 in the temporary resource before.
 
-use dml_core::plan::{BindingRequirement, Plan, Slot};
 use dml_core::schema::FieldKind;
-use dml_core::{DataType, Error, Strategy, TensorLayout, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions as f;
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::ir::{self, Buffer, Computation, Recorder};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::form::Form;
-use crate::schedule::constants::Constants;
-use crate::schedule::map::Computation;
-use crate::schedule::owned::Kept;
 
 /// The inputs of each part.
 const FIRST: [&str; 3] = ["ATensor", "AScaleTensor", "AZeroPointTensor"];
@@ -23,10 +19,9 @@ const REST: [&str; 5] =
 const OUTPUT: &str = "OutputTensor";
 
 /// The plan of such an operator.
-pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let (schema, output) = (operator.schema(), operator.required_tensor(OUTPUT)?);
     let sizes = leading(output.sizes(), 1);
-    let between = packed(sizes);
     let mut first = Part::default();
     let operands = FIRST.map(|name| first.input(operator, name)).into_iter();
     let operands = operands.collect::<Result<Vec<_>, Error>>()?;
@@ -35,45 +30,23 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, E
     let operands = REST.map(|name| rest.input(operator, name)).into_iter();
     let operands = operands.collect::<Result<Vec<_>, Error>>()?;
     rest.quantized_sum(&operands, output.data_type());
-    let (mut constants, mut kept) = (Constants::default(), Kept::default());
-    let written = Operand::of(schema.name, Slot::Output(0), output)?;
-    let mut exec = Vec::new();
+    let mut recorder = Recorder::new(operator, target);
+    let between = recorder.temporary(ElementWidth::B32, element_count(sizes)).packed(&sizes);
+    let written = Operand::of(schema.name, Buffer::Output(0), output)?;
     for (part, read, written) in [(first, None, between.clone()), (rest, Some(between), written)] {
         let mut inputs = Vec::new();
         for (index, tensor) in &part.inputs {
-            inputs.push(Operand::of(schema.name, Slot::Input(*index), tensor)?);
+            inputs.push(Operand::of(schema.name, Buffer::Input(*index), tensor)?);
         }
         inputs.extend(read);
-        let space = IterationSpace { sizes, inputs, output: written };
         let computation = Computation { program: part.program, ..Computation::default() };
-        let names = (schema.name, OUTPUT);
-        let form = Form { space, computation };
-        let (steps, _) = form.steps(names, part.inputs, target, &mut constants, &mut kept)?;
-        exec.extend(steps);
+        recorder.map(IterationSpace { sizes, inputs, output: written }, computation)?;
     }
-    let inputs = operator.tensors(FieldKind::Input);
-    let requirement = |(path, tensor): (dml_core::schema::TensorPath, Option<&TensorLayout>)| {
-        tensor.map(|tensor| BindingRequirement::of(path.name(), tensor))
-    };
-    Ok(Plan {
-        operator: schema.name,
-        strategy: Strategy::Kernel,
-        inputs: inputs.map(requirement).collect(),
-        outputs: vec![Some(BindingRequirement::of(OUTPUT, output))],
-        init: kept.init,
-        exec,
-        in_place: vec![],
-        temporary_size: sizes.iter().map(|size| u64::from(*size)).product::<u64>() * 4,
-        persistent_size: kept.size,
-        constants: constants.bytes,
-    })
+    Ok(recorder.finish())
 }
 
-/// Elements of FLOAT32 in the temporary resource, in row-major order.
-fn packed(sizes: [u32; DIMENSIONS]) -> Operand {
-    let (slot, width) = (Some(Slot::Temporary), ElementWidth::B32);
-    let strides = Default::default();
-    Operand { slot, width, base: 0, strides, displacement: None }.packed(&sizes)
+fn element_count(sizes: [u32; DIMENSIONS]) -> u64 {
+    sizes.iter().map(|size| u64::from(*size)).product()
 }
 
 /// What is computed at once.

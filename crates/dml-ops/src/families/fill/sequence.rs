@@ -1,29 +1,27 @@
 //! How FILL_VALUE_SEQUENCE is executed: by a kernel whose input is the numbers of the elements.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::ir::{self, Computation, Recorder};
 use crate::lowering::conversion::conversion;
 use crate::schedule::dispatches::{scalar_bits, words};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
 
-pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let output = operator.required_tensor("OutputTensor")?;
     let (sizes, data_type) = (leading(output.sizes(), 1), output.data_type());
     let start = scalar_bits(operator.scalar("ValueStart")?, data_type);
     let delta = scalar_bits(operator.scalar("ValueDelta")?, data_type);
-    let mut kernels = Kernels::new(operator, target);
+    let mut recorder = Recorder::new(operator, target);
     let inputs = vec![Operand::numbers(0, Default::default()).packed(&sizes)];
-    for output in kernels.outputs()?.into_iter().flatten() {
+    for output in recorder.outputs()?.into_iter().flatten() {
         let space = IterationSpace { sizes, inputs: inputs.clone(), output };
-        kernels.compute(space, &sequence(data_type, start, delta))?;
+        recorder.map(space, sequence(data_type, start, delta))?;
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 /// The member of a sequence with a number.

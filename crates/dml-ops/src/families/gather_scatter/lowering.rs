@@ -1,7 +1,6 @@
 //! How elements are read and written where indices say: in each invocation the indices of an element are
 //! made an offset, which displaces an operand.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
@@ -11,9 +10,8 @@ use super::lookup::{self, Lookup};
 use super::parts::Part;
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, leading};
+use crate::ir::{self, Computation, Recorder};
 use crate::lowering::made::{Made, required};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
 
 /// What is made of the data's layout.
 type LookupOf = fn(&Validated, &TensorLayout) -> Result<Lookup, Error>;
@@ -48,10 +46,10 @@ pub(super) fn gather(
     operator: &Validated,
     target: &Target<'_>,
     lookup: LookupOf,
-) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [data, indices] = required(operator, kernels.inputs()?)?;
-    let [output] = required(operator, kernels.outputs()?)?;
+) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [data, indices] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
     let mut lookup = lookup(operator, operator.required_tensor("InputTensor")?)?;
     let tensor = operator.required_tensor("OutputTensor")?;
     let (rank, mut sizes) = (tensor.sizes().len(), leading(tensor.sizes(), 1));
@@ -63,17 +61,17 @@ pub(super) fn gather(
         sizes,
         ..Chooser::new(operator, &lookup, &indices, "OutputTensor", Outside::Nearest)?
     };
-    for part in Part::all(data.width, chooser.lookup.reach(), kernels.most_shown()) {
+    for part in Part::all(data.width, chooser.lookup.reach(), recorder.most_shown()) {
         let mut made = Made::default();
-        let displacement = chooser.displacement(&mut kernels, &mut made)?;
+        let displacement = chooser.displacement(&mut recorder, &mut made)?;
         let kept = part.kept(&mut made, displacement.by);
         let displacement = Some(part.displaced(&mut made, displacement));
         let data = made.input(Operand { displacement, ..part.data(data.clone()) });
         made.apply(&f::SAME, &[data], &[]);
         let output = Operand { displacement: kept, ..output.clone() };
-        made.compute(&mut kernels, chooser.sizes, output)?;
+        made.compute(&mut recorder, chooser.sizes, output)?;
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 /// The input, with the updates where the indices say.
@@ -81,55 +79,55 @@ pub(super) fn scatter(
     operator: &Validated,
     target: &Target<'_>,
     lookup: LookupOf,
-) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [input, indices, updates] = required(operator, kernels.inputs()?)?;
-    let [output] = required(operator, kernels.outputs()?)?;
+) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [input, indices, updates] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
     let layout = operator.required_tensor("OutputTensor")?;
-    copy(&mut kernels, layout, input, output.clone())?;
+    copy(&mut recorder, layout, input, output.clone())?;
     let lookup = lookup(operator, layout)?;
     let chooser = Chooser::new(operator, &lookup, &indices, "UpdatesTensor", Outside::Nowhere)?;
-    chooser.write(&mut kernels, updates, &output)?;
-    Ok(kernels.into_plan())
+    chooser.write(&mut recorder, updates, &output)?;
+    Ok(recorder.finish())
 }
 
 /// Zeros, with the input where the indices say: in the temporary resource where the output has gaps.
-pub(super) fn unpool(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [input, indices] = required(operator, kernels.inputs()?)?;
-    let [output] = required(operator, kernels.outputs()?)?;
+pub(super) fn unpool(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [input, indices] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
     let layout = operator.required_tensor("OutputTensor")?;
     let packed = match layout.is_packed() {
         true => output.clone(),
-        false => kernels.temporary(output.width, layout.element_count()).packed(layout.sizes()),
+        false => recorder.temporary(output.width, layout.element_count()).packed(layout.sizes()),
     };
-    zeros(&mut kernels, layout, packed.clone())?;
+    zeros(&mut recorder, layout, packed.clone())?;
     let lookup = lookup::of_all(layout, operator.required_tensor("InputTensor")?.sizes().len());
     let chooser = Chooser::new(operator, &lookup, &indices, "InputTensor", Outside::Nowhere)?;
-    chooser.write(&mut kernels, input, &packed)?;
+    chooser.write(&mut recorder, input, &packed)?;
     if packed != output {
-        copy(&mut kernels, layout, packed, output)?;
+        copy(&mut recorder, layout, packed, output)?;
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 fn copy(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     layout: &TensorLayout,
     input: Operand,
     output: Operand,
 ) -> Result<(), Error> {
     let space = IterationSpace { sizes: leading(layout.sizes(), 1), inputs: vec![input], output };
-    kernels.compute(space, &Computation::copy())
+    recorder.map(space, Computation::copy())
 }
 
-fn zeros(kernels: &mut Kernels<'_>, layout: &TensorLayout, output: Operand) -> Result<(), Error> {
+fn zeros(recorder: &mut Recorder<'_>, layout: &TensorLayout, output: Operand) -> Result<(), Error> {
     let mut made = Made::default();
     let zero = made.input(Operand::numbers(0, [0; DIMENSIONS]));
     if output.width == ElementWidth::B64 {
         made.apply(&f::U32_TO_U64, &[zero], &[]);
     }
-    made.compute(kernels, leading(layout.sizes(), 1), output)
+    made.compute(recorder, leading(layout.sizes(), 1), output)
 }
 
 /// Makes offsets of indices.
@@ -162,19 +160,19 @@ impl<'a> Chooser<'a> {
     /// Adds steps that write `elements` into `data`.
     fn write(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         elements: Operand,
         data: &Operand,
     ) -> Result<(), Error> {
         let data = self.lookup.data(data, self.rank);
-        for part in Part::all(data.width, self.lookup.reach(), kernels.most_shown()) {
+        for part in Part::all(data.width, self.lookup.reach(), recorder.most_shown()) {
             let mut made = Made::default();
             let element = made.input(elements.clone());
-            let displacement = self.displacement(kernels, &mut made)?;
+            let displacement = self.displacement(recorder, &mut made)?;
             let displacement = Some(part.displaced(&mut made, displacement));
             made.apply(&f::SAME, &[element], &[]);
             let data = Operand { displacement, ..part.data(data.clone()) };
-            made.compute(kernels, self.sizes, data)?;
+            made.compute(recorder, self.sizes, data)?;
         }
         Ok(())
     }
@@ -183,7 +181,7 @@ impl<'a> Chooser<'a> {
     /// longer than a kernel's inputs, its first indices are joined before, in the temporary resource.
     fn displacement(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         made: &mut Made,
     ) -> Result<Displacement, Error> {
         let all = self.lookup.chosen.len();
@@ -194,8 +192,8 @@ impl<'a> Chooser<'a> {
             self.join(&mut first, 0..early, None);
             let sizes = self.lookup.tuples(self.sizes);
             let count = sizes.iter().map(|size| u64::from(*size)).product();
-            let offsets = kernels.temporary(ElementWidth::B32, count).packed(&sizes);
-            first.compute(kernels, sizes, offsets.clone())?;
+            let offsets = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
+            first.compute(recorder, sizes, offsets.clone())?;
             joined = Some(made.input(offsets));
         }
         let by = self.join(made, early..all, joined);

@@ -1,4 +1,4 @@
-//! Data that one descriptor cannot show: in parts, each with kernels of its own that leave all others alone.
+//! Data that one descriptor cannot show: in parts, each with a kernel of its own that leaves all others alone.
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{QUAD, Value};

@@ -1,6 +1,5 @@
 //! Operators on the sequences along a dimension, with a number for each.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
@@ -9,8 +8,8 @@ use dml_spirv::functions as f;
 use super::lowering::Outside;
 use crate::Target;
 use crate::ir::space::{Displacement, Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::made::{Made, required};
-use crate::schedule::kernels::Kernels;
 
 /// The place of the dimension `Axis` in a space.
 fn axis(operator: &Validated, tensor: &TensorLayout) -> Result<usize, Error> {
@@ -32,10 +31,10 @@ fn coordinates(axis: usize) -> Operand {
 }
 
 /// One value where the coordinate is the index, else another.
-pub(super) fn one_hot(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [indices, values] = required(operator, kernels.inputs()?)?;
-    let [output] = required(operator, kernels.outputs()?)?;
+pub(super) fn one_hot(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [indices, values] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
     let (layout, of_values) =
         (operator.required_tensor("OutputTensor")?, operator.required_tensor("ValuesTensor")?);
     let axis = axis(operator, layout)?;
@@ -59,8 +58,8 @@ pub(super) fn one_hot(operator: &Validated, target: &Target<'_>) -> Result<Plan,
         choose = &f::CHOOSE_WIDE;
     }
     made.apply(choose, &[is_hot, on, off], &[]);
-    made.compute(&mut kernels, sizes, output)?;
-    Ok(kernels.into_plan())
+    made.compute(&mut recorder, sizes, output)?;
+    Ok(recorder.finish())
 }
 
 /// Elements from the first value to the second, along the innermost dimension that has several.
@@ -70,10 +69,10 @@ fn stride_of_values(values: &TensorLayout) -> u32 {
 }
 
 /// The first elements in reverse order.
-pub(super) fn reverse(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [data, lengths] = required(operator, kernels.inputs()?)?;
-    let [output] = required(operator, kernels.outputs()?)?;
+pub(super) fn reverse(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [data, lengths] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
     let (layout, of_data) =
         (operator.required_tensor("OutputTensor")?, operator.required_tensor("InputTensor")?);
     let axis = axis(operator, layout)?;
@@ -90,6 +89,6 @@ pub(super) fn reverse(operator: &Validated, target: &Target<'_>) -> Result<Plan,
     let displacement = Some(Displacement::new(by, most));
     let data = made.input(Operand { displacement, ..once_along(axis, &data) });
     made.apply(&f::SAME, &[data], &[]);
-    made.compute(&mut kernels, sizes, output)?;
-    Ok(kernels.into_plan())
+    made.compute(&mut recorder, sizes, output)?;
+    Ok(recorder.finish())
 }

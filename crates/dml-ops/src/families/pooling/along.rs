@@ -7,9 +7,8 @@ use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
 use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{PARTS_OF_SUMS, Recorder, Reduction};
 use crate::lowering::made::Made;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::reduce::{Reduction, SUMS};
 
 /// A dimension that windows go along.
 #[derive(Clone, Debug)]
@@ -98,11 +97,11 @@ impl Along {
     /// Adds the steps that count the elements that each window has inside.
     ///
     /// # Errors
-    /// As [`Kernels::reduce`].
-    pub(super) fn counts(&self, kernels: &mut Kernels<'_>) -> Result<Operand, Error> {
+    /// As [`Recorder::reduce`].
+    pub(super) fn counts(&self, recorder: &mut Recorder<'_>) -> Result<Operand, Error> {
         let mut sizes = [1; DIMENSIONS];
         sizes[self.at] = self.windows;
-        let counts = kernels.temporary(ElementWidth::B32, u64::from(self.windows)).packed(&sizes);
+        let counts = recorder.temporary(ElementWidth::B32, u64::from(self.windows)).packed(&sizes);
         let mut made = Made::default();
         let mut row = [0; DIMENSIONS];
         row[DIMENSIONS - 1] = 1;
@@ -117,9 +116,9 @@ impl Along {
         let reduction = Reduction {
             program: made.computation.program,
             parameters: made.computation.parameters,
-            ..Reduction::of(SUMS, &SUM_F32)
+            ..Reduction::of(PARTS_OF_SUMS, &SUM_F32)
         };
-        kernels.reduce(space, &reduction)?;
+        recorder.reduce(space, reduction)?;
         Ok(counts)
     }
 }

@@ -1,6 +1,5 @@
 //! How pooling is executed: an element for each window, of all the elements that the window has.
 
-use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
@@ -15,11 +14,10 @@ use super::along::Along;
 use super::space::{Element, Making, Windows};
 use crate::Target;
 use crate::ir::space::{Operand, leading};
+use crate::ir::{self, PARTS_OF_SUMS, Recorder};
 use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::lowering::made::Made;
 use crate::lowering::scale::write_scales;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::reduce::SUMS;
 
 /// Dimensions without windows: batches and channels.
 const OUTER: usize = 2;
@@ -27,7 +25,7 @@ const OUTER: usize = 2;
 /// The plan of an operator on windows, while it is being built.
 pub(super) struct Pooling<'a> {
     pub(super) operator: &'a Validated,
-    pub(super) kernels: Kernels<'a>,
+    pub(super) recorder: Recorder<'a>,
     pub(super) windows: Windows,
     pub(super) data_type: DataType,
     /// Every input, `None` where one is left out.
@@ -42,16 +40,16 @@ impl<'a> Pooling<'a> {
         target: &'a Target<'a>,
         along: Vec<Along>,
     ) -> Result<Self, Error> {
-        let kernels = Kernels::new(operator, target);
-        let inputs = kernels.inputs()?;
-        let outputs = kernels.outputs()?;
+        let recorder = Recorder::new(operator, target);
+        let inputs = recorder.inputs()?;
+        let outputs = recorder.outputs()?;
         let layout = operator.required_tensor("InputTensor")?;
         let missing = || Error::internal(operator.schema().name, "a tensor is missing");
         let input = inputs.first().cloned().flatten().ok_or_else(missing)?;
         let sizes = leading(operator.required_tensor("OutputTensor")?.sizes(), 1);
         let windows = Windows::new(input, sizes, along);
         let data_type = layout.data_type();
-        Ok(Self { operator, kernels, windows, data_type, inputs, outputs })
+        Ok(Self { operator, recorder, windows, data_type, inputs, outputs })
     }
 
     fn output(&self, index: usize) -> Option<Operand> {
@@ -67,7 +65,7 @@ impl<'a> Pooling<'a> {
     pub(super) fn temporary(&mut self, width: ElementWidth) -> Operand {
         let sizes = self.windows.sizes;
         let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.kernels.temporary(width, count).packed(&sizes)
+        self.recorder.temporary(width, count).packed(&sizes)
     }
 }
 
@@ -95,7 +93,7 @@ pub(super) fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
 }
 
 /// The averages of windows.
-pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
     let output = pooling.first_output()?;
@@ -109,23 +107,24 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan,
             made.apply_all(narrowed(data_type), quotient);
         }
     };
-    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &last };
+    let making =
+        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &last };
     let sums = if is_constant { output.clone() } else { pooling.temporary(ElementWidth::B32) };
-    pooling.windows.reduce(&mut pooling.kernels, &making, &[], &sums)?;
+    pooling.windows.reduce(&mut pooling.recorder, &making, &[], &sums)?;
     if !is_constant {
         let mut made = Made::default();
         let sum = made.input(sums);
         let quotient = pooling.over_counts(&mut made, sum)?;
         made.apply_all(narrowed(data_type), quotient);
-        made.compute(&mut pooling.kernels, pooling.windows.sizes, output)?;
+        made.compute(&mut pooling.recorder, pooling.windows.sizes, output)?;
     }
-    Ok(pooling.kernels.into_plan())
+    Ok(pooling.recorder.finish())
 }
 
 impl Pooling<'_> {
     /// Adds the quotient of a sum and how many elements its window has inside of the input.
     pub(super) fn over_counts(&mut self, made: &mut Made, sum: Value) -> Result<Value, Error> {
-        let counts = self.windows.counts(&mut self.kernels)?;
+        let counts = self.windows.counts(&mut self.recorder)?;
         let counts = counts.into_iter().map(|it| made.input(it)).collect::<Vec<_>>();
         let product = counts.into_iter().reduce(|a, b| made.apply(&f::MULTIPLY_F32, &[a, b], &[]));
         Ok(match product {
@@ -139,7 +138,7 @@ impl Pooling<'_> {
 const GREATEST_SCALED_DEGREE: u32 = 48;
 
 /// The norms of windows. Where elements are raised to powers, each window's are scaled so that these are in range.
-pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let (data_type, degree) = (pooling.data_type, operator.uint("P")?);
     let is_scaled =
@@ -166,18 +165,19 @@ pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Er
         };
         made.apply_all(narrowed(data_type), norm);
     };
-    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &last };
+    let making =
+        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &last };
     let output = pooling.first_output()?;
     let norms = if is_scaled { pooling.temporary(ElementWidth::B32) } else { output.clone() };
     let others: Vec<Operand> = scales.iter().cloned().collect();
-    pooling.windows.reduce(&mut pooling.kernels, &making, &others, &norms)?;
+    pooling.windows.reduce(&mut pooling.recorder, &making, &others, &norms)?;
     if let Some(scales) = scales {
         let mut made = Made::default();
         let (norm, scale) = (made.input(norms), made.input(scales));
         made.apply(&f::DIVIDE_F32, &[norm, scale], &[]);
-        made.compute(&mut pooling.kernels, pooling.windows.sizes, output)?;
+        made.compute(&mut pooling.recorder, pooling.windows.sizes, output)?;
     }
-    Ok(pooling.kernels.into_plan())
+    Ok(pooling.recorder.finish())
 }
 
 impl Pooling<'_> {
@@ -187,8 +187,8 @@ impl Pooling<'_> {
         let (in_parts, reducer) = (OF_FLOATS, OF_FLOATS[0]);
         let making = Making { element: &element, in_parts, reducer, last: &|_, _| () };
         let [greatest, scales] = [0; 2].map(|_| self.temporary(ElementWidth::B32));
-        self.windows.reduce(&mut self.kernels, &making, &[], &greatest)?;
-        write_scales(&mut self.kernels, self.windows.sizes, greatest, scales.clone())?;
+        self.windows.reduce(&mut self.recorder, &making, &[], &greatest)?;
+        write_scales(&mut self.recorder, self.windows.sizes, greatest, scales.clone())?;
         Ok(scales)
     }
 }
@@ -219,7 +219,7 @@ fn greatest(data_type: DataType) -> (&'static [&'static Reducer], [u32; 2]) {
 }
 
 /// The greatest elements of windows, and their numbers where these are asked for.
-pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
     let (in_parts, least) = greatest(data_type);
@@ -239,11 +239,11 @@ pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<Plan,
     };
     let making = Making { element: &element, in_parts, reducer: in_parts[0], last: &last };
     let output = pooling.first_output()?;
-    pooling.windows.reduce(&mut pooling.kernels, &making, &[], &output)?;
+    pooling.windows.reduce(&mut pooling.recorder, &making, &[], &output)?;
     if let Some(indices) = pooling.output(1) {
         pooling.indices(output, indices)?;
     }
-    Ok(pooling.kernels.into_plan())
+    Ok(pooling.recorder.finish())
 }
 
 impl Pooling<'_> {
@@ -260,13 +260,13 @@ impl Pooling<'_> {
         let making =
             Making { element: &element, in_parts: NUMBERS, reducer: &LEAST_U32, last: &|_, _| () };
         let first = self.temporary(ElementWidth::B32);
-        self.windows.reduce(&mut self.kernels, &making, &[greatest], &first)?;
+        self.windows.reduce(&mut self.recorder, &making, &[greatest], &first)?;
         let sizes = self.operator.required_tensor("InputTensor")?.sizes();
         let packed = Operand::numbers(0, [0; DIMENSIONS]).packed(sizes);
         let of_indices = self.operator.tensors(FieldKind::Output).nth(1).and_then(|(_, it)| it);
         let to = of_indices.map_or(DataType::Uint32, dml_core::TensorLayout::data_type);
         let conversion = conversion(DataType::Uint32, to);
-        self.windows.write_numbers(&mut self.kernels, &first, &packed, conversion, &indices)
+        self.windows.write_numbers(&mut self.recorder, &first, &packed, conversion, &indices)
     }
 }
 

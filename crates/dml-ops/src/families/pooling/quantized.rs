@@ -1,6 +1,5 @@
 //! How quantized tensors are pooled: integers are added up exactly, and their average is scaled.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Value};
@@ -11,9 +10,9 @@ use super::lowering::{Pooling, along};
 use super::space::{Element, Making};
 use crate::Target;
 use crate::ir::space::Operand;
+use crate::ir::{self, PARTS_OF_SUMS};
 use crate::lowering::conversion::conversion;
 use crate::lowering::made::Made;
-use crate::schedule::reduce::SUMS;
 
 /// The inputs after the first, in their order.
 #[derive(Clone, Copy)]
@@ -25,7 +24,7 @@ enum Input {
 }
 
 /// `round(average((x - zero point) * scale) / scale) + zero point`
-pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
     let to_float = || conversion(data_type, DataType::Float32);
@@ -41,10 +40,11 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<Plan,
             None => value,
         }
     };
-    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &|_, _| () };
+    let making =
+        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &|_, _| () };
     let sums = pooling.temporary(ElementWidth::B32);
     let zero_point: Vec<Operand> = zero_point.into_iter().collect();
-    pooling.windows.reduce(&mut pooling.kernels, &making, &zero_point, &sums)?;
+    pooling.windows.reduce(&mut pooling.recorder, &making, &zero_point, &sums)?;
     let mut made = Made::default();
     let sum = made.input(sums);
     let average = if operator.bool("IncludePadding")? || pooling.windows.are_inside() {
@@ -73,7 +73,7 @@ impl Pooling<'_> {
     }
 
     /// The plan, after the output has been written, of averages that are to be scaled.
-    fn quantize(mut self, mut made: Made, average: Value) -> Result<Plan, Error> {
+    fn quantize(mut self, mut made: Made, average: Value) -> Result<ir::Program, Error> {
         let data_type = self.data_type;
         let missing = || Error::internal(self.operator.schema().name, "has no scales");
         let [scale, output_scale] =
@@ -91,7 +91,7 @@ impl Pooling<'_> {
         let quantized = made.apply(&f::QUANTIZE_F32, &[real, output_scale, zero_point], &[]);
         made.apply_all(conversion(DataType::Float32, data_type), quantized);
         let output = self.first_output()?;
-        made.compute(&mut self.kernels, self.windows.sizes, output)?;
-        Ok(self.kernels.into_plan())
+        made.compute(&mut self.recorder, self.windows.sizes, output)?;
+        Ok(self.recorder.finish())
     }
 }

@@ -1,6 +1,5 @@
 //! How LOCAL_RESPONSE_NORMALIZATION is executed: the sums of squares of all windows, and then the elements.
 
-use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
@@ -11,21 +10,25 @@ use super::along::Along;
 use super::lowering::Pooling;
 use super::space::{Element, Making};
 use crate::Target;
+use crate::ir::{self, PARTS_OF_SUMS};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::made::Made;
-use crate::schedule::reduce::SUMS;
 
 /// `x / (bias + alpha / size * sum of squares)^beta`
-pub(super) fn normalization(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn normalization(
+    operator: &Validated,
+    target: &Target<'_>,
+) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
     let element = |made: &mut Made, it: Element| {
         let value = made.apply_all(widened(data_type), it.value);
         made.apply(&f::MULTIPLY_F32, &[value, value], &[])
     };
-    let making = Making { element: &element, in_parts: SUMS, reducer: &SUM_F32, last: &|_, _| () };
+    let making =
+        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &|_, _| () };
     let sums = pooling.temporary(ElementWidth::B32);
-    pooling.windows.reduce(&mut pooling.kernels, &making, &[], &sums)?;
+    pooling.windows.reduce(&mut pooling.recorder, &making, &[], &sums)?;
     let mut made = Made::default();
     let value = made.input(pooling.windows.input.clone());
     let sum = made.input(sums);
@@ -38,8 +41,8 @@ pub(super) fn normalization(operator: &Validated, target: &Target<'_>) -> Result
     let quotient = made.apply(&f::DIVIDE_F32, &[value, divisor], &[]);
     made.apply_all(narrowed(data_type), quotient);
     let output = pooling.first_output()?;
-    made.compute(&mut pooling.kernels, pooling.windows.sizes, output)?;
-    Ok(pooling.kernels.into_plan())
+    made.compute(&mut pooling.recorder, pooling.windows.sizes, output)?;
+    Ok(pooling.recorder.finish())
 }
 
 /// The channels, or height and width, with a window around each element: of what lies outside, which adds

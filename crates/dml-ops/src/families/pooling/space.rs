@@ -11,9 +11,8 @@ use dml_spirv::reduce::{Reducer, SUM_F32};
 
 use super::along::{Along, moved, with_row};
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
+use crate::ir::{Recorder, Reduction};
 use crate::lowering::made::Made;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::reduce::Reduction;
 
 /// An input and the windows in it.
 #[derive(Clone, Debug)]
@@ -80,21 +79,21 @@ impl Windows {
     /// Adds the steps that write an element for each window; `others` and the output have one for each.
     ///
     /// # Errors
-    /// As [`Kernels::reduce`].
+    /// As [`Recorder::reduce`].
     pub(super) fn reduce(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         making: &Making<'_>,
         others: &[Operand],
         output: &Operand,
     ) -> Result<(), Error> {
         if self.are_strides() {
             let (space, reduction) = self.as_strides(making, others, output);
-            return kernels.reduce(space, &reduction);
+            return recorder.reduce(space, reduction);
         }
-        if self.reach() <= kernels.most_shown() {
+        if self.reach() <= recorder.most_shown() {
             let (space, reduction) = self.as_taps(making, others, output);
-            return kernels.reduce(space, &reduction);
+            return recorder.reduce(space, reduction);
         }
         let Some(halves) = self.halves() else {
             let clipped = self.clipped();
@@ -102,7 +101,7 @@ impl Windows {
                 true => clipped.as_strides(making, others, output),
                 false => clipped.as_taps(making, others, output),
             };
-            return kernels.reduce(space, &reduction);
+            return recorder.reduce(space, reduction);
         };
         halves.into_iter().try_for_each(|(half, at, from)| {
             let moved = |it: &Operand| {
@@ -110,7 +109,7 @@ impl Windows {
                 Operand { base, ..it.clone() }
             };
             let others: Vec<Operand> = others.iter().map(moved).collect();
-            half.reduce(kernels, making, &others, &moved(output))
+            half.reduce(recorder, making, &others, &moved(output))
         })
     }
 
@@ -231,10 +230,10 @@ impl Windows {
     /// there is none, as `conversion` makes it. `packed` has the strides of the packed input.
     ///
     /// # Errors
-    /// As [`Kernels::compute`].
+    /// As [`Recorder::map`].
     pub(super) fn write_numbers(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         number: &Operand,
         packed: &Operand,
         conversion: Vec<&'static Function>,
@@ -253,17 +252,17 @@ impl Windows {
         let others = made.input(moved(&others));
         let number = join(&mut made, offset, others);
         made.apply_all(conversion, number);
-        made.compute(kernels, with_row(self.sizes), moved(output))
+        made.compute(recorder, with_row(self.sizes), moved(output))
     }
 
     /// Adds the steps that count the elements that windows have inside of the input, for each dimension where that
     /// varies: an operand for each, to be multiplied.
     ///
     /// # Errors
-    /// As [`Kernels::reduce`].
-    pub(super) fn counts(&self, kernels: &mut Kernels<'_>) -> Result<Vec<Operand>, Error> {
+    /// As [`Recorder::reduce`].
+    pub(super) fn counts(&self, recorder: &mut Recorder<'_>) -> Result<Vec<Operand>, Error> {
         let along = self.along.iter().filter(|it| it.is_tapped());
-        along.map(|along| along.counts(kernels)).collect()
+        along.map(|along| along.counts(recorder)).collect()
     }
 }
 

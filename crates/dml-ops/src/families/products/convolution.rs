@@ -10,7 +10,7 @@ use super::factor::{Storage, Words};
 use super::lowering::{Build, Geometry};
 use super::taps::{Extent, Phase};
 use crate::ir::space::Operand;
-use crate::schedule::contract::{Dimension, Sums};
+use crate::ir::{Dimension, Sums};
 use dml_spirv::ElementWidth;
 
 const INPUT: [&str; 2] = ["InputTensor", "InputZeroPointTensor"];
@@ -190,9 +190,8 @@ impl Parts<'_> {
         let (mut all_sizes, mut all_strides) = ([1; DIMENSIONS], [0; DIMENSIONS]);
         all_sizes[DIMENSIONS - sizes.len()..].copy_from_slice(&sizes);
         all_strides[DIMENSIONS - sizes.len()..].copy_from_slice(&strides);
-        let slot = Some(self.output.place.slot);
-        let width = ElementWidth::B32;
-        let output = Operand { slot, width, base, strides: all_strides, displacement: None };
+        let words = Operand::at(self.output.place.buffer, ElementWidth::B32, base);
+        let output = Operand { strides: all_strides, ..words };
         build.zeros(all_sizes, output)
     }
 }

@@ -9,8 +9,8 @@ use dml_spirv::product::MATRICES_OF_A_GROUP;
 use super::factor::{Build, transposed};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::schedule::contract::{Matrices, are_shown};
-use crate::schedule::map::Computation;
+use crate::ir::{Computation, Matrices, WholeMatrices};
+use crate::schedule::are_shown;
 
 /// The sums of products of A and B, and how large they are.
 pub(super) struct Shape {
@@ -71,7 +71,7 @@ impl Build<'_> {
         let b = self.whole_matrices("BTensor", of_b, [depths, columns])?;
         let of_one = u64::from(rows) * u64::from(columns);
         let count = of_one * batches.map(u64::from).iter().product::<u64>();
-        let mut place = self.kernels.temporary(ElementWidth::B32, count);
+        let mut place = self.recorder.temporary(ElementWidth::B32, count);
         let of_batches = [of_one * u64::from(batches[1]), of_one];
         place.strides[DIMENSIONS - 4..].copy_from_slice(&[
             of_batches[0].cast_signed(),
@@ -80,7 +80,12 @@ impl Build<'_> {
             1,
         ]);
         let sums = Matrices { place: place.clone(), count, batches: of_batches };
-        self.kernels.cooperative_products(matrix, sizes, batches, &[a, b, sums])?;
+        self.recorder.contract_whole(WholeMatrices {
+            matrix,
+            sizes,
+            batches,
+            operands: [a, b, sums],
+        });
         Ok(place)
     }
 
@@ -111,7 +116,7 @@ impl Build<'_> {
             }
             next *= u64::from(size);
         }
-        let place = self.kernels.derived(&[&operand], ElementWidth::B16, next);
+        let place = self.recorder.derived(&[&operand], ElementWidth::B16, next);
         if [sizes[of[0]], sizes[of[1]]] != whole {
             let words = Operand { width: ElementWidth::B32, base: place.base / 2, ..place.clone() };
             // Sides of cooperative matrices are even.
@@ -121,7 +126,7 @@ impl Build<'_> {
         let output = Operand { strides, ..place };
         let matrices = Matrices { place: output.clone(), count: next, batches };
         let space = IterationSpace { sizes: leading(sizes, 1), inputs: vec![operand], output };
-        self.kernels.compute(space, &Computation::copy())?;
+        self.recorder.map(space, Computation::copy())?;
         Ok(matrices)
     }
 }

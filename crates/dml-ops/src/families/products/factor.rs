@@ -1,6 +1,5 @@
 //! What is multiplied, as words: tensors of FLOAT32 as they lie, others after they were converted.
 
-use dml_core::plan::Slot;
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -9,15 +8,13 @@ use dml_spirv::functions as f;
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::ir::{Buffer, Computation, Place, Recorder};
 use crate::lowering::conversion::{conversion, widened};
-use crate::schedule::contract::Place;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
 
 /// The plan of an operator, while it is being built.
 pub(crate) struct Build<'a> {
     pub(crate) operator: &'a Validated,
-    pub(crate) kernels: Kernels<'a>,
+    pub(crate) recorder: Recorder<'a>,
     /// Whether what is added up are integers.
     pub(super) are_integers: bool,
 }
@@ -31,9 +28,8 @@ pub(crate) struct Words {
 
 impl Words {
     /// Those of an operand of `rank` dimensions.
-    pub(super) fn of(operand: &Operand, slot: Slot, rank: usize) -> Self {
-        let place = Place { slot, base: operand.base, has_slack: false };
-        Self { place, strides: operand.strides[DIMENSIONS - rank..].to_vec() }
+    pub(super) fn of(operand: &Operand, rank: usize) -> Self {
+        Self { place: Place::of(operand), strides: operand.strides[DIMENSIONS - rank..].to_vec() }
     }
 }
 
@@ -68,7 +64,7 @@ pub(super) fn input(
     let mut inputs = (0..).zip(operator.tensors(FieldKind::Input));
     let found = inputs.find(|(_, (path, _))| path.field.name == name);
     let Some((index, (_, Some(tensor)))) = found else { return Ok(None) };
-    let mut operand = Operand::of(operator.schema().name, Slot::Input(index), tensor)?;
+    let mut operand = Operand::of(operator.schema().name, Buffer::Input(index), tensor)?;
     for (stride, size) in operand.strides.iter_mut().zip(leading(tensor.sizes(), 1)) {
         *stride = if size == 1 { 0 } else { *stride };
     }
@@ -77,7 +73,7 @@ pub(super) fn input(
 
 impl<'a> Build<'a> {
     pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>, are_integers: bool) -> Self {
-        Self { operator, kernels: Kernels::new(operator, target), are_integers }
+        Self { operator, recorder: Recorder::new(operator, target), are_integers }
     }
 
     /// As [`input`].
@@ -106,13 +102,13 @@ impl<'a> Build<'a> {
         });
         let has_margins = storage.margins.iter().any(|it| *it != [0, 0]);
         let is_copied = has_margins || storage.is_copied;
-        if let (DataType::Float32, Some(slot), false) = (data_type, operand.slot, is_copied) {
-            return Ok(Words::of(&operand, slot, rank));
+        if data_type == DataType::Float32 && !is_copied {
+            return Ok(Words::of(&operand, rank));
         }
         let from: Vec<&Operand> =
             [&operand].into_iter().chain(zero.iter().map(|it| &it.0)).collect();
         let output = self.stored(tensor, storage, &from);
-        let words = Words::of(&output, output.slot.unwrap_or(Slot::Temporary), rank);
+        let words = Words::of(&output, rank);
         let place = Place { has_slack: true, ..words.place };
         let margin = |at: usize| storage.margins.get(at).map_or(0, |it| it.iter().sum());
         let sizes: Vec<u32> = (0..rank).map(|at| tensor.sizes()[at] + margin(at)).collect();
@@ -125,7 +121,7 @@ impl<'a> Build<'a> {
             output.base += i64::from(*before) * stride;
         }
         let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
-        self.kernels.compute(space, &Computation { program, ..Computation::default() })?;
+        self.recorder.map(space, Computation { program, ..Computation::default() })?;
         Ok(Words { place, ..words })
     }
 
@@ -153,7 +149,7 @@ impl<'a> Build<'a> {
         all[DIMENSIONS - sizes.len()..].copy_from_slice(&strides);
         // A quad may begin at any element.
         let count = next.cast_unsigned() + u64::from(QUAD - 1);
-        Operand { strides: all, ..self.kernels.derived(from, ElementWidth::B32, count) }
+        Operand { strides: all, ..self.recorder.derived(from, ElementWidth::B32, count) }
     }
 
     /// The inputs of a program that makes words of elements, and that program.
@@ -182,7 +178,7 @@ impl<'a> Build<'a> {
             return (inputs, program);
         }
         let one = Value::Input(inputs.len());
-        inputs.push(self.kernels.constant(ElementWidth::B32, f32::to_bits(1.0).into()));
+        inputs.push(self.recorder.constant(ElementWidth::B32, f32::to_bits(1.0).into()));
         let zero = zero.unwrap_or_else(|| program.apply(&f::BIT_XOR_WORD, vec![value, value]));
         let is_signed = data_type.integer_range().is_some_and(|(least, _)| least < 0);
         let difference = if is_signed { &f::DEQUANTIZE_I32 } else { &f::DEQUANTIZE_U32 };
@@ -192,7 +188,7 @@ impl<'a> Build<'a> {
 
     /// Writes zeros to all words of a space.
     pub(super) fn zeros(&mut self, sizes: [u32; DIMENSIONS], output: Operand) -> Result<(), Error> {
-        let inputs = vec![self.kernels.constant(ElementWidth::B32, 0)];
-        self.kernels.compute(IterationSpace { sizes, inputs, output }, &Computation::copy())
+        let inputs = vec![self.recorder.constant(ElementWidth::B32, 0)];
+        self.recorder.map(IterationSpace { sizes, inputs, output }, Computation::copy())
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! A graph has the last step to fuse with what reads the output.
 
-use dml_core::plan::{BindingRequirement, Plan, Slot};
 use dml_core::{DataType, Error, TensorDesc, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 
@@ -14,8 +13,8 @@ use crate::Target;
 use crate::families::element_wise::fused;
 use crate::families::rows::fused_softmax;
 use crate::ir::space::Operand;
-use crate::lowering::form::{Before, Ending};
-use crate::schedule::contract::Sums;
+use crate::ir::{self, Buffer, Sums};
+use crate::lowering::form::{BEFORE, Before, Ending};
 
 /// Which elements meet.
 pub(super) trait Geometry {
@@ -27,15 +26,18 @@ pub(super) trait Geometry {
 }
 
 /// The plan of an operator that adds up products.
-pub(super) fn lower<G: Geometry>(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn lower<G: Geometry>(
+    operator: &Validated,
+    target: &Target<'_>,
+) -> Result<ir::Program, Error> {
     let tensor = operator.required_tensor(OUTPUT)?;
     let mut build = Build::new(operator, target, are_integers(operator, G::FACTORS)?);
     let output = build.output()?;
     if is_plain(operator)? {
         build.add_up::<G>(&output)?;
-        return Ok(build.kernels.into_plan());
+        return Ok(build.recorder.finish());
     }
-    let sums = build.kernels.temporary(ElementWidth::B32, tensor.element_count());
+    let sums = build.recorder.temporary(ElementWidth::B32, tensor.element_count());
     let sums = sums.packed(tensor.sizes());
     build.add_up::<G>(&sums)?;
     build.finish(sums, output)
@@ -54,20 +56,23 @@ pub(super) fn ending<G: Geometry>(
         (operator.required_tensor(OUTPUT)?, are_integers(operator, G::FACTORS)?);
     let name = operator.schema().name;
     let tensor_of_sums = layout_of_sums(operator, are_integers)?;
-    let sums = Operand::of(name, Slot::Temporary, &tensor_of_sums)?;
-    let output = Operand::of(name, Slot::Output(0), tensor)?;
+    let sums = Operand::of(name, BEFORE, &tensor_of_sums)?;
+    let output = Operand::of(name, Buffer::Output(0), tensor)?;
     let form = of_sums(operator, sums, are_integers, output, tensor.data_type())?;
     Ok(Some((form, Before { tensor: tensor_of_sums, lower: lower_sums::<G> })))
 }
 
 /// The plan that writes sums as they are.
-fn lower_sums<G: Geometry>(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+fn lower_sums<G: Geometry>(
+    operator: &Validated,
+    target: &Target<'_>,
+) -> Result<ir::Program, Error> {
     let are_integers = are_integers(operator, G::FACTORS)?;
     let sums = layout_of_sums(operator, are_integers)?;
     let mut build = Build::new(operator, target, are_integers);
-    build.add_up::<G>(&Operand::of(operator.schema().name, Slot::Output(0), &sums)?)?;
-    let outputs = vec![Some(BindingRequirement::of(OUTPUT, &sums))];
-    Ok(Plan { outputs, ..build.kernels.into_plan() })
+    build.recorder.replace_output(OUTPUT, &sums);
+    build.add_up::<G>(&Operand::of(operator.schema().name, Buffer::Output(0), &sums)?)?;
+    Ok(build.recorder.finish())
 }
 
 fn layout_of_sums(operator: &Validated, are_integers: bool) -> Result<TensorLayout, Error> {
@@ -88,36 +93,36 @@ pub(super) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<b
 
 impl Build<'_> {
     /// The plan whose last steps make the output of `sums`.
-    pub(super) fn finish(mut self, sums: Operand, output: Operand) -> Result<Plan, Error> {
+    pub(super) fn finish(mut self, sums: Operand, output: Operand) -> Result<ir::Program, Error> {
         let operator = self.operator;
         let tensor = operator.required_tensor(OUTPUT)?;
         let Some(activation) = fused(operator)?.filter(|it| is_of_rows(it.schema())) else {
             self.write(sums, output, tensor.data_type())?;
-            return Ok(self.kernels.into_plan());
+            return Ok(self.recorder.finish());
         };
-        let before = self.kernels.temporary(ElementWidth::B32, tensor.element_count());
+        let before = self.recorder.temporary(ElementWidth::B32, tensor.element_count());
         let before = before.packed(tensor.sizes());
         self.write(sums, before.clone(), DataType::Float32)?;
-        fused_softmax(activation, self.kernels, tensor, [before, output])
+        fused_softmax(activation, self.recorder, tensor, [before, output])
     }
 
     /// Adds the steps that write what becomes of sums.
     fn write(&mut self, sums: Operand, output: Operand, data_type: DataType) -> Result<(), Error> {
         let form = of_sums(self.operator, sums, self.are_integers, output, data_type)?;
-        self.kernels.compute(form.space, &form.computation)
+        self.recorder.map(form.space, form.computation)
     }
 
     /// The output as it is written.
     pub(super) fn output(&self) -> Result<Operand, Error> {
         let missing = || Error::internal(self.operator.schema().name, "the output is missing");
-        self.kernels.outputs()?.into_iter().flatten().next().ok_or_else(missing)
+        self.recorder.outputs()?.into_iter().flatten().next().ok_or_else(missing)
     }
 
     /// Writes the sums to where `output` has the elements of the operator's.
     fn add_up<G: Geometry>(&mut self, output: &Operand) -> Result<(), Error> {
         let rank = self.operator.required_tensor(OUTPUT)?.sizes().len();
-        let words = Words::of(output, output.slot.unwrap_or(Slot::Temporary), rank);
+        let words = Words::of(output, rank);
         let all = G::sums(self, &words)?;
-        self.kernels.separate_products(all)
+        self.recorder.contract(all)
     }
 }

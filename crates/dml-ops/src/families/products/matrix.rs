@@ -1,20 +1,19 @@
 //! Which elements of matrices meet.
 
-use dml_core::plan::Plan;
 use dml_core::{Error, Validated};
 
 use super::cooperative::Shape;
 use super::factor::{Storage, Words, transposed};
 use super::lowering::{self, Build, Geometry, lower};
 use crate::Target;
+use crate::ir::{self, Dimension, Sums};
 use crate::lowering::form::Ending;
-use crate::schedule::contract::{Dimension, Sums};
 
 /// Rows are A's and columns B's.
 pub(super) struct Matrices;
 
 /// Products of matrices.
-pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     if let Some(shape) = Shape::of(operator, target)? {
         let mut build = Build::new(operator, target, false);
         let (sums, output) = (build.cooperative_sums(&shape)?, build.output()?);

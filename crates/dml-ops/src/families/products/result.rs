@@ -8,10 +8,10 @@ use dml_spirv::functions as f;
 
 use super::factor::input;
 use crate::families::element_wise::{Builder, fused};
+use crate::ir::Computation;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::form::Form;
-use crate::schedule::map::Computation;
 
 /// Where an operator has its scales and what is added to sums: one of each pair of names.
 pub(super) const SCALES: [[&str; 2]; 2] =

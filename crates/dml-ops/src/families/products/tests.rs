@@ -68,6 +68,39 @@ fn few_sums_of_many_products_are_added_up_in_parts_whatever_the_device() {
     }
 }
 
+/// A convolution whose window is all of its input, each row of which has so many elements in memory.
+fn of_all(row: u32) -> Plan {
+    let sizes = [1, 40, 2, 40];
+    let tensor = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
+    let strides = [80 * row, 2 * row, row, 1];
+    let desc = ConvolutionDesc {
+        input_tensor: tensor(&sizes).with_strides(&strides),
+        filter_tensor: tensor(&sizes),
+        bias_tensor: None,
+        output_tensor: tensor(&[1, 1, 1, 1]),
+        mode: ConvolutionMode::CrossCorrelation,
+        direction: ConvolutionDirection::Forward,
+        strides: vec![1; 2],
+        dilations: vec![1; 2],
+        start_padding: vec![0; 2],
+        end_padding: vec![0; 2],
+        output_padding: vec![0; 2],
+        group_count: 1,
+        fused_activation: None,
+    };
+    lower_with(desc, Tuning::new(), TransferUse::Allowed)
+}
+
+#[test]
+fn a_sum_has_the_same_parts_however_its_factors_lie() {
+    // 3,200 products in 2 rows: one part each, also where nothing is between the rows.
+    for row in [40, 41] {
+        let plan = of_all(row);
+        let parts = kinds(&plan).into_iter().filter(|it| it.starts_with("product_")).count();
+        assert_eq!(parts, 2, "{row}: {}", plan.describe());
+    }
+}
+
 #[test]
 fn cooperative_matrices_are_used_where_they_are_asked_for_and_offered() {
     let mut offering = Capabilities { features: Features::ALL, ..Capabilities::vulkan_minimum() };

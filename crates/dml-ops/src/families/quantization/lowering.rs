@@ -1,6 +1,5 @@
 //! How operators with blocks are executed: one program over the spaces of their tensors.
 
-use dml_core::plan::{Plan, Slot};
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::element_wise::{Program, Value};
@@ -8,14 +7,13 @@ use dml_spirv::functions as f;
 
 use super::spaces::{Halves, Place, spaces};
 use crate::Target;
+use crate::ir::{self, Buffer, Computation, Recorder};
 use crate::lowering::conversion::{conversion, widened};
 use crate::schedule::dispatches::{MAX_STEPS, beyond_steps};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
 
 const OUTPUT: &str = "OutputTensor";
 
-pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let bias = operator.float_array("Bias")?;
     let scale = [operator.float("Scale")?.to_bits()];
     let bias: Vec<u32> = bias.iter().map(|it| it.to_bits()).collect();
@@ -28,7 +26,7 @@ pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<P
     build.plan(sum)
 }
 
-pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut build = Build::new(operator, target)?;
     let [element, scale, zero_point] = build.quantization()?;
     let arguments = [element, scale, zero_point].map(|it| build.single(it));
@@ -36,7 +34,7 @@ pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<Plan
     build.plan(quantized)
 }
 
-pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut build = Build::new(operator, target)?;
     let [element, scale, zero_point] = build.quantization()?;
     // With or without a sign: integers of up to 8 bits have the same differences in 32.
@@ -53,7 +51,7 @@ type Typed = (Value, DataType);
 struct Build<'a> {
     operator: &'a Validated,
     output: &'a TensorLayout,
-    kernels: Kernels<'a>,
+    recorder: Recorder<'a>,
     inputs: Vec<Place>,
     program: Program,
 }
@@ -63,7 +61,7 @@ impl<'a> Build<'a> {
         Ok(Self {
             operator,
             output: operator.required_tensor(OUTPUT)?,
-            kernels: Kernels::new(operator, target),
+            recorder: Recorder::new(operator, target),
             inputs: vec![],
             program: Program::default(),
         })
@@ -75,7 +73,7 @@ impl<'a> Build<'a> {
         let tensor = tensors.find(|(number, _)| *number == index).map(|(_, (_, tensor))| tensor);
         let tensor = tensor
             .ok_or_else(|| Error::internal(self.operator.schema().name, "has too few inputs"))?;
-        let place = Place::of((Slot::Input(index), 0), tensor);
+        let place = Place::of(Buffer::Input(index), tensor);
         let (value, is_half) = (Value::Input(self.inputs.len()), place.is_half());
         let factor = Value::Parameter(self.halves());
         self.inputs.push(place);
@@ -93,8 +91,8 @@ impl<'a> Build<'a> {
     /// Reads floats, one for each place along the second dimension.
     fn by_channel(&mut self, words: &[u32]) -> Value {
         let count = u32::try_from(words.len()).expect("as many as a field counts");
-        let at = self.kernels.constants(words);
-        self.inputs.push(Place::along(at, 1, count, self.output.sizes().len()));
+        let buffer = self.recorder.constants(words);
+        self.inputs.push(Place::along(buffer, 1, count, self.output.sizes().len()));
         Value::Input(self.inputs.len() - 1)
     }
 
@@ -125,10 +123,10 @@ impl<'a> Build<'a> {
     }
 
     /// The plan that writes `result`, which is FLOAT32, in the output's type.
-    fn plan(mut self, result: Value) -> Result<Plan, Error> {
+    fn plan(mut self, result: Value) -> Result<ir::Program, Error> {
         let data_type = self.output.data_type();
         let result = self.program.apply_all(conversion(DataType::Float32, data_type), result);
-        let output = Place::of((Slot::Output(0), 0), self.output);
+        let output = Place::of(Buffer::Output(0), self.output);
         if output.is_half() {
             let (before, unit) = (Value::Input(self.inputs.len()), Value::Parameter(self.halves()));
             self.program.apply(&f::WITH_HALF_BYTE, vec![before, result, unit]);
@@ -158,8 +156,8 @@ impl<'a> Build<'a> {
             let parameters = halves.map(parameter).collect();
             let computation =
                 Computation { program: self.program.clone(), parameters, packed: None };
-            self.kernels.compute(space, &computation)?;
+            self.recorder.map(space, computation)?;
         }
-        Ok(self.kernels.into_plan())
+        Ok(self.recorder.finish())
     }
 }

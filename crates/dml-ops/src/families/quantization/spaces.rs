@@ -5,42 +5,41 @@
 //! coordinates, so that in each space all elements of an operand are the same half of their bytes. What then has
 //! more dimensions than a space is a space for each coordinate of the smallest ones.
 
-use dml_core::plan::Slot;
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 
+use crate::ir::Buffer;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::schedule::dispatches::MAX_STEPS;
 
 /// Where the elements of a tensor are; of a tensor of blocks one for each.
 pub(super) struct Place {
-    slot: Slot,
+    buffer: Buffer,
     /// In bits.
     width: u32,
-    /// The first element, counted from the start of the slot.
+    /// The first element, counted from the start of the buffer.
     base: i64,
     sizes: Vec<u32>,
     strides: Vec<u32>,
 }
 
 impl Place {
-    /// All of `tensor`, so many bytes into a slot.
-    pub(super) fn of((slot, bytes): (Slot, u64), tensor: &TensorLayout) -> Self {
+    /// All of `tensor`, at the start of a buffer.
+    pub(super) fn of(buffer: Buffer, tensor: &TensorLayout) -> Self {
         let (sizes, strides) = (tensor.sizes().to_vec(), tensor.strides().to_vec());
-        Self { sizes, strides, ..Self::first((slot, bytes), tensor.data_type().bits()) }
+        Self { sizes, strides, ..Self::first(buffer, tensor.data_type().bits()) }
     }
 
     /// Words, one for each place along `axis` of a tensor with `rank` dimensions.
-    pub(super) fn along(at: (Slot, u64), axis: usize, count: u32, rank: usize) -> Self {
+    pub(super) fn along(buffer: Buffer, axis: usize, count: u32, rank: usize) -> Self {
         let along =
             |value, other| (0..rank).map(|it| if it == axis { value } else { other }).collect();
-        Self { sizes: along(count, 1), strides: along(1, 0), ..Self::first(at, u32::BITS) }
+        Self { sizes: along(count, 1), strides: along(1, 0), ..Self::first(buffer, u32::BITS) }
     }
 
-    fn first((slot, bytes): (Slot, u64), width: u32) -> Self {
-        let base = (bytes * 8 / u64::from(width)).cast_signed();
-        Self { slot, width, base, sizes: vec![], strides: vec![] }
+    fn first(buffer: Buffer, width: u32) -> Self {
+        Self { buffer, width, base: 0, sizes: vec![], strides: vec![] }
     }
 
     /// Whether its elements share bytes.
@@ -50,7 +49,7 @@ impl Place {
 
     /// Whether it is an output.
     pub(super) fn is_written(&self) -> bool {
-        matches!(self.slot, Slot::Output(_))
+        matches!(self.buffer, Buffer::Output(_))
     }
 }
 
@@ -174,8 +173,8 @@ impl Part {
             for (stride, dimension) in strides[first..].iter_mut().zip(&self.dimensions) {
                 *stride = dimension.strides[index] / unit;
             }
-            let (slot, base) = (Some(place.slot), self.bases[index] / unit);
-            Ok(Operand { slot, width, base, strides, displacement: None })
+            let base = self.bases[index] / unit;
+            Ok(Operand { strides, ..Operand::at(place.buffer, width, base) })
         };
         let operands = places.iter().enumerate().map(operand).collect::<Result<Vec<_>, Error>>()?;
         let Some((output, inputs)) = operands.split_last() else {

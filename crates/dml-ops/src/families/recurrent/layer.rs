@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use dml_core::plan::{Plan, Slot};
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
@@ -17,7 +16,7 @@ use super::program::CellProgram;
 use crate::Target;
 use crate::families::products::{Build, Storage, Words};
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::schedule::contract::{Dimension, Place, ROWS_WORTH_A_COPY, Sums};
+use crate::ir::{self, Dimension, Place, ROWS_WORTH_A_COPY, Sums};
 
 /// What a cell does in a step: it adds what makes the states before it those after it.
 pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
@@ -31,7 +30,11 @@ const HIDDEN: usize = DIMENSIONS - 1;
 const ROWS: Storage<'_> = Storage { innermost: 3, margins: &[], channels: 1, is_copied: false };
 
 /// The plan of a layer whose cell goes on so.
-pub(super) fn lower(operator: &Validated, target: &Target<'_>, step: Step) -> Result<Plan, Error> {
+pub(super) fn lower(
+    operator: &Validated,
+    target: &Target<'_>,
+    step: Step,
+) -> Result<ir::Program, Error> {
     let network = Network::of(operator)?;
     network.check(operator)?;
     let mut build = Build::new(operator, target, false);
@@ -54,7 +57,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>, step: Step) -> Re
         }
         layer.write_outputs(&state)?;
     }
-    Ok(build.kernels.into_plan())
+    Ok(build.recorder.finish())
 }
 
 /// What is multiplied.
@@ -112,8 +115,8 @@ impl<'b, 'a> Layer<'b, 'a> {
             network,
             factors,
             masks: None,
-            sums: build.kernels.temporary(ElementWidth::B32, count(network.width())),
-            states: build.kernels.temporary(ElementWidth::B32, count(hidden)),
+            sums: build.recorder.temporary(ElementWidth::B32, count(network.width())),
+            states: build.recorder.temporary(ElementWidth::B32, count(hidden)),
             scratch: [None, None],
             build,
         })
@@ -133,7 +136,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         let length = program.read(Operand { strides, ..lengths });
         program.apply(&f::LESS_THAN_U32, vec![time, length]);
         let count = u64::from(steps) * u64::from(sequences);
-        let masks = self.build.kernels.temporary(ElementWidth::B32, count);
+        let masks = self.build.recorder.temporary(ElementWidth::B32, count);
         let masks = Operand { strides: of_strides([sequences.into(), 1, 0]), ..masks };
         self.compute([steps, sequences, 1], program, masks.clone())?;
         self.masks = Some(masks);
@@ -162,15 +165,16 @@ impl<'b, 'a> Layer<'b, 'a> {
             ],
         };
         let weight = self.of_direction(w, 0);
-        self.build.kernels.products(Sums {
+        let sums = Sums {
             batches: vec![rows[0]],
             row: rows[1],
             columns: vec![Dimension { size: width, strides: [0, w.strides[2], 1] }],
             depths: vec![Dimension { size: elements, strides: [x.strides[3], w.strides[3], 0] }],
-            places: [x.place, weight, place_of(&self.sums)],
+            places: [x.place, weight, Place::of(&self.sums)],
             are_integers: false,
             goes_on,
-        })
+        };
+        self.build.recorder.contract(vec![sums])
     }
 
     /// Where the weights of this direction are, from a row on.
@@ -254,11 +258,10 @@ impl<'b, 'a> Layer<'b, 'a> {
             return Ok(None);
         }
         let words = self.build.factor([name, ""], &ROWS)?;
-        let Place { slot, base, .. } = self.of_direction(&words, 0);
+        let Place { buffer, base, .. } = self.of_direction(&words, 0);
         let mut strides = [0; DIMENSIONS];
         (strides[SEQUENCES], strides[HIDDEN]) = (words.strides[2], words.strides[3]);
-        let (slot, width) = (Some(slot), ElementWidth::B32);
-        Ok(Some(Operand { slot, width, base, strides, displacement: None }))
+        Ok(Some(Operand { strides, ..Operand::at(buffer, ElementWidth::B32, base) }))
     }
 
     /// The sums of a gate in a step.
@@ -274,9 +277,9 @@ impl<'b, 'a> Layer<'b, 'a> {
     pub(super) fn scratch(&mut self, second: bool) -> Operand {
         let Network { sequences, hidden, .. } = self.network;
         let count = u64::from(sequences) * u64::from(hidden);
-        let kernels = &mut self.build.kernels;
+        let recorder = &mut self.build.recorder;
         let scratch = &mut self.scratch[usize::from(second)];
-        let place = scratch.get_or_insert_with(|| kernels.temporary(ElementWidth::B32, count));
+        let place = scratch.get_or_insert_with(|| recorder.temporary(ElementWidth::B32, count));
         Operand { strides: of_strides([0, hidden.into(), 1]), ..place.clone() }
     }
 
@@ -304,15 +307,16 @@ impl<'b, 'a> Layer<'b, 'a> {
         let (first, count) = (gates.start * size, (gates.end - gates.start) * size);
         let of_sequences = [hidden.strides[SEQUENCES], 0, output.strides[SEQUENCES]];
         let recurrence = self.of_direction(r, first);
-        self.build.kernels.products(Sums {
+        let sums = Sums {
             batches: vec![],
             row: Dimension { size: self.network.sequences, strides: of_sequences },
             columns: vec![Dimension { size: count, strides: [0, r.strides[2], 1] }],
             depths: vec![Dimension { size, strides: [hidden.strides[HIDDEN], r.strides[3], 0] }],
-            places: [place_of(hidden), recurrence, place_of(output)],
+            places: [Place::of(hidden), recurrence, Place::of(output)],
             are_integers: false,
             goes_on,
-        })
+        };
+        self.build.recorder.contract(vec![sums])
     }
 
     /// Writes the state that the program's last value is, for all sequences that have the step; the others keep
@@ -356,7 +360,7 @@ impl<'b, 'a> Layer<'b, 'a> {
     ) -> Result<(), Error> {
         let (inputs, computation) = program.into_computation();
         let space = IterationSpace { sizes: leading(&sizes, 1), inputs, output };
-        self.build.kernels.compute(space, &computation)
+        self.build.recorder.map(space, computation)
     }
 }
 
@@ -365,9 +369,4 @@ pub(super) fn of_strides(strides: [i64; 3]) -> [i64; DIMENSIONS] {
     let mut all = [0; DIMENSIONS];
     all[STEPS..].copy_from_slice(&strides);
     all
-}
-
-fn place_of(operand: &Operand) -> Place {
-    let slot = operand.slot.unwrap_or(Slot::Temporary);
-    Place { slot, base: operand.base, has_slack: false }
 }

@@ -46,7 +46,7 @@ impl Network {
             field: "InputTensor",
             needed: sums,
             unit: "sums of gates",
-            limit: "what kernels count",
+            limit: "what recorder count",
             available: u32::MAX.into(),
         })
     }

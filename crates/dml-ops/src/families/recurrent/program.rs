@@ -5,9 +5,9 @@ use dml_spirv::element_wise::Value;
 use dml_spirv::functions::{self as f, Function};
 
 use crate::families::element_wise::Builder;
+use crate::ir::Computation;
 use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
-use crate::schedule::map::Computation;
 
 /// A program of single precision, of which the last value is the result.
 pub(super) struct CellProgram<'a> {

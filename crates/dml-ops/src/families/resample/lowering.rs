@@ -3,7 +3,6 @@
 //! The nearest elements are moved in one step, whatever dimensions are resampled, those of UPSAMPLE_2D as copies.
 //! Linear interpolation and smoothing are done one dimension after the other, in single precision.
 
-use dml_core::plan::Plan;
 use dml_core::{AxisDirection, DataType, Error, InterpolationMode, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Value};
@@ -12,9 +11,9 @@ use dml_spirv::functions::{self as f, Function};
 use crate::Target;
 use crate::families::data_movement::upsampled;
 use crate::ir::space::{Displacement, Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::lowering::made::Made;
-use crate::schedule::kernels::Kernels;
 
 /// A dimension whose elements are not those of the input at the same coordinates.
 pub(super) struct Along {
@@ -45,23 +44,23 @@ const HALF: f32 = 0.5;
 /// What UPSAMPLE_2D has in place of a scale for each dimension.
 const WHOLE_SCALES: &str = "ScaleSize";
 
-pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let is_linear = operator.uint("InterpolationMode")? == InterpolationMode::Linear.dml_value();
     if !is_linear && operator.schema().has_field(WHOLE_SCALES) {
         return upsampled(operator, target);
     }
-    let mut kernels = Kernels::new(operator, target);
+    let mut recorder = Recorder::new(operator, target);
     let missing = || Error::internal(operator.schema().name, "a tensor is missing");
-    let input = kernels.inputs()?.into_iter().next().flatten().ok_or_else(missing)?;
-    let output = kernels.outputs()?.into_iter().next().flatten().ok_or_else(missing)?;
+    let input = recorder.inputs()?.into_iter().next().flatten().ok_or_else(missing)?;
+    let output = recorder.outputs()?.into_iter().next().flatten().ok_or_else(missing)?;
     let along = along(operator)?;
     if is_linear {
-        linear(operator, &mut kernels, &along, input, output)?;
+        linear(operator, &mut recorder, &along, input, output)?;
     } else {
         let sizes = leading(operator.required_tensor("OutputTensor")?.sizes(), 1);
-        nearest(&mut kernels, &along, rounding(operator), input, output, sizes)?;
+        nearest(&mut recorder, &along, rounding(operator), input, output, sizes)?;
     }
-    Ok(kernels.into_plan())
+    Ok(recorder.finish())
 }
 
 /// Operators without a direction take the nearest element.
@@ -153,7 +152,7 @@ impl Along {
 
 /// Moves elements.
 fn nearest(
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     along: &[Along],
     rounding: Rounding,
     input: Operand,
@@ -187,13 +186,13 @@ fn nearest(
     if joined.is_some() {
         made.apply(&f::SAME, &[element], &[]);
     }
-    made.compute(kernels, sizes, output)
+    made.compute(recorder, sizes, output)
 }
 
 /// Interpolates along one dimension after the other.
 fn linear(
     operator: &Validated,
-    kernels: &mut Kernels<'_>,
+    recorder: &mut Recorder<'_>,
     along: &[Along],
     input: Operand,
     output: Operand,
@@ -202,18 +201,18 @@ fn linear(
     let mut sizes = leading(layout.sizes(), 1);
     let (mut from, mut data_type) = (input, layout.data_type());
     let Some((last, before)) = along.split_last() else {
-        return nearest(kernels, &[], Rounding::Down, from, output, sizes);
+        return nearest(recorder, &[], Rounding::Down, from, output, sizes);
     };
     for dimension in before {
         sizes[dimension.at] = dimension.output;
         let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let to = kernels.temporary(ElementWidth::B32, count).packed(&sizes);
-        let (made, _) = dimension.mean(kernels, &from, data_type, sizes)?;
-        made.compute(kernels, sizes, to.clone())?;
+        let to = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
+        let (made, _) = dimension.mean(recorder, &from, data_type, sizes)?;
+        made.compute(recorder, sizes, to.clone())?;
         (from, data_type) = (to, DataType::Float32);
     }
     sizes[last.at] = last.output;
-    let (mut made, mean) = last.mean(kernels, &from, data_type, sizes)?;
+    let (mut made, mean) = last.mean(recorder, &from, data_type, sizes)?;
     if layout.data_type().integer_range().is_some() {
         // To the nearest integer, of two to the even one.
         let whole = made.apply(&f::ROUND_F32, &[mean], &[0]);
@@ -221,20 +220,20 @@ fn linear(
     } else {
         made.apply_all(narrowed(layout.data_type()), mean);
     }
-    made.compute(kernels, sizes, output)
+    made.compute(recorder, sizes, output)
 }
 
 impl Along {
     /// The mean that stands for each element of a space of `sizes`, whose last steps are still to be added.
     fn mean(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         from: &Operand,
         data_type: DataType,
         sizes: [u32; DIMENSIONS],
     ) -> Result<(Made, Value), Error> {
         if self.is_smoothed {
-            return self.smoothed(kernels, from, data_type, sizes);
+            return self.smoothed(recorder, from, data_type, sizes);
         }
         let mut made = Made::default();
         let mean = self.interpolate(&mut made, from, data_type);

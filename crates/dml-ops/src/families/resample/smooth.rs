@@ -12,9 +12,8 @@ use dml_spirv::reduce::SUM_F32;
 
 use super::lowering::{Along, ONE, to_float};
 use crate::ir::space::{Displacement, IterationSpace, Operand};
+use crate::ir::{PARTS_OF_SUMS, Recorder, Reduction};
 use crate::lowering::made::Made;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::reduce::{Reduction, SUMS};
 
 /// The place of rows in a space: tensors that are smoothed have fewer dimensions.
 const ROW: usize = 0;
@@ -23,10 +22,10 @@ impl Along {
     /// The mean for each element of a space of `sizes`, whose quotient is still to be added.
     ///
     /// # Errors
-    /// As [`Kernels::reduce`].
+    /// As [`Recorder::reduce`].
     pub(super) fn smoothed(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         from: &Operand,
         data_type: DataType,
         sizes: [u32; DIMENSIONS],
@@ -39,12 +38,12 @@ impl Along {
         weighted.inputs[0].displacement = Some(Displacement::new(by, self.reach(&from.strides)));
         let element = weighted.apply_all(to_float(data_type), element);
         weighted.apply(&f::MULTIPLY_F32, &[element, weight], &[]);
-        let sums = self.sum(kernels, weighted, sizes)?;
+        let sums = self.sum(recorder, weighted, sizes)?;
         let mut weights = Made::default();
         self.weight(&mut weights);
         let mut own = [1; DIMENSIONS];
         own[self.at] = self.output;
-        let weights = self.sum(kernels, weights, own)?;
+        let weights = self.sum(recorder, weights, own)?;
         let mut made = Made::default();
         let [sum, weight] = [sums, weights].map(|it| made.input(it));
         let mean = made.apply(&f::DIVIDE_F32, &[sum, weight], &[]);
@@ -88,20 +87,20 @@ impl Along {
     /// Adds the sums of what `made` makes of rows, for each element of a space.
     fn sum(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         made: Made,
         mut sizes: [u32; DIMENSIONS],
     ) -> Result<Operand, Error> {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let output = kernels.temporary(ElementWidth::B32, count).packed(&sizes);
+        let output = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
         sizes[ROW] = self.row();
         let reduction = Reduction {
             program: made.computation.program,
             parameters: made.computation.parameters,
-            ..Reduction::of(SUMS, &SUM_F32)
+            ..Reduction::of(PARTS_OF_SUMS, &SUM_F32)
         };
         let space = IterationSpace { sizes, inputs: made.inputs, output: output.clone() };
-        kernels.reduce(space, &reduction)?;
+        recorder.reduce(space, reduction)?;
         Ok(output)
     }
 }

@@ -2,7 +2,6 @@
 //! what is made of them.
 
 use dml_core::operators::MOST_ROI_SAMPLES;
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, InterpolationMode, ReduceFunction, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::Value;
@@ -12,9 +11,9 @@ use dml_spirv::reduce::{GREATEST_F32, SUM_F32};
 use super::space::{Axis, GRID, REGION, Regions, coordinates};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand};
+use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::made::Made;
-use crate::schedule::reduce::Reduction;
 
 const ONE: u32 = 0x3f80_0000;
 const HALF: u32 = 0x3f00_0000;
@@ -53,7 +52,7 @@ impl Sampling {
 }
 
 /// The averages or the greatest of samples.
-pub(super) fn samples(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn samples(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let sampling = Sampling::new(operator)?;
     let [y, x] = ["SpatialScaleY", "SpatialScaleX"].map(|it| operator.float(it));
     let mut regions = Regions::new(operator, target, 0, [y?, x?])?;
@@ -196,7 +195,7 @@ impl Sampling {
         mut regions: Regions<'_>,
         tables: [Operand; 2],
         counts: Operand,
-    ) -> Result<Plan, Error> {
+    ) -> Result<ir::Program, Error> {
         let mut made = Made::default();
         let places = tables.map(|it| made.input(it));
         let number = made.inputs.len();
@@ -207,7 +206,7 @@ impl Sampling {
         let mut output = regions.output.clone();
         if self.is_average && !is_constant {
             let count = regions.sizes.iter().map(|size| u64::from(*size)).product();
-            output = regions.kernels.temporary(ElementWidth::B32, count).packed(&regions.sizes);
+            output = regions.recorder.temporary(ElementWidth::B32, count).packed(&regions.sizes);
         } else {
             let mut result = Value::Input(0);
             if self.is_average {
@@ -222,7 +221,7 @@ impl Sampling {
         let mut sizes = regions.sizes;
         sizes[GRID..].fill(self.most);
         let space = IterationSpace { sizes, inputs: made.inputs, output: output.clone() };
-        regions.kernels.reduce_grids(&space, number, &reduction)?;
+        regions.recorder.reduce_grids(space, number, reduction)?;
         if output != regions.output {
             let mut made = Made::default();
             let [sum, counts] = [output, counts].map(|it| made.input(it));
@@ -232,8 +231,8 @@ impl Sampling {
             let count = made.apply(&f::U32_TO_F32, &[count], &[]);
             let average = made.apply(&f::DIVIDE_F32, &[sum, count], &[]);
             made.apply_all(narrowed(regions.data_type), average);
-            made.compute(&mut regions.kernels, regions.sizes, regions.output)?;
+            made.compute(&mut regions.recorder, regions.sizes, regions.output)?;
         }
-        Ok(regions.kernels.into_plan())
+        Ok(regions.recorder.finish())
     }
 }

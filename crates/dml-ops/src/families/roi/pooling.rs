@@ -1,6 +1,5 @@
 //! How ROI_POOLING is executed: where the elements of each cell are, how many there are, and then the greatest.
 
-use dml_core::plan::Plan;
 use dml_core::{Error, RoundingMode, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{QUAD, Value};
@@ -10,9 +9,9 @@ use dml_spirv::reduce::{GREATEST_F32, Reducer};
 use super::space::{Axis, GRID, PARTS, REGION, Regions, coordinates};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand};
+use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::made::Made;
-use crate::schedule::reduce::Reduction;
 
 /// Corners are within so much of 0: what comes of them and of the number of cells fits 64 bits.
 const FARTHEST: f32 = (1_u32 << 29) as f32;
@@ -23,7 +22,7 @@ const MOST_ITERATIONS: u32 = 60_000;
 static OF_PARTS: &[&Reducer] = &[&GREATEST_F32];
 
 /// The greatest elements of cells.
-pub(super) fn greatest(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn greatest(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let scale = operator.float("SpatialScale")?;
     let mut regions = Regions::new(operator, target, 1, [scale; 2])?;
     let parts = parts(&regions.axes);
@@ -130,7 +129,7 @@ fn reduce(
     tables: [Operand; 2],
     counts: Operand,
     parts: &[[u32; 2]; 2],
-) -> Result<Plan, Error> {
+) -> Result<ir::Program, Error> {
     let mut made = Made::default();
     let cells = tables.map(|it| made.input(it));
     let number = made.inputs.len();
@@ -158,16 +157,16 @@ fn reduce(
     let space = |sizes, inputs, output| IterationSpace { sizes, inputs, output };
     if sizes[PARTS..GRID] == [1; 2] {
         let space = space(sizes, made.inputs, regions.output);
-        regions.kernels.reduce_grids(&space, number, &of_grids)?;
-        return Ok(regions.kernels.into_plan());
+        regions.recorder.reduce_grids(space, number, of_grids)?;
+        return Ok(regions.recorder.finish());
     }
     let mut all = sizes;
     all[GRID..].fill(1);
     let count = all.iter().map(|size| u64::from(*size)).product();
-    let greatest = regions.kernels.temporary(ElementWidth::B32, count).packed(&all);
+    let greatest = regions.recorder.temporary(ElementWidth::B32, count).packed(&all);
     let of_grids = Reduction { last: Default::default(), ..of_grids };
     let grids = space(sizes, made.inputs, greatest.clone());
-    regions.kernels.reduce_grids(&grids, number, &of_grids)?;
-    regions.kernels.reduce(space(all, vec![greatest], regions.output), &of_parts)?;
-    Ok(regions.kernels.into_plan())
+    regions.recorder.reduce_grids(grids, number, of_grids)?;
+    regions.recorder.reduce(space(all, vec![greatest], regions.output), of_parts)?;
+    Ok(regions.recorder.finish())
 }

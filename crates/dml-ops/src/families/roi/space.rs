@@ -9,10 +9,10 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
+use crate::ir::Recorder;
 use crate::ir::space::Operand;
 use crate::lowering::conversion::widened;
 use crate::lowering::made::{Made, required};
-use crate::schedule::kernels::Kernels;
 
 /// Dimensions of spaces: the output's, parts of grids, and grids.
 pub(super) const REGION: usize = 0;
@@ -24,7 +24,7 @@ pub(super) const GRID: usize = 6;
 /// The tensors of an operator on regions.
 pub(super) struct Regions<'a> {
     pub(super) operator: &'a Validated,
-    pub(super) kernels: Kernels<'a>,
+    pub(super) recorder: Recorder<'a>,
     pub(super) data_type: DataType,
     /// The elements at coordinate 0 of all channels.
     pub(super) input: Operand,
@@ -68,11 +68,11 @@ impl<'a> Regions<'a> {
         scales: [f32; 2],
     ) -> Result<Self, Error> {
         const OF_REGIONS: usize = DIMENSIONS - 1;
-        let kernels = Kernels::new(operator, target);
-        let mut inputs = kernels.inputs()?;
+        let recorder = Recorder::new(operator, target);
+        let mut inputs = recorder.inputs()?;
         let batches = if inputs.len() > 2 { inputs.pop().flatten() } else { None };
         let [input, numbers] = required(operator, inputs)?;
-        let [mut output] = required(operator, kernels.outputs()?)?;
+        let [mut output] = required(operator, recorder.outputs()?)?;
         let layouts = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
         let (from, to) = (layouts[0].clone()?, layouts[1].clone()?);
         let axis = |at: usize| Axis {
@@ -99,7 +99,7 @@ impl<'a> Regions<'a> {
         });
         Ok(Self {
             operator,
-            kernels,
+            recorder,
             data_type: from.data_type(),
             input: Operand { strides: along(CHANNEL, channel), ..input },
             output,
@@ -162,8 +162,8 @@ impl<'a> Regions<'a> {
         width: ElementWidth,
     ) -> Result<Operand, Error> {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let table = self.kernels.temporary(width, count).packed(&sizes);
-        made.compute(&mut self.kernels, sizes, table.clone())?;
+        let table = self.recorder.temporary(width, count).packed(&sizes);
+        made.compute(&mut self.recorder, sizes, table.clone())?;
         Ok(table)
     }
 }

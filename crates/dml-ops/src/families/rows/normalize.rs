@@ -2,18 +2,17 @@
 //!
 //! All is computed in single precision, each step rounded.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
-use super::plan::{Rows, SUMS};
+use super::plan::{PARTS_OF_SUMS, Rows};
 use crate::Target;
 use crate::families::element_wise::activated;
 use crate::ir::space::Operand;
+use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::schedule::reduce::Reduction;
 
 /// An operand, and the type of its elements.
 type Typed = (Operand, DataType);
@@ -31,7 +30,7 @@ struct Normalization {
 }
 
 /// By the mean and the variance of each row.
-pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let flag = |name| operator.bool(name);
     let has_mean = flag("UseMean").unwrap_or(true);
     let has_variance = flag("UseVariance").or_else(|_| flag("NormalizeVariance"))?;
@@ -76,7 +75,10 @@ fn root() -> Program {
 }
 
 /// By a mean and a variance that are given for each element.
-pub(super) fn by_given_moments(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn by_given_moments(
+    operator: &Validated,
+    target: &Target<'_>,
+) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let data_type = rows.data_type;
     let given = |rows: &Rows<'_>, at: usize| -> Result<Operand, Error> {
@@ -105,7 +107,7 @@ pub(super) fn by_given_moments(operator: &Validated, target: &Target<'_>) -> Res
 }
 
 /// Writes `activation(scale * ((factor * x - mean) / deviation) + bias)`.
-fn write(mut rows: Rows<'_>, by: Normalization) -> Result<Plan, Error> {
+fn write(mut rows: Rows<'_>, by: Normalization) -> Result<ir::Program, Error> {
     let (mut program, mut value) = rows.of_element();
     let mut inputs = vec![rows.input.clone()];
     let steps = [
@@ -126,12 +128,12 @@ fn write(mut rows: Rows<'_>, by: Normalization) -> Result<Plan, Error> {
     let value = activated(rows.operator, &mut program, &mut parameters, value)?;
     program.apply_all(conversion(DataType::Float32, rows.data_type), value);
     rows.write(rows.sizes, inputs, program, parameters)?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }
 
 /// By the norm of each row, or `Epsilon` where that is greater: both of elements that are scaled so that neither
 /// their squares nor their sum leaves single precision.
-pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let scales = rows.scales()?;
     let (mut program, mut element) = rows.of_element();
@@ -145,7 +147,7 @@ pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<Plan,
         program.apply(&f::MULTIPLY_F32, vec![element, element]);
         last.apply(&f::SQUARE_ROOT_F32, vec![Value::Input(0)]);
     }
-    let reduction = Reduction { program, last, ..Reduction::of(SUMS, &SUM_F32) };
+    let reduction = Reduction { program, last, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) };
     let norm = rows.reduce(scales.iter().cloned().collect(), reduction)?;
     let epsilon = operator.float("Epsilon")?;
     let divisor = match &scales {

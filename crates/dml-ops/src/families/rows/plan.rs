@@ -1,7 +1,6 @@
 //! The plan of an operator on rows, while it is being built: what a row has in common is reduced to elements of
 //! the temporary resource, of which elements are computed.
 
-use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -11,13 +10,11 @@ use dml_spirv::reduce::{GREATEST_F32, LEAST_U32, Reducer, SUM_F32};
 
 use super::{axes, axes_of};
 use crate::Target;
+pub(super) use crate::ir::PARTS_OF_SUMS;
 use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::ir::{self, Computation, GREATEST, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
 use crate::lowering::scale::write_scales;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
-pub(super) use crate::schedule::reduce::SUMS;
-use crate::schedule::reduce::{GREATEST, Reduction};
 
 /// What parts of rows are.
 pub(super) static PLACES: &[&Reducer] = &[&LEAST_U32];
@@ -34,7 +31,7 @@ fn repeated(operand: Operand, sizes: Sizes) -> Operand {
 /// The operands of an operator on rows, and the steps so far.
 pub(super) struct Rows<'a> {
     pub(super) operator: &'a Validated,
-    pub(super) kernels: Kernels<'a>,
+    pub(super) recorder: Recorder<'a>,
     /// Those of the first input.
     pub(super) sizes: Sizes,
     axes: [bool; DIMENSIONS],
@@ -49,9 +46,9 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub(super) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Result<Self, Error> {
         let tensor = operator.required_tensor("InputTensor")?;
-        let kernels = Kernels::new(operator, target);
-        let mut inputs = kernels.inputs()?;
-        let outputs = kernels.outputs()?;
+        let recorder = Recorder::new(operator, target);
+        let mut inputs = recorder.inputs()?;
+        let outputs = recorder.outputs()?;
         let missing = || Error::internal(operator.schema().name, "a tensor is missing");
         let others = inputs.split_off(1).into_iter();
         let tensors = operator.tensors(FieldKind::Input).skip(1).map(|(_, tensor)| tensor);
@@ -62,7 +59,7 @@ impl<'a> Rows<'a> {
         let others = others.collect();
         Ok(Self {
             operator,
-            kernels,
+            recorder,
             sizes: leading(tensor.sizes(), 1),
             axes: axes(operator)?,
             data_type: tensor.data_type(),
@@ -76,13 +73,13 @@ impl<'a> Rows<'a> {
     /// the output.
     pub(super) fn fused(
         activation: &'a Validated,
-        kernels: Kernels<'a>,
+        recorder: Recorder<'a>,
         tensor: &TensorLayout,
         [input, output]: [Operand; 2],
     ) -> Result<Self, Error> {
         Ok(Self {
             operator: activation,
-            kernels,
+            recorder,
             sizes: leading(tensor.sizes(), 1),
             axes: axes_of(activation, tensor.sizes().len())?,
             data_type: DataType::Float32,
@@ -150,7 +147,7 @@ impl<'a> Rows<'a> {
         let greatest =
             self.reduce(vec![], Reduction { program, ..Reduction::of(GREATEST, &GREATEST_F32) })?;
         let (sizes, scales) = (self.sizes_of(false), self.like_rows(ElementWidth::B32));
-        write_scales(&mut self.kernels, sizes, greatest, scales.clone())?;
+        write_scales(&mut self.recorder, sizes, greatest, scales.clone())?;
         Ok(Some(scales))
     }
 
@@ -161,7 +158,8 @@ impl<'a> Rows<'a> {
         others: Vec<Operand>,
         program: Program,
     ) -> Result<Operand, Error> {
-        let sum = self.reduce(others, Reduction { program, ..Reduction::of(SUMS, &SUM_F32) })?;
+        let sum =
+            self.reduce(others, Reduction { program, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) })?;
         // Rounded above 2^24.
         let length = self.single(self.length() as f32);
         self.of_rows(vec![sum, length], Program::of(&f::DIVIDE_F32))
@@ -169,7 +167,7 @@ impl<'a> Rows<'a> {
 
     /// A number that is the same everywhere.
     pub(super) fn single(&mut self, number: f32) -> Operand {
-        self.kernels.constant(ElementWidth::B32, number.to_bits().into())
+        self.recorder.constant(ElementWidth::B32, number.to_bits().into())
     }
 
     /// What `program` makes of operands with an element for each row: such an operand.
@@ -191,7 +189,7 @@ impl<'a> Rows<'a> {
         let (sizes, output) = (self.sizes_of(false), self.like_rows(ElementWidth::B32));
         let computation = Computation { program, parameters, packed: None };
         let space = IterationSpace { sizes, inputs, output: output.clone() };
-        self.kernels.compute(space, &computation)?;
+        self.recorder.map(space, computation)?;
         Ok(output)
     }
 
@@ -204,7 +202,7 @@ impl<'a> Rows<'a> {
         program: Program,
     ) -> Result<(), Error> {
         let computation = Computation { program, ..Computation::default() };
-        self.kernels.compute(IterationSpace { sizes, inputs, output }, &computation)
+        self.recorder.map(IterationSpace { sizes, inputs, output }, computation)
     }
 
     /// Place for an element for each row.
@@ -220,7 +218,7 @@ impl<'a> Rows<'a> {
     /// Place for so many elements.
     pub(super) fn temporary(&mut self, width: ElementWidth, sizes: Sizes) -> Operand {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.kernels.temporary(width, count).packed(&sizes)
+        self.recorder.temporary(width, count).packed(&sizes)
     }
 
     /// One element for each row, of the first input's elements and those of `others`.
@@ -230,7 +228,7 @@ impl<'a> Rows<'a> {
         reduction: Reduction,
     ) -> Result<Operand, Error> {
         let output = self.like_rows(reduction.reducer.width());
-        self.reduce_to(output.clone(), others, &reduction)?;
+        self.reduce_to(output.clone(), others, reduction)?;
         Ok(output)
     }
 
@@ -241,7 +239,7 @@ impl<'a> Rows<'a> {
         reduction: Reduction,
     ) -> Result<Operand, Error> {
         let output = self.like_rows(reduction.reducer.width());
-        self.reduce_inputs_to(output.clone(), vec![elements], &reduction)?;
+        self.reduce_inputs_to(output.clone(), vec![elements], reduction)?;
         Ok(output)
     }
 
@@ -250,7 +248,7 @@ impl<'a> Rows<'a> {
         &mut self,
         output: Operand,
         others: Vec<Operand>,
-        reduction: &Reduction,
+        reduction: Reduction,
     ) -> Result<(), Error> {
         let inputs = [vec![self.input.clone()], others].concat();
         self.reduce_inputs_to(output, inputs, reduction)
@@ -260,11 +258,11 @@ impl<'a> Rows<'a> {
         &mut self,
         output: Operand,
         inputs: Vec<Operand>,
-        reduction: &Reduction,
+        reduction: Reduction,
     ) -> Result<(), Error> {
         let strides = std::array::from_fn(|at| if self.axes[at] { 0 } else { output.strides[at] });
         let output = Operand { strides, ..output };
-        self.kernels.reduce(IterationSpace { sizes: self.sizes, inputs, output }, reduction)
+        self.recorder.reduce(IterationSpace { sizes: self.sizes, inputs, output }, reduction)
     }
 
     /// Writes elements of the first output, in a space of `sizes`.
@@ -277,11 +275,11 @@ impl<'a> Rows<'a> {
     ) -> Result<(), Error> {
         let output = self.output(0)?;
         let computation = Computation { program, parameters, packed: None };
-        self.kernels.compute(IterationSpace { sizes, inputs, output }, &computation)
+        self.recorder.map(IterationSpace { sizes, inputs, output }, computation)
     }
 
     /// The plan of all that was added.
-    pub(super) fn into_plan(self) -> Plan {
-        self.kernels.into_plan()
+    pub(super) fn finish(self) -> ir::Program {
+        self.recorder.finish()
     }
 }

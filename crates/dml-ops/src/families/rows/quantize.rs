@@ -1,7 +1,6 @@
 //! How a tensor is quantized by what suits its elements: the greatest and the least of them, and 0, become the ends
 //! of the integers.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions as f;
@@ -10,13 +9,13 @@ use dml_spirv::reduce::{LEAST_F32, Reducer};
 use super::plan::Rows;
 use crate::Target;
 use crate::ir::space::Operand;
+use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::schedule::reduce::Reduction;
 
 static LEAST: &[&Reducer] = &[&LEAST_F32];
 
 /// The outputs: the integers, the scale, and the zero point.
-pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let integer = operator.required_tensor("OutputTensor")?.data_type();
     let greatest = rows.greatest()?;
@@ -35,7 +34,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<Plan
     program.apply_all(conversion(DataType::Float32, integer), quotient);
     let inputs = vec![rows.input.clone(), scale, zero_point];
     rows.write(rows.sizes, inputs, program, vec![])?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }
 
 /// The range, 0 included, divided by how many steps integers have; 1 where all elements are 0.

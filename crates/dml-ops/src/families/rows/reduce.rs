@@ -3,17 +3,16 @@
 //!
 //! Halves are computed in single precision, and narrow integers as those of 32 bits.
 
-use dml_core::plan::Plan;
 use dml_core::{AxisDirection, DataType, Error, ReduceFunction, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{self as r, Reducer, SUM_F32};
 
-use super::plan::{PLACES, Rows, SUMS};
+use super::plan::{PARTS_OF_SUMS, PLACES, Rows};
 use super::softmax::powers;
 use crate::Target;
+use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{conversion, widened};
-use crate::schedule::reduce::Reduction;
 
 /// What joins the elements of a type, and what joins those of parts.
 #[derive(Clone, Copy)]
@@ -54,7 +53,7 @@ macro_rules! alike {
 }
 
 pub(super) fn sum(data_type: DataType) -> Joined {
-    let floats = Joined { in_parts: SUMS, reducer: &r::SUM_F32 };
+    let floats = Joined { in_parts: PARTS_OF_SUMS, reducer: &r::SUM_F32 };
     by_type!(data_type, floats, alike!(SUM_I32), alike!(SUM_I32), alike!(SUM_I64), alike!(SUM_I64))
 }
 
@@ -121,7 +120,7 @@ enum Before {
 }
 
 /// One element for each row, by the function that the operator names.
-pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     use Before::{Magnitude, Nothing, Square};
     let number = operator.uint("Function")?;
     let function = ReduceFunction::from_dml_value(number)
@@ -159,27 +158,27 @@ fn finish(
     program: Program,
     Joined { in_parts, reducer }: Joined,
     after: Option<&'static Function>,
-) -> Result<Plan, Error> {
+) -> Result<ir::Program, Error> {
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let narrowing = conversion(computed(rows.data_type), output);
     let last = Program::chain(after.into_iter().chain(narrowing));
     let reduction = Reduction { program, last, ..Reduction::of(in_parts, reducer) };
-    rows.reduce_to(rows.output(0)?, vec![], &reduction)?;
-    Ok(rows.into_plan())
+    rows.reduce_to(rows.output(0)?, vec![], reduction)?;
+    Ok(rows.finish())
 }
 
 /// The sum of each row, divided by its length.
-fn average(mut rows: Rows<'_>) -> Result<Plan, Error> {
+fn average(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let mean = rows.mean(vec![], Program::chain(rows.widening()))?;
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let program = Program::chain(conversion(DataType::Float32, output));
     let sizes = rows.sizes_of(false);
     rows.write(sizes, vec![mean], program, vec![])?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }
 
 /// The root of the sum of squares, of elements that are scaled so that no square leaves single precision.
-fn norm(mut rows: Rows<'_>) -> Result<Plan, Error> {
+fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let scales = rows.scales()?;
     let (mut program, mut element) = rows.of_element();
     if scales.is_some() {
@@ -187,7 +186,7 @@ fn norm(mut rows: Rows<'_>) -> Result<Plan, Error> {
     }
     program.apply(&f::MULTIPLY_F32, vec![element, element]);
     let others: Vec<_> = scales.into_iter().collect();
-    let reduction = Reduction { program, ..Reduction::of(SUMS, &SUM_F32) };
+    let reduction = Reduction { program, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) };
     let sum = rows.reduce(others.clone(), reduction)?;
     let mut program = Program::of(&f::SQUARE_ROOT_F32);
     if !others.is_empty() {
@@ -197,29 +196,35 @@ fn norm(mut rows: Rows<'_>) -> Result<Plan, Error> {
     program.apply_all(conversion(DataType::Float32, output), program.last());
     let sizes = rows.sizes_of(false);
     rows.write(sizes, [vec![sum], others].concat(), program, vec![])?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }
 
 /// `m + ln(sum(e^(x - m)))`, of which `m` is the greatest.
-fn log_sum_exp(mut rows: Rows<'_>) -> Result<Plan, Error> {
+fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let [greatest, logarithm] = powers(&mut rows, &r::LOG_SUM_F32)?;
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let mut program = Program::of(&f::SUM_F32);
     program.apply_all(conversion(DataType::Float32, output), program.last());
     let sizes = rows.sizes_of(false);
     rows.write(sizes, vec![greatest, logarithm], program, vec![])?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }
 
 /// The number of the greatest element of each row.
-pub(super) fn index_of_greatest(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn index_of_greatest(
+    operator: &Validated,
+    target: &Target<'_>,
+) -> Result<ir::Program, Error> {
     let rows = Rows::new(operator, target)?;
     let joined = greatest(rows.data_type);
     index(rows, joined, is_last(operator)?)
 }
 
 /// The number of the least element of each row.
-pub(super) fn index_of_least(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn index_of_least(
+    operator: &Validated,
+    target: &Target<'_>,
+) -> Result<ir::Program, Error> {
     let rows = Rows::new(operator, target)?;
     let joined = least(rows.data_type);
     index(rows, joined, is_last(operator)?)
@@ -233,7 +238,7 @@ fn is_last(operator: &Validated) -> Result<bool, Error> {
 /// The number of the first or the last element that is what `joined` makes of its row.
 ///
 /// The last has the least number when they are counted down from the greatest word.
-fn index(mut rows: Rows<'_>, joined: Joined, is_last: bool) -> Result<Plan, Error> {
+fn index(mut rows: Rows<'_>, joined: Joined, is_last: bool) -> Result<ir::Program, Error> {
     let data_type = rows.data_type;
     let (in_parts, reducer) = (joined.in_parts, joined.reducer);
     let program = Program::chain(widened(data_type));
@@ -262,6 +267,6 @@ fn index(mut rows: Rows<'_>, joined: Joined, is_last: bool) -> Result<Plan, Erro
     let last = Program::chain(chain);
     let reduction = Reduction { program, last, ..Reduction::of(PLACES, &r::LEAST_U32) };
     let numbers = rows.numbers(is_last);
-    rows.reduce_to(rows.output(0)?, vec![found, numbers], &reduction)?;
-    Ok(rows.into_plan())
+    rows.reduce_to(rows.output(0)?, vec![found, numbers], reduction)?;
+    Ok(rows.finish())
 }

@@ -3,7 +3,6 @@
 //! In one pass after the other: after the first all have been joined with the one before, then with two, four and
 //! so on. So every device joins them in one order, and sums and products of floats keep what rounding loses.
 
-use dml_core::plan::{InPlace, Plan, Slot};
 use dml_core::{AxisDirection, DataType, Error, TensorFlags, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
@@ -12,16 +11,17 @@ use dml_spirv::functions::Function;
 use super::plan::{Rows, Sizes};
 use super::reduce::{Joined, computed, product, sum};
 use crate::Target;
+use crate::ir;
 use crate::ir::space::Operand;
 use crate::lowering::conversion::{conversion, widened};
 
 /// The sum of each element and those before it.
-pub(super) fn sums(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn sums(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     running(operator, target, sum, ("HasExclusiveSum", 0))
 }
 
 /// The product of each element and those before it.
-pub(super) fn products(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn products(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     running(operator, target, product, ("HasExclusiveProduct", 1))
 }
 
@@ -31,7 +31,7 @@ fn running(
     target: &Target<'_>,
     joined: fn(DataType) -> Joined,
     (is_exclusive, first): (&str, u32),
-) -> Result<Plan, Error> {
+) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let data_type = rows.data_type;
     let reducer = joined(data_type).reducer;
@@ -71,11 +71,10 @@ fn running(
     };
     program.apply_all(conversion(computed(data_type), data_type), result);
     rows.compute(rows.sizes, row.state, output, program)?;
-    let mut plan = rows.into_plan();
     if lies_alike {
-        plan.in_place.push(InPlace::by_same_steps(0, 0));
+        rows.recorder.allow_in_place(0);
     }
-    Ok(plan)
+    Ok(rows.finish())
 }
 
 /// The same elements, counted from the end of a dimension.
@@ -117,7 +116,7 @@ impl Row {
         let state = rows.temporary(self.width, self.sizes);
         let (size, shift) = (self.sizes[self.axis], u32::from(is_exclusive));
         if is_exclusive {
-            let first = rows.kernels.constant(self.width, first);
+            let first = rows.recorder.constant(self.width, first);
             rows.compute(self.sizes(1), vec![first], state.clone(), Program::default())?;
         }
         if size > shift {
@@ -150,7 +149,7 @@ impl Row {
             joined.push(next);
         }
         let before = std::mem::replace(&mut self.state, joined).into_iter();
-        self.spare.extend(before.filter(|it| it.slot == Some(Slot::Temporary)));
+        self.spare.extend(before.filter(|it| rows.recorder.is_temporary(it)));
         Ok(())
     }
 }

@@ -5,28 +5,26 @@
 //! holds powers as they are, it keeps them until their sum is known: no power is computed twice, and a share is
 //! off by the roundings of its power, of the sum and of the quotient.
 
-use dml_core::plan::Plan;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{LEAST_U32, LOG_SUM_F32, Reducer, SUM_F32};
 
-use super::plan::{PLACES, Rows, SUMS};
+use super::plan::{PARTS_OF_SUMS, PLACES, Rows};
 use crate::Target;
 use crate::ir::space::Operand;
+use crate::ir::{self, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::schedule::kernels::Kernels;
-use crate::schedule::reduce::Reduction;
 
 /// `e^(x - greatest) / sum`.
-pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let rows = Rows::new(operator, target)?;
     let data_type = rows.data_type;
     softmax_of(rows, data_type)
 }
 
 /// `x - greatest - ln(sum)`.
-pub(super) fn log_softmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn log_softmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let rows = Rows::new(operator, target)?;
     let data_type = rows.data_type;
     shares_of(rows, data_type, &LOG_SUM_F32, &f::LOG_SOFTMAX_F32)
@@ -35,16 +33,16 @@ pub(super) fn log_softmax(operator: &Validated, target: &Target<'_>) -> Result<P
 /// Softmax that is fused into an operator: of `input` in single precision, which has the sizes of the output.
 pub(crate) fn fused_softmax(
     activation: &Validated,
-    kernels: Kernels<'_>,
+    recorder: Recorder<'_>,
     tensor: &TensorLayout,
     operands: [Operand; 2],
-) -> Result<Plan, Error> {
-    let rows = Rows::fused(activation, kernels, tensor, operands)?;
+) -> Result<ir::Program, Error> {
+    let rows = Rows::fused(activation, recorder, tensor, operands)?;
     softmax_of(rows, tensor.data_type())
 }
 
 /// Softmax as elements of `data_type`.
-fn softmax_of(rows: Rows<'_>, data_type: DataType) -> Result<Plan, Error> {
+fn softmax_of(rows: Rows<'_>, data_type: DataType) -> Result<ir::Program, Error> {
     match data_type {
         DataType::Float32 => shares_of_kept_powers(rows),
         _ => shares_of(rows, data_type, &SUM_F32, &f::SOFTMAX_F32),
@@ -52,16 +50,17 @@ fn softmax_of(rows: Rows<'_>, data_type: DataType) -> Result<Plan, Error> {
 }
 
 /// The output is the powers first, and then their shares.
-fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<Plan, Error> {
+fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let greatest = rows.greatest()?;
     let (mut program, element) = rows.of_element();
     program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
     rows.write(rows.sizes, vec![rows.input.clone(), greatest], program, vec![])?;
     let powers = rows.output(0)?;
-    let of_powers = Reduction { program: Program::default(), ..Reduction::of(SUMS, &SUM_F32) };
+    let of_powers =
+        Reduction { program: Program::default(), ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) };
     let sum = rows.reduce_of(powers.clone(), of_powers)?;
     rows.write(rows.sizes, vec![powers, sum], Program::of(&f::DIVIDE_F32), vec![])?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }
 
 /// What `share` makes of an element, the greatest of its row, and what `sum` makes of the powers in it, as
@@ -71,14 +70,14 @@ fn shares_of(
     data_type: DataType,
     sum: &'static Reducer,
     share: &'static Function,
-) -> Result<Plan, Error> {
+) -> Result<ir::Program, Error> {
     let [greatest, sum] = powers(&mut rows, sum)?;
     let (mut program, element) = rows.of_element();
     let share = program.apply(share, vec![element, Value::Input(1), Value::Input(2)]);
     program.apply_all(conversion(DataType::Float32, data_type), share);
     let inputs = vec![rows.input.clone(), greatest, sum];
     rows.write(rows.sizes, inputs, program, vec![])?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }
 
 /// The greatest of each row, and what `sum` makes of the powers `e^(x - greatest)`.
@@ -86,13 +85,13 @@ pub(super) fn powers(rows: &mut Rows<'_>, sum: &'static Reducer) -> Result<[Oper
     let greatest = rows.greatest()?;
     let (mut program, element) = rows.of_element();
     program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
-    let reduction = Reduction { program, ..Reduction::of(SUMS, sum) };
+    let reduction = Reduction { program, ..Reduction::of(PARTS_OF_SUMS, sum) };
     let sum = rows.reduce(vec![greatest.clone()], reduction)?;
     Ok([greatest, sum])
 }
 
 /// 1 at the first of the greatest elements, else 0.
-pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
+pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let greatest = rows.greatest()?;
     let numbers = rows.numbers(false);
@@ -103,5 +102,5 @@ pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<Plan,
     let mut program = Program::of(&f::EQUALS_I32);
     program.apply_all(conversion(DataType::Uint32, rows.data_type), program.last());
     rows.write(rows.sizes, vec![numbers, first], program, vec![])?;
-    Ok(rows.into_plan())
+    Ok(rows.finish())
 }

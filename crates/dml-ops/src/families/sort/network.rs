@@ -10,9 +10,9 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
+use crate::ir::Recorder;
 use crate::ir::space::Operand;
 use crate::lowering::made::Made;
-use crate::schedule::kernels::Kernels;
 
 /// Rows of numbers in the temporary resource.
 pub(super) struct Rows {
@@ -39,7 +39,7 @@ impl Rows {
     /// # Errors
     /// [`Error::DeviceLimit`]: there are too many.
     pub(super) fn new(
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         operator: &Validated,
         rows: u32,
         numbers: u32,
@@ -56,19 +56,15 @@ impl Rows {
                 available: u32::MAX.into(),
             });
         }
-        let [all, other] = [(); 2].map(|()| kernels.temporary(ElementWidth::B64, count));
-        let (slot, at) = kernels.constants(&[0, 1, 1, 0]);
-        let is_greater = Operand {
-            slot: Some(slot),
-            ..Operand::numbers((at / 4).cast_signed(), [0; DIMENSIONS])
-        };
+        let [all, other] = [(); 2].map(|()| recorder.temporary(ElementWidth::B64, count));
+        let is_greater = Operand::at(recorder.constants(&[0, 1, 1, 0]), ElementWidth::B32, 0);
         let new = Self { rows, length, numbers: all, other, is_greater };
-        new.fill(kernels, numbers)?;
+        new.fill(recorder, numbers)?;
         Ok(new)
     }
 
     /// Writes the greatest number after the first ones of each row.
-    fn fill(&self, kernels: &mut Kernels<'_>, first: u32) -> Result<(), Error> {
+    fn fill(&self, recorder: &mut Recorder<'_>, first: u32) -> Result<(), Error> {
         let length = 1 << self.length;
         if first == length {
             return Ok(());
@@ -76,28 +72,28 @@ impl Rows {
         let sizes = [self.rows, 1, 1, 1, 1, length - first];
         let (sizes, rows) = self.space(sizes, [length.into(), 0, 0, 0, 0, 1]);
         let mut made = Made::default();
-        let greatest = made.input(kernels.constant(ElementWidth::B64, u64::MAX));
+        let greatest = made.input(recorder.constant(ElementWidth::B64, u64::MAX));
         made.apply(&f::MINIMUM_U64, &[greatest, greatest], &[]);
-        made.compute(kernels, sizes, Operand { base: rows.base + i64::from(first), ..rows })
+        made.compute(recorder, sizes, Operand { base: rows.base + i64::from(first), ..rows })
     }
 
     /// Sorts the least 2^wanted numbers of each row, which are all that is left of it then.
     ///
     /// # Errors
-    /// As [`Kernels::compute`].
-    pub(super) fn sort(&mut self, kernels: &mut Kernels<'_>, wanted: u32) -> Result<(), Error> {
-        (1..=wanted).try_for_each(|block| self.merge(kernels, block))?;
+    /// As [`Recorder::map`].
+    pub(super) fn sort(&mut self, recorder: &mut Recorder<'_>, wanted: u32) -> Result<(), Error> {
+        (1..=wanted).try_for_each(|block| self.merge(recorder, block))?;
         while self.length > wanted {
-            self.halve(kernels, wanted)?;
-            self.merge(kernels, wanted)?;
+            self.halve(recorder, wanted)?;
+            self.merge(recorder, wanted)?;
         }
         Ok(())
     }
 
     /// Sorts blocks of 2^block numbers, the halves of which are sorted in opposite directions: even blocks
     /// upwards, odd ones downwards.
-    fn merge(&mut self, kernels: &mut Kernels<'_>, block: u32) -> Result<(), Error> {
-        (0..block).rev().try_for_each(|part| self.compare(kernels, block, part))
+    fn merge(&mut self, recorder: &mut Recorder<'_>, block: u32) -> Result<(), Error> {
+        (0..block).rev().try_for_each(|part| self.compare(recorder, block, part))
     }
 
     /// A space, and the numbers in it.
@@ -109,7 +105,7 @@ impl Rows {
     }
 
     /// Compares numbers 2^part apart.
-    fn compare(&mut self, kernels: &mut Kernels<'_>, block: u32, part: u32) -> Result<(), Error> {
+    fn compare(&mut self, recorder: &mut Recorder<'_>, block: u32, part: u32) -> Result<(), Error> {
         let is_last = block == self.length;
         let pairs = if is_last { [1, 1] } else { [1 << (self.length - block - 1), 2] };
         let sizes = [self.rows, pairs[0], pairs[1], 1 << (block - 1 - part), 2, 1 << part];
@@ -119,30 +115,30 @@ impl Rows {
         partner.strides[PART] = -part;
         let mut is_greater = self.is_greater.clone();
         (is_greater.strides[BLOCK], is_greater.strides[PART]) = (2, 1);
-        let output = Operand { base: self.other.base, ..own.clone() };
+        let output = Operand { strides: own.strides, ..self.other.clone() };
         let mut made = Made::default();
         let [own, partner, is_greater] = [own, partner, is_greater].map(|it| made.input(it));
         let is_less = made.apply(&f::LESS_THAN_U64, &[own, partner], &[]);
         let is_greater = made.apply(&f::U32_TO_U64, &[is_greater], &[]);
         let stays = made.apply(&f::BIT_XOR_WIDE, &[is_less, is_greater], &[]);
         made.apply(&f::CHOOSE_WIDE, &[stays, own, partner], &[]);
-        made.compute(kernels, sizes, output)?;
+        made.compute(recorder, sizes, output)?;
         std::mem::swap(&mut self.numbers, &mut self.other);
         Ok(())
     }
 
     /// Keeps the lesser numbers of two blocks of 2^block, not sorted yet.
-    fn halve(&mut self, kernels: &mut Kernels<'_>, block: u32) -> Result<(), Error> {
+    fn halve(&mut self, recorder: &mut Recorder<'_>, block: u32) -> Result<(), Error> {
         let sizes = [self.rows, 1 << (self.length - block - 1), 1, 1, 1, 1 << block];
         let [row, block] = [self.length, block].map(|it| 1_i64 << it);
         let (sizes, first) = self.space(sizes, [row, 2 * block, 0, 0, 0, 1]);
         let second = Operand { base: first.base + block, ..first.clone() };
-        let mut output = Operand { base: self.other.base, ..first.clone() };
+        let mut output = Operand { strides: first.strides, ..self.other.clone() };
         (output.strides[ROW], output.strides[ROW + 1]) = (row / 2, block);
         let mut made = Made::default();
         let blocks = [first, second].map(|it| made.input(it));
         made.apply(&f::MINIMUM_U64, &blocks, &[]);
-        made.compute(kernels, sizes, output)?;
+        made.compute(recorder, sizes, output)?;
         std::mem::swap(&mut self.numbers, &mut self.other);
         self.length -= 1;
         Ok(())

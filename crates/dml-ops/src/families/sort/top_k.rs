@@ -4,8 +4,6 @@
 //! coordinate is what the network sorts, so that of equal elements the first one comes first. Elements of 64
 //! bits are sorted by their low words, and what that gives by the high words.
 
-use dml_core::plan::Plan;
-
 use dml_core::{AxisDirection, DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Value};
@@ -15,28 +13,28 @@ use super::AXIS_DIRECTION;
 use super::network::Rows;
 use crate::Target;
 use crate::ir::space::{Displacement, Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::conversion::widened;
 use crate::lowering::made::{Made, required};
-use crate::schedule::kernels::Kernels;
 
 /// The greatest or least elements along a dimension, and their coordinates in it.
-pub(super) fn top_k(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut kernels = Kernels::new(operator, target);
-    let [data] = required(operator, kernels.inputs()?)?;
-    let [values, indices] = required(operator, kernels.outputs()?)?;
+pub(super) fn top_k(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [data] = required(operator, recorder.inputs()?)?;
+    let [values, indices] = required(operator, recorder.outputs()?)?;
     let search = Search::new(operator, data)?;
-    let order = search.order(&mut kernels)?;
+    let order = search.order(&mut recorder)?;
     let mut found = Made::default();
     let coordinate = found.input(order.clone());
     let element = search.element(&mut found, coordinate, &search.data);
     found.apply(&f::SAME, &[element], &[]);
-    found.compute(&mut kernels, search.wanted(), values)?;
+    found.compute(&mut recorder, search.wanted(), values)?;
     let mut numbers = Made::default();
     let coordinate = numbers.input(order);
     let is_wide = indices.width == ElementWidth::B64;
     numbers.apply(if is_wide { &f::U32_TO_U64 } else { &f::SAME }, &[coordinate], &[]);
-    numbers.compute(&mut kernels, search.wanted(), indices)?;
-    Ok(kernels.into_plan())
+    numbers.compute(&mut recorder, search.wanted(), indices)?;
+    Ok(recorder.finish())
 }
 
 /// The sign of a word.
@@ -99,28 +97,28 @@ impl<'a> Search<'a> {
     }
 
     /// The coordinates of the wanted elements, in order.
-    fn order(&self, kernels: &mut Kernels<'_>) -> Result<Operand, Error> {
+    fn order(&self, recorder: &mut Recorder<'_>) -> Result<Operand, Error> {
         let wanted = self.count.next_power_of_two().trailing_zeros();
         if self.data.width != ElementWidth::B64 {
             return self
-                .sorted(kernels, wanted, self.data_type, |made| made.input(self.data.clone()));
+                .sorted(recorder, wanted, self.data_type, |made| made.input(self.data.clone()));
         }
         let [low, high] = [Words::Low, Words::High].map(|it| it.of(&self.data));
         let all = self.sizes[self.axis].next_power_of_two().trailing_zeros();
-        let by_low = self.sorted(kernels, all, DataType::Uint32, |made| made.input(low))?;
+        let by_low = self.sorted(recorder, all, DataType::Uint32, |made| made.input(low))?;
         let is_signed = self.data_type == DataType::Int64;
         let of_high = if is_signed { DataType::Int32 } else { DataType::Uint32 };
-        let places = self.sorted(kernels, wanted, of_high, |made| {
+        let places = self.sorted(recorder, wanted, of_high, |made| {
             let coordinate = made.input(by_low.clone());
             self.element(made, coordinate, &high)
         })?;
         let count = self.wanted().into_iter().map(u64::from).product();
-        let order = kernels.temporary(ElementWidth::B32, count).packed(&self.wanted());
+        let order = recorder.temporary(ElementWidth::B32, count).packed(&self.wanted());
         let mut made = Made::default();
         let place = made.input(places);
         let coordinate = self.element(&mut made, place, &by_low);
         made.apply(&f::SAME, &[coordinate], &[]);
-        made.compute(kernels, self.wanted(), order.clone())?;
+        made.compute(recorder, self.wanted(), order.clone())?;
         Ok(order)
     }
 
@@ -141,7 +139,7 @@ impl<'a> Search<'a> {
     /// The coordinates in the order of what `input` adds, elements of `data_type` of up to 32 bits.
     fn sorted(
         &self,
-        kernels: &mut Kernels<'_>,
+        recorder: &mut Recorder<'_>,
         wanted: u32,
         data_type: DataType,
         input: impl FnOnce(&mut Made) -> Value,
@@ -149,31 +147,37 @@ impl<'a> Search<'a> {
         let count: u64 = self.sizes.into_iter().map(u64::from).product();
         let size = self.sizes[self.axis];
         let rows = u32::try_from(count / u64::from(size)).unwrap_or(u32::MAX);
-        let mut rows = Rows::new(kernels, self.operator, rows, size)?;
+        let mut rows = Rows::new(recorder, self.operator, rows, size)?;
         let place = self.in_rows(&rows);
         let mut keys = Made::default();
         let element = input(&mut keys);
-        self.key(kernels, &mut keys, element, data_type);
-        keys.compute(kernels, self.sizes, Words::High.of(&place))?;
+        self.key(recorder, &mut keys, element, data_type);
+        keys.compute(recorder, self.sizes, Words::High.of(&place))?;
         let mut strides = [0; DIMENSIONS];
         strides[self.axis] = 1;
         let mut coordinates = Made::default();
         let coordinate = coordinates.input(Operand::numbers(0, strides));
         coordinates.apply(&f::SAME, &[coordinate], &[]);
-        coordinates.compute(kernels, self.sizes, Words::Low.of(&place))?;
-        rows.sort(kernels, wanted)?;
+        coordinates.compute(recorder, self.sizes, Words::Low.of(&place))?;
+        rows.sort(recorder, wanted)?;
         Ok(Words::Low.of(&self.in_rows(&rows)))
     }
 
     /// A number without a sign that is less where the element comes first.
-    fn key(&self, kernels: &mut Kernels<'_>, made: &mut Made, element: Value, data_type: DataType) {
+    fn key(
+        &self,
+        recorder: &mut Recorder<'_>,
+        made: &mut Made,
+        element: Value,
+        data_type: DataType,
+    ) {
         let mut key = made.apply_all(widened(data_type), element);
         match data_type {
             DataType::Float16 | DataType::Float32 => {
                 key = made.apply(&f::SORT_KEY_F32, &[key], &[]);
             }
             DataType::Int8 | DataType::Int16 | DataType::Int32 => {
-                let sign = made.input(kernels.constant(ElementWidth::B32, SIGN));
+                let sign = made.input(recorder.constant(ElementWidth::B32, SIGN));
                 key = made.apply(&f::BIT_XOR_WORD, &[key, sign], &[]);
             }
             _ => {}

@@ -4,8 +4,7 @@ use super::*;
 use crate::reference::Random;
 
 fn operand(strides: [i64; DIMENSIONS]) -> Operand {
-    let (slot, width) = (Some(Slot::Input(0)), ElementWidth::B32);
-    Operand { slot, width, base: 0, strides, displacement: None }
+    Operand { strides, ..Operand::at(Buffer::Input(0), ElementWidth::B32, 0) }
 }
 
 fn sizes_of(space: &IterationSpace) -> Vec<u32> {
@@ -13,7 +12,7 @@ fn sizes_of(space: &IterationSpace) -> Vec<u32> {
 }
 
 /// The elements of all operands that belong together, the output's last, for every coordinate.
-pub(crate) fn tuples(space: &IterationSpace) -> Vec<Vec<i64>> {
+pub(crate) fn tuples<B: Clone>(space: &IterationSpace<B>) -> Vec<Vec<i64>> {
     let total: u32 = space.sizes.iter().product();
     let tuple = |mut index: u32| {
         let mut elements: Vec<i64> = space.operands().map(|it| it.base).collect();

@@ -9,9 +9,9 @@ use dml_spirv::element_wise::PushConstants;
 use dml_spirv::product::{CooperativeRecord, cooperative};
 
 use crate::Target;
-use crate::ir::space::Operand;
+use crate::ir::{Matrices, WholeMatrices};
+use crate::schedule::Schedule;
 use crate::schedule::cost;
-use crate::schedule::kernels::Kernels;
 
 impl Target<'_> {
     /// MSize, NSize and KSize of the cooperative matrices that products of halves are to use, if they are.
@@ -27,18 +27,7 @@ impl Target<'_> {
     }
 }
 
-/// Matrices of one operand, batch after batch.
-#[derive(Clone, Debug)]
-pub(crate) struct Matrices {
-    /// Where they begin: halves of factors, words of sums.
-    pub(crate) place: Operand,
-    /// Elements of all of them.
-    pub(crate) count: u64,
-    /// Elements from one batch to the next, outer and inner.
-    pub(crate) batches: [u64; 2],
-}
-
-impl Matrices {
+impl Matrices<Slot> {
     fn bytes(&self) -> u64 {
         self.count * u64::from(self.place.width.bytes())
     }
@@ -50,7 +39,7 @@ impl Matrices {
 
     fn window(&self, access: Touch, base_word_at: u32) -> Window {
         let start = self.place.base.cast_unsigned() * u64::from(self.place.width.bytes());
-        let slot = self.place.slot.unwrap_or(Slot::Temporary);
+        let slot = self.place.buffer.expect("matrices are stored");
         Window { slot, range: start..start + self.bytes(), access, base_word_at }
     }
 }
@@ -60,31 +49,30 @@ pub(crate) fn are_shown(count: u64, width: ElementWidth, target: &Target<'_>) ->
     count * u64::from(width.bytes()) <= target.max_window()
 }
 
-impl Kernels<'_> {
-    /// Adds the steps that multiply rows by columns, whose sizes are whole cooperative matrices of `matrix` rows
-    /// and columns. Each is as much as descriptors show.
+impl Schedule<'_> {
+    /// Adds the step that multiplies rows by columns.
     ///
     /// # Errors
     /// [`Error::DeviceLimit`]: there are too many steps.
-    pub(crate) fn cooperative_products(
-        &mut self,
-        matrix: [u32; 2],
-        sizes: [u32; 3],
-        batches: [u32; 2],
-        [rows, columns, sums]: &[Matrices; 3],
-    ) -> Result<(), Error> {
-        let all = [rows, columns, sums];
+    pub(in crate::schedule) fn contract_whole(&mut self, of: &WholeMatrices) -> Result<(), Error> {
+        let WholeMatrices { matrix, sizes, batches, .. } = *of;
+        let all = of.operands.each_ref().map(|it| Matrices {
+            place: self.placed_operand(&it.place),
+            count: it.count,
+            batches: it.batches,
+        });
         let record = CooperativeRecord {
             sizes,
             batches,
             starts: [0; 3],
-            outer: all.map(|it| it.words(it.batches[0])),
-            inner: all.map(|it| it.words(it.batches[1])),
+            outer: all.each_ref().map(|it| it.words(it.batches[0])),
+            inner: all.each_ref().map(|it| it.words(it.batches[1])),
         };
         let block = record.words(matrix).iter().flat_map(|word| word.to_le_bytes()).collect();
         let block = self.constants.add_uniform(block);
         let count = u32::try_from(record.count(matrix)).expect("no more than sums");
         let push = PushConstants { count, ..Default::default() };
+        let [rows, columns, sums] = &all;
         let windows = [
             rows.window(Touch::Read, PushConstants::base_word_at(0)),
             columns.window(Touch::Read, PushConstants::base_word_at(1)),
@@ -93,7 +81,7 @@ impl Kernels<'_> {
         self.strategy = Strategy::CooperativeMatrices;
         let mut dispatches = self.dispatches();
         let products = cost::elements(&sizes).saturating_mul(cost::elements(&batches));
-        let bytes = all.iter().map(|it| it.bytes()).sum();
+        let bytes = all.iter().map(Matrices::bytes).sum();
         let cost = Cost { operations: products.saturating_mul(2), bytes };
         dispatches.push_with_block(cooperative(), &windows, &push, Some(block), cost)?;
         self.add(dispatches)

@@ -1,45 +1,25 @@
 //! Few sums of many products: each is added up in parts, which other invocations have, and then these are.
-//!
-//! Which sums these are follows from their sizes alone, so that every device adds in the same order.
 
 use dml_core::Error;
 use dml_core::plan::Slot;
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program, QUAD, Value};
+use dml_spirv::element_wise::{DIMENSIONS, Program, QUAD, Value};
 use dml_spirv::functions as f;
 
-use super::{Dimension, FIRST_DEPTH, Place, SUMS, Sums};
+use super::FIRST_DEPTH;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::schedule::kernels::Kernels;
-use crate::schedule::map::Computation;
+use crate::ir::{Computation, Place, SUMS, Sums};
+use crate::schedule::Schedule;
 
-/// A part is worth a dispatch and its place in memory from so many products on.
-const PRODUCTS_OF_A_PART: u64 = 1024;
-
-/// Beyond so many sums there is work for every invocation that a GPU has, eight sums each.
-const MOST_SUMS: u64 = 1 << 16;
-
-impl Sums {
-    /// How many products of the outermost depth a part has, where there are several.
-    fn length_of_a_part(&self) -> Option<u32> {
-        let sizes = |them: &[Dimension]| them.iter().map(|it| u64::from(it.size)).product::<u64>();
-        let outermost = self.depths.first()?.size;
-        let sums = sizes(&self.batches) * u64::from(self.row.size) * sizes(&self.columns);
-        let most = (MOST_SUMS / sums).min(MAX_INPUTS as u64).min(outermost.into());
-        let parts = (sizes(&self.depths) / PRODUCTS_OF_A_PART).min(most);
-        let parts = u32::try_from(parts).ok().filter(|it| *it > 1 && !self.goes_on)?;
-        Some(outermost.div_ceil(parts))
-    }
-
+impl Sums<Slot> {
     /// The same sums of what lies `from` the outermost depth on, `count` of these, in another place.
-    fn part(&self, from: u32, count: u32, to: &Operand) -> Self {
+    fn part(&self, from: u32, count: u32, to: &Operand<Slot>) -> Self {
         let mut part = self.clone();
         part.depths[0].size = count;
         for (place, stride) in part.places.iter_mut().zip(self.depths[0].strides) {
             place.base += i64::from(from) * stride;
         }
-        let slot = to.slot.unwrap_or(Slot::Temporary);
-        part.places[SUMS] = Place { slot, base: to.base, has_slack: false };
+        part.places[SUMS] = Place::of(to);
         let mut next = 1;
         let batches = part.batches.iter_mut();
         let all = batches.chain([&mut part.row]).chain(&mut part.columns);
@@ -51,15 +31,9 @@ impl Sums {
     }
 
     /// The sums as an operand of an iteration space, and that space's sizes.
-    fn as_operand(&self) -> (Operand, [u32; DIMENSIONS]) {
+    fn as_operand(&self) -> (Operand<Slot>, [u32; DIMENSIONS]) {
         let place = self.places[SUMS];
-        let mut operand = Operand {
-            slot: Some(place.slot),
-            width: ElementWidth::B32,
-            base: place.base,
-            strides: [0; DIMENSIONS],
-            displacement: None,
-        };
+        let mut operand = Operand::at(place.buffer, ElementWidth::B32, place.base);
         let mut sizes = [1; DIMENSIONS];
         let first = DIMENSIONS - FIRST_DEPTH;
         sizes[first..].copy_from_slice(&self.sizes()[..FIRST_DEPTH]);
@@ -68,12 +42,12 @@ impl Sums {
     }
 }
 
-impl Kernels<'_> {
+impl Schedule<'_> {
     /// Adds the steps that write sums which need no further copies.
     ///
     /// # Errors
-    /// As [`Self::compute`].
-    pub(super) fn add_up_in_parts(&mut self, sums: &Sums) -> Result<(), Error> {
+    /// As [`Self::map`].
+    pub(super) fn add_up_in_parts(&mut self, sums: &Sums<Slot>) -> Result<(), Error> {
         let Some(length) = sums.length_of_a_part() else { return self.add_up(sums) };
         let (output, sizes) = sums.as_operand();
         let count: u64 = sizes.iter().map(|it| u64::from(*it)).product();
@@ -92,6 +66,6 @@ impl Kernels<'_> {
         let with = |one, at| program.apply(sum, vec![one, Value::Input(at)]);
         (1..inputs.len()).fold(Value::Input(0), with);
         let space = IterationSpace { sizes, inputs, output };
-        self.compute(space, &Computation { program, ..Computation::default() })
+        self.map(space, &Computation { program, ..Computation::default() })
     }
 }

@@ -27,13 +27,13 @@ fn sum(inputs: usize) -> Computation {
 }
 
 /// For each coordinate the elements of the inputs, and that of the output.
-fn elements(space: &IterationSpace) -> Vec<Vec<usize>> {
+fn elements(space: &IterationSpace<Slot>) -> Vec<Vec<usize>> {
     let indices = |tuple: Vec<i64>| tuple.into_iter().map(|it| usize::try_from(it).unwrap());
     tuples(space).into_iter().map(|tuple| indices(tuple).collect()).collect()
 }
 
 /// A space whose inputs are walked in either direction, or not at all; some are numbers.
-fn space(random: &mut Random, width: ElementWidth) -> IterationSpace {
+fn space(random: &mut Random, width: ElementWidth) -> IterationSpace<Slot> {
     let sizes: [u32; DIMENSIONS] = std::array::from_fn(|at| match at {
         0..4 => random.pick(&[1, 1, 1, 2]),
         _ => random.pick(&[1, 1, 2, 3, 4, 5, 16, 32]),
@@ -47,7 +47,7 @@ fn space(random: &mut Random, width: ElementWidth) -> IterationSpace {
             next = next * i64::from(sizes[dimension]) + unit * i64::from(random.below(gaps));
         }
         let base = unit * i64::from(random.below(3));
-        Operand { slot: Some(slot), width, base, strides, displacement: None }
+        Operand { strides, ..Operand::at(slot, width, base) }
     };
     let output = walked(random, Slot::Output(0), 2);
     let count = 1 + random.below(4);
@@ -99,7 +99,7 @@ fn spaces_of_any_strides_are_computed_in_boxes_of_any_size() {
         for tuple in &tuples {
             let (to, from) = tuple.split_last().unwrap();
             let terms = inputs.iter().zip(&space.inputs).zip(from);
-            let terms = terms.map(|((input, operand), at)| match operand.slot {
+            let terms = terms.map(|((input, operand), at)| match operand.buffer {
                 Some(_) => element(input, bytes, *at),
                 None => u32::try_from(*at).unwrap(),
             });
@@ -119,7 +119,7 @@ fn spaces_of_any_strides_are_computed_in_boxes_of_any_size() {
 }
 
 fn run(
-    space: &IterationSpace,
+    space: &IterationSpace<Slot>,
     capabilities: &Capabilities,
     inputs: &[Vec<u8>],
     output: &[u8],

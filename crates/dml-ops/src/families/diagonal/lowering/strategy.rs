@@ -6,7 +6,7 @@ use dml_core::{Strategy, Tuning};
 use super::steps::{BandedOutput, Source};
 use crate::TransferUse;
 use crate::schedule::dispatches::{MAX_LOOPS, MAX_REGIONS};
-use crate::schedule::fill::repeated;
+use crate::schedule::patterns::repeated;
 use crate::schedule::seed;
 
 /// A block that is made on the host is not larger, whatever is preferred.

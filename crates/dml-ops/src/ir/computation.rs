@@ -1,0 +1,22 @@
+//! Programs that are applied to the elements at each coordinate of a space.
+
+use dml_spirv::element_wise::Program;
+
+/// What becomes of the elements.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Computation {
+    /// For the elements of each input.
+    pub(crate) program: Program,
+    /// For words that have several elements each, of operands that are all equally wide; none where
+    /// the program cannot do that.
+    pub(crate) packed: Option<Program>,
+    /// The program's parameters.
+    pub(crate) parameters: Vec<u32>,
+}
+
+impl Computation {
+    /// Elements as they are.
+    pub(crate) fn copy() -> Self {
+        Self { packed: Some(Program::default()), ..Self::default() }
+    }
+}

@@ -1,0 +1,132 @@
+//! Sums of products: those of matrices, and those of a convolution's filter with what it passes over.
+
+use dml_spirv::element_wise::MAX_INPUTS;
+
+use super::buffer::Buffer;
+use super::space::Operand;
+
+/// Columns are worth a copy that makes them quads where so many rows take them.
+pub(crate) const ROWS_WORTH_A_COPY: u32 = 16;
+
+/// A part is worth a dispatch and its place in memory from so many products on.
+const PRODUCTS_OF_A_PART: u64 = 1024;
+
+/// Beyond so many sums there is work for every invocation that a GPU has, eight sums each.
+const MOST_SUMS: u64 = 1 << 16;
+
+/// Rows, columns, and sums.
+pub(crate) const OPERANDS: usize = 3;
+pub(crate) const SUMS: usize = 2;
+
+/// A dimension, and how each operand goes along it: rows, columns and sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dimension {
+    pub(crate) size: u32,
+    pub(crate) strides: [i64; OPERANDS],
+}
+
+impl Dimension {
+    pub(crate) const ONE: Self = Self { size: 1, strides: [0; OPERANDS] };
+}
+
+/// Words: where the first one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place<B = Buffer> {
+    pub(crate) buffer: B,
+    /// In elements, from the start of the buffer.
+    pub(crate) base: i64,
+    /// Whether what lies up to the next multiple of four elements after any may be read.
+    pub(crate) has_slack: bool,
+}
+
+impl<B: Copy> Place<B> {
+    /// That of an operand's words, with nothing after them that may be read.
+    pub(crate) fn of(words: &Operand<B>) -> Self {
+        let buffer = words.buffer.expect("what is multiplied is stored");
+        Self { buffer, base: words.base, has_slack: false }
+    }
+}
+
+/// Which products are added up. A sum begins at 0, or with what is there, and its products are added one after the
+/// other, outermost depth first; depths are in the order of the descriptor. Few sums of many products are added up
+/// in parts; which, [`Sums::length_of_a_part`] says.
+#[derive(Clone, Debug)]
+pub(crate) struct Sums<B = Buffer> {
+    /// What rows and columns have in common, at most [`BATCHES`](dml_spirv::product::BATCHES).
+    pub(crate) batches: Vec<Dimension>,
+    pub(crate) row: Dimension,
+    /// At most [`COLUMNS`](dml_spirv::product::COLUMNS).
+    pub(crate) columns: Vec<Dimension>,
+    /// At most [`DEPTHS`](dml_spirv::product::DEPTHS).
+    pub(crate) depths: Vec<Dimension>,
+    pub(crate) places: [Place<B>; OPERANDS],
+    /// Whether they are integers of 32 bits, which wrap, or floats.
+    pub(crate) are_integers: bool,
+    /// Whether they go on from what is there, or begin at 0.
+    pub(crate) goes_on: bool,
+}
+
+/// Matrices of one operand of cooperative matrices, batch after batch.
+#[derive(Clone, Debug)]
+pub(crate) struct Matrices<B = Buffer> {
+    /// Where they begin: halves of factors, words of sums.
+    pub(crate) place: Operand<B>,
+    /// Elements of all of them.
+    pub(crate) count: u64,
+    /// Elements from one batch to the next, outer and inner.
+    pub(crate) batches: [u64; 2],
+}
+
+/// Products of halves whose sums a device adds in an order of its own: bits differ from one to another.
+#[derive(Clone, Debug)]
+pub(crate) struct WholeMatrices<B = Buffer> {
+    /// Rows and columns of a cooperative matrix.
+    pub(crate) matrix: [u32; 2],
+    /// Rows, columns and depths, in whole cooperative matrices.
+    pub(crate) sizes: [u32; 3],
+    /// Outer and inner.
+    pub(crate) batches: [u32; 2],
+    /// Rows, columns, and sums, each as much as descriptors show.
+    pub(crate) operands: [Matrices<B>; OPERANDS],
+}
+
+impl Sums {
+    /// The same sums where `place` says that their buffers are.
+    pub(crate) fn placed<T>(&self, place: impl Fn(Place) -> Place<T>) -> Sums<T> {
+        Sums {
+            batches: self.batches.clone(),
+            row: self.row,
+            columns: self.columns.clone(),
+            depths: self.depths.clone(),
+            places: self.places.map(place),
+            are_integers: self.are_integers,
+            goes_on: self.goes_on,
+        }
+    }
+}
+
+impl<B> Sums<B> {
+    /// How many products of the outermost depth a part has, where each sum is added up in parts, and then these:
+    /// there are few sums of many products, and more invocations can work on parts. Sizes alone decide, so that
+    /// every device adds in the same order, however tensors lie.
+    pub(crate) fn length_of_a_part(&self) -> Option<u32> {
+        let count = |them: &[Dimension]| them.iter().map(|it| u64::from(it.size)).product::<u64>();
+        let sums = count(&self.batches) * u64::from(self.row.size) * count(&self.columns);
+        let (products, outermost) = (count(&self.depths), self.outermost_depth()?.size);
+        let most = (MOST_SUMS / sums).min(MAX_INPUTS as u64).min(outermost.into());
+        let parts = (products / PRODUCTS_OF_A_PART).min(most);
+        let parts = u32::try_from(parts).ok().filter(|it| *it > 1 && !self.goes_on)?;
+        Some(outermost.div_ceil(parts))
+    }
+
+    /// The outermost depth of which there are several elements.
+    pub(crate) fn outermost_depth(&self) -> Option<Dimension> {
+        self.depths.iter().copied().find(|it| it.size > 1)
+    }
+
+    /// All dimensions, outermost first: batches, the row, columns, and depths.
+    pub(crate) fn dimensions(&self) -> impl Iterator<Item = Dimension> + '_ {
+        let outer = self.batches.iter().chain([&self.row]).chain(&self.columns);
+        outer.chain(&self.depths).copied()
+    }
+}

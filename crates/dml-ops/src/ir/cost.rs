@@ -1,0 +1,157 @@
+//! What nodes cost, however they are scheduled.
+
+use dml_core::plan::{Cost, Step};
+use dml_spirv::element_wise::DIMENSIONS;
+
+use super::contraction::{OPERANDS, SUMS, Sums};
+use super::node::{Fill, Map, Node, Reduce};
+use super::space::{IterationSpace, Operand};
+
+/// A card moves no fewer bytes than these for an element that is touched alone.
+const SECTOR: u64 = 32;
+
+/// The work of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NodeCost {
+    /// Functions that are applied to elements, and bytes that a card moves. Elements that are read again
+    /// count once.
+    pub(crate) work: Cost,
+    /// Results that do not wait for each other: so many invocations could work at the same time.
+    pub(crate) invocations: u64,
+}
+
+impl Node {
+    /// What it costs at least.
+    pub(crate) fn cost(&self) -> NodeCost {
+        match self {
+            Self::Map(Map { space, computation }) => {
+                let of_an_element = computation.program.steps.len().max(1) as u64;
+                of_space(space, of_an_element, elements(&space.sizes))
+            }
+            Self::Reduce(Reduce { space, reduction, .. }) => {
+                let of_an_element = 1 + reduction.program.steps.len() as u64;
+                of_space(space, of_an_element, told_apart(&space.sizes, &space.output.strides))
+            }
+            Self::Move(space) => of_space(space, 1, elements(&space.sizes)),
+            Self::Contract(all) => all.iter().map(of_sums).fold(NodeCost::default(), NodeCost::and),
+            Self::ContractWhole(of) => {
+                let batches = elements(&of.batches);
+                let bytes = of.operands.iter();
+                let bytes = bytes.map(|it| it.count * u64::from(it.place.width.bytes())).sum();
+                let operations = elements(&of.sizes).saturating_mul(batches).saturating_mul(2);
+                let sums = u64::from(of.sizes[0]) * u64::from(of.sizes[1]) * batches;
+                NodeCost { work: Cost { operations, bytes }, invocations: sums }
+            }
+            Self::Fill(Fill { tensor, width, .. }) => {
+                let count = tensor.element_count();
+                let bytes = count * u64::from(width.bytes());
+                NodeCost { work: Cost { operations: count, bytes }, invocations: count }
+            }
+            Self::Opaque(plan) => {
+                let work: Cost = plan.exec.iter().map(Step::cost).sum();
+                // One for each word.
+                NodeCost { work, invocations: work.operations.max(work.bytes / 4) }
+            }
+        }
+    }
+}
+
+impl NodeCost {
+    /// That of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            work: self.work + other.work,
+            invocations: self.invocations.saturating_add(other.invocations),
+        }
+    }
+}
+
+fn of_space(space: &IterationSpace, of_an_element: u64, invocations: u64) -> NodeCost {
+    let bytes = space.stored().map(|it| moved_by(it, &space.sizes));
+    let work = Cost {
+        operations: elements(&space.sizes).saturating_mul(of_an_element),
+        bytes: bytes.fold(0, u64::saturating_add),
+    };
+    NodeCost { work, invocations }
+}
+
+/// A multiplication and an addition for each product; sums that go on are read as well.
+fn of_sums(sums: &Sums) -> NodeCost {
+    let sizes: Vec<u32> = sums.dimensions().map(|it| it.size).collect();
+    let bytes = |operand: usize| {
+        let strides: Vec<i64> = sums.dimensions().map(|it| it.strides[operand]).collect();
+        moved(&sizes, &strides, 4)
+    };
+    let again = if sums.goes_on { bytes(SUMS) } else { 0 };
+    let depths: u64 = sums.depths.iter().map(|it| u64::from(it.size)).product();
+    let work = Cost {
+        operations: elements(&sizes).saturating_mul(2),
+        bytes: (0..OPERANDS).map(bytes).fold(again, u64::saturating_add),
+    };
+    NodeCost { work, invocations: elements(&sizes) / depths.max(1) }
+}
+
+fn moved_by(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> u64 {
+    let bytes = operand.width.bytes();
+    match operand.displacement {
+        // Anywhere.
+        Some(it) if !it.is_of_quads => elements(sizes).saturating_mul(SECTOR),
+        _ => moved(sizes, &operand.strides, bytes),
+    }
+}
+
+/// Bytes that a card moves for the elements at all coordinates: what lies closer together than a sector is moved
+/// with what is between.
+fn moved(sizes: &[u32], strides: &[i64], element_bytes: u32) -> u64 {
+    let used = sizes.iter().zip(strides).filter(|(size, stride)| **size > 1 && **stride != 0);
+    let bytes = u64::from(element_bytes);
+    let (mut run, mut runs) = (bytes, 1_u64);
+    let mut used: Vec<(u64, u64)> = used
+        .map(|(size, stride)| (stride.unsigned_abs().saturating_mul(bytes), (*size).into()))
+        .collect();
+    used.sort_unstable();
+    for (step, size) in used {
+        match runs == 1 && step <= run.max(SECTOR) {
+            // Windows that overlap are one run.
+            true => run = run.saturating_add(step.saturating_mul(size - 1)),
+            false => runs = runs.saturating_mul(size),
+        }
+    }
+    match runs {
+        1 => run,
+        _ => run.max(SECTOR).saturating_mul(runs),
+    }
+}
+
+/// Coordinates at which an operand has other elements.
+fn told_apart(sizes: &[u32], strides: &[i64]) -> u64 {
+    let used = sizes.iter().zip(strides).filter(|(_, stride)| **stride != 0);
+    used.map(|(size, _)| u64::from(*size)).fold(1, u64::saturating_mul)
+}
+
+fn elements(sizes: &[u32]) -> u64 {
+    sizes.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_touched_alone_moves_a_sector() {
+        // Dense, in any order of its dimensions.
+        assert_eq!(moved(&[64, 32], &[32, 1], 4), 64 * 32 * 4);
+        assert_eq!(moved(&[32, 64], &[1, 32], 4), 64 * 32 * 4);
+        // One element for all.
+        assert_eq!(moved(&[64, 32], &[0, 0], 4), 4);
+        // Every second element, with those between.
+        assert_eq!(moved(&[100], &[2], 4), 4 + 99 * 8);
+        // A column of a matrix of 1,024 columns.
+        assert_eq!(moved(&[512], &[1024], 4), 512 * 32);
+        // Rows of 16 elements in one of 1,024 columns; of 2, which are less than a sector.
+        assert_eq!(moved(&[512, 16], &[1024, 1], 4), 512 * 64);
+        assert_eq!(moved(&[512, 2], &[1024, 1], 4), 512 * 32);
+        // Windows of 3 that overlap.
+        assert_eq!(moved(&[10, 3], &[1, 1], 4), 12 * 4);
+    }
+}

@@ -1,0 +1,182 @@
+//! Programs: what an operator computes, node by node.
+
+use dml_core::plan::{BindingRequirement, Plan};
+use dml_core::schema::FieldKind;
+use dml_core::{Error, TensorFlags, TensorLayout, Validated};
+use dml_spirv::element_wise::MAX_INPUTS;
+
+use super::buffer::{Buffer, Content, Local, Stage};
+use super::node::Node;
+use super::space::IterationSpace;
+
+/// What an operator computes. It is made for any device; [`crate::schedule`] makes its plan for one.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The operator's name, for messages.
+    pub(crate) operator: &'static str,
+    /// The field that messages name where no input is what they are about.
+    pub(crate) field: &'static str,
+    /// In binding order; `None` where a tensor is left out.
+    pub(crate) inputs: Vec<Option<Binding>>,
+    pub(crate) outputs: Vec<Option<Binding>>,
+    /// Inputs that the one output may be, since each of its elements is written where it is read last.
+    pub(crate) in_place: Vec<u32>,
+    pub(crate) locals: Vec<Local>,
+    /// In an order in which each reads what those before it have written.
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// A tensor that is bound when a program is executed, or initialized.
+#[derive(Clone, Debug)]
+pub(crate) struct Binding {
+    /// The field of the operator that it belongs to.
+    pub(crate) field: &'static str,
+    pub(crate) requirement: BindingRequirement,
+    pub(crate) tensor: TensorLayout,
+}
+
+impl Binding {
+    /// All of one kind, in binding order.
+    pub(crate) fn all(operator: &Validated, kind: FieldKind) -> Vec<Option<Self>> {
+        let tensors = operator.tensors(kind);
+        let of = |path: dml_core::schema::TensorPath, tensor: &TensorLayout| Self {
+            field: path.field.name,
+            requirement: BindingRequirement::of(path.name(), tensor),
+            tensor: tensor.clone(),
+        };
+        tensors.map(|(path, tensor)| tensor.map(|tensor| of(path, tensor))).collect()
+    }
+
+    /// One of a field that has one tensor.
+    pub(crate) fn of(field: &'static str, tensor: &TensorLayout) -> Self {
+        let requirement = BindingRequirement::of(field, tensor);
+        Self { field, requirement, tensor: tensor.clone() }
+    }
+
+    /// Whether initialization keeps its elements.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.tensor.flags().contains(TensorFlags::OWNED_BY_DML)
+    }
+}
+
+impl Program {
+    /// One that does nothing yet.
+    pub(crate) fn of(operator: &Validated) -> Self {
+        let schema = operator.schema();
+        let mut outputs = schema.fields.iter().filter(|it| it.kind == FieldKind::Output);
+        Self {
+            field: outputs.next().map_or("", |field| field.name),
+            inputs: Binding::all(operator, FieldKind::Input),
+            outputs: Binding::all(operator, FieldKind::Output),
+            ..Self::empty(schema.name)
+        }
+    }
+
+    /// One of any tensors that does nothing yet.
+    pub(crate) fn empty(operator: &'static str) -> Self {
+        Self {
+            operator,
+            field: "",
+            inputs: vec![],
+            outputs: vec![],
+            in_place: vec![],
+            locals: vec![],
+            nodes: vec![],
+        }
+    }
+
+    /// One whose plan its family has made.
+    pub(crate) fn opaque(plan: Plan) -> Self {
+        let operator = plan.operator;
+        Self { nodes: vec![Node::Opaque(Box::new(plan))], ..Self::empty(operator) }
+    }
+
+    /// When a buffer's elements are there.
+    pub(crate) fn stage(&self, buffer: Buffer) -> Stage {
+        match buffer {
+            Buffer::Input(_) if self.input(buffer).is_some_and(Binding::is_owned) => {
+                Stage::Initialization
+            }
+            Buffer::Input(_) | Buffer::Output(_) => Stage::Execution,
+            Buffer::Local(at) => self.locals[at].content.stage(),
+        }
+    }
+
+    /// The binding of an input.
+    pub(crate) fn input(&self, buffer: Buffer) -> Option<&Binding> {
+        match buffer {
+            Buffer::Input(at) => self.inputs.get(at as usize)?.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Declares a buffer.
+    pub(crate) fn declare(&mut self, content: Content) -> Buffer {
+        self.locals.push(Local { content, declared_after: self.nodes.len() });
+        Buffer::Local(self.locals.len() - 1)
+    }
+
+    /// Adds a node that is applied to a space.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: it reads more than kernels do, or an operand leaves its buffer.
+    pub(crate) fn record(&mut self, node: Node) -> Result<(), Error> {
+        if let Some(space) = node.space() {
+            self.check_space(space)?;
+        }
+        self.nodes.push(node);
+        Ok(())
+    }
+
+    fn check_space(&self, space: &IterationSpace) -> Result<(), Error> {
+        if space.inputs.len() > MAX_INPUTS {
+            let problem = format!("a node has {} inputs, not {MAX_INPUTS}", space.inputs.len());
+            return Err(Error::internal(self.operator, problem));
+        }
+        for operand in space.stored().filter(|it| it.displacement.is_none()) {
+            let dimensions = space.sizes.into_iter().zip(operand.strides);
+            let bytes = u64::from(operand.width.bytes());
+            self.check(operand.buffer, operand.base, dimensions, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// That all elements of a view are in its buffer.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: they are not.
+    pub(crate) fn check(
+        &self,
+        buffer: Option<Buffer>,
+        base: i64,
+        dimensions: impl IntoIterator<Item = (u32, i64)>,
+        element_bytes: u64,
+    ) -> Result<(), Error> {
+        let size = match buffer {
+            Some(Buffer::Local(at)) => Some(self.locals[at].content.bytes()),
+            Some(it @ Buffer::Input(_)) => self.input(it).map(|it| it.tensor.minimum_size()),
+            Some(Buffer::Output(at)) => {
+                let output = self.outputs.get(at as usize).and_then(Option::as_ref);
+                output.map(|it| it.tensor.minimum_size())
+            }
+            None => return Ok(()),
+        };
+        let (mut least, mut greatest) = (base, base);
+        for (size, stride) in dimensions {
+            let distance = stride.saturating_mul(i64::from(size) - 1);
+            least = least.saturating_add(distance.min(0));
+            greatest = greatest.saturating_add(distance.max(0));
+        }
+        let end = u64::try_from(greatest).map_or(0, |it| (it + 1).saturating_mul(element_bytes));
+        match size {
+            Some(size) if least >= 0 && end <= size => Ok(()),
+            _ => {
+                let problem = format!(
+                    "a node has elements {least} to {greatest} of {element_bytes} bytes in {buffer:?}, \
+                     which has {size:?} bytes"
+                );
+                Err(Error::internal(self.operator, problem))
+            }
+        }
+    }
+}

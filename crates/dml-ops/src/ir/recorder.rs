@@ -1,0 +1,183 @@
+//! Where a family records what its operator computes.
+
+use dml_core::schema::FieldKind;
+use dml_core::{Error, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
+
+use super::buffer::{Buffer, Content, Stage};
+use super::computation::Computation;
+use super::contraction::{OPERANDS, Sums, WholeMatrices};
+use super::node::{Fill, Map, Node, Reduce};
+use super::program::{Binding, Program};
+use super::reduction::Reduction;
+use super::space::{IterationSpace, Operand};
+use crate::Target;
+
+/// A program while it is being recorded.
+pub(crate) struct Recorder<'a> {
+    operator: &'a Validated,
+    target: &'a Target<'a>,
+    program: Program,
+}
+
+impl<'a> Recorder<'a> {
+    /// Nothing yet.
+    pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Self {
+        Self { operator, target, program: Program::of(operator) }
+    }
+
+    /// Writes one output in place of all of the operator's.
+    pub(crate) fn replace_output(&mut self, field: &'static str, tensor: &TensorLayout) {
+        self.program.outputs = vec![Some(Binding::of(field, tensor))];
+    }
+
+    /// The inputs in binding order; `None` where one is left out.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: no kernel moves such elements.
+    pub(crate) fn inputs(&self) -> Result<Vec<Option<Operand>>, Error> {
+        self.operands(FieldKind::Input, Buffer::Input)
+    }
+
+    /// The outputs in binding order; `None` where one is left out.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: no kernel moves such elements.
+    pub(crate) fn outputs(&self) -> Result<Vec<Option<Operand>>, Error> {
+        self.operands(FieldKind::Output, Buffer::Output)
+    }
+
+    fn operands(
+        &self,
+        kind: FieldKind,
+        buffer: fn(u32) -> Buffer,
+    ) -> Result<Vec<Option<Operand>>, Error> {
+        let of = |(index, tensor): (u32, Option<&TensorLayout>)| {
+            tensor.map(|it| Operand::of(self.program.operator, buffer(index), it)).transpose()
+        };
+        let tensors = self.operator.tensors(kind).map(|(_, tensor)| tensor);
+        (0..).zip(tensors).map(of).collect()
+    }
+
+    /// An element that is the same at every coordinate.
+    pub(crate) fn constant(&mut self, width: ElementWidth, bits: u64) -> Operand {
+        let alignment = u64::from(width.bytes());
+        let bytes = bits.to_le_bytes()[..width.bytes() as usize].to_vec();
+        Operand::at(self.program.declare(Content::Constant { bytes, alignment }), width, 0)
+    }
+
+    /// Words that are there with the plan.
+    pub(crate) fn constants(&mut self, words: &[u32]) -> Buffer {
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.program.declare(Content::Constant { bytes, alignment: 4 })
+    }
+
+    /// Place for so many elements, one after the other, in every execution.
+    pub(crate) fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand {
+        self.place(width, count, Stage::Execution)
+    }
+
+    /// Place for so many elements that are made of these operands alone: once, where that can be.
+    pub(crate) fn derived(&mut self, of: &[&Operand], width: ElementWidth, count: u64) -> Operand {
+        let stages = of.iter().filter_map(|it| it.buffer).map(|it| self.program.stage(it));
+        let stage = Stage::of_derived(stages);
+        self.place(width, count, stage)
+    }
+
+    fn place(&mut self, width: ElementWidth, count: u64, stage: Stage) -> Operand {
+        Operand::at(self.program.declare(Content::Made { width, count, stage }), width, 0)
+    }
+
+    /// Whether an operand is a place that is written anew in every execution.
+    pub(crate) fn is_temporary(&self, operand: &Operand) -> bool {
+        let local = operand.buffer.filter(|it| matches!(it, Buffer::Local(_)));
+        local.is_some_and(|it| self.program.stage(it) == Stage::Execution)
+    }
+
+    /// Writes what `computation` makes of the elements at each coordinate of `space`.
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(crate) fn map(
+        &mut self,
+        space: IterationSpace,
+        computation: Computation,
+    ) -> Result<(), Error> {
+        self.program.record(Node::Map(Map { space, computation }))
+    }
+
+    /// Reduces rows of `space`, along which its output stands still.
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(crate) fn reduce(
+        &mut self,
+        space: IterationSpace,
+        reduction: Reduction,
+    ) -> Result<(), Error> {
+        self.program.record(Node::Reduce(Reduce { space, reduction, grids: None }))
+    }
+
+    /// Reduces grids, which have as many rows and columns as an input says: [`Reduce::grids`].
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(crate) fn reduce_grids(
+        &mut self,
+        space: IterationSpace,
+        grids: usize,
+        reduction: Reduction,
+    ) -> Result<(), Error> {
+        let grids = Some(grids);
+        self.program.record(Node::Reduce(Reduce { space, reduction, grids }))
+    }
+
+    /// Writes sums of products, of which no two have an element in common.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: they are not all in their buffers.
+    pub(crate) fn contract(&mut self, all: Vec<Sums>) -> Result<(), Error> {
+        for sums in &all {
+            for operand in 0..OPERANDS {
+                let place = sums.places[operand];
+                let dimensions = sums.dimensions().map(|it| (it.size, it.strides[operand]));
+                self.program.check(Some(place.buffer), place.base, dimensions, 4)?;
+            }
+        }
+        self.program.nodes.push(Node::Contract(all));
+        Ok(())
+    }
+
+    /// The same in an order that is the device's.
+    pub(crate) fn contract_whole(&mut self, matrices: WholeMatrices) {
+        self.program.nodes.push(Node::ContractWhole(matrices));
+    }
+
+    /// Writes the elements of the one input of `space`.
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(crate) fn copy(&mut self, space: IterationSpace) -> Result<(), Error> {
+        self.program.record(Node::Move(space))
+    }
+
+    /// Writes `value`, the bits of an element with zeros above, to all elements of the first output.
+    pub(crate) fn fill(&mut self, tensor: &TensorLayout, width: ElementWidth, value: u64) {
+        self.program.nodes.push(Node::Fill(Fill { tensor: tensor.clone(), width, value }));
+    }
+
+    /// Declares that the output may be the input with this number.
+    pub(crate) fn allow_in_place(&mut self, input: u32) {
+        self.program.in_place.push(input);
+    }
+
+    /// The most bytes of a tensor that one descriptor shows.
+    pub(crate) fn most_shown(&self) -> u64 {
+        self.target.max_window()
+    }
+
+    /// What was recorded.
+    pub(crate) fn finish(self) -> Program {
+        self.program
+    }
+}

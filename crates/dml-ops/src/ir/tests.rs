@@ -1,0 +1,106 @@
+//! What programs say.
+
+use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Tuning, operators, validate};
+
+use crate::reference::Signature;
+use crate::tests::with_window;
+use crate::{OPERATORS, Operator, Program, Target, TransferUse};
+
+const MOST_CASES: usize = 40;
+
+/// Cases of an operator, evenly so many.
+fn cases(operator: &Operator) -> Vec<dml_core::Validated> {
+    let accepted =
+        |it: &Signature| validate(&operator.reference().minimal(it), FeatureLevel::HIGHEST).is_ok();
+    let signatures = Signature::all(operator.schema()).filter(accepted);
+    let cases: Vec<_> = signatures.flat_map(|it| operator.cases(&it)).collect();
+    let step = cases.len().div_ceil(MOST_CASES).max(1);
+    let valid =
+        |case: &crate::reference::Case| validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
+    cases.iter().step_by(step).map(valid).collect()
+}
+
+fn target(capabilities: &Capabilities) -> Target<'_> {
+    Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed }
+}
+
+/// Those that ask what a descriptor shows, or make their own steps.
+const DEPENDENT: [&str; 18] = [
+    "AVERAGE_POOLING",
+    "LP_POOLING",
+    "MAX_POOLING",
+    "GATHER",
+    "LOCAL_RESPONSE_NORMALIZATION",
+    "MAX_POOLING1",
+    "MAX_UNPOOLING",
+    "SCATTER_ELEMENTS",
+    "GATHER_ELEMENTS",
+    "GATHER_ND",
+    "MAX_POOLING2",
+    "GATHER_ND1",
+    "DIAGONAL_MATRIX1",
+    "LP_POOLING1",
+    "AVERAGE_POOLING1",
+    "QUANTIZED_LINEAR_AVERAGE_POOLING",
+    "FOLD",
+    "UNFOLD",
+];
+
+#[test]
+fn few_programs_depend_on_the_device() {
+    let (most, least) = (Capabilities::vulkan_minimum(), with_window(64, 16));
+    let mut dependent = Vec::new();
+    for operator in OPERATORS.iter().copied() {
+        let programs = |it: &dml_core::Validated| {
+            let [one, other] = [&most, &least].map(|it| target(it));
+            let text = |target: &Target<'_>| operator.program(it, target).map(|it| it.to_string());
+            text(&one).unwrap() != text(&other).unwrap_or_default()
+        };
+        if cases(operator).iter().any(programs) {
+            dependent.push(operator.schema().name);
+        }
+    }
+    assert_eq!(dependent, DEPENDENT);
+}
+
+/// That each node states what it costs.
+#[test]
+fn every_node_has_bytes_operations_and_invocations() {
+    let capabilities = Capabilities::vulkan_minimum();
+    for operator in OPERATORS.iter().copied() {
+        for validated in cases(operator) {
+            let program = operator.program(&validated, &target(&capabilities)).unwrap();
+            for node in &program.nodes {
+                let cost = node.cost();
+                assert!(cost.work.bytes > 0 && cost.invocations > 0, "{program}");
+            }
+        }
+    }
+}
+
+fn softmax() -> Program {
+    let tensor = || TensorDesc::packed(DataType::Float16, &[4, 1000]);
+    let desc = operators::ActivationSoftmaxDesc { input_tensor: tensor(), output_tensor: tensor() };
+    let validated = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+    let capabilities = Capabilities::vulkan_minimum();
+    let implementation = crate::implementation(&validated).unwrap();
+    implementation.program(&validated, &target(&capabilities)).unwrap()
+}
+
+#[test]
+fn a_program_can_be_read() {
+    let text = "\
+ACTIVATION_SOFTMAX
+  input 0 = InputTensor FLOAT16 [4, 1000]
+  output 0 = OutputTensor FLOAT16 [4, 1000]
+  %0 = 4 elements of 32 bits
+  %0 by [1, 0] over [4, 1000] = reduce maximum of f16_to_f32 (input 0)
+    8016 bytes, 8000 operations, 4 invocations
+  %1 = 4 elements of 32 bits
+  %1 by [1, 0] over [4, 1000] = reduce sum_high sum_rest of_both of f16_to_f32 exp_below (input 0, %0 by [1, 0])
+    8032 bytes, 12000 operations, 4 invocations
+  output 0 over [4, 1000] = map f16_to_f32 softmax f32_to_f16 (input 0, %0 by [1, 0], %1 by [1, 0])
+    16032 bytes, 12000 operations, 4000 invocations
+";
+    assert_eq!(softmax().to_string(), text);
+}

@@ -1,0 +1,190 @@
+//! Programs as text, a line for each buffer and node.
+
+use std::fmt;
+
+use dml_spirv::element_wise::{DIMENSIONS, Program as Functions, Value};
+use dml_spirv::reduce::Reducer;
+
+use super::buffer::{Buffer, Content, Stage};
+use super::contraction::Sums;
+use super::cost::NodeCost;
+use super::node::{Fill, Map, Node, Reduce};
+use super::program::{Binding, Program};
+use super::space::{IterationSpace, Operand};
+
+impl fmt::Display for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(at) => write!(f, "input {at}"),
+            Self::Output(at) => write!(f, "output {at}"),
+            Self::Local(at) => write!(f, "%{at}"),
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.operator)?;
+        bindings(f, &self.inputs, Buffer::Input)?;
+        bindings(f, &self.outputs, Buffer::Output)?;
+        let mut locals = self.locals.iter().enumerate().peekable();
+        for (number, node) in self.nodes.iter().enumerate() {
+            while let Some((at, local)) = locals.next_if(|it| it.1.declared_after <= number) {
+                writeln!(f, "  {} = {}", Buffer::Local(at), local.content)?;
+            }
+            writeln!(f, "  {node}")?;
+            writeln!(f, "    {}", node.cost())?;
+        }
+        Ok(())
+    }
+}
+
+fn bindings(
+    f: &mut fmt::Formatter<'_>,
+    all: &[Option<Binding>],
+    buffer: fn(u32) -> Buffer,
+) -> fmt::Result {
+    for (at, binding) in (0..).zip(all) {
+        let Some(Binding { requirement, tensor, .. }) = binding else { continue };
+        let (field, data_type) = (&requirement.field, tensor.data_type());
+        writeln!(f, "  {} = {field} {data_type} {:?}", buffer(at), tensor.sizes())?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant { bytes, .. } => {
+                let shown: String = bytes.iter().take(8).map(|it| format!("{it:02x}")).collect();
+                let rest = if bytes.len() > 8 { "..." } else { "" };
+                write!(f, "constant 0x{shown}{rest}, {} bytes", bytes.len())
+            }
+            Self::Made { width, count, stage } => {
+                let when = match stage {
+                    Stage::Execution => "",
+                    Stage::Compilation | Stage::Initialization => ", made at initialization",
+                };
+                write!(f, "{count} elements of {} bits{when}", width.bits())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Map(Map { space, computation }) => {
+                write!(f, "{} = map {}", written(space), called(&computation.program))?;
+                reads(f, space)
+            }
+            Self::Reduce(Reduce { space, reduction, grids }) => {
+                let name = if grids.is_some() { "reduce grids" } else { "reduce" };
+                let (before, reducer) = (called(&reduction.program), joined(reduction.reducer));
+                write!(f, "{} = {name} {reducer} of {before}", written(space))?;
+                if !reduction.last.steps.is_empty() {
+                    write!(f, ", then {}", called(&reduction.last))?;
+                }
+                reads(f, space)
+            }
+            Self::Contract(all) => {
+                let sums: Vec<String> = all.iter().map(contraction).collect();
+                write!(f, "{}", sums.join("\n  "))
+            }
+            Self::ContractWhole(of) => {
+                let [rows, columns, sums] = of.operands.each_ref().map(|it| buffer(&it.place));
+                let [m, n, k] = of.sizes;
+                write!(f, "{sums} = contract in any order {rows} by {columns}, [{m}, {n}, {k}]")
+            }
+            Self::Move(space) => {
+                write!(f, "{} = move", written(space))?;
+                reads(f, space)
+            }
+            Self::Fill(Fill { value, width, .. }) => {
+                write!(f, "{} = fill {value:#x} of {} bits", Buffer::Output(0), width.bits())
+            }
+            Self::Opaque(plan) => write!(f, "steps of the family, by strategy {}", plan.strategy),
+        }
+    }
+}
+
+impl fmt::Display for NodeCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { work, invocations } = self;
+        let (bytes, operations) = (work.bytes, work.operations);
+        write!(f, "{bytes} bytes, {operations} operations, {invocations} invocations")
+    }
+}
+
+/// What is written, with the sizes that are more than 1.
+fn written(space: &IterationSpace) -> String {
+    format!("{} over {:?}", view(&space.output, &space.sizes), used(&space.sizes))
+}
+
+fn used(sizes: &[u32; DIMENSIONS]) -> Vec<u32> {
+    let first = sizes.iter().position(|size| *size > 1).unwrap_or(DIMENSIONS);
+    sizes[first..].to_vec()
+}
+
+fn reads(f: &mut fmt::Formatter<'_>, space: &IterationSpace) -> fmt::Result {
+    let views: Vec<String> = space.inputs.iter().map(|it| view(it, &space.sizes)).collect();
+    if views.is_empty() { Ok(()) } else { write!(f, " ({})", views.join(", ")) }
+}
+
+fn buffer(operand: &Operand) -> String {
+    operand.buffer.map_or_else(|| String::from("numbers"), |it| it.to_string())
+}
+
+/// A buffer, and where in it: the first element where it is not 0, and strides that are not those of packed
+/// elements.
+fn view(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> String {
+    let mut text = buffer(operand);
+    if operand.base != 0 {
+        text += &format!("+{}", operand.base);
+    }
+    let packed = operand.clone().packed(sizes);
+    if !operand.lies_as(&packed, sizes) {
+        let first = sizes.iter().position(|size| *size > 1).unwrap_or(DIMENSIONS);
+        text += &format!(" by {:?}", &operand.strides[first..]);
+    }
+    if let Some(displacement) = operand.displacement {
+        text += &format!(" displaced by {}", value(displacement.by));
+    }
+    text
+}
+
+fn value(value: Value) -> String {
+    match value {
+        Value::Input(at) => format!("i{at}"),
+        Value::Result(at) => format!("r{at}"),
+        Value::Parameter(at) => format!("p{at}"),
+    }
+}
+
+/// How a row's elements are joined, and what comes out of that.
+fn joined(reducer: &Reducer) -> String {
+    let functions = reducer.joins().iter().chain(reducer.results());
+    functions.map(|it| it.name).collect::<Vec<_>>().join(" ")
+}
+
+/// The functions of a program, in their order.
+fn called(program: &Functions) -> String {
+    let names: Vec<&str> = program.steps.iter().map(|it| it.function.name).collect();
+    if names.is_empty() { String::from("same") } else { names.join(" ") }
+}
+
+fn contraction(sums: &Sums) -> String {
+    let sizes = |all: &[super::Dimension]| all.iter().map(|it| it.size).collect::<Vec<_>>();
+    let [rows, columns, output] = sums.places.map(|it| match it.base {
+        0 => it.buffer.to_string(),
+        base => format!("{}+{base}", it.buffer),
+    });
+    let what = if sums.goes_on { "contract on from there" } else { "contract" };
+    format!(
+        "{output} = {what} {rows} by {columns}: batches {:?}, rows {}, columns {:?}, depths {:?}",
+        sizes(&sums.batches),
+        sums.row.size,
+        sizes(&sums.columns),
+        sizes(&sums.depths)
+    )
+}
