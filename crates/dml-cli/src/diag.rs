@@ -82,10 +82,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut tensor = TensorDesc::packed(args.data_type, &args.sizes);
     tensor.strides.clone_from(&args.strides);
-    let (operator, bytes) = args.device.with_device(|device| {
-        let operator = compile(device, &tensor, args)?;
+    let (explanation, bytes) = args.device.with_device(|device| {
+        let desc = desc(&tensor, args);
+        let program = device.program(desc.clone())?;
+        let operator = compile(device, desc, args)?;
         let bytes = execute(device, &operator, &tensor)?;
-        Ok((operator.vulkan().plan().describe(), bytes))
+        Ok((format!("{program}{}", operator.vulkan().plan().describe()), bytes))
     })?;
     let shape: Vec<u64> = args.sizes.iter().copied().map(u64::from).collect();
     let tensor = Tensor::new(ElementType::Dml(args.data_type), shape, bytes)?;
@@ -93,20 +95,28 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         files::write_npy(path, &tensor)?;
     }
     if args.explain {
-        writeln!(stdout(), "{operator}\n")?;
+        writeln!(stdout(), "{explanation}\n")?;
     }
     let text = matrix::format(args.data_type, tensor.shape(), tensor.bytes());
     writeln!(stdout(), "{text}")?;
     Ok(())
 }
 
-fn compile(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<CompiledOperator> {
+fn compile(
+    device: &Device,
+    desc: AbstractOperator,
+    args: &Args,
+) -> anyhow::Result<CompiledOperator> {
     let device = match args.strategy {
         Some(strategy) => device.with_tuning(device.tuning().with_strategy(strategy)),
         None => device.clone(),
     };
+    Ok(device.compile(desc)?)
+}
+
+fn desc(tensor: &TensorDesc, args: &Args) -> AbstractOperator {
     let (output_tensor, value) = (tensor.clone(), args.value);
-    let operator: AbstractOperator = match args.band {
+    match args.band {
         Some((begin, end)) => DiagonalMatrix1Desc {
             input_tensor: None,
             output_tensor,
@@ -117,8 +127,7 @@ fn compile(device: &Device, tensor: &TensorDesc, args: &Args) -> anyhow::Result<
         }
         .into(),
         None => DiagonalMatrixDesc { output_tensor, offset: args.offset, value }.into(),
-    };
-    Ok(device.compile(operator)?)
+    }
 }
 
 fn execute(

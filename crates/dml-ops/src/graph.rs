@@ -14,6 +14,7 @@ mod assemble;
 #[cfg(feature = "reference")]
 pub mod every_way;
 mod explain;
+mod fusible;
 mod group;
 pub mod memory;
 mod part;
@@ -26,13 +27,13 @@ mod values;
 
 use std::collections::HashMap;
 
-use dml_core::graph::{Source, ValidatedGraph};
+use dml_core::Error;
+use dml_core::graph::{GraphNode, Source, ValidatedGraph};
 use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
-use dml_core::{Error, Validated};
 
-use crate::lowering::form::{Before, Form};
-use crate::{FormOf, Target};
+use crate::{Program, Target};
+pub(crate) use fusible::Fusible;
 
 pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart, quoted};
 
@@ -51,34 +52,34 @@ impl Default for GraphOptions {
     }
 }
 
-/// What the nodes of a graph compute element by element.
+/// What every node computes; `None` where it is a constant.
+type Programs = Vec<Option<Program>>;
+
+/// What of each node can be fused.
 type Forms = HashMap<usize, Fusible>;
 
-/// What of a node can be fused.
-struct Fusible {
-    form: Form,
-    /// What is computed before, where the form is the last step only.
-    before: Option<Before>,
-}
-
 /// The value of what `node` computes before its last step: the one after its outputs.
-fn value_before(node: usize, operator: &Validated) -> Source {
-    Source::Node { node, output: operator.tensors(FieldKind::Output).count() }
+fn value_before(graph: &ValidatedGraph, node: usize) -> Source {
+    let outputs = graph.nodes()[node].operator();
+    let outputs = outputs.map_or(0, |it| it.tensors(FieldKind::Output).count());
+    Source::Node { node, output: outputs }
 }
 
-fn forms(graph: &ValidatedGraph, target: &Target<'_>) -> Result<Forms, Error> {
+fn programs(graph: &ValidatedGraph, target: &Target<'_>) -> Result<Programs, Error> {
+    let program = |node: &GraphNode| {
+        let Some(operator) = node.operator() else { return Ok(None) };
+        let program = crate::implementation(operator)?
+            .program(operator, target)
+            .map_err(|error| Error::InNode { node: node.label.clone(), error: Box::new(error) })?;
+        Ok(Some(program))
+    };
+    graph.nodes().iter().map(program).collect()
+}
+
+fn forms(programs: &Programs) -> Result<Forms, Error> {
     let mut forms = Forms::new();
-    for (index, node) in graph.nodes().iter().enumerate() {
-        let Some(operator) = node.operator() else { continue };
-        let form = crate::find(operator.schema().operator_type).and_then(|it| it.form.as_ref());
-        let fusible = match form {
-            None => None,
-            Some(FormOf::Whole(form)) => Some(Fusible { form: form(operator)?, before: None }),
-            Some(FormOf::Ending(ending)) => {
-                let found = ending(operator, target)?;
-                found.map(|(form, before)| Fusible { form, before: Some(before) })
-            }
-        };
+    for (index, program) in programs.iter().enumerate() {
+        let fusible = program.as_ref().map(Fusible::of).transpose()?.flatten();
         forms.extend(fusible.map(|it| (index, it)));
     }
     Ok(forms)
@@ -93,9 +94,10 @@ pub fn compile_graph(
     target: &Target<'_>,
     options: GraphOptions,
 ) -> Result<(Plan, Explanation), Error> {
-    let forms = forms(graph, target)?;
+    let programs = programs(graph, target)?;
+    let forms = forms(&programs)?;
     let values = values::Values::of(graph, &forms, options.fuse);
     let groups = group::groups(graph, &values, &forms, options.fuse)?;
-    let parts = part::parts(graph, &values, &groups.all, target)?;
+    let parts = part::parts(graph, &values, &groups.all, &programs, target)?;
     Ok(assemble::assemble(graph, &values, groups, parts, target, options))
 }

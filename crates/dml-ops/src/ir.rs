@@ -9,8 +9,8 @@
 //! | [`Reduce`] | rows of a space: a program before, what joins a row's elements, a program after; a row's length may be data |
 //! | [`Node::Contract`] | sums of products |
 //! | [`Node::Move`] | elements as they are |
-//! | [`Node::Fill`] | one value everywhere |
-//! | [`Node::Opaque`] | the plan of a family that makes its own steps |
+//! | [`Fill`] | one value everywhere |
+//! | [`Band`] | one value in a band of diagonals, zeros or an input around it |
 //!
 //! **The order of additions is the node's**: a row is all reduced axes, flattened in the order of the descriptor, and
 //! so are the depths of products. Two schedules of one node give the same bits.
@@ -29,11 +29,11 @@ mod tests;
 mod text;
 
 pub(crate) use buffer::{Buffer, Content, Local, Stage};
-pub(crate) use computation::Computation;
+pub(crate) use computation::{Computation, words};
 pub(crate) use contraction::{
     Dimension, Matrices, OPERANDS, Place, ROWS_WORTH_A_COPY, SUMS, Sums, WholeMatrices,
 };
-pub(crate) use node::{Fill, Map, Node};
+pub(crate) use node::{Band, Fill, Map, Node};
 pub(crate) use program::Binding;
 pub use program::Program;
 pub(crate) use recorder::Recorder;

@@ -33,23 +33,12 @@ pub use target::{Target, TransferUse};
 use dml_core::plan::Plan;
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated};
-use lowering::form::{Ending, Form};
-
-/// What of an operator is computed element by element, so that a graph can fuse it.
-pub(crate) enum FormOf {
-    /// All of it.
-    Whole(fn(&Validated) -> Result<Form, Error>),
-    /// What becomes of results that are computed before, where there is such a step on the target.
-    Ending(fn(&Validated, &Target<'_>) -> Result<Option<Ending>, Error>),
-}
 
 /// What this runtime knows about one operator: a row of its family.
 pub struct Operator {
     pub(crate) schema: &'static OperatorSchema,
     /// What it computes. Some families ask the target what its limits are.
     pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Program, Error>,
-    /// What a graph can fuse of it.
-    pub(crate) form: Option<FormOf>,
     #[cfg(feature = "reference")]
     pub(crate) reference: &'static dyn reference::Reference,
 }
@@ -58,12 +47,6 @@ impl Operator {
     /// Its descriptor and support tables.
     pub fn schema(&self) -> &'static OperatorSchema {
         self.schema
-    }
-
-    /// Whether each element of its output depends on those at the same place of its inputs alone, so that a
-    /// graph can fuse it.
-    pub fn is_element_wise(&self) -> bool {
-        matches!(self.form, Some(FormOf::Whole(_)))
     }
 
     /// How `operator` is executed on `target`.

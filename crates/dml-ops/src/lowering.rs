@@ -1,6 +1,5 @@
 //! What the families' lowerings have in common.
 
 pub(crate) mod conversion;
-pub(crate) mod form;
 pub(crate) mod made;
 pub(crate) mod scale;

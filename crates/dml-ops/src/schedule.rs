@@ -5,6 +5,7 @@
 //! where that gives work to more invocations. Local buffers get their places in the temporary and the persistent
 //! resource and in the constants; inputs that are OWNED_BY_DML are kept by initialization ([`owned`]).
 
+mod band;
 pub(crate) mod boxes;
 pub(crate) mod constants;
 mod contract;
@@ -30,9 +31,9 @@ use dml_spirv::ElementWidth;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Binding, Buffer, Content, Local, Node, Place, Program, Stage};
+use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
-pub(crate) use contract::are_shown;
-use dispatches::{Dispatches, MAX_STEPS, beyond_steps};
+use dispatches::Dispatches;
 use owned::{Kept, PART_ALIGNMENT};
 
 /// The plan that executes `program` on `target`.
@@ -40,9 +41,6 @@ use owned::{Kept, PART_ALIGNMENT};
 /// # Errors
 /// [`Error::DeviceLimit`]: the target cannot carry it.
 pub(crate) fn plan(program: &Program, target: &Target<'_>) -> Result<Plan, Error> {
-    if let [Node::Opaque(plan)] = program.nodes.as_slice() {
-        return Ok(*plan.clone());
-    }
     let mut schedule = Schedule::new(program, target);
     let mut locals = program.locals.iter().peekable();
     for (number, node) in program.nodes.iter().enumerate() {
@@ -68,10 +66,12 @@ struct Schedule<'a> {
     /// Words for the parts of sums, and how many: used again by the next ones that need no more.
     parts: Option<(Operand<Slot>, u64)>,
     strategy: Strategy,
+    in_place: Vec<InPlace>,
 }
 
 impl<'a> Schedule<'a> {
     fn new(program: &'a Program, target: &'a Target<'a>) -> Self {
+        let in_place = program.in_place.iter();
         Self {
             program,
             target,
@@ -82,6 +82,7 @@ impl<'a> Schedule<'a> {
             locals: Vec::new(),
             parts: None,
             strategy: Strategy::Kernel,
+            in_place: in_place.map(|input| InPlace::by_same_steps(*input, 0)).collect(),
         }
     }
 
@@ -91,6 +92,7 @@ impl<'a> Schedule<'a> {
             Content::Constant { bytes, alignment } => {
                 (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
             }
+            Content::Output { number, .. } => (Slot::Output(*number), 0),
             Content::Made { width, count, stage } => self.reserve(*width, *count, *stage),
         };
         self.locals.push(place);
@@ -114,9 +116,7 @@ impl<'a> Schedule<'a> {
             Node::ContractWhole(matrices) => self.contract_whole(matrices),
             Node::Move(space) => self.copy(self.placed(space)),
             Node::Fill(fill) => self.fill(fill),
-            Node::Opaque(plan) => {
-                Err(Error::internal(plan.operator, "a plan is not all of its program"))
-            }
+            Node::Band(band) => self.band(band),
         }
     }
 
@@ -245,7 +245,6 @@ impl<'a> Schedule<'a> {
         let requirements = |all: &[Option<Binding>]| {
             all.iter().map(|it| it.as_ref().map(|it| it.requirement.clone())).collect()
         };
-        let in_place = self.program.in_place.iter();
         Plan {
             operator: self.program.operator,
             strategy: self.strategy,
@@ -253,7 +252,7 @@ impl<'a> Schedule<'a> {
             outputs: requirements(&self.program.outputs),
             init: self.kept.init,
             exec: self.exec,
-            in_place: in_place.map(|input| InPlace::by_same_steps(*input, 0)).collect(),
+            in_place: self.in_place,
             temporary_size: self.temporary_size,
             persistent_size: self.kept.size,
             constants: self.constants.bytes,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dml_core::kernel::{KernelModule, SpecializationConstant, select};
 use dml_core::plan::KernelKey;
-use dml_core::{Capabilities, Tuning};
+use dml_core::{Capabilities, Error, Tuning};
 use dml_spirv::{ElementWidth, Kernel, NativeTypes};
 
 /// The specialization constants that kernels have: invocations of a work group in x, and indices of an
@@ -16,6 +16,11 @@ const SUBGROUP_SIZE: &str = "SUBGROUP_SIZE";
 
 /// On both CPU drivers an element of 16 takes a third of the time of an element by itself.
 const INDICES_IN_A_RUN: u32 = 16;
+
+/// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
+/// 64 bits, take 257 boxes at the 128 MiB that Vulkan guarantees a descriptor, and some 66,000 where
+/// they are transposed. A step takes about half a kilobyte, and a descriptor set beside it.
+pub(crate) const MAX_STEPS: u32 = 1 << 17;
 
 /// Whether a plan may use fills and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +56,11 @@ impl Target<'_> {
     pub fn max_window(&self) -> u64 {
         let limits = &self.capabilities.limits;
         limits.max_storage_buffer_range.saturating_sub(limits.min_storage_buffer_offset_alignment)
+    }
+
+    /// Whether a descriptor shows as many elements of a width at once, wherever they start.
+    pub(crate) fn shows(&self, count: u64, width: ElementWidth) -> bool {
+        count * u64::from(width.bytes()) <= self.max_window()
     }
 
     /// The first `bytes` of a buffer, a multiple of 4, in ranges that one descriptor shows, each with
@@ -110,6 +120,18 @@ impl Target<'_> {
         let has = |name| variant.specialization_constants.iter().any(|it| it.name == name);
         let of_invocation = if has(RUN_LENGTH) { INDICES_IN_A_RUN } else { 1 };
         if has(LOCAL_SIZE) { self.local_size() * of_invocation } else { 1 }
+    }
+}
+
+/// The refusal of what takes more than [`MAX_STEPS`] dispatches.
+pub(crate) fn beyond_steps(operator: &'static str, field: &'static str, needed: u64) -> Error {
+    Error::DeviceLimit {
+        operator,
+        field,
+        needed,
+        unit: "dispatches",
+        limit: "what a plan takes, with the maxStorageBufferRange and maxComputeWorkGroupCount",
+        available: MAX_STEPS.into(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use half::f16;
 
+use super::DataType;
+
 /// DML_SCALAR_UNION: 8 bytes, of which the scalar takes the first; the others are 0.
 ///
 /// A FLOAT16 scalar is the half's bit pattern, as DirectML's own tools write it; the union has no
@@ -35,6 +37,11 @@ impl ScalarUnion {
     /// All 64 bits, with the scalar's in the low ones.
     pub const fn to_bits(self) -> u64 {
         u64::from_le_bytes(self.0)
+    }
+
+    /// The bits of an element of `data_type`, with zeros above: what the union has beyond them means nothing.
+    pub const fn element_bits(self, data_type: DataType) -> u64 {
+        self.to_bits() & (u64::MAX >> (64 - data_type.bits()))
     }
 }
 

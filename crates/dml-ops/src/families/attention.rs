@@ -22,7 +22,6 @@ macro_rules! attention {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: lowering::lower,
-            form: None,
             #[cfg(feature = "reference")]
             reference: &Attention { schema: &operators::$name },
         }),*];

@@ -18,7 +18,6 @@ use dml_core::value::element_bits;
 use dml_core::{Error, Validated, operators};
 
 use crate::ir;
-use crate::schedule::dispatches::scalar_bits;
 use crate::{Operator, Target};
 use lowering::copies;
 use part::Part;
@@ -31,7 +30,6 @@ macro_rules! operators {
             static $name: Operator = Operator {
                 schema: &operators::$name,
                 lower: $lower,
-                form: None,
                 #[cfg(feature = "reference")]
                 reference: &reference::$name,
             };
@@ -95,5 +93,5 @@ fn padding_of_float(operator: &Validated) -> Result<Vec<Part>, Error> {
 
 fn padding_of_scalar(operator: &Validated) -> Result<Vec<Part>, Error> {
     let data_type = operator.required_tensor("OutputTensor")?.data_type();
-    padding::padding(operator, scalar_bits(operator.scalar("PaddingValue")?, data_type))
+    padding::padding(operator, operator.scalar("PaddingValue")?.element_bits(data_type))
 }

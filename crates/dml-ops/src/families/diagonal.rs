@@ -1,10 +1,9 @@
 //! Operators on the diagonals of matrices, which are the last two dimensions; those before are
-//! batches. Each is a [`BandMatrix`].
+//! batches. Each is a [`ir::Band`]: one node, which `crate::schedule::band` has a
+//! strategy for on every kind of device.
 
-mod band;
 #[cfg(feature = "reference")]
 pub(crate) mod cases;
-mod lowering;
 #[cfg(feature = "reference")]
 mod reference;
 #[cfg(test)]
@@ -12,10 +11,8 @@ mod tests;
 
 use dml_core::{Error, Validated, operators, value};
 
-use crate::ir;
-use crate::schedule::dispatches::scalar_bits;
+use crate::ir::{self, Recorder};
 use crate::{Operator, Target};
-use lowering::BandMatrix;
 
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &DIAGONAL_MATRIX1];
@@ -24,7 +21,6 @@ pub(crate) static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &DIAGONAL_MATRIX
 pub(crate) static DIAGONAL_MATRIX: Operator = Operator {
     schema: &operators::DIAGONAL_MATRIX,
     lower: lower_diagonal_matrix,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::DiagonalMatrix,
 };
@@ -35,7 +31,6 @@ pub(crate) static DIAGONAL_MATRIX: Operator = Operator {
 pub(crate) static DIAGONAL_MATRIX1: Operator = Operator {
     schema: &operators::DIAGONAL_MATRIX1,
     lower: lower_diagonal_matrix1,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::DiagonalMatrix1,
 };
@@ -44,29 +39,17 @@ pub(crate) static DIAGONAL_MATRIX1: Operator = Operator {
 fn lower_diagonal_matrix(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let output = operator.required_tensor("OutputTensor")?;
     let offset = i64::from(operator.int("Offset")?);
-    let matrix = BandMatrix {
-        operator: operator.schema().name,
-        input: None,
-        output,
-        begin: offset,
-        end: offset + 1,
-        value: value::element_bits(operator.float("Value")?, output.data_type()),
-    };
-    Ok(ir::Program::opaque(matrix.lower(target)?))
+    let value = value::element_bits(operator.float("Value")?, output.data_type());
+    let mut recorder = Recorder::new(operator, target);
+    recorder.band(output, [offset, offset + 1], value);
+    Ok(recorder.finish())
 }
 
 fn lower_diagonal_matrix1(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let output = operator.required_tensor("OutputTensor")?;
-    let matrix = BandMatrix {
-        operator: operator.schema().name,
-        input: operator.tensor("InputTensor")?,
-        output,
-        begin: operator.int("DiagonalFillBegin")?.into(),
-        end: operator.int("DiagonalFillEnd")?.into(),
-        value: scalar_bits(operator.scalar("Value")?, output.data_type()),
-    };
-    let mut plan = matrix.lower(target)?;
-    // The binding of an input that is left out exists, and stays empty.
-    plan.inputs.resize(1, None);
-    Ok(ir::Program::opaque(plan))
+    let diagonals = [operator.int("DiagonalFillBegin")?, operator.int("DiagonalFillEnd")?];
+    let value = operator.scalar("Value")?.element_bits(output.data_type());
+    let mut recorder = Recorder::new(operator, target);
+    recorder.band(output, diagonals.map(i64::from), value);
+    Ok(recorder.finish())
 }

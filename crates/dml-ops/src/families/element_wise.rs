@@ -22,7 +22,7 @@ use dml_spirv::functions as f;
 
 use crate::Operator;
 use functions::Functions;
-use lowering::{form, lower};
+use lowering::lower;
 pub(crate) use program::{Builder, activated, fused};
 #[cfg(feature = "reference")]
 use real::{erf, error_complement, integer_power, soft_maximum};
@@ -48,7 +48,7 @@ impl Row {
     }
 }
 
-/// How a row is lowered: as its functions say, or in its own way, which is never fused.
+/// How a row is lowered: as its functions say, or in its own way.
 macro_rules! lowering {
     () => {
         lower
@@ -57,15 +57,6 @@ macro_rules! lowering {
         $lower
     };
 }
-macro_rules! fused_form {
-    () => {
-        Some(crate::FormOf::Whole(form))
-    };
-    ($lower:path) => {
-        None
-    };
-}
-
 /// Rows: `NAME = functions, oracle;`, with a lowering of its own after them where there is one.
 macro_rules! rows {
     ($($name:ident = $functions:expr, $oracle:expr $(, $lower:path)?;)*) => {
@@ -80,7 +71,6 @@ macro_rules! rows {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: lowering!($($lower)?),
-            form: fused_form!($($lower)?),
             #[cfg(feature = "reference")]
             reference: &ElementWise(&operators::$name),
         }),*];

@@ -22,7 +22,6 @@ pub(crate) static OPERATORS: &[&Operator] = &[&FILL_VALUE_CONSTANT, &FILL_VALUE_
 pub(crate) static FILL_VALUE_CONSTANT: Operator = Operator {
     schema: &operators::FILL_VALUE_CONSTANT,
     lower: lowering::lower,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::FillValueConstant,
 };
@@ -31,7 +30,6 @@ pub(crate) static FILL_VALUE_CONSTANT: Operator = Operator {
 pub(crate) static FILL_VALUE_SEQUENCE: Operator = Operator {
     schema: &operators::FILL_VALUE_SEQUENCE,
     lower: sequence::lower,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &sequence_reference::FillValueSequence,
 };

@@ -25,7 +25,6 @@ macro_rules! operators {
             static $id: Operator = Operator {
                 schema: &operators::$id,
                 lower: $lower,
-                form: None,
                 #[cfg(feature = "reference")]
                 reference: &reference::Indexed {
                     schema: &operators::$id,

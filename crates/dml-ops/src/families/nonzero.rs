@@ -22,7 +22,6 @@ pub(crate) static OPERATORS: &[&Operator] = &[&NONZERO_COORDINATES];
 static NONZERO_COORDINATES: Operator = Operator {
     schema: &operators::NONZERO_COORDINATES,
     lower: coordinates,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::Nonzero,
 };

@@ -30,7 +30,6 @@ macro_rules! windows {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            form: None,
             #[cfg(feature = "reference")]
             reference: &OfWindows { schema: &operators::$name, meaning: Meaning::$meaning },
         }),*];

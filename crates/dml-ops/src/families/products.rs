@@ -20,23 +20,22 @@ mod tests;
 
 use dml_core::operators;
 
-use crate::{FormOf, Operator};
+use crate::Operator;
 #[cfg(feature = "reference")]
 use cases::Shapes;
 use convolution::Convolution;
 pub(crate) use factor::{Build, Storage, Words};
-use lowering::{ending, lower};
+use lowering::lower;
 #[cfg(feature = "reference")]
 use reference::OfProducts;
 
-/// Rows: `NAME = lowering, ending, shapes;`.
+/// Rows: `NAME = lowering, shapes;`.
 macro_rules! products {
-    ($($name:ident = $lower:expr, $ending:expr, $shapes:ident;)*) => {
+    ($($name:ident = $lower:expr, $shapes:ident;)*) => {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            form: Some(FormOf::Ending($ending)),
             #[cfg(feature = "reference")]
             reference: &OfProducts { schema: &operators::$name, shapes: Shapes::$shapes },
         }),*];
@@ -44,11 +43,11 @@ macro_rules! products {
 }
 
 products! {
-    CONVOLUTION = lower::<Convolution>, ending::<Convolution>, Convolution;
-    CONVOLUTION_INTEGER = lower::<Convolution>, ending::<Convolution>, Convolution;
-    GEMM = matrix::matrices, matrix::ending, Matrices;
-    MATRIX_MULTIPLY_INTEGER = matrix::matrices, matrix::ending, Matrices;
-    MATRIX_MULTIPLY_INTEGER_TO_FLOAT = matrix::matrices, matrix::ending, Matrices;
-    QUANTIZED_LINEAR_CONVOLUTION = lower::<Convolution>, ending::<Convolution>, Convolution;
-    QUANTIZED_LINEAR_MATRIX_MULTIPLY = matrix::matrices, matrix::ending, Matrices;
+    CONVOLUTION = lower::<Convolution>, Convolution;
+    CONVOLUTION_INTEGER = lower::<Convolution>, Convolution;
+    GEMM = matrix::matrices, Matrices;
+    MATRIX_MULTIPLY_INTEGER = matrix::matrices, Matrices;
+    MATRIX_MULTIPLY_INTEGER_TO_FLOAT = matrix::matrices, Matrices;
+    QUANTIZED_LINEAR_CONVOLUTION = lower::<Convolution>, Convolution;
+    QUANTIZED_LINEAR_MATRIX_MULTIPLY = matrix::matrices, Matrices;
 }

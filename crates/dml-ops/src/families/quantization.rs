@@ -23,7 +23,6 @@ pub(crate) static OPERATORS: &[&Operator] = &[&VALUE_SCALE_2D, &QUANTIZE, &DEQUA
 static VALUE_SCALE_2D: Operator = Operator {
     schema: &operators::VALUE_SCALE_2D,
     lower: lowering::value_scale,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &OfBlocks { schema: &operators::VALUE_SCALE_2D, formula: reference::value_scale },
 };
@@ -32,7 +31,6 @@ static VALUE_SCALE_2D: Operator = Operator {
 static QUANTIZE: Operator = Operator {
     schema: &operators::QUANTIZE,
     lower: lowering::quantize,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &OfBlocks { schema: &operators::QUANTIZE, formula: reference::quantize },
 };
@@ -41,7 +39,6 @@ static QUANTIZE: Operator = Operator {
 static DEQUANTIZE: Operator = Operator {
     schema: &operators::DEQUANTIZE,
     lower: lowering::dequantize,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &OfBlocks { schema: &operators::DEQUANTIZE, formula: reference::dequantize },
 };

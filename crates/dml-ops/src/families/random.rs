@@ -20,7 +20,6 @@ pub(crate) static OPERATORS: &[&Operator] = &[&RANDOM_GENERATOR];
 static RANDOM_GENERATOR: Operator = Operator {
     schema: &operators::RANDOM_GENERATOR,
     lower: generate,
-    form: None,
     #[cfg(feature = "reference")]
     reference: &reference::Philox,
 };

@@ -25,7 +25,6 @@ macro_rules! recurrent {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: |operator, target| layer::lower(operator, target, $step),
-            form: None,
             #[cfg(feature = "reference")]
             reference: &Recurrent { schema: &operators::$name, step: $oracle },
         }),*];

@@ -21,7 +21,6 @@ macro_rules! resample {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: lowering::resample,
-            form: None,
             #[cfg(feature = "reference")]
             reference: &Resampled { schema: &operators::$name },
         }),*];

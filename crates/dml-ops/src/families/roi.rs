@@ -22,7 +22,6 @@ macro_rules! regions {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            form: None,
             #[cfg(feature = "reference")]
             reference: &OfRegions { schema: &operators::$name },
         }),*];

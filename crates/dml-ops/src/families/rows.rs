@@ -36,7 +36,6 @@ macro_rules! rows {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            form: None,
             #[cfg(feature = "reference")]
             reference: &OverRows {
                 schema: &operators::$name,

@@ -22,7 +22,6 @@ macro_rules! operators {
             static $id: Operator = Operator {
                 schema: &operators::$id,
                 lower: top_k::top_k,
-                form: None,
                 #[cfg(feature = "reference")]
                 reference: &reference::TopK { schema: &operators::$id },
             };

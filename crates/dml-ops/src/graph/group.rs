@@ -9,9 +9,9 @@ use dml_core::schema::FieldKind;
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
 
 use super::Forms;
+use super::fusible::Before;
 use super::program::{Merged, merged};
 use super::values::Values;
-use crate::lowering::form::Before;
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
 const MAX_KERNEL_BYTES: usize = 16 << 10;
@@ -113,7 +113,7 @@ impl<'a> Grouping<'a> {
     /// why it cannot be fused, where an element-wise operator reads it.
     fn only_reader(&self, node: usize) -> Result<usize, Option<&'static str>> {
         let Self { graph, values, forms, .. } = self;
-        let written = &forms.get(&node).ok_or(None)?.form.space;
+        let written = &forms.get(&node).ok_or(None)?.map.space;
         let result = Source::Node { node, output: 0 };
         let readers = values.readers(result);
         let group = readers.first().and_then(|(reader, _)| self.of_node.get(reader)).ok_or(None)?;
@@ -130,7 +130,7 @@ impl<'a> Grouping<'a> {
             return Err(Some("its result is read by several"));
         }
         for (reader, input) in readers {
-            let space = &forms[reader].form.space;
+            let space = &forms[reader].map.space;
             let tensor = graph.nodes()[*reader].tensor(FieldKind::Input, *input);
             let alike = space.sizes == written.sizes
                 && space.inputs[*input].lies_as(&written.output, &written.sizes);
@@ -160,7 +160,7 @@ fn fits(merged: &Merged<'_>) -> Result<(), Option<&'static str>> {
     if merged.inputs.len() > MAX_INPUTS {
         return Err(Some("one kernel would have too many inputs"));
     }
-    if merged.form.computation.parameters.len() > MAX_PARAMETERS {
+    if merged.map.computation.parameters.len() > MAX_PARAMETERS {
         return Err(Some("one kernel would have too many parameters"));
     }
     if merged.estimated_bytes() > MAX_KERNEL_BYTES {

@@ -5,14 +5,14 @@ use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
 
+use super::fusible::Before;
 use super::group::{Group, Work};
 use super::program::Merged;
-use super::value_before;
 use super::values::Values;
+use super::{Programs, value_before};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Binding, Buffer, Computation, Map, Node, Program};
-use crate::lowering::form::Before;
 use crate::schedule;
 
 /// A part of a graph: steps on slots of its own.
@@ -35,15 +35,14 @@ pub(super) fn parts(
     graph: &ValidatedGraph,
     values: &Values,
     groups: &[Group<'_>],
+    programs: &Programs,
     target: &Target<'_>,
 ) -> Result<Vec<Part>, Error> {
     let lower = |group: &Group<'_>| {
         let lowered = match &group.work {
             Work::Fused(merged) => element_wise_part(graph, merged, &group.nodes, target),
-            Work::Before(before) => {
-                operator_part(graph, values, group.nodes[0], Some(before), target)
-            }
-            Work::Operator => operator_part(graph, values, group.nodes[0], None, target),
+            Work::Before(before) => before_part(graph, values, group.nodes[0], before, target),
+            Work::Operator => operator_part(graph, values, group.nodes[0], programs, target),
         };
         let last = group.nodes.last().copied().unwrap_or_default();
         let node = || graph.nodes()[last].label.clone();
@@ -91,38 +90,53 @@ fn copies_of_outputs(
     Ok(copies)
 }
 
-/// What a node does, or what it does before its last step.
+/// What a node does.
 fn operator_part(
     graph: &ValidatedGraph,
     values: &Values,
     node: usize,
-    before: Option<&Before>,
+    programs: &Programs,
     target: &Target<'_>,
 ) -> Result<Part, Error> {
-    let of = &graph.nodes()[node];
-    let operator =
-        of.operator().ok_or_else(|| Error::internal("GRAPH", "a constant is no part"))?;
-    let program = match before {
-        Some(before) => (before.lower)(operator, target)?,
-        None => crate::implementation(operator)?.program(operator, target)?,
-    };
-    let all = || {
-        let outputs = operator.tensors(FieldKind::Output).enumerate();
-        let value = |output| Source::Node { node, output };
-        outputs.map(|(at, (_, it))| it.map(|it| (value(at), it.binding_size()))).collect()
-    };
-    let outputs = match before {
-        Some(it) => vec![Some((value_before(node, operator), it.tensor.binding_size()))],
-        None => all(),
-    };
-    Ok(Part {
-        nodes: vec![node],
-        writes_output: None,
-        inputs: of.inputs.iter().map(|it| it.map(|source| values.root(source))).collect(),
-        outputs,
-        plan: schedule::plan(&program, target)?,
-        program,
-    })
+    let program = programs[node].as_ref();
+    let program = program.ok_or_else(|| Error::internal("GRAPH", "a constant is no part"))?;
+    let outputs = program.outputs.iter().enumerate();
+    let value = |output| Source::Node { node, output };
+    let outputs = outputs.map(|(at, it)| it.as_ref().map(|it| (value(at), it.requirement.size)));
+    Part::of_node(graph, values, node, outputs.collect(), program, target)
+}
+
+/// What a node does before its last step.
+fn before_part(
+    graph: &ValidatedGraph,
+    values: &Values,
+    node: usize,
+    before: &Before,
+    target: &Target<'_>,
+) -> Result<Part, Error> {
+    let outputs = vec![Some((value_before(graph, node), before.tensor.binding_size()))];
+    Part::of_node(graph, values, node, outputs, &before.program, target)
+}
+
+impl Part {
+    fn of_node(
+        graph: &ValidatedGraph,
+        values: &Values,
+        node: usize,
+        outputs: Vec<Option<(Source, u64)>>,
+        program: &Program,
+        target: &Target<'_>,
+    ) -> Result<Self, Error> {
+        let inputs = graph.nodes()[node].inputs.iter();
+        Ok(Self {
+            nodes: vec![node],
+            writes_output: None,
+            inputs: inputs.map(|it| it.map(|source| values.root(source))).collect(),
+            outputs,
+            program: program.clone(),
+            plan: schedule::plan(program, target)?,
+        })
+    }
 }
 
 fn element_wise_part(
@@ -139,7 +153,8 @@ fn element_wise_part(
     let inputs = merged.inputs.iter().map(|(_, tensor)| Some(Binding::of("", tensor))).collect();
     let outputs = vec![Some(Binding::of("OutputTensor", output))];
     let mut program = Program { field: "OutputTensor", inputs, outputs, ..Program::empty(name) };
-    program.in_place = merged.form.record(&mut program, 0..)?;
+    program.record(Node::Map(merged.map.clone()))?;
+    program.in_place = program.inputs_as_output(&merged.map.space);
     Ok(Part {
         nodes: nodes.to_vec(),
         writes_output: None,

@@ -11,13 +11,12 @@ use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 use super::values::Values;
 use super::{Forms, value_before};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Buffer, Computation};
-use crate::lowering::form::{BEFORE, Form};
+use crate::ir::{Buffer, Computation, Map};
 
 /// What several operators compute together.
 pub(super) struct Merged<'a> {
     /// What is computed of the elements of `inputs`, and where the last operator writes it.
-    pub(super) form: Form,
+    pub(super) map: Map,
     /// What is read, each once: a value, and the tensor that it is read as.
     pub(super) inputs: Vec<(Source, &'a TensorLayout)>,
 }
@@ -25,7 +24,7 @@ pub(super) struct Merged<'a> {
 impl Merged<'_> {
     /// About how large its kernel is.
     pub(super) fn estimated_bytes(&self) -> usize {
-        estimated_bytes(&self.form.computation.program, self.inputs.len())
+        estimated_bytes(&self.map.computation.program, self.inputs.len())
     }
 }
 
@@ -54,15 +53,15 @@ pub(super) fn merged<'a>(
     let mut parameters: Vec<u32> = Vec::new();
     let mut last = None;
     for node in nodes.iter().copied() {
-        let (form, of) = (&forms[&node].form, &graph.nodes()[node]);
+        let (map, of) = (&forms[&node].map, &graph.nodes()[node]);
         let mut reads: Vec<Read> = Vec::new();
-        for operand in &form.space.inputs {
-            let (source, tensor) = match (operand.buffer, of.operator(), &forms[&node].before) {
-                (Some(Buffer::Input(at)), ..) => {
+        for operand in &map.space.inputs {
+            let (source, tensor) = match (operand.buffer, &forms[&node].before) {
+                (Some(Buffer::Input(at)), _) => {
                     (of.inputs[at as usize], of.tensor(FieldKind::Input, at as usize))
                 }
-                (Some(BEFORE), Some(operator), Some(before)) => {
-                    (Some(value_before(node, operator)), Some(&before.tensor))
+                (Some(Buffer::Local(_)), Some(before)) => {
+                    (Some(value_before(graph, node)), Some(&before.tensor))
                 }
                 _ => (None, None),
             };
@@ -75,29 +74,30 @@ pub(super) fn merged<'a>(
                 continue;
             }
             let known = inputs.iter().zip(&operands).position(|((it, _), other)| {
-                *it == source && operand.lies_as(other, &form.space.sizes)
+                *it == source && operand.lies_as(other, &map.space.sizes)
             });
             let index = known.unwrap_or_else(|| {
                 inputs.push((source, tensor));
-                operands.push(operand.clone());
+                let number = u32::try_from(operands.len()).unwrap_or(u32::MAX);
+                operands.push(Operand { buffer: Some(Buffer::Input(number)), ..operand.clone() });
                 inputs.len() - 1
             });
             reads.push(Read::Input(index));
         }
         let first_parameter = u32::try_from(parameters.len()).unwrap_or(u32::MAX);
-        whole.add(node, &form.computation.program, &reads, first_parameter, true);
-        packed = packed.zip(form.computation.packed.as_ref()).map(|(mut packed, program)| {
+        whole.add(node, &map.computation.program, &reads, first_parameter, true);
+        packed = packed.zip(map.computation.packed.as_ref()).map(|(mut packed, program)| {
             packed.add(node, program, &reads, first_parameter, false);
             packed
         });
-        parameters.extend(&form.computation.parameters);
-        last = Some(&form.space);
+        parameters.extend(&map.computation.parameters);
+        last = Some(&map.space);
     }
     let space = last.ok_or_else(|| Error::internal("GRAPH", "a group has no nodes"))?;
     let space = IterationSpace { inputs: operands, ..space.clone() };
     let packed = packed.map(|it| it.program);
     let computation = Computation { program: whole.program, packed, parameters };
-    Ok(Merged { form: Form { space, computation }, inputs })
+    Ok(Merged { map: Map { space, computation }, inputs })
 }
 
 /// What a node reads: an input of the whole program, or the result of a node before it.

@@ -106,14 +106,14 @@ impl Values {
 /// What a node copies where its result lies as what it reads.
 fn copied(graph: &ValidatedGraph, forms: &Forms, node: usize) -> Option<Source> {
     let fusible = forms.get(&node).filter(|it| it.before.is_none())?;
-    let (form, node) = (&fusible.form, &graph.nodes()[node]);
+    let (map, node) = (&fusible.map, &graph.nodes()[node]);
     let operator = node.operator()?;
-    let is_copy = form.computation.program.steps.is_empty() && form.space.inputs.len() == 1;
-    let input = form.space.inputs.first()?;
+    let is_copy = map.computation.program.steps.is_empty() && map.space.inputs.len() == 1;
+    let input = map.space.inputs.first()?;
     let [from, to] = [FieldKind::Input, FieldKind::Output].map(|kind| tensor(operator, kind));
     let (from, to) = (from?, to?);
     let owned = from.flags().contains(TensorFlags::OWNED_BY_DML);
-    let lies_alike = input.lies_as(&form.space.output, &form.space.sizes);
+    let lies_alike = input.lies_as(&map.space.output, &map.space.sizes);
     let is_alike = is_copy && !owned && lies_alike && from.data_type() == to.data_type();
     // Whatever reads the result may read all of its bytes.
     let source = node.inputs[0].filter(|_| is_alike)?;

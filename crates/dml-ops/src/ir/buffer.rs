@@ -49,6 +49,8 @@ pub(crate) struct Local {
 pub(crate) enum Content {
     /// These bytes, at a multiple of so many.
     Constant { bytes: Vec<u8>, alignment: u64 },
+    /// What nodes write, which is the output with this number.
+    Output { number: u32, bytes: u64 },
     /// What nodes write.
     Made {
         /// Of the elements that it is counted in; views may have others.
@@ -64,6 +66,7 @@ impl Content {
     pub(crate) fn stage(&self) -> Stage {
         match self {
             Self::Constant { .. } => Stage::Compilation,
+            Self::Output { .. } => Stage::Execution,
             Self::Made { stage, .. } => *stage,
         }
     }
@@ -72,6 +75,7 @@ impl Content {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Constant { bytes, .. } => bytes.len() as u64,
+            Self::Output { bytes, .. } => *bytes,
             Self::Made { width, count, .. } => count * u64::from(width.bytes()),
         }
     }

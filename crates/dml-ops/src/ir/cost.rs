@@ -1,10 +1,11 @@
 //! What nodes cost, however they are scheduled.
 
-use dml_core::plan::{Cost, Step};
+use dml_core::TensorLayout;
+use dml_core::plan::Cost;
 use dml_spirv::element_wise::DIMENSIONS;
 
 use super::contraction::{OPERANDS, SUMS, Sums};
-use super::node::{Fill, Map, Node, Reduce};
+use super::node::{Band, Fill, Map, Node, Reduce};
 use super::space::{IterationSpace, Operand};
 
 /// A card moves no fewer bytes than these for an element that is touched alone.
@@ -42,15 +43,9 @@ impl Node {
                 let sums = u64::from(of.sizes[0]) * u64::from(of.sizes[1]) * batches;
                 NodeCost { work: Cost { operations, bytes }, invocations: sums }
             }
-            Self::Fill(Fill { tensor, width, .. }) => {
-                let count = tensor.element_count();
-                let bytes = count * u64::from(width.bytes());
-                NodeCost { work: Cost { operations: count, bytes }, invocations: count }
-            }
-            Self::Opaque(plan) => {
-                let work: Cost = plan.exec.iter().map(Step::cost).sum();
-                // One for each word.
-                NodeCost { work, invocations: work.operations.max(work.bytes / 4) }
+            Self::Fill(Fill { tensor, .. }) => of_tensors(tensor, 1),
+            Self::Band(Band { tensor, has_input, .. }) => {
+                of_tensors(tensor, 1 + u64::from(*has_input))
             }
         }
     }
@@ -64,6 +59,13 @@ impl NodeCost {
             invocations: self.invocations.saturating_add(other.invocations),
         }
     }
+}
+
+/// So many tensors, each element by itself.
+fn of_tensors(tensor: &TensorLayout, count: u64) -> NodeCost {
+    let elements = tensor.element_count();
+    let bytes = (elements * u64::from(tensor.data_type().bits())).div_ceil(8) * count;
+    NodeCost { work: Cost { operations: elements, bytes }, invocations: elements }
 }
 
 fn of_space(space: &IterationSpace, of_an_element: u64, invocations: u64) -> NodeCost {

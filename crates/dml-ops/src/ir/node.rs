@@ -1,11 +1,11 @@
 //! The nodes of a program.
 
 use dml_core::TensorLayout;
-use dml_core::plan::Plan;
 use dml_spirv::ElementWidth;
 
+use super::buffer::Buffer;
 use super::computation::Computation;
-use super::contraction::{Sums, WholeMatrices};
+use super::contraction::{SUMS, Sums, WholeMatrices};
 use super::reduction::Reduction;
 use super::space::IterationSpace;
 
@@ -21,11 +21,22 @@ pub(crate) enum Node {
     /// The elements of the one input of a space, as they are.
     Move(IterationSpace),
     Fill(Fill),
-    /// All of a program, by a family that makes its own steps.
-    Opaque(Box<Plan>),
+    Band(Band),
 }
 
 impl Node {
+    /// Whether it writes a buffer.
+    pub(crate) fn writes(&self, buffer: Buffer) -> bool {
+        match self {
+            Self::Map(_) | Self::Reduce(_) | Self::Move(_) => {
+                self.space().is_some_and(|it| it.output.buffer == Some(buffer))
+            }
+            Self::Contract(all) => all.iter().any(|it| it.places[SUMS].buffer == buffer),
+            Self::ContractWhole(of) => of.operands[SUMS].place.buffer == Some(buffer),
+            Self::Fill(_) | Self::Band(_) => buffer == Buffer::Output(0),
+        }
+    }
+
     /// The space that it is applied to, where it is one.
     pub(crate) fn space(&self) -> Option<&IterationSpace> {
         match self {
@@ -60,6 +71,20 @@ pub(crate) struct Reduce {
 pub(crate) struct Fill {
     pub(crate) tensor: TensorLayout,
     pub(crate) width: ElementWidth,
+    /// The bits of an element, with zeros above.
+    pub(crate) value: u64,
+}
+
+/// The value where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
+/// `end <= x - y < begin`; elsewhere the first input's elements, or zeros where there is no input. Input and output
+/// have the same type and sizes, of 2 to 4 dimensions, the last two those of matrices.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    /// The output.
+    pub(crate) tensor: TensorLayout,
+    pub(crate) has_input: bool,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
     /// The bits of an element, with zeros above.
     pub(crate) value: u64,
 }

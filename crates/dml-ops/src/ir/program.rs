@@ -1,13 +1,13 @@
 //! Programs: what an operator computes, node by node.
 
-use dml_core::plan::{BindingRequirement, Plan};
+use dml_core::plan::BindingRequirement;
 use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorFlags, TensorLayout, Validated};
 use dml_spirv::element_wise::MAX_INPUTS;
 
 use super::buffer::{Buffer, Content, Local, Stage};
 use super::node::Node;
-use super::space::IterationSpace;
+use super::space::{IterationSpace, Operand};
 
 /// What an operator computes. It is made for any device; [`crate::schedule`] makes its plan for one.
 #[derive(Clone, Debug)]
@@ -85,12 +85,6 @@ impl Program {
         }
     }
 
-    /// One whose plan its family has made.
-    pub(crate) fn opaque(plan: Plan) -> Self {
-        let operator = plan.operator;
-        Self { nodes: vec![Node::Opaque(Box::new(plan))], ..Self::empty(operator) }
-    }
-
     /// When a buffer's elements are there.
     pub(crate) fn stage(&self, buffer: Buffer) -> Stage {
         match buffer {
@@ -108,6 +102,17 @@ impl Program {
             Buffer::Input(at) => self.inputs.get(at as usize)?.as_ref(),
             _ => None,
         }
+    }
+
+    /// The inputs that may be the output of a space: those that lie as it does, so that each element is read where it
+    /// is written. What initialization keeps is not written.
+    pub(crate) fn inputs_as_output(&self, space: &IterationSpace) -> Vec<u32> {
+        let lies_alike = |it: &&Operand| it.lies_as(&space.output, &space.sizes);
+        let number = |it: &Operand| match it.buffer {
+            Some(buffer @ Buffer::Input(at)) if self.stage(buffer) == Stage::Execution => Some(at),
+            _ => None,
+        };
+        space.inputs.iter().filter(lies_alike).filter_map(number).collect()
     }
 
     /// Declares a buffer.

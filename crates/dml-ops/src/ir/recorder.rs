@@ -7,8 +7,8 @@ use dml_spirv::ElementWidth;
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
 use super::contraction::{OPERANDS, Sums, WholeMatrices};
-use super::node::{Fill, Map, Node, Reduce};
-use super::program::{Binding, Program};
+use super::node::{Band, Fill, Map, Node, Reduce};
+use super::program::Program;
 use super::reduction::Reduction;
 use super::space::{IterationSpace, Operand};
 use crate::Target;
@@ -24,11 +24,6 @@ impl<'a> Recorder<'a> {
     /// Nothing yet.
     pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Self {
         Self { operator, target, program: Program::of(operator) }
-    }
-
-    /// Writes one output in place of all of the operator's.
-    pub(crate) fn replace_output(&mut self, field: &'static str, tensor: &TensorLayout) {
-        self.program.outputs = vec![Some(Binding::of(field, tensor))];
     }
 
     /// The inputs in binding order; `None` where one is left out.
@@ -166,9 +161,17 @@ impl<'a> Recorder<'a> {
         self.program.nodes.push(Node::Fill(Fill { tensor: tensor.clone(), width, value }));
     }
 
-    /// Declares that the output may be the input with this number.
-    pub(crate) fn allow_in_place(&mut self, input: u32) {
-        self.program.in_place.push(input);
+    /// Writes `value`, the bits of an element with zeros above, to the diagonals `begin..end` of the output, on the
+    /// input where there is one: [`Band`].
+    pub(crate) fn band(&mut self, tensor: &TensorLayout, [begin, end]: [i64; 2], value: u64) {
+        let has_input = self.program.inputs.iter().any(Option::is_some);
+        let tensor = tensor.clone();
+        self.program.nodes.push(Node::Band(Band { tensor, has_input, begin, end, value }));
+    }
+
+    /// Declares that the output may be any input of `space` that lies as it does.
+    pub(crate) fn allow_in_place(&mut self, space: &IterationSpace) {
+        self.program.in_place = self.program.inputs_as_output(space);
     }
 
     /// The most bytes of a tensor that one descriptor shows.

@@ -2,6 +2,7 @@
 
 use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Tuning, operators, validate};
 
+use crate::graph::Fusible;
 use crate::reference::Signature;
 use crate::tests::with_window;
 use crate::{OPERATORS, Operator, Program, Target, TransferUse};
@@ -24,8 +25,8 @@ fn target(capabilities: &Capabilities) -> Target<'_> {
     Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed }
 }
 
-/// Those that ask what a descriptor shows, or make their own steps.
-const DEPENDENT: [&str; 18] = [
+/// Those that ask what a descriptor shows.
+const DEPENDENT: [&str; 17] = [
     "AVERAGE_POOLING",
     "LP_POOLING",
     "MAX_POOLING",
@@ -38,7 +39,6 @@ const DEPENDENT: [&str; 18] = [
     "GATHER_ND",
     "MAX_POOLING2",
     "GATHER_ND1",
-    "DIAGONAL_MATRIX1",
     "LP_POOLING1",
     "AVERAGE_POOLING1",
     "QUANTIZED_LINEAR_AVERAGE_POOLING",
@@ -76,6 +76,39 @@ fn every_node_has_bytes_operations_and_invocations() {
             }
         }
     }
+}
+
+/// Which operators a graph can fuse with what reads them, and which of them by their last node alone.
+#[test]
+fn what_can_be_fused_is_seen_in_programs() {
+    let capabilities = Capabilities::vulkan_minimum();
+    let (mut whole, mut last) = (vec![], vec![]);
+    for operator in OPERATORS.iter().copied() {
+        let programs = cases(operator).into_iter();
+        let programs = programs.map(|it| operator.program(&it, &target(&capabilities)).unwrap());
+        let all: Vec<_> = programs.map(|it| Fusible::of(&it).unwrap()).collect();
+        let name = operator.schema().name;
+        if all.iter().flatten().any(|it| it.before.is_none()) {
+            whole.push(name);
+        }
+        if all.iter().flatten().any(|it| it.before.is_some()) {
+            last.push(name);
+        }
+    }
+    whole.retain(|it| !it.starts_with("ELEMENT_WISE_") && !it.starts_with("ACTIVATION_"));
+    let others = ["CAST", "UPSAMPLE_2D", "RESAMPLE", "RESAMPLE1", "RESAMPLE2"];
+    let others =
+        [&others[..], &["MEAN_VARIANCE_NORMALIZATION2", "QUANTIZE", "DEQUANTIZE", "RESAMPLE3"]];
+    assert_eq!(whole, others.concat());
+    let products = [
+        "CONVOLUTION",
+        "GEMM",
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+        "QUANTIZED_LINEAR_CONVOLUTION",
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+    ];
+    assert!(products.iter().all(|it| last.contains(it)), "{last:?}");
+    assert!(!last.contains(&"TOP_K") && !last.contains(&"ACTIVATION_SOFTMAX"), "{last:?}");
 }
 
 fn softmax() -> Program {

@@ -8,7 +8,7 @@ use dml_spirv::reduce::Reducer;
 use super::buffer::{Buffer, Content, Stage};
 use super::contraction::Sums;
 use super::cost::NodeCost;
-use super::node::{Fill, Map, Node, Reduce};
+use super::node::{Band, Fill, Map, Node, Reduce};
 use super::program::{Binding, Program};
 use super::space::{IterationSpace, Operand};
 
@@ -60,6 +60,7 @@ impl fmt::Display for Content {
                 let rest = if bytes.len() > 8 { "..." } else { "" };
                 write!(f, "constant 0x{shown}{rest}, {} bytes", bytes.len())
             }
+            Self::Output { number, .. } => write!(f, "{}", Buffer::Output(*number)),
             Self::Made { width, count, stage } => {
                 let when = match stage {
                     Stage::Execution => "",
@@ -103,7 +104,11 @@ impl fmt::Display for Node {
             Self::Fill(Fill { value, width, .. }) => {
                 write!(f, "{} = fill {value:#x} of {} bits", Buffer::Output(0), width.bits())
             }
-            Self::Opaque(plan) => write!(f, "steps of the family, by strategy {}", plan.strategy),
+            Self::Band(Band { has_input, begin, end, value, .. }) => {
+                let around = if *has_input { "input 0" } else { "zeros" };
+                let output = Buffer::Output(0);
+                write!(f, "{output} = band {value:#x} in diagonals {begin}..{end} on {around}")
+            }
         }
     }
 }

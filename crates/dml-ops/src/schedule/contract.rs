@@ -8,7 +8,6 @@ mod cooperative;
 mod parts;
 mod tile;
 
-pub(crate) use cooperative::are_shown;
 use dml_core::Error;
 use dml_core::plan::{Access as Touch, Cost, Slot, Step, Window};
 use dml_spirv::ElementWidth;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use dml_core::Error;
 use dml_core::kernel::KernelModule;
 use dml_core::plan::{Cost, Dispatch, Slot, Step, Window};
-use dml_core::{DataType, Error, ScalarUnion};
 use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 use dml_spirv::twins::PushBlock;
 
@@ -12,11 +12,7 @@ use crate::Target;
 use crate::ir::space::Operand;
 use crate::schedule::boxes::{self, Boxes, Placement, WORD};
 use crate::schedule::grid::{self, Grid};
-
-/// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
-/// 64 bits, take 257 boxes at the 128 MiB that Vulkan guarantees a descriptor, and some 66,000 where
-/// they are transposed. A step takes about half a kilobyte, and a descriptor set beside it.
-pub(crate) const MAX_STEPS: u32 = 1 << 17;
+use crate::target::{MAX_STEPS, beyond_steps};
 
 /// A plan has no more regions of copies, counted one by one: 24 MiB of them in a command buffer.
 pub(crate) const MAX_REGIONS: u64 = 1 << 20;
@@ -176,28 +172,4 @@ impl<'a> Dispatches<'a> {
     fn beyond_steps(&self, needed: u64) -> Error {
         beyond_steps(self.operator, self.field, needed)
     }
-}
-
-/// The refusal of what takes more than [`MAX_STEPS`] dispatches.
-pub(crate) fn beyond_steps(operator: &'static str, field: &'static str, needed: u64) -> Error {
-    Error::DeviceLimit {
-        operator,
-        field,
-        needed,
-        unit: "dispatches",
-        limit: "what a plan takes, with the maxStorageBufferRange and maxComputeWorkGroupCount",
-        available: MAX_STEPS.into(),
-    }
-}
-
-/// The low and the high 32 bits of an element.
-pub(crate) fn words(bits: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = bits.to_le_bytes();
-    [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
-}
-
-/// The bits of an element of `data_type` that is given as a scalar: the union's bytes beyond the
-/// scalar mean nothing.
-pub(crate) fn scalar_bits(scalar: ScalarUnion, data_type: DataType) -> u64 {
-    scalar.to_bits() & (u64::MAX >> (64 - data_type.bits()))
 }

@@ -12,10 +12,9 @@ use dml_spirv::{ElementWidth, kernels};
 
 use super::Schedule;
 use super::boxes::Placement;
-use super::dispatches::words;
 use super::patterns::{self, repeated};
 use super::{cost, seed};
-use crate::ir::Fill;
+use crate::ir::{Fill, words};
 use crate::{Target, TransferUse};
 
 impl Schedule<'_> {

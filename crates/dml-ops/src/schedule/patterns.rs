@@ -8,8 +8,9 @@ use dml_spirv::twins::fill_words::PushConstants;
 use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
+use crate::ir::words;
 use crate::schedule::cost;
-use crate::schedule::dispatches::{Dispatches, words};
+use crate::schedule::dispatches::Dispatches;
 
 /// Writes the first bytes of the output, in whole words, at most [`dml_core::plan::MAX_UPDATE_BYTES`].
 pub(crate) fn inline(data: Vec<u8>) -> Step {

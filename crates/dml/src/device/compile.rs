@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, ExecutionFlags, GraphDesc, validate, validate_graph};
 use dml_ops::graph::{GraphOptions, compile_graph};
-use dml_ops::{Target, TransferUse};
+use dml_ops::{Program, Target, TransferUse};
 use dml_vk::{BufferUsage, CompileInput, LowerPlan};
 
 use crate::compiled::CompiledOperator;
@@ -69,6 +69,17 @@ impl Device {
             Ok(plan)
         })?;
         Ok(CompiledOperator::of_graph(graph, explanation, vulkan))
+    }
+
+    /// What an operator computes, node by node, before it is decided how: for explanations.
+    ///
+    /// # Errors
+    /// As [`Device::compile`], but for the driver.
+    pub fn program(&self, operator: impl Into<AbstractOperator>) -> Result<Program> {
+        let operator = validate(&operator.into(), self.feature_level)?;
+        let (capabilities, tuning) = (self.vulkan.capabilities(), self.tuning);
+        let target = Target { capabilities, tuning, transfer: TransferUse::Allowed };
+        Ok(dml_ops::implementation(&operator)?.program(&operator, &target)?)
     }
 
     /// The plan that `lower` makes, compiled. Where it has transfers, another one for buffers of storage usage alone

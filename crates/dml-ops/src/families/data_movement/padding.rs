@@ -9,7 +9,7 @@ use dml_core::{Error, PaddingMode, Validated};
 
 use super::part::{Part, Run, Source, Walk, product};
 use super::shapes::{strides, tensors};
-use crate::schedule::dispatches::{MAX_STEPS, beyond_steps};
+use crate::target::{MAX_STEPS, beyond_steps};
 
 /// A dimension: the elements of the input, and the margins.
 #[derive(Clone, Copy)]

@@ -6,11 +6,10 @@ use dml_core::{Error, Validated};
 use super::program::{computation, output};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Buffer};
-use crate::lowering::form::Form;
+use crate::ir::{self, Buffer, Map, Recorder};
 
 /// What an operator with one output and inputs of the same sizes computes, and where.
-pub(super) fn form(operator: &Validated) -> Result<Form, Error> {
+fn map(operator: &Validated) -> Result<Map, Error> {
     let name = operator.schema().name;
     let (_, output) = output(operator)?;
     let mut inputs = Vec::new();
@@ -21,17 +20,16 @@ pub(super) fn form(operator: &Validated) -> Result<Form, Error> {
     let sizes = leading(output.sizes(), 1);
     let output = Operand::of(name, Buffer::Output(0), output)?;
     let space = IterationSpace { sizes, inputs, output };
-    Ok(Form { space, computation: computation(operator)? })
+    Ok(Map { space, computation: computation(operator)? })
 }
 
 /// What such an operator computes.
-pub(super) fn lower(operator: &Validated, _: &Target<'_>) -> Result<ir::Program, Error> {
-    let present = operator.tensors(FieldKind::Input);
-    let present = (0..).zip(present).filter(|(_, (_, tensor))| tensor.is_some());
-    let mut program = ir::Program::of(operator);
-    let in_place = form(operator)?.record(&mut program, present.map(|(index, _)| index))?;
+pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let Map { space, computation } = map(operator)?;
+    let mut recorder = Recorder::new(operator, target);
     if operator.schema().in_place {
-        program.in_place = in_place;
+        recorder.allow_in_place(&space);
     }
-    Ok(program)
+    recorder.map(space, computation)?;
+    Ok(recorder.finish())
 }

@@ -16,7 +16,6 @@ use super::Row;
 use super::functions::Functions;
 use crate::ir::Computation;
 use crate::lowering::conversion::{conversion, narrowed, widened};
-use crate::schedule::dispatches::scalar_bits;
 
 /// What `operator` computes.
 pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
@@ -204,7 +203,7 @@ fn attributes(operator: &Validated, computed: DataType) -> Result<Vec<u32>, Erro
             (FieldValue::Float(value), _) => (value.to_bits().into(), DataType::Float32),
             (FieldValue::ScalarUnion(value), Some(data_type)) => {
                 let data_type = operator.data_type_field(data_type)?;
-                (scalar_bits(*value, data_type), data_type)
+                (value.element_bits(data_type), data_type)
             }
             _ => continue,
         };

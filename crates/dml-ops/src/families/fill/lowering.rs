@@ -5,7 +5,6 @@ use dml_spirv::ElementWidth;
 
 use crate::Target;
 use crate::ir::{self, Recorder};
-use crate::schedule::dispatches::scalar_bits;
 
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let tensor = operator.required_tensor("OutputTensor")?;
@@ -14,7 +13,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
         let problem = format!("no kernel moves elements of {data_type}");
         Error::internal(operator.schema().name, problem)
     })?;
-    let value = scalar_bits(operator.scalar("Value")?, data_type);
+    let value = operator.scalar("Value")?.element_bits(data_type);
     let mut recorder = Recorder::new(operator, target);
     recorder.fill(tensor, width, value);
     Ok(recorder.finish())

@@ -6,15 +6,14 @@ use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Computation, Recorder};
+use crate::ir::{self, Computation, Recorder, words};
 use crate::lowering::conversion::conversion;
-use crate::schedule::dispatches::{scalar_bits, words};
 
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let output = operator.required_tensor("OutputTensor")?;
     let (sizes, data_type) = (leading(output.sizes(), 1), output.data_type());
-    let start = scalar_bits(operator.scalar("ValueStart")?, data_type);
-    let delta = scalar_bits(operator.scalar("ValueDelta")?, data_type);
+    let start = operator.scalar("ValueStart")?.element_bits(data_type);
+    let delta = operator.scalar("ValueDelta")?.element_bits(data_type);
     let mut recorder = Recorder::new(operator, target);
     let inputs = vec![Operand::numbers(0, Default::default()).packed(&sizes)];
     for output in recorder.outputs()?.into_iter().flatten() {

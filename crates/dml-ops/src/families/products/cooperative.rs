@@ -10,7 +10,6 @@ use super::factor::{Build, transposed};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Computation, Matrices, WholeMatrices};
-use crate::schedule::are_shown;
 
 /// The sums of products of A and B, and how large they are.
 pub(super) struct Shape {
@@ -55,9 +54,9 @@ impl Shape {
             let batches = it.sizes()[..first].iter().copied().chain([one, other]);
             batches.map(u64::from).product()
         };
-        let are_small = are_shown(of_output, ElementWidth::B32, target)
-            && are_shown(all(a, [rows, depths]), ElementWidth::B16, target)
-            && are_shown(all(b, [depths, columns]), ElementWidth::B16, target);
+        let are_small = target.shows(of_output, ElementWidth::B32)
+            && target.shows(all(a, [rows, depths]), ElementWidth::B16)
+            && target.shows(all(b, [depths, columns]), ElementWidth::B16);
         Ok(are_small.then_some(Self { matrix: [m, n], sizes, batches, of_a, of_b }))
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A graph has the last step to fuse with what reads the output.
 
-use dml_core::{DataType, Error, TensorDesc, TensorLayout, Validated};
+use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 
 pub(super) use super::factor::Build;
@@ -13,8 +13,7 @@ use crate::Target;
 use crate::families::element_wise::fused;
 use crate::families::rows::fused_softmax;
 use crate::ir::space::Operand;
-use crate::ir::{self, Buffer, Sums};
-use crate::lowering::form::{BEFORE, Before, Ending};
+use crate::ir::{self, Map, Sums};
 
 /// Which elements meet.
 pub(super) trait Geometry {
@@ -43,45 +42,6 @@ pub(super) fn lower<G: Geometry>(
     build.finish(sums, output)
 }
 
-/// What becomes of the sums, where that is element-wise.
-pub(super) fn ending<G: Geometry>(
-    operator: &Validated,
-    _: &Target<'_>,
-) -> Result<Option<Ending>, Error> {
-    let of_rows = fused(operator)?.is_some_and(|it| is_of_rows(it.schema()));
-    if of_rows || is_plain(operator)? {
-        return Ok(None);
-    }
-    let (tensor, are_integers) =
-        (operator.required_tensor(OUTPUT)?, are_integers(operator, G::FACTORS)?);
-    let name = operator.schema().name;
-    let tensor_of_sums = layout_of_sums(operator, are_integers)?;
-    let sums = Operand::of(name, BEFORE, &tensor_of_sums)?;
-    let output = Operand::of(name, Buffer::Output(0), tensor)?;
-    let form = of_sums(operator, sums, are_integers, output, tensor.data_type())?;
-    Ok(Some((form, Before { tensor: tensor_of_sums, lower: lower_sums::<G> })))
-}
-
-/// The plan that writes sums as they are.
-fn lower_sums<G: Geometry>(
-    operator: &Validated,
-    target: &Target<'_>,
-) -> Result<ir::Program, Error> {
-    let are_integers = are_integers(operator, G::FACTORS)?;
-    let sums = layout_of_sums(operator, are_integers)?;
-    let mut build = Build::new(operator, target, are_integers);
-    build.recorder.replace_output(OUTPUT, &sums);
-    build.add_up::<G>(&Operand::of(operator.schema().name, Buffer::Output(0), &sums)?)?;
-    Ok(build.recorder.finish())
-}
-
-fn layout_of_sums(operator: &Validated, are_integers: bool) -> Result<TensorLayout, Error> {
-    let data_type = if are_integers { DataType::Int32 } else { DataType::Float32 };
-    let sums = TensorDesc::packed(data_type, operator.required_tensor(OUTPUT)?.sizes());
-    let wrong = |error| Error::internal(operator.schema().name, format!("sums: {error:?}"));
-    TensorLayout::new(&sums).map_err(wrong)
-}
-
 /// Whether products are those of integers: of 8 bits each, whose sums are exact in 32.
 pub(super) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<bool, Error> {
     let is_small = |name: &str| {
@@ -108,8 +68,9 @@ impl Build<'_> {
 
     /// Adds the steps that write what becomes of sums.
     fn write(&mut self, sums: Operand, output: Operand, data_type: DataType) -> Result<(), Error> {
-        let form = of_sums(self.operator, sums, self.are_integers, output, data_type)?;
-        self.recorder.map(form.space, form.computation)
+        let Map { space, computation } =
+            of_sums(self.operator, sums, self.are_integers, output, data_type)?;
+        self.recorder.map(space, computation)
     }
 
     /// The output as it is written.

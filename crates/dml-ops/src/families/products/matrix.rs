@@ -4,10 +4,9 @@ use dml_core::{Error, Validated};
 
 use super::cooperative::Shape;
 use super::factor::{Storage, Words, transposed};
-use super::lowering::{self, Build, Geometry, lower};
+use super::lowering::{Build, Geometry, lower};
 use crate::Target;
 use crate::ir::{self, Dimension, Sums};
-use crate::lowering::form::Ending;
 
 /// Rows are A's and columns B's.
 pub(super) struct Matrices;
@@ -20,14 +19,6 @@ pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<ir::
         return build.finish(sums, output);
     }
     lower::<Matrices>(operator, target)
-}
-
-/// What becomes of the sums, where they lie as the output does.
-pub(super) fn ending(operator: &Validated, target: &Target<'_>) -> Result<Option<Ending>, Error> {
-    match Shape::of(operator, target)? {
-        Some(_) => Ok(None),
-        None => lowering::ending::<Matrices>(operator, target),
-    }
 }
 
 impl Geometry for Matrices {

@@ -8,10 +8,9 @@ use dml_spirv::functions as f;
 
 use super::factor::input;
 use crate::families::element_wise::{Builder, fused};
-use crate::ir::Computation;
 use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::ir::{Computation, Map};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::form::Form;
 
 /// Where an operator has its scales and what is added to sums: one of each pair of names.
 pub(super) const SCALES: [[&str; 2]; 2] =
@@ -58,7 +57,7 @@ pub(super) fn of_sums(
     are_integers: bool,
     output: Operand,
     data_type: DataType,
-) -> Result<Form, Error> {
+) -> Result<Map, Error> {
     let tensor = operator.required_tensor(OUTPUT)?;
     let mut steps = Steps { builder: Builder::default(), inputs: vec![sums] };
     let mut value = Value::Input(0);
@@ -95,7 +94,7 @@ pub(super) fn of_sums(
     }
     let Steps { builder: Builder { program, parameters }, inputs } = steps;
     let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
-    Ok(Form { space, computation: Computation { program, packed: None, parameters } })
+    Ok(Map { space, computation: Computation { program, packed: None, parameters } })
 }
 
 /// The program, and what it reads.

@@ -9,7 +9,7 @@ use super::spaces::{Halves, Place, spaces};
 use crate::Target;
 use crate::ir::{self, Buffer, Computation, Recorder};
 use crate::lowering::conversion::{conversion, widened};
-use crate::schedule::dispatches::{MAX_STEPS, beyond_steps};
+use crate::target::{MAX_STEPS, beyond_steps};
 
 const OUTPUT: &str = "OutputTensor";
 

@@ -11,7 +11,7 @@ use dml_spirv::element_wise::DIMENSIONS;
 
 use crate::ir::Buffer;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::schedule::dispatches::MAX_STEPS;
+use crate::target::MAX_STEPS;
 
 /// Where the elements of a tensor are; of a tensor of blocks one for each.
 pub(super) struct Place {

@@ -3,7 +3,7 @@
 //! In one pass after the other: after the first all have been joined with the one before, then with two, four and
 //! so on. So every device joins them in one order, and sums and products of floats keep what rounding loses.
 
-use dml_core::{AxisDirection, DataType, Error, TensorFlags, Validated};
+use dml_core::{AxisDirection, DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::Function;
@@ -12,7 +12,7 @@ use super::plan::{Rows, Sizes};
 use super::reduce::{Joined, computed, product, sum};
 use crate::Target;
 use crate::ir;
-use crate::ir::space::Operand;
+use crate::ir::space::{IterationSpace, Operand};
 use crate::lowering::conversion::{conversion, widened};
 
 /// The sum of each element and those before it.
@@ -39,8 +39,9 @@ fn running(
     let tensor = operator.required_tensor("InputTensor")?;
     let axis = axis + DIMENSIONS - tensor.sizes().len();
     let mut output = rows.output(0)?;
-    let is_bound = !tensor.flags().contains(TensorFlags::OWNED_BY_DML);
-    let lies_alike = is_bound && rows.input.lies_as(&output, &rows.sizes);
+    let (inputs, whole) = (vec![rows.input.clone()], output.clone());
+    let whole = IterationSpace { sizes: rows.sizes, inputs, output: whole };
+    rows.recorder.allow_in_place(&whole);
     let size = rows.sizes[axis];
     if operator.uint("AxisDirection")? == AxisDirection::Decreasing.dml_value() {
         let input = rows.input.clone();
@@ -71,9 +72,6 @@ fn running(
     };
     program.apply_all(conversion(computed(data_type), data_type), result);
     rows.compute(rows.sizes, row.state, output, program)?;
-    if lies_alike {
-        rows.recorder.allow_in_place(0);
-    }
     Ok(rows.finish())
 }
 

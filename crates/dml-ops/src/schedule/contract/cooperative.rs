@@ -4,7 +4,6 @@
 use dml_core::capabilities::Limit;
 use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_core::{Error, Strategy};
-use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::PushConstants;
 use dml_spirv::product::{CooperativeRecord, cooperative};
 
@@ -42,11 +41,6 @@ impl Matrices<Slot> {
         let slot = self.place.buffer.expect("matrices are stored");
         Window { slot, range: start..start + self.bytes(), access, base_word_at }
     }
-}
-
-/// Whether descriptors show as many elements of a width at once.
-pub(crate) fn are_shown(count: u64, width: ElementWidth, target: &Target<'_>) -> bool {
-    count * u64::from(width.bytes()) <= target.max_window()
 }
 
 impl Schedule<'_> {

@@ -154,11 +154,11 @@ impl BandedOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::dispatches::MAX_STEPS;
+    use crate::target::MAX_STEPS;
 
     #[test]
     fn the_page_of_limits_states_these() {
-        let page = include_str!("../../../../../../docs/deviations.md");
+        let page = include_str!("../../../../../docs/deviations.md");
         for stated in [
             format!("needs no more than 2^{} dispatches", MAX_STEPS.ilog2()),
             format!("at most 2^{} regions and 2^{} loops", MAX_REGIONS.ilog2(), MAX_LOOPS.ilog2()),

@@ -1,5 +1,4 @@
-//! Stacks of matrices with a value in a band of diagonals: what every operator on diagonals is
-//! lowered to.
+//! Stacks of matrices with a value in a band of diagonals.
 //!
 //! Elements are moved as bit patterns, so a kernel is compiled for each element width. What each
 //! [`Strategy`] does here:
@@ -25,80 +24,71 @@
 //! lies in memory, and read from there.
 
 mod content;
+mod diagonals;
 mod rows;
 mod steps;
 mod strategy;
 
-use dml_core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, InPlace, Plan, Slot, Step};
-use dml_core::{Error, Strategy, TensorLayout};
+use dml_core::plan::{Copy, CopyRegion, InPlace, Slot, Step};
+use dml_core::{Error, Strategy, TensorFlags, TensorLayout};
 use dml_spirv::ElementWidth;
 
+use super::Schedule;
 use crate::Target;
-use crate::families::diagonal::band::Band;
+use crate::ir::{self, Buffer};
 use crate::schedule::constants::Constants;
-use crate::schedule::owned::Kept;
 use crate::schedule::patterns::{fill, fill_by_kernel, inline};
 use crate::schedule::seed;
+use diagonals::Diagonals;
 use steps::{BandedOutput, Batches, Source};
 use strategy::{Background, choose};
 
-/// `value` where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
-/// `end <= x - y < begin`; elsewhere the input's elements, or zeros.
-pub(crate) struct BandMatrix<'a> {
-    /// The operator's name.
-    pub(crate) operator: &'static str,
-    /// Has the output's type and sizes.
-    pub(crate) input: Option<&'a TensorLayout>,
-    /// 2 to 4 dimensions.
-    pub(crate) output: &'a TensorLayout,
-    pub(crate) begin: i64,
-    pub(crate) end: i64,
-    /// The bits of an element, with zeros above.
-    pub(crate) value: u64,
-}
-
-impl BandMatrix<'_> {
-    /// The plan. It has one output, and one input unless that is left out.
-    pub(crate) fn lower(&self, target: &Target<'_>) -> Result<Plan, Error> {
-        let banded = self.banded_output()?;
-        let input = self.input.map(|input| BindingRequirement::of("InputTensor", input));
-        let is_owned = input.as_ref().is_some_and(|it| it.bound_at == BoundAt::Initialization);
-        let source = self.source(is_owned)?;
-        let mut constants = Constants::default();
+impl Schedule<'_> {
+    /// Adds the steps that write a band on an input or on zeros, and says how they are executed in place.
+    ///
+    /// # Errors
+    /// As [`super::Dispatches::push`].
+    pub(super) fn band(&mut self, band: &ir::Band) -> Result<(), Error> {
+        let program = self.program;
+        let input = program.input(Buffer::Input(0)).map(|it| &it.tensor);
+        let matrix = BandMatrix { operator: program.operator, input, output: &band.tensor, band };
+        let banded = matrix.banded_output()?;
+        let source = matrix.source()?;
         let is_everything = banded.band.is_everything();
         let background = match &source {
             _ if is_everything => Background::Nothing,
             Some(source) => Background::Input(source),
             None => Background::Zeros,
         };
-        let strategy = choose(&banded, background, target.tuning, target.transfer);
-        let exec = banded.steps(strategy, background, target, &mut constants)?;
-        let mut kept = Kept::default();
-        if let Some(input) = self.input.filter(|_| !is_everything) {
-            kept.source(self.operator, 0, input, target, &mut constants)?;
+        let target = self.target;
+        self.strategy = choose(&banded, background, target.tuning, target.transfer);
+        let steps = banded.steps(self.strategy, background, target, &mut self.constants)?;
+        self.exec.extend(steps);
+        if let Some(input) = input.filter(|_| !is_everything) {
+            self.kept.source(program.operator, 0, input, target, &mut self.constants)?;
         }
-        Ok(Plan {
-            operator: self.operator,
-            strategy,
-            inputs: input.into_iter().map(Some).collect(),
-            outputs: vec![Some(BindingRequirement::of("OutputTensor", self.output))],
-            init: kept.init,
-            exec,
-            in_place: self.in_place(&banded, source.as_ref(), target, &mut constants)?,
-            temporary_size: 0,
-            persistent_size: kept.size,
-            constants: constants.bytes,
-        })
+        self.in_place = matrix.in_place(&banded, source.as_ref(), target, &mut self.constants)?;
+        Ok(())
     }
+}
 
+/// A band, and the tensors that it is in.
+struct BandMatrix<'a> {
+    operator: &'static str,
+    input: Option<&'a TensorLayout>,
+    output: &'a TensorLayout,
+    band: &'a ir::Band,
+}
+
+impl BandMatrix<'_> {
     fn banded_output(&self) -> Result<BandedOutput, Error> {
         let batches = self.batches(self.output)?;
         let [_, _, height, width] = batches.sizes;
         let internal = |problem: &str| self.internal(problem);
         let element_width = ElementWidth::from_element_bits(self.output.data_type().bits());
-        let band = Band::clip(height, width, self.begin, self.end);
+        let band = Diagonals::clip(height, width, self.band.begin, self.band.end);
         // On zeros, a value of zero bits is nothing.
-        let is_nothing = self.value == 0 && self.input.is_none();
+        let is_nothing = self.band.value == 0 && self.input.is_none();
         Ok(BandedOutput {
             operator: self.operator,
             batches,
@@ -106,13 +96,14 @@ impl BandMatrix<'_> {
             is_dense: self.output.is_dense(),
             element_width: element_width
                 .ok_or_else(|| internal("no kernel moves elements of the data type"))?,
-            band: if is_nothing { Band::empty(height, width) } else { band },
-            value: self.value,
+            band: if is_nothing { Diagonals::empty(height, width) } else { band },
+            value: self.band.value,
         })
     }
 
-    fn source(&self, is_owned: bool) -> Result<Option<Source>, Error> {
+    fn source(&self) -> Result<Option<Source>, Error> {
         let Some(input) = self.input else { return Ok(None) };
+        let is_owned = input.flags().contains(TensorFlags::OWNED_BY_DML);
         Ok(Some(Source {
             slot: if is_owned { Slot::Persistent } else { Slot::Input(0) },
             batches: self.batches(input)?,

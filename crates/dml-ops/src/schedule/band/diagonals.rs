@@ -11,7 +11,7 @@ use crate::schedule::boxes::TensorBox;
 
 /// Diagonals of a matrix, counted from the bottom left corner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Band {
+pub(crate) struct Diagonals {
     height: u32,
     width: u32,
     /// At most two, ascending and not empty; where there are two, they reach both ends.
@@ -29,7 +29,7 @@ pub(crate) struct Diagonal {
     pub(crate) length: u32,
 }
 
-impl Band {
+impl Diagonals {
     /// The elements with `begin <= x - y < end`; where `begin` is above `end`, those with
     /// `x - y < end` and those with `begin <= x - y`. The matrix has at least 1 and at most 2^32 - 1
     /// elements.
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn check(height: u32, width: u32, begin: i64, end: i64) {
-        let band = Band::clip(height, width, begin, end);
+        let band = Diagonals::clip(height, width, begin, end);
         let name = format!("{height}x{width} {begin}..{end} {band:?}");
         let (first, length) = band.wrapped();
         for (y, x) in elements(height, width) {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     /// Boxes that begin anywhere: as far as there are elements, and one row, column, or element.
-    fn check_boxes(band: &Band, begin: i64, end: i64) {
+    fn check_boxes(band: &Diagonals, begin: i64, end: i64) {
         for (row, column) in elements(band.height, band.width) {
             let (height, width) = (band.height - row, band.width - column);
             for (height, width) in [(height, width), (1, width), (height, 1), (1, 1)] {
@@ -175,21 +175,21 @@ mod tests {
     #[test]
     fn a_band_of_one_diagonal_is_told_apart() {
         assert_eq!(
-            Band::clip(3, 4, 1, 2).single(),
+            Diagonals::clip(3, 4, 1, 2).single(),
             Some(Diagonal { row: 0, column: 1, length: 3 })
         );
         assert_eq!(
-            Band::clip(3, 4, -2, -1).single(),
+            Diagonals::clip(3, 4, -2, -1).single(),
             Some(Diagonal { row: 2, column: 0, length: 1 })
         );
-        assert_eq!(Band::clip(3, 4, 1, 3).single(), None);
-        assert_eq!(Band::clip(3, 4, 4, 5).single(), None);
+        assert_eq!(Diagonals::clip(3, 4, 1, 3).single(), None);
+        assert_eq!(Diagonals::clip(3, 4, 4, 5).single(), None);
     }
 
     #[test]
     fn extreme_bands_and_sizes_do_not_wrap() {
         let offset = |height, width, offset: i32| {
-            Band::clip(height, width, offset.into(), i64::from(offset) + 1).single()
+            Diagonals::clip(height, width, offset.into(), i64::from(offset) + 1).single()
         };
         assert_eq!(offset(u32::MAX, 1, i32::MIN).map(|d| d.row), Some(1 << 31));
         assert_eq!(offset(1 << 31, 1, i32::MIN), None);
@@ -199,17 +199,18 @@ mod tests {
 
         let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
         // Beyond what an i32 can name there are diagonals on both sides.
-        let wrapped = |height, width, begin, end| Band::clip(height, width, begin, end).wrapped();
+        let wrapped =
+            |height, width, begin, end| Diagonals::clip(height, width, begin, end).wrapped();
         let half = 1 << 31;
         assert_eq!(wrapped(1, u32::MAX, most, least), (half - 1, half));
         assert_eq!(wrapped(u32::MAX, 1, most, least), (0, half - 2));
         assert_eq!(wrapped(u32::MAX, 1, least, most), (half - 2, half + 1));
-        assert_eq!(Band::clip(u32::MAX, 1, 0, least).parts().len(), 2);
-        assert_eq!(Band::clip(65_535, 65_537, -1, 1).wrapped(), (65_533, 2));
+        assert_eq!(Diagonals::clip(u32::MAX, 1, 0, least).parts().len(), 2);
+        assert_eq!(Diagonals::clip(65_535, 65_537, -1, 1).wrapped(), (65_533, 2));
         let last = TensorBox { origin: [0, 0, 0, u32::MAX - 1], sizes: [1; 4] };
-        assert!(Band::clip(1, u32::MAX, most, least).within(&last).is_everything());
+        assert!(Diagonals::clip(1, u32::MAX, most, least).within(&last).is_everything());
         let last = TensorBox { origin: [0, 0, u32::MAX - 1, 0], sizes: [1; 4] };
-        assert!(Band::clip(u32::MAX, 1, least + 1, most).within(&last).parts().is_empty());
-        assert!(Band::clip(65_535, 65_537, 1, 1).parts().is_empty());
+        assert!(Diagonals::clip(u32::MAX, 1, least + 1, most).within(&last).parts().is_empty());
+        assert!(Diagonals::clip(65_535, 65_537, 1, 1).parts().is_empty());
     }
 }

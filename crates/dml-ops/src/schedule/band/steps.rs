@@ -11,12 +11,13 @@ use dml_core::plan::{Slot, Step, Window};
 use dml_spirv::twins::{self, diagonal_band, diagonal_merge, diagonal_scatter, diagonal_write};
 use dml_spirv::{ElementWidth, kernels};
 
+use super::diagonals::{Diagonal, Diagonals};
 use crate::Target;
-use crate::families::diagonal::band::{Band, Diagonal};
+use crate::ir::words;
 use crate::schedule::boxes::{Placement, TensorBox};
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
-use crate::schedule::dispatches::{Dispatches, words};
+use crate::schedule::dispatches::Dispatches;
 
 /// Dimensions: two of batches, rows, columns.
 pub(super) struct Batches {
@@ -33,7 +34,7 @@ pub(super) struct BandedOutput {
     pub(super) bytes: u64,
     pub(super) is_dense: bool,
     pub(super) element_width: ElementWidth,
-    pub(super) band: Band,
+    pub(super) band: Diagonals,
     pub(super) value: u64,
 }
 
