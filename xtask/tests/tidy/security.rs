@@ -2,69 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
+
 use toml::{Table, Value};
 
 use crate::manifests;
-
-/// How often a source says `unsafe`, by what it makes so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unsafe {
-    pub(crate) blocks: usize,
-    /// Functions, and types of functions.
-    pub(crate) functions: usize,
-    /// Traits and implementations.
-    pub(crate) traits: usize,
-    /// Attributes, such as those that export a symbol.
-    pub(crate) attributes: usize,
-}
-
-impl Unsafe {
-    /// The counts of a Rust source. What cannot be read has none: the compiler says so.
-    pub(crate) fn of(text: &str) -> Self {
-        let mut all = Self::default();
-        if let Ok(tokens) = text.parse::<TokenStream>() {
-            all.count(tokens);
-        }
-        all
-    }
-
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            blocks: self.blocks + other.blocks,
-            functions: self.functions + other.functions,
-            traits: self.traits + other.traits,
-            attributes: self.attributes + other.attributes,
-        }
-    }
-
-    pub(crate) fn is_none(self) -> bool {
-        self == Self::default()
-    }
-
-    fn count(&mut self, tokens: TokenStream) {
-        let mut tokens = tokens.into_iter().peekable();
-        while let Some(token) = tokens.next() {
-            match token {
-                TokenTree::Group(group) => self.count(group.stream()),
-                TokenTree::Ident(ident) if ident == "unsafe" => match tokens.peek() {
-                    Some(TokenTree::Group(it)) if it.delimiter() == Delimiter::Brace => {
-                        self.blocks += 1;
-                    }
-                    Some(TokenTree::Group(_)) => self.attributes += 1,
-                    Some(TokenTree::Ident(it)) if it == "impl" || it == "trait" => self.traits += 1,
-                    _ => self.functions += 1,
-                },
-                _ => {}
-            }
-        }
-    }
-
-    /// The cells of the document's table.
-    pub(crate) fn cells(self) -> [String; 4] {
-        [self.blocks, self.functions, self.traits, self.attributes].map(|it| it.to_string())
-    }
-}
 
 /// Whether a Rust source reads the environment.
 pub(crate) fn reads_environment(text: &str) -> bool {
@@ -149,16 +91,6 @@ pub(crate) fn dependencies(manifests: &[&str]) -> BTreeMap<String, BTreeSet<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_kind_is_counted_once() {
-        let text = "// unsafe {\nunsafe impl Send for A {}\nunsafe trait B {}\n\
-            #[unsafe(no_mangle)] pub unsafe extern \"C\" fn c() { unsafe { d() } }\n\
-            unsafe fn d() {}\nconst E: &str = \"unsafe\";\n";
-        let expected = Unsafe { blocks: 1, functions: 2, traits: 2, attributes: 1 };
-        assert_eq!(Unsafe::of(text), expected);
-        assert!(Unsafe::of("fn a() {}").is_none());
-    }
 
     #[test]
     fn tables_are_found_by_their_heading() {
