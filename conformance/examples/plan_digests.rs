@@ -16,9 +16,9 @@ use dml::core::graph::{GraphDesc, ValidatedGraph, validate_graph};
 use dml::core::plan::{Plan, Step};
 use dml::core::{Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 use dml::ops::graph::{GraphOptions, compile_graph, random::random_graph};
-use dml::ops::reference::{Random, Signature};
 use dml::ops::{OPERATORS, Operator, Target, TransferUse};
 use dml::vk::DeviceType;
+use dml_reference::{Random, Reference, Signature};
 
 /// How many random graphs, as the tests of graphs draw them.
 const GRAPHS: u32 = 400;
@@ -122,14 +122,17 @@ fn devices(one_in: usize) -> anyhow::Result<Vec<Device>> {
 
 /// The descriptors of the suite that the highest level accepts.
 fn validated(operator: &Operator) -> Vec<Validated> {
-    let signatures = Signature::all(operator.schema());
-    let cases =
-        signatures.filter(|it| is_accepted(operator, it)).flat_map(|it| operator.cases(&it));
+    let schema = operator.schema();
+    let reference = dml_reference::find(schema.operator_type).expect("one of each operator");
+    let signatures = Signature::all(schema);
+    let cases = signatures
+        .filter(|it| is_accepted(reference, it))
+        .flat_map(|it| reference.chosen_cases(&it));
     cases.filter_map(|case| validate(&case.operator, FeatureLevel::HIGHEST).ok()).collect()
 }
 
-fn is_accepted(operator: &Operator, signature: &Signature) -> bool {
-    let minimal = operator.reference().minimal(signature);
+fn is_accepted(reference: &dyn Reference, signature: &Signature) -> bool {
+    let minimal = reference.minimal(signature);
     validate(&minimal, FeatureLevel::HIGHEST).is_ok()
 }
 

@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 
 use dml::{AbstractOperator, FeatureLevel};
-use dml_ops::reference::Case as CornerCase;
+use dml_reference::Case as CornerCase;
 
 mod cell;
 mod filter;
@@ -86,7 +86,7 @@ pub fn thorough(level: FeatureLevel) -> Vec<Case> {
     let everything = Filter::default();
     let accepting = Cell::all(level, &everything).filter(|cell| cell.refusal().is_none());
     let cases = accepting.flat_map(|cell| {
-        let corners = cell.operator.thorough_cases(&cell.signature).into_iter();
+        let corners = cell.reference.thorough_cases(&cell.signature).into_iter();
         corners.map(|corner| cell.outputs(corner)).collect::<Vec<_>>()
     });
     cases.collect()
@@ -150,7 +150,7 @@ mod tests {
 
     use dml::DataType;
     use dml::core::{MAX_DIMENSION_COUNT, operators};
-    use dml_ops::reference::Signature;
+    use dml_reference::Signature;
 
     use super::*;
 
@@ -216,10 +216,10 @@ mod tests {
             let refused = of_operator(level, "cast").into_iter().filter(is_refused);
             let ids: Vec<CaseId> = refused.map(|case| case.id).collect();
             let takes = |types: &[DataType], rank| {
-                let (types, operator) =
-                    (types.to_vec(), dml_ops::find(operators::CAST.operator_type));
-                let (signature, operator) = (Signature { types, rank }, operator.unwrap());
-                Cell { operator, level, signature }.refusal().is_none()
+                let (types, reference) =
+                    (types.to_vec(), dml_reference::find(operators::CAST.operator_type));
+                let (signature, reference) = (Signature { types, rank }, reference.unwrap());
+                Cell { reference, level, signature }.refusal().is_none()
             };
             let pairs = DataType::ALL.iter().flat_map(|a| DataType::ALL.map(|b| [*a, b]));
             let cells =
@@ -245,7 +245,7 @@ mod tests {
         let filter = Filter::new(Some(&pattern));
         let cells = |level| Cell::all(level, &filter);
         let levels = || FeatureLevel::ALL.into_iter();
-        let operators = levels().flat_map(cells).map(|cell| cell.operator.schema().name).collect();
+        let operators = levels().flat_map(cells).map(|cell| cell.reference.schema().name).collect();
         let completed =
             levels().flat_map(cells).filter(|cell| filter.may_complete(|| cell.prefix()));
         let generated = completed.map(|cell| cell.cases().len()).sum();

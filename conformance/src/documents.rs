@@ -343,7 +343,7 @@ mod tests {
     fn validation_names_the_level_that_the_pages_do() {
         use dml::core::operators::CAST;
         use dml::core::{Error, FieldValue, validate};
-        use dml_ops::reference::Signature;
+        use dml_reference::Signature;
         for (level, signature) in
             FeatureLevel::ALL.into_iter().flat_map(|it| Signature::all(&CAST).map(move |s| (it, s)))
         {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use dml::core::Strategy;
 use dml::core::plan::Plan;
-use dml_ops::reference::{Case as CornerCase, Memory};
+use dml_reference::{Case as CornerCase, Memory};
 
 use crate::cases::{Case, CaseId, Expectation};
 use crate::execute::{Executable, Executor, kernel_strategy, memory, plan_text};

@@ -16,7 +16,7 @@ use dml::core::{Capabilities, Error as LoweringError, Strategy, Validated, valid
 use dml::core::{TensorFlags, TensorLayout};
 use dml::{AbstractOperator, FeatureLevel, HResult};
 use dml_ops::Target;
-use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter};
+use dml_reference::{Case as CornerCase, Memory, MemoryAfter};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::{BadBinding, Case, Expectation};
@@ -290,9 +290,8 @@ fn storage_refusal(compiled: &dyn Executable, corner: &CornerCase) -> Option<Str
 /// # Errors
 /// The operator is not implemented, or its reference is wrong.
 pub fn memory(operator: &Validated, corner: &CornerCase) -> Result<Memory, String> {
-    let implementation =
-        dml_ops::find(operator.schema().operator_type).ok_or("the operator is not implemented")?;
-    Memory::new(implementation.reference(), operator, corner)
+    let reference = dml_reference::find(operator.schema().operator_type);
+    Memory::new(reference.ok_or("the operator is not implemented")?, operator, corner)
 }
 
 fn refusal(case: &Case, executor: &dyn Executor) -> Result<(), String> {

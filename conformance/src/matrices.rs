@@ -1,6 +1,6 @@
 //! A part of an output as text: the surroundings of an element, as they must be and as they are.
 
-use dml_ops::reference::{Output, SENTINEL, coordinate, element, element_text};
+use dml_reference::{Output, SENTINEL, coordinate, element, element_text};
 
 use crate::results::Excerpt;
 
@@ -78,7 +78,7 @@ fn found(output: &Output, after: &[u8], at: usize, place: u64) -> String {
 mod tests {
     use super::*;
     use dml::{DataType, TensorDesc, TensorLayout};
-    use dml_ops::reference::Tensor;
+    use dml_reference::Tensor;
 
     #[test]
     fn a_window_has_the_element_and_stays_inside() {

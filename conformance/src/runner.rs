@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use dml::{DataType, FeatureLevel};
-use dml_ops::reference::Signature;
+use dml_reference::Signature;
 
 use crate::cases::{Case, CaseId, Finder, Kind, Listed, Listing};
 use crate::execute::{Details, Lowering, Runtime, run};

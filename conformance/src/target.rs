@@ -12,8 +12,8 @@ use dml::{
     CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PipelineCache,
     Validation, support,
 };
-use dml_ops::reference::Signature;
-use dml_ops::{NativeTypes, Operator, TransferUse};
+use dml_ops::{NativeTypes, TransferUse};
+use dml_reference::{Reference, Signature};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Kind;
@@ -172,11 +172,11 @@ impl Target {
         device.features = Feature::ALL.into_iter().fold(Features::NONE, |features, feature| {
             features.with(feature, self.run.features.get(feature.name()) == Some(&true))
         });
-        let of_operator = |operator: &&'static Operator| {
-            let (name, reference) = (operator.schema().name, operator.reference());
+        let of_operator = |reference: &&'static dyn Reference| {
+            let (name, reference) = (reference.schema().name, *reference);
             let mut answers = Vec::new();
             for level in levels {
-                for signature in Signature::all(operator.schema()) {
+                for signature in Signature::all(reference.schema()) {
                     let minimal = reference.minimal(&signature);
                     let answer = support::query_tensors(&minimal, *level, &device);
                     let answer = (answer.name(), answer.to_string());
@@ -190,7 +190,7 @@ impl Target {
                 text,
             })
         };
-        dml_ops::OPERATORS.iter().flat_map(of_operator).collect()
+        dml_reference::REFERENCES.iter().flat_map(of_operator).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The cases of one operator at one level with tensors of one signature.
 
 use dml::core::MAX_DIMENSION_COUNT;
+use dml::core::schema::OperatorSchema;
 use dml::{AbstractOperator, DataType, FeatureLevel};
-use dml_ops::Operator;
-use dml_ops::reference::{Case as CornerCase, Random, Signature};
+use dml_reference::{Case as CornerCase, REFERENCES, Random, Reference, Signature};
 
 use super::filter::Filter;
 use super::{Case, CaseId, Expectation, id, rules};
@@ -11,7 +11,7 @@ use crate::documents::{self, Answer};
 
 /// One operator at one level, and the types and the rank of its tensors.
 pub(super) struct Cell {
-    pub(super) operator: &'static Operator,
+    pub(super) reference: &'static dyn Reference,
     pub(super) level: FeatureLevel,
     pub(super) signature: Signature,
 }
@@ -19,63 +19,64 @@ pub(super) struct Cell {
 impl Cell {
     /// The cells of a level that have cases, of those operators that pass the filter.
     pub(super) fn all(level: FeatureLevel, filter: &Filter<'_>) -> impl Iterator<Item = Self> {
-        let passes = move |it: &&&Operator| filter.may_have_operator(level, it.schema());
-        dml_ops::OPERATORS.iter().filter(passes).flat_map(move |operator| {
-            let parameters = Parameters::of(operator, level);
-            let signatures = Signature::all(operator.schema());
+        let passes =
+            move |it: &&'static dyn Reference| filter.may_have_operator(level, it.schema());
+        REFERENCES.iter().copied().filter(passes).flat_map(move |reference| {
+            let parameters = Parameters::of(reference.schema(), level);
+            let signatures = Signature::all(reference.schema());
             let signatures = signatures.filter(move |it| parameters.may_have_cases(it));
-            signatures.map(move |signature| Self { operator: *operator, level, signature })
+            signatures.map(move |signature| Self { reference, level, signature })
         })
     }
 
     pub(super) fn of(id: &CaseId) -> Option<Self> {
-        let mut operators = dml_ops::OPERATORS.iter().copied();
-        let operator = operators.find(|it| it.schema().name.to_lowercase() == id.operator)?;
+        let mut references = REFERENCES.iter().copied();
+        let reference = references.find(|it| it.schema().name.to_lowercase() == id.operator)?;
         let (level, signature) = (id.level, id.signature.clone());
-        let is_one = signature.types.len() == operator.schema().type_parameters().count()
+        let is_one = signature.types.len() == reference.schema().type_parameters().count()
             && (1..=MAX_DIMENSION_COUNT).contains(&signature.rank);
-        is_one.then_some(Self { operator, level, signature })
+        is_one.then_some(Self { reference, level, signature })
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.operator.schema().operator_type == other.operator.schema().operator_type
+        self.reference.schema().operator_type == other.reference.schema().operator_type
             && (self.level, &self.signature) == (other.level, &other.signature)
     }
 
     /// The ids of its cases without their names.
     pub(super) fn prefix(&self) -> String {
-        id::prefix(self.level, &id::operator_word(self.operator.schema()), &self.signature)
+        id::prefix(self.level, &id::operator_word(self.reference.schema()), &self.signature)
     }
 
     fn case(&self, name: &str, operator: AbstractOperator, expectation: Expectation) -> Case {
         let level = self.level;
-        let id = CaseId::new(level, self.operator.schema(), &self.signature, name);
+        let id = CaseId::new(level, self.reference.schema(), &self.signature, name);
         Case { id, level, operator, expectation }
     }
 
-    /// The cases of a run, of each some types and ranks ([`Operator::has_case`]), and of refusals [some](Self::is_chosen_refusal).
+    /// The cases of a run, of each some types and ranks (`has_case` of its reference), and of refusals [some](Self::is_chosen_refusal).
     pub(super) fn cases(&self) -> Vec<Case> {
         if !self.is_chosen_refusal() && self.refusal().is_some() {
             return vec![];
         }
         self.refused().unwrap_or_else(|| {
-            let corners = self.operator.cases(&self.signature);
-            self.accepted(corners, rules::cases(self.operator, self.level, &self.signature))
+            let corners = self.reference.chosen_cases(&self.signature);
+            self.accepted(corners, rules::cases(self.reference, self.level, &self.signature))
         })
     }
 
     /// The cases that a run can be asked for by their names: with every type at every rank.
     pub(super) fn all_cases(&self) -> Vec<Case> {
         self.refused().unwrap_or_else(|| {
-            let corners = self.operator.reference().cases(&self.signature);
-            self.accepted(corners, rules::all(self.operator, self.level, &self.signature))
+            let corners = self.reference.cases(&self.signature);
+            self.accepted(corners, rules::all(self.reference, self.level, &self.signature))
         })
     }
 
     /// The case that the level refuses; `None` where it does not.
     fn refused(&self) -> Option<Vec<Case>> {
         let (name, needs) = self.refusal()?;
-        let minimal = self.operator.reference().minimal(&self.signature);
+        let minimal = self.reference.minimal(&self.signature);
         Some(vec![self.case(name, minimal, Expectation::NeedsLevel(needs))])
     }
 
@@ -101,21 +102,20 @@ impl Cell {
     pub(super) fn has_random(&self, seed: u64, index: u32) -> bool {
         // Few enough that no sum overflows.
         let number = seed.wrapping_add(u64::from(index)) % 65_536;
-        self.operator.has_case(&self.signature, usize::try_from(number).unwrap_or(0))
+        self.reference.has_case(&self.signature, usize::try_from(number).unwrap_or(0))
     }
 
     /// The id of a random case.
     pub(super) fn random_id(&self, seed: u64, index: u32) -> CaseId {
-        CaseId::new(self.level, self.operator.schema(), &self.signature, &random_name(seed, index))
+        CaseId::new(self.level, self.reference.schema(), &self.signature, &random_name(seed, index))
     }
 
     pub(super) fn random(&self, seed: u64, index: u32) -> Case {
         let name = random_name(seed, index);
-        let (operator, types) = (self.operator.schema().name, self.signature.type_names());
+        let (operator, types) = (self.reference.schema().name, self.signature.type_names());
         // Without the level: every level that accepts it sees the same case.
         let seed = format!("{operator}/{types}/{}/{name}", self.signature.rank);
-        let reference = self.operator.reference();
-        let mut corner = reference.random(&mut Random::new(&seed), &self.signature);
+        let mut corner = self.reference.random(&mut Random::new(&seed), &self.signature);
         corner.name = name.into();
         self.outputs(corner)
     }
@@ -124,7 +124,7 @@ impl Cell {
     /// differ, each type of each of them, and each rank, is refused once with the first that the level
     /// takes for all the rest.
     fn is_chosen_refusal(&self) -> bool {
-        let (schema, Signature { types, rank }) = (self.operator.schema(), &self.signature);
+        let (schema, Signature { types, rank }) = (self.reference.schema(), &self.signature);
         let first = |name| documents::first(schema.name, self.level, name);
         let firsts: Vec<_> = schema.type_parameters().map(|field| first(field.name)).collect();
         let is_other_type =
@@ -136,7 +136,7 @@ impl Cell {
 
     /// Why the level refuses tensors of this signature, and the level that the refusal must name.
     pub(super) fn refusal(&self) -> Option<(&'static str, Option<FeatureLevel>)> {
-        let minimal = self.operator.reference().minimal(&self.signature);
+        let minimal = self.reference.minimal(&self.signature);
         let case = match documents::ask(&minimal, self.level) {
             Answer::Accepted => return None,
             Answer::NoOperator => "refused_operator",
@@ -159,8 +159,8 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(operator: &Operator, level: FeatureLevel) -> Self {
-        let (schema, name) = (operator.schema(), operator.schema().name);
+    fn of(schema: &OperatorSchema, level: FeatureLevel) -> Self {
+        let name = schema.name;
         let types = schema.type_parameters().map(|it| documents::types(name, level, it.name));
         let first = schema.type_parameters().map(|it| documents::first(name, level, it.name));
         Self { types: types.collect(), first: first.map(|it| it.map(|(it, _)| it)).collect() }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use dml::FeatureLevel;
 use dml::core::schema::OperatorSchema;
-use dml_ops::reference::Signature;
+use dml_reference::Signature;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

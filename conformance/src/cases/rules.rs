@@ -4,8 +4,7 @@
 use dml::core::schema::{FieldKind, TensorPath};
 use dml::core::{FieldValue, MAX_DIMENSION_COUNT, TensorDesc, TensorFlags};
 use dml::{AbstractOperator, FeatureLevel};
-use dml_ops::Operator;
-use dml_ops::reference::Signature;
+use dml_reference::{Reference, Signature};
 
 use super::{BadBinding, Expectation};
 use crate::documents::{self, Answer};
@@ -93,17 +92,17 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
 ];
 
 /// The broken rules for an operator that `level` accepts with this signature, of those that it is tested with
-/// ([`Operator::has_case`]).
+/// (`has_case` of its reference).
 pub(super) fn cases(
-    operator: &Operator,
+    reference: &dyn Reference,
     level: FeatureLevel,
     signature: &Signature,
 ) -> Vec<RuleCase> {
-    let mut cases = all(operator, level, signature);
-    let before = before(operator, level, signature);
-    let of_before = before.as_ref().map_or(vec![], |before| all(operator, level, before));
+    let mut cases = all(reference, level, signature);
+    let before = before(reference, level, signature);
+    let of_before = before.as_ref().map_or(vec![], |before| all(reference, level, before));
     cases.retain(|case| {
-        let has = |signature| operator.has_case(signature, number(&case.name));
+        let has = |signature| reference.has_case(signature, number(&case.name));
         // What cannot be broken at a rank is broken at the next one in its place.
         let is_missing = || of_before.iter().all(|it| it.name != case.name);
         has(signature) || before.as_ref().is_some_and(|before| has(before) && is_missing())
@@ -112,15 +111,19 @@ pub(super) fn cases(
 }
 
 /// The same types at the rank that is accepted before this one, the highest before the lowest.
-fn before(operator: &Operator, level: FeatureLevel, signature: &Signature) -> Option<Signature> {
+fn before(
+    reference: &dyn Reference,
+    level: FeatureLevel,
+    signature: &Signature,
+) -> Option<Signature> {
     let lower = (1..signature.rank).rev();
     let ranks = lower.chain((signature.rank + 1..=MAX_DIMENSION_COUNT).rev());
     let mut others = ranks.map(|rank| Signature { rank, ..signature.clone() });
-    others.find(|other| is_accepted(operator, level, other))
+    others.find(|other| is_accepted(reference, level, other))
 }
 
-fn is_accepted(operator: &Operator, level: FeatureLevel, signature: &Signature) -> bool {
-    let minimal = operator.reference().minimal(signature);
+fn is_accepted(reference: &dyn Reference, level: FeatureLevel, signature: &Signature) -> bool {
+    let minimal = reference.minimal(signature);
     documents::ask(&minimal, level) == Answer::Accepted
 }
 
@@ -134,15 +137,15 @@ fn number(name: &str) -> usize {
 
 /// Every broken rule.
 pub(super) fn all(
-    operator: &Operator,
+    reference: &dyn Reference,
     level: FeatureLevel,
     signature: &Signature,
 ) -> Vec<RuleCase> {
-    let legal = operator.reference().minimal(signature);
+    let legal = reference.minimal(signature);
     let with_inputs = with_inputs(&legal, level);
     let mut cases = broken_tensors(&with_inputs, signature.rank);
     cases.extend(likeness::broken(&with_inputs, level));
-    cases.extend(operator.reference().broken_rules(signature).into_iter().map(|broken| {
+    cases.extend(reference.broken_rules(signature).into_iter().map(|broken| {
         let expectation = Expectation::InvalidField(broken.field.into_owned());
         RuleCase { name: broken.name.into_owned(), operator: broken.operator, expectation }
     }));
@@ -244,9 +247,10 @@ mod tests {
 
     /// The names and the fields of the cases of an operator at the highest level.
     fn fields(name: &str) -> Vec<(String, String)> {
-        let operator = dml_ops::OPERATORS.iter().find(|it| it.schema().name == name).unwrap();
+        let reference =
+            dml_reference::REFERENCES.iter().find(|it| it.schema().name == name).unwrap();
         let signature = Signature::of(DataType::Float32, 4);
-        let cases = all(operator, FeatureLevel::HIGHEST, &signature);
+        let cases = all(*reference, FeatureLevel::HIGHEST, &signature);
         let field = |case: RuleCase| match case.expectation {
             Expectation::InvalidField(field) => Some((case.name, field)),
             _ => None,
@@ -300,9 +304,9 @@ mod tests {
 
     #[test]
     fn every_rule_is_broken_and_where_none_are_shared_at_every_rank() {
-        for operator in dml_ops::OPERATORS.iter() {
-            let (level, schema) = (FeatureLevel::HIGHEST, operator.schema());
-            let is_shared = operator.reference().shares_cases();
+        for reference in dml_reference::REFERENCES.iter().copied() {
+            let (level, schema) = (FeatureLevel::HIGHEST, reference.schema());
+            let is_shared = reference.shares_cases();
             // A rank, or any.
             let places = |signature: &Signature| -> Vec<_> {
                 let rank = (!is_shared).then_some(signature.rank);
@@ -312,13 +316,13 @@ mod tests {
             let mut counts = [0, 0];
             let (mut ranks, mut types) = (HashSet::new(), HashSet::new());
             for signature in Signature::all(schema) {
-                if !is_accepted(operator, level, &signature) {
+                if !is_accepted(reference, level, &signature) {
                     continue;
                 }
                 ranks.insert(signature.rank);
                 types.insert(signature.types.clone());
-                let of_all = all(operator, level, &signature);
-                let of_run = cases(operator, level, &signature);
+                let of_all = all(reference, level, &signature);
+                let of_run = cases(reference, level, &signature);
                 let found = [(of_all, &mut all_pairs), (of_run, &mut pairs)];
                 for ((cases, pairs), count) in found.into_iter().zip(&mut counts) {
                     *count += cases.len();

@@ -3,7 +3,7 @@
 use dml::core::Capabilities;
 use dml::core::host::{HostBuffer, HostMemory, interpret};
 use dml::core::plan::{Aliases, Dispatch, Plan, Slot, Step};
-use dml_ops::reference::{Memory, MemoryAfter, run_on_host_by};
+use dml_reference::{Memory, MemoryAfter, run_on_host_by};
 
 use crate::execute::Replay;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use dml::TensorLayout;
-use dml_ops::reference::{Output, SENTINEL, Tensor, elements_in};
+use dml_reference::{Output, SENTINEL, Tensor, elements_in};
 use serde::Serialize;
 
 use super::manifest::{ExportedCase, ExportedOutput, Manifest, Record, RecordedResult, inside};

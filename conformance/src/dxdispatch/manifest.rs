@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context as _, anyhow, ensure};
 use dml::core::schema::Comparison;
 use dml::{DataType, TensorDesc, TensorLayout};
-use dml_ops::reference::Output;
+use dml_reference::Output;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use dml::core::schema::{FieldKind, TensorPath};
 use dml::core::{TensorFlags, Validated};
-use dml_ops::reference::{Case as CornerCase, GUARD, Memory, Output, SENTINEL, Tensor};
+use dml_reference::{Case as CornerCase, GUARD, Memory, Output, SENTINEL, Tensor};
 use serde_json::{Map, Value, json};
 
 use super::{LeftOut, descriptor};

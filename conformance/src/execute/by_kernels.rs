@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use dml::core::Strategy;
 use dml::core::kernel::KernelModule;
 use dml::core::plan::{Plan, Step};
-use dml_ops::reference::Case as CornerCase;
+use dml_reference::Case as CornerCase;
 
 use super::{Details, Executable, Executor, Outcome};
 use crate::cases::Case;

@@ -8,8 +8,8 @@ use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
     FeatureLevel, Instance, MemoryLocation,
 };
-use dml_ops::reference::{Case as CornerCase, Input, Memory, MemoryAfter, Tensor};
 use dml_ops::{Target, TransferUse};
+use dml_reference::{Case as CornerCase, Input, Memory, MemoryAfter, Tensor};
 
 use super::{Executable, Executor, Lowering, Replay, Runtime};
 use crate::cases::BadBinding;

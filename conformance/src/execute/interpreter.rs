@@ -3,8 +3,8 @@
 use dml::core::plan::{Plan, Slot};
 use dml::core::{Capabilities, Strategy, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
-use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
 use dml_ops::{Target, TransferUse};
+use dml_reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
 
 use super::{Executable, Executor, Lowering, Runtime};
 use crate::cases::BadBinding;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dml::{DataType, FeatureLevel};
-use dml_ops::reference::Signature;
+use dml_reference::Signature;
 use serde::{Deserialize, Serialize};
 
 /// Every one of some data types at every one of some ranks at every level of a range.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use dml_ops::reference::MaximumError;
+use dml_reference::MaximumError;
 use serde::{Deserialize, Serialize};
 
 use crate::cases::CaseId;

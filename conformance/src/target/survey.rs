@@ -214,7 +214,7 @@ fn identity(physical: &PhysicalDevice) -> DeviceIdentity {
 
 #[cfg(test)]
 mod tests {
-    use dml_ops::reference::Signature;
+    use dml_reference::Signature;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use dml::core::{Error as LoweringError, ScalarUnion, Validated};
 use dml::{AbstractOperator, DataType, FeatureLevel, TensorDesc};
 use dml_conformance::cases::{BadBinding, Case, Expectation};
 use dml_conformance::execute::{Executable, Executor, Runtime};
-use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter};
+use dml_reference::{Case as CornerCase, Memory, MemoryAfter};
 
 use crate::{check_found, findings, on_every_device};
 

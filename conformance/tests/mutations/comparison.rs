@@ -13,7 +13,7 @@ use dml_conformance::results::{Agreement, LargestError, ResultCode};
 use dml_conformance::runner::run_in_process;
 use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
 use dml_ops::Target as LoweringTarget;
-use dml_ops::reference::Case as CornerCase;
+use dml_reference::Case as CornerCase;
 
 use crate::plans::with_other_fields;
 use crate::{findings, interpreter, on_every_device};

@@ -10,7 +10,7 @@ use dml_conformance::cases::{BadBinding, Case, Filter, Kind, all, random};
 use dml_conformance::execute::{Details, Executable, Executor, Lowering, Runtime, run};
 use dml_conformance::pattern::Pattern;
 use dml_conformance::results::ResultCode;
-use dml_ops::reference::{Case as CornerCase, Memory, MemoryAfter, Output};
+use dml_reference::{Case as CornerCase, Memory, MemoryAfter, Output};
 
 use crate::{THOROUGH, findings, found, interpreter, on_every_device};
 

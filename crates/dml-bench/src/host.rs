@@ -9,8 +9,8 @@ use dml::{
     BufferBinding, CompiledOperator, DataType, Device, ExecutionFlags, GraphBuilder, GraphDesc,
     GraphOptions, TensorDesc,
 };
-use dml_ops::graph::random::random_graph;
-use dml_ops::reference::Random;
+use dml_reference::Random;
+use dml_reference::graphs::random_graph;
 
 use crate::band::Band;
 use crate::report::HostCost;

@@ -4,6 +4,7 @@ mod answers;
 mod grid;
 mod implemented;
 mod json;
+mod native;
 
 use std::io::Write as _;
 

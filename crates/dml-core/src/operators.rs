@@ -1,11 +1,14 @@
 //! DirectML's operators: for each a row, and the descriptor that a caller fills.
 //!
 //! All of it is generated from `schema/*.toml`, where a row states what DirectML's page of the
-//! operator states; `schema/README.md` tells how to add one.
+//! operator states; `schema/README.md` tells how to add one. But [`attention`] and [`recurrent`] are
+//! written by hand: what of a descriptor is read in the same way wherever it is read.
 
+pub mod attention;
 /// The descriptors of the operators, and nothing else.
 pub mod descs;
 pub(crate) mod fusion;
+pub mod recurrent;
 pub(crate) mod rules;
 mod tables;
 

@@ -8,7 +8,7 @@ use common::device::on_every_device;
 use common::onnx::{Graph, Message, initializer, ints, model, node, value};
 use common::{host, tensors};
 use dml_import::{ElementType, Inputs, Model, Tensor};
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 const INT32: i64 = 6;
 const BOOL: i64 = 9;

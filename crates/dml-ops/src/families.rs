@@ -1,4 +1,4 @@
-//! One folder for each family: its operators, their lowering and their reference.
+//! One folder for each family: its operators, and their lowering.
 
 pub(crate) mod attention;
 pub(crate) mod data_movement;

@@ -11,7 +11,6 @@
 //! [`Explanation`] tells what was done and why.
 
 mod assemble;
-#[cfg(feature = "reference")]
 pub mod every_way;
 mod explain;
 mod fusible;
@@ -19,8 +18,6 @@ mod group;
 pub mod memory;
 mod part;
 mod program;
-#[cfg(feature = "reference")]
-pub mod random;
 #[cfg(test)]
 mod tests;
 mod values;

@@ -4,8 +4,8 @@
 //! it sees what the device can do ([`Target`]), never a device, and neither executes nor allocates
 //! anything but the plan.
 //!
-//! With the feature `reference`, each operator also states its result element by element, written
-//! from its documentation and sharing nothing with its lowering, and the corner cases worth testing.
+//! What an operator means is not here: tests compare with `dml-reference`, which is written from the
+//! documentation and shares nothing with lowering.
 #![forbid(unsafe_code)]
 
 mod families;
@@ -18,15 +18,8 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "reference")]
-mod native;
-#[cfg(feature = "reference")]
-pub mod reference;
-
 pub use dml_spirv::{Float16, NativeTypes};
 pub use ir::Program;
-#[cfg(feature = "reference")]
-pub use native::NativeFeatures;
 pub use registry::{OPERATORS, find, implementation, lower, used_features};
 pub use target::{Target, TransferUse};
 
@@ -39,8 +32,6 @@ pub struct Operator {
     pub(crate) schema: &'static OperatorSchema,
     /// What it computes. Some families ask the target what its limits are.
     pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Program, Error>,
-    #[cfg(feature = "reference")]
-    pub(crate) reference: &'static dyn reference::Reference,
 }
 
 impl Operator {
@@ -64,11 +55,5 @@ impl Operator {
     /// As [`Self::lower`].
     pub fn program(&self, operator: &Validated, target: &Target<'_>) -> Result<Program, Error> {
         (self.lower)(operator, target)
-    }
-
-    /// Its result and corner cases.
-    #[cfg(feature = "reference")]
-    pub fn reference(&self) -> &'static dyn reference::Reference {
-        self.reference
     }
 }

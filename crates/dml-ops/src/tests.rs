@@ -3,9 +3,9 @@
 use dml_core::capabilities::Features;
 use dml_core::plan::{Plan, Step};
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
+use dml_reference::{Case, Memory, Reference, Signature, run_on_host};
 
 use crate::families::{attention, gather_scatter, nonzero, resample, roi, sort};
-use crate::reference::{Case, Memory, Signature, run_on_host};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
 mod huge;
@@ -44,9 +44,14 @@ pub(crate) fn lower_for(desc: impl Into<AbstractOperator>, target: &Target<'_>) 
     crate::lower(&validate(&desc.into(), FeatureLevel::HIGHEST).unwrap(), target).unwrap()
 }
 
+/// What an operator means.
+pub(crate) fn reference(operator: &Operator) -> &'static dyn Reference {
+    dml_reference::find(operator.schema().operator_type).unwrap()
+}
+
 /// What the highest level accepts.
 fn signatures(operator: &Operator) -> impl Iterator<Item = Signature> {
-    let reference = operator.reference();
+    let reference = reference(operator);
     let accepts = |it: &Signature| validate(&reference.minimal(it), FeatureLevel::HIGHEST).is_ok();
     Signature::all(operator.schema()).filter(accepts)
 }
@@ -60,7 +65,7 @@ fn check_case(operator: &Operator, signature: &Signature, case: Case, targets: &
         output_offset: case.output_offset + MOVED,
         ..case
     };
-    let memory = Memory::new(operator.reference(), &validated, &case).expect(&name);
+    let memory = Memory::new(reference(operator), &validated, &case).expect(&name);
     let mut plans: Vec<Plan> = vec![];
     for target in targets {
         let plan = match operator.lower(&validated, target) {
@@ -123,7 +128,7 @@ const MOST_CASES: usize = 200;
 fn check_everything(targets: &[Target<'_>]) {
     for operator in OPERATORS.iter().copied() {
         let of = |it: Signature| {
-            let cases = operator.cases(&it).into_iter();
+            let cases = reference(operator).chosen_cases(&it).into_iter();
             cases.map(move |case| (it.clone(), case))
         };
         let all: Vec<(Signature, Case)> = signatures(operator).flat_map(of).collect();
@@ -138,12 +143,12 @@ fn check_everything(targets: &[Target<'_>]) {
 fn documented_examples_are_what_the_reference_says() {
     let mut counts = vec![];
     for operator in OPERATORS.iter().copied() {
-        let cases = signatures(operator).flat_map(|it| operator.cases(&it));
+        let cases = signatures(operator).flat_map(|it| reference(operator).chosen_cases(&it));
         let documented: Vec<_> = cases.filter(|case| case.documented.is_some()).collect();
         for case in &documented {
             let validated = validate(&case.operator, operator.schema().introduced()).unwrap();
             let inputs: Vec<_> = case.inputs.iter().cloned().map(Some).collect();
-            let outputs = operator.reference().outputs(&validated, &inputs).unwrap();
+            let outputs = reference(operator).outputs(&validated, &inputs).unwrap();
             assert_eq!(Some(outputs), case.documented, "{}", case.name);
         }
         counts.push((operator.schema().name, documented.len()));
@@ -192,7 +197,7 @@ fn plans_do_not_depend_on_the_level() {
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::StorageOnly };
     let mut several = 0;
     for operator in OPERATORS.iter().copied() {
-        for case in signatures(operator).flat_map(|it| operator.cases(&it)) {
+        for case in signatures(operator).flat_map(|it| reference(operator).chosen_cases(&it)) {
             let plan = |level| {
                 let validated = validate(&case.operator, level).ok()?;
                 Some(operator.lower(&validated, &target).unwrap())

@@ -4,14 +4,19 @@
 
 use dml_core::capabilities::{Capabilities, Features};
 use dml_core::support::{Emulation, Support, query, query_tensors};
-use dml_core::{Error, FeatureLevel, Tuning, validate};
-use dml_ops::reference::Signature;
+use dml_core::{AbstractOperator, Error, FeatureLevel, Tuning, validate};
 use dml_ops::{OPERATORS, Operator, Target, TransferUse, lower, used_features};
+use dml_reference::Signature;
 
 /// A device that has every feature enabled, and one that has none that a kernel could use.
 fn devices() -> [Capabilities; 2] {
     let least = Capabilities::vulkan_minimum();
     [Capabilities { features: Features::ALL, ..least.clone() }, least]
+}
+
+/// The smallest operator of this signature.
+fn minimal(operator: &Operator, signature: &Signature) -> AbstractOperator {
+    dml_reference::find(operator.schema().operator_type).unwrap().minimal(signature)
 }
 
 /// What happens to the smallest operator of this signature: `Ok` where it is lowered for every
@@ -22,7 +27,7 @@ fn outcome(
     level: FeatureLevel,
     capabilities: &Capabilities,
 ) -> Result<(), Error> {
-    let validated = validate(&operator.reference().minimal(signature), level)?;
+    let validated = validate(&minimal(operator, signature), level)?;
     for transfer in [TransferUse::Allowed, TransferUse::StorageOnly] {
         lower(&validated, &Target { capabilities, tuning: Tuning::new(), transfer })?;
     }
@@ -40,7 +45,7 @@ fn ask(
     level: FeatureLevel,
     device: &Capabilities,
 ) -> Support {
-    let operator = operator.reference().minimal(signature);
+    let operator = minimal(operator, signature);
     query_tensors(&operator, level, used_features(&operator, level, device))
 }
 
@@ -57,7 +62,7 @@ fn the_query_says_what_compiling_does() {
                     let place = format!("{} {cell:?} at {level}: {answer}", schema.name);
                     if let [data_type] = *cell.types {
                         // All tensors are alike, and so the best of their answers is any of them.
-                        let smallest = operator.reference().minimal(&cell);
+                        let smallest = minimal(operator, &cell);
                         let used = used_features(&smallest, level, &device);
                         assert_eq!(query(schema, data_type, cell.rank, level, used), answer);
                     }

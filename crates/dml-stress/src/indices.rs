@@ -7,8 +7,8 @@ use dml::core::operators as op;
 use dml::core::schema::{FieldKind, OperatorSchema};
 use dml::core::{Capabilities, Tuning, validate};
 use dml::{AbstractOperator, FeatureLevel};
-use dml_ops::reference::{Case, Memory, Random, Signature, run_on_host};
 use dml_ops::{Target, TransferUse};
+use dml_reference::{Case, Memory, Random, Signature, run_on_host};
 
 /// The operators.
 pub static OPERATORS: [&OperatorSchema; 12] = [
@@ -29,7 +29,7 @@ pub static OPERATORS: [&OperatorSchema; 12] = [
 /// What tensors of each operator may have.
 static SIGNATURES: LazyLock<Vec<Vec<Signature>>> = LazyLock::new(|| {
     let of = |schema: &&'static OperatorSchema| {
-        let reference = dml_ops::find(schema.operator_type).map(dml_ops::Operator::reference);
+        let reference = dml_reference::find(schema.operator_type);
         let reference = reference.expect("an operator that is implemented");
         let accepted =
             |it: &Signature| validate(&reference.minimal(it), FeatureLevel::HIGHEST).is_ok();
@@ -54,15 +54,15 @@ fn is_place(operator: &AbstractOperator, field: &str) -> bool {
 /// # Panics
 /// There are no so many operators.
 pub fn case(index: usize, random: &mut Random) -> Case {
-    let reference = dml_ops::find(OPERATORS[index].operator_type).expect("it is implemented");
+    let reference = dml_reference::find(OPERATORS[index].operator_type).expect("it is implemented");
     let signature = random.pick(&SIGNATURES[index]);
-    let mut case = reference.reference().random(random, &signature);
+    let mut case = reference.random(random, &signature);
     let validated = validate(&case.operator, FeatureLevel::HIGHEST).expect("a case is accepted");
     for (path, layout) in validated.present_tensors(FieldKind::Input) {
         let (count, data_type) = (layout.element_count(), layout.data_type());
         if !is_place(&case.operator, path.field.name) {
             let input = case.inputs.len();
-            let drawn = reference.reference().input_elements(random, &validated, input, layout);
+            let drawn = reference.input_elements(random, &validated, input, layout);
             case.inputs.push(drawn);
             continue;
         }
@@ -88,13 +88,13 @@ pub fn check(case: &Case) -> Result<Memory, String> {
     let name = || format!("{:?}", case.operator);
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", name());
     let operator = validate(&case.operator, FeatureLevel::HIGHEST).map_err(|it| failed(&it))?;
-    let implementation = dml_ops::find(operator.schema().operator_type);
-    let implementation = implementation.ok_or_else(|| failed(&"it is not implemented"))?;
-    let memory = Memory::new(implementation.reference(), &operator, case);
+    let reference = dml_reference::find(operator.schema().operator_type);
+    let reference = reference.ok_or_else(|| failed(&"it is not implemented"))?;
+    let memory = Memory::new(reference, &operator, case);
     let memory = memory.map_err(|it| failed(&it))?;
     let capabilities = &Capabilities::vulkan_minimum();
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
-    let plan = implementation.lower(&operator, &target).map_err(|it| failed(&it))?;
+    let plan = dml_ops::lower(&operator, &target).map_err(|it| failed(&it))?;
     let host = run_on_host(&plan, &case.aliases(), &memory, capabilities);
     let host = host.map_err(|it| failed(&it))?;
     memory.check(&host).map_err(|it| failed(&it))?;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use dml_conformance::execute::plan_text;
 use dml_file::{eprintln, println};
-use dml_ops::reference::Random;
+use dml_reference::Random;
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use check::{Outcome, check};

@@ -7,8 +7,8 @@ mod common;
 use common::each_device;
 use dml::core::operators::CastDesc;
 use dml::{BufferBinding, DataType, Device, DeviceOptions, TensorDesc};
-use dml_ops::reference::number::Number;
-use dml_ops::reference::{Random, edges};
+use dml_reference::number::Number;
+use dml_reference::{Random, edges};
 
 /// Values of a type: all of those that there are where they are few, else edges and random ones.
 fn values(data_type: DataType) -> Vec<u64> {

@@ -7,7 +7,7 @@ mod common;
 use common::{each_device, part};
 use dml::core::operators::ElementWiseDivideDesc;
 use dml::{DataType, Device, DeviceOptions, TensorDesc};
-use dml_ops::reference::{Random, edges};
+use dml_reference::{Random, edges};
 
 const RANDOM: usize = 1 << 20;
 

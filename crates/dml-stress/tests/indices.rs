@@ -7,7 +7,7 @@ mod common;
 use common::each_device;
 use dml::{Device, DeviceOptions};
 use dml_conformance::execute::DeviceMemory;
-use dml_ops::reference::{Case, Random};
+use dml_reference::{Case, Random};
 use dml_stress::indices::{self, OPERATORS};
 
 /// Cases of each operator.

@@ -13,7 +13,7 @@ use dml_core::plan::{
 };
 use dml_core::{Capabilities, Strategy};
 use dml_fault::compile;
-use dml_ops::reference::Random;
+use dml_reference::Random;
 use dml_spirv::element_wise::{
     Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, PushConstants,
     Record, Step,

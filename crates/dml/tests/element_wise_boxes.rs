@@ -11,7 +11,7 @@ use dml::{
     AbstractOperator, CastDesc, DataType, Device, DeviceOptions, ElementWiseAddDesc,
     ElementWiseIdentityDesc, TensorDesc,
 };
-use dml_ops::reference::Case;
+use dml_reference::Case;
 
 /// Runs the cases with descriptors of 1 MiB, each of which takes at least `boxes` of them.
 fn check_all(boxes: usize, cases: &[Case]) {

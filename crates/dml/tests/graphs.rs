@@ -6,13 +6,14 @@ mod common;
 
 use common::on_every_device;
 use dml::core::{Capabilities, validate_graph};
-use dml::ops::graph::random::{input_bytes, node_by_node, output_elements, random_graph};
 use dml::{
     ActivationReluDesc, Buffer, BufferBinding, CompiledOperator, DataType, Device,
     ElementWiseAddDesc, ExecutionFlags, GraphBuilder, GraphDesc, GraphOptions, TensorDesc,
     TensorFlags,
 };
-use dml_ops::reference::Random;
+use dml_ops::graph::every_way::lowered;
+use dml_reference::Random;
+use dml_reference::graphs::{input_bytes, node_by_node, output_elements, random_graph};
 
 const WAYS: [GraphOptions; 2] = [
     GraphOptions { fuse: true, share_memory: true },
@@ -51,8 +52,8 @@ fn random_graphs_have_the_results_of_their_operators() {
         let desc = random_graph(&mut random, nodes);
         let graph = validate_graph(&desc, dml::FeatureLevel::HIGHEST).unwrap();
         let inputs = input_bytes(&graph, &mut random);
-        let capabilities = &Capabilities::vulkan_minimum();
-        let (outputs, has_subnormals) = node_by_node(&graph, &inputs, capabilities).unwrap();
+        let least = &Capabilities::vulkan_minimum();
+        let (outputs, has_subnormals) = node_by_node(&graph, &inputs, least, lowered).unwrap();
         if !has_subnormals {
             let expected = output_elements(&graph, &outputs, true);
             graphs.push((desc, graph, inputs, expected));

@@ -9,7 +9,7 @@ use common::band::{Case, TYPES, cases};
 use common::{constant, execute, on_every_device};
 use dml::core::{Strategy, Tuning};
 use dml::{BufferUsage, DataType, ScalarUnion, TensorDesc};
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 /// Each suits several strategies.
 fn layouts(data_type: DataType) -> Vec<TensorDesc> {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use dml::{DataType, FeatureLevel};
-use dml_ops::reference::Signature;
+use dml_reference::Signature;
 
 use super::mark::Mark;
 use crate::report::text::thousands;

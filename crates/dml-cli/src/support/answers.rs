@@ -5,9 +5,9 @@ use dml::core::capabilities::{Feature, Features};
 use dml::core::schema::{FieldKind, OperatorSchema};
 use dml::core::{Capabilities, MAX_DIMENSION_COUNT};
 use dml::support::{self, Support};
-use dml_ops::NativeFeatures;
 
 use super::Subject;
+use super::native::NativeFeatures;
 
 /// The dimension counts that are asked about.
 pub(super) const RANKS: std::ops::RangeInclusive<usize> = 1..=MAX_DIMENSION_COUNT;
@@ -38,11 +38,8 @@ pub(super) struct Answers {
 
 impl<'a> Operator<'a> {
     pub(super) fn of(subject: &'a Subject, schema: &'static OperatorSchema) -> Self {
-        let features = |capabilities: &Capabilities| {
-            let operator = dml_ops::find(schema.operator_type);
-            let of = |it| NativeFeatures::of(it, subject.level, capabilities);
-            operator.map(of).unwrap_or_default()
-        };
+        let features =
+            |capabilities: &Capabilities| NativeFeatures::of(schema, subject.level, capabilities);
         let all = Capabilities { features: Features::ALL, ..subject.offered.clone() };
         Self { schema, subject, used: features(&subject.offered), usable: features(&all) }
     }

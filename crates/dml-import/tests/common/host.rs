@@ -9,8 +9,9 @@ use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Tuning, validate, validate_graph};
 use dml_import::program::{Binding, Dispatch, Initial, Output, Source, Step, Work};
 use dml_import::{Program, Tensor};
-use dml_ops::graph::{GraphOptions, compile_graph, random::interpreted};
+use dml_ops::graph::{GraphOptions, compile_graph};
 use dml_ops::{Target, TransferUse};
+use dml_reference::graphs::interpreted;
 
 /// What operators were initialized with, by operator and input.
 type Kept = HashMap<(usize, usize), Vec<u8>>;
@@ -117,9 +118,9 @@ fn referenced(operator: &dml::AbstractOperator, inputs: &[Option<Vec<u8>>]) -> V
     let inputs: Vec<Option<Vec<u64>>> = validated
         .tensors(FieldKind::Input)
         .zip(inputs)
-        .map(|((_, tensor), bytes)| Some(dml_ops::reference::elements_in(tensor?, bytes.as_ref()?)))
+        .map(|((_, tensor), bytes)| Some(dml_reference::elements_in(tensor?, bytes.as_ref()?)))
         .collect();
-    let reference = dml_ops::find(operator.schema().operator_type).unwrap().reference();
+    let reference = dml_reference::find(operator.schema().operator_type).unwrap();
     let results = reference.outputs(&validated, &inputs).unwrap();
     let output = operator.bindings(FieldKind::Output).next().unwrap().1.unwrap();
     let width = output.data_type.bits() as usize / 8;

@@ -1,19 +1,12 @@
 //! Attention: values, weighted by how well their keys fit a query. A row for each operator.
 
-#[cfg(feature = "reference")]
-mod cases;
 mod factors;
 mod lowering;
-#[cfg(feature = "reference")]
-mod reference;
 mod scores;
-mod sizes;
 
-use dml_core::operators;
+use dml_core::operators::{self, attention as sizes};
 
 use crate::Operator;
-#[cfg(feature = "reference")]
-use reference::Attention;
 
 /// Rows: `NAME;`.
 macro_rules! attention {
@@ -22,8 +15,6 @@ macro_rules! attention {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: lowering::lower,
-            #[cfg(feature = "reference")]
-            reference: &Attention { schema: &operators::$name },
         }),*];
     };
 }

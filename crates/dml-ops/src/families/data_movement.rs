@@ -1,14 +1,10 @@
 //! Operators that move elements: each output is made of parts of the inputs. FOLD adds what it moves to one place.
 
-#[cfg(feature = "reference")]
-mod cases;
 mod columns;
 mod fold;
 mod lowering;
 mod padding;
 mod part;
-#[cfg(feature = "reference")]
-mod reference;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -30,8 +26,6 @@ macro_rules! operators {
             static $name: Operator = Operator {
                 schema: &operators::$name,
                 lower: $lower,
-                #[cfg(feature = "reference")]
-                reference: &reference::$name,
             };
         )*
 

@@ -2,10 +2,6 @@
 //! batches. Each is a [`ir::Band`]: one node, which `crate::schedule::band` has a
 //! strategy for on every kind of device.
 
-#[cfg(feature = "reference")]
-pub(crate) mod cases;
-#[cfg(feature = "reference")]
-mod reference;
 #[cfg(test)]
 mod tests;
 
@@ -18,22 +14,14 @@ use crate::{Operator, Target};
 pub(crate) static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &DIAGONAL_MATRIX1];
 
 /// `out[.., y, x] = (y + Offset == x) ? Value : 0`. Offsets that miss the matrix leave zeros.
-pub(crate) static DIAGONAL_MATRIX: Operator = Operator {
-    schema: &operators::DIAGONAL_MATRIX,
-    lower: lower_diagonal_matrix,
-    #[cfg(feature = "reference")]
-    reference: &reference::DiagonalMatrix,
-};
+pub(crate) static DIAGONAL_MATRIX: Operator =
+    Operator { schema: &operators::DIAGONAL_MATRIX, lower: lower_diagonal_matrix };
 
 /// With `t = x - y`, Value where `DiagonalFillBegin <= t < DiagonalFillEnd`; where begin is above end,
 /// everywhere but where `DiagonalFillEnd <= t < DiagonalFillBegin`. Elsewhere the input's element, or
 /// zero without an input.
-pub(crate) static DIAGONAL_MATRIX1: Operator = Operator {
-    schema: &operators::DIAGONAL_MATRIX1,
-    lower: lower_diagonal_matrix1,
-    #[cfg(feature = "reference")]
-    reference: &reference::DiagonalMatrix1,
-};
+pub(crate) static DIAGONAL_MATRIX1: Operator =
+    Operator { schema: &operators::DIAGONAL_MATRIX1, lower: lower_diagonal_matrix1 };
 
 /// A band of one diagonal without an input.
 fn lower_diagonal_matrix(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {

@@ -1,14 +1,8 @@
 //! Operators that read or write elements where another tensor says.
 
-#[cfg(feature = "reference")]
-mod cases;
 mod lookup;
 mod lowering;
-#[cfg(feature = "reference")]
-mod meaning;
 mod parts;
-#[cfg(feature = "reference")]
-mod reference;
 mod sequences;
 #[cfg(test)]
 mod tests;
@@ -17,19 +11,14 @@ use dml_core::operators;
 
 use crate::Operator;
 
-/// A row for each operator: how it is lowered, and what the reference calls it.
+/// A row for each operator: how it is lowered.
 macro_rules! operators {
-    ($($(#[$documentation:meta])* $id:ident = $lower:expr, $meaning:ident;)*) => {
+    ($($(#[$documentation:meta])* $id:ident = $lower:expr;)*) => {
         $(
             $(#[$documentation])*
             static $id: Operator = Operator {
                 schema: &operators::$id,
                 lower: $lower,
-                #[cfg(feature = "reference")]
-                reference: &reference::Indexed {
-                    schema: &operators::$id,
-                    meaning: meaning::Meaning::$meaning,
-                },
             };
         )*
 
@@ -40,21 +29,21 @@ macro_rules! operators {
 
 operators! {
     /// `output[.., i.., ..] = input[.., indices[i..], ..]`
-    GATHER = |it, target| lowering::gather(it, target, lookup::along_axis), Gather;
+    GATHER = |it, target| lowering::gather(it, target, lookup::along_axis);
     /// `output[.., i, ..] = input[.., indices[.., i, ..], ..]`
-    GATHER_ELEMENTS = |it, target| lowering::gather(it, target, lookup::of_elements), Elements;
+    GATHER_ELEMENTS = |it, target| lowering::gather(it, target, lookup::of_elements);
     /// `output[i.., ..] = input[indices[i..].., ..]`
-    GATHER_ND = |it, target| lowering::gather(it, target, lookup::at_coordinates), Parts;
+    GATHER_ND = |it, target| lowering::gather(it, target, lookup::at_coordinates);
     /// `output[b.., i.., ..] = input[b.., indices[b.., i..].., ..]`
-    GATHER_ND1 = |it, target| lowering::gather(it, target, lookup::within_batches), Parts;
+    GATHER_ND1 = |it, target| lowering::gather(it, target, lookup::within_batches);
     /// `output[.., indices[.., i, ..], ..] = updates[.., i, ..]`
-    SCATTER_ELEMENTS = |it, target| lowering::scatter(it, target, lookup::of_elements), Elements;
+    SCATTER_ELEMENTS = |it, target| lowering::scatter(it, target, lookup::of_elements);
     /// `output[indices[i..].., ..] = updates[i.., ..]`
-    SCATTER_ND = |it, target| lowering::scatter(it, target, lookup::at_coordinates), Parts;
+    SCATTER_ND = |it, target| lowering::scatter(it, target, lookup::at_coordinates);
     /// `output[.., i, ..] = values[indices[.., 0, ..] == i]`
-    ONE_HOT = sequences::one_hot, OneHot;
+    ONE_HOT = sequences::one_hot;
     /// `output[indices[..]] = input[..]`
-    MAX_UNPOOLING = lowering::unpool, Unpool;
+    MAX_UNPOOLING = lowering::unpool;
     /// `output[.., i, ..] = input[.., lengths[.., 0, ..] - 1 - i, ..]`
-    REVERSE_SUBSEQUENCES = sequences::reverse, Reverse;
+    REVERSE_SUBSEQUENCES = sequences::reverse;
 }

@@ -1,10 +1,5 @@
 //! NONZERO_COORDINATES: where the elements of a tensor are that are not 0.
 
-#[cfg(feature = "reference")]
-mod cases;
-#[cfg(feature = "reference")]
-mod reference;
-
 use dml_core::{DataType, Error, TensorLayout, Validated, operators};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
@@ -19,12 +14,8 @@ use crate::{Operator, Target};
 pub(crate) static OPERATORS: &[&Operator] = &[&NONZERO_COORDINATES];
 
 /// `coordinates[k] = the coordinates of the k-th element that is not 0`
-static NONZERO_COORDINATES: Operator = Operator {
-    schema: &operators::NONZERO_COORDINATES,
-    lower: coordinates,
-    #[cfg(feature = "reference")]
-    reference: &reference::Nonzero,
-};
+static NONZERO_COORDINATES: Operator =
+    Operator { schema: &operators::NONZERO_COORDINATES, lower: coordinates };
 
 /// The elements are numbered by adding up how many are not 0, in passes of doubled distance; then each writes
 /// its coordinates into the row with its number.

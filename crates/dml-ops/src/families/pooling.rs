@@ -2,14 +2,8 @@
 //! of their neighbours. A row for each operator.
 
 mod along;
-#[cfg(feature = "reference")]
-mod cases;
 mod lowering;
-#[cfg(feature = "reference")]
-mod meaning;
 mod quantized;
-#[cfg(feature = "reference")]
-mod reference;
 mod response;
 mod space;
 #[cfg(test)]
@@ -18,32 +12,26 @@ mod tests;
 use dml_core::operators;
 
 use crate::Operator;
-#[cfg(feature = "reference")]
-use meaning::Meaning;
-#[cfg(feature = "reference")]
-use reference::OfWindows;
 
-/// Rows: `NAME = lowering, meaning;`.
+/// Rows: `NAME = lowering;`.
 macro_rules! windows {
-    ($($name:ident = $lower:path, $meaning:ident;)*) => {
+    ($($name:ident = $lower:path;)*) => {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            #[cfg(feature = "reference")]
-            reference: &OfWindows { schema: &operators::$name, meaning: Meaning::$meaning },
         }),*];
     };
 }
 
 windows! {
-    AVERAGE_POOLING = lowering::average, Average;
-    AVERAGE_POOLING1 = lowering::average, Average;
-    MAX_POOLING = lowering::maximum, Maximum;
-    MAX_POOLING1 = lowering::maximum, Maximum;
-    MAX_POOLING2 = lowering::maximum, Maximum;
-    LP_POOLING = lowering::norm, Norm;
-    LP_POOLING1 = lowering::norm, Norm;
-    QUANTIZED_LINEAR_AVERAGE_POOLING = quantized::average, Quantized;
-    LOCAL_RESPONSE_NORMALIZATION = response::normalization, Response;
+    AVERAGE_POOLING = lowering::average;
+    AVERAGE_POOLING1 = lowering::average;
+    MAX_POOLING = lowering::maximum;
+    MAX_POOLING1 = lowering::maximum;
+    MAX_POOLING2 = lowering::maximum;
+    LP_POOLING = lowering::norm;
+    LP_POOLING1 = lowering::norm;
+    QUANTIZED_LINEAR_AVERAGE_POOLING = quantized::average;
+    LOCAL_RESPONSE_NORMALIZATION = response::normalization;
 }

@@ -1,11 +1,7 @@
 //! Operators that compute each element from the input's at the same coordinates and from those of its block:
 //! scales, zero points and biases that many elements have in common.
 
-#[cfg(feature = "reference")]
-mod cases;
 mod lowering;
-#[cfg(feature = "reference")]
-mod reference;
 mod spaces;
 #[cfg(test)]
 mod tests;
@@ -13,32 +9,17 @@ mod tests;
 use dml_core::operators;
 
 use crate::Operator;
-#[cfg(feature = "reference")]
-use reference::OfBlocks;
 
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[&VALUE_SCALE_2D, &QUANTIZE, &DEQUANTIZE];
 
 /// `Scale * x + Bias[channel]`.
-static VALUE_SCALE_2D: Operator = Operator {
-    schema: &operators::VALUE_SCALE_2D,
-    lower: lowering::value_scale,
-    #[cfg(feature = "reference")]
-    reference: &OfBlocks { schema: &operators::VALUE_SCALE_2D, formula: reference::value_scale },
-};
+static VALUE_SCALE_2D: Operator =
+    Operator { schema: &operators::VALUE_SCALE_2D, lower: lowering::value_scale };
 
 /// `round(x / scale) + zero point`, limited to the output's type.
-static QUANTIZE: Operator = Operator {
-    schema: &operators::QUANTIZE,
-    lower: lowering::quantize,
-    #[cfg(feature = "reference")]
-    reference: &OfBlocks { schema: &operators::QUANTIZE, formula: reference::quantize },
-};
+static QUANTIZE: Operator = Operator { schema: &operators::QUANTIZE, lower: lowering::quantize };
 
 /// `(x - zero point) * scale`.
-static DEQUANTIZE: Operator = Operator {
-    schema: &operators::DEQUANTIZE,
-    lower: lowering::dequantize,
-    #[cfg(feature = "reference")]
-    reference: &OfBlocks { schema: &operators::DEQUANTIZE, formula: reference::dequantize },
-};
+static DEQUANTIZE: Operator =
+    Operator { schema: &operators::DEQUANTIZE, lower: lowering::dequantize };

@@ -1,8 +1,5 @@
 //! RANDOM_GENERATOR: words that look random, and are the same for the same state everywhere.
 
-#[cfg(feature = "reference")]
-mod reference;
-
 use dml_core::schema::FieldKind;
 use dml_core::{Error, Validated, operators};
 use dml_spirv::element_wise::DIMENSIONS;
@@ -17,12 +14,8 @@ use crate::{Operator, Target};
 pub(crate) static OPERATORS: &[&Operator] = &[&RANDOM_GENERATOR];
 
 /// `output[i] = word i of Philox 4x32-10`
-static RANDOM_GENERATOR: Operator = Operator {
-    schema: &operators::RANDOM_GENERATOR,
-    lower: generate,
-    #[cfg(feature = "reference")]
-    reference: &reference::Philox,
-};
+static RANDOM_GENERATOR: Operator =
+    Operator { schema: &operators::RANDOM_GENERATOR, lower: generate };
 
 /// Four words for each value of the counter.
 const BLOCK: u64 = 4;

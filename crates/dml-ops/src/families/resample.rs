@@ -1,18 +1,12 @@
 //! Operators that give a tensor other sizes: each element of the output is one of the input, or a mean of
 //! neighbours. A row for each operator.
 
-#[cfg(feature = "reference")]
-mod cases;
 mod lowering;
-#[cfg(feature = "reference")]
-mod reference;
 mod smooth;
 
 use dml_core::operators;
 
 use crate::Operator;
-#[cfg(feature = "reference")]
-use reference::Resampled;
 
 /// Rows: `NAME;`.
 macro_rules! resample {
@@ -21,8 +15,6 @@ macro_rules! resample {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: lowering::resample,
-            #[cfg(feature = "reference")]
-            reference: &Resampled { schema: &operators::$name },
         }),*];
     };
 }

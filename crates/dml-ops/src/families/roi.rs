@@ -2,18 +2,12 @@
 //! regions are inputs.
 
 mod align;
-#[cfg(feature = "reference")]
-mod cases;
 mod pooling;
-#[cfg(feature = "reference")]
-mod reference;
 mod space;
 
 use dml_core::operators;
 
 use crate::Operator;
-#[cfg(feature = "reference")]
-use reference::OfRegions;
 
 /// Rows: `NAME = lowering;`.
 macro_rules! regions {
@@ -22,8 +16,6 @@ macro_rules! regions {
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            #[cfg(feature = "reference")]
-            reference: &OfRegions { schema: &operators::$name },
         }),*];
     };
 }

@@ -1,18 +1,10 @@
 //! Operators that compute with rows: all elements along some dimensions, the axes, at the same coordinates
 //! of the others. A row for each operator.
 
-#[cfg(feature = "reference")]
-mod cases;
-#[cfg(feature = "reference")]
-mod elements;
 mod normalize;
-#[cfg(feature = "reference")]
-mod oracles;
 mod plan;
 mod quantize;
 mod reduce;
-#[cfg(feature = "reference")]
-mod reference;
 mod running;
 mod softmax;
 
@@ -21,63 +13,37 @@ use dml_core::{Error, Validated};
 
 use crate::Operator;
 use crate::ir::space::leading;
-#[cfg(feature = "reference")]
-use elements::Elements;
-#[cfg(feature = "reference")]
-pub(crate) use oracles::{factor_of, softmax_of_rows};
-#[cfg(feature = "reference")]
-use reference::{OfRow, OverRows};
 pub(crate) use softmax::fused_softmax;
 
-/// Rows: `NAME = lowering, oracle, elements;`.
+/// Rows: `NAME = lowering;`.
 macro_rules! rows {
-    ($($name:ident = $lower:path, $oracle:expr, $elements:expr;)*) => {
+    ($($name:ident = $lower:path;)*) => {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             lower: $lower,
-            #[cfg(feature = "reference")]
-            reference: &OverRows {
-                schema: &operators::$name,
-                of_row: $oracle,
-                elements: $elements,
-            },
         }),*];
     };
 }
 
 rows! {
-    ACTIVATION_SOFTMAX = softmax::softmax, OfRow::Floats(oracles::softmax), |_| Elements::Shares;
-    ACTIVATION_SOFTMAX1 = softmax::softmax, OfRow::Floats(oracles::softmax), |_| Elements::Shares;
-    ACTIVATION_LOG_SOFTMAX =
-        softmax::log_softmax, OfRow::Floats(oracles::log_softmax), |_| Elements::Any;
-    ACTIVATION_LOG_SOFTMAX1 =
-        softmax::log_softmax, OfRow::Floats(oracles::log_softmax), |_| Elements::Any;
-    ACTIVATION_HARDMAX = softmax::hardmax, OfRow::Floats(oracles::hardmax), |_| Elements::Any;
-    ACTIVATION_HARDMAX1 = softmax::hardmax, OfRow::Floats(oracles::hardmax), |_| Elements::Any;
-    REDUCE = reduce::reduce, OfRow::Numbers(oracles::reduce, oracles::reduce_integers),
-        oracles::elements_of_function;
-    ARGMAX = reduce::index_of_greatest,
-        OfRow::Numbers(oracles::index_of_greatest, oracles::integer_index_of_greatest),
-        |_| Elements::Few;
-    ARGMIN = reduce::index_of_least,
-        OfRow::Numbers(oracles::index_of_least, oracles::integer_index_of_least),
-        |_| Elements::Few;
-    MEAN_VARIANCE_NORMALIZATION =
-        normalize::by_moments, OfRow::Formula(oracles::by_moments), |_| Elements::Sums;
-    MEAN_VARIANCE_NORMALIZATION1 =
-        normalize::by_moments, OfRow::Formula(oracles::by_moments), |_| Elements::Sums;
-    MEAN_VARIANCE_NORMALIZATION2 =
-        normalize::by_moments, OfRow::Formula(oracles::by_moments), |_| Elements::Sums;
-    BATCH_NORMALIZATION = normalize::by_given_moments,
-        OfRow::Formula(oracles::by_given_moments), |_| Elements::Sums;
-    LP_NORMALIZATION = normalize::by_norm, OfRow::Formula(oracles::by_norm), |_| Elements::Sums;
-    DYNAMIC_QUANTIZE_LINEAR =
-        quantize::by_range, OfRow::Formula(oracles::quantize), |_| Elements::Sums;
-    CUMULATIVE_SUMMATION = running::sums,
-        OfRow::Numbers(oracles::sums, oracles::integer_sums), |_| Elements::Sums;
-    CUMULATIVE_PRODUCT = running::products,
-        OfRow::Numbers(oracles::products, oracles::integer_products), |_| Elements::Factors;
+    ACTIVATION_SOFTMAX = softmax::softmax;
+    ACTIVATION_SOFTMAX1 = softmax::softmax;
+    ACTIVATION_LOG_SOFTMAX = softmax::log_softmax;
+    ACTIVATION_LOG_SOFTMAX1 = softmax::log_softmax;
+    ACTIVATION_HARDMAX = softmax::hardmax;
+    ACTIVATION_HARDMAX1 = softmax::hardmax;
+    REDUCE = reduce::reduce;
+    ARGMAX = reduce::index_of_greatest;
+    ARGMIN = reduce::index_of_least;
+    MEAN_VARIANCE_NORMALIZATION = normalize::by_moments;
+    MEAN_VARIANCE_NORMALIZATION1 = normalize::by_moments;
+    MEAN_VARIANCE_NORMALIZATION2 = normalize::by_moments;
+    BATCH_NORMALIZATION = normalize::by_given_moments;
+    LP_NORMALIZATION = normalize::by_norm;
+    DYNAMIC_QUANTIZE_LINEAR = quantize::by_range;
+    CUMULATIVE_SUMMATION = running::sums;
+    CUMULATIVE_PRODUCT = running::products;
 }
 
 /// Which of the dimensions of a space of 8, the last of which are the input's, are those of rows: those that a

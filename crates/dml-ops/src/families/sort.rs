@@ -1,10 +1,6 @@
 //! Operators that order the elements along a dimension.
 
-#[cfg(feature = "reference")]
-mod cases;
 mod network;
-#[cfg(feature = "reference")]
-mod reference;
 mod top_k;
 
 use dml_core::operators;
@@ -22,8 +18,6 @@ macro_rules! operators {
             static $id: Operator = Operator {
                 schema: &operators::$id,
                 lower: top_k::top_k,
-                #[cfg(feature = "reference")]
-                reference: &reference::TopK { schema: &operators::$id },
             };
         )*
     };

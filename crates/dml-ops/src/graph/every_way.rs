@@ -1,12 +1,10 @@
-//! A graph compiled in every way computes what its operators compute one by one.
+//! A graph compiled in every way for the least device: what tests compare with its operators one by one.
 
 use dml_core::graph::ValidatedGraph;
-use dml_core::plan::{Aliases, Plan};
-use dml_core::{Capabilities, Error, Tuning};
+use dml_core::plan::Plan;
+use dml_core::{Capabilities, Error, Tuning, Validated};
 
-use super::random::{input_bytes, interpreted, node_by_node, output_elements};
 use super::{Explanation, GraphOptions, compile_graph};
-use crate::reference::Random;
 use crate::{Target, TransferUse};
 
 /// All ways: the default first, then without fusing, then without sharing memory either.
@@ -29,30 +27,26 @@ pub fn compiled(
     compile_graph(graph, &Target { capabilities, tuning: Tuning::new(), transfer }, options)
 }
 
-/// Compiles `graph` in every way and interprets it with random inputs, apart and in place. Tells how it is
-/// compiled by default.
+/// The plans of `graph` in every way, each with what it is called.
 ///
 /// # Errors
-/// A way differs, cannot be compiled, or cannot be interpreted.
-pub fn check(graph: &ValidatedGraph, random: &mut Random) -> Result<Explanation, String> {
+/// As [`compile_graph`].
+pub fn plans(graph: &ValidatedGraph) -> Result<Vec<(String, Plan)>, Error> {
+    let transfers = [TransferUse::Allowed, TransferUse::StorageOnly];
+    let ways = WAYS.into_iter().flat_map(|options| transfers.map(|it| (options, it)));
+    let plan = |(options, transfer)| {
+        let (plan, _) = compiled(graph, options, transfer)?;
+        Ok((format!("{options:?} {transfer:?}"), plan))
+    };
+    ways.map(plan).collect()
+}
+
+/// The plan of one operator for the least device.
+///
+/// # Errors
+/// As [`crate::lower`].
+pub fn lowered(operator: &Validated) -> Result<Plan, Error> {
     let capabilities = &Capabilities::vulkan_minimum();
-    let inputs = input_bytes(graph, random);
-    let (expected, _) = node_by_node(graph, &inputs, capabilities)?;
-    let expected = output_elements(graph, &expected, false);
-    for options in WAYS {
-        for transfer in [TransferUse::Allowed, TransferUse::StorageOnly] {
-            let (plan, _) = compiled(graph, options, transfer).map_err(|it| it.to_string())?;
-            let pairs = plan.in_place.iter().map(|it| Aliases::new([it.pair()]));
-            for aliases in std::iter::once(Aliases::NONE).chain(pairs) {
-                let found = interpreted(&plan, &inputs, &aliases, capabilities)?;
-                let found = output_elements(graph, &found, false);
-                if found != expected {
-                    let what = format!("{options:?} {transfer:?} {aliases:?}");
-                    return Err(format!("{what}: {found:x?}, not {expected:x?}"));
-                }
-            }
-        }
-    }
-    let default = compiled(graph, WAYS[0], TransferUse::Allowed);
-    default.map(|it| it.1).map_err(|it| it.to_string())
+    let transfer = TransferUse::Allowed;
+    crate::lower(operator, &Target { capabilities, tuning: Tuning::new(), transfer })
 }

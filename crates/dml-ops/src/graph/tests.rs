@@ -7,14 +7,15 @@ use dml_core::operators::{
     ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc, GemmDesc,
 };
 use dml_core::{
-    DataType, FeatureLevel, GraphDesc, MatrixTransform, TensorDesc, ValidatedGraph, validate_graph,
+    Capabilities, DataType, FeatureLevel, GraphDesc, MatrixTransform, TensorDesc, ValidatedGraph,
+    validate_graph,
 };
+use dml_reference::Random;
+use dml_reference::graphs::{self, random_graph};
 
 use super::every_way::{self, WAYS};
-use super::random::random_graph;
 use super::{Explanation, GraphOptions};
 use crate::TransferUse;
-use crate::reference::Random;
 use dml_core::plan::Plan;
 
 fn valid(graph: &GraphDesc) -> ValidatedGraph {
@@ -31,7 +32,9 @@ fn compiled(
 
 /// Every way to compile and run it gives the same elements.
 fn check(graph: &ValidatedGraph, random: &mut Random, what: &str) -> Explanation {
-    every_way::check(graph, random).expect(what)
+    let (least, plans) = (Capabilities::vulkan_minimum(), every_way::plans(graph).unwrap());
+    graphs::check(graph, random, &least, every_way::lowered, plans).expect(what);
+    compiled(graph, WAYS[0], TransferUse::Allowed).1
 }
 
 #[test]

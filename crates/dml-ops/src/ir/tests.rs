@@ -1,10 +1,10 @@
 //! What programs say.
 
 use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Tuning, operators, validate};
+use dml_reference::{Case, Signature};
 
 use crate::graph::Fusible;
-use crate::reference::Signature;
-use crate::tests::with_window;
+use crate::tests::{reference, with_window};
 use crate::{OPERATORS, Operator, Program, Target, TransferUse};
 
 const MOST_CASES: usize = 40;
@@ -12,12 +12,11 @@ const MOST_CASES: usize = 40;
 /// Cases of an operator, evenly so many.
 fn cases(operator: &Operator) -> Vec<dml_core::Validated> {
     let accepted =
-        |it: &Signature| validate(&operator.reference().minimal(it), FeatureLevel::HIGHEST).is_ok();
+        |it: &Signature| validate(&reference(operator).minimal(it), FeatureLevel::HIGHEST).is_ok();
     let signatures = Signature::all(operator.schema()).filter(accepted);
-    let cases: Vec<_> = signatures.flat_map(|it| operator.cases(&it)).collect();
+    let cases: Vec<_> = signatures.flat_map(|it| reference(operator).chosen_cases(&it)).collect();
     let step = cases.len().div_ceil(MOST_CASES).max(1);
-    let valid =
-        |case: &crate::reference::Case| validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
+    let valid = |case: &Case| validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
     cases.iter().step_by(step).map(valid).collect()
 }
 

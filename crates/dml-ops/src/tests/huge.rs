@@ -5,9 +5,9 @@ use dml_core::{
     AbstractOperator, Capabilities, DataType, Error, FeatureLevel, TensorDesc, TensorFlags, Tuning,
     validate,
 };
+use dml_reference::descriptors;
 
 use super::{check_limits, kinds, with_window};
-use crate::families::{diagonal, fill};
 use crate::{Target, TransferUse, lower};
 
 const TYPES: [DataType; 4] =
@@ -25,15 +25,15 @@ fn devices() -> [Capabilities; 3] {
 }
 
 fn eye(output: &TensorDesc, offset: i32) -> AbstractOperator {
-    diagonal::cases::diagonal(output.clone(), offset, 1.0).into()
+    descriptors::diagonal(output.clone(), offset, 1.0).into()
 }
 
 fn band(input: Option<&TensorDesc>, output: &TensorDesc, band: (i32, i32)) -> AbstractOperator {
-    diagonal::cases::band(input.cloned(), output.clone(), 7, band).into()
+    descriptors::band(input.cloned(), output.clone(), 7, band).into()
 }
 
 fn fill(output: &TensorDesc) -> AbstractOperator {
-    fill::cases::desc(output.clone(), 7).into()
+    descriptors::filled(output.clone(), 7).into()
 }
 
 fn try_plan(operator: &AbstractOperator, target: &Target<'_>) -> Result<Plan, Error> {

@@ -6,8 +6,8 @@ use std::fmt::Debug;
 use dml::core::graph::{InputEdge, IntermediateEdge, NodeDesc, NodeKind, OutputEdge};
 use dml::core::{validate, validate_graph};
 use dml::{FeatureLevel, GraphDesc};
-use dml_ops::graph::random::random_graph;
-use dml_ops::reference::Random;
+use dml_reference::Random;
+use dml_reference::graphs::random_graph;
 use dmlvk::fuzzing::{RoundTrip, graph_through_c, through_c};
 
 use crate::plans::hostile;

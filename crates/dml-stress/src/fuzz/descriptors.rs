@@ -7,7 +7,7 @@ use dml::core::operators::OPERATORS;
 use dml::core::{Error, json, validate};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::Target;
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 use crate::plans::{capabilities, hostile, transfer, tuning};
 

@@ -2,12 +2,12 @@
 //! compiled in every way. A random one is also interpreted.
 
 use dml::FeatureLevel;
-use dml::core::{Error, json, validate_graph};
+use dml::core::{Capabilities, Error, json, validate_graph};
 use dml_ops::TransferUse;
 use dml_ops::graph::GraphOptions;
-use dml_ops::graph::every_way::{check, compiled};
-use dml_ops::graph::random::random_graph;
-use dml_ops::reference::Random;
+use dml_ops::graph::every_way::{compiled, lowered, plans};
+use dml_reference::Random;
+use dml_reference::graphs::{check, random_graph};
 
 use super::descriptors::is_readable;
 
@@ -23,7 +23,9 @@ pub(super) fn run(bytes: &[u8]) -> bool {
     let graph = random_graph(&mut random, nodes);
     let valid = validate_graph(&graph, FeatureLevel::HIGHEST);
     let valid = valid.unwrap_or_else(|error| panic!("{error}: {graph:?}"));
-    check(&valid, &mut random).unwrap_or_else(|problem| panic!("{problem}: {graph:?}"));
+    let plans = plans(&valid).unwrap_or_else(|error| panic!("{error}: {graph:?}"));
+    let checked = check(&valid, &mut random, &Capabilities::vulkan_minimum(), lowered, plans);
+    checked.unwrap_or_else(|problem| panic!("{problem}: {graph:?}"));
     true
 }
 

@@ -1,6 +1,6 @@
 //! `indices`: the check of [`crate::indices`] with a fuzzer's bytes for its random numbers.
 
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 use crate::indices::{OPERATORS, case, check};
 

@@ -4,7 +4,7 @@
 //! is right, so that a fuzzer need not guess a checksum.
 
 use dml::vk::accepts_pipeline_file;
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 /// vendorID and deviceID.
 const IDS: [u32; 2] = [0x10005, 0];

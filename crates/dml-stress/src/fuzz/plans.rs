@@ -1,6 +1,6 @@
 //! `plans`: the check of [`crate::plans`] with a fuzzer's bytes for its random numbers.
 
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 use crate::plans::{Draw, check, describe};
 

@@ -7,7 +7,7 @@ use dml::vk::{BindingTable, Bindings, Recorder};
 use dml::{AbstractOperator, Buffer, BufferBinding, CompiledOperator, Device, HResult, Submission};
 use dml_conformance::cases::{Case, Expectation};
 use dml_conformance::execute::{self, DeviceMemory};
-use dml_ops::reference::{Case as CornerCase, Memory};
+use dml_reference::{Case as CornerCase, Memory};
 
 /// A case: an operator, what its buffers hold, and what the reference says about its outputs. Of no
 /// device.

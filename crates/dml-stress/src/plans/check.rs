@@ -8,8 +8,8 @@ use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Error, TensorLayout, Validated, validate};
 use dml::vk::{Concurrency, derive_barriers};
 use dml_conformance::execute::{self, Executor as _, Interpreter, Lowering, plan_text};
-use dml_ops::reference::GUARD;
 use dml_ops::{Target, TransferUse};
+use dml_reference::GUARD;
 
 use super::draw::Draw;
 
@@ -117,7 +117,7 @@ fn rule(path: &str) -> String {
 }
 
 /// Moves the tensors to offsets that keep what their descriptors promise; false where those are far.
-fn align(case: &mut dml_ops::reference::Case, plan: &Plan) -> bool {
+fn align(case: &mut dml_reference::Case, plan: &Plan) -> bool {
     let most = |list: &[Option<dml::core::plan::BindingRequirement>]| {
         list.iter().flatten().map(|it| u64::from(it.alignment)).max().unwrap_or(1)
     };
@@ -189,19 +189,17 @@ fn reverse(steps: &mut [Step], aliases: &Aliases, capabilities: &Capabilities) {
 mod tests {
     use super::*;
     use dml::core::Strategy;
-    use dml_ops::reference::{Input, MemoryAfter, Random, Signature};
+    use dml_reference::{Input, MemoryAfter, Random, Signature};
 
     #[test]
     fn an_element_that_is_not_written_and_an_input_that_is_are_found() {
         let mut checked = 0;
-        for implementation in dml_ops::OPERATORS.iter() {
-            let reference = implementation.reference();
-            let types =
-                vec![dml::DataType::Int16; implementation.schema().type_parameters().count()];
+        for reference in dml_reference::REFERENCES.iter() {
+            let types = vec![dml::DataType::Int16; reference.schema().type_parameters().count()];
             let minimal = reference.minimal(&Signature { types, rank: 4 });
             // Those of one element, in a type that they take everywhere.
             let Ok(operator) = validate(&minimal, dml::FeatureLevel::HIGHEST) else { continue };
-            let case = dml_ops::reference::Case::new("a", minimal);
+            let case = dml_reference::Case::new("a", minimal);
             let mut memory = execute::memory(&operator, &case).unwrap();
             let outputs = memory.outputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
             let inputs = memory.inputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use dml::core::capabilities::Features;
 use dml::core::{Capabilities, Strategy, Tuning, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
-use dml_ops::reference::{Case, Random, Signature};
-use dml_ops::{OPERATORS, Operator, TransferUse};
+use dml_ops::{OPERATORS, TransferUse};
+use dml_reference::{Case, REFERENCES, Random, Reference, Signature};
 
 use super::hostile;
 
@@ -57,13 +57,13 @@ impl Draw {
 /// A case of which mostly `level` accepts the operator, and some level always does.
 pub fn legal(random: &mut Random, level: FeatureLevel) -> Case {
     let cell = Cell::new(random, level);
-    cell.operator.reference().random(random, &cell.signature)
+    cell.reference.random(random, &cell.signature)
 }
 
 /// An operator with tensors of one signature.
 #[derive(Clone)]
 struct Cell {
-    operator: &'static Operator,
+    reference: &'static dyn Reference,
     signature: Signature,
 }
 
@@ -72,24 +72,25 @@ impl Cell {
     fn new(random: &mut Random, level: FeatureLevel) -> Self {
         let in_place = random.one_in(2);
         let of_kind = OPERATORS.iter().copied().filter(|it| it.schema().in_place == in_place);
-        let operator = random.pick(&of_kind.collect::<Vec<_>>());
-        let accepted = accepted(level, operator);
+        let operator = random.pick(&of_kind.collect::<Vec<_>>()).schema();
+        let reference = dml_reference::find(operator.operator_type).expect("one of each operator");
+        let accepted = accepted(level, reference);
         if accepted.is_empty() || random.one_in(32) {
-            let parameters = 0..operator.schema().type_parameters().count();
+            let parameters = 0..operator.type_parameters().count();
             let types = parameters.map(|_| random.pick(&DataType::ALL)).collect();
             let rank = random.pick(&[1, 2, 3, 4, 5, 6, 7, 8]);
-            return Self { operator, signature: Signature { types, rank } }.drawable();
+            return Self { reference, signature: Signature { types, rank } }.drawable();
         }
         random.pick(accepted)
     }
 
-    fn all(operator: &'static Operator) -> impl Iterator<Item = Self> {
-        let signatures = Signature::all(operator.schema());
-        signatures.map(move |signature| Self { operator, signature })
+    fn all(reference: &'static dyn Reference) -> impl Iterator<Item = Self> {
+        let signatures = Signature::all(reference.schema());
+        signatures.map(move |signature| Self { reference, signature })
     }
 
     fn minimal(&self) -> AbstractOperator {
-        self.operator.reference().minimal(&self.signature)
+        self.reference.minimal(&self.signature)
     }
 
     /// Operators draw cases only for what some level accepts; of the rest there is the rank that
@@ -105,19 +106,19 @@ impl Cell {
 }
 
 /// What `level` accepts of an operator.
-fn accepted(level: FeatureLevel, operator: &'static Operator) -> &'static [Cell] {
+fn accepted(level: FeatureLevel, reference: &'static dyn Reference) -> &'static [Cell] {
     /// By level and number of the operator.
     static CELLS: OnceLock<Vec<(FeatureLevel, u32, Vec<Cell>)>> = OnceLock::new();
     let cells = CELLS.get_or_init(|| {
-        let of = |level, operator| {
-            Cell::all(operator).filter(move |it| validate(&it.minimal(), level).is_ok()).collect()
+        let of = |level, reference| {
+            Cell::all(reference).filter(move |it| validate(&it.minimal(), level).is_ok()).collect()
         };
         let rows = FeatureLevel::ALL.into_iter().flat_map(|level| {
-            OPERATORS.iter().map(move |it| (level, it.schema().operator_type, of(level, *it)))
+            REFERENCES.iter().map(move |it| (level, it.schema().operator_type, of(level, *it)))
         });
         rows.collect()
     });
-    let wanted = (level, operator.schema().operator_type);
+    let wanted = (level, reference.schema().operator_type);
     let found = cells.iter().find(|(level, number, _)| (*level, *number) == wanted);
     found.map_or(&[], |(.., cells)| cells)
 }

@@ -3,7 +3,7 @@
 use dml::core::schema::{FieldSchema, FieldType, OperatorSchema};
 use dml::core::{FieldValue, ScalarUnion};
 use dml::{AbstractOperator, DataType, TensorDesc, TensorFlags};
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 /// Operators in operators go no deeper.
 const MAX_DEPTH: u32 = 2;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use dml::core::{Strategy, Tuning};
 use dml::{Buffer, Device, FeatureLevel};
 use dml_conformance::cases::{self, Filter};
-use dml_ops::reference::Random;
+use dml_reference::Random;
 
 use super::{Shared, Tally};
 use crate::load::{Job, Work};

@@ -4,7 +4,7 @@ use dml::{
     Buffer, BufferBinding, BufferDesc, BufferUsage, DataType, Device, DiagonalMatrix1Desc,
     MemoryLocation, ScalarUnion, TensorDesc, TensorFlags, TensorLayout,
 };
-use dml_ops::reference::{Output, Tensor, elements_in};
+use dml_reference::{Output, Tensor, elements_in};
 
 pub(crate) const TYPES: [DataType; 4] =
     [DataType::Uint8, DataType::Float16, DataType::Float32, DataType::Int64];

@@ -1,7 +1,7 @@
 //! Cases of the operators' references, executed between guards and compared byte by byte.
 
 use dml::{Buffer, BufferBinding, Device};
-use dml_ops::reference::{Case, Memory, MemoryAfter, Tensor};
+use dml_reference::{Case, Memory, MemoryAfter, Tensor};
 
 /// Executes `case`, of which no input is owned, and panics where a byte of any buffer is not as the
 /// reference has it.
@@ -9,8 +9,8 @@ pub(crate) fn check(device: &Device, case: &Case) {
     let name = format!("{}: {}", device.vulkan().info().name, case.name);
     let compiled = device.compile(case.operator.clone()).expect(&name);
     let operator = compiled.operator().expect(&name);
-    let implementation = dml_ops::find(operator.schema().operator_type).expect(&name);
-    let memory = Memory::new(implementation.reference(), operator, case).expect(&name);
+    let reference = dml_reference::find(operator.schema().operator_type).expect(&name);
+    let memory = Memory::new(reference, operator, case).expect(&name);
     let output = memory.outputs[0].as_ref().map(|it| buffer(device, &it.tensor)).expect(&name);
     let inputs: Vec<(Buffer, &Tensor)> = memory
         .inputs

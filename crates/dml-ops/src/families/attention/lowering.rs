@@ -79,7 +79,7 @@ fn rows_at_once(operator: &Validated, sizes: &Sizes) -> Result<u32, Error> {
         needed: (u64::from(sizes.batches) * u64::from(sizes.heads))
             .saturating_mul(sizes.keys().into()),
         unit: "scores of one query",
-        limit: "what recorder count",
+        limit: "what kernels count",
         available: u32::MAX.into(),
     };
     let of_query = of_query.filter(|it| *it <= u32::MAX / FEWEST_QUERIES).ok_or_else(too_many)?;

@@ -4,10 +4,11 @@ use dml_core::operators::MultiheadAttentionDesc;
 use dml_core::{
     Capabilities, DataType, FeatureLevel, MultiheadAttentionMaskType, TensorDesc, Tuning, validate,
 };
+use dml_reference::{Memory, Signature, run_on_host};
 
 use super::{OPERATORS, lowering};
-use crate::reference::{Memory, Signature, run_on_host};
 use crate::schedule;
+use crate::tests::reference;
 use crate::{Target, TransferUse};
 
 #[test]
@@ -21,9 +22,9 @@ fn queries_that_are_answered_apart_find_the_same() {
             _ => DataType::Int32,
         });
         let signature = Signature { types: parameters.collect(), rank: 5 };
-        for case in operator.reference().cases(&signature) {
+        for case in reference(operator).cases(&signature) {
             let validated = validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
-            let memory = Memory::new(operator.reference(), &validated, &case).unwrap();
+            let memory = Memory::new(reference(operator), &validated, &case).unwrap();
             let whole = crate::lower(&validated, target).unwrap();
             let program = lowering::in_parts(&validated, target, 8).unwrap();
             let plan = schedule::plan(&program, target).unwrap();

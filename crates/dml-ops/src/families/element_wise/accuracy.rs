@@ -3,11 +3,11 @@
 
 use dml_core::DataType::{self, Float16, Float32};
 use dml_core::schema::Comparison;
+use dml_reference::number::Number;
+use dml_reference::{Random, accepts, edges, function_of_floats};
 use dml_spirv::functions::{self as f, Function};
 
 use super::{ROWS, Row};
-use crate::reference::number::Number;
-use crate::reference::{Random, accepts, edges};
 
 /// One of so many single-precision numbers is tried, a prime.
 const STEP: usize = 4099;
@@ -30,7 +30,8 @@ fn defect(
 ) -> Option<String> {
     let single = |bits: &u64| f32::from_bits(u32::try_from(*bits).unwrap_or(u32::MAX));
     let numbers: Vec<f64> = arguments.iter().map(|it| single(it).into()).collect();
-    let expected = Number::decode(DataType::Float64, row.oracle.of_floats(&numbers).to_bits());
+    let expected = function_of_floats(row.schema, &numbers).expect("a function of floats");
+    let expected = Number::decode(DataType::Float64, expected.to_bits());
     let expected = expected.encode(data_type);
     let found = (function.twin)(arguments);
     let found = if data_type == Float16 { (f::F32_TO_F16.twin)(&[found]) } else { found };

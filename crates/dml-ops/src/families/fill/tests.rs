@@ -2,13 +2,13 @@
 
 use dml_core::plan::{Plan, Step};
 use dml_core::{DataType, TensorDesc, Tuning};
+use dml_reference::descriptors::filled;
 
-use super::cases::desc;
 use crate::TransferUse;
 use crate::tests::{kinds, lower_with};
 
 fn lower(tensor: TensorDesc, value: u64, transfer: TransferUse) -> Plan {
-    lower_with(desc(tensor, value), Tuning::new(), transfer)
+    lower_with(filled(tensor, value), Tuning::new(), transfer)
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_kernel_writes_what_would_take_too_many_copies() {
     let large = TensorDesc::packed(DataType::Int64, &[1 << 17]);
     let of = |most| {
         let tuning = Tuning::new().with_most_regions(most);
-        kinds(&lower_with(desc(large.clone(), 5), tuning, TransferUse::Allowed))
+        kinds(&lower_with(filled(large.clone(), 5), tuning, TransferUse::Allowed))
     };
     // A MiB in copies of 64 KiB.
     assert_eq!([of(16), of(15), of(0)], [["copy"], ["fill_write_b64"], ["fill_write_b64"]]);

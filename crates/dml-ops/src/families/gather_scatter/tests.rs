@@ -3,8 +3,8 @@
 use dml_core::operators::{GatherDesc, GatherNdDesc, ScatterNdDesc};
 use dml_core::plan::{Aliases, Plan, Slot, Step};
 use dml_core::{AbstractOperator, DataType, TensorDesc, Tuning};
+use dml_reference::graphs::interpreted;
 
-use crate::graph::random::interpreted;
 use crate::tests::{lower_with, with_window};
 use crate::{Target, TransferUse};
 

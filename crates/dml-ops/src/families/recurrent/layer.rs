@@ -11,7 +11,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
-use super::network::{Network, flag, functions, threshold};
+use super::network::{self, Network, flag, functions, threshold};
 use super::program::CellProgram;
 use crate::Target;
 use crate::families::products::{Build, Storage, Words};
@@ -36,7 +36,7 @@ pub(super) fn lower(
     step: Step,
 ) -> Result<ir::Program, Error> {
     let network = Network::of(operator)?;
-    network.check(operator)?;
+    network::check(&network, operator)?;
     let mut build = Build::new(operator, target, false);
     // Every step takes the recurrence.
     let by_gates = Storage { innermost: 2, is_copied: true, ..ROWS };

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::reference::Random;
+use dml_reference::Random;
 
 fn operand(strides: [i64; DIMENSIONS]) -> Operand {
     Operand { strides, ..Operand::at(Buffer::Input(0), ElementWidth::B32, 0) }

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::reference::Random;
+use dml_reference::Random;
 
 /// Packed in any order of dimensions, with padding anywhere, or of any strides, 0 included.
 fn strides(random: &mut Random, sizes: [u32; 4]) -> [u32; 4] {

@@ -2,6 +2,7 @@ use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot};
 use dml_core::{Strategy, Tuning};
+use dml_reference::Random;
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::MAX_INPUTS;
 use dml_spirv::functions::ADD_I32;
@@ -10,7 +11,6 @@ use super::*;
 use crate::TransferUse;
 use crate::ir::space::Operand;
 use crate::ir::space::tests::tuples;
-use crate::reference::Random;
 use crate::tests::{check_limits, with_window};
 
 /// The sum of all inputs.

@@ -1,8 +1,8 @@
 use dml_core::plan::{CopyRegion, Plan, Step};
 use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, validate};
+use dml_reference::descriptors::diagonal;
 
 use crate::families::diagonal::DIAGONAL_MATRIX;
-use crate::families::diagonal::cases::diagonal;
 use crate::tests::{kinds, lower_with};
 use crate::{Target, TransferUse};
 

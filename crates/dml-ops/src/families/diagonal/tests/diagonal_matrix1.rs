@@ -1,9 +1,9 @@
 use dml_core::operators::DiagonalMatrix1Desc;
 use dml_core::plan::{BoundAt, InPlace, Plan, Slot, Step};
 use dml_core::{DataType, Strategy, TensorDesc, TensorFlags, Tuning};
+use dml_reference::descriptors;
 
 use crate::TransferUse;
-use crate::families::diagonal::cases;
 use crate::tests::{kind, kinds, lower_with};
 
 const ALLOWED: TransferUse = TransferUse::Allowed;
@@ -14,7 +14,7 @@ fn tensor() -> TensorDesc {
 }
 
 fn desc(input_tensor: Option<TensorDesc>, band: (i32, i32)) -> DiagonalMatrix1Desc {
-    cases::band(input_tensor, tensor(), 7, band)
+    descriptors::band(input_tensor, tensor(), 7, band)
 }
 
 fn lower(desc: DiagonalMatrix1Desc, transfer: TransferUse) -> Plan {
@@ -147,7 +147,7 @@ fn diagonal_matrix_is_the_special_case_of_one_diagonal() {
         .into_iter()
         .flat_map(|offset| [ALLOWED, STORAGE_ONLY].map(|transfer| (offset, transfer)))
     {
-        let special = cases::diagonal(tensor(), offset, 7.0);
+        let special = descriptors::diagonal(tensor(), offset, 7.0);
         let special = lower_with(special, Tuning::new().with_sizes(0, 0, 1024), transfer);
         let general = lower(desc(None, (offset, offset + 1)), transfer);
         assert_eq!(special.exec, general.exec, "{offset} {transfer:?}");
@@ -164,7 +164,7 @@ fn without_regions_to_copy_a_kernel_writes_what_copies_would() {
     let floats = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
     let on = |input, output_tensor| DiagonalMatrix1Desc {
         output_tensor,
-        ..cases::band(input, floats(&[8, 8]), 7, (0, 2))
+        ..descriptors::band(input, floats(&[8, 8]), 7, (0, 2))
     };
     let batch = || on(None, floats(&[1, 4096, 8, 8]));
     let padded = || on(None, floats(&[8, 8]).with_strides(&[9, 1]));

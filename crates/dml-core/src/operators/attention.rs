@@ -1,0 +1,134 @@
+//! The sizes of an attention, and which tensors have its queries, keys and values: what lowering and references
+//! read off its descriptor.
+
+use crate::error::Error;
+use crate::schema::validated::Validated;
+use crate::tensor::TensorLayout;
+use crate::types::enums::MultiheadAttentionMaskType as MaskType;
+
+/// What is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// What keys are compared with.
+    Query,
+    /// What tells how much its value counts.
+    Key,
+    /// What is added up.
+    Value,
+}
+
+/// The tensor that says how many earlier keys each sequence has, in operators that have one.
+pub const LENGTHS: &str = "PastSequenceLengthsTensor";
+
+impl Role {
+    /// The tensor of this alone, and those in which others are stacked with it, with its place there.
+    pub fn tensors(self) -> &'static [(&'static str, Option<u32>)] {
+        const QK: &str = "StackedQueryKeyTensor";
+        const KV: &str = "StackedKeyValueTensor";
+        const QKV: &str = "StackedQueryKeyValueTensor";
+        match self {
+            Self::Query => &[("QueryTensor", None), (QK, Some(0)), (QKV, Some(0))],
+            Self::Key => &[("KeyTensor", None), (QK, Some(1)), (KV, Some(0)), (QKV, Some(1))],
+            Self::Value => &[("ValueTensor", None), (KV, Some(1)), (QKV, Some(2))],
+        }
+    }
+
+    /// The tensor with earlier ones.
+    pub fn past(self) -> Option<&'static str> {
+        match self {
+            Self::Query => None,
+            Self::Key => Some("PastKeyTensor"),
+            Self::Value => Some("PastValueTensor"),
+        }
+    }
+
+    /// The tensor that is there, and the place in it where it is stacked.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the operator is no attention.
+    pub fn tensor(
+        self,
+        operator: &Validated,
+    ) -> Result<(&'static str, Option<u32>, &TensorLayout), Error> {
+        for (name, place) in self.tensors() {
+            if let Some(tensor) = operator.tensor(name)? {
+                return Ok((name, *place, tensor));
+            }
+        }
+        Err(Error::internal(operator.schema().name, format!("{self:?} is in no tensor")))
+    }
+}
+
+/// The sizes that the schema names.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Sequences.
+    pub batches: u32,
+    /// Queries of a sequence.
+    pub queries: u32,
+    /// New keys of a sequence.
+    pub new: u32,
+    /// Keys before them.
+    pub past: u32,
+    /// Heads of queries.
+    pub heads: u32,
+    /// Heads of keys and values.
+    pub groups: u32,
+    /// Elements of a query and a key in a head.
+    pub elements: u32,
+    /// Elements of a value in a head.
+    pub of_value: u32,
+    /// What the mask says.
+    pub mask: MaskType,
+}
+
+impl Sizes {
+    /// Those of an operator.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: it is no attention.
+    pub fn of(operator: &Validated) -> Result<Self, Error> {
+        let [heads, groups] = match operator.schema().has_field("HeadCount") {
+            true => [operator.uint("HeadCount")?; 2],
+            false => [operator.uint("QueryHeadCount")?, operator.uint("KeyValueHeadCount")?],
+        };
+        let of = |role: Role, heads: u32| {
+            let (_, place, tensor) = role.tensor(operator)?;
+            Ok::<_, Error>(match (place, tensor.sizes()) {
+                (None, [.., batches, steps, elements]) => [*batches, *steps, elements / heads],
+                (_, [batches, steps, .., elements]) => [*batches, *steps, *elements],
+                _ => [1; 3],
+            })
+        };
+        let [batches, queries, elements] = of(Role::Query, heads)?;
+        let [_, new, _] = of(Role::Key, groups)?;
+        let [_, _, of_value] = of(Role::Value, groups)?;
+        let past = operator.tensor("PastKeyTensor")?.map(TensorLayout::sizes);
+        let past = past.map_or(0, |sizes| sizes[sizes.len() - 2]);
+        let mask = MaskType::from_dml_value(operator.uint("MaskType")?).unwrap_or(MaskType::None);
+        Ok(Self { batches, queries, new, past, heads, groups, elements, of_value, mask })
+    }
+
+    /// Earlier keys and new ones.
+    pub fn keys(&self) -> u32 {
+        self.past + self.new
+    }
+
+    /// Heads, steps, earlier steps, and elements of a step in a head.
+    pub fn of_role(&self, role: Role) -> [u32; 4] {
+        match role {
+            Role::Query => [self.heads, self.queries, 0, self.elements],
+            Role::Key => [self.groups, self.new, self.past, self.elements],
+            Role::Value => [self.groups, self.new, self.past, self.of_value],
+        }
+    }
+
+    /// Where the elements of a role begin in the bias.
+    pub fn first_bias(&self, role: Role) -> u32 {
+        match role {
+            Role::Query => 0,
+            Role::Key => self.heads * self.elements,
+            Role::Value => (self.heads + self.groups) * self.elements,
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Sums of products as their documentation has them: in double precision, or of integers exactly.
+
+use dml_core::schema::{Comparison, OperatorSchema};
+use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+
+use super::cases::{Maker, Shapes, elements};
+use super::fields::{
+    ADDENDS, OUTPUT, OUTPUT_SCALE, OUTPUT_ZERO_POINT, SCALES, are_integers, is_of_rows, number,
+};
+use super::meaning::pairs;
+use crate::families::element_wise::{activated, fused};
+use crate::families::rows::softmax_of_rows;
+use crate::number;
+use crate::number::{encoded, single};
+use crate::{BrokenRule, Case, Random, Reference, Signature, coordinate};
+
+/// The reference of an operator that adds up products.
+pub(super) struct OfProducts {
+    pub(super) schema: &'static OperatorSchema,
+    pub(super) shapes: Shapes,
+}
+
+/// The inputs of an execution, by the names of their fields.
+struct Inputs<'a> {
+    operator: &'a Validated,
+    elements: &'a [Option<Vec<u64>>],
+}
+
+impl Inputs<'_> {
+    /// The element of a tensor with this number; `None` where there is no such tensor.
+    fn element(&self, name: &str, index: usize) -> Option<(DataType, u64)> {
+        let tensors = self.operator.tensors(dml_core::schema::FieldKind::Input);
+        let mut tensors = tensors.zip(self.elements);
+        let ((_, tensor), elements) = tensors.find(|((path, _), _)| path.field.name == name)?;
+        Some((tensor?.data_type(), elements.as_ref()?[index]))
+    }
+
+    /// The element of a tensor whose sizes are those of `at`, or 1: aligned at the innermost dimension.
+    fn broadcast(&self, name: &str, at: &[usize]) -> Option<(DataType, u64)> {
+        if !self.operator.schema().has_field(name) {
+            return None;
+        }
+        let sizes = self.operator.tensor(name).ok()??.sizes();
+        let places = sizes.iter().enumerate().map(|(dimension, size)| {
+            let place = (at.len() + dimension).checked_sub(sizes.len());
+            if *size == 1 { 0 } else { place.map_or(0, |place| at[place]) }
+        });
+        let places: Vec<usize> = places.collect();
+        self.element(name, super::meaning::index(sizes, &places))
+    }
+
+    fn double(&self, name: &str, at: &[usize]) -> Option<f64> {
+        self.broadcast(name, at).map(double)
+    }
+}
+
+fn double((data_type, bits): (DataType, u64)) -> f64 {
+    number::double(data_type, bits)
+}
+
+fn integer((data_type, bits): (DataType, u64)) -> Option<i128> {
+    data_type.integer_value(bits)
+}
+
+impl OfProducts {
+    fn factors(&self) -> [&'static str; 2] {
+        self.shapes.factors()
+    }
+
+    /// A sum: of integers, or of floats, which is rounded once.
+    fn sum(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<(Option<i128>, f64), Error> {
+        let names = self.factors();
+        let zeros = self.shapes.zero_points();
+        let zero = |side: usize| inputs.broadcast(zeros[side], at);
+        let (mut exact, mut real) = (Some(0), 0.0);
+        for pair in pairs(inputs.operator, names, at)? {
+            let mut terms = [0.0; 2];
+            let mut integers = [None; 2];
+            for side in 0..2 {
+                let missing = || Error::internal(self.schema.name, "an element is missing");
+                let element = inputs.element(names[side], pair[side]).ok_or_else(missing)?;
+                terms[side] = double(element) - zero(side).map_or(0.0, double);
+                integers[side] =
+                    integer(element).map(|it| it - zero(side).and_then(integer).unwrap_or(0));
+            }
+            exact = exact.zip(integers[0].zip(integers[1])).map(|(sum, (a, b))| sum + a * b);
+            real += terms[0] * terms[1];
+        }
+        Ok((exact, real))
+    }
+
+    /// An element before activations, which is one of single precision or an integer of the output's type.
+    fn element(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<f64, Error> {
+        let operator = inputs.operator;
+        let (exact, real) = self.sum(inputs, at)?;
+        let exact = exact.filter(|_| are_integers(operator, self.factors()).unwrap_or(false));
+        let addend = ADDENDS.iter().find_map(|name| inputs.broadcast(name, at));
+        let mut value = match exact {
+            None => single(real),
+            Some(sum) => {
+                let bias = addend.and_then(integer).unwrap_or(0);
+                let wrapped = DataType::Int32.integer_bits(sum + bias);
+                let sum = double((DataType::Int32, wrapped));
+                if operator.required_tensor(OUTPUT)?.data_type() == DataType::Int32 {
+                    return Ok(sum);
+                }
+                single(sum)
+            }
+        };
+        let scales = SCALES.iter().flatten().filter_map(|name| inputs.double(name, at));
+        value = single(value * single(scales.product()));
+        value = single(value * f64::from(number(operator, "Alpha")?));
+        if let Some(addend) = addend.filter(|(data_type, _)| data_type.integer_range().is_none()) {
+            let beta = f64::from(number(operator, "Beta")?);
+            value = single(value + single(double(addend) * beta));
+        }
+        Ok(value)
+    }
+
+    /// Quantized, where the operator does that.
+    fn quantized(inputs: &Inputs<'_>, value: f64, at: &[usize]) -> f64 {
+        let Some(scale) = inputs.double(OUTPUT_SCALE, at) else { return value };
+        let zero = inputs.double(OUTPUT_ZERO_POINT, at).unwrap_or(0.0);
+        single(single(value / scale).round_ties_even() + zero)
+    }
+
+    /// How many products a sum has at most.
+    fn depth(&self, operator: &Validated) -> usize {
+        let layout = |name| operator.required_tensor(name).map(TensorLayout::sizes);
+        self.shapes.depth(operator, layout(self.factors()[1]).unwrap_or(&[]))
+    }
+}
+
+impl Reference for OfProducts {
+    fn schema(&self) -> &'static OperatorSchema {
+        self.schema
+    }
+
+    fn outputs(
+        &self,
+        operator: &Validated,
+        elements: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let inputs = Inputs { operator, elements };
+        let output = operator.required_tensor(OUTPUT)?;
+        let count = usize::try_from(output.element_count()).unwrap_or(usize::MAX);
+        let places: Vec<Vec<usize>> = (0..count).map(|at| coordinate(output.sizes(), at)).collect();
+        let values: Result<Vec<f64>, Error> =
+            places.iter().map(|at| self.element(&inputs, at)).collect();
+        let mut values = values?;
+        let same = |it| it;
+        let activated = |it: f64| activated(operator, it, [same; 2]);
+        if let Some(activation) = fused(operator)? {
+            match is_of_rows(activation.schema()) {
+                true => softmax_of_rows(activation, output, &mut values)?,
+                false => values.iter_mut().for_each(|it| *it = activated(*it)),
+            }
+        }
+        let encoded = values.into_iter().zip(&places).map(|(value, at)| {
+            let value = Self::quantized(&inputs, value, at);
+            encoded(output.data_type(), value)
+        });
+        Ok(vec![encoded.collect()])
+    }
+
+    fn input_elements(
+        &self,
+        random: &mut Random,
+        operator: &Validated,
+        index: usize,
+        layout: &TensorLayout,
+    ) -> Vec<u64> {
+        elements(random, operator, index, layout)
+    }
+
+    fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
+        let own = operator.schema().comparison(data_type);
+        let Comparison::Ulp(bound) = own else { return own };
+        if are_integers(operator, self.factors()).unwrap_or(false) {
+            return own;
+        }
+        let activation = fused(operator).ok().flatten();
+        let of_activation = match activation.map(|it| it.schema().comparison(data_type)) {
+            Some(Comparison::Ulp(bound)) => bound,
+            _ => 0,
+        };
+        // WebNN allows twice as many units as there are products; halves are rounded once.
+        let products = u32::try_from(self.depth(operator)).unwrap_or(u32::MAX);
+        let of_sum = if data_type == DataType::Float16 { 1 } else { products.saturating_mul(2) };
+        Comparison::Ulp(of_sum.saturating_add(bound + of_activation))
+    }
+
+    fn minimal(&self, signature: &Signature) -> AbstractOperator {
+        self.maker(signature).minimal()
+    }
+
+    fn cases(&self, signature: &Signature) -> Vec<Case> {
+        self.maker(signature).cases()
+    }
+
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
+        self.maker(signature).random(random)
+    }
+
+    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
+        self.maker(signature).broken_rules()
+    }
+}
+
+impl OfProducts {
+    fn maker<'a>(&self, signature: &'a Signature) -> Maker<'a> {
+        Maker { schema: self.schema, shapes: self.shapes, signature }
+    }
+}

@@ -1,0 +1,157 @@
+//! The attributes of cases: all choices, one after the other.
+
+use dml_core::schema::{FieldKind, FieldSchema, FieldType};
+use dml_core::{AbstractOperator, DataType, FieldValue, ReduceFunction, TensorDesc};
+
+use super::Maker;
+use crate::Random;
+use crate::families::element_wise::drawn_activation;
+
+/// What is added to variances, or is the least norm.
+const EPSILONS: [f32; 3] = [1e-5, 0.25, 0.0];
+
+impl Maker<'_> {
+    /// The functions that take the types of the tensors, of an operator that has some: first those that the
+    /// lowest level has.
+    fn functions(&self) -> Vec<u32> {
+        let Some(varied) = &self.schema.varied else { return vec![] };
+        let takes = |variant: &&dml_core::schema::SupportVariant| {
+            variant.tables.last().is_some_and(|table| {
+                table
+                    .tensors
+                    .iter()
+                    .all(|it| it.data_types.contains(self.signature.type_of(self.schema, it.field)))
+            })
+        };
+        let variants = varied.variants.iter().filter(takes);
+        let mut functions: Vec<u32> = variants.flat_map(|it| it.values).copied().collect();
+        let has_index = |it: &u32| {
+            [ReduceFunction::Argmax, ReduceFunction::Argmin].iter().any(|at| at.dml_value() == *it)
+        };
+        let rank = |it: &u32| *it != self.usual_function().dml_value();
+        functions.sort_by_key(|it| (rank(it), *it));
+        if !self.has_one_type() {
+            // Results of other types than the elements are those of few functions.
+            let moved = [ReduceFunction::Max, ReduceFunction::Min].map(ReduceFunction::dml_value);
+            functions.retain(|it| has_index(it) || moved.contains(it));
+        }
+        if functions.is_empty() { vec![ReduceFunction::Sum.dml_value()] } else { functions }
+    }
+
+    /// The function that the lowest level has for the types of the tensors.
+    fn usual_function(&self) -> ReduceFunction {
+        let [input, output] =
+            ["InputTensor", "OutputTensor"].map(|name| self.signature.type_of(self.schema, name));
+        let is_index = matches!(
+            output,
+            DataType::Uint32 | DataType::Int32 | DataType::Uint64 | DataType::Int64
+        );
+        match input == output {
+            true if input.bits() < 32 && input != DataType::Float16 => ReduceFunction::Max,
+            true => ReduceFunction::Sum,
+            false if is_index => ReduceFunction::Argmax,
+            false => ReduceFunction::Max,
+        }
+    }
+
+    fn has_one_type(&self) -> bool {
+        self.signature.types.iter().all(|it| *it == self.signature.types[0])
+    }
+
+    /// Whether all cases are run with these types: of an operator with functions not where a result is only
+    /// converted.
+    pub(super) fn has_usual_types(&self) -> bool {
+        self.schema.varied.is_none()
+            || self.has_one_type()
+            || self.usual_function() == ReduceFunction::Argmax
+    }
+
+    /// An input that is left out or as it is, or has elements for places along a dimension, or one.
+    fn repeated(
+        &self,
+        field: &FieldSchema,
+        given: &FieldValue,
+        operator: &AbstractOperator,
+        choice: usize,
+    ) -> FieldValue {
+        let Some(FieldValue::Tensor(Some(input))) = operator.field("InputTensor") else {
+            return given.clone();
+        };
+        let mut sizes = vec![1; input.sizes.len()];
+        match choice {
+            0 => return given.clone(),
+            1 => sizes.clone_from(&input.sizes),
+            2 if sizes.len() > 1 => sizes[1] = input.sizes[1],
+            _ => {}
+        }
+        let mut tensor = TensorDesc::packed(self.make(field).data_type, &sizes);
+        tensor.flags = input.flags;
+        FieldValue::Tensor(Some(tensor))
+    }
+
+    /// How many different attributes there are.
+    pub(super) fn attribute_lists(&self) -> usize {
+        let choices = self.schema.fields.iter().map(|field| match field.field_type {
+            FieldType::Bool => 2,
+            FieldType::OperatorDesc => 3,
+            FieldType::Tensor if self.is_repeated(field) => 4,
+            FieldType::Float => EPSILONS.len(),
+            _ if self.is_function(field) => self.functions().len(),
+            _ => field.enumeration.map_or(1, |it| it.values.len()),
+        });
+        choices.product()
+    }
+
+    fn is_function(&self, field: &FieldSchema) -> bool {
+        self.schema.varied.as_ref().is_some_and(|varied| varied.field == field.name)
+    }
+
+    /// The same with other attributes.
+    pub(super) fn with_attributes(
+        &self,
+        operator: &AbstractOperator,
+        number: usize,
+    ) -> AbstractOperator {
+        // What has many lists has them in any order.
+        let is_mixed = self.attribute_lists() > 12;
+        let mixed = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let mut rest = if is_mixed { usize::try_from(mixed).unwrap_or(number) } else { number };
+        let mut random = Random::new(&format!("{} {number}", self.schema.name));
+        let mut next = |count: usize| {
+            let choice = rest % count;
+            rest /= count;
+            choice
+        };
+        let functions = self.functions();
+        let fields =
+            self.schema.fields.iter().zip(operator.fields()).map(|(field, value)| {
+                match (field.kind, field.field_type) {
+                    (FieldKind::Attribute, FieldType::Bool) => FieldValue::Bool(next(2) == 1),
+                    (FieldKind::Attribute, FieldType::Uint) if self.is_function(field) => {
+                        FieldValue::Uint(functions[next(functions.len())])
+                    }
+                    (FieldKind::Attribute, FieldType::Float) => {
+                        FieldValue::Float(EPSILONS[next(EPSILONS.len())])
+                    }
+                    (FieldKind::Attribute, FieldType::Uint) if field.name == "P" => {
+                        FieldValue::Uint(if next(2) == 0 { 2 } else { 1 })
+                    }
+                    (FieldKind::Attribute, FieldType::OperatorDesc) => {
+                        FieldValue::OperatorDesc(match next(3) {
+                            0 | 1 => None,
+                            _ => Some(Box::new(drawn_activation(self.schema, &mut random))),
+                        })
+                    }
+                    (FieldKind::Input, _) if self.is_repeated(field) => {
+                        self.repeated(field, value, operator, next(4))
+                    }
+                    (FieldKind::Attribute, FieldType::Uint) if field.is_choice() => {
+                        let values = field.enumeration.map_or(&[][..], |it| it.values);
+                        FieldValue::Uint(values[next(values.len())].1)
+                    }
+                    _ => value.clone(),
+                }
+            });
+        AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
+    }
+}

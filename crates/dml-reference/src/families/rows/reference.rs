@@ -1,0 +1,244 @@
+//! Operators on rows as their documentation has them: one function of a row for each.
+
+use std::collections::BTreeMap;
+
+use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
+use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+
+use super::cases::Maker;
+use super::elements::Elements;
+use crate::number::{Number, double, encoded, flush, single};
+use crate::{BrokenRule, Case, Random, Reference, Signature};
+
+/// What every number on the way goes through that a device may take for zero.
+pub(super) type Step = fn(f64) -> f64;
+
+/// A row of floats.
+pub(super) struct Row<'a> {
+    pub(super) operator: &'a Validated,
+    /// The first input's elements.
+    pub(super) elements: &'a [f64],
+    /// Those of the other inputs at the same places; `None` where one is left out.
+    pub(super) others: &'a [Option<Vec<f64>>],
+    pub(super) step: Step,
+}
+
+/// What becomes of a row: for each output as many numbers as its row has elements.
+type Floats = fn(&Row<'_>) -> Vec<Vec<f64>>;
+type Integers = fn(&Validated, &[i128]) -> Vec<i128>;
+
+/// What becomes of the elements of a row.
+pub(super) enum OfRow {
+    /// As many floats.
+    Floats(fn(&[f64]) -> Vec<f64>),
+    /// Floats, of the row and the operator.
+    Formula(Floats),
+    /// The same, and integers.
+    Numbers(Floats, Integers),
+}
+
+impl OfRow {
+    fn floats(&self, row: &Row<'_>) -> Vec<Vec<f64>> {
+        match self {
+            Self::Floats(of) => vec![of(row.elements)],
+            Self::Formula(of) | Self::Numbers(of, _) => of(row),
+        }
+    }
+}
+
+/// The reference of an operator on rows.
+pub(super) struct OverRows {
+    pub(super) schema: &'static OperatorSchema,
+    pub(super) of_row: OfRow,
+    /// What it is tested with.
+    pub(super) elements: fn(&Validated) -> Elements,
+}
+
+/// Which dimensions are those of rows: what the operator names, those of pictures, or the last one.
+fn axes_of(operator: &Validated, rank: usize) -> Vec<bool> {
+    let of_pictures = operator.bool("CrossChannel").map(|it| if it { 1..rank } else { 2..rank });
+    let named =
+        operator.uint_array("Axes").map(|axes| axes.iter().map(|it| *it as usize).collect());
+    let one = || operator.uint("Axis").map(|axis| vec![axis as usize]);
+    if operator.tensor("OutputScaleTensor").is_ok() {
+        return vec![true; rank];
+    }
+    let axes: Vec<usize> = named
+        .or_else(|_| one())
+        .or_else(|_| of_pictures.map(Iterator::collect))
+        .unwrap_or_else(|_| vec![rank - 1]);
+    (0..rank).map(|at| axes.contains(&at)).collect()
+}
+
+/// The place of what a tensor, whose sizes are another one's or 1, has for an element of that.
+fn broadcast(tensor: &TensorLayout, of: &TensorLayout, mut place: usize) -> usize {
+    let (mut found, mut next) = (0, 1);
+    for (size, whole) in tensor.sizes().iter().zip(of.sizes()).rev() {
+        let coordinate = place % *whole as usize;
+        found += if *size > 1 { coordinate * next } else { 0 };
+        next *= *size as usize;
+        place /= *whole as usize;
+    }
+    found
+}
+
+/// The places of the elements of every row, those of a row in row-major order.
+pub(super) fn rows(tensor: &TensorLayout, axes: &[bool]) -> Vec<Vec<usize>> {
+    let sizes = tensor.sizes();
+    let mut rows: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for place in 0..sizes.iter().map(|size| *size as usize).product() {
+        let mut rest = place;
+        let mut coordinate = vec![0; sizes.len()];
+        for at in (0..sizes.len()).rev() {
+            coordinate[at] = rest % sizes[at] as usize;
+            rest /= sizes[at] as usize;
+            if axes[at] {
+                coordinate[at] = 0;
+            }
+        }
+        rows.entry(coordinate).or_default().push(place);
+    }
+    rows.into_values().collect()
+}
+
+/// The element of an output that a number of double precision becomes.
+fn element(value: f64, data_type: DataType) -> u64 {
+    let value = if data_type.integer_range().is_some() { value } else { single(value) };
+    encoded(data_type, value)
+}
+
+impl OverRows {
+    /// The elements of a row of each output.
+    fn row(
+        &self,
+        operator: &Validated,
+        (tensor, elements): (&TensorLayout, &[u64]),
+        others: &[Option<Vec<f64>>],
+        step: Step,
+    ) -> Vec<Vec<u64>> {
+        let data_type = tensor.data_type();
+        let outputs: Vec<DataType> =
+            operator.present_tensors(FieldKind::Output).map(|(_, it)| it.data_type()).collect();
+        let integers: Option<Vec<i128>> =
+            elements.iter().map(|bits| data_type.integer_value(*bits)).collect();
+        if let (Some(integers), OfRow::Numbers(_, of)) = (integers, &self.of_row) {
+            let bits = |value| match outputs[0].integer_range() {
+                Some(_) => outputs[0].integer_bits(value),
+                None => Number::decode(data_type, data_type.integer_bits(value)).encode(outputs[0]),
+            };
+            return vec![of(operator, &integers).into_iter().map(bits).collect()];
+        }
+        let floats: Vec<f64> = elements.iter().map(|bits| double(data_type, *bits)).collect();
+        let row = Row { operator, elements: &floats, others, step };
+        let results = self.of_row.floats(&row).into_iter().zip(outputs);
+        let of = |(values, data_type): (Vec<f64>, DataType)| {
+            values.into_iter().map(|value| element(value, data_type)).collect()
+        };
+        results.map(of).collect()
+    }
+
+    fn by_rows(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+        step: Step,
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let tensor = operator.required_tensor("InputTensor")?;
+        let axes = axes_of(operator, tensor.sizes().len());
+        let first = inputs.first().and_then(Option::as_deref).unwrap_or_default();
+        let outputs: Vec<&TensorLayout> =
+            operator.present_tensors(FieldKind::Output).map(|(_, tensor)| tensor).collect();
+        let count = |it: &&TensorLayout| usize::try_from(it.element_count()).unwrap_or(usize::MAX);
+        let mut results: Vec<Vec<u64>> = outputs.iter().map(|it| vec![0; count(it)]).collect();
+        let of_outputs: Vec<_> = outputs.iter().map(|it| rows(it, &axes)).collect();
+        for (number, places) in rows(tensor, &axes).into_iter().enumerate() {
+            let mut others = vec![];
+            for ((_, other), bits) in operator.tensors(FieldKind::Input).zip(inputs).skip(1) {
+                let of = |(other, bits): (&TensorLayout, &Vec<u64>)| {
+                    let places = places.iter().map(|at| broadcast(other, tensor, *at));
+                    places.map(|at| double(other.data_type(), bits[at])).collect()
+                };
+                others.push(other.zip(bits.as_ref()).map(of));
+            }
+            let elements: Vec<u64> = places.iter().map(|at| first[*at]).collect();
+            let values = self.row(operator, (tensor, &elements), &others, step);
+            for ((result, places), values) in results.iter_mut().zip(&of_outputs).zip(values) {
+                for (at, value) in places[number].iter().zip(values) {
+                    result[*at] = value;
+                }
+            }
+        }
+        Ok(results)
+    }
+}
+
+impl Reference for OverRows {
+    fn schema(&self) -> &'static OperatorSchema {
+        self.schema
+    }
+
+    fn outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        self.by_rows(operator, inputs, |it| it)
+    }
+
+    fn flushed_outputs(
+        &self,
+        operator: &Validated,
+        inputs: &[Option<Vec<u64>>],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        self.by_rows(operator, inputs, flush)
+    }
+
+    fn may_flush(&self, operator: &Validated, _index: usize) -> bool {
+        (self.elements)(operator).are_computed_with()
+    }
+
+    fn may_be_subnormal_within(&self, operator: &Validated) -> bool {
+        (self.elements)(operator).are_computed_with()
+    }
+
+    fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
+        match (self.elements)(operator) {
+            Elements::Moved => Comparison::Ulp(0),
+            // The greatest of a row may cancel most of the logarithm, which is rounded before.
+            Elements::Powers if data_type == DataType::Float32 => Comparison::Ulp(64),
+            // Products are rounded once for each part that a device shows at once, and each dimension.
+            Elements::Factors if data_type == DataType::Float32 => Comparison::Ulp(8),
+            _ => operator.schema().comparison(data_type),
+        }
+    }
+
+    fn input_elements(
+        &self,
+        random: &mut Random,
+        operator: &Validated,
+        _index: usize,
+        layout: &TensorLayout,
+    ) -> Vec<u64> {
+        (self.elements)(operator).drawn(random, layout)
+    }
+
+    fn shares_cases(&self) -> bool {
+        true
+    }
+
+    fn minimal(&self, signature: &Signature) -> AbstractOperator {
+        Maker { schema: self.schema, signature }.minimal()
+    }
+
+    fn cases(&self, signature: &Signature) -> Vec<Case> {
+        Maker { schema: self.schema, signature }.cases()
+    }
+
+    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
+        Maker { schema: self.schema, signature }.random(random)
+    }
+
+    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
+        Maker { schema: self.schema, signature }.broken_rules()
+    }
+}

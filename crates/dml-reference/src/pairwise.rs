@@ -1,0 +1,256 @@
+//! Which cases are run with which types and ranks.
+//!
+//! Rather than with all types at all ranks, every case of an operator is run at every rank with some types, and
+//! with elements of each width in each tensor at some rank: what shapes and strides decide is the same code
+//! for types of one width. The first case, of values, is run with all types that go together.
+//!
+//! Operators that share their cases ([`Reference::shares_cases`]) share kernels as well: a case has
+//! every rank and every width with some of the operators.
+//!
+//! Examples that the documentation prints are run wherever they fit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use dml_core::{DataType, FeatureLevel, validate};
+
+use super::{Case, Reference, Signature};
+
+impl dyn Reference + '_ {
+    /// The cases that tensors of this signature are tested with.
+    pub fn chosen_cases(&self, signature: &Signature) -> Vec<Case> {
+        // Only some of several types go together in place.
+        let is_of_some = |case: &Case| !case.in_place.is_empty() && signature.types.len() > 1;
+        self.chosen(signature, |place, at, case| match at == 0 || is_of_some(case) {
+            true => place.has_with_all_types(at),
+            false => place.has(at),
+        })
+    }
+
+    /// The same with each case at some rank for all types that go together, whatever other operators have:
+    /// for what finds mistakes in the cases themselves.
+    pub fn thorough_cases(&self, signature: &Signature) -> Vec<Case> {
+        self.chosen(signature, |place, at, _| place.has_with_all_types(at))
+    }
+
+    /// Those cases that `has` says of, by their place and number, and the documented ones.
+    fn chosen(
+        &self,
+        signature: &Signature,
+        has: impl Fn(&Place, usize, &Case) -> bool,
+    ) -> Vec<Case> {
+        let cases = self.cases(signature);
+        let Some(place) = Place::of(self, signature) else { return cases };
+        let all = cases.into_iter().enumerate();
+        let chosen = all.filter(|(at, case)| case.documented.is_some() || has(&place, *at, case));
+        chosen.map(|(_, case)| case).collect()
+    }
+
+    /// Whether tensors of this signature are tested with the case of this number, of cases that every
+    /// signature has.
+    pub fn has_case(&self, signature: &Signature, number: usize) -> bool {
+        Place::of(self, signature).is_none_or(|place| place.has(number))
+    }
+}
+
+/// The types that an operator takes together, and the ranks, at the highest level.
+struct Space {
+    /// In order, with the number of their cases.
+    types: Vec<(Vec<DataType>, usize)>,
+    ranks: Vec<usize>,
+    /// For each case what [`Self::found_cover`] gives.
+    covers: Vec<OnceLock<Vec<usize>>>,
+}
+
+impl Space {
+    fn of(operator: &dyn Reference) -> &'static Self {
+        // One for each operator that is asked for, as long as the program lives.
+        static ALL: Mutex<BTreeMap<u32, &'static OnceLock<Space>>> = Mutex::new(BTreeMap::new());
+        let of_type = {
+            let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+            *all.entry(operator.schema().operator_type).or_insert_with(|| Box::leak(Box::default()))
+        };
+        of_type.get_or_init(|| Self::found(operator))
+    }
+
+    fn found(operator: &dyn Reference) -> Self {
+        let is_accepted =
+            |it: &Signature| validate(&operator.minimal(it), FeatureLevel::HIGHEST).is_ok();
+        let accepted: Vec<_> = Signature::all(operator.schema()).filter(is_accepted).collect();
+        let ranks: BTreeSet<_> = accepted.iter().map(|it| it.rank).collect();
+        // Which cases there are depends on ranks too, but not for some types alone.
+        let types: BTreeMap<_, _> = accepted.into_iter().map(|it| (it.types.clone(), it)).collect();
+        let counted = types.into_iter().map(|(it, last)| (it, operator.cases(&last).len()));
+        let types: Vec<_> = counted.collect();
+        let most = types.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let covers = std::iter::repeat_with(OnceLock::new).take(most.max(1));
+        Self { types, ranks: ranks.into_iter().collect(), covers: covers.collect() }
+    }
+
+    /// Some of the types that have this case, so that each width of each tensor is among them: other ones for
+    /// other cases. What only some ranks have comes after what all have, and begins again.
+    fn cover(&self, case: usize) -> &[usize] {
+        let case = case % self.covers.len();
+        self.covers[case].get_or_init(|| self.found_cover(case))
+    }
+
+    fn found_cover(&self, case: usize) -> Vec<usize> {
+        let count = self.types.len();
+        // Neighbours have most types in common: a step of the golden section goes far, and reaches all.
+        let step = (count * 5 / 8..).find(|it| gcd(*it, count) == 1).unwrap_or(1);
+        let all = (0..count).map(|at| (case + at * step) % count);
+        let mut found = 0;
+        let mut is_new = |at: &usize| {
+            let before = found;
+            found |= widths(&self.types[*at].0);
+            found != before
+        };
+        all.filter(|at| self.types[*at].1 > case).filter(|at| is_new(at)).collect()
+    }
+
+    /// The types that have this case, with numbers as [`Self::cover`] has them.
+    fn having(&self, case: usize) -> impl Iterator<Item = usize> {
+        let case = case % self.covers.len();
+        (0..self.types.len()).filter(move |at| self.types[*at].1 > case)
+    }
+}
+
+/// A bit for each width of each tensor's elements: five of them, from 4 bits to 64.
+fn widths(types: &[DataType]) -> u64 {
+    let bit = |it: &DataType, first: u32| 1_u64 << (first + it.bits().ilog2() - 2);
+    types.iter().zip((0..).step_by(5)).fold(0, |all, (it, first)| all | bit(it, first))
+}
+
+/// Where a signature stands among those that the highest level accepts.
+struct Place {
+    space: &'static Space,
+    types: usize,
+    rank: usize,
+    /// Of an operator that shares its cases: at which types and rank they begin.
+    first: Option<usize>,
+}
+
+impl Place {
+    /// `None` where no level accepts it.
+    fn of(operator: &dyn Reference, signature: &Signature) -> Option<Self> {
+        let space = Space::of(operator);
+        let first = operator.shares_cases().then_some(operator.schema().operator_type as usize);
+        Some(Self {
+            space,
+            types: space.types.binary_search_by_key(&&signature.types, |(it, _)| it).ok()?,
+            rank: space.ranks.binary_search(&signature.rank).ok()?,
+            first,
+        })
+    }
+
+    /// Whether the case of this number is run here: at every rank, or at one where other operators have it at
+    /// the others.
+    fn has(&self, case: usize) -> bool {
+        let Some(first) = self.first else {
+            let cover = self.space.cover(case);
+            return self.is_among(cover, cover.len().max(self.space.ranks.len()), case);
+        };
+        let having: Vec<usize> = self.space.having(case).collect();
+        // Types and ranks of which there are as many do not go hand in hand.
+        let turn = case + first;
+        let turn = (turn % having.len(), (turn + turn / having.len()) % self.space.ranks.len());
+        (having[turn.0], turn.1) == (self.types, self.rank)
+    }
+
+    /// The same of a case that is to be run with all types that go together.
+    fn has_with_all_types(&self, case: usize) -> bool {
+        let all: Vec<usize> = (0..self.space.types.len()).collect();
+        self.is_among(&all, all.len().max(self.space.ranks.len()), case)
+    }
+
+    /// Whether it has one of these types at its turn of the ranks.
+    fn is_among(&self, types: &[usize], turns: usize, case: usize) -> bool {
+        let first = case + self.first.unwrap_or(0);
+        let ranks = self.space.ranks.len();
+        let is_here = |turn| types[turn % types.len()] == self.types && turn % ranks == self.rank;
+        (first..first + turns).any(is_here)
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::REFERENCES;
+
+    type Pairs = HashSet<(String, String)>;
+
+    /// Each case of the operator, or each that it is run with, and what `of` says of the signature.
+    fn pairs<I: IntoIterator<Item = String>>(
+        operator: &dyn Reference,
+        cases: impl Fn(&Signature) -> Vec<Case>,
+        of: impl Fn(&Signature) -> I,
+    ) -> Pairs {
+        let signatures = Signature::all(operator.schema());
+        let accepted = signatures.filter(|it| Place::of(operator, it).is_some());
+        let of_signature = |signature: Signature| -> Pairs {
+            let all: Vec<String> = of(&signature).into_iter().collect();
+            let cases = cases(&signature).into_iter();
+            cases
+                .flat_map(|case| all.clone().into_iter().map(move |it| (case.name.to_string(), it)))
+                .collect()
+        };
+        accepted.flat_map(of_signature).collect()
+    }
+
+    fn assert_all<I: IntoIterator<Item = String>>(
+        operator: &dyn Reference,
+        of: impl Fn(&Signature) -> I + Copy,
+    ) {
+        let all = pairs(operator, |it| operator.cases(it), of);
+        let run = pairs(operator, |it| operator.chosen_cases(it), of);
+        let missing: Vec<_> = all.difference(&run).collect();
+        assert!(missing.is_empty(), "{}: {missing:?}", operator.schema().name);
+    }
+
+    fn widths(signature: &Signature) -> Vec<String> {
+        let tensors = signature.types.iter().enumerate();
+        tensors.map(|(at, it)| format!("{at} {}", it.bits())).collect()
+    }
+
+    #[test]
+    fn cases_of_an_operator_that_shares_none_have_every_rank_and_every_width_of_every_tensor() {
+        for operator in REFERENCES.iter().copied().filter(|it| !it.shares_cases()) {
+            assert_all(operator, |it| [it.rank.to_string()]);
+            assert_all(operator, widths);
+        }
+    }
+
+    #[test]
+    fn shared_cases_have_every_rank_and_width_with_some_operator() {
+        let sharing = || REFERENCES.iter().copied().filter(|it| it.shares_cases());
+        let of = |it: &Signature| [vec![it.rank.to_string()], widths(it)].concat();
+        let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+        for operator in sharing() {
+            let all = pairs(operator, |it| operator.cases(it), of);
+            all.into_iter().for_each(|it| *counts.entry(it).or_default() += 1);
+        }
+        let run: Pairs = sharing()
+            .flat_map(|it| pairs(it, |signature| it.chosen_cases(signature), of))
+            .collect();
+        // What is of a few operators alone is not at every rank.
+        let all = counts.into_iter().filter(|(_, count)| *count >= 40).map(|(it, _)| it);
+        let missing: Vec<_> = all.filter(|it| !run.contains(it)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn cases_of_values_have_all_types_that_go_together() {
+        for operator in REFERENCES.iter().copied() {
+            let types = |it: &Signature| [it.type_names()];
+            let values = |cases: Vec<Case>| cases.into_iter().take(1).collect::<Vec<_>>();
+            let all = pairs(operator, |it| values(operator.cases(it)), types);
+            assert!(all.is_subset(&pairs(operator, |it| operator.chosen_cases(it), types)));
+        }
+    }
+}

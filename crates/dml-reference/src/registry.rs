@@ -1,0 +1,57 @@
+//! Which operators have a reference.
+
+use std::sync::LazyLock;
+
+use crate::Reference;
+use crate::families::{
+    attention, data_movement, diagonal, element_wise, fill, gather_scatter, nonzero, pooling,
+    products, quantization, random, recurrent, resample, roi, rows, sort,
+};
+
+/// The reference of every implemented operator, by ascending operator number.
+pub static REFERENCES: LazyLock<Vec<&'static dyn Reference>> = LazyLock::new(|| {
+    let families = [
+        attention::REFERENCES,
+        data_movement::REFERENCES,
+        diagonal::REFERENCES,
+        element_wise::REFERENCES,
+        fill::REFERENCES,
+        gather_scatter::REFERENCES,
+        nonzero::REFERENCES,
+        pooling::REFERENCES,
+        products::REFERENCES,
+        quantization::REFERENCES,
+        random::REFERENCES,
+        recurrent::REFERENCES,
+        resample::REFERENCES,
+        roi::REFERENCES,
+        rows::REFERENCES,
+        sort::REFERENCES,
+    ];
+    let mut all = families.concat();
+    all.sort_by_key(|reference| reference.schema().operator_type);
+    all
+});
+
+/// The reference of the operator with DirectML's number `operator_type`.
+pub fn find(operator_type: u32) -> Option<&'static dyn Reference> {
+    let mut references = REFERENCES.iter().copied();
+    references.find(|reference| reference.schema().operator_type == operator_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_implemented_operator_has_exactly_one_reference() {
+        let schemas = dml_core::operators::OPERATORS.iter();
+        let implemented = schemas.filter(|schema| schema.implemented);
+        let names: Vec<&str> = implemented.map(|schema| schema.name).collect();
+        let found: Vec<&str> = REFERENCES.iter().map(|it| it.schema().name).collect();
+        assert_eq!(found, names);
+        assert!(REFERENCES.iter().all(|it| {
+            find(it.schema().operator_type).is_some_and(|found| found.schema() == it.schema())
+        }));
+    }
+}
