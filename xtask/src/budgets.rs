@@ -5,7 +5,7 @@ use xshell::{Shell, cmd};
 
 use crate::{models, process};
 
-/// Write the tables of what plans ask of a GPU, which the tests of dml-budgets compare, or with --time, time
+/// Write the tables of what plans ask of a GPU, which the tests of dml-bench compare, or with --time, time
 /// works on a Vulkan device
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Args {
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 pub(crate) fn run(sh: &Shell, args: Args) -> Result<i32> {
     if args.time {
         let command =
-            cmd!(sh, "cargo run --locked --release --package dml-budgets --example time_works");
+            cmd!(sh, "cargo run --locked --release --package dml-bench --example time_works");
         return process::exit_code(command);
     }
     let mut arguments = Vec::new();
@@ -34,5 +34,6 @@ pub(crate) fn run(sh: &Shell, args: Args) -> Result<i32> {
         arguments.extend(["--models".into(), folder.into_os_string()]);
     }
     arguments.extend(args.check.then(|| "--check".into()));
-    process::exit_code(cmd!(sh, "cargo run --locked --package dml-budgets -- {arguments...}"))
+    let options = ["--package", "dml-bench", "--bin", "dml-budgets"];
+    process::exit_code(cmd!(sh, "cargo run --locked {options...} -- {arguments...}"))
 }

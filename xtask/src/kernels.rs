@@ -257,7 +257,7 @@ impl Null<'_> {
     /// Runs each work in a process of its own, as each has its own pipelines. Returns what they ask for, and what
     /// their kernels became.
     fn add_works(&self, sh: &Shell, table: &mut Table) -> Result<Vec<CompiledRun>> {
-        let program = programs::example(sh, "dml-budgets", "compile_works")?;
+        let program = programs::example(sh, "dml-bench", "compile_works")?;
         let works = cmd!(sh, "{program}").quiet().read()?;
         ensure!(!works.is_empty(), "there are no works");
         let mut compiled_runs = Vec::new();

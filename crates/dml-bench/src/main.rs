@@ -33,6 +33,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use dml::core::Strategy;
 use dml::{Device, DeviceOptions, DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
+use dml_bench::exit_code;
 use dml_file::{eprintln, print, println};
 use globset::{Glob, GlobMatcher};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -90,13 +91,7 @@ fn main() -> ExitCode {
     {
         return cold_start::child(&selector);
     }
-    match run(&Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Cli::parse()))
 }
 
 fn run(cli: &Cli) -> Result<()> {

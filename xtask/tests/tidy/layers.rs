@@ -14,7 +14,7 @@ const LAYERS: [&[&str]; 8] = [
     &["dml", "dml-fault"],
     &["dml-capi", "dml-import"],
     &["dml-cli", "dml-conformance", "dml-ort"],
-    &["dml-bench", "dml-budgets", "dml-stress"],
+    &["dml-bench", "dml-stress"],
     &["xtask"],
 ];
 

@@ -1,4 +1,4 @@
-//! Reads what the examples `compile_works` and `time_works` of dml-budgets print of works and their dispatches.
+//! Reads what the examples `compile_works` and `time_works` of dml-bench print of works and their dispatches.
 
 use std::str::FromStr;
 

@@ -1,7 +1,7 @@
 //! Reductions, normalizations, and what sorts or adds up along rows.
 
-use crate::work::OneNode;
-use crate::work::Type::{self, F16, F32, I64};
+use crate::budgets::work::OneNode;
+use crate::budgets::work::Type::{self, F16, F32, I64};
 
 /// Works that go along rows.
 pub(super) fn works() -> Vec<OneNode> {

@@ -1,7 +1,7 @@
 //! Matrices, convolutions, attention and LSTM.
 
-use crate::work::OneNode;
-use crate::work::Type::{self, F16, F32, I8, I32, U8};
+use crate::budgets::work::OneNode;
+use crate::budgets::work::Type::{self, F16, F32, I8, I32, U8};
 
 /// Works whose sums are of products.
 pub(super) fn works() -> Vec<OneNode> {

@@ -1,7 +1,7 @@
 //! The checked-in table says what plans ask of a GPU. No test here needs a Vulkan device.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
-use dml_budgets::{Change, Column, TableFile, measured, profiles, work, works};
+use dml_bench::budgets::{Change, Column, TableFile, measured, profiles, work, works};
 
 #[test]
 fn every_work_is_what_the_table_says() {

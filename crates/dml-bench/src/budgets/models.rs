@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use dml_import::{Inputs, Model, npy};
 
-use crate::Work;
+use crate::budgets::Work;
 
 /// The models of a folder as `cargo xtask models` lays them out, by name: for each a folder with `model.onnx`, and
 /// its inputs in `test_data_set_0`.

@@ -5,7 +5,6 @@
 //! [`Counts`] of its plans are a row of the checked-in table `budgets.txt`. A test compares, so that a change
 //! which makes a plan worse, or better, shows in the change itself. docs/gpu-without-a-gpu.md says how to read
 //! the table, and what it does not know.
-#![forbid(unsafe_code)]
 
 mod counts;
 mod dispatches;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use dml::core::plan::{BindingRequirement, BoundAt, Plan, Step};
 use dml::vk::{BindingTable, Bindings, CompileInput, Recorder, Timestamps};
 use dml::{Buffer, BufferBinding, Device, FeatureLevel};
-use dml_budgets::{PlannedDispatch, Profile, Work, names, work};
+use dml_bench::budgets::{PlannedDispatch, Profile, Work, names, work};
 use dml_file::println;
 
 /// Runs that follow each other in one submission, so that what a clock takes is not measured.

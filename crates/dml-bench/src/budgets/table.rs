@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::Counts;
+use crate::budgets::Counts;
 
 /// The counts of one work on one profile.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use anyhow::{Context as _, Result};
 use dml::{Device, FeatureLevel};
-use dml_budgets::{Profile, Work, names, work};
+use dml_bench::budgets::{Profile, Work, names, work};
 use dml_file::println;
 use dml_import::program::ProgramInput;
 use dml_import::{Inputs, Tensor};

@@ -1,7 +1,7 @@
 //! Pooling, movement of elements, and what is computed element by element.
 
-use crate::work::OneNode;
-use crate::work::Type::{self, F16, F32, I8, I64};
+use crate::budgets::work::OneNode;
+use crate::budgets::work::Type::{self, F16, F32, I8, I64};
 
 /// Works without sums of products and without rows.
 pub(super) fn works() -> Vec<OneNode> {

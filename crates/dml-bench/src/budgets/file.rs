@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{Change, Table};
+use crate::budgets::{Change, Table};
 
 /// A checked-in table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct TableFile {
 }
 
 impl TableFile {
-    /// The table of [`works`](crate::works()).
+    /// The table of [`works`](super::works()).
     pub const WORKS: Self = Self { name: "budgets.txt", command: "cargo xtask budgets" };
 
     /// The table of the models that `cargo xtask models` runs.
@@ -78,7 +78,7 @@ impl TableFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Column;
+    use crate::budgets::Column;
 
     fn number(before: u64, now: u64) -> Change {
         let (row, column) = ("softmax on card".to_owned(), Column::Dispatches);

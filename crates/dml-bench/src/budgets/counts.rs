@@ -7,7 +7,7 @@ use dml::core::capabilities::work_group;
 use dml::core::plan::{Aliases, Cost, Dispatch, KernelKey, Plan, Step};
 use dml::vk::{Concurrency, derive_barriers};
 
-use crate::Profile;
+use crate::budgets::Profile;
 
 /// The demands of one run on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

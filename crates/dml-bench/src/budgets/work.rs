@@ -10,7 +10,7 @@ use dml_import::onnx::{Source, SourceAttribute, SourceNode, SourceTensor, Source
 use dml_import::program::{self, Initial, Program};
 use dml_import::{Inputs, Model};
 
-use crate::{Counts, Plans, Profile};
+use crate::budgets::{Counts, Plans, Profile};
 
 /// Something that a program is made of, and that a row of the table is about.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ mod simple;
 
 use anyhow::Result;
 
-use crate::Work;
-use crate::work::OneNode;
+use crate::budgets::Work;
+use crate::budgets::work::OneNode;
 
 /// All works, in the order of the table.
 ///

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use dml_budgets::{TableFile, measured, of_folder, works};
-use dml_file::{eprintln, println};
+use dml_bench::budgets::{TableFile, measured, of_folder, works};
+use dml_bench::exit_code;
+use dml_file::println;
 
 /// Counts what plans ask of a GPU, without one, and writes the checked-in table.
 #[derive(Debug, Parser)]
@@ -22,13 +23,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    match run(&Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Cli::parse()))
 }
 
 fn run(cli: &Cli) -> Result<()> {

@@ -5,8 +5,8 @@ use std::fmt;
 use anyhow::{Context as _, Result};
 use dml::core::plan::{Cost, Dispatch, KernelKey};
 
-use crate::counts::{barriers_within, dispatch_of, invocations};
-use crate::{Plans, Profile};
+use crate::budgets::counts::{barriers_within, dispatch_of, invocations};
+use crate::budgets::{Plans, Profile};
 
 /// A dispatch of a run, without its operands.
 ///
