@@ -15,9 +15,10 @@ use std::io;
 use dml::core::graph::{GraphDesc, ValidatedGraph, validate_graph};
 use dml::core::plan::{Plan, Step};
 use dml::core::{Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
-use dml::ops::graph::{GraphOptions, compile_graph, random::random_graph};
+use dml::ops::graph::{GraphOptions, compile_graph};
 use dml::ops::{OPERATORS, Operator, Target, TransferUse};
 use dml::vk::DeviceType;
+use dml_reference::graphs::random_graph;
 use dml_reference::{Random, Reference, Signature};
 
 /// How many random graphs, as the tests of graphs draw them.
