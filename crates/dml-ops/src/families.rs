@@ -1,18 +1,22 @@
 //! One folder for each family: its operators, and their lowering.
 
 pub(crate) mod attention;
+pub(crate) mod convolution;
 pub(crate) mod data_movement;
 pub(crate) mod diagonal;
 pub(crate) mod element_wise;
 pub(crate) mod fill;
 pub(crate) mod gather_scatter;
+pub(crate) mod matmul;
 pub(crate) mod nonzero;
+pub(crate) mod normalization;
 pub(crate) mod pooling;
 pub(crate) mod products;
 pub(crate) mod quantization;
 pub(crate) mod random;
 pub(crate) mod recurrent;
+pub(crate) mod reduce;
 pub(crate) mod resample;
 pub(crate) mod roi;
-pub(crate) mod rows;
+pub(crate) mod softmax;
 pub(crate) mod sort;

@@ -2,4 +2,5 @@
 
 pub(crate) mod conversion;
 pub(crate) mod made;
+pub(crate) mod rows;
 pub(crate) mod scale;

@@ -7,8 +7,9 @@ use dml_core::plan::Plan;
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Validated, validate};
 
 use crate::families::{
-    attention, data_movement, diagonal, element_wise, fill, gather_scatter, nonzero, pooling,
-    products, quantization, random, recurrent, resample, roi, rows, sort,
+    attention, convolution, data_movement, diagonal, element_wise, fill, gather_scatter, matmul,
+    nonzero, normalization, pooling, quantization, random, recurrent, reduce, resample, roi,
+    softmax, sort,
 };
 use crate::{Operator, Target, TransferUse};
 
@@ -16,20 +17,23 @@ use crate::{Operator, Target, TransferUse};
 pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
     let families = [
         attention::OPERATORS,
+        convolution::OPERATORS,
         data_movement::OPERATORS,
         diagonal::OPERATORS,
         element_wise::OPERATORS,
         fill::OPERATORS,
         gather_scatter::OPERATORS,
+        matmul::OPERATORS,
         nonzero::OPERATORS,
+        normalization::OPERATORS,
         pooling::OPERATORS,
-        products::OPERATORS,
         quantization::OPERATORS,
         random::OPERATORS,
         recurrent::OPERATORS,
+        reduce::OPERATORS,
         resample::OPERATORS,
         roi::OPERATORS,
-        rows::OPERATORS,
+        softmax::OPERATORS,
         sort::OPERATORS,
     ];
     let mut all = families.concat();

@@ -4,28 +4,32 @@ use std::sync::LazyLock;
 
 use crate::Reference;
 use crate::families::{
-    attention, data_movement, diagonal, element_wise, fill, gather_scatter, nonzero, pooling,
-    products, quantization, random, recurrent, resample, roi, rows, sort,
+    attention, convolution, data_movement, diagonal, element_wise, fill, gather_scatter, matmul,
+    nonzero, normalization, pooling, quantization, random, recurrent, reduce, resample, roi,
+    softmax, sort,
 };
 
 /// The reference of every implemented operator, by ascending operator number.
 pub static REFERENCES: LazyLock<Vec<&'static dyn Reference>> = LazyLock::new(|| {
     let families = [
         attention::REFERENCES,
+        convolution::REFERENCES,
         data_movement::REFERENCES,
         diagonal::REFERENCES,
         element_wise::REFERENCES,
         fill::REFERENCES,
         gather_scatter::REFERENCES,
+        matmul::REFERENCES,
         nonzero::REFERENCES,
+        normalization::REFERENCES,
         pooling::REFERENCES,
-        products::REFERENCES,
         quantization::REFERENCES,
         random::REFERENCES,
         recurrent::REFERENCES,
+        reduce::REFERENCES,
         resample::REFERENCES,
         roi::REFERENCES,
-        rows::REFERENCES,
+        softmax::REFERENCES,
         sort::REFERENCES,
     ];
     let mut all = families.concat();

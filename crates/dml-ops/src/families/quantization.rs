@@ -1,6 +1,7 @@
 //! Operators that compute each element from the input's at the same coordinates and from those of its block:
-//! scales, zero points and biases that many elements have in common.
+//! scales, zero points and biases that many elements have in common, or that suit all of them.
 
+mod dynamic;
 mod lowering;
 mod spaces;
 #[cfg(test)]
@@ -11,7 +12,8 @@ use dml_core::operators;
 use crate::Operator;
 
 /// All of them.
-pub(crate) static OPERATORS: &[&Operator] = &[&VALUE_SCALE_2D, &QUANTIZE, &DEQUANTIZE];
+pub(crate) static OPERATORS: &[&Operator] =
+    &[&VALUE_SCALE_2D, &QUANTIZE, &DEQUANTIZE, &DYNAMIC_QUANTIZE_LINEAR];
 
 /// `Scale * x + Bias[channel]`.
 static VALUE_SCALE_2D: Operator =
@@ -23,3 +25,7 @@ static QUANTIZE: Operator = Operator { schema: &operators::QUANTIZE, lower: lowe
 /// `(x - zero point) * scale`.
 static DEQUANTIZE: Operator =
     Operator { schema: &operators::DEQUANTIZE, lower: lowering::dequantize };
+
+/// As QUANTIZE, by a scale and a zero point that make the greatest and the least element ends of the integers.
+static DYNAMIC_QUANTIZE_LINEAR: Operator =
+    Operator { schema: &operators::DYNAMIC_QUANTIZE_LINEAR, lower: dynamic::by_range };

@@ -16,7 +16,7 @@ pub(crate) struct Build<'a> {
     pub(crate) operator: &'a Validated,
     pub(crate) recorder: Recorder<'a>,
     /// Whether what is added up are integers.
-    pub(super) are_integers: bool,
+    pub(crate) are_integers: bool,
 }
 
 /// Words of a tensor: where the first is, and how far it is from one to the next in each of its dimensions.
@@ -28,7 +28,7 @@ pub(crate) struct Words {
 
 impl Words {
     /// Those of an operand of `rank` dimensions.
-    pub(super) fn of(operand: &Operand, rank: usize) -> Self {
+    pub(crate) fn of(operand: &Operand, rank: usize) -> Self {
         Self { place: Place::of(operand), strides: operand.strides[DIMENSIONS - rank..].to_vec() }
     }
 }
@@ -47,7 +47,7 @@ pub(crate) struct Storage<'a> {
 }
 
 /// Whether the matrices of A and B are transposed.
-pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
+pub(crate) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
     let of = |name: &str| match operator.schema().has_field(name) {
         true => operator.uint(name).map(|it| it == 1),
         false => Ok(false),
@@ -57,7 +57,7 @@ pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
 
 /// The input `name` of an operator, where there is one: its elements, of which one stands for all in a dimension of
 /// size 1, and its type.
-pub(super) fn input(
+pub(crate) fn input(
     operator: &Validated,
     name: &str,
 ) -> Result<Option<(Operand, DataType)>, Error> {
@@ -81,7 +81,7 @@ impl<'a> Build<'a> {
         input(self.operator, name)
     }
 
-    pub(super) fn required(&self, name: &'static str) -> Result<(Operand, DataType), Error> {
+    pub(crate) fn required(&self, name: &'static str) -> Result<(Operand, DataType), Error> {
         let missing = || Error::internal(self.operator.schema().name, format!("{name} is missing"));
         self.input(name)?.ok_or_else(missing)
     }
@@ -187,7 +187,7 @@ impl<'a> Build<'a> {
     }
 
     /// Writes zeros to all words of a space.
-    pub(super) fn zeros(&mut self, sizes: [u32; DIMENSIONS], output: Operand) -> Result<(), Error> {
+    pub(crate) fn zeros(&mut self, sizes: [u32; DIMENSIONS], output: Operand) -> Result<(), Error> {
         let inputs = vec![self.recorder.constant(ElementWidth::B32, 0)];
         self.recorder.map(IterationSpace { sizes, inputs, output }, Computation::copy())
     }

@@ -6,17 +6,17 @@
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 
-pub(super) use super::factor::Build;
+pub(crate) use super::factor::Build;
 use super::factor::Words;
 use super::result::{OUTPUT, is_of_rows, is_plain, of_sums};
 use crate::Target;
 use crate::families::element_wise::fused;
-use crate::families::rows::fused_softmax;
+use crate::families::softmax::fused_softmax;
 use crate::ir::space::Operand;
 use crate::ir::{self, Map, Sums};
 
 /// Which elements meet.
-pub(super) trait Geometry {
+pub(crate) trait Geometry {
     /// The fields of the factors.
     const FACTORS: [&'static str; 2];
 
@@ -25,7 +25,7 @@ pub(super) trait Geometry {
 }
 
 /// The plan of an operator that adds up products.
-pub(super) fn lower<G: Geometry>(
+pub(crate) fn lower<G: Geometry>(
     operator: &Validated,
     target: &Target<'_>,
 ) -> Result<ir::Program, Error> {
@@ -43,7 +43,7 @@ pub(super) fn lower<G: Geometry>(
 }
 
 /// Whether products are those of integers: of 8 bits each, whose sums are exact in 32.
-pub(super) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<bool, Error> {
+pub(crate) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<bool, Error> {
     let is_small = |name: &str| {
         let data_type = operator.required_tensor(name)?.data_type();
         Ok(matches!(data_type, DataType::Int8 | DataType::Uint8))
@@ -53,7 +53,7 @@ pub(super) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<b
 
 impl Build<'_> {
     /// The plan whose last steps make the output of `sums`.
-    pub(super) fn finish(mut self, sums: Operand, output: Operand) -> Result<ir::Program, Error> {
+    pub(crate) fn finish(mut self, sums: Operand, output: Operand) -> Result<ir::Program, Error> {
         let operator = self.operator;
         let tensor = operator.required_tensor(OUTPUT)?;
         let Some(activation) = fused(operator)?.filter(|it| is_of_rows(it.schema())) else {
@@ -74,7 +74,7 @@ impl Build<'_> {
     }
 
     /// The output as it is written.
-    pub(super) fn output(&self) -> Result<Operand, Error> {
+    pub(crate) fn output(&self) -> Result<Operand, Error> {
         let missing = || Error::internal(self.operator.schema().name, "the output is missing");
         self.recorder.outputs()?.into_iter().flatten().next().ok_or_else(missing)
     }

@@ -13,29 +13,29 @@ use crate::ir::{Computation, Map};
 use crate::lowering::conversion::{conversion, widened};
 
 /// Where an operator has its scales and what is added to sums: one of each pair of names.
-pub(super) const SCALES: [[&str; 2]; 2] =
+pub(crate) const SCALES: [[&str; 2]; 2] =
     [["AScaleTensor", "InputScaleTensor"], ["BScaleTensor", "FilterScaleTensor"]];
-pub(super) const ADDENDS: [&str; 2] = ["CTensor", "BiasTensor"];
-pub(super) const OUTPUT: &str = "OutputTensor";
-pub(super) const OUTPUT_SCALE: &str = "OutputScaleTensor";
-pub(super) const OUTPUT_ZERO_POINT: &str = "OutputZeroPointTensor";
+pub(crate) const ADDENDS: [&str; 2] = ["CTensor", "BiasTensor"];
+pub(crate) const OUTPUT: &str = "OutputTensor";
+pub(crate) const OUTPUT_SCALE: &str = "OutputScaleTensor";
+pub(crate) const OUTPUT_ZERO_POINT: &str = "OutputZeroPointTensor";
 
 /// The value of an attribute that is a factor, where the operator has it; 1 where it has not.
-pub(super) fn number(operator: &Validated, name: &str) -> Result<f32, Error> {
+pub(crate) fn number(operator: &Validated, name: &str) -> Result<f32, Error> {
     if has(operator.schema(), name) { operator.float(name) } else { Ok(1.0) }
 }
 
-pub(super) fn has(schema: &OperatorSchema, name: &str) -> bool {
+pub(crate) fn has(schema: &OperatorSchema, name: &str) -> bool {
     schema.has_field(name)
 }
 
 /// Whether an activation is one of rows, softmax, and not of single elements.
-pub(super) fn is_of_rows(activation: &OperatorSchema) -> bool {
+pub(crate) fn is_of_rows(activation: &OperatorSchema) -> bool {
     [&operators::ACTIVATION_SOFTMAX, &operators::ACTIVATION_SOFTMAX1].contains(&activation)
 }
 
 /// Whether sums are written as they are.
-pub(super) fn is_plain(operator: &Validated) -> Result<bool, Error> {
+pub(crate) fn is_plain(operator: &Validated) -> Result<bool, Error> {
     let is_left_out = |name: &str| match has(operator.schema(), name) {
         true => operator.tensor(name).map(|it| it.is_none()),
         false => Ok(true),
@@ -51,7 +51,7 @@ pub(super) fn is_plain(operator: &Validated) -> Result<bool, Error> {
 /// What is written of `sums`, which have the output's sizes, as elements of `data_type`.
 ///
 /// Activations of rows are left to whoever calls.
-pub(super) fn of_sums(
+pub(crate) fn of_sums(
     operator: &Validated,
     sums: Operand,
     are_integers: bool,

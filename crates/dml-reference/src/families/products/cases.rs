@@ -22,14 +22,14 @@ use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
 /// Which tensors an operator has, and which of their elements meet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shapes {
+pub(crate) enum Shapes {
     Matrices,
     Convolution,
 }
 
 impl Shapes {
     /// The tensors that are multiplied.
-    pub(super) fn factors(self) -> [&'static str; 2] {
+    pub(crate) fn factors(self) -> [&'static str; 2] {
         match self {
             Self::Matrices => ["ATensor", "BTensor"],
             Self::Convolution => ["InputTensor", "FilterTensor"],
@@ -37,7 +37,7 @@ impl Shapes {
     }
 
     /// Their zero points.
-    pub(super) fn zero_points(self) -> [&'static str; 2] {
+    pub(crate) fn zero_points(self) -> [&'static str; 2] {
         match self {
             Self::Matrices => ["AZeroPointTensor", "BZeroPointTensor"],
             Self::Convolution => ["InputZeroPointTensor", "FilterZeroPointTensor"],
@@ -45,7 +45,7 @@ impl Shapes {
     }
 
     /// How many products a sum has at most, by the sizes of the second factor.
-    pub(super) fn depth(self, operator: &Validated, sizes: &[u32]) -> usize {
+    pub(crate) fn depth(self, operator: &Validated, sizes: &[u32]) -> usize {
         match self {
             Self::Matrices => matrix::depth(operator, sizes),
             Self::Convolution => convolution::depth(operator, sizes),
@@ -55,7 +55,7 @@ impl Shapes {
 
 /// The values of fields by their names; what is not there is left out.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     tensors: BTreeMap<&'static str, TensorDesc>,
     values: BTreeMap<&'static str, FieldValue>,
 }
@@ -87,10 +87,10 @@ const ACTIVATIONS: [&OperatorSchema; 4] =
     [&ACTIVATION_RELU, &ACTIVATION_LINEAR, &ACTIVATION_SIGMOID, &ELEMENT_WISE_CLIP];
 
 /// Makes one operator's cases.
-pub(super) struct Maker<'a> {
-    pub(super) schema: &'static OperatorSchema,
-    pub(super) shapes: Shapes,
-    pub(super) signature: &'a Signature,
+pub(crate) struct Maker<'a> {
+    pub(crate) schema: &'static OperatorSchema,
+    pub(crate) shapes: Shapes,
+    pub(crate) signature: &'a Signature,
 }
 
 impl Maker<'_> {
@@ -128,21 +128,21 @@ impl Maker<'_> {
         Case::new(name.into(), self.operator(parts))
     }
 
-    pub(super) fn minimal(&self) -> AbstractOperator {
+    pub(crate) fn minimal(&self) -> AbstractOperator {
         self.operator(&match self.shapes {
             Shapes::Matrices => self.matrices(matrix::Matrix::ONE),
             Shapes::Convolution => self.convolution(&convolution::Convolution::ONE),
         })
     }
 
-    pub(super) fn cases(&self) -> Vec<Case> {
+    pub(crate) fn cases(&self) -> Vec<Case> {
         match self.shapes {
             Shapes::Matrices => self.of_matrices(),
             Shapes::Convolution => self.of_convolutions(),
         }
     }
 
-    pub(super) fn random(&self, random: &mut Random) -> Case {
+    pub(crate) fn random(&self, random: &mut Random) -> Case {
         let parts = match self.shapes {
             Shapes::Matrices => self.random_matrices(random),
             Shapes::Convolution => self.random_convolution(random),
@@ -151,7 +151,7 @@ impl Maker<'_> {
         self.case("random", &parts).with_random_buffers(random)
     }
 
-    pub(super) fn broken_rules(&self) -> Vec<BrokenRule> {
+    pub(crate) fn broken_rules(&self) -> Vec<BrokenRule> {
         match self.shapes {
             Shapes::Matrices => self.broken_matrices(),
             Shapes::Convolution => self.broken_convolutions(),
@@ -264,7 +264,7 @@ impl Maker<'_> {
 }
 
 /// The elements of an input: small integers, scales that are not.
-pub(super) fn elements(
+pub(crate) fn elements(
     random: &mut Random,
     operator: &Validated,
     index: usize,

@@ -15,9 +15,9 @@ use crate::number::{encoded, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature, coordinate};
 
 /// The reference of an operator that adds up products.
-pub(super) struct OfProducts {
-    pub(super) schema: &'static OperatorSchema,
-    pub(super) shapes: Shapes,
+pub(crate) struct OfProducts {
+    pub(crate) schema: &'static OperatorSchema,
+    pub(crate) shapes: Shapes,
 }
 
 /// The inputs of an execution, by the names of their fields.

@@ -10,9 +10,9 @@ use crate::{
 };
 
 /// Makes one operator's cases.
-pub(super) struct Maker<'a> {
-    pub(super) schema: &'static OperatorSchema,
-    pub(super) signature: &'a Signature,
+pub(crate) struct Maker<'a> {
+    pub(crate) schema: &'static OperatorSchema,
+    pub(crate) signature: &'a Signature,
 }
 
 /// What an operator's dimensions are called that rows go along.
@@ -142,12 +142,12 @@ impl Maker<'_> {
         self.packed(sizes, &[self.last()])
     }
 
-    pub(super) fn minimal(&self) -> AbstractOperator {
+    pub(crate) fn minimal(&self) -> AbstractOperator {
         self.packed([1; 8], &[self.last()])
     }
 
     /// Every case has other attributes than the one before.
-    pub(super) fn cases(&self) -> Vec<Case> {
+    pub(crate) fn cases(&self) -> Vec<Case> {
         let mut cases = self.values();
         if self.has_usual_types() {
             let lengths = [(1, 1), (3001, 5), (7, 4), (3, 131), (2, 4099), (1, 8195), (301, 2)];
@@ -265,7 +265,7 @@ impl Maker<'_> {
         cases
     }
 
-    pub(super) fn random(&self, random: &mut Random) -> Case {
+    pub(crate) fn random(&self, random: &mut Random) -> Case {
         let mut sizes = random.sizes(self.signature.rank);
         let axes = match self.named() {
             Named::Several => (0..=self.last()).filter(|_| random.one_in(2)).collect(),
@@ -306,7 +306,7 @@ impl Maker<'_> {
         AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
     }
 
-    pub(super) fn broken_rules(&self) -> Vec<BrokenRule> {
+    pub(crate) fn broken_rules(&self) -> Vec<BrokenRule> {
         let rank = self.last() + 1;
         let rule = |name: &'static str, operator, field: String| BrokenRule {
             name: name.into(),

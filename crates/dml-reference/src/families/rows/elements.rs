@@ -9,7 +9,7 @@ use crate::number::encoded;
 
 /// Which elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Elements {
+pub(crate) enum Elements {
     /// Any, which kernels read as integers.
     Any,
     /// The same, for results that are shares of a sum.
@@ -28,12 +28,12 @@ pub(super) enum Elements {
 
 impl Elements {
     /// Whether a device may take zeros for subnormals.
-    pub(super) fn are_computed_with(self) -> bool {
+    pub(crate) fn are_computed_with(self) -> bool {
         matches!(self, Self::Sums | Self::Factors)
     }
 
     /// Elements of a tensor; of integers any.
-    pub(super) fn drawn(self, random: &mut Random, tensor: &TensorLayout) -> Vec<u64> {
+    pub(crate) fn drawn(self, random: &mut Random, tensor: &TensorLayout) -> Vec<u64> {
         let data_type = tensor.data_type();
         let is_exact = random.one_in(2);
         let element = |_| match self.number(random, is_exact) {

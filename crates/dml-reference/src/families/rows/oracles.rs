@@ -8,7 +8,7 @@ use super::elements::Elements;
 use super::reference::{Row, Step, rows};
 use crate::number::single;
 
-pub(super) use normalize::*;
+pub(crate) use normalize::*;
 
 fn function(operator: &Validated) -> Result<ReduceFunction, Error> {
     let function = ReduceFunction::from_dml_value(operator.uint("Function")?);
@@ -16,7 +16,7 @@ fn function(operator: &Validated) -> Result<ReduceFunction, Error> {
 }
 
 /// What the functions of REDUCE are tested with.
-pub(super) fn elements_of_function(operator: &Validated) -> Elements {
+pub(crate) fn elements_of_function(operator: &Validated) -> Elements {
     match function(operator) {
         Ok(ReduceFunction::Argmax | ReduceFunction::Argmin) => Elements::Few,
         Ok(ReduceFunction::Max | ReduceFunction::Min) => Elements::Moved,
@@ -27,12 +27,12 @@ pub(super) fn elements_of_function(operator: &Validated) -> Elements {
 }
 
 /// A sum; of negative zeros it is one.
-pub(super) fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(-0.0, |sum, number| sum + number)
 }
 
 /// The square of a number of single precision, which may be taken for zero.
-pub(super) fn square(x: f64, step: Step) -> f64 {
+pub(crate) fn square(x: f64, step: Step) -> f64 {
     step(single(step(x * x)))
 }
 
@@ -45,11 +45,11 @@ pub(crate) fn factor_of(x: &[f64]) -> f64 {
 }
 
 /// The mean: the sum is rounded, and then the quotient.
-pub(super) fn mean(numbers: impl Iterator<Item = f64>, count: usize, step: Step) -> f64 {
+pub(crate) fn mean(numbers: impl Iterator<Item = f64>, count: usize, step: Step) -> f64 {
     single(step(single(step(sum(numbers)))) / count as f64)
 }
 
-pub(super) fn reduce(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn reduce(row: &Row<'_>) -> Vec<Vec<f64>> {
     let (x, step) = (row.elements, row.step);
     let magnitudes = || x.iter().map(|it| it.abs());
     let squares = || x.iter().map(|it| square(*it, step));
@@ -77,7 +77,7 @@ pub(super) fn reduce(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![vec![result]]
 }
 
-pub(super) fn reduce_integers(operator: &Validated, x: &[i128]) -> Vec<i128> {
+pub(crate) fn reduce_integers(operator: &Validated, x: &[i128]) -> Vec<i128> {
     let wrapping = |of: fn(i128, i128) -> i128, first| x.iter().copied().fold(first, of);
     let squares = x.iter().map(|it| it.wrapping_mul(*it));
     let result = match function(operator) {
@@ -125,19 +125,19 @@ fn is_last(operator: &Validated) -> bool {
     operator.uint("AxisDirection").is_ok_and(|it| it == AxisDirection::Decreasing.dml_value())
 }
 
-pub(super) fn index_of_greatest(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn index_of_greatest(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![vec![place(row.elements, is_last(row.operator), true)]]
 }
 
-pub(super) fn index_of_least(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn index_of_least(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![vec![place(row.elements, is_last(row.operator), false)]]
 }
 
-pub(super) fn integer_index_of_greatest(operator: &Validated, x: &[i128]) -> Vec<i128> {
+pub(crate) fn integer_index_of_greatest(operator: &Validated, x: &[i128]) -> Vec<i128> {
     vec![integer_place(x, is_last(operator), true)]
 }
 
-pub(super) fn integer_index_of_least(operator: &Validated, x: &[i128]) -> Vec<i128> {
+pub(crate) fn integer_index_of_least(operator: &Validated, x: &[i128]) -> Vec<i128> {
     vec![integer_place(x, is_last(operator), false)]
 }
 
@@ -154,7 +154,7 @@ fn powers(row: &[f64]) -> Option<(f64, Vec<f64>)> {
 }
 
 /// Powers divided by their sum.
-pub(super) fn softmax(row: &[f64]) -> Vec<f64> {
+pub(crate) fn softmax(row: &[f64]) -> Vec<f64> {
     let Some((_, powers)) = powers(row) else { return vec![f64::NAN; row.len()] };
     let sum: f64 = powers.iter().sum();
     powers.iter().map(|power| power / sum).collect()
@@ -169,7 +169,7 @@ fn logarithm(powers: &[f64]) -> f64 {
 }
 
 /// `x - greatest - ln(sum)`; -0 where both are 0.
-pub(super) fn log_softmax(row: &[f64]) -> Vec<f64> {
+pub(crate) fn log_softmax(row: &[f64]) -> Vec<f64> {
     let Some((greatest, powers)) = powers(row) else { return vec![f64::NAN; row.len()] };
     let logarithm = logarithm(&powers);
     row.iter().map(|x| -(logarithm - (x - greatest))).collect()
@@ -207,24 +207,24 @@ fn running<T: Copy>(
     result
 }
 
-pub(super) fn sums(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn sums(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![running(row.operator, row.elements, ("HasExclusiveSum", 0.0), |a, b| a + b)]
 }
 
-pub(super) fn products(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn products(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![running(row.operator, row.elements, ("HasExclusiveProduct", 1.0), |a, b| a * b)]
 }
 
-pub(super) fn integer_sums(operator: &Validated, x: &[i128]) -> Vec<i128> {
+pub(crate) fn integer_sums(operator: &Validated, x: &[i128]) -> Vec<i128> {
     running(operator, x, ("HasExclusiveSum", 0), i128::wrapping_add)
 }
 
-pub(super) fn integer_products(operator: &Validated, x: &[i128]) -> Vec<i128> {
+pub(crate) fn integer_products(operator: &Validated, x: &[i128]) -> Vec<i128> {
     running(operator, x, ("HasExclusiveProduct", 1), i128::wrapping_mul)
 }
 
 /// 1 at the first NaN, or else at the first of the greatest, and 0 elsewhere.
-pub(super) fn hardmax(row: &[f64]) -> Vec<f64> {
+pub(crate) fn hardmax(row: &[f64]) -> Vec<f64> {
     let found = place(row, false, true);
     (0..row.len()).map(|at| if at as f64 == found { 1.0 } else { 0.0 }).collect()
 }

@@ -11,16 +11,16 @@ use crate::number::{Number, double, encoded, flush, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
 /// What every number on the way goes through that a device may take for zero.
-pub(super) type Step = fn(f64) -> f64;
+pub(crate) type Step = fn(f64) -> f64;
 
 /// A row of floats.
-pub(super) struct Row<'a> {
-    pub(super) operator: &'a Validated,
+pub(crate) struct Row<'a> {
+    pub(crate) operator: &'a Validated,
     /// The first input's elements.
-    pub(super) elements: &'a [f64],
+    pub(crate) elements: &'a [f64],
     /// Those of the other inputs at the same places; `None` where one is left out.
-    pub(super) others: &'a [Option<Vec<f64>>],
-    pub(super) step: Step,
+    pub(crate) others: &'a [Option<Vec<f64>>],
+    pub(crate) step: Step,
 }
 
 /// What becomes of a row: for each output as many numbers as its row has elements.
@@ -28,7 +28,7 @@ type Floats = fn(&Row<'_>) -> Vec<Vec<f64>>;
 type Integers = fn(&Validated, &[i128]) -> Vec<i128>;
 
 /// What becomes of the elements of a row.
-pub(super) enum OfRow {
+pub(crate) enum OfRow {
     /// As many floats.
     Floats(fn(&[f64]) -> Vec<f64>),
     /// Floats, of the row and the operator.
@@ -47,11 +47,11 @@ impl OfRow {
 }
 
 /// The reference of an operator on rows.
-pub(super) struct OverRows {
-    pub(super) schema: &'static OperatorSchema,
-    pub(super) of_row: OfRow,
+pub(crate) struct OverRows {
+    pub(crate) schema: &'static OperatorSchema,
+    pub(crate) of_row: OfRow,
     /// What it is tested with.
-    pub(super) elements: fn(&Validated) -> Elements,
+    pub(crate) elements: fn(&Validated) -> Elements,
 }
 
 /// Which dimensions are those of rows: what the operator names, those of pictures, or the last one.
@@ -83,7 +83,7 @@ fn broadcast(tensor: &TensorLayout, of: &TensorLayout, mut place: usize) -> usiz
 }
 
 /// The places of the elements of every row, those of a row in row-major order.
-pub(super) fn rows(tensor: &TensorLayout, axes: &[bool]) -> Vec<Vec<usize>> {
+pub(crate) fn rows(tensor: &TensorLayout, axes: &[bool]) -> Vec<Vec<usize>> {
     let sizes = tensor.sizes();
     let mut rows: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for place in 0..sizes.iter().map(|size| *size as usize).product() {

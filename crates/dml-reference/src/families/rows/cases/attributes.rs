@@ -60,7 +60,7 @@ impl Maker<'_> {
 
     /// Whether all cases are run with these types: of an operator with functions not where a result is only
     /// converted.
-    pub(super) fn has_usual_types(&self) -> bool {
+    pub(crate) fn has_usual_types(&self) -> bool {
         self.schema.varied.is_none()
             || self.has_one_type()
             || self.usual_function() == ReduceFunction::Argmax
@@ -90,7 +90,7 @@ impl Maker<'_> {
     }
 
     /// How many different attributes there are.
-    pub(super) fn attribute_lists(&self) -> usize {
+    pub(crate) fn attribute_lists(&self) -> usize {
         let choices = self.schema.fields.iter().map(|field| match field.field_type {
             FieldType::Bool => 2,
             FieldType::OperatorDesc => 3,
@@ -107,7 +107,7 @@ impl Maker<'_> {
     }
 
     /// The same with other attributes.
-    pub(super) fn with_attributes(
+    pub(crate) fn with_attributes(
         &self,
         operator: &AbstractOperator,
         number: usize,

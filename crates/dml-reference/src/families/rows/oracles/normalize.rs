@@ -28,7 +28,7 @@ fn deviation(variance: f64, row: &Row<'_>) -> f64 {
     single(rounded((row.step)(variance) + (row.step)(epsilon), row.step).sqrt())
 }
 
-pub(in super::super) fn by_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn by_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
     let (x, step) = (row.elements, row.step);
     let flag = |name| row.operator.bool(name).ok();
     let average = flag("UseMean").unwrap_or(true).then(|| mean(x.iter().copied(), x.len(), step));
@@ -45,7 +45,7 @@ pub(in super::super) fn by_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![x.iter().enumerate().map(of).collect()]
 }
 
-pub(in super::super) fn by_given_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn by_given_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
     let other = |input: usize, at: usize| row.others[input].as_ref().map(|it| it[at]);
     let of = |(at, x): (usize, &f64)| {
         let deviation = other(1, at).map(|variance| deviation(variance, row));
@@ -54,7 +54,7 @@ pub(in super::super) fn by_given_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![row.elements.iter().enumerate().map(of).collect()]
 }
 
-pub(in super::super) fn by_norm(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn by_norm(row: &Row<'_>) -> Vec<Vec<f64>> {
     let (x, step) = (row.elements, row.step);
     let factor = factor_of(x);
     let scaled = || x.iter().map(|it| it * factor);
@@ -68,7 +68,7 @@ pub(in super::super) fn by_norm(row: &Row<'_>) -> Vec<Vec<f64>> {
 }
 
 /// The integers, the scale, and the zero point.
-pub(in super::super) fn quantize(row: &Row<'_>) -> Vec<Vec<f64>> {
+pub(crate) fn quantize(row: &Row<'_>) -> Vec<Vec<f64>> {
     let (x, step) = (row.elements, row.step);
     let is_signed = row
         .operator

@@ -8,12 +8,12 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::Function;
 
-use super::plan::{Rows, Sizes};
-use super::reduce::{Joined, computed, product, sum};
+use super::lowering::{Joined, computed, product, sum};
 use crate::Target;
 use crate::ir;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::rows::{Rows, Sizes};
 
 /// The sum of each element and those before it.
 pub(super) fn sums(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {

@@ -8,11 +8,10 @@ use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{self as r, Reducer, SUM_F32};
 
-use super::plan::{PARTS_OF_SUMS, PLACES, Rows};
-use super::softmax::powers;
 use crate::Target;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::rows::{PARTS_OF_SUMS, PLACES, Rows};
 
 /// What joins the elements of a type, and what joins those of parts.
 #[derive(Clone, Copy)]
@@ -201,7 +200,7 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
 
 /// `m + ln(sum(e^(x - m)))`, of which `m` is the greatest.
 fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
-    let [greatest, logarithm] = powers(&mut rows, &r::LOG_SUM_F32)?;
+    let [greatest, logarithm] = rows.powers(&r::LOG_SUM_F32)?;
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let mut program = Program::of(&f::SUM_F32);
     program.apply_all(conversion(DataType::Float32, output), program.last());

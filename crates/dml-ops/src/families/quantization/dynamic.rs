@@ -6,11 +6,11 @@ use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::{LEAST_F32, Reducer};
 
-use super::plan::Rows;
 use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
+use crate::lowering::rows::Rows;
 
 static LEAST: &[&Reducer] = &[&LEAST_F32];
 

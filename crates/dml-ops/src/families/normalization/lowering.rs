@@ -7,12 +7,12 @@ use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
-use super::plan::{PARTS_OF_SUMS, Rows};
 use crate::Target;
 use crate::families::element_wise::activated;
 use crate::ir::space::Operand;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
+use crate::lowering::rows::{PARTS_OF_SUMS, Rows};
 
 /// An operand, and the type of its elements.
 type Typed = (Operand, DataType);

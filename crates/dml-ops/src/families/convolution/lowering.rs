@@ -6,9 +6,8 @@
 use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
-use super::factor::{Storage, Words};
-use super::lowering::{Build, Geometry};
 use super::taps::{Extent, Phase};
+use crate::families::products::{Build, Geometry, Storage, Words};
 use crate::ir::space::Operand;
 use crate::ir::{Dimension, Sums};
 use dml_spirv::ElementWidth;

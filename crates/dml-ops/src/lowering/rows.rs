@@ -8,19 +8,18 @@ use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{GREATEST_F32, LEAST_U32, Reducer, SUM_F32};
 
-use super::{axes, axes_of};
 use crate::Target;
-pub(super) use crate::ir::PARTS_OF_SUMS;
+pub(crate) use crate::ir::PARTS_OF_SUMS;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{self, Computation, GREATEST, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
 use crate::lowering::scale::write_scales;
 
 /// What parts of rows are.
-pub(super) static PLACES: &[&Reducer] = &[&LEAST_U32];
+pub(crate) static PLACES: &[&Reducer] = &[&LEAST_U32];
 
 /// The sizes of a space.
-pub(super) type Sizes = [u32; DIMENSIONS];
+pub(crate) type Sizes = [u32; DIMENSIONS];
 
 /// An operand of a larger space, with the same element along what has a size of 1.
 fn repeated(operand: Operand, sizes: Sizes) -> Operand {
@@ -29,22 +28,22 @@ fn repeated(operand: Operand, sizes: Sizes) -> Operand {
 }
 
 /// The operands of an operator on rows, and the steps so far.
-pub(super) struct Rows<'a> {
-    pub(super) operator: &'a Validated,
-    pub(super) recorder: Recorder<'a>,
+pub(crate) struct Rows<'a> {
+    pub(crate) operator: &'a Validated,
+    pub(crate) recorder: Recorder<'a>,
     /// Those of the first input.
-    pub(super) sizes: Sizes,
+    pub(crate) sizes: Sizes,
     axes: [bool; DIMENSIONS],
     /// The first input's type.
-    pub(super) data_type: DataType,
-    pub(super) input: Operand,
+    pub(crate) data_type: DataType,
+    pub(crate) input: Operand,
     /// The inputs after it, which repeat what they have one element of; `None` where one is left out.
-    pub(super) others: Vec<Option<Operand>>,
+    pub(crate) others: Vec<Option<Operand>>,
     outputs: Vec<Option<Operand>>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Result<Self, Error> {
+    pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Result<Self, Error> {
         let tensor = operator.required_tensor("InputTensor")?;
         let recorder = Recorder::new(operator, target);
         let mut inputs = recorder.inputs()?;
@@ -71,7 +70,7 @@ impl<'a> Rows<'a> {
 
     /// Those of an operator that is fused into another: of `input` in single precision, which has the sizes of
     /// the output.
-    pub(super) fn fused(
+    pub(crate) fn fused(
         activation: &'a Validated,
         recorder: Recorder<'a>,
         tensor: &TensorLayout,
@@ -90,35 +89,35 @@ impl<'a> Rows<'a> {
     }
 
     /// The output with a number.
-    pub(super) fn output(&self, index: usize) -> Result<Operand, Error> {
+    pub(crate) fn output(&self, index: usize) -> Result<Operand, Error> {
         let output = self.outputs.get(index).cloned().flatten();
         output.ok_or_else(|| Error::internal(self.operator.schema().name, "an output is missing"))
     }
 
     /// What makes the first input's elements single precision.
-    pub(super) fn widening(&self) -> Vec<&'static Function> {
+    pub(crate) fn widening(&self) -> Vec<&'static Function> {
         conversion(self.data_type, DataType::Float32)
     }
 
     /// A program that begins with the first input's element in single precision, and that.
-    pub(super) fn of_element(&self) -> (Program, Value) {
+    pub(crate) fn of_element(&self) -> (Program, Value) {
         let mut program = Program::default();
         let element = program.apply_all(self.widening(), Value::Input(0));
         (program, element)
     }
 
     /// The sizes of what has one element for all of a row, or of a row.
-    pub(super) fn sizes_of(&self, axes: bool) -> Sizes {
+    pub(crate) fn sizes_of(&self, axes: bool) -> Sizes {
         std::array::from_fn(|at| if self.axes[at] == axes { self.sizes[at] } else { 1 })
     }
 
     /// How many elements a row has.
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.sizes_of(true).iter().map(|size| u64::from(*size)).product()
     }
 
     /// The numbers of the elements in their row, or what is left of all words below them.
-    pub(super) fn numbers(&self, from_end: bool) -> Operand {
+    pub(crate) fn numbers(&self, from_end: bool) -> Operand {
         let base = if from_end { -1 } else { 0 };
         let numbers = Operand::numbers(base, Default::default()).packed(&self.sizes_of(true));
         match from_end {
@@ -128,7 +127,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The greatest of each row, in single precision.
-    pub(super) fn greatest(&mut self) -> Result<Operand, Error> {
+    pub(crate) fn greatest(&mut self) -> Result<Operand, Error> {
         self.reduce(
             vec![],
             Reduction {
@@ -139,7 +138,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The power of two for each row that keeps squares of its elements in range; `None` where they always are.
-    pub(super) fn scales(&mut self) -> Result<Option<Operand>, Error> {
+    pub(crate) fn scales(&mut self) -> Result<Option<Operand>, Error> {
         if self.data_type != DataType::Float32 {
             return Ok(None);
         }
@@ -153,7 +152,7 @@ impl<'a> Rows<'a> {
 
     /// The mean of what `program` makes of each row's elements and those of `others`, in single precision: the
     /// sum is rounded, and then the quotient.
-    pub(super) fn mean(
+    pub(crate) fn mean(
         &mut self,
         others: Vec<Operand>,
         program: Program,
@@ -165,13 +164,23 @@ impl<'a> Rows<'a> {
         self.of_rows(vec![sum, length], Program::of(&f::DIVIDE_F32))
     }
 
+    /// The greatest of each row, and what `sum` makes of the powers `e^(x - greatest)`.
+    pub(crate) fn powers(&mut self, sum: &'static Reducer) -> Result<[Operand; 2], Error> {
+        let greatest = self.greatest()?;
+        let (mut program, element) = self.of_element();
+        program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
+        let reduction = Reduction { program, ..Reduction::of(PARTS_OF_SUMS, sum) };
+        let sum = self.reduce(vec![greatest.clone()], reduction)?;
+        Ok([greatest, sum])
+    }
+
     /// A number that is the same everywhere.
-    pub(super) fn single(&mut self, number: f32) -> Operand {
+    pub(crate) fn single(&mut self, number: f32) -> Operand {
         self.recorder.constant(ElementWidth::B32, number.to_bits().into())
     }
 
     /// What `program` makes of operands with an element for each row: such an operand.
-    pub(super) fn of_rows(
+    pub(crate) fn of_rows(
         &mut self,
         inputs: Vec<Operand>,
         program: Program,
@@ -180,7 +189,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The same with parameters.
-    pub(super) fn of_rows_with(
+    pub(crate) fn of_rows_with(
         &mut self,
         inputs: Vec<Operand>,
         program: Program,
@@ -194,7 +203,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes what `program` makes of `inputs`.
-    pub(super) fn compute(
+    pub(crate) fn compute(
         &mut self,
         sizes: Sizes,
         inputs: Vec<Operand>,
@@ -211,18 +220,18 @@ impl<'a> Rows<'a> {
     }
 
     /// Place for numbers of single precision.
-    pub(super) fn temporary_of(&mut self, sizes: Sizes) -> Operand {
+    pub(crate) fn temporary_of(&mut self, sizes: Sizes) -> Operand {
         self.temporary(ElementWidth::B32, sizes)
     }
 
     /// Place for so many elements.
-    pub(super) fn temporary(&mut self, width: ElementWidth, sizes: Sizes) -> Operand {
+    pub(crate) fn temporary(&mut self, width: ElementWidth, sizes: Sizes) -> Operand {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
         self.recorder.temporary(width, count).packed(&sizes)
     }
 
     /// One element for each row, of the first input's elements and those of `others`.
-    pub(super) fn reduce(
+    pub(crate) fn reduce(
         &mut self,
         others: Vec<Operand>,
         reduction: Reduction,
@@ -233,7 +242,7 @@ impl<'a> Rows<'a> {
     }
 
     /// One element for each row, of elements that stand where the first input's do.
-    pub(super) fn reduce_of(
+    pub(crate) fn reduce_of(
         &mut self,
         elements: Operand,
         reduction: Reduction,
@@ -244,7 +253,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The same, in a place that stands still in a row.
-    pub(super) fn reduce_to(
+    pub(crate) fn reduce_to(
         &mut self,
         output: Operand,
         others: Vec<Operand>,
@@ -266,7 +275,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes elements of the first output, in a space of `sizes`.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         sizes: Sizes,
         inputs: Vec<Operand>,
@@ -279,7 +288,33 @@ impl<'a> Rows<'a> {
     }
 
     /// The plan of all that was added.
-    pub(super) fn finish(self) -> ir::Program {
+    pub(crate) fn finish(self) -> ir::Program {
         self.recorder.finish()
     }
+}
+
+/// Which of the dimensions of a space of 8, the last of which are the input's, are those of rows: those that a
+/// field names, all of a picture,
+/// all, or the last one.
+fn axes(operator: &Validated) -> Result<[bool; 8], Error> {
+    axes_of(operator, operator.required_tensor("InputTensor")?.sizes().len())
+}
+
+/// The same of an operator on a tensor of `rank` dimensions, which may be nested.
+fn axes_of(operator: &Validated, rank: usize) -> Result<[bool; 8], Error> {
+    let has = |name| operator.schema().has_field(name);
+    let mut of_tensor = vec![0; rank];
+    if has("Axes") {
+        operator.uint_array("Axes")?.iter().for_each(|axis| of_tensor[*axis as usize] = 1);
+    } else if has("CrossChannel") {
+        let first = if operator.bool("CrossChannel")? { 1 } else { 2 };
+        of_tensor.iter_mut().skip(first).for_each(|it| *it = 1);
+    } else if has("Axis") {
+        of_tensor[operator.uint("Axis")? as usize] = 1;
+    } else if has("OutputScaleTensor") {
+        of_tensor.fill(1);
+    } else if !has("MeanTensor") {
+        of_tensor[rank - 1] = 1;
+    }
+    Ok(leading(&of_tensor, 0).map(|is_axis| is_axis == 1))
 }

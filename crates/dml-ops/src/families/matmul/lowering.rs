@@ -3,9 +3,8 @@
 use dml_core::{Error, Validated};
 
 use super::cooperative::Shape;
-use super::factor::{Storage, Words, transposed};
-use super::lowering::{Build, Geometry, lower};
 use crate::Target;
+use crate::families::products::{Build, Geometry, Storage, Words, lower, transposed};
 use crate::ir::{self, Dimension, Sums};
 
 /// Rows are A's and columns B's.

@@ -6,8 +6,8 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::product::MATRICES_OF_A_GROUP;
 
-use super::factor::{Build, transposed};
 use crate::Target;
+use crate::families::products::{Build, transposed};
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Computation, Matrices, WholeMatrices};
 

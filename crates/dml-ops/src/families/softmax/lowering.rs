@@ -10,11 +10,11 @@ use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{LEAST_U32, LOG_SUM_F32, Reducer, SUM_F32};
 
-use super::plan::{PARTS_OF_SUMS, PLACES, Rows};
 use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{self, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
+use crate::lowering::rows::{PARTS_OF_SUMS, PLACES, Rows};
 
 /// `e^(x - greatest) / sum`.
 pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -71,23 +71,13 @@ fn shares_of(
     sum: &'static Reducer,
     share: &'static Function,
 ) -> Result<ir::Program, Error> {
-    let [greatest, sum] = powers(&mut rows, sum)?;
+    let [greatest, sum] = rows.powers(sum)?;
     let (mut program, element) = rows.of_element();
     let share = program.apply(share, vec![element, Value::Input(1), Value::Input(2)]);
     program.apply_all(conversion(DataType::Float32, data_type), share);
     let inputs = vec![rows.input.clone(), greatest, sum];
     rows.write(rows.sizes, inputs, program, vec![])?;
     Ok(rows.finish())
-}
-
-/// The greatest of each row, and what `sum` makes of the powers `e^(x - greatest)`.
-pub(super) fn powers(rows: &mut Rows<'_>, sum: &'static Reducer) -> Result<[Operand; 2], Error> {
-    let greatest = rows.greatest()?;
-    let (mut program, element) = rows.of_element();
-    program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
-    let reduction = Reduction { program, ..Reduction::of(PARTS_OF_SUMS, sum) };
-    let sum = rows.reduce(vec![greatest.clone()], reduction)?;
-    Ok([greatest, sum])
 }
 
 /// 1 at the first of the greatest elements, else 0.

@@ -1,0 +1,17 @@
+//! Convolutions: products of a filter with what it passes over.
+
+mod lowering;
+mod taps;
+
+use dml_core::operators;
+
+use crate::Operator;
+use crate::families::products::lower;
+use lowering::Convolution;
+
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[
+    &Operator { schema: &operators::CONVOLUTION, lower: lower::<Convolution> },
+    &Operator { schema: &operators::CONVOLUTION_INTEGER, lower: lower::<Convolution> },
+    &Operator { schema: &operators::QUANTIZED_LINEAR_CONVOLUTION, lower: lower::<Convolution> },
+];

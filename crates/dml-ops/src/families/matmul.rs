@@ -1,0 +1,17 @@
+//! Products of matrices.
+
+mod cooperative;
+mod lowering;
+
+use dml_core::operators;
+
+use crate::Operator;
+use lowering::matrices;
+
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[
+    &Operator { schema: &operators::GEMM, lower: matrices },
+    &Operator { schema: &operators::MATRIX_MULTIPLY_INTEGER, lower: matrices },
+    &Operator { schema: &operators::MATRIX_MULTIPLY_INTEGER_TO_FLOAT, lower: matrices },
+    &Operator { schema: &operators::QUANTIZED_LINEAR_MATRIX_MULTIPLY, lower: matrices },
+];

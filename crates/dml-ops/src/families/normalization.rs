@@ -1,0 +1,17 @@
+//! Normalizations: elements by the moments or the norm of their row, or by moments that are given.
+
+mod lowering;
+
+use dml_core::operators;
+
+use crate::Operator;
+use lowering::{by_given_moments, by_moments, by_norm};
+
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[
+    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION, lower: by_moments },
+    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION1, lower: by_moments },
+    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION2, lower: by_moments },
+    &Operator { schema: &operators::BATCH_NORMALIZATION, lower: by_given_moments },
+    &Operator { schema: &operators::LP_NORMALIZATION, lower: by_norm },
+];

@@ -1,0 +1,17 @@
+//! Rows as one element each, the place of one in each, or the sums and products of what is before each element.
+
+mod lowering;
+mod running;
+
+use dml_core::operators;
+
+use crate::Operator;
+
+/// All of them.
+pub(crate) static OPERATORS: &[&Operator] = &[
+    &Operator { schema: &operators::REDUCE, lower: lowering::reduce },
+    &Operator { schema: &operators::ARGMAX, lower: lowering::index_of_greatest },
+    &Operator { schema: &operators::ARGMIN, lower: lowering::index_of_least },
+    &Operator { schema: &operators::CUMULATIVE_SUMMATION, lower: running::sums },
+    &Operator { schema: &operators::CUMULATIVE_PRODUCT, lower: running::products },
+];
