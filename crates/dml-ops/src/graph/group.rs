@@ -12,6 +12,8 @@ use super::Forms;
 use super::fusible::Before;
 use super::program::{Merged, merged};
 use super::values::Values;
+use crate::ir::Buffer;
+use crate::ir::space::Operand;
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
 const MAX_KERNEL_BYTES: usize = 16 << 10;
@@ -132,8 +134,14 @@ impl<'a> Grouping<'a> {
         for (reader, input) in readers {
             let space = &forms[reader].map.space;
             let tensor = graph.nodes()[*reader].tensor(FieldKind::Input, *input);
+            let of_result = |it: &&Operand| match it.buffer {
+                Some(Buffer::Input(at)) => at as usize == *input,
+                _ => false,
+            };
+            // A program may have several views of one input.
+            let mut views = space.inputs.iter().filter(of_result);
             let alike = space.sizes == written.sizes
-                && space.inputs[*input].lies_as(&written.output, &written.sizes);
+                && views.all(|it| it.lies_as(&written.output, &written.sizes));
             if !alike || tensor.is_none() {
                 return Err(Some("its result is read with other sizes or strides"));
             }

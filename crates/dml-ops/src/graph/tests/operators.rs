@@ -1,0 +1,74 @@
+//! Every operator of which a graph can fuse something, between operators that it can be fused with.
+
+use dml_core::operators::ElementWiseMaxDesc;
+use dml_core::schema::FieldKind;
+use dml_core::{AbstractOperator, TensorDesc, TensorFlags};
+use dml_reference::Signature;
+
+use super::*;
+use crate::OPERATORS;
+use crate::graph::Fusible;
+use crate::tests::reference;
+
+const MOST_CASES: usize = 12;
+
+/// The greater of an element and itself.
+fn same(tensor: &TensorDesc) -> ElementWiseMaxDesc {
+    let tensor = || TensorDesc { flags: TensorFlags::NONE, ..tensor.clone() };
+    ElementWiseMaxDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() }
+}
+
+/// An operator whose first input is computed before, and whose outputs are computed with afterwards; `None` where the
+/// types or layouts of its tensors do not allow that.
+fn between(operator: &AbstractOperator) -> Option<ValidatedGraph> {
+    let mut graph = GraphBuilder::new();
+    let tensors = operator.bindings(FieldKind::Input).filter_map(|(_, tensor)| tensor);
+    let mut values = vec![];
+    for (at, tensor) in tensors.enumerate() {
+        let value = graph.input();
+        let is_computed = at == 0 && !tensor.flags.contains(TensorFlags::OWNED_BY_DML);
+        values.push(match is_computed {
+            true => graph.operator(same(tensor), &[value, value]),
+            false => value,
+        });
+    }
+    let output = operator.bindings(FieldKind::Output).find_map(|(_, tensor)| tensor)?;
+    let result = graph.operator(operator.clone(), &values);
+    let result = graph.operator(same(output), &[result, result]);
+    graph.output(result);
+    validate_graph(&graph.finish(), FeatureLevel::HIGHEST).ok()
+}
+
+#[test]
+fn what_is_fused_has_the_results_of_its_operators() {
+    let least = Capabilities::vulkan_minimum();
+    let target = crate::Target {
+        capabilities: &least,
+        tuning: dml_core::Tuning::new(),
+        transfer: TransferUse::Allowed,
+    };
+    let (mut operators, mut fused) = (0, 0);
+    for operator in OPERATORS.iter().copied() {
+        let name = operator.schema().name;
+        let cases = Signature::all(operator.schema())
+            .filter(|it| {
+                let minimal = reference(operator).minimal(it);
+                dml_core::validate(&minimal, FeatureLevel::HIGHEST).is_ok()
+            })
+            .flat_map(|it| reference(operator).chosen_cases(&it));
+        let fusible = cases.filter(|case| {
+            let validated = dml_core::validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
+            let program = operator.program(&validated, &target).unwrap();
+            Fusible::of(&program).unwrap().is_some()
+        });
+        let all: Vec<_> = fusible.collect();
+        operators += usize::from(!all.is_empty());
+        for case in all.iter().step_by(all.len().div_ceil(MOST_CASES).max(1)) {
+            let Some(graph) = between(&case.operator) else { continue };
+            let what = format!("{name} {}", case.name);
+            let explanation = check(&graph, &mut Random::new(&what), &what);
+            fused += usize::from(explanation.parts.len() < 3);
+        }
+    }
+    assert!(operators > 100 && fused > 500, "{operators} {fused}");
+}
