@@ -84,17 +84,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     tensor.strides.clone_from(&args.strides);
     let (explanation, bytes) = args.device.with_device(|device| {
         let desc = desc(&tensor, args);
-        let program = device.program(desc.clone())?;
+        let program = args.explain.then(|| device.program(desc.clone())).transpose()?;
         let operator = compile(device, desc, args)?;
         let bytes = execute(device, &operator, &tensor)?;
-        Ok((format!("{program}{}", operator.vulkan().plan().describe()), bytes))
+        let plan = operator.vulkan().plan();
+        Ok((program.map(|it| format!("{it}{}", plan.describe())), bytes))
     })?;
     let shape: Vec<u64> = args.sizes.iter().copied().map(u64::from).collect();
     let tensor = Tensor::new(ElementType::Dml(args.data_type), shape, bytes)?;
     if let Some(path) = &args.output {
         files::write_npy(path, &tensor)?;
     }
-    if args.explain {
+    if let Some(explanation) = explanation {
         writeln!(stdout(), "{explanation}\n")?;
     }
     let text = matrix::format(args.data_type, tensor.shape(), tensor.bytes());
