@@ -47,7 +47,8 @@ use dml_core::schema::{Comparison, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 
 /// An operator's documented meaning. Implementations follow the documentation's pseudocode and
-/// share nothing with lowering, kernels or [`dml_core::value`].
+/// share nothing with lowering, kernels or [`dml_core::value`], but what is long to read off a descriptor
+/// ([`dml_core::operators::attention`], [`dml_core::operators::recurrent`]).
 pub trait Reference: Sync {
     /// The operator's row.
     fn schema(&self) -> &'static OperatorSchema;
