@@ -11,6 +11,7 @@
 //! [`Explanation`] tells what was done and why.
 
 mod assemble;
+#[doc(hidden)]
 pub mod every_way;
 mod explain;
 mod fusible;
@@ -49,11 +50,11 @@ impl Default for GraphOptions {
     }
 }
 
-/// What every node computes; `None` where it is a constant.
+/// What every node computes; `None` where it is a constant, or nothing needs it.
 type Programs = Vec<Option<Program>>;
 
 /// What of each node can be fused.
-type Forms = HashMap<usize, Fusible>;
+type FusibleNodes = HashMap<usize, Fusible>;
 
 /// The value of what `node` computes before its last step: the one after its outputs.
 fn value_before(graph: &ValidatedGraph, node: usize) -> Source {
@@ -62,24 +63,28 @@ fn value_before(graph: &ValidatedGraph, node: usize) -> Source {
     Source::Node { node, output: outputs }
 }
 
-fn programs(graph: &ValidatedGraph, target: &Target<'_>) -> Result<Programs, Error> {
-    let program = |node: &GraphNode| {
-        let Some(operator) = node.operator() else { return Ok(None) };
+fn programs(
+    graph: &ValidatedGraph,
+    needed: &[bool],
+    target: &Target<'_>,
+) -> Result<Programs, Error> {
+    let program = |(node, is_needed): (&GraphNode, &bool)| {
+        let Some(operator) = node.operator().filter(|_| *is_needed) else { return Ok(None) };
         let program = crate::implementation(operator)?
             .program(operator, target)
             .map_err(|error| Error::InNode { node: node.label.clone(), error: Box::new(error) })?;
         Ok(Some(program))
     };
-    graph.nodes().iter().map(program).collect()
+    graph.nodes().iter().zip(needed).map(program).collect()
 }
 
-fn forms(programs: &Programs) -> Result<Forms, Error> {
-    let mut forms = Forms::new();
+fn fusible_nodes(programs: &Programs) -> Result<FusibleNodes, Error> {
+    let mut all = FusibleNodes::new();
     for (index, program) in programs.iter().enumerate() {
-        let fusible = program.as_ref().map(Fusible::of).transpose()?.flatten();
-        forms.extend(fusible.map(|it| (index, it)));
+        let found = program.as_ref().map(Fusible::of).transpose()?.flatten();
+        all.extend(found.map(|it| (index, it)));
     }
-    Ok(forms)
+    Ok(all)
 }
 
 /// The plan of a graph, and how it came about.
@@ -91,10 +96,11 @@ pub fn compile_graph(
     target: &Target<'_>,
     options: GraphOptions,
 ) -> Result<(Plan, Explanation), Error> {
-    let programs = programs(graph, target)?;
-    let forms = forms(&programs)?;
-    let values = values::Values::of(graph, &forms, options.fuse);
-    let groups = group::groups(graph, &values, &forms, options.fuse)?;
+    let needed = values::needed(graph);
+    let programs = programs(graph, &needed, target)?;
+    let fusible = fusible_nodes(&programs)?;
+    let values = values::Values::of(graph, &needed, &fusible, options.fuse);
+    let groups = group::groups(graph, &values, &fusible, options.fuse)?;
     let parts = part::parts(graph, &values, &groups.all, &programs, target)?;
     Ok(assemble::assemble(graph, &values, groups, parts, target, options))
 }

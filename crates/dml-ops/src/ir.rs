@@ -12,8 +12,9 @@
 //! | [`Fill`] | one value everywhere |
 //! | [`Band`] | one value in a band of diagonals, zeros or an input around it |
 //!
-//! **The order of additions is the node's**: a row is all reduced axes, flattened in the order of the descriptor, and
-//! so are the depths of products. Two schedules of one node give the same bits.
+//! **The order of additions is the node's**, by sizes alone: a row is all reduced axes, flattened in the order of the
+//! descriptor, and so are the depths of products. A Reduce over several dimensions that do not follow each other in
+//! memory is still added up in an order that depends on strides; [`Node::ContractWhole`] leaves its order to the device.
 
 mod buffer;
 mod computation;
@@ -25,15 +26,13 @@ mod recorder;
 mod reduction;
 pub(crate) mod space;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 
 pub(crate) use buffer::{Buffer, Content, Local, Stage};
-pub(crate) use computation::{Computation, words};
-pub(crate) use contraction::{
-    Dimension, Matrices, OPERANDS, Place, ROWS_WORTH_A_COPY, SUMS, Sums, WholeMatrices,
-};
-pub(crate) use node::{Band, Fill, Map, Node};
+pub(crate) use computation::{Computation, low_and_high};
+pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
+pub(crate) use node::{Band, Fill, Map, Node, Reduce};
 pub(crate) use program::Binding;
 pub use program::Program;
 pub(crate) use recorder::Recorder;

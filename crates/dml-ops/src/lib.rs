@@ -31,7 +31,7 @@ use dml_core::{Error, Validated};
 pub struct Operator {
     pub(crate) schema: &'static OperatorSchema,
     /// What it computes. Some families ask the target what its limits are.
-    pub(crate) lower: fn(&Validated, &Target<'_>) -> Result<Program, Error>,
+    pub(crate) program: fn(&Validated, &Target<'_>) -> Result<Program, Error>,
 }
 
 impl Operator {
@@ -54,6 +54,6 @@ impl Operator {
     /// # Errors
     /// As [`Self::lower`].
     pub fn program(&self, operator: &Validated, target: &Target<'_>) -> Result<Program, Error> {
-        (self.lower)(operator, target)
+        (self.program)(operator, target)
     }
 }

@@ -114,7 +114,7 @@ impl<'a> Schedule<'a> {
                 self.contract(all.collect())
             }
             Node::ContractWhole(matrices) => self.contract_whole(matrices),
-            Node::Move(space) => self.copy(self.placed(space)),
+            Node::Move(space) => self.move_elements(self.placed(space)),
             Node::Fill(fill) => self.fill(fill),
             Node::Band(band) => self.band(band),
         }
@@ -161,7 +161,8 @@ impl<'a> Schedule<'a> {
             Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
         };
         let start = size.next_multiple_of(PART_ALIGNMENT);
-        *size = start + (count * u64::from(width.bytes())).next_multiple_of(4);
+        let bytes = count.saturating_mul(width.bytes().into());
+        *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
         (slot, start)
     }
 
@@ -215,9 +216,9 @@ impl<'a> Schedule<'a> {
         for slot in relocate::read(&step) {
             let Slot::Input(index) = slot else { continue };
             let binding = self.program.input(Buffer::Input(index)).filter(|it| it.is_owned());
-            if let Some(Binding { tensor, .. }) = binding {
-                let (name, constants) = (self.program.operator, &mut self.constants);
-                let place = self.kept.source(name, index, tensor, self.target, constants)?;
+            if let Some(Binding { tensor, field, .. }) = binding {
+                let (names, constants) = ((self.program.operator, *field), &mut self.constants);
+                let place = self.kept.source(names, index, tensor, self.target, constants)?;
                 places.insert(slot, place);
             }
         }
@@ -258,4 +259,10 @@ impl<'a> Schedule<'a> {
             constants: self.constants.bytes,
         }
     }
+}
+
+/// Kernels add elements and strides modulo 2^32, which is right for negative ones as well.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
+fn modulo_2_32(element: i64) -> u32 {
+    element as u32
 }

@@ -22,6 +22,9 @@ const INDICES_IN_A_RUN: u32 = 16;
 /// they are transposed. A step takes about half a kilobyte, and a descriptor set beside it.
 pub(crate) const MAX_STEPS: u32 = 1 << 17;
 
+/// Columns are worth a copy that makes them quads where so many rows take them.
+pub(crate) const ROWS_WORTH_A_COPY: u32 = 16;
+
 /// Whether a plan may use fills and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransferUse {

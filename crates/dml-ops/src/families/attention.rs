@@ -14,7 +14,7 @@ macro_rules! attention {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            lower: lowering::lower,
+            program: lowering::lower,
         }),*];
     };
 }

@@ -11,7 +11,7 @@ use lowering::Convolution;
 
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[
-    &Operator { schema: &operators::CONVOLUTION, lower: lower::<Convolution> },
-    &Operator { schema: &operators::CONVOLUTION_INTEGER, lower: lower::<Convolution> },
-    &Operator { schema: &operators::QUANTIZED_LINEAR_CONVOLUTION, lower: lower::<Convolution> },
+    &Operator { schema: &operators::CONVOLUTION, program: lower::<Convolution> },
+    &Operator { schema: &operators::CONVOLUTION_INTEGER, program: lower::<Convolution> },
+    &Operator { schema: &operators::QUANTIZED_LINEAR_CONVOLUTION, program: lower::<Convolution> },
 ];

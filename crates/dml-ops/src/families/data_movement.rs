@@ -25,7 +25,7 @@ macro_rules! operators {
             $(#[$doc])*
             static $name: Operator = Operator {
                 schema: &operators::$name,
-                lower: $lower,
+                program: $lower,
             };
         )*
 

@@ -1,6 +1,6 @@
 //! Operators on the diagonals of matrices, which are the last two dimensions; those before are
-//! batches. Each is a [`ir::Band`]: one node, which `crate::schedule::band` has a
-//! strategy for on every kind of device.
+//! batches. Each is a [`ir::Band`]: one node; the schedule chooses its
+//! strategy.
 
 #[cfg(test)]
 mod tests;
@@ -15,13 +15,13 @@ pub(crate) static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &DIAGONAL_MATRIX
 
 /// `out[.., y, x] = (y + Offset == x) ? Value : 0`. Offsets that miss the matrix leave zeros.
 pub(crate) static DIAGONAL_MATRIX: Operator =
-    Operator { schema: &operators::DIAGONAL_MATRIX, lower: lower_diagonal_matrix };
+    Operator { schema: &operators::DIAGONAL_MATRIX, program: lower_diagonal_matrix };
 
 /// With `t = x - y`, Value where `DiagonalFillBegin <= t < DiagonalFillEnd`; where begin is above end,
 /// everywhere but where `DiagonalFillEnd <= t < DiagonalFillBegin`. Elsewhere the input's element, or
 /// zero without an input.
 pub(crate) static DIAGONAL_MATRIX1: Operator =
-    Operator { schema: &operators::DIAGONAL_MATRIX1, lower: lower_diagonal_matrix1 };
+    Operator { schema: &operators::DIAGONAL_MATRIX1, program: lower_diagonal_matrix1 };
 
 /// A band of one diagonal without an input.
 fn lower_diagonal_matrix(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {

@@ -50,7 +50,7 @@ macro_rules! rows {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            lower: lowering!($($lower)?),
+            program: lowering!($($lower)?),
         }),*];
     };
 }

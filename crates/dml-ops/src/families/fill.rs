@@ -14,8 +14,8 @@ pub(crate) static OPERATORS: &[&Operator] = &[&FILL_VALUE_CONSTANT, &FILL_VALUE_
 
 /// Every element becomes Value.
 pub(crate) static FILL_VALUE_CONSTANT: Operator =
-    Operator { schema: &operators::FILL_VALUE_CONSTANT, lower: lowering::lower };
+    Operator { schema: &operators::FILL_VALUE_CONSTANT, program: lowering::lower };
 
 /// The element with the row-major index `i` becomes ValueStart + i * ValueDelta.
 pub(crate) static FILL_VALUE_SEQUENCE: Operator =
-    Operator { schema: &operators::FILL_VALUE_SEQUENCE, lower: sequence::lower };
+    Operator { schema: &operators::FILL_VALUE_SEQUENCE, program: sequence::lower };

@@ -18,7 +18,7 @@ macro_rules! operators {
             $(#[$documentation])*
             static $id: Operator = Operator {
                 schema: &operators::$id,
-                lower: $lower,
+                program: $lower,
             };
         )*
 

@@ -10,8 +10,8 @@ use lowering::matrices;
 
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[
-    &Operator { schema: &operators::GEMM, lower: matrices },
-    &Operator { schema: &operators::MATRIX_MULTIPLY_INTEGER, lower: matrices },
-    &Operator { schema: &operators::MATRIX_MULTIPLY_INTEGER_TO_FLOAT, lower: matrices },
-    &Operator { schema: &operators::QUANTIZED_LINEAR_MATRIX_MULTIPLY, lower: matrices },
+    &Operator { schema: &operators::GEMM, program: matrices },
+    &Operator { schema: &operators::MATRIX_MULTIPLY_INTEGER, program: matrices },
+    &Operator { schema: &operators::MATRIX_MULTIPLY_INTEGER_TO_FLOAT, program: matrices },
+    &Operator { schema: &operators::QUANTIZED_LINEAR_MATRIX_MULTIPLY, program: matrices },
 ];

@@ -15,7 +15,7 @@ pub(crate) static OPERATORS: &[&Operator] = &[&NONZERO_COORDINATES];
 
 /// `coordinates[k] = the coordinates of the k-th element that is not 0`
 static NONZERO_COORDINATES: Operator =
-    Operator { schema: &operators::NONZERO_COORDINATES, lower: coordinates };
+    Operator { schema: &operators::NONZERO_COORDINATES, program: coordinates };
 
 /// The elements are numbered by adding up how many are not 0, in passes of doubled distance; then each writes
 /// its coordinates into the row with its number.

@@ -9,9 +9,9 @@ use lowering::{by_given_moments, by_moments, by_norm};
 
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[
-    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION, lower: by_moments },
-    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION1, lower: by_moments },
-    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION2, lower: by_moments },
-    &Operator { schema: &operators::BATCH_NORMALIZATION, lower: by_given_moments },
-    &Operator { schema: &operators::LP_NORMALIZATION, lower: by_norm },
+    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION, program: by_moments },
+    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION1, program: by_moments },
+    &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION2, program: by_moments },
+    &Operator { schema: &operators::BATCH_NORMALIZATION, program: by_given_moments },
+    &Operator { schema: &operators::LP_NORMALIZATION, program: by_norm },
 ];

@@ -19,7 +19,7 @@ macro_rules! windows {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            lower: $lower,
+            program: $lower,
         }),*];
     };
 }

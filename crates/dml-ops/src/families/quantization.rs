@@ -17,15 +17,15 @@ pub(crate) static OPERATORS: &[&Operator] =
 
 /// `Scale * x + Bias[channel]`.
 static VALUE_SCALE_2D: Operator =
-    Operator { schema: &operators::VALUE_SCALE_2D, lower: lowering::value_scale };
+    Operator { schema: &operators::VALUE_SCALE_2D, program: lowering::value_scale };
 
 /// `round(x / scale) + zero point`, limited to the output's type.
-static QUANTIZE: Operator = Operator { schema: &operators::QUANTIZE, lower: lowering::quantize };
+static QUANTIZE: Operator = Operator { schema: &operators::QUANTIZE, program: lowering::quantize };
 
 /// `(x - zero point) * scale`.
 static DEQUANTIZE: Operator =
-    Operator { schema: &operators::DEQUANTIZE, lower: lowering::dequantize };
+    Operator { schema: &operators::DEQUANTIZE, program: lowering::dequantize };
 
 /// As QUANTIZE, by a scale and a zero point that make the greatest and the least element ends of the integers.
 static DYNAMIC_QUANTIZE_LINEAR: Operator =
-    Operator { schema: &operators::DYNAMIC_QUANTIZE_LINEAR, lower: dynamic::by_range };
+    Operator { schema: &operators::DYNAMIC_QUANTIZE_LINEAR, program: dynamic::by_range };

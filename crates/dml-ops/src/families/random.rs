@@ -15,7 +15,7 @@ pub(crate) static OPERATORS: &[&Operator] = &[&RANDOM_GENERATOR];
 
 /// `output[i] = word i of Philox 4x32-10`
 static RANDOM_GENERATOR: Operator =
-    Operator { schema: &operators::RANDOM_GENERATOR, lower: generate };
+    Operator { schema: &operators::RANDOM_GENERATOR, program: generate };
 
 /// Four words for each value of the counter.
 const BLOCK: u64 = 4;

@@ -18,7 +18,7 @@ macro_rules! recurrent {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            lower: |operator, target| layer::lower(operator, target, $step),
+            program: |operator, target| layer::lower(operator, target, $step),
         }),*];
     };
 }

@@ -9,9 +9,9 @@ use crate::Operator;
 
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[
-    &Operator { schema: &operators::REDUCE, lower: lowering::reduce },
-    &Operator { schema: &operators::ARGMAX, lower: lowering::index_of_greatest },
-    &Operator { schema: &operators::ARGMIN, lower: lowering::index_of_least },
-    &Operator { schema: &operators::CUMULATIVE_SUMMATION, lower: running::sums },
-    &Operator { schema: &operators::CUMULATIVE_PRODUCT, lower: running::products },
+    &Operator { schema: &operators::REDUCE, program: lowering::reduce },
+    &Operator { schema: &operators::ARGMAX, program: lowering::index_of_greatest },
+    &Operator { schema: &operators::ARGMIN, program: lowering::index_of_least },
+    &Operator { schema: &operators::CUMULATIVE_SUMMATION, program: running::sums },
+    &Operator { schema: &operators::CUMULATIVE_PRODUCT, program: running::products },
 ];

@@ -14,7 +14,7 @@ macro_rules! resample {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            lower: lowering::resample,
+            program: lowering::resample,
         }),*];
     };
 }

@@ -15,7 +15,7 @@ macro_rules! regions {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            lower: $lower,
+            program: $lower,
         }),*];
     };
 }

@@ -10,10 +10,10 @@ use lowering::{hardmax, log_softmax, softmax};
 
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[
-    &Operator { schema: &operators::ACTIVATION_SOFTMAX, lower: softmax },
-    &Operator { schema: &operators::ACTIVATION_SOFTMAX1, lower: softmax },
-    &Operator { schema: &operators::ACTIVATION_LOG_SOFTMAX, lower: log_softmax },
-    &Operator { schema: &operators::ACTIVATION_LOG_SOFTMAX1, lower: log_softmax },
-    &Operator { schema: &operators::ACTIVATION_HARDMAX, lower: hardmax },
-    &Operator { schema: &operators::ACTIVATION_HARDMAX1, lower: hardmax },
+    &Operator { schema: &operators::ACTIVATION_SOFTMAX, program: softmax },
+    &Operator { schema: &operators::ACTIVATION_SOFTMAX1, program: softmax },
+    &Operator { schema: &operators::ACTIVATION_LOG_SOFTMAX, program: log_softmax },
+    &Operator { schema: &operators::ACTIVATION_LOG_SOFTMAX1, program: log_softmax },
+    &Operator { schema: &operators::ACTIVATION_HARDMAX, program: hardmax },
+    &Operator { schema: &operators::ACTIVATION_HARDMAX1, program: hardmax },
 ];

@@ -17,7 +17,7 @@ macro_rules! operators {
             $(#[$documentation])*
             static $id: Operator = Operator {
                 schema: &operators::$id,
-                lower: top_k::top_k,
+                program: top_k::top_k,
             };
         )*
     };

@@ -8,12 +8,12 @@ use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::schema::FieldKind;
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
 
-use super::Forms;
-use super::fusible::Before;
-use super::program::{Merged, merged};
+use super::FusibleNodes;
+use super::fusible::{Before, Fusible};
+use super::program::{Ending, Merged, merged};
 use super::values::Values;
 use crate::ir::Buffer;
-use crate::ir::space::Operand;
+use crate::ir::space::{IterationSpace, Operand};
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
 const MAX_KERNEL_BYTES: usize = 16 << 10;
@@ -30,8 +30,9 @@ pub(super) enum Work<'a> {
     Operator,
     /// What the one node computes before its last step.
     Before(&'a Before),
-    /// Element by element, what the nodes compute, of the first one maybe only the last step.
-    Fused(Box<Merged<'a>>),
+    /// Element by element, what the nodes compute, of the first one maybe only the last step; of the last one maybe
+    /// the rows that it reduces.
+    Fused(Ending, Box<Merged<'a>>),
 }
 
 /// The parts of a graph, in an order in which they can be executed.
@@ -46,10 +47,11 @@ pub(super) struct Groups<'a> {
 pub(super) fn groups<'a>(
     graph: &'a ValidatedGraph,
     values: &'a Values,
-    forms: &'a Forms,
+    fusible: &'a FusibleNodes,
     fuse: bool,
 ) -> Result<Groups<'a>, Error> {
-    let mut grouping = Grouping { graph, values, forms, all: vec![], of_node: HashMap::new() };
+    let (all, of_node, of_rows) = (vec![], HashMap::new(), HashMap::new());
+    let mut grouping = Grouping { graph, values, fusible, all, of_node, of_rows };
     let mut refused = Vec::new();
     for node in graph.order().iter().rev().copied() {
         if graph.nodes()[node].operator().is_none() || !values.is_executed(node) {
@@ -73,80 +75,116 @@ pub(super) fn groups<'a>(
 struct Grouping<'a> {
     graph: &'a ValidatedGraph,
     values: &'a Values,
-    forms: &'a Forms,
+    fusible: &'a FusibleNodes,
     all: Vec<Group<'a>>,
     /// The group of each node that has one, by which its result is written.
     of_node: HashMap<usize, usize>,
+    /// The group of the rows that a node reduces before its last step.
+    of_rows: HashMap<usize, usize>,
 }
 
 impl<'a> Grouping<'a> {
     /// What a node computes before its last step, where it is fused by that step alone.
     fn before(&self, node: usize) -> Option<&'a Before> {
-        self.forms.get(&node)?.before.as_ref()
+        self.fusible.get(&node)?.before()
+    }
+
+    fn merged(&self, nodes: &[usize], ending: Ending) -> Result<Work<'a>, Error> {
+        let merged = merged(self.graph, self.values, nodes, ending, self.fusible)?;
+        Ok(Work::Fused(ending, Box::new(merged)))
     }
 
     /// Puts `node` into the group that reads it, or says why not, where an element-wise operator does.
     fn join(&mut self, node: usize) -> Result<(), Option<&'static str>> {
         let group = self.only_reader(node)?;
+        let Work::Fused(ending, _) = self.all[group].work else { return Err(None) };
         let nodes = [&[node], self.all[group].nodes.as_slice()].concat();
-        let merged = merged(self.graph, self.values, &nodes, self.forms).map_err(|_| None)?;
-        fits(&merged)?;
-        if self.would_hold_more(node, &merged) {
+        let work = self.merged(&nodes, ending).map_err(|_| None)?;
+        let Work::Fused(_, merged) = &work else { return Err(None) };
+        fits(merged)?;
+        if self.would_hold_more(node, merged) {
             return Err(Some("what is larger than its result would be kept for longer"));
         }
-        self.all[group] = Group { nodes, work: Work::Fused(Box::new(merged)) };
+        self.all[group] = Group { nodes, work };
         self.of_node.insert(node, group);
-        let before = self.before(node).map(Work::Before);
-        self.all.extend(before.map(|work| Group { nodes: vec![node], work }));
-        Ok(())
+        self.add_before(node).map_err(|_| None)
     }
 
     fn stand_alone(&mut self, node: usize) -> Result<(), Error> {
-        let work = match self.forms.contains_key(&node) && self.before(node).is_none() {
-            true => Work::Fused(Box::new(merged(self.graph, self.values, &[node], self.forms)?)),
-            false => Work::Operator,
+        let work = match self.fusible.get(&node) {
+            Some(Fusible::Whole(_)) => self.merged(&[node], Ending::Map)?,
+            Some(Fusible::Rows(_)) => self.merged(&[node], Ending::Rows)?,
+            // What is computed on the way to rows may join these.
+            Some(Fusible::Last { before, .. }) if before.rows().is_some() => {
+                let last = self.merged(&[node], Ending::Map)?;
+                self.of_node.insert(node, self.all.len());
+                self.all.push(Group { nodes: vec![node], work: last });
+                return self.add_before(node);
+            }
+            _ => Work::Operator,
         };
         self.of_node.insert(node, self.all.len());
         self.all.push(Group { nodes: vec![node], work });
         Ok(())
     }
 
+    /// Adds the group of what a node computes before its last step, where there is such.
+    fn add_before(&mut self, node: usize) -> Result<(), Error> {
+        let Some(before) = self.before(node) else { return Ok(()) };
+        let work = match before.rows() {
+            Some(_) => {
+                self.of_rows.insert(node, self.all.len());
+                self.merged(&[node], Ending::Rows)?
+            }
+            None => Work::Before(before),
+        };
+        self.all.push(Group { nodes: vec![node], work });
+        Ok(())
+    }
+
+    /// The group by which a node reads one of its inputs, if it is fused, and the space in which it does.
+    fn reading(&self, reader: usize, input: usize) -> Option<(usize, &'a IterationSpace)> {
+        let group = |of: &HashMap<usize, usize>| of.get(&reader).copied();
+        match self.fusible.get(&reader)? {
+            Fusible::Whole(map) => Some((group(&self.of_node)?, &map.space)),
+            Fusible::Rows(rows) => Some((group(&self.of_node)?, &rows.space)),
+            Fusible::Last { map, before } => {
+                let rows = before.rows()?;
+                // What its last step reads as well is stored.
+                let is_read = map.space.inputs.iter().any(|it| is_input(it, input));
+                Some((group(&self.of_rows)?, &rows.space)).filter(|_| !is_read)
+            }
+        }
+    }
+
     /// The group that reads the result of `node`, where one alone does and sees it as it was written; else
     /// why it cannot be fused, where an element-wise operator reads it.
     fn only_reader(&self, node: usize) -> Result<usize, Option<&'static str>> {
-        let Self { graph, values, forms, .. } = self;
-        let written = &forms.get(&node).ok_or(None)?.map.space;
+        let written = &self.fusible.get(&node).and_then(Fusible::map).ok_or(None)?.space;
         let result = Source::Node { node, output: 0 };
-        let readers = values.readers(result);
-        let group = readers.first().and_then(|(reader, _)| self.of_node.get(reader)).ok_or(None)?;
-        // What a node computes before its last step reads what is stored.
-        let is_last_step = |reader: usize| self.before(reader).is_some();
-        if !matches!(self.all[*group].work, Work::Fused(_)) || is_last_step(readers[0].0) {
-            return Err(None);
-        }
-        if !values.outputs(result).is_empty() {
+        let readers = self.values.readers(result);
+        let (first, input) = *readers.first().ok_or(None)?;
+        let (group, _) = self.reading(first, input).ok_or(None)?;
+        if !self.values.outputs(result).is_empty() {
             return Err(Some("its result is an output of the graph"));
         }
-        let is_other = |reader| self.of_node.get(&reader) != Some(group) || is_last_step(reader);
-        if readers.iter().any(|(reader, _)| is_other(*reader)) {
-            return Err(Some("its result is read by several"));
-        }
+        let several = Some("its result is read by several");
         for (reader, input) in readers {
-            let space = &forms[reader].map.space;
-            let tensor = graph.nodes()[*reader].tensor(FieldKind::Input, *input);
-            let of_result = |it: &&Operand| match it.buffer {
-                Some(Buffer::Input(at)) => at as usize == *input,
-                _ => false,
-            };
+            let (other, space) = self.reading(*reader, *input).ok_or(several)?;
+            if other != group {
+                return Err(several);
+            }
+            let tensor = self.graph.nodes()[*reader].tensor(FieldKind::Input, *input);
             // A program may have several views of one input.
-            let mut views = space.inputs.iter().filter(of_result);
+            let mut views = space.inputs.iter().filter(|it| is_input(it, *input)).peekable();
             let alike = space.sizes == written.sizes
+                && views.peek().is_some()
                 && views.all(|it| it.lies_as(&written.output, &written.sizes));
             if !alike || tensor.is_none() {
                 return Err(Some("its result is read with other sizes or strides"));
             }
         }
-        Ok(*group)
+        Ok(group)
     }
 
     /// Whether what `node` computes first takes more bytes than its result, and would have to wait for something
@@ -164,11 +202,15 @@ impl<'a> Grouping<'a> {
     }
 }
 
+fn is_input(operand: &Operand, input: usize) -> bool {
+    matches!(operand.buffer, Some(Buffer::Input(at)) if at as usize == input)
+}
+
 fn fits(merged: &Merged<'_>) -> Result<(), Option<&'static str>> {
     if merged.inputs.len() > MAX_INPUTS {
         return Err(Some("one kernel would have too many inputs"));
     }
-    if merged.map.computation.parameters.len() > MAX_PARAMETERS {
+    if merged.parameters() > MAX_PARAMETERS {
         return Err(Some("one kernel would have too many parameters"));
     }
     if merged.estimated_bytes() > MAX_KERNEL_BYTES {

@@ -40,7 +40,7 @@ pub(super) fn parts(
 ) -> Result<Vec<Part>, Error> {
     let lower = |group: &Group<'_>| {
         let lowered = match &group.work {
-            Work::Fused(merged) => element_wise_part(graph, merged, &group.nodes, target),
+            Work::Fused(_, merged) => fused_part(graph, merged, &group.nodes, target),
             Work::Before(before) => before_part(graph, values, group.nodes[0], before, target),
             Work::Operator => operator_part(graph, values, group.nodes[0], programs, target),
         };
@@ -139,7 +139,7 @@ impl Part {
     }
 }
 
-fn element_wise_part(
+fn fused_part(
     graph: &ValidatedGraph,
     merged: &Merged<'_>,
     nodes: &[usize],
@@ -148,18 +148,19 @@ fn element_wise_part(
     let last = nodes.last().copied().unwrap_or_default();
     let operator = graph.nodes()[last].operator();
     let name = operator.map_or("GRAPH", |it| it.schema().name);
-    let output = graph.nodes()[last].tensor(FieldKind::Output, 0);
-    let output = output.ok_or_else(|| Error::internal(name, "no output"))?;
+    let (written, output) = merged.output;
     let inputs = merged.inputs.iter().map(|(_, tensor)| Some(Binding::of("", tensor))).collect();
     let outputs = vec![Some(Binding::of("OutputTensor", output))];
     let mut program = Program { field: "OutputTensor", inputs, outputs, ..Program::empty(name) };
-    program.record(Node::Map(merged.map.clone()))?;
-    program.in_place = program.inputs_as_output(&merged.map.space);
+    program.record(merged.node.clone())?;
+    if let Node::Map(map) = &merged.node {
+        program.in_place = program.inputs_as_output(&map.space);
+    }
     Ok(Part {
         nodes: nodes.to_vec(),
         writes_output: None,
         inputs: merged.inputs.iter().map(|(source, _)| Some(*source)).collect(),
-        outputs: vec![Some((Source::Node { node: last, output: 0 }, output.binding_size()))],
+        outputs: vec![Some((written, output.binding_size()))],
         plan: schedule::plan(&program, target)?,
         program,
     })

@@ -8,24 +8,50 @@ use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::element_wise::{Program, Value, estimated_bytes};
 use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
+use super::fusible::Fusible;
 use super::values::Values;
-use super::{Forms, value_before};
+use super::{FusibleNodes, value_before};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Buffer, Computation, Map};
+use crate::ir::{Buffer, Computation, Map, Node, Reduce, Reduction};
 
 /// What several operators compute together.
 pub(super) struct Merged<'a> {
-    /// What is computed of the elements of `inputs`, and where the last operator writes it.
-    pub(super) map: Map,
+    /// What is computed of `inputs`, and where the last operator writes it: a Map, or a Reduce.
+    pub(super) node: Node,
     /// What is read, each once: a value, and the tensor that it is read as.
     pub(super) inputs: Vec<(Source, &'a TensorLayout)>,
+    /// What is written.
+    pub(super) output: (Source, &'a TensorLayout),
 }
 
 impl Merged<'_> {
+    /// The functions, and what they take as parameters.
+    fn functions(&self) -> (&Program, &[u32]) {
+        match &self.node {
+            Node::Reduce(reduce) => (&reduce.reduction.program, &reduce.reduction.parameters),
+            Node::Map(map) => (&map.computation.program, &map.computation.parameters),
+            _ => unreachable!("no other nodes are merged"),
+        }
+    }
+
     /// About how large its kernel is.
     pub(super) fn estimated_bytes(&self) -> usize {
-        estimated_bytes(&self.map.computation.program, self.inputs.len())
+        estimated_bytes(self.functions().0, self.inputs.len())
     }
+
+    /// How many parameters its kernel takes.
+    pub(super) fn parameters(&self) -> usize {
+        self.functions().1.len()
+    }
+}
+
+/// The last of the nodes that are merged, as what of it reads the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// What it computes element by element.
+    Map,
+    /// The rows that it reduces.
+    Rows,
 }
 
 /// Where the parts of one program are put together.
@@ -36,8 +62,34 @@ struct Joined {
     results: HashMap<usize, Value>,
 }
 
+/// What one node has of the joined program.
+struct Member<'a> {
+    space: &'a IterationSpace,
+    program: &'a Program,
+    packed: Option<&'a Program>,
+    parameters: &'a [u32],
+}
+
+impl<'a> Member<'a> {
+    /// What a node computes element by element, or, with `Ending::Rows`, before it reduces rows.
+    fn of(fusible: &'a Fusible, as_what: Ending) -> Option<Self> {
+        Some(match as_what {
+            Ending::Map => {
+                let Map { space, computation } = fusible.map()?;
+                let Computation { program, packed, parameters } = computation;
+                Self { space, program, packed: packed.as_ref(), parameters }
+            }
+            Ending::Rows => {
+                let Reduce { space, reduction, .. } = fusible.rows()?;
+                let (program, parameters) = (&reduction.program, &reduction.parameters);
+                Self { space, program, packed: None, parameters }
+            }
+        })
+    }
+}
+
 /// The program of `nodes`, each of which only later ones read but for the last, and their inputs in the
-/// order in which they are first read.
+/// order in which they are first read. `ending` is what is meant of the last one.
 ///
 /// # Errors
 /// [`Error::Internal`]: there are no nodes.
@@ -45,27 +97,22 @@ pub(super) fn merged<'a>(
     graph: &'a ValidatedGraph,
     values: &Values,
     nodes: &[usize],
-    forms: &'a Forms,
+    ending: Ending,
+    fusible: &'a FusibleNodes,
 ) -> Result<Merged<'a>, Error> {
+    let nothing = || Error::internal("GRAPH", "a group has nothing to compute");
+    let last = nodes.last().copied().ok_or_else(nothing)?;
     let mut inputs: Vec<(Source, &TensorLayout)> = Vec::new();
     let mut operands: Vec<Operand> = Vec::new();
     let (mut whole, mut packed) = (Joined::default(), Some(Joined::default()));
     let mut parameters: Vec<u32> = Vec::new();
-    let mut last = None;
+    let mut first_parameter = 0;
     for node in nodes.iter().copied() {
-        let (map, of) = (&forms[&node].map, &graph.nodes()[node]);
+        let as_what = if node == last { ending } else { Ending::Map };
+        let member = Member::of(&fusible[&node], as_what).ok_or_else(nothing)?;
         let mut reads: Vec<Read> = Vec::new();
-        for operand in &map.space.inputs {
-            let (source, tensor) = match (operand.buffer, &forms[&node].before) {
-                (Some(Buffer::Input(at)), _) => {
-                    (of.inputs[at as usize], of.tensor(FieldKind::Input, at as usize))
-                }
-                (Some(Buffer::Local(_)), Some(before)) => {
-                    (Some(value_before(graph, node)), Some(&before.tensor))
-                }
-                _ => (None, None),
-            };
-            let (Some(source), Some(tensor)) = (source, tensor) else { continue };
+        for operand in &member.space.inputs {
+            let (source, tensor) = read(graph, fusible, node, operand).ok_or_else(nothing)?;
             let source = values.root(source);
             if let Source::Node { node: from, output: 0 } = source
                 && whole.results.contains_key(&from)
@@ -74,7 +121,7 @@ pub(super) fn merged<'a>(
                 continue;
             }
             let known = inputs.iter().zip(&operands).position(|((it, _), other)| {
-                *it == source && operand.lies_as(other, &map.space.sizes)
+                *it == source && operand.lies_as(other, &member.space.sizes)
             });
             let index = known.unwrap_or_else(|| {
                 inputs.push((source, tensor));
@@ -84,20 +131,65 @@ pub(super) fn merged<'a>(
             });
             reads.push(Read::Input(index));
         }
-        let first_parameter = u32::try_from(parameters.len()).unwrap_or(u32::MAX);
-        whole.add(node, &map.computation.program, &reads, first_parameter, true);
-        packed = packed.zip(map.computation.packed.as_ref()).map(|(mut packed, program)| {
+        first_parameter = u32::try_from(parameters.len()).unwrap_or(u32::MAX);
+        whole.add(node, member.program, &reads, first_parameter, true);
+        packed = packed.zip(member.packed).map(|(mut packed, program)| {
             packed.add(node, program, &reads, first_parameter, false);
             packed
         });
-        parameters.extend(&map.computation.parameters);
-        last = Some(&map.space);
+        parameters.extend(member.parameters);
     }
-    let space = last.ok_or_else(|| Error::internal("GRAPH", "a group has no nodes"))?;
-    let space = IterationSpace { inputs: operands, ..space.clone() };
-    let packed = packed.map(|it| it.program);
-    let computation = Computation { program: whole.program, packed, parameters };
-    Ok(Merged { map: Map { space, computation }, inputs })
+    let member = Member::of(&fusible[&last], ending).ok_or_else(nothing)?;
+    let output = Operand { buffer: Some(Buffer::Output(0)), ..member.space.output.clone() };
+    let space = IterationSpace { sizes: member.space.sizes, inputs: operands, output };
+    let (program, packed) = (whole.program, packed.map(|it| it.program));
+    let node = match (ending, fusible[&last].rows()) {
+        (Ending::Rows, Some(rows)) => {
+            let last = with_parameters_from(&rows.reduction.last, first_parameter);
+            let reduction = Reduction { program, parameters, last, ..rows.reduction.clone() };
+            Node::Reduce(Reduce { space, reduction, grids: None })
+        }
+        _ => Node::Map(Map { space, computation: Computation { program, packed, parameters } }),
+    };
+    let output = written(graph, fusible, last, ending).ok_or_else(nothing)?;
+    Ok(Merged { node, inputs, output })
+}
+
+/// The value that an operand of a node is, and its tensor.
+fn read<'a>(
+    graph: &'a ValidatedGraph,
+    fusible: &'a FusibleNodes,
+    node: usize,
+    operand: &Operand,
+) -> Option<(Source, &'a TensorLayout)> {
+    let of = &graph.nodes()[node];
+    match operand.buffer? {
+        Buffer::Input(at) => {
+            let tensor = of.tensor(FieldKind::Input, at as usize)?;
+            Some((of.inputs[at as usize]?, tensor))
+        }
+        Buffer::Local(_) => {
+            let before = fusible[&node].before()?;
+            Some((value_before(graph, node), &before.tensor))
+        }
+        Buffer::Output(_) => None,
+    }
+}
+
+/// The value that the last node of a group writes, and its tensor.
+fn written<'a>(
+    graph: &'a ValidatedGraph,
+    fusible: &'a FusibleNodes,
+    node: usize,
+    ending: Ending,
+) -> Option<(Source, &'a TensorLayout)> {
+    match (ending, fusible[&node].before()) {
+        (Ending::Rows, Some(before)) => Some((value_before(graph, node), &before.tensor)),
+        _ => {
+            let tensor = graph.nodes()[node].tensor(FieldKind::Output, 0)?;
+            Some((Source::Node { node, output: 0 }, tensor))
+        }
+    }
 }
 
 /// What a node reads: an input of the whole program, or the result of a node before it.
@@ -139,6 +231,19 @@ impl Joined {
         let result = if program.steps.is_empty() { values[0] } else { self.program.last() };
         self.results.insert(node, result);
     }
+}
+
+/// The same program where its first parameter has another number.
+fn with_parameters_from(program: &Program, first: u32) -> Program {
+    let mut moved = Program::default();
+    for step in &program.steps {
+        let argument = |value: &Value| match *value {
+            Value::Parameter(index) => Value::Parameter(first + index),
+            other => other,
+        };
+        moved.apply(step.function, step.arguments.iter().map(argument).collect());
+    }
+    moved
 }
 
 /// What storing an integer and loading it does to the bits above it.

@@ -5,11 +5,12 @@ mod picture;
 
 use dml_core::graph::GraphBuilder;
 use dml_core::operators::{
-    ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc, GemmDesc,
+    ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc, ElementWiseMultiplyDesc,
+    GemmDesc, ReduceDesc,
 };
 use dml_core::{
-    Capabilities, DataType, FeatureLevel, GraphDesc, MatrixTransform, TensorDesc, ValidatedGraph,
-    validate_graph,
+    Capabilities, DataType, FeatureLevel, GraphDesc, MatrixTransform, ReduceFunction, TensorDesc,
+    ValidatedGraph, validate_graph,
 };
 use dml_reference::Random;
 use dml_reference::graphs::{self, random_graph};
@@ -170,6 +171,44 @@ fn sums_that_are_larger_than_a_products_result_wait_for_nothing() {
         (parts.len(), reasons),
         (4, vec!["what is larger than its result would be kept for longer"])
     );
+}
+
+/// A tensor times itself, and what `function` makes of it along axes.
+fn square_then_reduce(
+    data_type: DataType,
+    function: ReduceFunction,
+    axes: &[u32],
+) -> ValidatedGraph {
+    let tensor = || TensorDesc::packed(data_type, &[2, 3, 5, 7]);
+    let output: Vec<u32> = [2, 3, 5, 7].to_vec();
+    let output = (0..).zip(output).map(|(at, size)| if axes.contains(&at) { 1 } else { size });
+    let output = TensorDesc::packed(data_type, &output.collect::<Vec<_>>());
+    let product =
+        ElementWiseMultiplyDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() };
+    let reduce =
+        ReduceDesc { function, input_tensor: tensor(), output_tensor: output, axes: axes.to_vec() };
+    let mut graph = GraphBuilder::new();
+    let input = graph.input();
+    let square = graph.operator(product, &[input, input]);
+    let result = graph.operator(reduce, &[square]);
+    graph.output(result);
+    valid(&graph.finish())
+}
+
+#[test]
+fn elements_of_rows_are_computed_on_the_way() {
+    use ReduceFunction::{Average, L1, Max, Sum};
+    for data_type in [DataType::Float32, DataType::Float16] {
+        for function in [Sum, Max, L1, Average] {
+            for axis in 0..4 {
+                let (found, _) = parts_of(&square_then_reduce(data_type, function, &[axis]));
+                assert_eq!(found, ["Nodes[0] + Nodes[1]"], "{data_type} {function:?} {axis}");
+            }
+        }
+    }
+    // The order of sums over several dimensions depends on how they lie.
+    let (found, _) = parts_of(&square_then_reduce(DataType::Float32, Sum, &[1, 3]));
+    assert_eq!(found, ["Nodes[0]", "Nodes[1]"]);
 }
 
 #[test]

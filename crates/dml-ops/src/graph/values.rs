@@ -6,7 +6,9 @@ use dml_core::graph::{NodeWork, Source, ValidatedGraph};
 use dml_core::schema::FieldKind;
 use dml_core::{TensorFlags, TensorLayout, Validated};
 
-use super::Forms;
+use super::FusibleNodes;
+use super::fusible::Fusible;
+use crate::ir::Buffer;
 
 /// What the nodes of a graph read and write.
 pub(super) struct Values {
@@ -23,7 +25,12 @@ pub(super) struct Values {
 
 impl Values {
     /// Those of `graph`; with `fold` copies are looked through.
-    pub(super) fn of(graph: &ValidatedGraph, forms: &Forms, fold: bool) -> Self {
+    pub(super) fn of(
+        graph: &ValidatedGraph,
+        needed: &[bool],
+        fusible: &FusibleNodes,
+        fold: bool,
+    ) -> Self {
         let mut values = Self {
             copies: HashMap::new(),
             folded: vec![],
@@ -35,7 +42,8 @@ impl Values {
         for node in graph.order().iter().copied().filter(|_| fold) {
             let result = Source::Node { node, output: 0 };
             // What is an output of the graph has to be written there.
-            if let Some(source) = copied(graph, forms, node).filter(|_| !outputs.contains(&result))
+            if let Some(source) =
+                copied(graph, fusible, node).filter(|_| !outputs.contains(&result))
             {
                 values.copies.insert(result, values.root(source));
                 values.folded.push(node);
@@ -44,7 +52,9 @@ impl Values {
         for (index, (source, _)) in graph.outputs().iter().enumerate() {
             values.outputs.entry(*source).or_default().push(index);
         }
-        values.find_unneeded(graph);
+        values.folded.retain(|it| needed[*it]);
+        values.folded.sort_unstable();
+        values.unneeded = (0..needed.len()).filter(|it| !needed[*it]).collect();
         for node in
             graph.order().iter().copied().filter(|it| values.is_executed(*it)).collect::<Vec<_>>()
         {
@@ -55,31 +65,6 @@ impl Values {
             }
         }
         values
-    }
-
-    /// From the last node to the first: one is needed whose result is an output or is read by one that is.
-    fn find_unneeded(&mut self, graph: &ValidatedGraph) {
-        let mut needed = vec![false; graph.nodes().len()];
-        for (source, _) in graph.outputs() {
-            if let Source::Node { node, .. } = source {
-                needed[*node] = true;
-            }
-        }
-        for node in graph.order().iter().rev() {
-            if !needed[*node] {
-                self.unneeded.push(*node);
-                continue;
-            }
-            for source in graph.nodes()[*node].inputs.iter().flatten() {
-                if let Source::Node { node, .. } = source {
-                    needed[*node] = true;
-                }
-            }
-        }
-        let folded = std::mem::take(&mut self.folded);
-        self.folded = folded.into_iter().filter(|it| needed[*it]).collect();
-        self.unneeded.sort_unstable();
-        self.folded.sort_unstable();
     }
 
     /// Whether a node is executed: it is neither folded nor without use.
@@ -103,13 +88,32 @@ impl Values {
     }
 }
 
+/// Which nodes of a graph are needed: from the last to the first, those whose results are outputs or are read by one
+/// that is.
+pub(super) fn needed(graph: &ValidatedGraph) -> Vec<bool> {
+    let mut needed = vec![false; graph.nodes().len()];
+    let need = |source: &Source, needed: &mut [bool]| {
+        if let Source::Node { node, .. } = source {
+            needed[*node] = true;
+        }
+    };
+    graph.outputs().iter().for_each(|(source, _)| need(source, &mut needed));
+    for node in graph.order().iter().rev().copied() {
+        if needed[node] {
+            let sources = graph.nodes()[node].inputs.iter().flatten();
+            sources.for_each(|source| need(source, &mut needed));
+        }
+    }
+    needed
+}
+
 /// What a node copies where its result lies as what it reads.
-fn copied(graph: &ValidatedGraph, forms: &Forms, node: usize) -> Option<Source> {
-    let fusible = forms.get(&node).filter(|it| it.before.is_none())?;
-    let (map, node) = (&fusible.map, &graph.nodes()[node]);
+fn copied(graph: &ValidatedGraph, fusible: &FusibleNodes, node: usize) -> Option<Source> {
+    let Fusible::Whole(map) = fusible.get(&node)? else { return None };
+    let node = &graph.nodes()[node];
     let operator = node.operator()?;
     let is_copy = map.computation.program.steps.is_empty() && map.space.inputs.len() == 1;
-    let input = map.space.inputs.first()?;
+    let input = map.space.inputs.first().filter(|it| it.buffer == Some(Buffer::Input(0)))?;
     let [from, to] = [FieldKind::Input, FieldKind::Output].map(|kind| tensor(operator, kind));
     let (from, to) = (from?, to?);
     let owned = from.flags().contains(TensorFlags::OWNED_BY_DML);

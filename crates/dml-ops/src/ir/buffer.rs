@@ -76,7 +76,7 @@ impl Content {
         match self {
             Self::Constant { bytes, .. } => bytes.len() as u64,
             Self::Output { bytes, .. } => *bytes,
-            Self::Made { width, count, .. } => count * u64::from(width.bytes()),
+            Self::Made { width, count, .. } => count.saturating_mul(width.bytes().into()),
         }
     }
 }

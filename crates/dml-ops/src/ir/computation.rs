@@ -22,7 +22,7 @@ impl Computation {
 }
 
 /// The low and the high 32 bits of an element.
-pub(crate) fn words(bits: u64) -> [u32; 2] {
+pub(crate) fn low_and_high(bits: u64) -> [u32; 2] {
     let [a, b, c, d, e, f, g, h] = bits.to_le_bytes();
     [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
 }

@@ -5,17 +5,15 @@ use dml_spirv::element_wise::MAX_INPUTS;
 use super::buffer::Buffer;
 use super::space::Operand;
 
-/// Columns are worth a copy that makes them quads where so many rows take them.
-pub(crate) const ROWS_WORTH_A_COPY: u32 = 16;
-
 /// A part is worth a dispatch and its place in memory from so many products on.
 const PRODUCTS_OF_A_PART: u64 = 1024;
 
 /// Beyond so many sums there is work for every invocation that a GPU has, eight sums each.
 const MOST_SUMS: u64 = 1 << 16;
 
-/// Rows, columns, and sums.
+/// How many operands sums have: rows, columns, and the sums themselves.
 pub(crate) const OPERANDS: usize = 3;
+/// The number of the sums among them.
 pub(crate) const SUMS: usize = 2;
 
 /// A dimension, and how each operand goes along it: rows, columns and sums.

@@ -107,21 +107,31 @@ fn moved_by(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> u64 {
 fn moved(sizes: &[u32], strides: &[i64], element_bytes: u32) -> u64 {
     let used = sizes.iter().zip(strides).filter(|(size, stride)| **size > 1 && **stride != 0);
     let bytes = u64::from(element_bytes);
-    let (mut run, mut runs) = (bytes, 1_u64);
     let mut used: Vec<(u64, u64)> = used
         .map(|(size, stride)| (stride.unsigned_abs().saturating_mul(bytes), (*size).into()))
         .collect();
     used.sort_unstable();
+    // Bytes of a run; and runs in equal steps, of which dimensions further out may share some.
+    let mut run = bytes;
+    let mut all: Vec<(u64, u64)> = Vec::new();
     for (step, size) in used {
-        match runs == 1 && step <= run.max(SECTOR) {
+        match all.last_mut() {
             // Windows that overlap are one run.
-            true => run = run.saturating_add(step.saturating_mul(size - 1)),
-            false => runs = runs.saturating_mul(size),
+            None if step <= run.max(SECTOR) => {
+                run = run.saturating_add(step.saturating_mul(size - 1));
+            }
+            Some((last, count)) if step.is_multiple_of(*last) && step / *last <= *count => {
+                *count = count.saturating_add((step / *last).saturating_mul(size - 1));
+            }
+            _ => all.push((step, size)),
         }
     }
-    match runs {
-        1 => run,
-        _ => run.max(SECTOR).saturating_mul(runs),
+    match all.as_slice() {
+        [] => run,
+        all => {
+            let runs = all.iter().map(|(_, count)| *count).fold(1, u64::saturating_mul);
+            run.max(SECTOR).saturating_mul(runs)
+        }
     }
 }
 
@@ -153,6 +163,8 @@ mod tests {
         // Rows of 16 elements in one of 1,024 columns; of 2, which are less than a sector.
         assert_eq!(moved(&[512, 16], &[1024, 1], 4), 512 * 64);
         assert_eq!(moved(&[512, 2], &[1024, 1], 4), 512 * 32);
+        // Windows of 3 rows of a padded picture, 10 of them: 12 rows.
+        assert_eq!(moved(&[10, 3, 8], &[64, 64, 1], 4), 12 * 32);
         // Windows of 3 that overlap.
         assert_eq!(moved(&[10, 3], &[1, 1], 4), 12 * 4);
     }

@@ -77,7 +77,8 @@ pub(crate) struct Fill {
 
 /// The value where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
 /// `end <= x - y < begin`; elsewhere the first input's elements, or zeros where there is no input. Input and output
-/// have the same type and sizes, of 2 to 4 dimensions, the last two those of matrices.
+/// have the same type and sizes, of 2 to 4 dimensions, the last two those of matrices. It is the only node of its
+/// program.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
     /// The output.

@@ -128,6 +128,7 @@ impl Program {
     pub(crate) fn record(&mut self, node: Node) -> Result<(), Error> {
         if let Some(space) = node.space() {
             self.check_space(space)?;
+            self.check_stage(space.output.buffer, matches!(node, Node::Map(_)))?;
         }
         self.nodes.push(node);
         Ok(())
@@ -138,15 +139,30 @@ impl Program {
             let problem = format!("a node has {} inputs, not {MAX_INPUTS}", space.inputs.len());
             return Err(Error::internal(self.operator, problem));
         }
-        for operand in space.stored().filter(|it| it.displacement.is_none()) {
+        for operand in space.stored() {
             let dimensions = space.sizes.into_iter().zip(operand.strides);
             let bytes = u64::from(operand.width.bytes());
-            self.check(operand.buffer, operand.base, dimensions, bytes)?;
+            let beyond = operand.displacement.map_or(0, |it| it.most);
+            self.check(operand.buffer, operand.base, beyond, dimensions, bytes)?;
         }
         Ok(())
     }
 
-    /// That all elements of a view are in its buffer.
+    /// That what initialization makes is made by a Map: the schedule has no other nodes there.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: it is not.
+    pub(crate) fn check_stage(&self, buffer: Option<Buffer>, is_map: bool) -> Result<(), Error> {
+        let stage = buffer.filter(|it| matches!(it, Buffer::Local(_))).map(|it| self.stage(it));
+        match stage {
+            Some(Stage::Initialization) if !is_map => {
+                Err(Error::internal(self.operator, "only a Map writes what initialization makes"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// That all elements of a view are in its buffer, those `beyond` their coordinates too.
     ///
     /// # Errors
     /// [`Error::Internal`]: they are not.
@@ -154,6 +170,7 @@ impl Program {
         &self,
         buffer: Option<Buffer>,
         base: i64,
+        beyond: u64,
         dimensions: impl IntoIterator<Item = (u32, i64)>,
         element_bytes: u64,
     ) -> Result<(), Error> {
@@ -166,7 +183,7 @@ impl Program {
             }
             None => return Ok(()),
         };
-        let (mut least, mut greatest) = (base, base);
+        let (mut least, mut greatest) = (base, base.saturating_add_unsigned(beyond));
         for (size, stride) in dimensions {
             let distance = stride.saturating_mul(i64::from(size) - 1);
             least = least.saturating_add(distance.min(0));

@@ -6,7 +6,7 @@ use dml_spirv::ElementWidth;
 
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
-use super::contraction::{OPERANDS, Sums, WholeMatrices};
+use super::contraction::{Matrices, OPERANDS, SUMS, Sums, WholeMatrices};
 use super::node::{Band, Fill, Map, Node, Reduce};
 use super::program::Program;
 use super::reduction::Reduction;
@@ -136,23 +136,33 @@ impl<'a> Recorder<'a> {
             for operand in 0..OPERANDS {
                 let place = sums.places[operand];
                 let dimensions = sums.dimensions().map(|it| (it.size, it.strides[operand]));
-                self.program.check(Some(place.buffer), place.base, dimensions, 4)?;
+                self.program.check(Some(place.buffer), place.base, 0, dimensions, 4)?;
             }
+            self.program.check_stage(Some(sums.places[SUMS].buffer), false)?;
         }
         self.program.nodes.push(Node::Contract(all));
         Ok(())
     }
 
     /// The same in an order that is the device's.
-    pub(crate) fn contract_whole(&mut self, matrices: WholeMatrices) {
+    ///
+    /// # Errors
+    /// As [`Self::contract`].
+    pub(crate) fn contract_whole(&mut self, matrices: WholeMatrices) -> Result<(), Error> {
+        for Matrices { place, count, .. } in &matrices.operands {
+            let (bytes, last) = (u64::from(place.width.bytes()), count.saturating_sub(1));
+            self.program.check(place.buffer, place.base, last, [], bytes)?;
+        }
+        self.program.check_stage(matrices.operands[SUMS].place.buffer, false)?;
         self.program.nodes.push(Node::ContractWhole(matrices));
+        Ok(())
     }
 
     /// Writes the elements of the one input of `space`.
     ///
     /// # Errors
     /// As [`Program::record`].
-    pub(crate) fn copy(&mut self, space: IterationSpace) -> Result<(), Error> {
+    pub(crate) fn move_elements(&mut self, space: IterationSpace) -> Result<(), Error> {
         self.program.record(Node::Move(space))
     }
 
@@ -164,6 +174,7 @@ impl<'a> Recorder<'a> {
     /// Writes `value`, the bits of an element with zeros above, to the diagonals `begin..end` of the output, on the
     /// input where there is one: [`Band`].
     pub(crate) fn band(&mut self, tensor: &TensorLayout, [begin, end]: [i64; 2], value: u64) {
+        debug_assert!(self.program.nodes.is_empty(), "a band is all of its program");
         let has_input = self.program.inputs.iter().any(Option::is_some);
         let tensor = tensor.clone();
         self.program.nodes.push(Node::Band(Band { tensor, has_input, begin, end, value }));

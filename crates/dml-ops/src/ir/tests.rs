@@ -3,14 +3,18 @@
 use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Tuning, operators, validate};
 use dml_reference::{Case, Signature};
 
-use crate::graph::Fusible;
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Value};
+
+use super::space::{Displacement, IterationSpace, Operand, leading};
+use super::{Buffer, Computation, Content, Map, Node, Stage};
 use crate::tests::{reference, with_window};
 use crate::{OPERATORS, Operator, Program, Target, TransferUse};
 
 const MOST_CASES: usize = 40;
 
 /// Cases of an operator, evenly so many.
-fn cases(operator: &Operator) -> Vec<dml_core::Validated> {
+pub(crate) fn cases(operator: &Operator) -> Vec<dml_core::Validated> {
     let accepted =
         |it: &Signature| validate(&reference(operator).minimal(it), FeatureLevel::HIGHEST).is_ok();
     let signatures = Signature::all(operator.schema()).filter(accepted);
@@ -20,7 +24,7 @@ fn cases(operator: &Operator) -> Vec<dml_core::Validated> {
     cases.iter().step_by(step).map(valid).collect()
 }
 
-fn target(capabilities: &Capabilities) -> Target<'_> {
+pub(crate) fn target(capabilities: &Capabilities) -> Target<'_> {
     Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed }
 }
 
@@ -77,37 +81,60 @@ fn every_node_has_bytes_operations_and_invocations() {
     }
 }
 
-/// Which operators a graph can fuse with what reads them, and which of them by their last node alone.
+/// A program of ELEMENT_WISE_IDENTITY on 4 by 6 elements, without nodes.
+fn empty() -> Program {
+    let tensor = || TensorDesc::packed(DataType::Float32, &[4, 6]);
+    let desc = operators::ElementWiseIdentityDesc {
+        input_tensor: tensor(),
+        output_tensor: tensor(),
+        scale_bias: None,
+    };
+    Program::of(&validate(&desc.into(), FeatureLevel::HIGHEST).unwrap())
+}
+
+/// Records a copy of an input to the output, `change`d before.
+fn recorded(change: impl FnOnce(&mut IterationSpace)) -> Result<(), String> {
+    let operand = |buffer| Operand::at(buffer, ElementWidth::B32, 0).packed(&[4, 6]);
+    let mut space = IterationSpace {
+        sizes: leading(&[4, 6], 1),
+        inputs: vec![operand(Buffer::Input(0))],
+        output: operand(Buffer::Output(0)),
+    };
+    change(&mut space);
+    let computation = Computation::copy();
+    let result = empty().record(Node::Map(Map { space, computation }));
+    result.map_err(|error| error.to_string())
+}
+
 #[test]
-fn what_can_be_fused_is_seen_in_programs() {
-    let capabilities = Capabilities::vulkan_minimum();
-    let (mut whole, mut last) = (vec![], vec![]);
-    for operator in OPERATORS.iter().copied() {
-        let programs = cases(operator).into_iter();
-        let programs = programs.map(|it| operator.program(&it, &target(&capabilities)).unwrap());
-        let all: Vec<_> = programs.map(|it| Fusible::of(&it).unwrap()).collect();
-        let name = operator.schema().name;
-        if all.iter().flatten().any(|it| it.before.is_none()) {
-            whole.push(name);
-        }
-        if all.iter().flatten().any(|it| it.before.is_some()) {
-            last.push(name);
-        }
-    }
-    whole.retain(|it| !it.starts_with("ELEMENT_WISE_") && !it.starts_with("ACTIVATION_"));
-    let others = ["CAST", "UPSAMPLE_2D", "RESAMPLE", "RESAMPLE1", "RESAMPLE2"];
-    let others =
-        [&others[..], &["MEAN_VARIANCE_NORMALIZATION2", "QUANTIZE", "DEQUANTIZE", "RESAMPLE3"]];
-    assert_eq!(whole, others.concat());
-    let products = [
-        "CONVOLUTION",
-        "GEMM",
-        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-        "QUANTIZED_LINEAR_CONVOLUTION",
-        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-    ];
-    assert!(products.iter().all(|it| last.contains(it)), "{last:?}");
-    assert!(!last.contains(&"TOP_K") && !last.contains(&"ACTIVATION_SOFTMAX"), "{last:?}");
+fn a_view_that_leaves_its_buffer_is_refused() {
+    const ROW: usize = DIMENSIONS - 2;
+    assert_eq!(recorded(|_| ()), Ok(()));
+    // Backwards, from the last row on.
+    assert_eq!(recorded(|it| (it.inputs[0].base, it.inputs[0].strides[ROW]) = (18, -6)), Ok(()));
+    let beyond = "elements 1 to 24 of 4 bytes in Some(Input(0)), which has Some(96) bytes";
+    assert!(recorded(|it| it.inputs[0].base = 1).unwrap_err().contains(beyond));
+    assert!(recorded(|it| it.inputs[0].strides[ROW] = -6).is_err());
+    assert!(recorded(|it| it.output.strides[ROW] = 7).is_err());
+    let displaced = |it: &mut IterationSpace| {
+        it.inputs[0].displacement = Some(Displacement::new(Value::Input(0), 1));
+    };
+    assert!(recorded(displaced).is_err());
+    let many = |it: &mut IterationSpace| it.inputs = vec![it.inputs[0].clone(); MAX_INPUTS + 1];
+    assert!(recorded(many).unwrap_err().contains("inputs"));
+}
+
+#[test]
+fn what_initialization_makes_is_made_by_a_map() {
+    let mut program = empty();
+    let (width, count, stage) = (ElementWidth::B32, 24, Stage::Initialization);
+    let kept = program.declare(Content::Made { width, count, stage });
+    let operand = |buffer| Operand::at(buffer, width, 0).packed(&[4, 6]);
+    let (sizes, inputs) = (leading(&[4, 6], 1), vec![operand(Buffer::Input(0))]);
+    let space = IterationSpace { sizes, inputs, output: operand(kept) };
+    assert!(program.record(Node::Move(space.clone())).is_err());
+    let computation = Computation::copy();
+    assert!(program.record(Node::Map(Map { space, computation })).is_ok());
 }
 
 fn softmax() -> Program {

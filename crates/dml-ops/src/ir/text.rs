@@ -35,6 +35,9 @@ impl fmt::Display for Program {
             writeln!(f, "  {node}")?;
             writeln!(f, "    {}", node.cost())?;
         }
+        for (at, local) in locals {
+            writeln!(f, "  {} = {}", Buffer::Local(at), local.content)?;
+        }
         Ok(())
     }
 }
@@ -46,8 +49,10 @@ fn bindings(
 ) -> fmt::Result {
     for (at, binding) in (0..).zip(all) {
         let Some(Binding { requirement, tensor, .. }) = binding else { continue };
-        let (field, data_type) = (&requirement.field, tensor.data_type());
-        writeln!(f, "  {} = {field} {data_type} {:?}", buffer(at), tensor.sizes())?;
+        let field =
+            if requirement.field.is_empty() { "" } else { &format!("{} ", requirement.field) };
+        let (data_type, sizes) = (tensor.data_type(), tensor.sizes());
+        writeln!(f, "  {} = {field}{data_type} {sizes:?}", buffer(at))?;
     }
     Ok(())
 }

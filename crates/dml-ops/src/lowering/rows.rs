@@ -1,5 +1,5 @@
-//! The plan of an operator on rows, while it is being built: what a row has in common is reduced to elements of
-//! the temporary resource, of which elements are computed.
+//! The program of an operator on rows while it is recorded: what a row has in common is reduced to one element of a
+//! local buffer, with which the row's elements are computed.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
@@ -157,11 +157,22 @@ impl<'a> Rows<'a> {
         others: Vec<Operand>,
         program: Program,
     ) -> Result<Operand, Error> {
-        let sum =
-            self.reduce(others, Reduction { program, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) })?;
+        let reduction = self.reduction_to_mean(program, &[]);
+        self.reduce(others, reduction)
+    }
+
+    /// The reduction to that mean, and what `chain` makes of it.
+    pub(crate) fn reduction_to_mean(
+        &self,
+        program: Program,
+        chain: &[&'static Function],
+    ) -> Reduction {
         // Rounded above 2^24.
-        let length = self.single(self.length() as f32);
-        self.of_rows(vec![sum, length], Program::of(&f::DIVIDE_F32))
+        let parameters = vec![(self.length() as f32).to_bits()];
+        let mut last = Program::default();
+        let mean = last.apply(&f::DIVIDE_BY_F32, vec![Value::Input(0), Value::Parameter(0)]);
+        last.apply_all(chain.iter().copied(), mean);
+        Reduction { program, last, parameters, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) }
     }
 
     /// The greatest of each row, and what `sum` makes of the powers `e^(x - greatest)`.
@@ -287,15 +298,14 @@ impl<'a> Rows<'a> {
         self.recorder.map(IterationSpace { sizes, inputs, output }, computation)
     }
 
-    /// The plan of all that was added.
+    /// What was recorded.
     pub(crate) fn finish(self) -> ir::Program {
         self.recorder.finish()
     }
 }
 
 /// Which of the dimensions of a space of 8, the last of which are the input's, are those of rows: those that a
-/// field names, all of a picture,
-/// all, or the last one.
+/// field names, all of a picture, all, or the last one.
 fn axes(operator: &Validated) -> Result<[bool; 8], Error> {
     axes_of(operator, operator.required_tensor("InputTensor")?.sizes().len())
 }

@@ -65,7 +65,8 @@ impl Schedule<'_> {
         let steps = banded.steps(self.strategy, background, target, &mut self.constants)?;
         self.exec.extend(steps);
         if let Some(input) = input.filter(|_| !is_everything) {
-            self.kept.source(program.operator, 0, input, target, &mut self.constants)?;
+            let names = (program.operator, "InputTensor");
+            self.kept.source(names, 0, input, target, &mut self.constants)?;
         }
         self.in_place = matrix.in_place(&banded, source.as_ref(), target, &mut self.constants)?;
         Ok(())
@@ -202,7 +203,7 @@ impl BandedOutput {
     }
 
     fn fill_by_kernel(&self, pattern: u32, target: &Target<'_>) -> Result<Vec<Step>, Error> {
-        fill_by_kernel(self.operator, self.element_bytes(), pattern, target)
+        fill_by_kernel((self.operator, "OutputTensor"), self.element_bytes(), pattern, target)
     }
 
     /// One matrix, or where the band is everything one element, over the whole output.

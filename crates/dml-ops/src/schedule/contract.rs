@@ -14,12 +14,13 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
 use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
 
-use super::Schedule;
+use super::{Schedule, modulo_2_32};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Computation, Dimension, OPERANDS, Place, ROWS_WORTH_A_COPY, SUMS, Stage, Sums};
+use crate::ir::{Computation, Dimension, OPERANDS, Place, SUMS, Stage, Sums};
 use crate::schedule::boxes::{Placement, TensorBox, View};
 use crate::schedule::cost;
 use crate::schedule::dispatches::Alignment;
+use crate::target::ROWS_WORTH_A_COPY;
 
 /// Products that one dispatch adds to a sum: on lavapipe an invocation has 65,535 iterations, and each product
 /// may take one of every loop.
@@ -324,10 +325,4 @@ impl Sums<Slot> {
             operands: [of(0), of(1), of(SUMS)],
         }
     }
-}
-
-/// Kernels add elements and strides modulo 2^32, which is right for negative ones as well.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
-fn modulo_2_32(element: i64) -> u32 {
-    element as u32
 }

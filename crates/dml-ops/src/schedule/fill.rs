@@ -7,14 +7,15 @@
 
 use dml_core::plan::{Access, MAX_UPDATE_BYTES, Slot, Step, Window};
 use dml_core::{Error, Strategy, TensorLayout};
-use dml_spirv::twins::fill_write::{self, DIMENSIONS, PushConstants};
+use dml_spirv::twins::fill_write::{self, PushConstants};
 use dml_spirv::{ElementWidth, kernels};
 
 use super::Schedule;
 use super::boxes::Placement;
 use super::patterns::{self, repeated};
 use super::{cost, seed};
-use crate::ir::{Fill, words};
+use crate::ir::space::leading;
+use crate::ir::{Fill, low_and_high};
 use crate::{Target, TransferUse};
 
 impl Schedule<'_> {
@@ -36,7 +37,12 @@ impl Schedule<'_> {
                 vec![seed::repeat(element, bytes, self.target.tuning, &mut self.constants)]
             }
             _ => match pattern.filter(|_| tensor.is_dense()) {
-                Some(pattern) => patterns::fill_by_kernel(name, bytes, pattern, self.target)?,
+                Some(pattern) => patterns::fill_by_kernel(
+                    (name, self.program.field),
+                    bytes,
+                    pattern,
+                    self.target,
+                )?,
                 None => self.write(fill)?,
             },
         };
@@ -47,7 +53,7 @@ impl Schedule<'_> {
     fn write(&mut self, fill: &Fill) -> Result<Vec<Step>, Error> {
         let Fill { tensor, width, value } = fill;
         let variant = self.target.variant(&kernels::FILL_WRITE, *width);
-        let strides = padded(tensor.strides(), 0);
+        let strides = leading(tensor.strides(), 0);
         let constants_window = Window {
             slot: Slot::Constants,
             range: self.constants.add(&fill_write::Constants { strides }.to_bytes()),
@@ -55,9 +61,9 @@ impl Schedule<'_> {
             base_word_at: PushConstants::CONSTANTS_WORD_AT,
         };
         let placement = Placement::in_words(0, strides, width.bytes());
-        let [value_low, value_high] = words(*value);
+        let [value_low, value_high] = low_and_high(*value);
         let mut dispatches = self.dispatches();
-        for part in dispatches.boxes(padded(tensor.sizes(), 1), &[placement])? {
+        for part in dispatches.boxes(leading(tensor.sizes(), 1), &[placement])? {
             let view = placement.view(&part);
             let push = PushConstants {
                 // A tensor has at most 2^32 - 1 elements.
@@ -83,8 +89,7 @@ impl Schedule<'_> {
 }
 
 /// The preferred strategy where it can serve, else a fill, else the block that repeats, or a kernel where that takes
-/// too many copies. Inline, an
-/// output takes no fewer commands than filled, so small ones are not told apart.
+/// too many copies. Inline, an output takes no fewer commands than filled, so small ones are not told apart.
 fn choose(
     output: &TensorLayout,
     element_width: ElementWidth,
@@ -116,11 +121,4 @@ fn content(fill: &Fill) -> Vec<u8> {
     let mut bytes = fill.value.to_le_bytes()[..fill.width.bytes() as usize].repeat(count);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
-}
-
-/// A value for each dimension, after as many of `filler` as there is room for.
-fn padded(values: &[u32], filler: u32) -> [u32; DIMENSIONS] {
-    let mut all = [filler; DIMENSIONS];
-    all[DIMENSIONS - values.len()..].copy_from_slice(values);
-    all
 }

@@ -17,7 +17,7 @@ impl Schedule<'_> {
     ///
     /// # Errors
     /// As [`Self::map`].
-    pub(super) fn copy(&mut self, space: IterationSpace<Slot>) -> Result<(), Error> {
+    pub(super) fn move_elements(&mut self, space: IterationSpace<Slot>) -> Result<(), Error> {
         match self.regions(&space) {
             Some(copy) => {
                 self.strategy = Strategy::RowCopies;

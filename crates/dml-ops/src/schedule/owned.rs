@@ -37,7 +37,7 @@ impl Kept {
     /// [`Error::DeviceLimit`]: the device cannot carry the copy.
     pub(crate) fn source(
         &mut self,
-        operator: &'static str,
+        (operator, field): (&'static str, &'static str),
         input: u32,
         tensor: &TensorLayout,
         target: &Target<'_>,
@@ -62,7 +62,7 @@ impl Kept {
             TransferUse::StorageOnly => {
                 let space = words(slot, start, bytes, tensor.data_type().bits());
                 let copy = Computation::copy();
-                map::steps(operator, "InputTensor", space, &copy, target, constants)?
+                map::steps(operator, field, space, &copy, target, constants)?
             }
         });
         Ok((Slot::Persistent, start))

@@ -8,7 +8,7 @@ use dml_spirv::twins::fill_words::PushConstants;
 use dml_spirv::{ElementWidth, kernels};
 
 use crate::Target;
-use crate::ir::words;
+use crate::ir::low_and_high;
 use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
 
@@ -19,7 +19,7 @@ pub(crate) fn inline(data: Vec<u8>) -> Step {
 
 /// The word that repeats in a dense tensor of `value`; `None` where it takes two different ones.
 pub(crate) fn repeated(value: u64, element_width: ElementWidth) -> Option<u32> {
-    let [low, high] = words(value);
+    let [low, high] = low_and_high(value);
     match element_width {
         ElementWidth::B8 => Some(low * 0x0101_0101),
         ElementWidth::B16 => Some(low * 0x0001_0001),
@@ -44,17 +44,17 @@ pub(crate) fn fill(bytes: u64, pattern: u32) -> Vec<Step> {
     steps
 }
 
-/// The same with dispatches, for an output without transfer usage. Refusals name `operator`.
+/// The same with dispatches, for an output without transfer usage. Refusals name `operator` and `field`.
 ///
 /// # Errors
 /// As [`Dispatches::push`].
 pub(crate) fn fill_by_kernel(
-    operator: &'static str,
+    (operator, field): (&'static str, &'static str),
     bytes: u64,
     pattern: u32,
     target: &Target<'_>,
 ) -> Result<Vec<Step>, Error> {
-    let mut dispatches = Dispatches::new(operator, "OutputTensor", target);
+    let mut dispatches = Dispatches::new(operator, field, target);
     let (whole, last) = whole_words(bytes, pattern);
     for (range, count) in target.word_pieces(whole) {
         push_words(&mut dispatches, range, count, pattern)?;

@@ -10,6 +10,7 @@ use dml_spirv::element_wise::{
     self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Record,
 };
 
+use super::modulo_2_32;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::constants::Constants;
@@ -195,10 +196,4 @@ impl<'a> Piece<'a> {
         let operand = element_wise::Operand { access: Access::Whole, ..taken.operand };
         Taken { operand, ..taken }
     }
-}
-
-/// Kernels add elements and strides modulo 2^32, which is right for negative ones as well.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
-fn modulo_2_32(element: i64) -> u32 {
-    element as u32
 }

@@ -18,21 +18,22 @@ use super::sizes::{Role, Sizes};
 use crate::Target;
 use crate::families::products::Build;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Dimension, GREATEST, PARTS_OF_SUMS, ROWS_WORTH_A_COPY, Reduction, Sums};
+use crate::ir::{self, Dimension, GREATEST, PARTS_OF_SUMS, Reduction, Sums};
 use crate::lowering::conversion::conversion;
 use crate::lowering::made::Made;
+use crate::target::ROWS_WORTH_A_COPY;
 
 /// Scores that are there at once, but for those of eight queries: what caches hold, and more than a device has
 /// cores.
 const SCORES_AT_ONCE: u64 = 1 << 22;
 const FEWEST_QUERIES: u32 = 8;
 
-/// The plan of an attention.
+/// The program of an attention.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     in_parts(operator, target, rows_at_once(operator, &Sizes::of(operator)?)?)
 }
 
-/// The plan that answers so many queries at once.
+/// The program that answers so many queries at once.
 pub(super) fn in_parts(
     operator: &Validated,
     target: &Target<'_>,

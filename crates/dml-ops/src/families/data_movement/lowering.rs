@@ -9,7 +9,7 @@ use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{self, Recorder};
 
-/// The plan that writes `parts` in their order, which cover every output.
+/// The program that writes `parts` in their order, which cover every output.
 pub(super) fn copies(
     operator: &Validated,
     target: &Target<'_>,
@@ -34,7 +34,7 @@ pub(super) fn copies(
             },
         };
         for part in part.divided() {
-            recorder.copy(space(&part, &input, output))?;
+            recorder.move_elements(space(&part, &input, output))?;
         }
     }
     Ok(recorder.finish())

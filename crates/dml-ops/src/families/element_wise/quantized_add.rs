@@ -18,7 +18,7 @@ const REST: [&str; 5] =
     ["BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor"];
 const OUTPUT: &str = "OutputTensor";
 
-/// The plan of such an operator.
+/// The program of such an operator.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let (schema, output) = (operator.schema(), operator.required_tensor(OUTPUT)?);
     let sizes = leading(output.sizes(), 1);

@@ -6,7 +6,7 @@ use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Computation, Recorder, words};
+use crate::ir::{self, Computation, Recorder, low_and_high};
 use crate::lowering::conversion::conversion;
 
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -25,13 +25,13 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
 
 /// The member of a sequence with a number.
 fn sequence(data_type: DataType, start: u64, delta: u64) -> Computation {
-    let ends = || [words(start), words(delta)];
+    let ends = || [low_and_high(start), low_and_high(delta)];
     match data_type {
         DataType::Float16 | DataType::Float32 => {
             let to_single = conversion(data_type, DataType::Float32);
             let [start, delta] = [start, delta]
                 .map(|bits| to_single.iter().fold(bits, |bits, function| (function.twin)(&[bits])))
-                .map(|bits| f32::from_bits(words(bits)[0]));
+                .map(|bits| f32::from_bits(low_and_high(bits)[0]));
             of_floats(data_type, start, delta)
         }
         _ if data_type.bits() == 64 => {
@@ -67,9 +67,9 @@ fn of_floats(data_type: DataType, start: f32, delta: f32) -> Computation {
     let Scaled { start: scaled, delta: step, is_far, exponent } = Scaled::new(start, delta);
     let first = f64::from(start) + 0.0 * f64::from(delta);
     let far = if is_far { u32::MAX } else { 0 };
-    let words = [scaled, step].map(|it| words(it.cast_unsigned())).concat();
+    let words = [scaled, step].map(|it| low_and_high(it.cast_unsigned())).concat();
     let rest = [far, exponent.cast_unsigned()];
-    let parameters = [&words, rest.as_slice(), &self::words(first.to_bits())].concat();
+    let parameters = [&words, rest.as_slice(), &low_and_high(first.to_bits())].concat();
     computation(&[], &f::SEQUENCE_F64, conversion(DataType::Float64, data_type), parameters)
 }
 

@@ -84,7 +84,7 @@ impl Build<'_> {
             sizes,
             batches,
             operands: [a, b, sums],
-        });
+        })?;
         Ok(place)
     }
 

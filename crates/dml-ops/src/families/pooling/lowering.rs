@@ -22,7 +22,7 @@ use crate::lowering::scale::write_scales;
 /// Dimensions without windows: batches and channels.
 const OUTER: usize = 2;
 
-/// The plan of an operator on windows, while it is being built.
+/// The program of an operator on windows, while it is being built.
 pub(super) struct Pooling<'a> {
     pub(super) operator: &'a Validated,
     pub(super) recorder: Recorder<'a>,

@@ -72,7 +72,7 @@ impl Pooling<'_> {
         Ok(Some(Operand { strides, ..operand }))
     }
 
-    /// The plan, after the output has been written, of averages that are to be scaled.
+    /// The program, after the output has been written, of averages that are to be scaled.
     fn quantize(mut self, mut made: Made, average: Value) -> Result<ir::Program, Error> {
         let data_type = self.data_type;
         let missing = || Error::internal(self.operator.schema().name, "has no scales");

@@ -11,7 +11,7 @@ use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Buffer, Computation, Place, Recorder};
 use crate::lowering::conversion::{conversion, widened};
 
-/// The plan of an operator, while it is being built.
+/// The program of an operator, while it is being built.
 pub(crate) struct Build<'a> {
     pub(crate) operator: &'a Validated,
     pub(crate) recorder: Recorder<'a>,

@@ -1,7 +1,7 @@
 //! How operators are executed that add up products: factors become words, these are added up, and then the
 //! output is made of the sums, unless they are the output.
 //!
-//! A graph has the last step to fuse with what reads the output.
+//! A graph can fuse the last node with the operators that read the output.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
@@ -24,7 +24,7 @@ pub(crate) trait Geometry {
     fn sums(build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error>;
 }
 
-/// The plan of an operator that adds up products.
+/// The program of an operator that adds up products.
 pub(crate) fn lower<G: Geometry>(
     operator: &Validated,
     target: &Target<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<b
 }
 
 impl Build<'_> {
-    /// The plan whose last steps make the output of `sums`.
+    /// The program whose last steps make the output of `sums`.
     pub(crate) fn finish(mut self, sums: Operand, output: Operand) -> Result<ir::Program, Error> {
         let operator = self.operator;
         let tensor = operator.required_tensor(OUTPUT)?;

@@ -23,7 +23,7 @@ pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<i
     let [scale, bias] = [build.by_channel(&scale), build.by_channel(&bias)];
     let product = build.program.apply(&f::MULTIPLY_F32, vec![element, scale]);
     let sum = build.program.apply(&f::ADD_F32, vec![product, bias]);
-    build.plan(sum)
+    build.program_of(sum)
 }
 
 pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -31,7 +31,7 @@ pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<ir::
     let [element, scale, zero_point] = build.quantization()?;
     let arguments = [element, scale, zero_point].map(|it| build.single(it));
     let quantized = build.program.apply(&f::QUANTIZE_F32, arguments.into());
-    build.plan(quantized)
+    build.program_of(quantized)
 }
 
 pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -41,7 +41,7 @@ pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir
     let [element, zero_point] = [element, zero_point].map(|it| build.integer(it));
     let scale = build.single(scale);
     let real = build.program.apply(&f::DEQUANTIZE_I32, vec![element, scale, zero_point]);
-    build.plan(real)
+    build.program_of(real)
 }
 
 /// A value of a type, of which integers of 4 bits have been made ones of 32.
@@ -122,8 +122,8 @@ impl<'a> Build<'a> {
         self.program.apply_all(widened(data_type), value)
     }
 
-    /// The plan that writes `result`, which is FLOAT32, in the output's type.
-    fn plan(mut self, result: Value) -> Result<ir::Program, Error> {
+    /// The program that writes `result`, which is FLOAT32, in the output's type.
+    fn program_of(mut self, result: Value) -> Result<ir::Program, Error> {
         let data_type = self.output.data_type();
         let result = self.program.apply_all(conversion(DataType::Float32, data_type), result);
         let output = Place::of(Buffer::Output(0), self.output);

@@ -16,7 +16,8 @@ use super::program::CellProgram;
 use crate::Target;
 use crate::families::products::{Build, Storage, Words};
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Dimension, Place, ROWS_WORTH_A_COPY, Sums};
+use crate::ir::{self, Dimension, Place, Sums};
+use crate::target::ROWS_WORTH_A_COPY;
 
 /// What a cell does in a step: it adds what makes the states before it those after it.
 pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
@@ -29,7 +30,7 @@ const HIDDEN: usize = DIMENSIONS - 1;
 /// Weights lie as they are multiplied.
 const ROWS: Storage<'_> = Storage { innermost: 3, margins: &[], channels: 1, is_copied: false };
 
-/// The plan of a layer whose cell goes on so.
+/// The program of a layer whose cell goes on so.
 pub(super) fn lower(
     operator: &Validated,
     target: &Target<'_>,

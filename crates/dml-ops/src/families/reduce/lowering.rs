@@ -151,7 +151,7 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
     finish(rows, program, joined, after)
 }
 
-/// The plan that writes what joins the elements of each row, as `after` makes it.
+/// The program that writes what joins the elements of each row, as `after` makes it.
 fn finish(
     mut rows: Rows<'_>,
     program: Program,
@@ -168,11 +168,10 @@ fn finish(
 
 /// The sum of each row, divided by its length.
 fn average(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
-    let mean = rows.mean(vec![], Program::chain(rows.widening()))?;
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
-    let program = Program::chain(conversion(DataType::Float32, output));
-    let sizes = rows.sizes_of(false);
-    rows.write(sizes, vec![mean], program, vec![])?;
+    let narrowing = conversion(DataType::Float32, output);
+    let reduction = rows.reduction_to_mean(Program::chain(rows.widening()), &narrowing);
+    rows.reduce_to(rows.output(0)?, vec![], reduction)?;
     Ok(rows.finish())
 }
 

@@ -189,7 +189,7 @@ impl Sampling {
         made.apply(&f::UNLESS_NOWHERE, &[mean, offset], &[self.outside])
     }
 
-    /// The plan, after the steps that make samples what is wanted.
+    /// The program, after the steps that make samples what is wanted.
     fn reduce(
         &self,
         mut regions: Regions<'_>,

@@ -123,7 +123,7 @@ fn counts(
     regions.write(made, sizes, ElementWidth::B64)
 }
 
-/// The plan, after the steps that find the greatest elements.
+/// The program, after the steps that find the greatest elements.
 fn reduce(
     mut regions: Regions<'_>,
     tables: [Operand; 2],

@@ -1,6 +1,6 @@
 //! Every operator of which a graph can fuse something, between operators that it can be fused with.
 
-use dml_core::operators::ElementWiseMaxDesc;
+use dml_core::operators::{ElementWiseMaxDesc, MeanVarianceNormalization2Desc};
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, TensorDesc, TensorFlags};
 use dml_reference::Signature;
@@ -8,6 +8,7 @@ use dml_reference::Signature;
 use super::*;
 use crate::OPERATORS;
 use crate::graph::Fusible;
+use crate::ir::tests::{cases, target};
 use crate::tests::reference;
 
 const MOST_CASES: usize = 12;
@@ -71,4 +72,70 @@ fn what_is_fused_has_the_results_of_its_operators() {
         }
     }
     assert!(operators > 100 && fused > 500, "{operators} {fused}");
+}
+
+/// The scale is left out, so that the bias is the second operand and the third binding.
+#[test]
+fn an_operand_is_found_by_its_binding() {
+    let tensor = || TensorDesc::packed(DataType::Float32, &[2, 3, 4, 5]);
+    let normalization = MeanVarianceNormalization2Desc {
+        input_tensor: tensor(),
+        scale_tensor: None,
+        bias_tensor: Some(tensor()),
+        output_tensor: tensor(),
+        axes: vec![1],
+        use_mean: false,
+        use_variance: false,
+        epsilon: 0.0,
+        fused_activation: None,
+    };
+    let mut graph = GraphBuilder::new();
+    let [input, bias] = [(); 2].map(|()| graph.input());
+    let bias = graph.operator(same(&tensor()), &[bias, bias]);
+    let result = graph.operator(normalization, &[input, bias]);
+    graph.output(result);
+    let explanation = check(&valid(&graph.finish()), &mut Random::new("bias"), "bias");
+    assert_eq!(explanation.parts.len(), 1, "{explanation}");
+}
+
+/// Which operators a graph can fuse with what reads them, and which of them by their last node alone.
+#[test]
+fn what_can_be_fused_is_seen_in_programs() {
+    let capabilities = Capabilities::vulkan_minimum();
+    let (mut whole, mut last) = (vec![], vec![]);
+    for operator in OPERATORS.iter().copied() {
+        let programs = cases(operator).into_iter();
+        let programs = programs.map(|it| operator.program(&it, &target(&capabilities)).unwrap());
+        let all: Vec<_> = programs.map(|it| Fusible::of(&it).unwrap()).collect();
+        let name = operator.schema().name;
+        if all.iter().flatten().any(|it| matches!(it, Fusible::Whole(_))) {
+            whole.push(name);
+        }
+        if all.iter().flatten().any(|it| it.before().is_some()) {
+            last.push(name);
+        }
+    }
+    whole.retain(|it| !it.starts_with("ELEMENT_WISE_") && !it.starts_with("ACTIVATION_"));
+    let others = ["CAST", "UPSAMPLE_2D", "RESAMPLE", "RESAMPLE1", "RESAMPLE2"];
+    let others =
+        [&others[..], &["MEAN_VARIANCE_NORMALIZATION2", "QUANTIZE", "DEQUANTIZE", "RESAMPLE3"]];
+    assert_eq!(whole, others.concat());
+    // Products; and others whose last node has as many elements as the one before, if only where rows have one.
+    let expected = [
+        "CONVOLUTION",
+        "GEMM",
+        "BATCH_NORMALIZATION",
+        "LOCAL_RESPONSE_NORMALIZATION",
+        "MAX_UNPOOLING",
+        "CUMULATIVE_SUMMATION",
+        "MEAN_VARIANCE_NORMALIZATION1",
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+        "QUANTIZED_LINEAR_CONVOLUTION",
+        "CUMULATIVE_PRODUCT",
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+        "QUANTIZED_LINEAR_AVERAGE_POOLING",
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+        "MEAN_VARIANCE_NORMALIZATION2",
+    ];
+    assert_eq!(last, expected);
 }

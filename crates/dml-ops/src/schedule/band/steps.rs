@@ -13,7 +13,7 @@ use dml_spirv::{ElementWidth, kernels};
 
 use super::diagonals::{Diagonal, Diagonals};
 use crate::Target;
-use crate::ir::words;
+use crate::ir::low_and_high;
 use crate::schedule::boxes::{Placement, TensorBox};
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
@@ -67,7 +67,7 @@ impl BandedOutput {
         let first = diagonal.row * row_stride + diagonal.column * column_stride;
         let strides = [stride0, stride1, along];
         let output = Placement::in_words(first.into(), strides, self.element_width.bytes());
-        let [value_low, value_high] = words(self.value);
+        let [value_low, value_high] = low_and_high(self.value);
         let variant = target.variant(&kernels::DIAGONAL_SCATTER, self.element_width);
         let mut dispatches = self.dispatches(target);
         for part in dispatches.boxes([size0, size1, diagonal.length], &[output])? {
@@ -194,7 +194,7 @@ impl BandedOutput {
     /// What kernels are told of a box whose first element is at `start` in its window.
     fn matrices(&self, part: &TensorBox<4>, start: u32) -> twins::Matrices {
         let [_, size1, height, width] = part.sizes;
-        let [value_low, value_high] = words(self.value);
+        let [value_low, value_high] = low_and_high(self.value);
         twins::Matrices { start, size1, height, width, value_low, value_high }
     }
 }
