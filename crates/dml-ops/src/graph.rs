@@ -2,9 +2,10 @@
 //!
 //! 1. Values ([`values`]): what each node reads and writes; a node that only copies a value to where it
 //!    is read disappears.
-//! 2. Groups ([`group`]): element-wise operators whose results only the next one reads become one
-//!    program ([`program`]). What a product makes of its sums, such as adding a bias, is one of them.
-//! 3. Parts ([`part`]): each group, and each other node, is lowered by itself.
+//! 2. Groups ([`group`]): what is computed element by element, and only one other reads so, becomes one node of a
+//!    program with it ([`program`]). What can be is seen in the operators' programs ([`fusible`]): all of an operator,
+//!    its last node, such as adding a bias to a product's sums, or rows that are reduced along one dimension.
+//! 3. Parts ([`part`]): each group, and each other node, is scheduled by itself.
 //! 4. The plan ([`assemble`]): intermediate results get places in the temporary resource ([`memory`]), and
 //!    the steps of all parts follow each other, with their slots renamed ([`crate::schedule::relocate`]).
 //!

@@ -1,5 +1,5 @@
-//! Which nodes become one part: element-wise operators, and last steps of others, whose results nothing else
-//! reads.
+//! Which nodes become one part: element-wise operators and last steps of others whose results nothing else reads, and
+//! the rows that these are elements of.
 
 use std::collections::HashMap;
 

@@ -6,18 +6,19 @@ mod picture;
 use dml_core::graph::GraphBuilder;
 use dml_core::operators::{
     ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc, ElementWiseMultiplyDesc,
-    GemmDesc, ReduceDesc,
+    GatherDesc, GemmDesc, ReduceDesc,
 };
 use dml_core::{
     Capabilities, DataType, FeatureLevel, GraphDesc, MatrixTransform, ReduceFunction, TensorDesc,
-    ValidatedGraph, validate_graph,
+    Tuning, ValidatedGraph, validate_graph,
 };
 use dml_reference::Random;
 use dml_reference::graphs::{self, random_graph};
 
 use super::every_way::{self, WAYS};
-use super::{Explanation, GraphOptions};
-use crate::TransferUse;
+use super::{Explanation, GraphOptions, compile_graph};
+use crate::tests::with_window;
+use crate::{Target, TransferUse};
 use dml_core::plan::Plan;
 
 fn valid(graph: &GraphDesc) -> ValidatedGraph {
@@ -209,6 +210,39 @@ fn elements_of_rows_are_computed_on_the_way() {
     // The order of sums over several dimensions depends on how they lie.
     let (found, _) = parts_of(&square_then_reduce(DataType::Float32, Sum, &[1, 3]));
     assert_eq!(found, ["Nodes[0]", "Nodes[1]"]);
+}
+
+/// A sum, and elements that are gathered from it, which need all of it to be shown.
+fn sum_and_gather(gathered_is_output: bool) -> ValidatedGraph {
+    let gather = GatherDesc {
+        input_tensor: tensor(),
+        indices_tensor: TensorDesc::packed(DataType::Uint32, &[1, 3]),
+        output_tensor: TensorDesc::packed(DataType::Float32, &[4, 3]),
+        axis: 1,
+        index_dimensions: 1,
+    };
+    let mut graph = GraphBuilder::new();
+    let [input, indices] = [(); 2].map(|()| graph.input());
+    let sum = graph.operator(sum(), &[input, input]);
+    let gathered = graph.operator(gather, &[sum, indices]);
+    graph.output(sum);
+    if gathered_is_output {
+        graph.output(gathered);
+    }
+    valid(&graph.finish())
+}
+
+#[test]
+fn what_nothing_needs_is_not_lowered() {
+    let capabilities = &with_window(16, 16);
+    let (tuning, transfer) = (Tuning::new(), TransferUse::Allowed);
+    let target = Target { capabilities, tuning, transfer };
+    let compiled = |is_output| {
+        compile_graph(&sum_and_gather(is_output), &target, GraphOptions::default()).map(|it| it.1)
+    };
+    assert_eq!(compiled(false).unwrap().unneeded, ["Nodes[1]"]);
+    let error = compiled(true).unwrap_err().to_string();
+    assert!(error.contains("Nodes[1]"), "{error}");
 }
 
 #[test]

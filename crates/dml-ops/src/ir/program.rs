@@ -124,7 +124,8 @@ impl Program {
     /// Adds a node that is applied to a space.
     ///
     /// # Errors
-    /// [`Error::Internal`]: it reads more than kernels do, or an operand leaves its buffer.
+    /// [`Error::Internal`]: it reads more than kernels do, an operand leaves its buffer, or something else than a Map
+    /// writes what initialization makes.
     pub(crate) fn record(&mut self, node: Node) -> Result<(), Error> {
         if let Some(space) = node.space() {
             self.check_space(space)?;
