@@ -51,14 +51,14 @@ impl Default for GraphOptions {
     }
 }
 
-/// What every node computes; `None` where it is a constant, or nothing needs it.
+/// The program of every node; `None` for constants, and for nodes that nothing needs.
 type Programs = Vec<Option<Program>>;
 
-/// What of each node can be fused.
+/// The fusible parts, by node.
 type FusibleNodes = HashMap<usize, Fusible>;
 
-/// The value of what `node` computes before its last step: the one after its outputs.
-fn value_before(graph: &ValidatedGraph, node: usize) -> Source {
+/// The value that a node's body writes: numbered after the node's outputs.
+fn value_of_body(graph: &ValidatedGraph, node: usize) -> Source {
     let outputs = graph.nodes()[node].operator();
     let outputs = outputs.map_or(0, |it| it.tensors(FieldKind::Output).count());
     Source::Node { node, output: outputs }

@@ -1,4 +1,4 @@
-//! How kernels compute what a program says: the one place that knows kinds of devices.
+//! From a program to a plan: the one place that knows kinds of devices.
 //!
 //! A [`Schedule`] goes through a program's buffers and nodes in their order. Each node becomes steps: a space is
 //! coalesced, and divided into boxes that descriptors show ([`boxes`]); rows and products are divided into parts
@@ -53,7 +53,7 @@ pub(crate) fn plan(program: &Program, target: &Target<'_>) -> Result<Plan, Error
     Ok(schedule.into_plan())
 }
 
-/// A plan while it is made: steps, and the memory beside the tensors that they work on.
+/// A plan under construction.
 struct Schedule<'a> {
     program: &'a Program,
     target: &'a Target<'a>,
@@ -93,7 +93,7 @@ impl<'a> Schedule<'a> {
                 (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
             }
             Content::Output { number, .. } => (Slot::Output(*number), 0),
-            Content::Made { width, count, stage } => self.reserve(*width, *count, *stage),
+            Content::Computed { width, count, stage } => self.reserve(*width, *count, *stage),
         };
         self.locals.push(place);
     }

@@ -1,35 +1,35 @@
-//! What of an operator can be fused with its neighbours: a Map that writes all of its one output, and a Reduce whose
-//! rows are read as they are.
+//! Which nodes of an operator's program a graph can fuse with its neighbours: a Map that writes the whole output, and a
+//! Reduce along one dimension.
 
 use dml_core::{DataType, Error, TensorDesc, TensorLayout};
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Binding, Buffer, Content, Map, Node, Program, Reduce, Stage};
 
-/// What can be fused of an operator.
+/// The part of an operator that can be fused.
 pub(crate) enum Fusible {
-    /// All of it is computed element by element.
-    Whole(Map),
-    /// All of it is rows, whose elements may be computed on the way.
+    /// The whole operator is one Map.
+    ElementWise(Map),
+    /// The whole operator is one Reduce: the elements of its rows can be computed in the same kernel.
     Rows(Reduce),
-    /// Its last node is computed element by element, and reads what is computed before.
-    Last {
-        /// It reads inputs, each whole, and the one buffer that `before` writes.
+    /// The operator ends with a Map, its epilogue.
+    Epilogue {
+        /// Reads whole inputs, and the buffer that the body writes.
         map: Map,
-        before: Before,
+        body: Body,
     },
 }
 
-/// What an operator computes before its last node.
-pub(crate) struct Before {
-    /// Its only output is what the last node reads.
+/// An operator without its epilogue.
+pub(crate) struct Body {
+    /// Its only output is the buffer that the epilogue reads.
     pub(crate) program: Program,
-    /// That output.
+    /// The layout of that output.
     pub(crate) tensor: TensorLayout,
 }
 
-impl Before {
-    /// The rows that it is, where it is nothing else.
+impl Body {
+    /// The Reduce, where the body is nothing else.
     pub(crate) fn rows(&self) -> Option<&Reduce> {
         match self.program.nodes.as_slice() {
             [Node::Reduce(reduce)] if is_of_rows(reduce) => Some(reduce),
@@ -39,10 +39,10 @@ impl Before {
 }
 
 impl Fusible {
-    /// That of an operator, where there is one.
+    /// The fusible part of an operator's program; `None` where it has none.
     ///
     /// # Errors
-    /// [`Error::Internal`]: no tensor is as large as the buffer that the last node reads.
+    /// [`Error::Internal`]: the buffer that the epilogue reads has no tensor layout.
     pub(crate) fn of(program: &Program) -> Result<Option<Self>, Error> {
         let Some((last, others)) = program.nodes.split_last() else { return Ok(None) };
         if program.outputs.len() != 1 || others.iter().any(|it| it.writes(Buffer::Output(0))) {
@@ -53,47 +53,47 @@ impl Fusible {
                 Ok(Some(Self::Rows(reduce.clone())))
             }
             (Node::Map(map), []) if is_whole(&map.space) && locals(&map.space).is_empty() => {
-                Ok(Some(Self::Whole(map.clone())))
+                Ok(Some(Self::ElementWise(map.clone())))
             }
             (Node::Map(map), [_, ..]) if is_whole(&map.space) => {
-                let before = match locals(&map.space).as_slice() {
-                    [local] => before(program, *local, map)?,
+                let body = match locals(&map.space).as_slice() {
+                    [local] => body(program, *local, map)?,
                     _ => None,
                 };
-                Ok(before.map(|before| Self::Last { map: map.clone(), before }))
+                Ok(body.map(|body| Self::Epilogue { map: map.clone(), body }))
             }
             _ => Ok(None),
         }
     }
 
-    /// What is computed element by element.
+    /// The Map that can be fused.
     pub(crate) fn map(&self) -> Option<&Map> {
         match self {
-            Self::Whole(map) | Self::Last { map, .. } => Some(map),
+            Self::ElementWise(map) | Self::Epilogue { map, .. } => Some(map),
             Self::Rows(_) => None,
         }
     }
 
-    /// What is computed before the last node.
-    pub(crate) fn before(&self) -> Option<&Before> {
+    /// The operator without its epilogue, where it has one.
+    pub(crate) fn body(&self) -> Option<&Body> {
         match self {
-            Self::Last { before, .. } => Some(before),
-            Self::Whole(_) | Self::Rows(_) => None,
+            Self::Epilogue { body, .. } => Some(body),
+            Self::ElementWise(_) | Self::Rows(_) => None,
         }
     }
 
-    /// The rows that are reduced, of which elements may be computed on the way.
+    /// The Reduce that can compute the elements of its rows.
     pub(crate) fn rows(&self) -> Option<&Reduce> {
         match self {
             Self::Rows(reduce) => Some(reduce),
-            Self::Last { before, .. } => before.rows(),
-            Self::Whole(_) => None,
+            Self::Epilogue { body, .. } => body.rows(),
+            Self::ElementWise(_) => None,
         }
     }
 }
 
-/// Whether rows of one dimension are reduced, of elements of inputs that lie where the tensors begin. In which order
-/// several dimensions are added up depends on how the first input lies, which fusing changes.
+/// Whether a Reduce goes along one dimension and reads whole inputs. Along several dimensions, the order of additions
+/// depends on the strides of the first input, which fusing replaces.
 fn is_of_rows(reduce: &Reduce) -> bool {
     let Reduce { space, grids, .. } = reduce;
     let is_row = |(size, stride): &(&u32, &i64)| **size > 1 && **stride == 0;
@@ -107,13 +107,13 @@ fn reads_whole_inputs(space: &IterationSpace) -> bool {
     })
 }
 
-/// Whether a space writes the output, from where it begins.
+/// Whether a space writes the output from its first element on.
 fn is_written(space: &IterationSpace) -> bool {
     let output = &space.output;
     output.buffer == Some(Buffer::Output(0)) && output.base == 0 && output.displacement.is_none()
 }
 
-/// Whether a space writes the output, of elements of inputs and locals that lie where these begin.
+/// Whether a space writes the output, and reads inputs and local buffers from their first elements on.
 fn is_whole(space: &IterationSpace) -> bool {
     let is_read = |it: &Operand| match it.buffer {
         Some(Buffer::Input(_) | Buffer::Local(_)) => it.base == 0 && it.displacement.is_none(),
@@ -131,8 +131,9 @@ fn locals(space: &IterationSpace) -> Vec<usize> {
     space.inputs.iter().filter_map(local).collect()
 }
 
-/// All of a program but its last node, which reads `local`, where that is all that the last node needs of it.
-fn before(program: &Program, local: usize, map: &Map) -> Result<Option<Before>, Error> {
+/// The program without its last node, `map`, whose only local buffer is `local`; `None` where that buffer is not packed
+/// words, one for each coordinate.
+fn body(program: &Program, local: usize, map: &Map) -> Result<Option<Body>, Error> {
     let sizes = &map.space.sizes;
     let is_packed = |it: &Operand| it.lies_as(&it.clone().packed(sizes), sizes);
     let mut reads = map.space.inputs.iter().filter(|it| it.buffer == Some(Buffer::Local(local)));
@@ -140,7 +141,7 @@ fn before(program: &Program, local: usize, map: &Map) -> Result<Option<Before>, 
         return Ok(None);
     }
     let count: u64 = sizes.iter().map(|it| u64::from(*it)).product();
-    let Content::Made { width, count: made, stage: Stage::Execution } =
+    let Content::Computed { width, count: made, stage: Stage::Execution } =
         program.locals[local].content
     else {
         return Ok(None);
@@ -151,11 +152,11 @@ fn before(program: &Program, local: usize, map: &Map) -> Result<Option<Before>, 
     let desc = TensorDesc::packed(DataType::Uint32, sizes);
     let tensor = TensorLayout::new(&desc)
         .map_err(|error| Error::internal(program.operator, format!("what is fused: {error:?}")))?;
-    let mut before = program.clone();
-    before.nodes.pop();
-    // That was said of the output itself.
-    before.in_place.clear();
-    before.outputs = vec![Some(Binding::of(program.field, &tensor))];
-    before.locals[local].content = Content::Output { number: 0, bytes: tensor.total_size() };
-    Ok(Some(Before { program: before, tensor }))
+    let mut body = program.clone();
+    body.nodes.pop();
+    // They were declared for the operator's output.
+    body.in_place.clear();
+    body.outputs = vec![Some(Binding::of(program.field, &tensor))];
+    body.locals[local].content = Content::Output { number: 0, bytes: tensor.total_size() };
+    Ok(Some(Body { program: body, tensor }))
 }

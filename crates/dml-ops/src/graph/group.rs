@@ -1,5 +1,5 @@
-//! Which nodes become one part: element-wise operators and last steps of others whose results nothing else reads, and
-//! the rows that these are elements of.
+//! Which nodes become one part: element-wise operators and epilogues, with the one Map or Reduce that reads their
+//! results.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use dml_core::schema::FieldKind;
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
 
 use super::FusibleNodes;
-use super::fusible::{Before, Fusible};
-use super::program::{Ending, Merged, merged};
+use super::fusible::{Body, Fusible};
+use super::program::{Consumer, Merged, merged};
 use super::values::Values;
 use crate::ir::Buffer;
 use crate::ir::space::{IterationSpace, Operand};
@@ -28,11 +28,10 @@ pub(super) struct Group<'a> {
 pub(super) enum Work<'a> {
     /// The one node, as it is lowered by itself.
     Operator,
-    /// What the one node computes before its last step.
-    Before(&'a Before),
-    /// Element by element, what the nodes compute, of the first one maybe only the last step; of the last one maybe
-    /// the rows that it reduces.
-    Fused(Ending, Box<Merged<'a>>),
+    /// The one node without its epilogue.
+    Body(&'a Body),
+    /// One Map or Reduce of all nodes: of the first node maybe only the epilogue, of the last node maybe only the body.
+    Fused(Consumer, Box<Merged<'a>>),
 }
 
 /// The parts of a graph, in an order in which they can be executed.
@@ -79,27 +78,27 @@ struct Grouping<'a> {
     all: Vec<Group<'a>>,
     /// The group of each node that has one, by which its result is written.
     of_node: HashMap<usize, usize>,
-    /// The group of the rows that a node reduces before its last step.
+    /// The group of the body of a node whose body is one Reduce.
     of_rows: HashMap<usize, usize>,
 }
 
 impl<'a> Grouping<'a> {
-    /// What a node computes before its last step, where it is fused by that step alone.
-    fn before(&self, node: usize) -> Option<&'a Before> {
-        self.fusible.get(&node)?.before()
+    /// A node without its epilogue, where it has one.
+    fn body(&self, node: usize) -> Option<&'a Body> {
+        self.fusible.get(&node)?.body()
     }
 
-    fn merged(&self, nodes: &[usize], ending: Ending) -> Result<Work<'a>, Error> {
-        let merged = merged(self.graph, self.values, nodes, ending, self.fusible)?;
-        Ok(Work::Fused(ending, Box::new(merged)))
+    fn merged(&self, nodes: &[usize], consumer: Consumer) -> Result<Work<'a>, Error> {
+        let merged = merged(self.graph, self.values, nodes, consumer, self.fusible)?;
+        Ok(Work::Fused(consumer, Box::new(merged)))
     }
 
     /// Puts `node` into the group that reads it, or says why not, where an element-wise operator does.
     fn join(&mut self, node: usize) -> Result<(), Option<&'static str>> {
         let group = self.only_reader(node)?;
-        let Work::Fused(ending, _) = self.all[group].work else { return Err(None) };
+        let Work::Fused(consumer, _) = self.all[group].work else { return Err(None) };
         let nodes = [&[node], self.all[group].nodes.as_slice()].concat();
-        let work = self.merged(&nodes, ending).map_err(|_| None)?;
+        let work = self.merged(&nodes, consumer).map_err(|_| None)?;
         let Work::Fused(_, merged) = &work else { return Err(None) };
         fits(merged)?;
         if self.would_hold_more(node, merged) {
@@ -107,19 +106,19 @@ impl<'a> Grouping<'a> {
         }
         self.all[group] = Group { nodes, work };
         self.of_node.insert(node, group);
-        self.add_before(node).map_err(|_| None)
+        self.add_body(node).map_err(|_| None)
     }
 
     fn stand_alone(&mut self, node: usize) -> Result<(), Error> {
         let work = match self.fusible.get(&node) {
-            Some(Fusible::Whole(_)) => self.merged(&[node], Ending::Map)?,
-            Some(Fusible::Rows(_)) => self.merged(&[node], Ending::Rows)?,
-            // What is computed on the way to rows may join these.
-            Some(Fusible::Last { before, .. }) if before.rows().is_some() => {
-                let last = self.merged(&[node], Ending::Map)?;
+            Some(Fusible::ElementWise(_)) => self.merged(&[node], Consumer::Map)?,
+            Some(Fusible::Rows(_)) => self.merged(&[node], Consumer::Rows)?,
+            // Producers may join the body.
+            Some(Fusible::Epilogue { body, .. }) if body.rows().is_some() => {
+                let last = self.merged(&[node], Consumer::Map)?;
                 self.of_node.insert(node, self.all.len());
                 self.all.push(Group { nodes: vec![node], work: last });
-                return self.add_before(node);
+                return self.add_body(node);
             }
             _ => Work::Operator,
         };
@@ -128,15 +127,15 @@ impl<'a> Grouping<'a> {
         Ok(())
     }
 
-    /// Adds the group of what a node computes before its last step, where there is such.
-    fn add_before(&mut self, node: usize) -> Result<(), Error> {
-        let Some(before) = self.before(node) else { return Ok(()) };
-        let work = match before.rows() {
+    /// Adds the group of a node's body, where the node has an epilogue.
+    fn add_body(&mut self, node: usize) -> Result<(), Error> {
+        let Some(body) = self.body(node) else { return Ok(()) };
+        let work = match body.rows() {
             Some(_) => {
                 self.of_rows.insert(node, self.all.len());
-                self.merged(&[node], Ending::Rows)?
+                self.merged(&[node], Consumer::Rows)?
             }
-            None => Work::Before(before),
+            None => Work::Body(body),
         };
         self.all.push(Group { nodes: vec![node], work });
         Ok(())
@@ -146,11 +145,11 @@ impl<'a> Grouping<'a> {
     fn reading(&self, reader: usize, input: usize) -> Option<(usize, &'a IterationSpace)> {
         let group = |of: &HashMap<usize, usize>| of.get(&reader).copied();
         match self.fusible.get(&reader)? {
-            Fusible::Whole(map) => Some((group(&self.of_node)?, &map.space)),
+            Fusible::ElementWise(map) => Some((group(&self.of_node)?, &map.space)),
             Fusible::Rows(rows) => Some((group(&self.of_node)?, &rows.space)),
-            Fusible::Last { map, before } => {
-                let rows = before.rows()?;
-                // What its last step reads as well is stored.
+            Fusible::Epilogue { map, body } => {
+                let rows = body.rows()?;
+                // An input of both is stored.
                 let is_read = map.space.inputs.iter().any(|it| is_input(it, input));
                 Some((group(&self.of_rows)?, &rows.space)).filter(|_| !is_read)
             }
@@ -190,9 +189,9 @@ impl<'a> Grouping<'a> {
     /// Whether what `node` computes first takes more bytes than its result, and would have to wait for something
     /// that is computed later.
     fn would_hold_more(&self, node: usize, merged: &Merged<'_>) -> bool {
-        let Some(before) = self.before(node) else { return false };
+        let Some(body) = self.body(node) else { return false };
         let result = self.graph.nodes()[node].tensor(FieldKind::Output, 0);
-        let is_larger = result.is_none_or(|it| before.tensor.total_size() > it.total_size());
+        let is_larger = result.is_none_or(|it| body.tensor.total_size() > it.total_size());
         let place = |node: usize| self.graph.order().iter().position(|it| *it == node);
         let is_later = |source: &Source| match source {
             Source::Node { node: other, .. } => place(*other) > place(node),

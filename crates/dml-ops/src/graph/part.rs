@@ -5,11 +5,11 @@ use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::Plan;
 use dml_core::schema::FieldKind;
 
-use super::fusible::Before;
+use super::fusible::Body;
 use super::group::{Group, Work};
 use super::program::Merged;
 use super::values::Values;
-use super::{Programs, value_before};
+use super::{Programs, value_of_body};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Binding, Buffer, Computation, Map, Node, Program};
@@ -41,7 +41,7 @@ pub(super) fn parts(
     let lower = |group: &Group<'_>| {
         let lowered = match &group.work {
             Work::Fused(_, merged) => fused_part(graph, merged, &group.nodes, target),
-            Work::Before(before) => before_part(graph, values, group.nodes[0], before, target),
+            Work::Body(body) => body_part(graph, values, group.nodes[0], body, target),
             Work::Operator => operator_part(graph, values, group.nodes[0], programs, target),
         };
         let last = group.nodes.last().copied().unwrap_or_default();
@@ -106,16 +106,16 @@ fn operator_part(
     Part::of_node(graph, values, node, outputs.collect(), program, target)
 }
 
-/// What a node does before its last step.
-fn before_part(
+/// A node without its epilogue.
+fn body_part(
     graph: &ValidatedGraph,
     values: &Values,
     node: usize,
-    before: &Before,
+    body: &Body,
     target: &Target<'_>,
 ) -> Result<Part, Error> {
-    let outputs = vec![Some((value_before(graph, node), before.tensor.binding_size()))];
-    Part::of_node(graph, values, node, outputs, &before.program, target)
+    let outputs = vec![Some((value_of_body(graph, node), body.tensor.binding_size()))];
+    Part::of_node(graph, values, node, outputs, &body.program, target)
 }
 
 impl Part {

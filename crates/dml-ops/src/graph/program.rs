@@ -10,11 +10,11 @@ use dml_spirv::functions::{Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
 use super::fusible::Fusible;
 use super::values::Values;
-use super::{FusibleNodes, value_before};
+use super::{FusibleNodes, value_of_body};
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, Computation, Map, Node, Reduce, Reduction};
 
-/// What several operators compute together.
+/// Several operators as one node.
 pub(super) struct Merged<'a> {
     /// What is computed of `inputs`, and where the last operator writes it: a Map, or a Reduce.
     pub(super) node: Node,
@@ -45,12 +45,12 @@ impl Merged<'_> {
     }
 }
 
-/// The last of the nodes that are merged, as what of it reads the others.
+/// Which node of the last operator reads the results of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// What it computes element by element.
+pub(super) enum Consumer {
+    /// Its Map.
     Map,
-    /// The rows that it reduces.
+    /// Its Reduce.
     Rows,
 }
 
@@ -62,7 +62,7 @@ struct Joined {
     results: HashMap<usize, Value>,
 }
 
-/// What one node has of the joined program.
+/// One operator's part of the merged program.
 struct Member<'a> {
     space: &'a IterationSpace,
     program: &'a Program,
@@ -71,15 +71,15 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// What a node computes element by element, or, with `Ending::Rows`, before it reduces rows.
-    fn of(fusible: &'a Fusible, as_what: Ending) -> Option<Self> {
+    /// A node's Map, or, as `Consumer::Rows`, its Reduce.
+    fn of(fusible: &'a Fusible, as_what: Consumer) -> Option<Self> {
         Some(match as_what {
-            Ending::Map => {
+            Consumer::Map => {
                 let Map { space, computation } = fusible.map()?;
                 let Computation { program, packed, parameters } = computation;
                 Self { space, program, packed: packed.as_ref(), parameters }
             }
-            Ending::Rows => {
+            Consumer::Rows => {
                 let Reduce { space, reduction, .. } = fusible.rows()?;
                 let (program, parameters) = (&reduction.program, &reduction.parameters);
                 Self { space, program, packed: None, parameters }
@@ -89,7 +89,7 @@ impl<'a> Member<'a> {
 }
 
 /// The program of `nodes`, each of which only later ones read but for the last, and their inputs in the
-/// order in which they are first read. `ending` is what is meant of the last one.
+/// order in which they are first read. `consumer` says which node of the last operator is meant.
 ///
 /// # Errors
 /// [`Error::Internal`]: there are no nodes.
@@ -97,7 +97,7 @@ pub(super) fn merged<'a>(
     graph: &'a ValidatedGraph,
     values: &Values,
     nodes: &[usize],
-    ending: Ending,
+    consumer: Consumer,
     fusible: &'a FusibleNodes,
 ) -> Result<Merged<'a>, Error> {
     let nothing = || Error::internal("GRAPH", "a group has nothing to compute");
@@ -108,7 +108,7 @@ pub(super) fn merged<'a>(
     let mut parameters: Vec<u32> = Vec::new();
     let mut first_parameter = 0;
     for node in nodes.iter().copied() {
-        let as_what = if node == last { ending } else { Ending::Map };
+        let as_what = if node == last { consumer } else { Consumer::Map };
         let member = Member::of(&fusible[&node], as_what).ok_or_else(nothing)?;
         let mut reads: Vec<Read> = Vec::new();
         for operand in &member.space.inputs {
@@ -139,19 +139,19 @@ pub(super) fn merged<'a>(
         });
         parameters.extend(member.parameters);
     }
-    let member = Member::of(&fusible[&last], ending).ok_or_else(nothing)?;
+    let member = Member::of(&fusible[&last], consumer).ok_or_else(nothing)?;
     let output = Operand { buffer: Some(Buffer::Output(0)), ..member.space.output.clone() };
     let space = IterationSpace { sizes: member.space.sizes, inputs: operands, output };
     let (program, packed) = (whole.program, packed.map(|it| it.program));
-    let node = match (ending, fusible[&last].rows()) {
-        (Ending::Rows, Some(rows)) => {
+    let node = match (consumer, fusible[&last].rows()) {
+        (Consumer::Rows, Some(rows)) => {
             let last = with_parameters_from(&rows.reduction.last, first_parameter);
             let reduction = Reduction { program, parameters, last, ..rows.reduction.clone() };
             Node::Reduce(Reduce { space, reduction, grids: None })
         }
         _ => Node::Map(Map { space, computation: Computation { program, packed, parameters } }),
     };
-    let output = written(graph, fusible, last, ending).ok_or_else(nothing)?;
+    let output = written(graph, fusible, last, consumer).ok_or_else(nothing)?;
     Ok(Merged { node, inputs, output })
 }
 
@@ -169,8 +169,8 @@ fn read<'a>(
             Some((of.inputs[at as usize]?, tensor))
         }
         Buffer::Local(_) => {
-            let before = fusible[&node].before()?;
-            Some((value_before(graph, node), &before.tensor))
+            let body = fusible[&node].body()?;
+            Some((value_of_body(graph, node), &body.tensor))
         }
         Buffer::Output(_) => None,
     }
@@ -181,10 +181,10 @@ fn written<'a>(
     graph: &'a ValidatedGraph,
     fusible: &'a FusibleNodes,
     node: usize,
-    ending: Ending,
+    consumer: Consumer,
 ) -> Option<(Source, &'a TensorLayout)> {
-    match (ending, fusible[&node].before()) {
-        (Ending::Rows, Some(before)) => Some((value_before(graph, node), &before.tensor)),
+    match (consumer, fusible[&node].body()) {
+        (Consumer::Rows, Some(body)) => Some((value_of_body(graph, node), &body.tensor)),
         _ => {
             let tensor = graph.nodes()[node].tensor(FieldKind::Output, 0)?;
             Some((Source::Node { node, output: 0 }, tensor))

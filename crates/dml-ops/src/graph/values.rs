@@ -109,7 +109,7 @@ pub(super) fn needed(graph: &ValidatedGraph) -> Vec<bool> {
 
 /// What a node copies where its result lies as what it reads.
 fn copied(graph: &ValidatedGraph, fusible: &FusibleNodes, node: usize) -> Option<Source> {
-    let Fusible::Whole(map) = fusible.get(&node)? else { return None };
+    let Fusible::ElementWise(map) = fusible.get(&node)? else { return None };
     let node = &graph.nodes()[node];
     let operator = node.operator()?;
     let is_copy = map.computation.program.steps.is_empty() && map.space.inputs.len() == 1;

@@ -1,32 +1,32 @@
-//! What a program's nodes read and write.
+//! Buffers that a program's nodes read and write.
 
 use dml_spirv::ElementWidth;
 
-/// Elements that are kept somewhere while a program is executed.
+/// A buffer of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Buffer {
     /// The input with this number, in binding order.
     Input(u32),
     /// The output with this number, in binding order.
     Output(u32),
-    /// What the program itself declares, with its number in [`super::Program::locals`].
+    /// One that the program declares: an index into [`super::Program::locals`].
     Local(usize),
 }
 
-/// When something is made.
+/// When a buffer has its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// With the plan.
+    /// From compilation on: constants.
     Compilation,
-    /// When an operator is initialized, of inputs that are OWNED_BY_DML; kept for all executions.
+    /// From initialization on: inputs that are OWNED_BY_DML, and buffers computed from these alone.
     Initialization,
-    /// In every execution.
+    /// During an execution.
     Execution,
 }
 
 impl Stage {
-    /// When to make what these alone determine: at initialization where all of them are there, and one of them
-    /// not before.
+    /// When to compute a buffer from sources of these stages: at initialization where all have their contents by then.
+    /// From constants alone it is computed in every execution.
     pub(crate) fn of_derived(sources: impl IntoIterator<Item = Self>) -> Self {
         match sources.into_iter().max() {
             Some(Self::Initialization) => Self::Initialization,
@@ -44,39 +44,39 @@ pub(crate) struct Local {
     pub(crate) declared_after: usize,
 }
 
-/// What is in a local buffer.
+/// The contents of a local buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// These bytes, at a multiple of so many.
+    /// Constant bytes, with the alignment that they need.
     Constant { bytes: Vec<u8>, alignment: u64 },
-    /// What nodes write, which is the output with this number.
+    /// Written by nodes, in place of an output with this number.
     Output { number: u32, bytes: u64 },
-    /// What nodes write.
-    Made {
-        /// Of the elements that it is counted in; views may have others.
+    /// Written by nodes.
+    Computed {
+        /// The width of the elements that `count` counts; views may read others.
         width: ElementWidth,
-        /// How many elements.
+        /// Elements.
         count: u64,
         stage: Stage,
     },
 }
 
 impl Content {
-    /// When it is there.
+    /// When the buffer has these contents.
     pub(crate) fn stage(&self) -> Stage {
         match self {
             Self::Constant { .. } => Stage::Compilation,
             Self::Output { .. } => Stage::Execution,
-            Self::Made { stage, .. } => *stage,
+            Self::Computed { stage, .. } => *stage,
         }
     }
 
-    /// How large it is.
+    /// Bytes of the buffer.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Constant { bytes, .. } => bytes.len() as u64,
             Self::Output { bytes, .. } => *bytes,
-            Self::Made { width, count, .. } => count.saturating_mul(width.bytes().into()),
+            Self::Computed { width, count, .. } => count.saturating_mul(width.bytes().into()),
         }
     }
 }

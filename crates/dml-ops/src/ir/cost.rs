@@ -1,4 +1,4 @@
-//! What nodes cost, however they are scheduled.
+//! Costs of nodes, whatever schedule executes them.
 
 use dml_core::TensorLayout;
 use dml_core::plan::Cost;
@@ -22,7 +22,7 @@ pub(crate) struct NodeCost {
 }
 
 impl Node {
-    /// What it costs at least.
+    /// The least that the node costs.
     pub(crate) fn cost(&self) -> NodeCost {
         match self {
             Self::Map(Map { space, computation }) => {

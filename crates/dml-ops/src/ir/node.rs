@@ -9,23 +9,23 @@ use super::contraction::{SUMS, Sums, WholeMatrices};
 use super::reduction::Reduction;
 use super::space::IterationSpace;
 
-/// One thing that is computed, of what is there before it.
+/// One computation. It reads buffers that earlier nodes wrote.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Map(Map),
     Reduce(Reduce),
-    /// Sums of products, of which no two have an element in common.
+    /// Sums of products. No two of them write the same element.
     Contract(Vec<Sums>),
-    /// Sums of products in an order that is the device's.
+    /// Sums of products by cooperative matrices, which add in an order of the device's.
     ContractWhole(WholeMatrices),
-    /// The elements of the one input of a space, as they are.
+    /// Copies the one input of a space.
     Move(IterationSpace),
     Fill(Fill),
     Band(Band),
 }
 
 impl Node {
-    /// Whether it writes a buffer.
+    /// Whether the node writes `buffer`.
     pub(crate) fn writes(&self, buffer: Buffer) -> bool {
         match self {
             Self::Map(_) | Self::Reduce(_) | Self::Move(_) => {
@@ -37,7 +37,7 @@ impl Node {
         }
     }
 
-    /// The space that it is applied to, where it is one.
+    /// The iteration space, of nodes that have one.
     pub(crate) fn space(&self) -> Option<&IterationSpace> {
         match self {
             Self::Map(Map { space, .. })
@@ -48,14 +48,14 @@ impl Node {
     }
 }
 
-/// What is computed for each coordinate of a space.
+/// A program of functions, applied at every coordinate of a space.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     pub(crate) space: IterationSpace,
     pub(crate) computation: Computation,
 }
 
-/// Rows, which are the dimensions along which the output stands still.
+/// A reduction of rows: of the dimensions along which the output's stride is 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduce {
     pub(crate) space: IterationSpace,
@@ -66,7 +66,7 @@ pub(crate) struct Reduce {
     pub(crate) grids: Option<usize>,
 }
 
-/// One value in all elements of the first output.
+/// Writes one value to every element of the first output.
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
     pub(crate) tensor: TensorLayout,
@@ -75,7 +75,7 @@ pub(crate) struct Fill {
     pub(crate) value: u64,
 }
 
-/// The value where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
+/// Writes the value where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
 /// `end <= x - y < begin`; elsewhere the first input's elements, or zeros where there is no input. Input and output
 /// have the same type and sizes, of 2 to 4 dimensions, the last two those of matrices. It is the only node of its
 /// program.

@@ -1,4 +1,4 @@
-//! Programs: what an operator computes, node by node.
+//! Programs: the nodes of an operator.
 
 use dml_core::plan::BindingRequirement;
 use dml_core::schema::FieldKind;
@@ -9,20 +9,20 @@ use super::buffer::{Buffer, Content, Local, Stage};
 use super::node::Node;
 use super::space::{IterationSpace, Operand};
 
-/// What an operator computes. It is made for any device; [`crate::schedule`] makes its plan for one.
+/// The computation of an operator, independent of how a device executes it. `schedule` makes the plan of a program.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The operator's name, for messages.
     pub(crate) operator: &'static str,
-    /// The field that messages name where no input is what they are about.
+    /// The field that error messages name, unless they are about an input.
     pub(crate) field: &'static str,
     /// In binding order; `None` where a tensor is left out.
     pub(crate) inputs: Vec<Option<Binding>>,
     pub(crate) outputs: Vec<Option<Binding>>,
-    /// Inputs that the one output may be, since each of its elements is written where it is read last.
+    /// Numbers of the inputs that may be bound to the bytes of the first output.
     pub(crate) in_place: Vec<u32>,
     pub(crate) locals: Vec<Local>,
-    /// In an order in which each reads what those before it have written.
+    /// In execution order.
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    /// All of one kind, in binding order.
+    /// The bindings of all of an operator's tensors of a kind, in binding order.
     pub(crate) fn all(operator: &Validated, kind: FieldKind) -> Vec<Option<Self>> {
         let tensors = operator.tensors(kind);
         let of = |path: dml_core::schema::TensorPath, tensor: &TensorLayout| Self {
@@ -47,20 +47,20 @@ impl Binding {
         tensors.map(|(path, tensor)| tensor.map(|tensor| of(path, tensor))).collect()
     }
 
-    /// One of a field that has one tensor.
+    /// The binding of a tensor.
     pub(crate) fn of(field: &'static str, tensor: &TensorLayout) -> Self {
         let requirement = BindingRequirement::of(field, tensor);
         Self { field, requirement, tensor: tensor.clone() }
     }
 
-    /// Whether initialization keeps its elements.
+    /// Whether the tensor is OWNED_BY_DML.
     pub(crate) fn is_owned(&self) -> bool {
         self.tensor.flags().contains(TensorFlags::OWNED_BY_DML)
     }
 }
 
 impl Program {
-    /// One that does nothing yet.
+    /// An operator's program without nodes.
     pub(crate) fn of(operator: &Validated) -> Self {
         let schema = operator.schema();
         let mut outputs = schema.fields.iter().filter(|it| it.kind == FieldKind::Output);
@@ -72,7 +72,7 @@ impl Program {
         }
     }
 
-    /// One of any tensors that does nothing yet.
+    /// A program without bindings and nodes.
     pub(crate) fn empty(operator: &'static str) -> Self {
         Self {
             operator,
@@ -85,7 +85,7 @@ impl Program {
         }
     }
 
-    /// When a buffer's elements are there.
+    /// When a buffer has its contents.
     pub(crate) fn stage(&self, buffer: Buffer) -> Stage {
         match buffer {
             Buffer::Input(_) if self.input(buffer).is_some_and(Binding::is_owned) => {
@@ -96,7 +96,7 @@ impl Program {
         }
     }
 
-    /// The binding of an input.
+    /// The binding of `buffer`, if it is an input that is not left out.
     pub(crate) fn input(&self, buffer: Buffer) -> Option<&Binding> {
         match buffer {
             Buffer::Input(at) => self.inputs.get(at as usize)?.as_ref(),
@@ -104,8 +104,8 @@ impl Program {
         }
     }
 
-    /// The inputs that may be the output of a space: those that lie as it does, so that each element is read where it
-    /// is written. What initialization keeps is not written.
+    /// Numbers of the inputs of `space` that may be bound to the bytes of its output: those with the output's layout, so
+    /// that each element is read where it is written. Inputs that are OWNED_BY_DML are not bound then.
     pub(crate) fn inputs_as_output(&self, space: &IterationSpace) -> Vec<u32> {
         let lies_alike = |it: &&Operand| it.lies_as(&space.output, &space.sizes);
         let number = |it: &Operand| match it.buffer {
@@ -121,7 +121,7 @@ impl Program {
         Buffer::Local(self.locals.len() - 1)
     }
 
-    /// Adds a node that is applied to a space.
+    /// Adds a node.
     ///
     /// # Errors
     /// [`Error::Internal`]: it reads more than kernels do, an operand leaves its buffer, or something else than a Map
@@ -149,7 +149,7 @@ impl Program {
         Ok(())
     }
 
-    /// That what initialization makes is made by a Map: the schedule has no other nodes there.
+    /// Checks that only a Map writes a buffer of [`Stage::Initialization`]: the schedule runs no other nodes there.
     ///
     /// # Errors
     /// [`Error::Internal`]: it is not.
@@ -163,7 +163,7 @@ impl Program {
         }
     }
 
-    /// That all elements of a view are in its buffer, those `beyond` their coordinates too.
+    /// Checks that a view stays in its buffer, with up to `beyond` elements more for displaced ones.
     ///
     /// # Errors
     /// [`Error::Internal`]: they are not.

@@ -1,4 +1,4 @@
-//! Where a family records what its operator computes.
+//! The recorder with which a family builds an operator's program.
 
 use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorLayout, Validated};
@@ -21,7 +21,7 @@ pub(crate) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Nothing yet.
+    /// A program without nodes.
     pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>) -> Self {
         Self { operator, target, program: Program::of(operator) }
     }
@@ -54,25 +54,26 @@ impl<'a> Recorder<'a> {
         (0..).zip(tensors).map(of).collect()
     }
 
-    /// An element that is the same at every coordinate.
+    /// A constant element, read at every coordinate.
     pub(crate) fn constant(&mut self, width: ElementWidth, bits: u64) -> Operand {
         let alignment = u64::from(width.bytes());
         let bytes = bits.to_le_bytes()[..width.bytes() as usize].to_vec();
         Operand::at(self.program.declare(Content::Constant { bytes, alignment }), width, 0)
     }
 
-    /// Words that are there with the plan.
+    /// A buffer of constant words.
     pub(crate) fn constants(&mut self, words: &[u32]) -> Buffer {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.program.declare(Content::Constant { bytes, alignment: 4 })
     }
 
-    /// Place for so many elements, one after the other, in every execution.
+    /// A buffer of `count` elements for one execution.
     pub(crate) fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand {
         self.place(width, count, Stage::Execution)
     }
 
-    /// Place for so many elements that are made of these operands alone: once, where that can be.
+    /// A buffer of `count` elements that are computed from these operands alone: at initialization where all of them
+    /// are available then, and kept; otherwise in every execution.
     pub(crate) fn derived(&mut self, of: &[&Operand], width: ElementWidth, count: u64) -> Operand {
         let stages = of.iter().filter_map(|it| it.buffer).map(|it| self.program.stage(it));
         let stage = Stage::of_derived(stages);
@@ -80,16 +81,16 @@ impl<'a> Recorder<'a> {
     }
 
     fn place(&mut self, width: ElementWidth, count: u64, stage: Stage) -> Operand {
-        Operand::at(self.program.declare(Content::Made { width, count, stage }), width, 0)
+        Operand::at(self.program.declare(Content::Computed { width, count, stage }), width, 0)
     }
 
-    /// Whether an operand is a place that is written anew in every execution.
+    /// Whether an operand is a local buffer that every execution writes.
     pub(crate) fn is_temporary(&self, operand: &Operand) -> bool {
         let local = operand.buffer.filter(|it| matches!(it, Buffer::Local(_)));
         local.is_some_and(|it| self.program.stage(it) == Stage::Execution)
     }
 
-    /// Writes what `computation` makes of the elements at each coordinate of `space`.
+    /// Adds a Map: applies `computation` at every coordinate of `space`.
     ///
     /// # Errors
     /// As [`Program::record`].
@@ -101,7 +102,7 @@ impl<'a> Recorder<'a> {
         self.program.record(Node::Map(Map { space, computation }))
     }
 
-    /// Reduces rows of `space`, along which its output stands still.
+    /// Adds a Reduce along the dimensions of `space` in which the output's stride is 0.
     ///
     /// # Errors
     /// As [`Program::record`].
@@ -113,7 +114,7 @@ impl<'a> Recorder<'a> {
         self.program.record(Node::Reduce(Reduce { space, reduction, grids: None }))
     }
 
-    /// Reduces grids, which have as many rows and columns as an input says: [`Reduce::grids`].
+    /// Adds a Reduce of grids whose rows and columns an input of the node gives: [`Reduce::grids`].
     ///
     /// # Errors
     /// As [`Program::record`].
@@ -127,7 +128,7 @@ impl<'a> Recorder<'a> {
         self.program.record(Node::Reduce(Reduce { space, reduction, grids }))
     }
 
-    /// Writes sums of products, of which no two have an element in common.
+    /// Adds a Contract. No two of the sums write the same element.
     ///
     /// # Errors
     /// [`Error::Internal`]: they are not all in their buffers.
@@ -144,7 +145,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// The same in an order that is the device's.
+    /// Adds a contraction by cooperative matrices.
     ///
     /// # Errors
     /// As [`Self::contract`].
@@ -158,7 +159,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Writes the elements of the one input of `space`.
+    /// Adds a Move: copies the one input of `space`.
     ///
     /// # Errors
     /// As [`Program::record`].
@@ -166,13 +167,12 @@ impl<'a> Recorder<'a> {
         self.program.record(Node::Move(space))
     }
 
-    /// Writes `value`, the bits of an element with zeros above, to all elements of the first output.
+    /// Adds a Fill of the first output with `value`, the bits of an element with zeros above.
     pub(crate) fn fill(&mut self, tensor: &TensorLayout, width: ElementWidth, value: u64) {
         self.program.nodes.push(Node::Fill(Fill { tensor: tensor.clone(), width, value }));
     }
 
-    /// Writes `value`, the bits of an element with zeros above, to the diagonals `begin..end` of the output, on the
-    /// input where there is one: [`Band`].
+    /// Adds a [`Band`] of `value`, the bits of an element with zeros above, in the diagonals `begin..end`.
     pub(crate) fn band(&mut self, tensor: &TensorLayout, [begin, end]: [i64; 2], value: u64) {
         debug_assert!(self.program.nodes.is_empty(), "a band is all of its program");
         let has_input = self.program.inputs.iter().any(Option::is_some);
@@ -180,7 +180,7 @@ impl<'a> Recorder<'a> {
         self.program.nodes.push(Node::Band(Band { tensor, has_input, begin, end, value }));
     }
 
-    /// Declares that the output may be any input of `space` that lies as it does.
+    /// Allows each input of `space` with the output's layout to be bound to the output's bytes.
     pub(crate) fn allow_in_place(&mut self, space: &IterationSpace) {
         self.program.in_place = self.program.inputs_as_output(space);
     }
@@ -190,7 +190,7 @@ impl<'a> Recorder<'a> {
         self.target.max_window()
     }
 
-    /// What was recorded.
+    /// The recorded program.
     pub(crate) fn finish(self) -> Program {
         self.program
     }

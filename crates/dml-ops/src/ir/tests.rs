@@ -128,7 +128,7 @@ fn a_view_that_leaves_its_buffer_is_refused() {
 fn what_initialization_makes_is_made_by_a_map() {
     let mut program = empty();
     let (width, count, stage) = (ElementWidth::B32, 24, Stage::Initialization);
-    let kept = program.declare(Content::Made { width, count, stage });
+    let kept = program.declare(Content::Computed { width, count, stage });
     let operand = |buffer| Operand::at(buffer, width, 0).packed(&[4, 6]);
     let (sizes, inputs) = (leading(&[4, 6], 1), vec![operand(Buffer::Input(0))]);
     let space = IterationSpace { sizes, inputs, output: operand(kept) };

@@ -66,7 +66,7 @@ impl fmt::Display for Content {
                 write!(f, "constant 0x{shown}{rest}, {} bytes", bytes.len())
             }
             Self::Output { number, .. } => write!(f, "{}", Buffer::Output(*number)),
-            Self::Made { width, count, stage } => {
+            Self::Computed { width, count, stage } => {
                 let when = match stage {
                     Stage::Execution => "",
                     Stage::Compilation | Stage::Initialization => ", made at initialization",

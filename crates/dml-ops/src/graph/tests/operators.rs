@@ -108,10 +108,10 @@ fn what_can_be_fused_is_seen_in_programs() {
         let programs = programs.map(|it| operator.program(&it, &target(&capabilities)).unwrap());
         let all: Vec<_> = programs.map(|it| Fusible::of(&it).unwrap()).collect();
         let name = operator.schema().name;
-        if all.iter().flatten().any(|it| matches!(it, Fusible::Whole(_))) {
+        if all.iter().flatten().any(|it| matches!(it, Fusible::ElementWise(_))) {
             whole.push(name);
         }
-        if all.iter().flatten().any(|it| it.before().is_some()) {
+        if all.iter().flatten().any(|it| it.body().is_some()) {
             last.push(name);
         }
     }
