@@ -18,6 +18,24 @@ use crate::lowering::scale::write_scales;
 /// What parts of rows are.
 pub(crate) static PLACES: &[&Reducer] = &[&LEAST_U32];
 
+/// Which dimensions of a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axes {
+    /// Those that are reduced: a row's.
+    Reduced,
+    /// The others: one coordinate for each row.
+    Kept,
+}
+
+/// From where the elements of a row are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbering {
+    /// From 0 at the first element upwards.
+    FromStart,
+    /// From the greatest word at the first element downwards, so that the last element has the least number.
+    FromGreatest,
+}
+
 /// The sizes of a space.
 pub(crate) type Sizes = [u32; DIMENSIONS];
 
@@ -107,22 +125,29 @@ impl<'a> Rows<'a> {
     }
 
     /// The sizes of what has one element for all of a row, or of a row.
-    pub(crate) fn sizes_of(&self, axes: bool) -> Sizes {
-        std::array::from_fn(|at| if self.axes[at] == axes { self.sizes[at] } else { 1 })
+    pub(crate) fn sizes_of(&self, axes: Axes) -> Sizes {
+        let is_reduced = axes == Axes::Reduced;
+        std::array::from_fn(|at| if self.axes[at] == is_reduced { self.sizes[at] } else { 1 })
     }
 
     /// How many elements a row has.
     pub(crate) fn length(&self) -> u64 {
-        self.sizes_of(true).iter().map(|size| u64::from(*size)).product()
+        self.sizes_of(Axes::Reduced).iter().map(|size| u64::from(*size)).product()
     }
 
-    /// The numbers of the elements in their row, or what is left of all words below them.
-    pub(crate) fn numbers(&self, from_end: bool) -> Operand {
-        let base = if from_end { -1 } else { 0 };
-        let numbers = Operand::numbers(base, Default::default()).packed(&self.sizes_of(true));
-        match from_end {
-            true => Operand { strides: numbers.strides.map(|it| -it), ..numbers },
-            false => numbers,
+    /// The numbers of the elements in their row.
+    pub(crate) fn numbers(&self, numbering: Numbering) -> Operand {
+        let base = match numbering {
+            Numbering::FromStart => 0,
+            Numbering::FromGreatest => -1,
+        };
+        let numbers =
+            Operand::numbers(base, Default::default()).packed(&self.sizes_of(Axes::Reduced));
+        match numbering {
+            Numbering::FromStart => numbers,
+            Numbering::FromGreatest => {
+                Operand { strides: numbers.strides.map(|stride| -stride), ..numbers }
+            }
         }
     }
 
@@ -145,7 +170,7 @@ impl<'a> Rows<'a> {
         let program = Program::of(&f::ABSOLUTE_F32);
         let greatest =
             self.reduce(vec![], Reduction { program, ..Reduction::of(GREATEST, &GREATEST_F32) })?;
-        let (sizes, scales) = (self.sizes_of(false), self.like_rows(ElementWidth::B32));
+        let (sizes, scales) = (self.sizes_of(Axes::Kept), self.like_rows(ElementWidth::B32));
         write_scales(&mut self.recorder, sizes, greatest, scales.clone())?;
         Ok(Some(scales))
     }
@@ -206,7 +231,7 @@ impl<'a> Rows<'a> {
         program: Program,
         parameters: Vec<u32>,
     ) -> Result<Operand, Error> {
-        let (sizes, output) = (self.sizes_of(false), self.like_rows(ElementWidth::B32));
+        let (sizes, output) = (self.sizes_of(Axes::Kept), self.like_rows(ElementWidth::B32));
         let computation = Computation { program, parameters, packed: None };
         let space = IterationSpace { sizes, inputs, output: output.clone() };
         self.recorder.map(space, computation)?;
@@ -227,7 +252,7 @@ impl<'a> Rows<'a> {
 
     /// Place for an element for each row.
     fn like_rows(&mut self, width: ElementWidth) -> Operand {
-        self.temporary(width, self.sizes_of(false))
+        self.temporary(width, self.sizes_of(Axes::Kept))
     }
 
     /// Place for numbers of single precision.

@@ -32,6 +32,13 @@ const ROW: usize = BATCHES;
 const FIRST_COLUMN: usize = ROW + 1;
 const FIRST_DEPTH: usize = FIRST_COLUMN + COLUMNS;
 
+/// A factor of products, with its number among the operands of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Factor {
+    Rows = 0,
+    Columns = 1,
+}
+
 impl Schedule<'_> {
     /// Adds the steps that write all of these, of which no two have an element in common. Those that take a
     /// dispatch each run at the same time.
@@ -62,22 +69,23 @@ impl Schedule<'_> {
         if self.dispatches().alignment() == Alignment::Quads {
             let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
             if sums.row.size >= QUAD && columns >= QUAD.into() && !sums.rows_are_quads() {
-                self.repack(&mut sums, 0)?;
+                self.repack(&mut sums, Factor::Rows)?;
             }
             let is_one = sums.columns.len() == 1 && sums.depths.len() <= 1;
             if is_one && sums.row.size >= ROWS_WORTH_A_COPY && !sums.columns_are_quads() {
-                self.repack(&mut sums, 1)?;
+                self.repack(&mut sums, Factor::Columns)?;
             }
         }
         Ok(sums)
     }
 
-    /// Copies rows or columns to where they can be read as quads.
-    fn repack(&mut self, sums: &mut Sums<Slot>, operand: usize) -> Result<(), Error> {
+    /// Copies a factor to where it can be read as quads.
+    fn repack(&mut self, sums: &mut Sums<Slot>, factor: Factor) -> Result<(), Error> {
+        let operand = factor as usize;
         // The last dimension is the one whose elements become neighbours.
-        let last = match operand {
-            0 => vec![sums.row],
-            _ => sums.columns.clone(),
+        let last = match factor {
+            Factor::Rows => vec![sums.row],
+            Factor::Columns => sums.columns.clone(),
         };
         let used = [sums.batches.clone(), sums.depths.clone(), last].concat();
         let first = DIMENSIONS - used.len();
@@ -105,9 +113,9 @@ impl Schedule<'_> {
         sums.places[operand] = Place { has_slack: true, ..Place::of(&output) };
         let mut strides = to[first..].iter();
         let all = sums.batches.iter_mut().chain(&mut sums.depths);
-        let last = match operand {
-            0 => std::slice::from_mut(&mut sums.row),
-            _ => sums.columns.as_mut_slice(),
+        let last = match factor {
+            Factor::Rows => std::slice::from_mut(&mut sums.row),
+            Factor::Columns => sums.columns.as_mut_slice(),
         };
         for (dimension, stride) in all.chain(last).zip(&mut strides) {
             dimension.strides[operand] = *stride;

@@ -10,7 +10,7 @@ use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::lowering::rows::Rows;
+use crate::lowering::rows::{Axes, Rows};
 
 static LEAST: &[&Reducer] = &[&LEAST_F32];
 
@@ -23,7 +23,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
     let least = rows.reduce(vec![], Reduction { program, ..Reduction::of(LEAST, &LEAST_F32) })?;
     let scale = scale(&mut rows, greatest, least.clone())?;
     let zero_point = zero_point(&mut rows, least, scale.clone(), integer)?;
-    let one = rows.sizes_of(false);
+    let one = rows.sizes_of(Axes::Kept);
     let output = rows.output(1)?;
     rows.compute(one, vec![scale.clone()], output, Program::default())?;
     let narrowing = Program::chain(conversion(DataType::Float32, integer));

@@ -11,7 +11,7 @@ use dml_spirv::reduce::{self as r, Reducer, SUM_F32};
 use crate::Target;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::rows::{PARTS_OF_SUMS, PLACES, Rows};
+use crate::lowering::rows::{Axes, Numbering, PARTS_OF_SUMS, PLACES, Rows};
 
 /// What joins the elements of a type, and what joins those of parts.
 #[derive(Clone, Copy)]
@@ -128,8 +128,8 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
     let data_type = rows.data_type;
     let of = |before, joined: fn(DataType) -> Joined, after| (before, joined(data_type), after);
     let (before, joined, after) = match function {
-        ReduceFunction::Argmax => return index(rows, greatest(data_type), false),
-        ReduceFunction::Argmin => return index(rows, least(data_type), false),
+        ReduceFunction::Argmax => return index(rows, greatest(data_type), Numbering::FromStart),
+        ReduceFunction::Argmin => return index(rows, least(data_type), Numbering::FromStart),
         ReduceFunction::Average => return average(rows),
         ReduceFunction::LogSumExp => return log_sum_exp(rows),
         ReduceFunction::L2 => return norm(rows),
@@ -192,7 +192,7 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     }
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     program.apply_all(conversion(DataType::Float32, output), program.last());
-    let sizes = rows.sizes_of(false);
+    let sizes = rows.sizes_of(Axes::Kept);
     rows.write(sizes, [vec![sum], others].concat(), program, vec![])?;
     Ok(rows.finish())
 }
@@ -203,7 +203,7 @@ fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let mut program = Program::of(&f::SUM_F32);
     program.apply_all(conversion(DataType::Float32, output), program.last());
-    let sizes = rows.sizes_of(false);
+    let sizes = rows.sizes_of(Axes::Kept);
     rows.write(sizes, vec![greatest, logarithm], program, vec![])?;
     Ok(rows.finish())
 }
@@ -215,7 +215,7 @@ pub(super) fn index_of_greatest(
 ) -> Result<ir::Program, Error> {
     let rows = Rows::new(operator, target)?;
     let joined = greatest(rows.data_type);
-    index(rows, joined, is_last(operator)?)
+    index(rows, joined, numbering(operator)?)
 }
 
 /// The number of the least element of each row.
@@ -225,18 +225,19 @@ pub(super) fn index_of_least(
 ) -> Result<ir::Program, Error> {
     let rows = Rows::new(operator, target)?;
     let joined = least(rows.data_type);
-    index(rows, joined, is_last(operator)?)
+    index(rows, joined, numbering(operator)?)
 }
 
-/// Whether the last of several elements counts.
-fn is_last(operator: &Validated) -> Result<bool, Error> {
-    Ok(operator.uint("AxisDirection")? == AxisDirection::Decreasing.dml_value())
+/// How elements are numbered so that the one that counts of several has the least number.
+fn numbering(operator: &Validated) -> Result<Numbering, Error> {
+    let is_last = operator.uint("AxisDirection")? == AxisDirection::Decreasing.dml_value();
+    Ok(if is_last { Numbering::FromGreatest } else { Numbering::FromStart })
 }
 
 /// The number of the first or the last element that is what `joined` makes of its row.
 ///
 /// The last has the least number when they are counted down from the greatest word.
-fn index(mut rows: Rows<'_>, joined: Joined, is_last: bool) -> Result<ir::Program, Error> {
+fn index(mut rows: Rows<'_>, joined: Joined, numbering: Numbering) -> Result<ir::Program, Error> {
     let data_type = rows.data_type;
     let (in_parts, reducer) = (joined.in_parts, joined.reducer);
     let program = Program::chain(widened(data_type));
@@ -260,11 +261,14 @@ fn index(mut rows: Rows<'_>, joined: Joined, is_last: bool) -> Result<ir::Progra
         }
     }
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
-    let from_end = if is_last { &[&f::BIT_NOT_WORD][..] } else { &[] };
-    let chain = [from_end, &conversion(DataType::Uint32, output)].concat();
+    let counted_up = match numbering {
+        Numbering::FromStart => &[][..],
+        Numbering::FromGreatest => &[&f::BIT_NOT_WORD],
+    };
+    let chain = [counted_up, &conversion(DataType::Uint32, output)].concat();
     let last = Program::chain(chain);
     let reduction = Reduction { program, last, ..Reduction::of(PLACES, &r::LEAST_U32) };
-    let numbers = rows.numbers(is_last);
+    let numbers = rows.numbers(numbering);
     rows.reduce_to(rows.output(0)?, vec![found, numbers], reduction)?;
     Ok(rows.finish())
 }
