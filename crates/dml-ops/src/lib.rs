@@ -40,6 +40,11 @@ impl Operator {
         self.schema
     }
 
+    /// Whether each element of its output depends on those at the same place of its inputs alone.
+    pub fn is_element_wise(&self) -> bool {
+        families::element_wise::is_one_map(self)
+    }
+
     /// How `operator` is executed on `target`.
     ///
     /// # Errors

@@ -184,3 +184,9 @@ const CLIP: Functions =
     functions!(f32 CLIP_F32, i32 CLIP_I32, u32 CLIP_U32, i64 CLIP_I64, u64 CLIP_U64);
 const CLIP_GRADIENT: Functions = functions!(f32 CLIP_GRADIENT_F32, i32 CLIP_GRADIENT_I32, u32 CLIP_GRADIENT_U32,
         i64 CLIP_GRADIENT_I64, u64 CLIP_GRADIENT_U64);
+
+/// Whether an operator of this family is one Map, which all but one are.
+pub(crate) fn is_one_map(operator: &Operator) -> bool {
+    let is_of_family = OPERATORS.iter().any(|it| std::ptr::eq(*it, operator));
+    is_of_family && !std::ptr::eq(operator.schema, &operators::ELEMENT_WISE_QUANTIZED_LINEAR_ADD)
+}

@@ -22,7 +22,7 @@ impl Schedule<'_> {
     /// Adds the steps that write a value to all elements.
     ///
     /// # Errors
-    /// As [`Dispatches::push`].
+    /// As [`super::dispatches::Dispatches::push`].
     pub(super) fn fill(&mut self, fill: &Fill) -> Result<(), Error> {
         let Fill { tensor, width, value } = fill;
         let pattern = repeated(*value, *width);

@@ -68,10 +68,10 @@ struct Cell {
 }
 
 impl Cell {
-    /// Mostly one that `level` accepts; every other one may be executed in place, as the many element-wise ones may.
+    /// Mostly one that `level` accepts; every other one is element-wise, of which there are many.
     fn new(random: &mut Random, level: FeatureLevel) -> Self {
-        let in_place = random.one_in(2);
-        let of_kind = OPERATORS.iter().copied().filter(|it| it.schema().in_place == in_place);
+        let element_wise = random.one_in(2);
+        let of_kind = OPERATORS.iter().copied().filter(|it| it.is_element_wise() == element_wise);
         let operator = random.pick(&of_kind.collect::<Vec<_>>()).schema();
         let reference = dml_reference::find(operator.operator_type).expect("one of each operator");
         let accepted = accepted(level, reference);
