@@ -43,7 +43,7 @@ impl Device {
     }
 }
 
-/// What several plans, or refusals, come to.
+/// The digest of several plans or refusals.
 #[derive(Default)]
 struct Digest {
     hasher: DefaultHasher,

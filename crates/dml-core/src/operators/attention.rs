@@ -6,14 +6,14 @@ use crate::schema::validated::Validated;
 use crate::tensor::TensorLayout;
 use crate::types::enums::MultiheadAttentionMaskType as MaskType;
 
-/// What is multiplied.
+/// A factor of attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// What keys are compared with.
+    /// Queries, which are compared with keys.
     Query,
-    /// What tells how much its value counts.
+    /// Keys, which weigh the values.
     Key,
-    /// What is added up.
+    /// Values, whose weighted sum is the result.
     Value,
 }
 
@@ -78,12 +78,12 @@ pub struct Sizes {
     pub elements: u32,
     /// Elements of a value in a head.
     pub of_value: u32,
-    /// What the mask says.
+    /// The kind of the mask.
     pub mask: MaskType,
 }
 
 impl Sizes {
-    /// Those of an operator.
+    /// The sizes of an operator.
     ///
     /// # Errors
     /// [`Error::Internal`]: it is no attention.

@@ -86,7 +86,7 @@ pub fn flag(operator: &Validated, name: &str) -> Result<bool, Error> {
     }
 }
 
-/// What functions see is at most so far from 0; `None` where nothing is limited.
+/// The clip threshold of the functions' inputs; `None` without clipping.
 ///
 /// # Errors
 /// [`Error::Internal`]: the operator is no recurrent network.

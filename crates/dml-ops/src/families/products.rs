@@ -1,4 +1,4 @@
-//! What the families that add up products have in common: [`super::matmul`] and [`super::convolution`], and inside of
+//! Code that the families of products share: [`super::matmul`] and [`super::convolution`], and inside of
 //! others attention and recurrent networks.
 //!
 //! They differ in which elements meet, and in what becomes of the sums: the names of their fields tell that.

@@ -23,7 +23,7 @@ fn map(operator: &Validated) -> Result<Map, Error> {
     Ok(Map { space, computation: computation(operator)? })
 }
 
-/// What such an operator computes.
+/// The program of an operator that is one Map.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let Map { space, computation } = map(operator)?;
     let mut recorder = Recorder::new(operator, target);

@@ -4,7 +4,7 @@
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions as f;
 
 use crate::Target;
@@ -31,7 +31,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
     let operands = operands.collect::<Result<Vec<_>, Error>>()?;
     rest.quantized_sum(&operands, output.data_type());
     let mut recorder = Recorder::new(operator, target);
-    let between = recorder.temporary(ElementWidth::B32, element_count(sizes)).packed(&sizes);
+    let between = recorder.temporary(ElementWidth::B32, output.element_count()).packed(&sizes);
     let written = Operand::of(schema.name, Buffer::Output(0), output)?;
     for (part, read, written) in [(first, None, between.clone()), (rest, Some(between), written)] {
         let mut inputs = Vec::new();
@@ -43,10 +43,6 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
         recorder.map(IterationSpace { sizes, inputs, output: written }, computation)?;
     }
     Ok(recorder.finish())
-}
-
-fn element_count(sizes: [u32; DIMENSIONS]) -> u64 {
-    sizes.iter().map(|size| u64::from(*size)).product()
 }
 
 /// What is computed at once.
