@@ -1,12 +1,14 @@
 //! What operators compute, before it is decided how: the tensor IR.
 //!
-//! A family records a [`Program`]: buffers, and nodes that read and write views of them. Nodes know nothing of
-//! dispatches, boxes, tiles or a device's limits; [`crate::schedule`] makes a plan of a program.
+//! A family records a [`Program`]: buffers, and nodes that read and write views of them. A graph is one program too: its
+//! operators', one after the other. [`optimize`] fuses nodes, whoever recorded them. Nodes know nothing of dispatches,
+//! boxes, tiles or a device's limits; [`crate::schedule`] makes a plan of a program.
 //!
 //! | Node | Says |
 //! |---|---|
 //! | [`Map`] | a program of functions for each coordinate of a space; its reads and writes may be displaced by values that it computes (gather, scatter) |
 //! | [`Reduce`] | rows of a space: a program before, what joins a row's elements, a program after; a row's length may be data |
+//! | [`RowGroup`] | reductions of the same rows, and the Maps of these rows: softmax, norms |
 //! | [`Node::Contract`] | sums of products |
 //! | [`Node::Move`] | elements as they are |
 //! | [`Fill`] | one value everywhere |
@@ -21,6 +23,7 @@ mod computation;
 mod contraction;
 mod cost;
 mod node;
+pub(crate) mod optimize;
 mod program;
 mod recorder;
 mod reduction;
@@ -29,10 +32,10 @@ pub(crate) mod space;
 pub(crate) mod tests;
 mod text;
 
-pub(crate) use buffer::{Buffer, Content, Local, Stage};
+pub(crate) use buffer::{Buffer, Content, Stage};
 pub(crate) use computation::{Computation, low_and_high};
 pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
-pub(crate) use node::{Band, Fill, Map, Node, Reduce};
+pub(crate) use node::{Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, Stored};
 pub(crate) use program::Binding;
 pub use program::Program;
 pub(crate) use recorder::Recorder;

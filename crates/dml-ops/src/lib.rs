@@ -59,6 +59,16 @@ impl Operator {
     /// # Errors
     /// As [`Self::lower`].
     pub fn program(&self, operator: &Validated, target: &Target<'_>) -> Result<Program, Error> {
+        let mut program = self.recorded(operator, target)?;
+        ir::optimize::optimize(&mut program, true);
+        Ok(program)
+    }
+
+    /// The nodes as its family records them.
+    ///
+    /// # Errors
+    /// As [`Self::lower`].
+    fn recorded(&self, operator: &Validated, target: &Target<'_>) -> Result<Program, Error> {
         (self.program)(operator, target)
     }
 }

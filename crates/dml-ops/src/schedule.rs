@@ -14,6 +14,7 @@ pub(crate) mod dispatches;
 mod fill;
 pub(crate) mod grid;
 mod map;
+pub mod memory;
 mod moves;
 pub(crate) mod owned;
 pub(crate) mod patterns;
@@ -21,8 +22,10 @@ mod piece;
 mod reduce;
 pub(crate) mod relocate;
 pub(crate) mod seed;
+mod sharing;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use dml_core::plan::{InPlace, Plan, Slot, Step};
 use dml_core::{Error, Strategy};
@@ -30,94 +33,229 @@ use dml_spirv::ElementWidth;
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Binding, Buffer, Content, Local, Node, Place, Program, Stage};
+use crate::ir::{Binding, Buffer, Content, Node, Origin, Place, Program, Recorded, Stage};
 use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
 use dispatches::Dispatches;
 use owned::{Kept, PART_ALIGNMENT};
+
+pub(crate) use sharing::TemporaryBytes;
 
 /// The plan that executes `program` on `target`.
 ///
 /// # Errors
 /// [`Error::DeviceLimit`]: the target cannot carry it.
 pub(crate) fn plan(program: &Program, target: &Target<'_>) -> Result<Plan, Error> {
-    let mut schedule = Schedule::new(program, target);
-    let mut locals = program.locals.iter().peekable();
-    for (number, node) in program.nodes.iter().enumerate() {
-        while let Some(local) = locals.next_if(|it| it.declared_after <= number) {
-            schedule.declare(local);
-        }
-        schedule.node(node)?;
-    }
-    locals.for_each(|local| schedule.declare(local));
-    Ok(schedule.into_plan())
+    let scheduled = Scheduled::of(program, target).map_err(|it| it.error)?;
+    Ok(scheduled.into_plan())
 }
 
-/// A plan under construction.
+/// A node that the target cannot carry.
+pub(crate) struct Refusal {
+    /// The node's number.
+    pub(crate) node: usize,
+    pub(crate) error: Error,
+}
+
+/// A program with the steps of its nodes. Every part of the temporary resource has bytes of its own until
+/// [`Scheduled::share_memory`].
+pub(crate) struct Scheduled<'a> {
+    program: &'a Program,
+    target: &'a Target<'a>,
+    nodes: Vec<ScheduledNode<'a>>,
+    /// Where each local buffer begins, in bytes; `None` where no node uses it.
+    locals: Vec<Option<(Slot, u64)>>,
+    temporaries: Vec<Temporary>,
+    constants: Vec<u8>,
+    kept: Kept,
+    strategy: Strategy,
+    in_place: Vec<InPlace>,
+    temporary_size: u64,
+}
+
+/// The steps of a node, or of one member of a group.
+struct ScheduledNode<'a> {
+    /// The number of the program's node.
+    number: usize,
+    recorded: &'a Recorded,
+    steps: Vec<Step>,
+    /// What is executed in place of these where the output's bytes are the input's; `None` where it is the same.
+    in_place: Option<Vec<Step>>,
+}
+
+/// A part of the temporary resource: a local buffer, or what the steps of a node need.
+struct Temporary {
+    /// In bytes, from the start of the resource.
+    range: Range<u64>,
+    /// The scheduled node that it belongs to; `None` of a local buffer.
+    node: Option<usize>,
+}
+
+/// A program while it is scheduled.
 struct Schedule<'a> {
     program: &'a Program,
     target: &'a Target<'a>,
+    /// The operator of the node that is scheduled.
+    origin: &'a Origin,
     constants: Constants,
     kept: Kept,
+    /// The steps of the node that is scheduled.
     exec: Vec<Step>,
+    /// Steps of the same operator before those.
+    steps_before: usize,
+    nodes: Vec<ScheduledNode<'a>>,
+    temporaries: Vec<Temporary>,
     temporary_size: u64,
-    /// Where the local buffers begin that were declared so far, in bytes.
-    locals: Vec<(Slot, u64)>,
+    locals: Vec<Option<(Slot, u64)>>,
     /// Words for the parts of sums, and how many: used again by the next ones that need no more.
     parts: Option<(Operand<Slot>, u64)>,
     strategy: Strategy,
     in_place: Vec<InPlace>,
 }
 
+impl<'a> Scheduled<'a> {
+    /// Schedules every node of `program`.
+    ///
+    /// # Errors
+    /// [`Refusal`] with [`Error::DeviceLimit`]: the target cannot carry a node.
+    pub(crate) fn of(program: &'a Program, target: &'a Target<'a>) -> Result<Self, Refusal> {
+        static NONE: Origin = Origin { operator: "", field: "", sources: vec![] };
+        let mut schedule = Schedule::new(program, target, &NONE);
+        for (number, recorded) in program.nodes.iter().enumerate() {
+            let members = match &recorded.node {
+                Node::Rows(group) => group.members.as_slice(),
+                _ => std::slice::from_ref(recorded),
+            };
+            for member in members {
+                schedule
+                    .add_node(number, member)
+                    .map_err(|error| Refusal { node: number, error })?;
+            }
+        }
+        Ok(schedule.finish())
+    }
+
+    /// The steps of the program's nodes with these numbers.
+    pub(crate) fn steps_of(&self, nodes: Range<usize>) -> impl Iterator<Item = &Step> {
+        let scheduled = self.nodes.iter().filter(move |it| nodes.contains(&it.number));
+        scheduled.flat_map(|it| &it.steps)
+    }
+
+    /// The plan.
+    pub(crate) fn into_plan(self) -> Plan {
+        let requirements = |all: &[Option<Binding>]| {
+            all.iter().map(|it| it.as_ref().map(|it| it.requirement.clone())).collect()
+        };
+        Plan {
+            operator: self.program.operator,
+            strategy: self.strategy,
+            inputs: requirements(&self.program.inputs),
+            outputs: requirements(&self.program.outputs),
+            init: self.kept.init,
+            exec: self.nodes.into_iter().flat_map(|it| it.steps).collect(),
+            in_place: self.in_place,
+            temporary_size: self.temporary_size,
+            persistent_size: self.kept.size,
+            constants: self.constants,
+        }
+    }
+}
+
 impl<'a> Schedule<'a> {
-    fn new(program: &'a Program, target: &'a Target<'a>) -> Self {
+    fn new(program: &'a Program, target: &'a Target<'a>, origin: &'a Origin) -> Self {
         let in_place = program.in_place.iter();
-        Self {
+        let mut schedule = Self {
             program,
             target,
+            origin,
             constants: Constants::default(),
             kept: Kept::default(),
             exec: Vec::new(),
+            steps_before: 0,
+            nodes: Vec::new(),
+            temporaries: Vec::new(),
             temporary_size: 0,
             locals: Vec::new(),
             parts: None,
             strategy: Strategy::Kernel,
             in_place: in_place.map(|input| InPlace::by_same_steps(*input, 0)).collect(),
+        };
+        schedule.place_locals();
+        schedule
+    }
+
+    /// Gives every local buffer that a node uses its place.
+    fn place_locals(&mut self) {
+        let used = |it: &'a Recorded| [it.node.reads(), it.node.writes()].concat();
+        let used: HashSet<Buffer> = self.program.nodes.iter().flat_map(used).collect();
+        for (at, content) in self.program.locals.iter().enumerate() {
+            let is_used = used.contains(&Buffer::Local(at));
+            let place = is_used.then(|| match content {
+                Content::Constant { bytes, alignment } => {
+                    (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
+                }
+                Content::Computed { width, count, stage } => {
+                    self.reserve(*width, *count, *stage, None)
+                }
+            });
+            self.locals.push(place);
         }
     }
 
-    /// Gives a local buffer its place.
-    fn declare(&mut self, local: &Local) {
-        let place = match &local.content {
-            Content::Constant { bytes, alignment } => {
-                (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
-            }
-            Content::Output { number, .. } => (Slot::Output(*number), 0),
-            Content::Computed { width, count, stage } => self.reserve(*width, *count, *stage),
-        };
-        self.locals.push(place);
+    /// Schedules a node, or a member of a group.
+    fn add_node(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
+        if recorded.origin.sources != self.origin.sources {
+            (self.steps_before, self.parts) = (0, None);
+        }
+        self.origin = &recorded.origin;
+        let in_place = self.node(&recorded.node)?;
+        let steps = std::mem::take(&mut self.exec);
+        self.steps_before += steps.len();
+        self.nodes.push(ScheduledNode { number, recorded, steps, in_place });
+        Ok(())
     }
 
-    /// Adds the steps of a node.
-    fn node(&mut self, node: &Node) -> Result<(), Error> {
+    fn finish(self) -> Scheduled<'a> {
+        Scheduled {
+            program: self.program,
+            target: self.target,
+            nodes: self.nodes,
+            locals: self.locals,
+            temporaries: self.temporaries,
+            constants: self.constants.bytes,
+            kept: self.kept,
+            strategy: self.strategy,
+            in_place: self.in_place,
+            temporary_size: self.temporary_size,
+        }
+    }
+
+    /// Adds the steps of a node, and returns those that are executed in place, where they are others.
+    fn node(&mut self, node: &Node) -> Result<Option<Vec<Step>>, Error> {
         match node {
-            Node::Map(map) => self.map(self.placed(&map.space), &map.computation),
+            Node::Map(map) => self.map(self.placed(&map.space), &map.computation)?,
             Node::Reduce(reduce) => {
                 let space = self.placed(&reduce.space);
                 match reduce.grids {
-                    None => self.reduce(space, &reduce.reduction),
-                    Some(grids) => self.reduce_grids(&space, grids, &reduce.reduction),
+                    None => self.reduce(space, &reduce.reduction)?,
+                    Some(grids) => self.reduce_grids(&space, grids, &reduce.reduction)?,
                 }
             }
+            Node::Rows(_) => return Err(self.internal("a group is a member of a group")),
             Node::Contract(all) => {
                 let all = all.iter().map(|it| it.placed(|place| self.placed_words(place)));
-                self.contract(all.collect())
+                self.contract(all.collect())?;
             }
-            Node::ContractWhole(matrices) => self.contract_whole(matrices),
-            Node::Move(space) => self.move_elements(self.placed(space)),
-            Node::Fill(fill) => self.fill(fill),
-            Node::Band(band) => self.band(band),
+            Node::ContractWhole(matrices) => self.contract_whole(matrices)?,
+            Node::Move(space) => self.move_elements(self.placed(space))?,
+            Node::Fill(fill) => self.fill(fill)?,
+            Node::Band(band) => return self.band(band),
         }
+        Ok(None)
+    }
+
+    fn internal(&self, problem: &str) -> Error {
+        Error::internal(self.origin.operator, problem)
     }
 
     /// Where a buffer is, and how many bytes into that.
@@ -125,7 +263,7 @@ impl<'a> Schedule<'a> {
         match buffer {
             Buffer::Input(at) => (Slot::Input(at), 0),
             Buffer::Output(at) => (Slot::Output(at), 0),
-            Buffer::Local(at) => self.locals[at],
+            Buffer::Local(at) => self.locals[at].expect("every local buffer of a node has a place"),
         }
     }
 
@@ -154,8 +292,14 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// So many elements of a resource, from how many bytes on.
-    fn reserve(&mut self, width: ElementWidth, count: u64, stage: Stage) -> (Slot, u64) {
+    /// So many elements of a resource, from how many bytes on; for a scheduled node, or as a local buffer.
+    fn reserve(
+        &mut self,
+        width: ElementWidth,
+        count: u64,
+        stage: Stage,
+        node: Option<usize>,
+    ) -> (Slot, u64) {
         let (slot, size) = match stage {
             Stage::Execution => (Slot::Temporary, &mut self.temporary_size),
             Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
@@ -163,6 +307,9 @@ impl<'a> Schedule<'a> {
         let start = size.next_multiple_of(PART_ALIGNMENT);
         let bytes = count.saturating_mul(width.bytes().into());
         *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
+        if slot == Slot::Temporary {
+            self.temporaries.push(Temporary { range: start..*size, node });
+        }
         (slot, start)
     }
 
@@ -173,7 +320,7 @@ impl<'a> Schedule<'a> {
 
     /// So many elements, one after the other, in what is written at a stage.
     fn made(&mut self, width: ElementWidth, count: u64, stage: Stage) -> Operand<Slot> {
-        let (slot, start) = self.reserve(width, count, stage);
+        let (slot, start) = self.reserve(width, count, stage, Some(self.nodes.len()));
         Operand::at(slot, width, (start / u64::from(width.bytes())).cast_signed())
     }
 
@@ -202,9 +349,9 @@ impl<'a> Schedule<'a> {
             let step = self.of_execution(step)?;
             self.exec.push(step);
         }
-        match self.exec.len() {
+        match self.steps_before + self.exec.len() {
             count if count > MAX_STEPS as usize => {
-                Err(beyond_steps(self.program.operator, field, count as u64))
+                Err(beyond_steps(self.origin.operator, field, count as u64))
             }
             _ => Ok(()),
         }
@@ -217,7 +364,7 @@ impl<'a> Schedule<'a> {
             let Slot::Input(index) = slot else { continue };
             let binding = self.program.input(Buffer::Input(index)).filter(|it| it.is_owned());
             if let Some(Binding { tensor, field, .. }) = binding {
-                let (names, constants) = ((self.program.operator, *field), &mut self.constants);
+                let (names, constants) = ((self.origin.operator, *field), &mut self.constants);
                 let place = self.kept.source(names, index, tensor, self.target, constants)?;
                 places.insert(slot, place);
             }
@@ -225,12 +372,15 @@ impl<'a> Schedule<'a> {
         if places.is_empty() {
             return Ok(step);
         }
-        Ok(relocate::relocated(&step, &|slot| places.get(&slot).copied().unwrap_or((slot, 0))))
+        Ok(relocate::relocated(&step, &|slot, offset| match places.get(&slot) {
+            Some((kept, start)) => (*kept, start + offset),
+            None => (slot, offset),
+        }))
     }
 
     /// Dispatches, to be added when they are complete.
     fn dispatches(&self) -> Dispatches<'a> {
-        Dispatches::new(self.program.operator, self.program.field, self.target)
+        Dispatches::new(self.origin.operator, self.origin.field, self.target)
     }
 
     /// Adds dispatches.
@@ -238,26 +388,7 @@ impl<'a> Schedule<'a> {
     /// # Errors
     /// [`Error::DeviceLimit`]: with them there are too many steps.
     fn add(&mut self, dispatches: Dispatches<'_>) -> Result<(), Error> {
-        self.extend(self.program.field, dispatches.into_steps())
-    }
-
-    /// The plan of all that was added.
-    fn into_plan(self) -> Plan {
-        let requirements = |all: &[Option<Binding>]| {
-            all.iter().map(|it| it.as_ref().map(|it| it.requirement.clone())).collect()
-        };
-        Plan {
-            operator: self.program.operator,
-            strategy: self.strategy,
-            inputs: requirements(&self.program.inputs),
-            outputs: requirements(&self.program.outputs),
-            init: self.kept.init,
-            exec: self.exec,
-            in_place: self.in_place,
-            temporary_size: self.temporary_size,
-            persistent_size: self.kept.size,
-            constants: self.constants.bytes,
-        }
+        self.extend(self.origin.field, dispatches.into_steps())
     }
 }
 

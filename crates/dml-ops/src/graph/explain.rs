@@ -2,14 +2,17 @@
 
 mod dot;
 
+use std::collections::HashSet;
 use std::fmt;
 
-use dml_core::graph::ValidatedGraph;
+use dml_core::graph::{Source, ValidatedGraph};
 use dml_core::plan::Step;
+use dml_core::schema::FieldKind;
 
-use super::group::Groups;
-use super::part::Part as LoweredPart;
-use super::values::Values;
+use crate::Target;
+use crate::ir::optimize::Report;
+use crate::ir::{Program, Recorded};
+use crate::schedule::{Scheduled, TemporaryBytes};
 
 pub use dot::quoted;
 
@@ -33,6 +36,8 @@ pub struct Explanation {
 pub struct Part {
     /// The nodes: more than one where they are fused.
     pub nodes: Vec<String>,
+    /// Whether it only copies a result to a further output of the graph.
+    pub copies_output: bool,
     /// What is computed, a line for each buffer and each node of the program, with what it costs at least.
     pub program: String,
     /// How many steps it takes, dispatches and transfers.
@@ -67,32 +72,83 @@ pub struct Memory {
 impl Explanation {
     pub(super) fn of(
         graph: &ValidatedGraph,
-        values: &Values,
-        groups: Groups<'_>,
-        parts: &[LoweredPart],
+        needed: &[bool],
+        report: &Report,
+        parts: Vec<Part>,
         memory: Memory,
     ) -> Self {
-        let label = |node: &usize| graph.nodes()[*node].label.clone();
-        let labels = |nodes: &[usize]| nodes.iter().map(label).collect();
-        let part = |it: &LoweredPart| Part {
-            nodes: labels(&it.nodes),
-            program: it.program.to_string(),
-            steps: it.plan.exec.len(),
-            kernels: kernels(&it.plan.exec),
+        let labels =
+            |nodes: &[usize]| nodes.iter().map(|it| graph.nodes()[*it].label.clone()).collect();
+        let unneeded: Vec<usize> = (0..needed.len()).filter(|it| !needed[*it]).collect();
+        let fusion = |(node, reason): &(usize, &'static str)| Fusion {
+            node: graph.nodes()[*node].label.clone(),
+            reason,
         };
-        let fusion = |(node, reason): (usize, _)| Fusion { node: label(&node), reason };
         Self {
-            parts: parts.iter().map(part).collect(),
-            folded: labels(&values.folded),
-            unneeded: labels(&values.unneeded),
-            not_fused: groups.refused.into_iter().map(fusion).collect(),
+            parts,
+            folded: labels(&report.folded),
+            unneeded: labels(&unneeded),
+            not_fused: report.not_fused.iter().map(fusion).collect(),
             memory,
         }
     }
 }
 
+/// The parts of a program: nodes that compute the same nodes of the graph, one after the other.
+pub(super) fn parts(
+    graph: &ValidatedGraph,
+    program: &Program,
+    scheduled: &Scheduled<'_>,
+) -> Vec<Part> {
+    let mut parts = vec![];
+    let mut first = 0;
+    let of = |it: &Recorded| (it.origin.operator == program.operator, it.origin.sources.clone());
+    for nodes in program.nodes.chunk_by(|one, other| of(one) == of(other)) {
+        let range = first..first + nodes.len();
+        first = range.end;
+        let origin = &nodes[0].origin;
+        let steps: Vec<&Step> = scheduled.steps_of(range.clone()).collect();
+        parts.push(Part {
+            nodes: origin.sources.iter().map(|it| graph.nodes()[*it].label.clone()).collect(),
+            copies_output: origin.operator == program.operator,
+            program: program.text_of(range),
+            steps: steps.len(),
+            kernels: kernels(steps),
+        });
+    }
+    parts
+}
+
+impl Memory {
+    pub(super) fn of(graph: &ValidatedGraph, target: &Target<'_>, bytes: &TemporaryBytes) -> Self {
+        let limits = &target.capabilities.limits;
+        let alignment = limits.min_storage_buffer_offset_alignment.max(16);
+        Self {
+            separate: bytes_between(graph, alignment),
+            after_fusion: bytes.separate,
+            planned: bytes.planned,
+            lower_bound: bytes.lower_bound,
+        }
+    }
+}
+
+/// What all results between the nodes of a graph take by themselves.
+fn bytes_between(graph: &ValidatedGraph, alignment: u64) -> u64 {
+    let outputs: HashSet<Source> = graph.outputs().iter().map(|(source, _)| *source).collect();
+    let mut bytes = 0;
+    for (node, of) in graph.nodes().iter().enumerate() {
+        let Some(operator) = of.operator() else { continue };
+        let tensors = operator.tensors(FieldKind::Output).enumerate();
+        let inner = tensors
+            .filter(|(output, _)| !outputs.contains(&Source::Node { node, output: *output }));
+        let sizes = inner.filter_map(|(_, (_, tensor))| Some(tensor?.binding_size()));
+        bytes += sizes.map(|it| it.next_multiple_of(alignment)).sum::<u64>();
+    }
+    bytes
+}
+
 /// The names of what steps dispatch.
-fn kernels(steps: &[Step]) -> Vec<(&'static str, usize)> {
+fn kernels(steps: Vec<&Step>) -> Vec<(&'static str, usize)> {
     let mut kernels: Vec<(&'static str, usize)> = Vec::new();
     for step in steps {
         let Step::Dispatch(dispatch) = step else { continue };
@@ -116,7 +172,7 @@ impl fmt::Display for Explanation {
         writeln!(f, "{}, {}", counted(self.parts.len(), "part"), counted(steps, "step"))?;
         for (index, part) in self.parts.iter().enumerate() {
             writeln!(f, "  {index}: {}: {}", part.steps_text(), part.nodes.join(" + "))?;
-            for line in part.program.lines().skip(1) {
+            for line in part.program.lines() {
                 writeln!(f, "   {line}")?;
             }
             for (kernel, times) in &part.kernels {

@@ -3,7 +3,7 @@
 use dml_spirv::ElementWidth;
 
 /// A buffer of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Buffer {
     /// The input with this number, in binding order.
     Input(u32),
@@ -35,22 +35,12 @@ impl Stage {
     }
 }
 
-/// A buffer that a program declares. It may be written by several nodes, which keep their order: sums that go on,
-/// and parts of one tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Local {
-    pub(crate) content: Content,
-    /// How many nodes were recorded before it.
-    pub(crate) declared_after: usize,
-}
-
-/// The contents of a local buffer.
+/// The contents of a buffer that a program declares. It may be written by several nodes, which keep their order: sums
+/// that go on, and parts of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Constant bytes, with the alignment that they need.
     Constant { bytes: Vec<u8>, alignment: u64 },
-    /// Written by nodes, in place of an output with this number.
-    Output { number: u32, bytes: u64 },
     /// Written by nodes.
     Computed {
         /// The width of the elements that `count` counts; views may read others.
@@ -66,7 +56,6 @@ impl Content {
     pub(crate) fn stage(&self) -> Stage {
         match self {
             Self::Constant { .. } => Stage::Compilation,
-            Self::Output { .. } => Stage::Execution,
             Self::Computed { stage, .. } => *stage,
         }
     }
@@ -75,7 +64,6 @@ impl Content {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Constant { bytes, .. } => bytes.len() as u64,
-            Self::Output { bytes, .. } => *bytes,
             Self::Computed { width, count, .. } => count.saturating_mul(width.bytes().into()),
         }
     }

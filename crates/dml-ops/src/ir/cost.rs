@@ -1,11 +1,14 @@
 //! Costs of nodes, whatever schedule executes them.
 
+use std::collections::{HashMap, HashSet};
+
 use dml_core::TensorLayout;
 use dml_core::plan::Cost;
 use dml_spirv::element_wise::DIMENSIONS;
 
+use super::buffer::Buffer;
 use super::contraction::{OPERANDS, SUMS, Sums};
-use super::node::{Band, Fill, Map, Node, Reduce};
+use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup};
 use super::space::{IterationSpace, Operand};
 
 /// A card moves no fewer bytes than these for an element that is touched alone.
@@ -43,11 +46,39 @@ impl Node {
                 let sums = u64::from(of.sizes[0]) * u64::from(of.sizes[1]) * batches;
                 NodeCost { work: Cost { operations, bytes }, invocations: sums }
             }
-            Self::Fill(Fill { tensor, .. }) => of_tensors(tensor, 1),
-            Self::Band(Band { tensor, has_input, .. }) => {
-                of_tensors(tensor, 1 + u64::from(*has_input))
+            Self::Rows(group) => group.cost(),
+            Self::Fill(Fill { output, .. }) => of_tensors(&output.tensor, 1),
+            Self::Band(Band { input, output, .. }) => {
+                of_tensors(&output.tensor, 1 + u64::from(input.is_some()))
             }
         }
+    }
+}
+
+impl RowGroup {
+    /// That of all members, where what stays inside of the group moves no bytes, and what several members read moves
+    /// once.
+    fn cost(&self) -> NodeCost {
+        let mut bytes: HashMap<Buffer, u64> = HashMap::new();
+        let mut cost = NodeCost::default();
+        let written: HashSet<Buffer> =
+            self.members.iter().flat_map(|it| it.node.writes()).collect();
+        for Recorded { node, .. } in &self.members {
+            let NodeCost { work, invocations } = node.cost();
+            cost.work.operations = cost.work.operations.saturating_add(work.operations);
+            cost.invocations = cost.invocations.max(invocations);
+            let Some(space) = node.space() else { continue };
+            for operand in space.stored() {
+                let buffer =
+                    operand.buffer.filter(|it| !written.contains(it) || self.results.contains(it));
+                if let Some(buffer) = buffer {
+                    let most = bytes.entry(buffer).or_default();
+                    *most = (*most).max(moved_by(operand, &space.sizes));
+                }
+            }
+        }
+        cost.work.bytes = bytes.values().copied().fold(0, u64::saturating_add);
+        cost
     }
 }
 

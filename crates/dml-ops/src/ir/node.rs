@@ -5,7 +5,7 @@ use dml_spirv::ElementWidth;
 
 use super::buffer::Buffer;
 use super::computation::Computation;
-use super::contraction::{SUMS, Sums, WholeMatrices};
+use super::contraction::{Matrices, Place, SUMS, Sums, WholeMatrices};
 use super::reduction::Reduction;
 use super::space::IterationSpace;
 
@@ -14,6 +14,7 @@ use super::space::IterationSpace;
 pub(crate) enum Node {
     Map(Map),
     Reduce(Reduce),
+    Rows(RowGroup),
     /// Sums of products. No two of them write the same element.
     Contract(Vec<Sums>),
     /// Sums of products by cooperative matrices, which add in an order of the device's.
@@ -25,18 +26,6 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Whether the node writes `buffer`.
-    pub(crate) fn writes(&self, buffer: Buffer) -> bool {
-        match self {
-            Self::Map(_) | Self::Reduce(_) | Self::Move(_) => {
-                self.space().is_some_and(|it| it.output.buffer == Some(buffer))
-            }
-            Self::Contract(all) => all.iter().any(|it| it.places[SUMS].buffer == buffer),
-            Self::ContractWhole(of) => of.operands[SUMS].place.buffer == Some(buffer),
-            Self::Fill(_) | Self::Band(_) => buffer == Buffer::Output(0),
-        }
-    }
-
     /// The iteration space, of nodes that have one.
     pub(crate) fn space(&self) -> Option<&IterationSpace> {
         match self {
@@ -46,6 +35,107 @@ impl Node {
             _ => None,
         }
     }
+
+    /// The buffers that are read, some of them several times.
+    pub(crate) fn reads(&self) -> Vec<Buffer> {
+        let sums = |it: &Sums| {
+            let [rows, columns, sums] = it.places.map(|it| it.buffer);
+            if it.goes_on { vec![rows, columns, sums] } else { vec![rows, columns] }
+        };
+        match self {
+            Self::Map(Map { space, .. })
+            | Self::Reduce(Reduce { space, .. })
+            | Self::Move(space) => space.inputs.iter().filter_map(|it| it.buffer).collect(),
+            Self::Rows(group) => group.members.iter().flat_map(|it| it.node.reads()).collect(),
+            Self::Contract(all) => all.iter().flat_map(sums).collect(),
+            Self::ContractWhole(of) => {
+                of.operands[..SUMS].iter().filter_map(|it| it.place.buffer).collect()
+            }
+            Self::Fill(_) => vec![],
+            Self::Band(Band { input, .. }) => input.iter().map(|it| it.buffer).collect(),
+        }
+    }
+
+    /// The buffers that are written, some of them several times.
+    pub(crate) fn writes(&self) -> Vec<Buffer> {
+        match self {
+            Self::Map(Map { space, .. })
+            | Self::Reduce(Reduce { space, .. })
+            | Self::Move(space) => space.output.buffer.into_iter().collect(),
+            Self::Rows(group) => group.members.iter().flat_map(|it| it.node.writes()).collect(),
+            Self::Contract(all) => all.iter().map(|it| it.places[SUMS].buffer).collect(),
+            Self::ContractWhole(of) => of.operands[SUMS].place.buffer.into_iter().collect(),
+            Self::Fill(Fill { output, .. }) | Self::Band(Band { output, .. }) => {
+                vec![output.buffer]
+            }
+        }
+    }
+
+    /// The same node on other buffers.
+    #[must_use]
+    pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
+        let stored = |it: &Stored| Stored { buffer: name(it.buffer), tensor: it.tensor.clone() };
+        match self {
+            Self::Map(Map { space, computation }) => {
+                Self::Map(Map { space: space.renamed(name), computation: computation.clone() })
+            }
+            Self::Reduce(reduce) => {
+                Self::Reduce(Reduce { space: reduce.space.renamed(name), ..reduce.clone() })
+            }
+            Self::Move(space) => Self::Move(space.renamed(name)),
+            Self::Rows(RowGroup { members, results }) => {
+                let member = |it: &Recorded| Recorded { node: it.node.renamed(name), ..it.clone() };
+                let members = members.iter().map(member).collect();
+                Self::Rows(RowGroup {
+                    members,
+                    results: results.iter().copied().map(name).collect(),
+                })
+            }
+            Self::Contract(all) => {
+                let place = |it: Place| Place { buffer: name(it.buffer), ..it };
+                Self::Contract(all.iter().map(|it| it.placed(place)).collect())
+            }
+            Self::ContractWhole(of) => {
+                let operand =
+                    |it: &Matrices| Matrices { place: it.place.renamed(name), ..it.clone() };
+                let operands = of.operands.each_ref().map(operand);
+                Self::ContractWhole(WholeMatrices { operands, ..of.clone() })
+            }
+            Self::Fill(fill) => Self::Fill(Fill { output: stored(&fill.output), ..fill.clone() }),
+            Self::Band(band) => {
+                let (input, output) = (band.input.as_ref().map(stored), stored(&band.output));
+                Self::Band(Band { input, output, ..band.clone() })
+            }
+        }
+    }
+}
+
+/// A node of a program, and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) node: Node,
+    pub(crate) origin: Origin,
+}
+
+/// The operator that recorded a node; of a fused node the last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The operator's name, for messages.
+    pub(crate) operator: &'static str,
+    /// The field that messages name.
+    pub(crate) field: &'static str,
+    /// The graph's nodes that the node computes, ascending in the order of execution; empty outside of graphs.
+    pub(crate) sources: Vec<usize>,
+}
+
+/// Reductions of the same rows and Maps of these rows, one after the other: a softmax or a norm. Each member computes
+/// and rounds as it does by itself.
+#[derive(Clone, Debug)]
+pub(crate) struct RowGroup {
+    /// Reduces and Maps, in execution order.
+    pub(crate) members: Vec<Recorded>,
+    /// The buffers that are read outside of the group, or are outputs.
+    pub(crate) results: Vec<Buffer>,
 }
 
 /// A program of functions, applied at every coordinate of a space.
@@ -66,24 +156,29 @@ pub(crate) struct Reduce {
     pub(crate) grids: Option<usize>,
 }
 
-/// Writes one value to every element of the first output.
+/// A whole tensor in a buffer, from its first byte on.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) buffer: Buffer,
+    pub(crate) tensor: TensorLayout,
+}
+
+/// Writes one value to every element of a tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
-    pub(crate) tensor: TensorLayout,
+    pub(crate) output: Stored,
     pub(crate) width: ElementWidth,
     /// The bits of an element, with zeros above.
     pub(crate) value: u64,
 }
 
 /// Writes the value where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
-/// `end <= x - y < begin`; elsewhere the first input's elements, or zeros where there is no input. Input and output
-/// have the same type and sizes, of 2 to 4 dimensions, the last two those of matrices. It is the only node of its
-/// program.
+/// `end <= x - y < begin`; elsewhere the input's elements, or zeros where there is no input. Input and output have the
+/// same type and sizes, of 2 to 4 dimensions, the last two those of matrices.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
-    /// The output.
-    pub(crate) tensor: TensorLayout,
-    pub(crate) has_input: bool,
+    pub(crate) input: Option<Stored>,
+    pub(crate) output: Stored,
     pub(crate) begin: i64,
     pub(crate) end: i64,
     /// The bits of an element, with zeros above.

@@ -5,8 +5,8 @@ use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorFlags, TensorLayout, Validated};
 use dml_spirv::element_wise::MAX_INPUTS;
 
-use super::buffer::{Buffer, Content, Local, Stage};
-use super::node::Node;
+use super::buffer::{Buffer, Content, Stage};
+use super::node::{Node, Origin, Recorded};
 use super::space::{IterationSpace, Operand};
 
 /// The computation of an operator, independent of how a device executes it. `schedule` makes the plan of a program.
@@ -21,9 +21,9 @@ pub struct Program {
     pub(crate) outputs: Vec<Option<Binding>>,
     /// Numbers of the inputs that may be bound to the bytes of the first output.
     pub(crate) in_place: Vec<u32>,
-    pub(crate) locals: Vec<Local>,
+    pub(crate) locals: Vec<Content>,
     /// In execution order.
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Recorded>,
 }
 
 /// A tensor that is bound when a program is executed, or initialized.
@@ -45,12 +45,6 @@ impl Binding {
             tensor: tensor.clone(),
         };
         tensors.map(|(path, tensor)| tensor.map(|tensor| of(path, tensor))).collect()
-    }
-
-    /// The binding of a tensor.
-    pub(crate) fn of(field: &'static str, tensor: &TensorLayout) -> Self {
-        let requirement = BindingRequirement::of(field, tensor);
-        Self { field, requirement, tensor: tensor.clone() }
     }
 
     /// Whether the tensor is OWNED_BY_DML.
@@ -92,7 +86,7 @@ impl Program {
                 Stage::Initialization
             }
             Buffer::Input(_) | Buffer::Output(_) => Stage::Execution,
-            Buffer::Local(at) => self.locals[at].content.stage(),
+            Buffer::Local(at) => self.locals[at].stage(),
         }
     }
 
@@ -101,6 +95,18 @@ impl Program {
         match buffer {
             Buffer::Input(at) => self.inputs.get(at as usize)?.as_ref(),
             _ => None,
+        }
+    }
+
+    /// The bytes of a buffer; `None` where a tensor is left out.
+    pub(crate) fn bytes(&self, buffer: Buffer) -> Option<u64> {
+        let bytes = |all: &[Option<Binding>], at: u32| {
+            all.get(at as usize)?.as_ref().map(|it| it.tensor.minimum_size())
+        };
+        match buffer {
+            Buffer::Local(at) => Some(self.locals[at].bytes()),
+            Buffer::Input(at) => bytes(&self.inputs, at),
+            Buffer::Output(at) => bytes(&self.outputs, at),
         }
     }
 
@@ -117,7 +123,7 @@ impl Program {
 
     /// Declares a buffer.
     pub(crate) fn declare(&mut self, content: Content) -> Buffer {
-        self.locals.push(Local { content, declared_after: self.nodes.len() });
+        self.locals.push(content);
         Buffer::Local(self.locals.len() - 1)
     }
 
@@ -131,8 +137,20 @@ impl Program {
             self.check_space(space)?;
             self.check_stage(space.output.buffer, matches!(node, Node::Map(_)))?;
         }
-        self.nodes.push(node);
+        self.push(node);
         Ok(())
+    }
+
+    /// Adds a node that is known to be right, as one of the program's operator.
+    pub(super) fn push(&mut self, node: Node) {
+        let displaced = node.space().and_then(|space| {
+            space.inputs.iter().find(|it| it.displacement.is_some()).and_then(|it| it.buffer)
+        });
+        let input = displaced.and_then(|buffer| self.input(buffer));
+        // That of an input which must be shown whole, or that of the output.
+        let field = input.map_or(self.field, |it| it.field);
+        let origin = Origin { operator: self.operator, field, sources: vec![] };
+        self.nodes.push(Recorded { node, origin });
     }
 
     fn check_space(&self, space: &IterationSpace) -> Result<(), Error> {
@@ -175,15 +193,8 @@ impl Program {
         dimensions: impl IntoIterator<Item = (u32, i64)>,
         element_bytes: u64,
     ) -> Result<(), Error> {
-        let size = match buffer {
-            Some(Buffer::Local(at)) => Some(self.locals[at].content.bytes()),
-            Some(it @ Buffer::Input(_)) => self.input(it).map(|it| it.tensor.minimum_size()),
-            Some(Buffer::Output(at)) => {
-                let output = self.outputs.get(at as usize).and_then(Option::as_ref);
-                output.map(|it| it.tensor.minimum_size())
-            }
-            None => return Ok(()),
-        };
+        let Some(buffer) = buffer else { return Ok(()) };
+        let size = self.bytes(buffer);
         let (mut least, mut greatest) = (base, base.saturating_add_unsigned(beyond));
         for (size, stride) in dimensions {
             let distance = stride.saturating_mul(i64::from(size) - 1);
@@ -194,9 +205,10 @@ impl Program {
         match size {
             Some(size) if least >= 0 && end <= size => Ok(()),
             _ => {
+                let size = size.unwrap_or_default();
                 let problem = format!(
-                    "a node has elements {least} to {greatest} of {element_bytes} bytes in {buffer:?}, \
-                     which has {size:?} bytes"
+                    "a node has elements {least} to {greatest} of {element_bytes} bytes in {buffer}, \
+                     which has {size} bytes"
                 );
                 Err(Error::internal(self.operator, problem))
             }

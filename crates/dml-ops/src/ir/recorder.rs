@@ -7,7 +7,7 @@ use dml_spirv::ElementWidth;
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
 use super::contraction::{Matrices, OPERANDS, SUMS, Sums, WholeMatrices};
-use super::node::{Band, Fill, Map, Node, Reduce};
+use super::node::{Band, Fill, Map, Node, Reduce, Stored};
 use super::program::Program;
 use super::reduction::Reduction;
 use super::space::{IterationSpace, Operand};
@@ -141,7 +141,7 @@ impl<'a> Recorder<'a> {
             }
             self.program.check_stage(Some(sums.places[SUMS].buffer), false)?;
         }
-        self.program.nodes.push(Node::Contract(all));
+        self.program.push(Node::Contract(all));
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<'a> Recorder<'a> {
             self.program.check(place.buffer, place.base, last, [], bytes)?;
         }
         self.program.check_stage(matrices.operands[SUMS].place.buffer, false)?;
-        self.program.nodes.push(Node::ContractWhole(matrices));
+        self.program.push(Node::ContractWhole(matrices));
         Ok(())
     }
 
@@ -169,15 +169,17 @@ impl<'a> Recorder<'a> {
 
     /// Adds a Fill of the first output with `value`, the bits of an element with zeros above.
     pub(crate) fn fill(&mut self, tensor: &TensorLayout, width: ElementWidth, value: u64) {
-        self.program.nodes.push(Node::Fill(Fill { tensor: tensor.clone(), width, value }));
+        let output = first_output(tensor);
+        self.program.push(Node::Fill(Fill { output, width, value }));
     }
 
     /// Adds a [`Band`] of `value`, the bits of an element with zeros above, in the diagonals `begin..end`.
     pub(crate) fn band(&mut self, tensor: &TensorLayout, [begin, end]: [i64; 2], value: u64) {
-        debug_assert!(self.program.nodes.is_empty(), "a band is all of its program");
-        let has_input = self.program.inputs.iter().any(Option::is_some);
-        let tensor = tensor.clone();
-        self.program.nodes.push(Node::Band(Band { tensor, has_input, begin, end, value }));
+        let buffer = Buffer::Input(0);
+        let input = self.program.input(buffer);
+        let input = input.map(|it| Stored { buffer, tensor: it.tensor.clone() });
+        let output = first_output(tensor);
+        self.program.push(Node::Band(Band { input, output, begin, end, value }));
     }
 
     /// Allows each input of `space` with the output's layout to be bound to the output's bytes.
@@ -194,4 +196,9 @@ impl<'a> Recorder<'a> {
     pub(crate) fn finish(self) -> Program {
         self.program
     }
+}
+
+/// All of the first output.
+fn first_output(tensor: &TensorLayout) -> Stored {
+    Stored { buffer: Buffer::Output(0), tensor: tensor.clone() }
 }

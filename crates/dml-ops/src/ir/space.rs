@@ -109,6 +109,13 @@ impl<B> Operand<B> {
     }
 }
 
+impl Operand {
+    /// The same view of another buffer.
+    pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
+        Self { buffer: self.buffer.map(name), ..self.clone() }
+    }
+}
+
 /// How many bytes of a tensor need to be shown at once for elements that are up to `reach` apart, wherever a
 /// descriptor begins: at a multiple of four words and four elements.
 pub(crate) fn bytes_shown(width: ElementWidth, reach: u64) -> u64 {
@@ -133,6 +140,14 @@ pub(crate) struct IterationSpace<B = Buffer> {
     pub(crate) inputs: Vec<Operand<B>>,
     /// What is written; no two coordinates have the same element, but where it is displaced.
     pub(crate) output: Operand<B>,
+}
+
+impl IterationSpace {
+    /// The same space on other buffers.
+    pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
+        let inputs = self.inputs.iter().map(|it| it.renamed(name)).collect();
+        Self { sizes: self.sizes, inputs, output: self.output.renamed(name) }
+    }
 }
 
 impl<B: Clone> IterationSpace<B> {

@@ -1,6 +1,8 @@
 //! Programs as text, a line for each buffer and node.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 use dml_spirv::element_wise::{DIMENSIONS, Program as Functions, Value};
 use dml_spirv::reduce::Reducer;
@@ -8,7 +10,7 @@ use dml_spirv::reduce::Reducer;
 use super::buffer::{Buffer, Content, Stage};
 use super::contraction::Sums;
 use super::cost::NodeCost;
-use super::node::{Band, Fill, Map, Node, Reduce};
+use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup};
 use super::program::{Binding, Program};
 use super::space::{IterationSpace, Operand};
 
@@ -27,18 +29,28 @@ impl fmt::Display for Program {
         writeln!(f, "{}", self.operator)?;
         bindings(f, &self.inputs, Buffer::Input)?;
         bindings(f, &self.outputs, Buffer::Output)?;
-        let mut locals = self.locals.iter().enumerate().peekable();
-        for (number, node) in self.nodes.iter().enumerate() {
-            while let Some((at, local)) = locals.next_if(|it| it.1.declared_after <= number) {
-                writeln!(f, "  {} = {}", Buffer::Local(at), local.content)?;
+        write!(f, "{}", self.text_of(0..self.nodes.len()))
+    }
+}
+
+impl Program {
+    /// Some of the nodes as text, with the local buffers that they are the first to use.
+    pub(crate) fn text_of(&self, range: Range<usize>) -> String {
+        let used = |it: &Recorded| [it.node.reads(), it.node.writes()].concat();
+        let mut known: HashSet<Buffer> = self.nodes[..range.start].iter().flat_map(used).collect();
+        let mut lines = vec![];
+        for recorded in &self.nodes[range] {
+            let mut new = used(recorded);
+            new.retain(|it| known.insert(*it));
+            new.sort_unstable();
+            for buffer in new {
+                if let Buffer::Local(at) = buffer {
+                    lines.push(format!("  {buffer} = {}", self.locals[at]));
+                }
             }
-            writeln!(f, "  {node}")?;
-            writeln!(f, "    {}", node.cost())?;
+            lines.push(format!("  {}\n    {}", recorded.node, recorded.node.cost()));
         }
-        for (at, local) in locals {
-            writeln!(f, "  {} = {}", Buffer::Local(at), local.content)?;
-        }
-        Ok(())
+        lines.into_iter().map(|it| it + "\n").collect()
     }
 }
 
@@ -65,7 +77,6 @@ impl fmt::Display for Content {
                 let rest = if bytes.len() > 8 { "..." } else { "" };
                 write!(f, "constant 0x{shown}{rest}, {} bytes", bytes.len())
             }
-            Self::Output { number, .. } => write!(f, "{}", Buffer::Output(*number)),
             Self::Computed { width, count, stage } => {
                 let when = match stage {
                     Stage::Execution => "",
@@ -106,12 +117,17 @@ impl fmt::Display for Node {
                 write!(f, "{} = move", written(space))?;
                 reads(f, space)
             }
-            Self::Fill(Fill { value, width, .. }) => {
-                write!(f, "{} = fill {value:#x} of {} bits", Buffer::Output(0), width.bits())
+            Self::Rows(RowGroup { members, .. }) => {
+                write!(f, "rows")?;
+                members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))
             }
-            Self::Band(Band { has_input, begin, end, value, .. }) => {
-                let around = if *has_input { "input 0" } else { "zeros" };
-                let output = Buffer::Output(0);
+            Self::Fill(Fill { output, value, width }) => {
+                write!(f, "{} = fill {value:#x} of {} bits", output.buffer, width.bits())
+            }
+            Self::Band(Band { input, output, begin, end, value }) => {
+                let around =
+                    input.as_ref().map_or(String::from("zeros"), |it| it.buffer.to_string());
+                let output = output.buffer;
                 write!(f, "{output} = band {value:#x} in diagonals {begin}..{end} on {around}")
             }
         }

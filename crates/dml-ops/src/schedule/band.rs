@@ -33,9 +33,9 @@ use dml_core::plan::{Copy, CopyRegion, InPlace, Slot, Step};
 use dml_core::{Error, Strategy, TensorFlags, TensorLayout};
 use dml_spirv::ElementWidth;
 
-use super::Schedule;
+use super::{Schedule, relocate};
 use crate::Target;
-use crate::ir::{self, Buffer};
+use crate::ir::{self, Buffer, Stored};
 use crate::schedule::constants::Constants;
 use crate::schedule::patterns::{fill, fill_by_kernel, inline};
 use crate::schedule::seed;
@@ -48,53 +48,67 @@ impl Schedule<'_> {
     ///
     /// # Errors
     /// As [`super::Dispatches::push`].
-    pub(super) fn band(&mut self, band: &ir::Band) -> Result<(), Error> {
-        let program = self.program;
-        let input = program.input(Buffer::Input(0)).map(|it| &it.tensor);
-        let matrix = BandMatrix { operator: program.operator, input, output: &band.tensor, band };
+    pub(super) fn band(&mut self, band: &ir::Band) -> Result<Option<Vec<Step>>, Error> {
+        let input = band.input.as_ref();
+        let matrix = BandMatrix { operator: self.origin.operator, band };
         let banded = matrix.banded_output()?;
         let source = matrix.source()?;
-        let is_everything = banded.band.is_everything();
         let background = match &source {
-            _ if is_everything => Background::Nothing,
+            _ if banded.band.is_everything() => Background::Nothing,
             Some(source) => Background::Input(source),
             None => Background::Zeros,
         };
         let target = self.target;
         self.strategy = choose(&banded, background, target.tuning, target.transfer);
         let steps = banded.steps(self.strategy, background, target, &mut self.constants)?;
-        self.exec.extend(steps);
-        if let Some(input) = input.filter(|_| !is_everything) {
-            let names = (program.operator, "InputTensor");
-            self.kept.source(names, 0, input, target, &mut self.constants)?;
+        self.extend(self.origin.field, self.between(input, &band.output, &steps))?;
+        let in_place = matrix.in_place(&banded, source.as_ref(), target, &mut self.constants)?;
+        let in_place = in_place.map(|steps| self.between(input, &band.output, &steps));
+        let bound = (input.map(|it| it.buffer), band.output.buffer);
+        if let (Some(steps), (Some(Buffer::Input(from)), Buffer::Output(to))) = (&in_place, bound) {
+            self.in_place = vec![InPlace::by_own_steps(from, to, steps.clone())];
         }
-        self.in_place = matrix.in_place(&banded, source.as_ref(), target, &mut self.constants)?;
-        Ok(())
+        Ok(in_place)
+    }
+
+    /// Steps on the first input and the first output as steps on these buffers.
+    pub(super) fn between(
+        &self,
+        input: Option<&Stored>,
+        output: &Stored,
+        steps: &[Step],
+    ) -> Vec<Step> {
+        let [input, output] = [input, Some(output)].map(|it| it.map(|it| self.place(it.buffer)));
+        let place = |slot, offset| match (slot, input, output) {
+            (Slot::Input(_), Some((slot, start)), _)
+            | (Slot::Output(_), _, Some((slot, start))) => (slot, start + offset),
+            _ => (slot, offset),
+        };
+        steps.iter().map(|it| relocate::relocated(it, &place)).collect()
     }
 }
 
 /// A band, and the tensors that it is in.
 struct BandMatrix<'a> {
     operator: &'static str,
-    input: Option<&'a TensorLayout>,
-    output: &'a TensorLayout,
     band: &'a ir::Band,
 }
 
 impl BandMatrix<'_> {
     fn banded_output(&self) -> Result<BandedOutput, Error> {
-        let batches = self.batches(self.output)?;
+        let output = &self.band.output.tensor;
+        let batches = self.batches(output)?;
         let [_, _, height, width] = batches.sizes;
         let internal = |problem: &str| self.internal(problem);
-        let element_width = ElementWidth::from_element_bits(self.output.data_type().bits());
+        let element_width = ElementWidth::from_element_bits(output.data_type().bits());
         let band = Diagonals::clip(height, width, self.band.begin, self.band.end);
         // On zeros, a value of zero bits is nothing.
-        let is_nothing = self.band.value == 0 && self.input.is_none();
+        let is_nothing = self.band.value == 0 && self.band.input.is_none();
         Ok(BandedOutput {
             operator: self.operator,
             batches,
-            bytes: self.output.minimum_size(),
-            is_dense: self.output.is_dense(),
+            bytes: output.minimum_size(),
+            is_dense: output.is_dense(),
             element_width: element_width
                 .ok_or_else(|| internal("no kernel moves elements of the data type"))?,
             band: if is_nothing { Diagonals::empty(height, width) } else { band },
@@ -103,12 +117,8 @@ impl BandMatrix<'_> {
     }
 
     fn source(&self) -> Result<Option<Source>, Error> {
-        let Some(input) = self.input else { return Ok(None) };
-        let is_owned = input.flags().contains(TensorFlags::OWNED_BY_DML);
-        Ok(Some(Source {
-            slot: if is_owned { Slot::Persistent } else { Slot::Input(0) },
-            batches: self.batches(input)?,
-        }))
+        let Some(input) = &self.band.input else { return Ok(None) };
+        Ok(Some(Source { slot: Slot::Input(0), batches: self.batches(&input.tensor)? }))
     }
 
     /// A tensor's dimensions as two of batches, rows and columns.
@@ -133,17 +143,17 @@ impl BandMatrix<'_> {
         source: Option<&Source>,
         target: &Target<'_>,
         constants: &mut Constants,
-    ) -> Result<Vec<InPlace>, Error> {
-        let is_same = |source: &&Source| {
-            source.slot == Slot::Input(0) && source.batches.strides == banded.batches.strides
-        };
-        if source.filter(is_same).is_none() {
-            return Ok(vec![]);
+    ) -> Result<Option<Vec<Step>>, Error> {
+        let input = self.band.input.as_ref();
+        let is_owned =
+            input.is_some_and(|it| it.tensor.flags().contains(TensorFlags::OWNED_BY_DML));
+        let is_same = |source: &&Source| source.batches.strides == banded.batches.strides;
+        if source.filter(is_same).is_none() || is_owned {
+            return Ok(None);
         }
         let background = Background::Output;
         let strategy = choose(banded, background, target.tuning, target.transfer);
-        let steps = banded.steps(strategy, background, target, constants)?;
-        Ok(vec![InPlace::by_own_steps(0, 0, steps)])
+        banded.steps(strategy, background, target, constants).map(Some)
     }
 
     fn internal(&self, problem: &str) -> Error {

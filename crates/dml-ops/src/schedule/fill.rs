@@ -15,7 +15,7 @@ use super::boxes::Placement;
 use super::patterns::{self, repeated};
 use super::{cost, seed};
 use crate::ir::space::leading;
-use crate::ir::{Fill, low_and_high};
+use crate::ir::{Fill, Stored, low_and_high};
 use crate::{Target, TransferUse};
 
 impl Schedule<'_> {
@@ -24,11 +24,11 @@ impl Schedule<'_> {
     /// # Errors
     /// As [`super::dispatches::Dispatches::push`].
     pub(super) fn fill(&mut self, fill: &Fill) -> Result<(), Error> {
-        let Fill { tensor, width, value } = fill;
+        let Fill { output: Stored { tensor, .. }, width, value } = fill;
         let pattern = repeated(*value, *width);
         self.strategy = choose(tensor, *width, pattern, self.target);
         let bytes = tensor.span() * u64::from(width.bytes());
-        let name = self.program.operator;
+        let name = self.origin.operator;
         let steps = match self.strategy {
             Strategy::Inline => vec![patterns::inline(content(fill))],
             Strategy::Fill => patterns::fill(bytes, pattern.unwrap_or_default()),
@@ -38,7 +38,7 @@ impl Schedule<'_> {
             }
             _ => match pattern.filter(|_| tensor.is_dense()) {
                 Some(pattern) => patterns::fill_by_kernel(
-                    (name, self.program.field),
+                    (name, self.origin.field),
                     bytes,
                     pattern,
                     self.target,
@@ -46,12 +46,12 @@ impl Schedule<'_> {
                 None => self.write(fill)?,
             },
         };
-        self.extend(self.program.field, steps)
+        self.extend(self.origin.field, self.between(None, &fill.output, &steps))
     }
 
     /// The dispatches of the kernel that writes single elements.
     fn write(&mut self, fill: &Fill) -> Result<Vec<Step>, Error> {
-        let Fill { tensor, width, value } = fill;
+        let Fill { output: Stored { tensor, .. }, width, value } = fill;
         let variant = self.target.variant(&kernels::FILL_WRITE, *width);
         let strides = leading(tensor.strides(), 0);
         let constants_window = Window {
@@ -117,7 +117,7 @@ fn choose(
 
 /// Every element of a small dense output, with zeros up to the end of the last word.
 fn content(fill: &Fill) -> Vec<u8> {
-    let count = usize::try_from(fill.tensor.span()).expect("a small output");
+    let count = usize::try_from(fill.output.tensor.span()).expect("a small output");
     let mut bytes = fill.value.to_le_bytes()[..fill.width.bytes() as usize].repeat(count);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes

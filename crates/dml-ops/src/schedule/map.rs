@@ -13,8 +13,8 @@ use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 
 use super::Schedule;
 use crate::Target;
+use crate::ir::Computation;
 use crate::ir::space::IterationSpace;
-use crate::ir::{Buffer, Computation};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
@@ -115,7 +115,7 @@ impl Schedule<'_> {
         space: IterationSpace<Slot>,
         computation: &Computation,
     ) -> Result<(), Error> {
-        let (name, field) = (self.program.operator, self.field_of(&space));
+        let (name, field) = (self.origin.operator, self.origin.field);
         let constants = &mut self.constants;
         let is_kept = space.output.buffer == Some(Slot::Persistent);
         let steps = steps(name, field, space, computation, self.target, constants)?;
@@ -124,17 +124,6 @@ impl Schedule<'_> {
             return Ok(());
         }
         self.extend(field, steps)
-    }
-
-    /// The field that messages name: that of an input which must be shown whole, since it is displaced, or that
-    /// of the output.
-    fn field_of(&self, space: &IterationSpace<Slot>) -> &'static str {
-        let displaced = space.inputs.iter().find(|it| it.displacement.is_some());
-        let input = displaced.and_then(|it| match it.buffer {
-            Some(Slot::Input(index)) => self.program.input(Buffer::Input(index)),
-            _ => None,
-        });
-        input.map_or(self.program.field, |it| it.field)
     }
 }
 

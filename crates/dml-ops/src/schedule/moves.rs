@@ -21,7 +21,7 @@ impl Schedule<'_> {
         match self.regions(&space) {
             Some(copy) => {
                 self.strategy = Strategy::RowCopies;
-                self.extend(self.program.field, vec![Step::Copy(copy)])
+                self.extend(self.origin.field, vec![Step::Copy(copy)])
             }
             None => self.map(space, &Computation::copy()),
         }

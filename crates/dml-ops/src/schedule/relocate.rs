@@ -1,9 +1,10 @@
-//! Moves the steps of one plan into another: every slot becomes a place in another slot.
+//! Moves what steps read and write: a byte of a slot becomes one of the same or of another slot.
+
+use std::ops::Range;
 
 use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 
-/// A slot, and how many bytes into it something begins: a multiple of 16, in the constants one of
-/// [`dml_core::plan::UNIFORM_ALIGNMENT`].
+/// A slot, and a byte in it.
 pub(crate) type Place = (Slot, u64);
 
 /// What a step reads that may be an input.
@@ -15,40 +16,38 @@ pub(crate) fn read(step: &Step) -> Vec<Slot> {
     }
 }
 
-/// The step where each slot has become what `place` says.
-pub(crate) fn relocated(step: &Step, place: &impl Fn(Slot) -> Place) -> Step {
+/// The step where bytes of slots have become what `place` says: it moves parts of slots as a whole, by multiples of 16
+/// bytes.
+pub(crate) fn relocated(step: &Step, place: &impl Fn(Slot, u64) -> Place) -> Step {
+    let moved = |slot, range: &Range<u64>| {
+        let (slot, start) = place(slot, range.start);
+        (slot, start..start + (range.end - range.start))
+    };
     match step {
         Step::Fill(fill) => {
-            let (slot, by) = place(fill.slot);
-            let range = fill.range.start + by..fill.range.end + by;
+            let (slot, range) = moved(fill.slot, &fill.range);
             Step::Fill(dml_core::plan::Fill { slot, range, ..fill.clone() })
         }
         Step::Update(update) => {
-            let (slot, by) = place(update.slot);
-            let offset = update.offset + by;
+            let (slot, offset) = place(update.slot, update.offset);
             Step::Update(dml_core::plan::Update { slot, offset, ..update.clone() })
         }
         Step::Copy(copy) => {
-            let (source, from) = place(copy.source);
-            let (destination, to) = place(copy.destination);
-            let moved = |region: &CopyRegion| CopyRegion {
-                source_offset: region.source_offset + from,
-                destination_offset: region.destination_offset + to,
+            let region = |region: &CopyRegion| CopyRegion {
+                source_offset: place(copy.source, region.source_offset).1,
+                destination_offset: place(copy.destination, region.destination_offset).1,
                 ..*region
             };
-            let regions = copy.regions.iter().map(moved).collect();
-            Step::Copy(Copy { source, destination, regions })
+            Step::Copy(Copy {
+                source: place(copy.source, 0).0,
+                destination: place(copy.destination, 0).0,
+                regions: copy.regions.iter().map(region).collect(),
+            })
         }
         Step::Dispatch(dispatch) => {
             let mut dispatch = dispatch.clone();
             for window in &mut dispatch.windows {
-                let (slot, by) = place(window.slot);
-                (window.slot, window.range) =
-                    (slot, window.range.start + by..window.range.end + by);
-            }
-            if let Some(range) = &mut dispatch.uniform {
-                let (_, by) = place(Slot::Constants);
-                *range = range.start + by..range.end + by;
+                (window.slot, window.range) = moved(window.slot, &window.range);
             }
             Step::Dispatch(dispatch)
         }

@@ -57,8 +57,10 @@ impl<'a> Picture<'a> {
         for (index, part) in self.explanation.parts.iter().enumerate() {
             let nodes: Vec<usize> =
                 part.nodes.iter().filter_map(|label| self.left.remove(label.as_str())).collect();
-            if nodes.is_empty() {
+            if part.copies_output {
                 copies.push(index);
+            }
+            if nodes.is_empty() {
                 continue;
             }
             let label = quoted(&[&format!("{index}: {}", part.steps_text())]);

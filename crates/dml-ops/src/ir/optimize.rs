@@ -1,0 +1,39 @@
+//! Passes over a program that change no bit of its results: copies become views, what nobody reads is dropped, Maps are
+//! fused with the node that reads them, and reductions of the same rows become groups.
+//!
+//! Each pass sees buffers and nodes alone, so what one operator recorded and what several operators of a graph recorded
+//! are optimized in the same way.
+
+mod copies;
+mod fuse;
+mod merge;
+mod rows;
+mod uses;
+
+use super::Program;
+use uses::Uses;
+
+/// What was done to the nodes of a graph: their numbers, as [`super::Origin::sources`] has them.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// Nodes that only copied a value to where it is read.
+    pub(crate) folded: Vec<usize>,
+    /// Element-wise nodes that were not fused with the node that reads them, and why.
+    pub(crate) not_fused: Vec<(usize, &'static str)>,
+}
+
+/// Optimizes `program`; without `fuse` only what nobody reads is dropped.
+pub(crate) fn optimize(program: &mut Program, fuse: bool) -> Report {
+    let mut report = Report::default();
+    let mut uses = Uses::of(std::mem::take(&mut program.nodes));
+    uses.drop_unread();
+    if fuse {
+        report.folded = copies::fold(program, &mut uses);
+        report.not_fused = fuse::fuse(program, &mut uses);
+    }
+    program.nodes = uses.into_nodes();
+    if fuse {
+        rows::group(program);
+    }
+    report
+}

@@ -1,0 +1,46 @@
+//! Copies that put elements where they lie already: their readers read the original.
+
+use super::uses::Uses;
+use crate::ir::space::IterationSpace;
+use crate::ir::{Binding, Buffer, Map, Node, Program, Stage};
+
+/// Drops such copies, and returns the nodes of the graph that they were.
+pub(super) fn fold(program: &Program, uses: &mut Uses) -> Vec<usize> {
+    let mut folded = vec![];
+    for number in uses.numbers() {
+        let Some((from, to)) = copied(program, uses, number) else { continue };
+        uses.read_instead(to, from);
+        if let Some(copy) = uses.remove(number) {
+            folded.extend(copy.origin.sources);
+        }
+    }
+    folded.sort_unstable();
+    folded
+}
+
+/// The buffers between which a node copies, where the first one can be read in place of the second one.
+fn copied(program: &Program, uses: &Uses, number: usize) -> Option<(Buffer, Buffer)> {
+    let space = copied_space(&uses.get(number)?.node)?;
+    let ([input], output) = (space.inputs.as_slice(), &space.output) else { return None };
+    let (from, to) = (input.buffer?, output.buffer.filter(|it| matches!(it, Buffer::Local(_)))?);
+    let lies_alike = input.lies_as(output, &space.sizes) && [input.base, output.base] == [0, 0];
+    // Executions read an input that is OWNED_BY_DML where initialization keeps it.
+    let is_owned = program.input(from).is_some_and(Binding::is_owned);
+    let is_only_here = uses.only_writer(to) == Some(number)
+        && program.stage(to) == Stage::Execution
+        && uses.writers(from).all(|it| it < number);
+    // Whatever reads the copy may read all of its bytes.
+    let has_room = program.bytes(from)? >= program.bytes(to)?;
+    (lies_alike && !is_owned && is_only_here && has_room).then_some((from, to))
+}
+
+/// The space of a node that writes its one input.
+fn copied_space(node: &Node) -> Option<&IterationSpace> {
+    match node {
+        Node::Map(Map { space, computation }) if computation.program.steps.is_empty() => {
+            Some(space)
+        }
+        Node::Move(space) => Some(space),
+        _ => None,
+    }
+}

@@ -1,0 +1,140 @@
+//! Maps that one other node reads element by element become a part of that node: what passes between them is neither
+//! stored nor loaded.
+
+use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
+
+use super::merge::merged;
+use super::uses::Uses;
+use crate::ir::space::IterationSpace;
+use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, Stage};
+
+/// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
+pub(super) const MAX_KERNEL_BYTES: usize = 16 << 10;
+
+/// Fuses each Map, from the last to the first, with the node that reads it, if one alone does and the kernel stays
+/// small. Returns the nodes of the graph for which that was refused, and why.
+pub(super) fn fuse(program: &Program, uses: &mut Uses) -> Vec<(usize, &'static str)> {
+    let mut refused = vec![];
+    for number in uses.numbers().rev() {
+        let Some(Recorded { node: Node::Map(map), origin }) = uses.get(number) else { continue };
+        match joined(program, uses, number, map) {
+            Ok((reader, node)) => {
+                let origin = origin_of(origin, uses.get(reader));
+                uses.remove(number);
+                uses.replace(reader, Recorded { node, origin });
+            }
+            Err(reason) => refused.extend(origin.sources.last().copied().zip(reason)),
+        }
+    }
+    refused.reverse();
+    refused
+}
+
+/// That of the reader, which computes the graph's nodes of both.
+fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
+    let mut sources = first.sources.clone();
+    let Some(Recorded { origin, .. }) = reader else { return first.clone() };
+    sources.extend(origin.sources.iter().filter(|it| !first.sources.contains(it)));
+    Origin { sources, ..origin.clone() }
+}
+
+/// The node that reads a Map's result, and what it becomes with the Map; else why it cannot, where a node reads the
+/// result that Maps can be fused with.
+fn joined(
+    program: &Program,
+    uses: &Uses,
+    number: usize,
+    map: &Map,
+) -> Result<(usize, Node), Option<&'static str>> {
+    let result = map.space.output.buffer.filter(|_| !has_displaced(&map.space)).ok_or(None)?;
+    let mut readers = uses.readers(result);
+    let reader = readers.next().ok_or(None)?;
+    let node = &uses.get(reader).ok_or(None)?.node;
+    let space = space_to_fuse(node).ok_or(None)?;
+    if matches!(result, Buffer::Output(_)) {
+        return Err(Some("its result is an output of the graph"));
+    }
+    if uses.only_writer(result) != Some(number) || program.stage(result) != Stage::Execution {
+        return Err(None);
+    }
+    if readers.next().is_some() {
+        return Err(Some("its result is read by several"));
+    }
+    if !reads_as_written(space, &map.space) {
+        return Err(Some("its result is read with other sizes or strides"));
+    }
+    let is_overwritten =
+        |buffer: Buffer| uses.writers(buffer).any(|it| number < it && it <= reader);
+    if map.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten) {
+        return Err(None);
+    }
+    let node = merged(map, node).ok_or(None)?;
+    fits(&node)?;
+    if would_hold_more(program, uses, number, reader) {
+        return Err(Some("what is larger than its result would be kept for longer"));
+    }
+    Ok((reader, node))
+}
+
+fn has_displaced(space: &IterationSpace) -> bool {
+    space.operands().any(|it| it.displacement.is_some())
+}
+
+/// The space of a node that can compute what it reads: of a Map, and of a Reduce along one dimension. Along several
+/// dimensions the order of additions depends on the strides of the first input, which fusing replaces.
+fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
+    let space = match node {
+        Node::Map(Map { space, .. }) => space,
+        Node::Reduce(Reduce { space, grids: None, .. }) => {
+            let is_of_rows = |(size, stride): &(&u32, &i64)| **size > 1 && **stride == 0;
+            let of_rows = space.sizes.iter().zip(&space.output.strides).filter(is_of_rows).count();
+            Some(space).filter(|_| of_rows == 1)?
+        }
+        _ => return None,
+    };
+    Some(space).filter(|it| !has_displaced(it))
+}
+
+/// Whether a space reads each element of what another one writes at the same coordinate.
+fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
+    let output = &written.output;
+    let mut views = reader.inputs.iter().filter(|it| it.buffer == output.buffer);
+    reader.sizes == written.sizes
+        && views.all(|it| it.base == output.base && it.lies_as(output, &written.sizes))
+}
+
+fn fits(node: &Node) -> Result<(), Option<&'static str>> {
+    let (space, functions, parameters) = match node {
+        Node::Map(Map { space, computation: it }) => (space, &it.program, &it.parameters),
+        Node::Reduce(Reduce { space, reduction: it, .. }) => (space, &it.program, &it.parameters),
+        _ => return Err(None),
+    };
+    if space.inputs.len() > MAX_INPUTS {
+        return Err(Some("one kernel would have too many inputs"));
+    }
+    if parameters.len() > MAX_PARAMETERS {
+        return Err(Some("one kernel would have too many parameters"));
+    }
+    if estimated_bytes(functions, space.inputs.len()) > MAX_KERNEL_BYTES {
+        return Err(Some("one kernel would be too large"));
+    }
+    Ok(())
+}
+
+/// Whether a Map reads what the same operator made for it alone and what is larger than its result, such as a
+/// product's sums, and would have to wait for something that is computed later.
+fn would_hold_more(program: &Program, uses: &Uses, number: usize, reader: usize) -> bool {
+    let [Some(map), Some(last)] = [number, reader].map(|it| uses.get(it)) else { return false };
+    let is_own = |buffer: &Buffer| {
+        let maker = uses.writers(*buffer).last().and_then(|it| uses.get(it));
+        matches!(buffer, Buffer::Local(_))
+            && maker.is_some_and(|it| it.origin.sources.last() == map.origin.sources.first())
+            && uses.readers(*buffer).len() == 1
+    };
+    let results = map.node.writes();
+    let bytes = |buffer: &Buffer| program.bytes(*buffer).unwrap_or_default();
+    let result: u64 = results.iter().map(bytes).sum();
+    let is_larger = map.node.reads().iter().any(|it| is_own(it) && bytes(it) > result);
+    let is_later = |it: &Buffer| !results.contains(it) && uses.writers(*it).any(|it| it > number);
+    is_larger && last.node.reads().iter().any(is_later)
+}

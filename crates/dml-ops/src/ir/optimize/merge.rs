@@ -1,0 +1,121 @@
+//! Two nodes as one: a Map, and the Map or Reduce that computes with its results.
+
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{Program as Functions, Value};
+use dml_spirv::functions::{F32_TO_F16, Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
+
+use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{Computation, Map, Node, Reduce, Reduction};
+
+/// `last` where it computes the elements that `first` writes and it reads, for each coordinate; `None` where it is
+/// neither a Map nor a Reduce.
+pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
+    let mut inputs = Inputs { sizes: &first.space.sizes, operands: vec![] };
+    let of_first: Vec<Value> = first.space.inputs.iter().map(|it| inputs.read(it)).collect();
+    let of_last = |space: &IterationSpace, inputs: &mut Inputs<'_>| -> Vec<Option<Value>> {
+        let is_result = |it: &Operand| it.buffer == first.space.output.buffer;
+        space
+            .inputs
+            .iter()
+            .map(|it| if is_result(it) { None } else { Some(inputs.read(it)) })
+            .collect()
+    };
+    let Computation { program, packed, parameters } = &first.computation;
+    let moved = u32::try_from(parameters.len()).ok()?;
+    let extension = extension(first.space.output.width, program);
+    let joined = |program: &Functions, extension, last: &Functions, reads: &[Option<Value>]| {
+        let mut joined = Functions::default();
+        let result = append(&mut joined, program, &of_first, 0);
+        let result = joined.apply_all(extension, result);
+        let reads: Vec<Value> = reads.iter().map(|it| it.unwrap_or(result)).collect();
+        append(&mut joined, last, &reads, moved);
+        joined
+    };
+    match last {
+        Node::Map(Map { space, computation }) => {
+            let reads = of_last(space, &mut inputs);
+            let packed = packed.as_ref().zip(computation.packed.as_ref());
+            let computation = Computation {
+                program: joined(program, extension, &computation.program, &reads),
+                packed: packed.map(|(one, other)| joined(one, None, other, &reads)),
+                parameters: [parameters.as_slice(), &computation.parameters].concat(),
+            };
+            let space = IterationSpace { inputs: inputs.operands, ..space.clone() };
+            Some(Node::Map(Map { space, computation }))
+        }
+        Node::Reduce(reduce) => {
+            let reads = of_last(&reduce.space, &mut inputs);
+            let reduction = Reduction {
+                program: joined(program, extension, &reduce.reduction.program, &reads),
+                last: with_parameters_from(&reduce.reduction.last, moved),
+                parameters: [parameters.as_slice(), &reduce.reduction.parameters].concat(),
+                ..reduce.reduction.clone()
+            };
+            let space = IterationSpace { inputs: inputs.operands, ..reduce.space.clone() };
+            Some(Node::Reduce(Reduce { space, reduction, grids: reduce.grids }))
+        }
+        _ => None,
+    }
+}
+
+/// What a merged node reads, each once.
+struct Inputs<'a> {
+    sizes: &'a [u32; dml_spirv::element_wise::DIMENSIONS],
+    operands: Vec<Operand>,
+}
+
+impl Inputs<'_> {
+    fn read(&mut self, operand: &Operand) -> Value {
+        let is_same = |it: &Operand| {
+            it.buffer == operand.buffer
+                && it.base == operand.base
+                && it.lies_as(operand, self.sizes)
+        };
+        let known = self.operands.iter().position(is_same);
+        Value::Input(known.unwrap_or_else(|| {
+            self.operands.push(operand.clone());
+            self.operands.len() - 1
+        }))
+    }
+}
+
+/// Adds the steps of `program`, whose inputs are `values` and whose first parameter is now `first_parameter`, and
+/// returns its result.
+fn append(
+    all: &mut Functions,
+    program: &Functions,
+    values: &[Value],
+    first_parameter: u32,
+) -> Value {
+    let first = all.steps.len();
+    for step in &program.steps {
+        let argument = |value: &Value| match *value {
+            Value::Input(index) => values[index],
+            Value::Result(index) => Value::Result(first + index),
+            Value::Parameter(index) => Value::Parameter(first_parameter + index),
+        };
+        all.apply(step.function, step.arguments.iter().map(argument).collect());
+    }
+    if program.steps.is_empty() { values[0] } else { all.last() }
+}
+
+/// The same program where its first parameter has another number.
+fn with_parameters_from(program: &Functions, first_parameter: u32) -> Functions {
+    let inputs: Vec<Value> = (0..dml_spirv::element_wise::MAX_INPUTS).map(Value::Input).collect();
+    let mut moved = Functions::default();
+    append(&mut moved, program, &inputs, first_parameter);
+    moved
+}
+
+/// What storing a result of `program` in elements of `width` and loading it does to the bits above them; `None` where
+/// they are zeros already.
+fn extension(width: ElementWidth, program: &Functions) -> Option<&'static Function> {
+    let last = program.steps.last()?.function;
+    let is_clean = [&F32_TO_F16, &ZERO_EXTEND_8, &ZERO_EXTEND_16].contains(&last);
+    match width {
+        _ if is_clean => None,
+        ElementWidth::B8 => Some(&ZERO_EXTEND_8),
+        ElementWidth::B16 => Some(&ZERO_EXTEND_16),
+        ElementWidth::B32 | ElementWidth::B64 => None,
+    }
+}

@@ -1,0 +1,108 @@
+//! The nodes of a program while it is optimized, and which of them read and write each buffer.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::ir::{Buffer, Node, Recorded};
+
+/// Nodes by their number, which is their place in the order of execution.
+pub(super) struct Uses {
+    nodes: Vec<Option<Recorded>>,
+    readers: HashMap<Buffer, BTreeSet<usize>>,
+    writers: HashMap<Buffer, BTreeSet<usize>>,
+}
+
+impl Uses {
+    pub(super) fn of(nodes: Vec<Recorded>) -> Self {
+        let mut uses = Self { nodes: vec![], readers: HashMap::new(), writers: HashMap::new() };
+        for (number, recorded) in nodes.into_iter().enumerate() {
+            uses.nodes.push(None);
+            uses.put(number, recorded);
+        }
+        uses
+    }
+
+    /// The nodes that are left, in the order of execution.
+    pub(super) fn into_nodes(self) -> Vec<Recorded> {
+        self.nodes.into_iter().flatten().collect()
+    }
+
+    /// The numbers that nodes have, or had.
+    pub(super) fn numbers(&self) -> std::ops::Range<usize> {
+        0..self.nodes.len()
+    }
+
+    /// A node that is still there.
+    pub(super) fn get(&self, number: usize) -> Option<&Recorded> {
+        self.nodes[number].as_ref()
+    }
+
+    /// The nodes that read `buffer`.
+    pub(super) fn readers(&self, buffer: Buffer) -> impl ExactSizeIterator<Item = usize> + '_ {
+        static NONE: BTreeSet<usize> = BTreeSet::new();
+        self.readers.get(&buffer).unwrap_or(&NONE).iter().copied()
+    }
+
+    /// The nodes that write `buffer`.
+    pub(super) fn writers(&self, buffer: Buffer) -> impl ExactSizeIterator<Item = usize> + '_ {
+        static NONE: BTreeSet<usize> = BTreeSet::new();
+        self.writers.get(&buffer).unwrap_or(&NONE).iter().copied()
+    }
+
+    /// The only node that writes `buffer`.
+    pub(super) fn only_writer(&self, buffer: Buffer) -> Option<usize> {
+        let mut writers = self.writers(buffer);
+        writers.next().filter(|_| writers.next().is_none())
+    }
+
+    /// Puts a node in the place of another one.
+    pub(super) fn replace(&mut self, number: usize, recorded: Recorded) {
+        self.remove(number);
+        self.put(number, recorded);
+    }
+
+    fn put(&mut self, number: usize, recorded: Recorded) {
+        for buffer in recorded.node.reads() {
+            self.readers.entry(buffer).or_default().insert(number);
+        }
+        for buffer in recorded.node.writes() {
+            self.writers.entry(buffer).or_default().insert(number);
+        }
+        self.nodes[number] = Some(recorded);
+    }
+
+    /// Takes a node out.
+    pub(super) fn remove(&mut self, number: usize) -> Option<Recorded> {
+        let recorded = self.nodes[number].take()?;
+        let no_more = |of: &mut HashMap<Buffer, BTreeSet<usize>>, buffers: Vec<Buffer>| {
+            for buffer in buffers {
+                of.entry(buffer).or_default().remove(&number);
+            }
+        };
+        no_more(&mut self.readers, recorded.node.reads());
+        no_more(&mut self.writers, recorded.node.writes());
+        Some(recorded)
+    }
+
+    /// Lets every node that reads `from` read `to`, a buffer that has the same elements in the same places.
+    pub(super) fn read_instead(&mut self, from: Buffer, to: Buffer) {
+        for number in self.readers(from).collect::<Vec<_>>() {
+            let Some(recorded) = self.remove(number) else { continue };
+            let name = |buffer| if buffer == from { to } else { buffer };
+            let node: Node = recorded.node.renamed(&name);
+            self.put(number, Recorded { node, ..recorded });
+        }
+    }
+
+    /// Drops the nodes whose results no output needs.
+    pub(super) fn drop_unread(&mut self) {
+        for number in self.numbers().rev() {
+            let Some(recorded) = self.get(number) else { continue };
+            let is_needed = |buffer: Buffer| {
+                matches!(buffer, Buffer::Output(_)) || self.readers(buffer).any(|it| it != number)
+            };
+            if !recorded.node.writes().into_iter().any(is_needed) {
+                self.remove(number);
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Parts of the temporary resource that live at different times share bytes.
+//!
+//! Nodes of one operator have one time, so that nothing waits for bytes inside of an operator. A Map that is the last to
+//! read a part writes its result there, where each element lies alike.
+
+use std::collections::HashMap;
+
+use dml_core::plan::Slot;
+
+use super::memory::{self, Buffer as Block};
+use super::relocate::relocated;
+use super::{Scheduled, ScheduledNode};
+use crate::ir::{Band, Buffer, Map, Node};
+
+/// Bytes of the temporary resource, in blocks that descriptors can begin at.
+pub(crate) struct TemporaryBytes {
+    /// Where every part had its own, but for results that are written where the last input was read.
+    pub(crate) separate: u64,
+    /// Of the resource.
+    pub(crate) planned: u64,
+    /// The most that live at one time.
+    pub(crate) lower_bound: u64,
+}
+
+/// When a local buffer is used: numbers of scheduled nodes.
+#[derive(Clone, Copy)]
+struct Use {
+    first_write: usize,
+    last_write: usize,
+    last_read: usize,
+}
+
+impl Scheduled<'_> {
+    /// Places the parts of the temporary resource; with `share` by the times at which they live.
+    pub(crate) fn place_temporaries(&mut self, share: bool) -> TemporaryBytes {
+        let limits = &self.target.capabilities.limits;
+        let alignment = limits.min_storage_buffer_offset_alignment.max(16);
+        let uses = self.uses();
+        let mut blocks = self.blocks(&uses);
+        // The block in which each part lies.
+        let mut block_of: Vec<usize> = (0..blocks.len()).collect();
+        if share {
+            self.write_where_read(&uses, &mut blocks, &mut block_of);
+        }
+        let lower_bound = memory::lower_bound(&blocks, alignment);
+        let separate = blocks.iter().map(|it| it.size.next_multiple_of(alignment)).sum();
+        if !share {
+            blocks.iter_mut().for_each(|it| it.lives = 0..usize::MAX);
+        }
+        let placement = memory::place(&blocks, alignment);
+        self.move_temporaries(|part| placement.offsets[block_of[part]]);
+        self.temporary_size = placement.size;
+        TemporaryBytes { separate, planned: placement.size, lower_bound }
+    }
+
+    /// The uses of each local buffer.
+    fn uses(&self) -> HashMap<Buffer, Use> {
+        let mut uses: HashMap<Buffer, Use> = HashMap::new();
+        for (number, ScheduledNode { recorded, .. }) in self.nodes.iter().enumerate() {
+            let unused = Use { first_write: number, last_write: 0, last_read: 0 };
+            for buffer in recorded.node.writes() {
+                uses.entry(buffer).or_insert(unused).last_write = number;
+            }
+            for buffer in recorded.node.reads() {
+                uses.entry(buffer).or_insert(unused).last_read = number;
+            }
+        }
+        uses
+    }
+
+    /// The part of the temporary resource that a local buffer is.
+    fn part(&self, buffer: Buffer) -> Option<usize> {
+        let Buffer::Local(at) = buffer else { return None };
+        match self.locals[at]? {
+            (Slot::Temporary, start) => self.part_at(start),
+            _ => None,
+        }
+    }
+
+    /// The part that has a byte.
+    fn part_at(&self, byte: u64) -> Option<usize> {
+        self.temporaries.partition_point(|it| it.range.start <= byte).checked_sub(1)
+    }
+
+    /// A block for each part.
+    fn blocks(&self, uses: &HashMap<Buffer, Use>) -> Vec<Block> {
+        // Nodes of the same operator have one time.
+        let mut times = Vec::with_capacity(self.nodes.len());
+        for (number, node) in self.nodes.iter().enumerate() {
+            let sources = |it: &ScheduledNode<'_>| it.recorded.origin.sources.clone();
+            let is_new = number > 0 && sources(node) != sources(&self.nodes[number - 1]);
+            times.push(times.last().map_or(0, |time| time + usize::from(is_new)));
+        }
+        let time = |number: usize| times.get(number).copied().unwrap_or_default();
+        let of_node = self.temporaries.iter().map(|it| Block {
+            size: it.range.end - it.range.start,
+            lives: it.node.map_or(0..0, |node| time(node)..time(node) + 1),
+        });
+        let mut blocks: Vec<Block> = of_node.collect();
+        for (buffer, used) in uses {
+            let Some(part) = self.part(*buffer) else { continue };
+            let last = used.last_read.max(used.last_write);
+            blocks[part].lives = time(used.first_write)..time(last) + 1;
+        }
+        blocks
+    }
+
+    /// Lets nodes write where they were the last to read.
+    fn write_where_read(
+        &mut self,
+        uses: &HashMap<Buffer, Use>,
+        blocks: &mut [Block],
+        block_of: &mut [usize],
+    ) {
+        for number in 0..self.nodes.len() {
+            let Some((input, output)) = self.last_read(number, uses) else { continue };
+            let [Some(from), Some(to)] = [input, output].map(|it| self.part(it)) else { continue };
+            let (from, written) = (block_of[from], std::mem::replace(&mut blocks[to].size, 0));
+            blocks[from].size = blocks[from].size.max(written);
+            blocks[from].lives.end = blocks[from].lives.end.max(blocks[to].lives.end);
+            blocks[to].lives = 0..0;
+            block_of[to] = from;
+            if let Some(steps) = self.nodes[number].in_place.take() {
+                self.nodes[number].steps = steps;
+            }
+        }
+    }
+
+    /// A local buffer that a node is the last to read, and the one that it is the first to write, which may be the same
+    /// bytes.
+    fn last_read(&self, number: usize, uses: &HashMap<Buffer, Use>) -> Option<(Buffer, Buffer)> {
+        let node = &self.nodes[number];
+        let reads = node.recorded.node.reads();
+        let is_last = |it: &Buffer| {
+            let used = &uses[it];
+            used.last_read == number && used.last_write < number && self.part(*it).is_some()
+        };
+        let is_once = |it: &Buffer| reads.iter().filter(|other| *other == it).count() == 1;
+        let (input, output) = match &node.recorded.node {
+            Node::Map(Map { space, .. }) => {
+                let output = &space.output;
+                let lies_alike = space
+                    .inputs
+                    .iter()
+                    .filter(|it| it.base == output.base && it.lies_as(output, &space.sizes));
+                let mut inputs = lies_alike.filter_map(|it| it.buffer);
+                (inputs.find(|it| is_last(it) && is_once(it))?, output.buffer?)
+            }
+            Node::Band(Band { input: Some(input), output, .. }) if node.in_place.is_some() => {
+                (Some(input.buffer).filter(is_last)?, output.buffer)
+            }
+            _ => return None,
+        };
+        let is_first = uses[&output].first_write == number && self.part(output).is_some();
+        is_first.then_some((input, output))
+    }
+
+    /// Moves every step to where the parts are now.
+    fn move_temporaries(&mut self, offset: impl Fn(usize) -> u64) {
+        let moved = |slot, byte| match slot {
+            Slot::Temporary => {
+                let part = self.part_at(byte).expect("steps name bytes of parts alone");
+                (slot, offset(part) + byte - self.temporaries[part].range.start)
+            }
+            _ => (slot, byte),
+        };
+        let steps = self
+            .nodes
+            .iter()
+            .map(|node| node.steps.iter().map(|step| relocated(step, &moved)).collect::<Vec<_>>());
+        let steps: Vec<_> = steps.collect();
+        for (node, steps) in self.nodes.iter_mut().zip(steps) {
+            node.steps = steps;
+        }
+    }
+}
