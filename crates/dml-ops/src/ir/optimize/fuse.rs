@@ -9,7 +9,11 @@ use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, Stage};
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
-pub(super) const MAX_KERNEL_BYTES: usize = 16 << 10;
+const MAX_KERNEL_BYTES: usize = 16 << 10;
+/// Some functions alone are larger, such as ERF: so much may join them, which is less than another such function,
+const MOST_JOINED_BYTES: usize = 6 << 10;
+/// up to this size.
+const MAX_BYTES_OF_JOINED: usize = 32 << 10;
 
 /// Fuses each Map, from the last to the first, with the node that reads it, if one alone does and the kernel stays
 /// small. Returns the nodes of the graph for which that was refused, and why.
@@ -49,8 +53,9 @@ fn joined(
     let result = map.space.output.buffer.filter(|_| !has_displaced(&map.space)).ok_or(None)?;
     let mut readers = uses.readers(result);
     let reader = readers.next().ok_or(None)?;
-    let node = &uses.get(reader).ok_or(None)?.node;
-    let space = space_to_fuse(node).ok_or(None)?;
+    let [recorded, last] = [number, reader].map(|it| uses.get(it));
+    let (recorded, last) = (recorded.ok_or(None)?, &last.ok_or(None)?.node);
+    let space = space_to_fuse(last).ok_or(None)?;
     if matches!(result, Buffer::Output(_)) {
         return Err(Some("its result is an output of the graph"));
     }
@@ -68,8 +73,8 @@ fn joined(
     if map.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten) {
         return Err(None);
     }
-    let node = merged(map, node).ok_or(None)?;
-    fits(&node)?;
+    let node = merged(map, last).ok_or(None)?;
+    fits(&node, kernel_bytes(&recorded.node).max(kernel_bytes(last)))?;
     if would_hold_more(program, uses, number, reader) {
         return Err(Some("what is larger than its result would be kept for longer"));
     }
@@ -103,10 +108,11 @@ fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
         && views.all(|it| it.base == output.base && it.lies_as(output, &written.sizes))
 }
 
-fn fits(node: &Node) -> Result<(), Option<&'static str>> {
-    let (space, functions, parameters) = match node {
-        Node::Map(Map { space, computation: it }) => (space, &it.program, &it.parameters),
-        Node::Reduce(Reduce { space, reduction: it, .. }) => (space, &it.program, &it.parameters),
+/// Whether `node` can be one kernel, where the larger one of its two parts has so many bytes.
+fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
+    let (space, parameters) = match node {
+        Node::Map(Map { space, computation: it }) => (space, &it.parameters),
+        Node::Reduce(Reduce { space, reduction: it, .. }) => (space, &it.parameters),
         _ => return Err(None),
     };
     if space.inputs.len() > MAX_INPUTS {
@@ -115,10 +121,24 @@ fn fits(node: &Node) -> Result<(), Option<&'static str>> {
     if parameters.len() > MAX_PARAMETERS {
         return Err(Some("one kernel would have too many parameters"));
     }
-    if estimated_bytes(functions, space.inputs.len()) > MAX_KERNEL_BYTES {
-        return Err(Some("one kernel would be too large"));
+    match kernel_bytes(node) {
+        bytes if bytes <= MAX_KERNEL_BYTES => Ok(()),
+        bytes if bytes <= MAX_BYTES_OF_JOINED && bytes - larger <= MOST_JOINED_BYTES => Ok(()),
+        _ => Err(Some("one kernel would be too large")),
     }
-    Ok(())
+}
+
+/// About how large the kernel of a Map or a Reduce is.
+fn kernel_bytes(node: &Node) -> usize {
+    match node {
+        Node::Map(Map { space, computation }) => {
+            estimated_bytes(&computation.program, space.inputs.len())
+        }
+        Node::Reduce(Reduce { space, reduction, .. }) => {
+            estimated_bytes(&reduction.program, space.inputs.len())
+        }
+        _ => 0,
+    }
 }
 
 /// Whether a Map reads what the same operator made for it alone and what is larger than its result, such as a

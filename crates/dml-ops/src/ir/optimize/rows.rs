@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, estimated_bytes};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program as Functions, estimated_bytes};
 
-use super::fuse::MAX_KERNEL_BYTES;
 use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
 
 /// A kernel has so many buffers: its inputs, and one that it writes.
 const MAX_BUFFERS: usize = MAX_INPUTS + 1;
+/// A kernel of all of a group has about so many bytes: those of a norm whose squares are computed by CONSTANT_POW.
+const MAX_GROUP_BYTES: usize = 40 << 10;
 /// A member may stand behind so many nodes that have nothing to do with the group.
 const MOST_BETWEEN: usize = 16;
 
@@ -104,23 +105,22 @@ impl Group {
     /// Whether one kernel could be all of it, with one more node.
     fn fits(&self, nodes: &[Recorded], number: usize) -> bool {
         let members = || self.members.iter().chain([&number]).map(|it| &nodes[*it].node);
-        let bytes: usize = members().map(kernel_bytes).sum();
         let outside = members().flat_map(Node::reads).filter(|it| !self.written.contains(it));
         let results = members().flat_map(Node::writes).filter(|it| matches!(it, Buffer::Output(_)));
         let buffers: HashSet<Buffer> = outside.chain(results).collect();
-        bytes <= MAX_KERNEL_BYTES && buffers.len() <= MAX_BUFFERS
+        let mut all = Functions::default();
+        let functions = members().flat_map(|it| functions(it)).flat_map(|it| &it.steps);
+        functions.for_each(|it| _ = all.apply(it.function, it.arguments.clone()));
+        buffers.len() <= MAX_BUFFERS && estimated_bytes(&all, buffers.len()) <= MAX_GROUP_BYTES
     }
 }
 
-fn kernel_bytes(node: &Node) -> usize {
+/// The programs of a Map or a Reduce.
+fn functions(node: &Node) -> Vec<&Functions> {
     match node {
-        Node::Map(Map { space, computation }) => {
-            estimated_bytes(&computation.program, space.inputs.len())
-        }
-        Node::Reduce(Reduce { space, reduction, .. }) => {
-            estimated_bytes(&reduction.program, space.inputs.len())
-        }
-        _ => 0,
+        Node::Map(map) => vec![&map.computation.program],
+        Node::Reduce(reduce) => vec![&reduce.reduction.program, &reduce.reduction.last],
+        _ => vec![],
     }
 }
 

@@ -1,0 +1,212 @@
+//! What exporters write for softmax, norms, GELU and attention, as many operators each, comes out as the nodes that one
+//! operator gives, with the same bits as operator by operator.
+
+use dml_core::graph::GraphValue;
+use dml_core::operators::{
+    ElementWiseConstantPowDesc, ElementWiseDivideDesc, ElementWiseErfDesc, ElementWiseExpDesc,
+    ElementWiseSqrtDesc, ElementWiseSubtractDesc,
+};
+
+use super::*;
+
+/// Rows and their elements.
+const ROWS: [u32; 4] = [1, 2, 3, 40];
+/// One element for each row.
+const KEPT: [u32; 4] = [1, 2, 3, 1];
+
+/// A graph while operators are added to it, each on FLOAT32.
+struct Form(GraphBuilder);
+
+/// A value, and its sizes.
+type Sized = (GraphValue, [u32; 4]);
+
+/// A binary operator is its descriptor and two values, the second of which may be broadcast.
+macro_rules! binary {
+    ($name:ident, $desc:ident) => {
+        fn $name(&mut self, a: Sized, b: Sized) -> Sized {
+            let sizes = std::array::from_fn(|at| a.1[at].max(b.1[at]));
+            let desc = $desc {
+                a_tensor: broadcast(a.1, sizes),
+                b_tensor: broadcast(b.1, sizes),
+                output_tensor: packed(sizes),
+            };
+            (self.0.operator(desc, &[a.0, b.0]), sizes)
+        }
+    };
+}
+
+macro_rules! unary {
+    ($name:ident, $desc:ident $(, $field:ident: $value:expr)*) => {
+        fn $name(&mut self, (value, sizes): Sized) -> Sized {
+            let desc = $desc {
+                input_tensor: packed(sizes),
+                output_tensor: packed(sizes),
+                scale_bias: None,
+                $($field: $value)*
+            };
+            (self.0.operator(desc, &[value]), sizes)
+        }
+    };
+}
+
+impl Form {
+    binary!(add, ElementWiseAddDesc);
+    binary!(subtract, ElementWiseSubtractDesc);
+    binary!(multiply, ElementWiseMultiplyDesc);
+    binary!(divide, ElementWiseDivideDesc);
+    unary!(exp, ElementWiseExpDesc);
+    unary!(sqrt, ElementWiseSqrtDesc);
+    unary!(erf, ElementWiseErfDesc);
+    unary!(square, ElementWiseConstantPowDesc, exponent: 2.0);
+
+    fn input(&mut self, sizes: [u32; 4]) -> Sized {
+        (self.0.input(), sizes)
+    }
+
+    /// A number, as exporters write it: a constant of one element.
+    fn number(&mut self, number: f32) -> Sized {
+        (self.0.constant(number.to_le_bytes().to_vec()), [1; 4])
+    }
+
+    /// One element of each row.
+    fn reduce(&mut self, function: ReduceFunction, (value, sizes): Sized) -> Sized {
+        let kept = [sizes[0], sizes[1], sizes[2], 1];
+        let desc = ReduceDesc {
+            function,
+            input_tensor: packed(sizes),
+            output_tensor: packed(kept),
+            axes: vec![3],
+        };
+        (self.0.operator(desc, &[value]), kept)
+    }
+
+    /// `e^(x - max) / sum`.
+    fn softmax(&mut self, x: Sized) -> Sized {
+        let greatest = self.reduce(ReduceFunction::Max, x);
+        let less = self.subtract(x, greatest);
+        let powers = self.exp(less);
+        let sum = self.reduce(ReduceFunction::Sum, powers);
+        self.divide(powers, sum)
+    }
+
+    /// A product of matrices, the second one transposed where that is asked for.
+    fn product(&mut self, a: Sized, b: Sized, trans_b: MatrixTransform) -> Sized {
+        let columns = if trans_b == MatrixTransform::None { b.1[3] } else { b.1[2] };
+        let sizes = [a.1[0], a.1[1], a.1[2], columns];
+        let desc = GemmDesc {
+            a_tensor: packed(a.1),
+            b_tensor: packed(b.1),
+            c_tensor: None,
+            output_tensor: packed(sizes),
+            trans_a: MatrixTransform::None,
+            trans_b,
+            alpha: 1.0,
+            beta: 0.0,
+            fused_activation: None,
+        };
+        (self.0.operator(desc, &[a.0, b.0]), sizes)
+    }
+
+    /// What is executed, checked against the operators one by one: the parts, and what their nodes are.
+    fn parts(mut self, result: Sized, what: &str) -> Vec<String> {
+        self.0.output(result.0);
+        let explanation = check(&valid(&self.0.finish()), &mut Random::new(what), what);
+        explanation.parts.iter().map(|it| kinds(&it.program).join(" ")).collect()
+    }
+}
+
+fn packed(sizes: [u32; 4]) -> TensorDesc {
+    TensorDesc::packed(DataType::Float32, &sizes)
+}
+
+/// A tensor of `from` as one of `to`: where a size is 1, with a stride of 0.
+fn broadcast(from: [u32; 4], to: [u32; 4]) -> TensorDesc {
+    let mut strides = [0; 4];
+    let mut next = 1;
+    for at in (0..4).rev() {
+        strides[at] = if from[at] == 1 { 0 } else { next };
+        next *= from[at];
+    }
+    packed(to).with_strides(&strides)
+}
+
+/// The kinds of the nodes of a program's text, members of groups not among them.
+fn kinds(text: &str) -> Vec<&'static str> {
+    let of = |line: &str| {
+        let node = line.strip_prefix("  ").filter(|it| !it.starts_with(' '))?;
+        let named = |kind: &&str| node == *kind || node.contains(&format!("= {kind} "));
+        ["rows", "map", "reduce", "contract"].into_iter().find(named)
+    };
+    text.lines().filter_map(of).collect()
+}
+
+#[test]
+fn softmax_is_one_node() {
+    let mut form = Form(GraphBuilder::new());
+    let x = form.input(ROWS);
+    let result = form.softmax(x);
+    assert_eq!(form.parts(result, "softmax"), ["rows"]);
+}
+
+#[test]
+fn layer_normalization_is_one_node() {
+    let mut form = Form(GraphBuilder::new());
+    let [x, scale, bias] = [ROWS, [1, 1, 1, 40], [1, 1, 1, 40]].map(|it| form.input(it));
+    let mean = form.reduce(ReduceFunction::Average, x);
+    let less = form.subtract(x, mean);
+    let square = form.square(less);
+    let variance = form.reduce(ReduceFunction::Average, square);
+    let epsilon = form.number(1e-5);
+    let sum = form.add(variance, epsilon);
+    let deviation = form.sqrt(sum);
+    let normal = form.divide(less, deviation);
+    let scaled = form.multiply(normal, scale);
+    let result = form.add(scaled, bias);
+    assert_eq!(form.parts(result, "layer norm"), ["rows"]);
+}
+
+#[test]
+fn root_mean_square_normalization_is_one_node() {
+    let mut form = Form(GraphBuilder::new());
+    let [x, scale] = [ROWS, [1, 1, 1, 40]].map(|it| form.input(it));
+    let square = form.square(x);
+    let mean = form.reduce(ReduceFunction::Average, square);
+    let [epsilon, one] = [1e-6, 1.0].map(|it| form.number(it));
+    let sum = form.add(mean, epsilon);
+    let root = form.sqrt(sum);
+    let reciprocal = form.divide(one, root);
+    let normal = form.multiply(x, reciprocal);
+    let result = form.multiply(normal, scale);
+    assert_eq!(result.1, ROWS);
+    assert_eq!(reciprocal.1, KEPT);
+    assert_eq!(form.parts(result, "RMS norm"), ["rows"]);
+}
+
+#[test]
+fn gelu_is_one_node() {
+    let mut form = Form(GraphBuilder::new());
+    let x = form.input(ROWS);
+    let [root, one, half] = [std::f32::consts::SQRT_2, 1.0, 0.5].map(|it| form.number(it));
+    let divided = form.divide(x, root);
+    let error = form.erf(divided);
+    let sum = form.add(error, one);
+    let product = form.multiply(x, sum);
+    let result = form.multiply(product, half);
+    assert_eq!(form.parts(result, "GELU"), ["map"]);
+}
+
+#[test]
+fn attention_is_two_products_and_its_softmax() {
+    let mut form = Form(GraphBuilder::new());
+    let [query, key, value] = [[1, 2, 3, 8], [1, 2, 40, 8], [1, 2, 40, 8]].map(|it| form.input(it));
+    let scores = form.product(query, key, MatrixTransform::Transpose);
+    let scale = form.number(8.0_f32.sqrt().recip());
+    let scaled = form.multiply(scores, scale);
+    let shares = form.softmax(scaled);
+    let result = form.product(shares, value, MatrixTransform::None);
+    let parts = form.parts(result, "attention");
+    let all = parts.join(" ");
+    assert_eq!(all.matches("contract").count(), 2, "{parts:?}");
+    assert_eq!(all.matches("rows").count(), 1, "{parts:?}");
+    assert_eq!(all.split(' ').filter(|it| *it == "reduce").count(), 0, "{parts:?}");
+}
