@@ -1498,6 +1498,96 @@ pub static REDUCE_7: Source = Source {
     },
 };
 
+/// Makes one element of a row of at most 128 elements.
+pub static REDUCE_BLOCK_0: Source = Source {
+    name: "reduce_block_0",
+    spirv: include_bytes!("../compiled/reduce_block_0.spv"),
+    relocations: include_bytes!("../compiled/reduce_block_0.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by one dimension of rows of at most 128 elements.
+pub static REDUCE_BLOCK_1: Source = Source {
+    name: "reduce_block_1",
+    spirv: include_bytes!("../compiled/reduce_block_1.spv"),
+    relocations: include_bytes!("../compiled/reduce_block_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by two dimensions of rows of at most 128 elements.
+pub static REDUCE_BLOCK_2: Source = Source {
+    name: "reduce_block_2",
+    spirv: include_bytes!("../compiled/reduce_block_2.spv"),
+    relocations: include_bytes!("../compiled/reduce_block_2.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by up to four dimensions of rows of at most 128 elements.
+pub static REDUCE_BLOCK_4: Source = Source {
+    name: "reduce_block_4",
+    spirv: include_bytes!("../compiled/reduce_block_4.spv"),
+    relocations: include_bytes!("../compiled/reduce_block_4.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Makes one element of every row, by up to seven dimensions of rows of at most 128 elements.
+pub static REDUCE_BLOCK_7: Source = Source {
+    name: "reduce_block_7",
+    spirv: include_bytes!("../compiled/reduce_block_7.spv"),
+    relocations: include_bytes!("../compiled/reduce_block_7.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// Makes one element of every grid, of as many columns and rows as an input says.
 pub static REDUCE_GRIDS: Source = Source {
     name: "reduce_grids",
@@ -1513,6 +1603,86 @@ pub static REDUCE_GRIDS: Source = Source {
         specialization_constants: &[
             SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
         ],
+    },
+};
+
+/// Makes one element of a row, several invocations to a row.
+pub static REDUCE_GROUP_0: Source = Source {
+    name: "reduce_group_0",
+    spirv: include_bytes!("../compiled/reduce_group_0.spv"),
+    relocations: include_bytes!("../compiled/reduce_group_0.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Makes one element of every row, by one dimension of rows, several invocations to a row.
+pub static REDUCE_GROUP_1: Source = Source {
+    name: "reduce_group_1",
+    spirv: include_bytes!("../compiled/reduce_group_1.spv"),
+    relocations: include_bytes!("../compiled/reduce_group_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Makes one element of every row, by two dimensions of rows, several invocations to a row.
+pub static REDUCE_GROUP_2: Source = Source {
+    name: "reduce_group_2",
+    spirv: include_bytes!("../compiled/reduce_group_2.spv"),
+    relocations: include_bytes!("../compiled/reduce_group_2.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Makes one element of every row, by up to four dimensions of rows, several invocations to a row.
+pub static REDUCE_GROUP_4: Source = Source {
+    name: "reduce_group_4",
+    spirv: include_bytes!("../compiled/reduce_group_4.spv"),
+    relocations: include_bytes!("../compiled/reduce_group_4.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Makes one element of every row, by up to seven dimensions of rows, several invocations to a row.
+pub static REDUCE_GROUP_7: Source = Source {
+    name: "reduce_group_7",
+    spirv: include_bytes!("../compiled/reduce_group_7.spv"),
+    relocations: include_bytes!("../compiled/reduce_group_7.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
     },
 };
 
@@ -1629,7 +1799,17 @@ pub static LINKED: &[&Source] = &[
     &REDUCE_2,
     &REDUCE_4,
     &REDUCE_7,
+    &REDUCE_BLOCK_0,
+    &REDUCE_BLOCK_1,
+    &REDUCE_BLOCK_2,
+    &REDUCE_BLOCK_4,
+    &REDUCE_BLOCK_7,
     &REDUCE_GRIDS,
+    &REDUCE_GROUP_0,
+    &REDUCE_GROUP_1,
+    &REDUCE_GROUP_2,
+    &REDUCE_GROUP_4,
+    &REDUCE_GROUP_7,
     &REDUCTIONS,
     &ROUNDING,
     &ROW_SHARES,

@@ -35,8 +35,10 @@ mod text;
 pub(crate) use buffer::{Buffer, Content, Stage};
 pub(crate) use computation::{Computation, low_and_high};
 pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
-pub(crate) use node::{Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, Stored};
+pub(crate) use node::{
+    Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,
+};
 pub(crate) use program::Binding;
 pub use program::Program;
 pub(crate) use recorder::Recorder;
-pub(crate) use reduction::{GREATEST, PARTS_OF_SUMS, Reduction};
+pub(crate) use reduction::Reduction;

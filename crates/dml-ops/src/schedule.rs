@@ -237,7 +237,7 @@ impl<'a> Schedule<'a> {
             Node::Reduce(reduce) => {
                 let space = self.placed(&reduce.space);
                 match reduce.grids {
-                    None => self.reduce(space, &reduce.reduction)?,
+                    None => self.reduce(space, reduce.order, &reduce.reduction)?,
                     Some(grids) => self.reduce_grids(&space, grids, &reduce.reduction)?,
                 }
             }

@@ -36,14 +36,6 @@ uvec4 of_both(const uvec4 high, const uvec4 rest) {
     return (both & mask) | (high & ~mask);
 }
 
-// What rounding both words has lost, or -0, which changes no sum.
-uvec4 sum_lost(const uvec4 sum, const uvec4 rest) {
-    const uvec4 both = of_both(sum, rest);
-    const vec4 lost = (uintBitsToFloat(sum) - uintBitsToFloat(both)) + uintBitsToFloat(rest);
-    const uvec4 mask = uvec4(count(sum, rest) & count(both, both));
-    return (floatBitsToUint(lost) & mask) | (0x80000000u & ~mask);
-}
-
 // The number of an element that is the greatest, or else none: of several the least one counts. Zeros are
 // equal, and so are NaNs.
 uvec4 number_where_equal(const uvec4 value, const uvec4 greatest, const uvec4 number) {

@@ -16,13 +16,6 @@ functions! {
         true => (f32(a[0]) + f32(a[1])).to_bits().into(),
         false => a[0],
     };
-    /// What rounding both words has lost, or -0.
-    SUM_LOST_F32 = REDUCTIONS.sum_lost(2) Alike |a| match (SUM_F32.twin)(a) {
-        both if count(a[0], a[1]) && count(both, both) => {
-            ((f32(a[0]) - f32(both)) + f32(a[1])).to_bits().into()
-        }
-        _ => 0x8000_0000,
-    };
     /// The higher word of a product in two words, of two such.
     PRODUCT_HIGH_F32 = REDUCTIONS.product_high(4) Alike |a| (f32(a[0]) * f32(a[2])).to_bits().into();
     /// The lower word: what rounding has lost.

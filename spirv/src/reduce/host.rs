@@ -2,9 +2,9 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::{Reduce, Reducer};
-use crate::element_wise::{OUTPUT, Operands, PushConstants, QUAD, Space, Values, low_word};
-use crate::twins::dispatch::for_each_index;
+use super::{Elements, Form, LANES, Reduce, Reducer, rows_of_a_group};
+use crate::element_wise::{OUTPUT, Operands, PushConstants, QUAD, Space, Value, Values, low_word};
+use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 /// The outer dimension of a kernel for grids that goes through their rows.
 const ROWS_OF_GRIDS: usize = 6;
@@ -16,44 +16,73 @@ type State = Vec<u64>;
 pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
     let push = PushConstants::of(dispatch);
-    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
-        let coordinate = space.outer_coordinate(index);
-        let parameter = |index| space.parameter(index);
-        let mut lanes: [State; QUAD as usize] = std::array::from_fn(|_| kernel.reducer.start());
-        let (columns, rows) = match kernel.grids {
-            Some(input) => {
-                let size = operands.load(dispatch, &space, &coordinate, (input, 0), (0, 0))?;
-                (low_word(size), low_word(size >> 32))
-            }
-            None => (space.inner(), 1),
-        };
-        let with_row = |row| {
-            let mut coordinate = coordinate;
-            if kernel.grids.is_some() {
-                coordinate[ROWS_OF_GRIDS] = row;
-            }
-            coordinate
-        };
-        let firsts = |row| (0..columns).step_by(QUAD as usize).map(move |first| (row, first));
-        for (coordinate, first) in (0..rows).map(with_row).flat_map(firsts) {
-            for (state, lane) in lanes.iter_mut().zip(0..QUAD.min(columns - first)) {
-                let load = |input, by| {
-                    operands.load(dispatch, &space, &coordinate, (input, by), (first, lane))
-                };
-                let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
-                let element = values.get(kernel.program.last())?;
-                *state = kernel.reducer.join(state, &kernel.reducer.state_of(element));
-            }
-        }
-        let joined = |a: usize, b: usize| kernel.reducer.join(&lanes[a], &lanes[b]);
-        let result = kernel.reducer.result(&kernel.reducer.join(&joined(0, 2), &joined(1, 3)));
-        // What is reduced is the only input of the last program.
-        let (only, load) = ([kernel.output], |_, _| Ok(result));
-        let mut values = Values::of(&kernel.last, &only, load, parameter)?;
-        let value = values.get(kernel.last.last())?;
-        operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
+    let row = |dispatch: &mut HostDispatch<'_>, index| reduce(kernel, &space, dispatch, index);
+    if kernel.form != Form::Group {
+        return for_each_index(dispatch, push.first_group, push.count, row);
+    }
+    let rows = rows_of_a_group(space.inner().div_ceil(kernel.elements.block_length()));
+    let groups = push.count.div_ceil(rows);
+    for_each_group_below(dispatch, push.first_group, groups, |dispatch, group| {
+        let first = group * rows;
+        (first..push.count.min(first + rows)).try_for_each(|index| row(dispatch, index))
     })
+}
+
+/// Reduces the row with that number.
+fn reduce(
+    kernel: &Reduce,
+    space: &Space,
+    dispatch: &mut HostDispatch<'_>,
+    index: u32,
+) -> Result<(), HostError> {
+    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
+    let coordinate = space.outer_coordinate(index);
+    let parameter = |index| space.parameter(index);
+    let (columns, rows) = match kernel.grids {
+        Some(input) => {
+            let size = operands.load(dispatch, space, &coordinate, (input, 0), (0, 0))?;
+            (low_word(size), low_word(size >> 32))
+        }
+        None => (space.inner(), 1),
+    };
+    let (lanes, length) = match kernel.grids {
+        Some(_) => (QUAD, u32::MAX),
+        None => (LANES, kernel.elements.block_length()),
+    };
+    let mut blocks = vec![];
+    let mut block = vec![kernel.reducer.start(); lanes as usize];
+    for row in 0..rows {
+        let mut coordinate = coordinate;
+        if kernel.grids.is_some() {
+            coordinate[ROWS_OF_GRIDS] = row;
+        }
+        for at in 0..columns {
+            if at > 0 && at.is_multiple_of(length) {
+                let start = vec![kernel.reducer.start(); lanes as usize];
+                blocks.push(kernel.reducer.tree(std::mem::replace(&mut block, start)));
+            }
+            let (first, by) = (at - at % QUAD, at % QUAD);
+            let load =
+                |input, of| operands.load(dispatch, space, &coordinate, (input, of), (first, by));
+            let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
+            let state = match kernel.elements {
+                Elements::Values => kernel.reducer.state_of(values.get(kernel.program.last())?),
+                Elements::States => {
+                    let words = values.get(Value::Input(0))?;
+                    vec![low_word(words).into(), words >> 32]
+                }
+            };
+            let lane = &mut block[(at % lanes) as usize];
+            *lane = kernel.reducer.join(lane, &state);
+        }
+    }
+    blocks.push(kernel.reducer.tree(block));
+    let result = kernel.reducer.result(&kernel.reducer.tree(blocks));
+    // What is reduced is the only input of the last program.
+    let (only, load) = ([kernel.output], |_, _| Ok(result));
+    let mut values = Values::of(&kernel.last, &only, load, parameter)?;
+    let value = values.get(kernel.last.last())?;
+    operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
 }
 
 impl Reducer {
@@ -62,6 +91,18 @@ impl Reducer {
         let mut state = vec![0; self.join.len()];
         state[0] = element;
         state
+    }
+
+    /// States joined with their neighbours until one is left.
+    fn tree(&self, mut states: Vec<State>) -> State {
+        while states.len() > 1 {
+            let pair = |pair: &[State]| match pair {
+                [left, right] => self.join(left, right),
+                alone => alone.concat(),
+            };
+            states = states.chunks(2).map(pair).collect();
+        }
+        states.concat()
     }
 
     fn join(&self, state: &State, other: &State) -> State {

@@ -13,20 +13,35 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, Made, Operand, Program, Registers, Skeletons, Value, least, operands, touch,
+    COUNT, Calls, Made, Operand, Program, QUAD, Registers, Skeletons, Value, least, operands, touch,
 };
+use crate::functions as f;
 use crate::kernels;
 use crate::link::{self, Argument, Call, Callee, Source};
 
 pub use reducer::*;
 
-/// The skeletons by the number of outer dimensions that they have.
-static SKELETONS: Skeletons = [
+/// The skeletons of each form by the number of outer dimensions that they have.
+static BLOCKS: Skeletons = [
     (0, &kernels::REDUCE_0),
     (1, &kernels::REDUCE_1),
     (2, &kernels::REDUCE_2),
     (4, &kernels::REDUCE_4),
     (7, &kernels::REDUCE_7),
+];
+static ONE_BLOCK: Skeletons = [
+    (0, &kernels::REDUCE_BLOCK_0),
+    (1, &kernels::REDUCE_BLOCK_1),
+    (2, &kernels::REDUCE_BLOCK_2),
+    (4, &kernels::REDUCE_BLOCK_4),
+    (7, &kernels::REDUCE_BLOCK_7),
+];
+static GROUPS: Skeletons = [
+    (0, &kernels::REDUCE_GROUP_0),
+    (1, &kernels::REDUCE_GROUP_1),
+    (2, &kernels::REDUCE_GROUP_2),
+    (4, &kernels::REDUCE_GROUP_4),
+    (7, &kernels::REDUCE_GROUP_7),
 ];
 
 /// The one for grids.
@@ -36,8 +51,53 @@ static GRIDS: (usize, &Source) = (7, &kernels::REDUCE_GRIDS);
 static LINKED: LazyLock<Mutex<HashMap<(Reduce, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
-/// A kernel for rows: what is linked for it. Its space is an element-wise kernel's, of whose rows each
-/// invocation has one; the output has one element for a row.
+/// Elements of a block of a row: [`Elements::Values`] and [`Elements::States`].
+const BLOCK_LENGTH: u32 = 128;
+const LANES: u32 = 16;
+/// Invocations of a work group, of which a row has some.
+const GROUP_SIZE: u32 = 256;
+
+/// Who joins the elements of a row. The order is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// One invocation, block after block; no row has more than [`MOST_BLOCKS`].
+    Blocks,
+    /// One invocation; no row is longer than a block.
+    OneBlock,
+    /// Four invocations of a work group for each block; no row has more than [`MOST_BLOCKS`].
+    Group,
+}
+
+/// Blocks that a kernel joins.
+pub const MOST_BLOCKS: u32 = 64;
+
+/// What the elements of a row are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Elements {
+    /// What the program makes of the inputs' elements.
+    Values,
+    /// States that parts of rows have become, as a reducer writes them that gives states: of two words. They are all
+    /// that is read, and nothing is computed of them before.
+    States,
+}
+
+impl Elements {
+    /// How many of them a block of a row has.
+    pub fn block_length(self) -> u32 {
+        match self {
+            Self::Values => BLOCK_LENGTH,
+            Self::States => LANES,
+        }
+    }
+}
+
+/// How many rows of so many blocks a work group has.
+pub fn rows_of_a_group(blocks: u32) -> u32 {
+    GROUP_SIZE / (4 * blocks.next_power_of_two())
+}
+
+/// A kernel for rows: what is linked for it. Its space is an element-wise kernel's; the output has one element for a
+/// row.
 ///
 /// A row may be a *grid*: then the last outer dimension, whose size is 1 in the record, is that of its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +110,10 @@ pub struct Reduce {
     pub last: Program,
     /// At most as many as an element-wise kernel has, at least those that the program names.
     pub inputs: Vec<Operand>,
+    /// What the elements are.
+    pub elements: Elements,
+    /// Who joins them; a grid has one invocation.
+    pub form: Form,
     /// The input whose elements, of 64 bits, say how many columns and, in the high word, how many rows each
     /// grid has; none for rows.
     pub grids: Option<usize>,
@@ -66,13 +130,26 @@ impl Reduce {
     }
 
     fn skeleton(&self) -> (usize, &'static Source) {
-        if self.grids.is_some() { GRIDS } else { least(&SKELETONS, self.outer_dimensions) }
+        let skeletons = match self.form {
+            _ if self.grids.is_some() => return GRIDS,
+            Form::Blocks => &BLOCKS,
+            Form::OneBlock => &ONE_BLOCK,
+            Form::Group => &GROUPS,
+        };
+        least(skeletons, self.outer_dimensions)
     }
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
-        let bodies =
-            [("start", self.start(types)), ("quad", self.quad(types)), ("row", self.row(types))];
+        let bodies = [
+            ("start", self.start(types)),
+            ("quad", self.quad(types)),
+            ("join", self.join(types)),
+            ("pairs", self.pairs(types)),
+            ("lanes", self.lanes(types)),
+            ("length", self.length(types)),
+            ("row", self.row(types)),
+        ];
         let size = self.grids.map(|input| ("size", self.size(input, types)));
         let bodies: Vec<_> = bodies.into_iter().chain(size).collect();
         with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
@@ -93,7 +170,9 @@ impl Reduce {
         let operands = operands(&self.inputs, self.output);
         let sizes = self.grids.map(|it| format!(" by {it}")).unwrap_or_default();
         let reducer = self.reducer;
-        let name = format!("{}{sizes} {program}, {reducer:?}, {last} {operands}", skeleton.name);
+        let of = if self.elements == Elements::States { " of states" } else { "" };
+        let name =
+            format!("{}{sizes}{of} {program}, {reducer:?}, {last} {operands}", skeleton.name);
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let made = Made { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
@@ -121,19 +200,23 @@ impl Reduce {
         calls.made
     }
 
+    /// Sets how many elements a block has.
+    fn length(&self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        let length = [self.elements.block_length(), 0].map(Argument::Literal);
+        let arguments = [&[Argument::Parameter(0)], length.as_slice()].concat();
+        calls.call(Callee::Exported("set"), arguments);
+        calls.made
+    }
+
     /// Joins a quad to the state.
     fn quad(&self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&self.inputs, types);
-        let elements = calls.run(&self.program);
-        let state = self.held(&mut calls);
+        let element = self.element(&mut calls);
+        let state = self.held(&mut calls, STATE_AT);
         let joined = match self.reducer.is_wide() {
-            true => calls.apply(self.reducer.join[0], &[state, elements], &[]),
-            false => {
-                // Nothing is lost of an element.
-                let rest = calls.call(Callee::Exported("nothing"), vec![]);
-                let rests = vec![rest; self.reducer.join.len() - 1];
-                self.joined(&mut calls, &state, &[elements, rests].concat())
-            }
+            true => calls.apply(self.reducer.join[0], &[state, element], &[]),
+            false => self.joined(&mut calls, &state, &element),
         };
         for (value, part) in joined.into_iter().zip(0..) {
             let [register, part] = [Argument::Parameter(STATE_AT + part), literal(part)];
@@ -147,19 +230,67 @@ impl Reduce {
         calls.made
     }
 
-    /// Joins the lanes, and writes what they are.
+    /// The states of the elements of a quad; of a wide reducer its elements.
+    fn element(&self, calls: &mut Calls<'_>) -> Registers {
+        match self.elements {
+            Elements::States => {
+                let words = calls.value(Value::Input(0));
+                let word = |it| calls.apply(it, std::slice::from_ref(&words), &[]);
+                [&f::LOW_WORDS, &f::HIGH_WORDS].into_iter().flat_map(word).collect()
+            }
+            Elements::Values => {
+                let mut state = calls.run(&self.program);
+                if !self.reducer.is_wide() {
+                    // Nothing is lost of an element.
+                    let rest = calls.call(Callee::Exported("nothing"), vec![]);
+                    state.resize(self.reducer.join.len(), rest);
+                }
+                state
+            }
+        }
+    }
+
+    /// Joins a state with its right neighbour.
+    fn join(&self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        let [left, right] = [0, RIGHT_AT].map(|at| self.held(&mut calls, at));
+        let joined = self.joined_alike(&mut calls, left, right);
+        hold(&mut calls, joined);
+        calls.made
+    }
+
+    /// Joins the lanes of two quads with their neighbours.
+    fn pairs(&self, types: NativeTypes) -> Vec<Call> {
+        if self.reducer.is_wide() {
+            return self.join(types);
+        }
+        let mut calls = Calls::new(&[], types);
+        let [one, other] = [0, RIGHT_AT].map(|at| self.held(&mut calls, at));
+        let joined = self.joined_neighbours(&mut calls, &one, &other);
+        hold(&mut calls, joined);
+        calls.made
+    }
+
+    /// Joins all lanes of a quad.
+    fn lanes(&self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        let state = self.held(&mut calls, 0);
+        let joined = if self.reducer.is_wide() {
+            let half = self.joined(&mut calls, &state[..1], &state[1..]);
+            let other = calls.call(Callee::Exported("upper_half"), vec![half[0]]);
+            self.joined(&mut calls, &half, &[other])
+        } else {
+            let pairs = self.joined_neighbours(&mut calls, &state, &state);
+            self.joined_neighbours(&mut calls, &pairs, &pairs)
+        };
+        hold(&mut calls, joined);
+        calls.made
+    }
+
+    /// Writes what the state in the first lane is.
     fn row(&self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&[], types);
-        let mut state = self.held(&mut calls);
-        if self.reducer.is_wide() {
-            state = self.joined(&mut calls, &state[..1], &state[1..]);
-            state = self.joined_with(&mut calls, "upper_half", &state);
-            // The element is in the first part.
-            state.push(state[0]);
-        } else {
-            state = self.joined_with(&mut calls, "upper_half", &state);
-            state = self.joined_with(&mut calls, "second", &state);
-        }
+        let mut state = self.held(&mut calls, STATE_AT);
         if let [result] = self.reducer.result {
             let registers: Vec<Registers> = state.iter().map(|it| vec![*it]).collect();
             state = calls.apply(result, &registers, &[]);
@@ -169,10 +300,33 @@ impl Reduce {
         calls.made
     }
 
-    /// The registers of the state.
-    fn held(&self, calls: &mut Calls<'_>) -> Registers {
-        let registers = (0..self.reducer.registers()).map(|at| Argument::Parameter(STATE_AT + at));
+    /// The registers of a state, the first one of which is that parameter.
+    fn held(&self, calls: &mut Calls<'_>, first: usize) -> Registers {
+        let registers = (0..self.reducer.registers()).map(|at| Argument::Parameter(first + at));
         registers.map(|it| calls.call(Callee::Exported("held"), vec![it])).collect()
+    }
+
+    /// Two states as one, lane by lane.
+    fn joined_alike(&self, calls: &mut Calls<'_>, left: Registers, right: Registers) -> Registers {
+        match self.reducer.is_wide() {
+            true => calls.apply(self.reducer.join[0], &[left, right], &[]),
+            false => self.joined(calls, &left, &right),
+        }
+    }
+
+    /// The lanes of two quads, each joined with its neighbour.
+    fn joined_neighbours(
+        &self,
+        calls: &mut Calls<'_>,
+        one: &[Argument],
+        other: &[Argument],
+    ) -> Registers {
+        let mut lanes = |name| -> Registers {
+            let registers = one.iter().zip(other);
+            registers.map(|(a, b)| calls.call(Callee::Exported(name), vec![*a, *b])).collect()
+        };
+        let [left, right] = ["left_lanes", "right_lanes"].map(&mut lanes);
+        self.joined(calls, &left, &right)
     }
 
     /// Two states as one.
@@ -180,23 +334,21 @@ impl Reduce {
         let arguments: Vec<Registers> = state.iter().chain(other).map(|it| vec![*it]).collect();
         self.reducer.join.iter().flat_map(|it| calls.apply(it, &arguments, &[])).collect()
     }
+}
 
-    /// A state with that of its other lanes.
-    fn joined_with(
-        &self,
-        calls: &mut Calls<'_>,
-        lanes: &'static str,
-        state: &[Argument],
-    ) -> Registers {
-        let others = state.iter().map(|it| calls.call(Callee::Exported(lanes), vec![*it]));
-        let others: Registers = others.collect();
-        self.joined(calls, state, &others)
+/// Makes values the state that a body is given first.
+fn hold(calls: &mut Calls<'_>, state: Registers) {
+    for (value, at) in state.into_iter().zip(0..) {
+        let arguments = vec![Argument::Parameter(at), value, Argument::Literal(QUAD)];
+        calls.call(Callee::Exported("hold"), arguments);
     }
 }
 
-/// Which parameter of a body the first register of the state is: of that before the row, and of the others.
+/// Which parameter of a body the first register of the state is: of that before the row, of those that have a
+/// coordinate, and of a right neighbour.
 const START_AT: usize = 0;
 const STATE_AT: usize = 4;
+const RIGHT_AT: usize = 2;
 
 fn literal(value: usize) -> Argument {
     Argument::Literal(u32::try_from(value).expect("a part"))

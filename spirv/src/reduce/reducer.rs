@@ -27,6 +27,26 @@ impl Reducer {
         self.join[0].widths()[0]
     }
 
+    /// How wide what comes out is.
+    pub fn output_width(&self) -> ElementWidth {
+        self.result.first().map_or(self.width(), |it| it.widths()[1])
+    }
+
+    /// What a part of a row is reduced to, to be joined with others: itself where a state is one number, else a reducer
+    /// that gives states.
+    pub fn of_parts(&'static self) -> &'static Self {
+        match self.join {
+            [_] => self,
+            [high, ..] if *high == PRODUCT_F32.join[0] => &PRODUCT_STATE_F32,
+            _ => &SUM_STATE_F32,
+        }
+    }
+
+    /// Whether what comes out is a state, of two words.
+    pub fn gives_states(&self) -> bool {
+        self.output_width() != self.width()
+    }
+
     /// One function for each number of the state: of the numbers of both states.
     pub fn joins(&self) -> &'static [&'static Function] {
         self.join
@@ -127,10 +147,12 @@ reducers! {
     GREATEST_F32 = "greatest_f32" [0xff80_0000; 2], [MAXIMUM_F32];
     /// The sum of numbers, as if each addition had twice the digits.
     SUM_F32 = "sum_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => SUM_F32;
-    /// What rounding has lost of the same sum.
-    SUM_LOST_F32 = "sum_lost_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => SUM_LOST_F32;
     /// The logarithm of the same sum.
     LOG_SUM_F32 = "log_sum_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => LOG_SUM_F32;
+    /// The state of a sum: what is rounded, and in the high word what that has lost.
+    SUM_STATE_F32 = "sum_state_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => PAIR;
+    /// The same of a product.
+    PRODUCT_STATE_F32 = "product_state_f32" [0x3f80_0000, 0], [PRODUCT_HIGH_F32, PRODUCT_REST_F32] => PAIR;
     /// The least integer.
     LEAST_U32 = "least_u32" [u32::MAX; 2], [MINIMUM_U32];
 }

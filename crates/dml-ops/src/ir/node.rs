@@ -150,10 +150,20 @@ pub(crate) struct Map {
 pub(crate) struct Reduce {
     pub(crate) space: IterationSpace,
     pub(crate) reduction: Reduction,
+    pub(crate) order: RowOrder,
     /// Where the length of a row is data: the number of the input that says it. Rows are the last two dimensions
     /// of the space then, grids that have as many rows and columns as that element says: of 64 bits, the columns in
     /// the low word, neither more than the space has.
     pub(crate) grids: Option<usize>,
+}
+
+/// The order in which a row's elements are added: [`dml_spirv::reduce`] has that of one dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowOrder {
+    /// All dimensions of a row as one, in the order of the descriptor.
+    Flattened,
+    /// The innermost dimension first, then the one around it: for windows, which overlap.
+    Nested,
 }
 
 /// A whole tensor in a buffer, from its first byte on.

@@ -7,7 +7,7 @@ use dml_spirv::ElementWidth;
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
 use super::contraction::{Matrices, OPERANDS, SUMS, Sums, WholeMatrices};
-use super::node::{Band, Fill, Map, Node, Reduce, Stored};
+use super::node::{Band, Fill, Map, Node, Reduce, RowOrder, Stored};
 use super::program::Program;
 use super::reduction::Reduction;
 use super::space::{IterationSpace, Operand};
@@ -111,7 +111,21 @@ impl<'a> Recorder<'a> {
         space: IterationSpace,
         reduction: Reduction,
     ) -> Result<(), Error> {
-        self.program.record(Node::Reduce(Reduce { space, reduction, grids: None }))
+        let order = RowOrder::Flattened;
+        self.program.record(Node::Reduce(Reduce { space, reduction, order, grids: None }))
+    }
+
+    /// Adds a Reduce of windows, whose dimensions are reduced one after the other.
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(crate) fn reduce_windows(
+        &mut self,
+        space: IterationSpace,
+        reduction: Reduction,
+    ) -> Result<(), Error> {
+        let order = RowOrder::Nested;
+        self.program.record(Node::Reduce(Reduce { space, reduction, order, grids: None }))
     }
 
     /// Adds a Reduce of grids whose rows and columns an input of the node gives: [`Reduce::grids`].
@@ -124,8 +138,8 @@ impl<'a> Recorder<'a> {
         grids: usize,
         reduction: Reduction,
     ) -> Result<(), Error> {
-        let grids = Some(grids);
-        self.program.record(Node::Reduce(Reduce { space, reduction, grids }))
+        let (order, grids) = (RowOrder::Flattened, Some(grids));
+        self.program.record(Node::Reduce(Reduce { space, reduction, order, grids }))
     }
 
     /// Adds a Contract. No two of the sums write the same element.

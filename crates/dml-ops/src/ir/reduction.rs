@@ -1,22 +1,15 @@
 //! What rows are reduced to.
 
 use dml_spirv::element_wise::Program;
-use dml_spirv::reduce::{GREATEST_F32, Reducer, SUM_F32, SUM_LOST_F32};
-
-/// What parts of rows are, of which the greatest is asked for.
-pub(crate) static GREATEST: &[&Reducer] = &[&GREATEST_F32];
-
-/// What parts of sums are: what is rounded, and what that has lost.
-pub(crate) static PARTS_OF_SUMS: &[&Reducer] = &[&SUM_F32, &SUM_LOST_F32];
+use dml_spirv::reduce::{Elements, Reducer};
 
 /// What becomes of the rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduction {
     /// For the elements of each input.
     pub(crate) program: Program,
-    /// For what that gives in parts of rows: one after the other, what each gives is an element of the row of
-    /// parts.
-    pub(crate) in_parts: &'static [&'static Reducer],
+    /// What the program gives; the parts of a row may be states.
+    pub(crate) elements: Elements,
     /// For all of a row.
     pub(crate) reducer: &'static Reducer,
     /// For what comes out.
@@ -27,24 +20,20 @@ pub(crate) struct Reduction {
 
 impl Reduction {
     /// Of the elements of the first input.
-    pub(crate) fn of(in_parts: &'static [&'static Reducer], reducer: &'static Reducer) -> Self {
+    pub(crate) fn of(reducer: &'static Reducer) -> Self {
         let (program, last) = (Program::default(), Program::default());
-        Self { program, in_parts, reducer, last, parameters: vec![] }
+        Self { program, elements: Elements::Values, reducer, last, parameters: vec![] }
     }
 
-    /// What parts are made by, each with its number.
-    pub(crate) fn of_parts(&self) -> impl Iterator<Item = (i64, Self)> + use<> {
-        let whole = Self { last: Program::default(), ..self.clone() };
-        (0..).zip(self.in_parts).map(move |(at, reducer)| (at, Self { reducer, ..whole.clone() }))
-    }
-
-    /// How many elements a part becomes.
-    pub(crate) fn width(&self) -> u32 {
-        u32::try_from(self.in_parts.len()).expect("a few")
+    /// What makes an element of each part of a row, to be joined by [`Self::rest`].
+    pub(crate) fn of_parts(&self) -> Self {
+        Self { reducer: self.reducer.of_parts(), last: Program::default(), ..self.clone() }
     }
 
     /// What makes the whole of parts.
     pub(crate) fn rest(&self) -> Self {
-        Self { program: Program::default(), ..self.clone() }
+        let gives_states = self.reducer.of_parts().gives_states();
+        let elements = if gives_states { Elements::States } else { Elements::Values };
+        Self { program: Program::default(), elements, ..self.clone() }
     }
 }

@@ -171,7 +171,14 @@ impl<B: Clone> IterationSpace<B> {
     /// The same elements in as few dimensions as possible. The output is walked forwards, and in the
     /// order in which it lies in memory.
     #[must_use]
-    pub(crate) fn coalesced(mut self) -> Self {
+    pub(crate) fn coalesced(self) -> Self {
+        self.coalesced_where(|_| true)
+    }
+
+    /// The same, where only dimensions are merged with those around them for whose stride of the output `may_merge`
+    /// says so.
+    #[must_use]
+    pub(crate) fn coalesced_where(mut self, may_merge: impl Fn(i64) -> bool) -> Self {
         debug_assert!(self.inputs.len() <= MAX_INPUTS);
         for dimension in 0..DIMENSIONS {
             if self.walked().strides[dimension] < 0 {
@@ -188,7 +195,8 @@ impl<B: Clone> IterationSpace<B> {
                 let follows = |it: &Operand<B>| {
                     it.strides[*outer] == it.strides[inner].saturating_mul(size.into())
                 };
-                outer_size.checked_mul(size).filter(|_| self.operands().all(follows))
+                let may_merge = may_merge(self.output.strides[inner]);
+                outer_size.checked_mul(size).filter(|_| may_merge && self.operands().all(follows))
             });
             match (merged, kept.last_mut()) {
                 (Some(size), Some(last)) => *last = (size, inner),

@@ -10,7 +10,7 @@ use dml_spirv::reduce::Reducer;
 use super::buffer::{Buffer, Content, Stage};
 use super::contraction::Sums;
 use super::cost::NodeCost;
-use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup};
+use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup, RowOrder};
 use super::program::{Binding, Program};
 use super::space::{IterationSpace, Operand};
 
@@ -95,8 +95,12 @@ impl fmt::Display for Node {
                 write!(f, "{} = map {}", written(space), called(&computation.program))?;
                 reads(f, space)
             }
-            Self::Reduce(Reduce { space, reduction, grids }) => {
-                let name = if grids.is_some() { "reduce grids" } else { "reduce" };
+            Self::Reduce(Reduce { space, reduction, order, grids }) => {
+                let name = match (grids, order) {
+                    (Some(_), _) => "reduce grids",
+                    (None, RowOrder::Flattened) => "reduce",
+                    (None, RowOrder::Nested) => "reduce windows",
+                };
                 let (before, reducer) = (called(&reduction.program), joined(reduction.reducer));
                 write!(f, "{} = {name} {reducer} of {before}", written(space))?;
                 if !reduction.last.steps.is_empty() {

@@ -6,17 +6,15 @@ use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::{self as f, Function};
-use dml_spirv::reduce::{GREATEST_F32, LEAST_U32, Reducer, SUM_F32};
+use dml_spirv::reduce::{GREATEST_F32, Reducer, SUM_F32};
 
 use crate::Target;
-pub(crate) use crate::ir::PARTS_OF_SUMS;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Computation, GREATEST, Recorder, Reduction};
+use crate::ir::{self, Computation, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
 use crate::lowering::scale::write_scales;
 
 /// What parts of rows are.
-pub(crate) static PLACES: &[&Reducer] = &[&LEAST_U32];
 
 /// Which dimensions of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,10 +153,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn greatest(&mut self) -> Result<Operand, Error> {
         self.reduce(
             vec![],
-            Reduction {
-                program: Program::chain(self.widening()),
-                ..Reduction::of(GREATEST, &GREATEST_F32)
-            },
+            Reduction { program: Program::chain(self.widening()), ..Reduction::of(&GREATEST_F32) },
         )
     }
 
@@ -169,7 +164,7 @@ impl<'a> Rows<'a> {
         }
         let program = Program::of(&f::ABSOLUTE_F32);
         let greatest =
-            self.reduce(vec![], Reduction { program, ..Reduction::of(GREATEST, &GREATEST_F32) })?;
+            self.reduce(vec![], Reduction { program, ..Reduction::of(&GREATEST_F32) })?;
         let (sizes, scales) = (self.sizes_of(Axes::Kept), self.like_rows(ElementWidth::B32));
         write_scales(&mut self.recorder, sizes, greatest, scales.clone())?;
         Ok(Some(scales))
@@ -197,7 +192,7 @@ impl<'a> Rows<'a> {
         let mut last = Program::default();
         let mean = last.apply(&f::DIVIDE_BY_F32, vec![Value::Input(0), Value::Parameter(0)]);
         last.apply_all(chain.iter().copied(), mean);
-        Reduction { program, last, parameters, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) }
+        Reduction { program, last, parameters, ..Reduction::of(&SUM_F32) }
     }
 
     /// The greatest of each row, and what `sum` makes of the powers `e^(x - greatest)`.
@@ -205,7 +200,7 @@ impl<'a> Rows<'a> {
         let greatest = self.greatest()?;
         let (mut program, element) = self.of_element();
         program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
-        let reduction = Reduction { program, ..Reduction::of(PARTS_OF_SUMS, sum) };
+        let reduction = Reduction { program, ..Reduction::of(sum) };
         let sum = self.reduce(vec![greatest.clone()], reduction)?;
         Ok([greatest, sum])
     }

@@ -127,12 +127,28 @@ impl<'a> Dispatches<'a> {
         uniform: Option<Range<u64>>,
         cost: Cost,
     ) -> Result<(), Error> {
+        let group_length = self.target.group_length(variant);
+        self.push_groups(variant, windows, push, uniform, group_length, cost)
+    }
+
+    /// The same, where a work group has so many indices.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(crate) fn push_groups(
+        &mut self,
+        variant: &'static KernelModule,
+        windows: &[Window],
+        push: &impl PushBlock,
+        uniform: Option<Range<u64>>,
+        group_length: u32,
+        cost: Cost,
+    ) -> Result<(), Error> {
         let sizes = windows.iter().map(|window| window.range.end - window.range.start);
         if let Some(size) = sizes.max().filter(|size| *size > self.target.max_window()) {
             return Err(self.beyond_window(size));
         }
         let limits = self.target.capabilities.limits.max_compute_work_group_count;
-        let group_length = self.target.group_length(variant);
         let all_groups = u64::from(push.count().div_ceil(group_length));
         for Grid { first_group, groups } in grid::split(push.count(), group_length, limits) {
             if self.steps.len() >= MAX_STEPS as usize {

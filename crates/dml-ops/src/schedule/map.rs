@@ -19,7 +19,7 @@ use crate::schedule::boxes::TensorBox;
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
-use crate::schedule::piece::{Piece, Taken};
+use crate::schedule::piece::{Piece, Taken, Work};
 
 /// A row of at least so many elements, by itself, is worth a dispatch of its own for those that do
 /// not fill a quad: on lavapipe whole rows take two thirds of the time.
@@ -102,7 +102,8 @@ fn dispatch(
     let kernel = ElementWise { program, inputs, output, outer_dimensions };
     let block = record.words(kernel.skeleton_dimensions());
     let variant = kernel.variant(dispatches.target().native_types());
-    piece.dispatch(variant, &block, (record.quads(), operations), dispatches, constants)
+    let work = Work { count: record.quads(), operations, of_a_group: None };
+    piece.dispatch(variant, &block, work, dispatches, constants)
 }
 
 impl Schedule<'_> {

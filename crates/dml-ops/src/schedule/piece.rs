@@ -26,6 +26,15 @@ pub(super) struct Piece<'a> {
     views: Vec<(Range<u64>, u32)>,
 }
 
+/// What a dispatch does.
+pub(super) struct Work {
+    /// Indices, which are less than the elements of a tensor.
+    pub(super) count: u64,
+    pub(super) operations: u64,
+    /// Indices of a work group, where the kernel does not say so.
+    pub(super) of_a_group: Option<u32>,
+}
+
 /// An operand of a piece, as a kernel takes it.
 pub(super) struct Taken {
     pub(super) operand: element_wise::Operand,
@@ -57,6 +66,12 @@ impl<'a> Piece<'a> {
     /// Elements of a row.
     pub(super) fn inner(&self) -> u32 {
         self.sizes[DIMENSIONS - 1]
+    }
+
+    /// Whether the elements of rows are next to each other wherever they are read.
+    pub(super) fn are_neighbours(&self) -> bool {
+        let stored = self.space.inputs.iter().filter(|it| it.buffer.is_some());
+        stored.map(|it| it.strides[DIMENSIONS - 1]).all(|stride| (0..=1).contains(&stride))
     }
 
     /// What a kernel is told of the operands, the output last, and how it takes them.
@@ -93,13 +108,12 @@ impl<'a> Piece<'a> {
         cost::bytes_read(read).saturating_add(written.map_or(0, |(_, bytes, _)| bytes))
     }
 
-    /// Adds the dispatch of a kernel with so many indices, which are less than the elements of a tensor, and so
-    /// many operations.
+    /// Adds the dispatch of a kernel.
     pub(super) fn dispatch(
         &self,
         variant: &'static KernelModule,
         block: &[u32],
-        (count, operations): (u64, u64),
+        Work { count, operations, of_a_group }: Work,
         dispatches: &mut Dispatches<'_>,
         constants: &mut Constants,
     ) -> Result<(), Error> {
@@ -109,7 +123,9 @@ impl<'a> Piece<'a> {
         let push = PushConstants { count, ..Default::default() };
         let access = variant.bindings.last().map_or(Touch::ReadWrite, |output| output.access);
         let cost = Cost { operations, bytes: self.bytes() };
-        dispatches.push_with_block(variant, &self.windows(access), &push, Some(block), cost)
+        let windows = self.windows(access);
+        let of_a_group = of_a_group.unwrap_or_else(|| dispatches.target().group_length(variant));
+        dispatches.push_groups(variant, &windows, &push, Some(block), of_a_group, cost)
     }
 
     /// The windows of the operands that are stored, the output's last.

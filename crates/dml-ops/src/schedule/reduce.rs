@@ -1,29 +1,40 @@
 //! Kernels that make one element of every row.
 //!
-//! The dimensions through which the output does not go are those of rows. Each invocation has a row, so
-//! rows longer than [`MOST_OF_A_ROW`] elements, and those that no descriptor shows, are reduced in parts
-//! first. Where several dimensions of rows do not follow each other in memory, one is reduced after the other.
-//! Parts are as long on every device that shows them, so that all add in one order.
+//! The dimensions through which the output does not go are those of rows. The order in which a row's elements are joined
+//! is that of [`dml_spirv::reduce`]: any part of it whose length is a block times a power of two, and that begins at a
+//! multiple of its length, is a subtree. So rows that are too long for one dispatch, and those that no descriptor shows,
+//! are reduced in such parts, and then the states of these, in the same order on every device.
+//!
+//! A row of several dimensions that do not follow each other in memory is written one element after the other first.
 
-use dml_core::Error;
+use dml_core::kernel::select;
 use dml_core::plan::Slot;
+use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{self, Access, DIMENSIONS};
-use dml_spirv::reduce::Reduce;
+use dml_spirv::reduce::{Form, MOST_BLOCKS, Reduce, rows_of_a_group};
 
 use super::Schedule;
-use crate::ir::Reduction;
+use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{Computation, Reduction, RowOrder};
 use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
-use crate::schedule::piece::{Piece, Taken};
+use crate::schedule::piece::{Piece, Taken, Work};
 
-/// A longer row is reduced in parts of [`PART`] elements: a loop has at most 65,535 iterations on lavapipe,
-/// and a device more cores than a tensor may have rows.
-const MOST_OF_A_ROW: u32 = 8192;
+/// Parts of rows: so that a device has more of them than it has cores.
 const PART: u32 = 4096;
+/// Parts of few rows whose elements are far from each other, on GPUs, where an invocation has each.
+const PART_OF_STRIDED: u32 = 256;
+/// Beyond so many rows an invocation for each keeps a GPU busy.
+const MANY_ROWS: u64 = 1 << 16;
 
 const LAST: usize = DIMENSIONS - 1;
 const ROWS_OF_GRIDS: usize = LAST - 1;
+
+/// A row of several dimensions goes along those in which the output stands still.
+fn is_of_rows(space: &IterationSpace<Slot>, dimension: usize) -> bool {
+    space.sizes[dimension] > 1 && space.output.strides[dimension] == 0
+}
 
 impl Schedule<'_> {
     /// Adds the steps that reduce `space`, whose output stands still where rows go on.
@@ -33,30 +44,55 @@ impl Schedule<'_> {
     pub(super) fn reduce(
         &mut self,
         space: IterationSpace<Slot>,
+        order: RowOrder,
         reduction: &Reduction,
     ) -> Result<(), Error> {
-        let space = space.coalesced();
-        let is_of_rows = |at: &usize| space.sizes[*at] > 1 && space.output.strides[*at] == 0;
-        let of_rows: Vec<usize> = (0..DIMENSIONS).filter(is_of_rows).collect();
-        // What lies closest together is reduced first.
-        let nearest = |at: &&usize| space.inputs[0].strides[**at].unsigned_abs();
-        let Some(row) = of_rows.iter().min_by_key(nearest) else {
-            return self.rows_of_one(space, reduction);
-        };
-        let space = space.with_last(*row);
-        if of_rows.len() == 1 {
-            return self.rows(space, reduction);
+        let is_nested = order == RowOrder::Nested;
+        let space = space.coalesced_where(|stride| stride != 0 || !is_nested);
+        let of_rows: Vec<usize> = (0..DIMENSIONS).filter(|at| is_of_rows(&space, *at)).collect();
+        match of_rows.as_slice() {
+            [] => self.rows_of_one(space, reduction),
+            [row] => self.rows(space.with_last(*row), reduction),
+            [.., innermost] if is_nested => self.innermost_first(space, *innermost, reduction),
+            _ => self.rows_one_after_the_other(&space, reduction),
         }
+    }
+
+    /// Reduces one dimension of rows, and then the others.
+    fn innermost_first(
+        &mut self,
+        space: IterationSpace<Slot>,
+        innermost: usize,
+        reduction: &Reduction,
+    ) -> Result<(), Error> {
         let mut sizes = space.sizes;
-        sizes[LAST] = reduction.width();
+        sizes[innermost] = 1;
         let partial = self.partial(reduction, sizes);
-        for (at, of_part) in reduction.of_parts() {
-            let mut output = Operand { base: partial.base + at, ..partial.clone() };
-            output.strides[LAST] = 0;
-            self.rows(IterationSpace { output, ..space.clone() }, &of_part)?;
-        }
+        let of_parts = IterationSpace { output: partial.clone(), ..space.clone() };
+        self.rows(of_parts.with_last(innermost), &reduction.of_parts())?;
         let (inputs, output) = (vec![partial], space.output);
-        self.reduce(IterationSpace { sizes, inputs, output }, &reduction.rest())
+        let rest = IterationSpace { sizes, inputs, output };
+        self.reduce(rest, RowOrder::Nested, &reduction.rest())
+    }
+
+    /// Writes what is reduced one element after the other, and reduces that.
+    fn rows_one_after_the_other(
+        &mut self,
+        space: &IterationSpace<Slot>,
+        reduction: &Reduction,
+    ) -> Result<(), Error> {
+        let count = space.sizes.iter().map(|size| u64::from(*size)).product();
+        let packed = self.temporary(reduction.reducer.width(), count).packed(&space.sizes);
+        let computation = Computation {
+            program: reduction.program.clone(),
+            packed: None,
+            parameters: reduction.parameters.clone(),
+        };
+        self.map(IterationSpace { output: packed.clone(), ..space.clone() }, &computation)?;
+        let (inputs, output) = (vec![packed], space.output.clone());
+        let rows = IterationSpace { sizes: space.sizes, inputs, output };
+        let reduction = Reduction { program: Default::default(), ..reduction.clone() };
+        self.reduce(rows, RowOrder::Flattened, &reduction)
     }
 
     /// Rows of one element are reduced as well: what is the sum of one must be its sum.
@@ -71,10 +107,10 @@ impl Schedule<'_> {
         }
     }
 
-    /// Place for so many elements, the last dimension's next to each other.
+    /// Place for what parts of rows become, the last dimension's next to each other.
     fn partial(&mut self, reduction: &Reduction, sizes: [u32; DIMENSIONS]) -> Operand<Slot> {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.temporary(reduction.reducer.width(), count).packed(&sizes)
+        self.temporary(reduction.reducer.of_parts().output_width(), count).packed(&sizes)
     }
 
     /// Reduces rows, which are the last dimension.
@@ -83,10 +119,17 @@ impl Schedule<'_> {
         let alignment = dispatches.alignment();
         let placements: Vec<_> = space.stored().map(|it| it.placement(alignment)).collect();
         let boxes = dispatches.boxes(space.sizes, &placements)?;
-        let (size, most) = (space.sizes[LAST], boxes.most()[LAST]);
-        if size > MOST_OF_A_ROW || most < size {
+        let (size, shown) = (space.sizes[LAST], boxes.most()[LAST]);
+        let block = reduction.elements.block_length();
+        let at_once = most_at_once(&space, reduction, self.target);
+        if size > at_once || shown < size {
+            let is_packed = space.inputs.iter().all(|it| it.strides[LAST] == 1);
+            if shown < block.min(size) && !is_packed {
+                return self.rows_one_after_the_other(&space, reduction);
+            }
+            let length = part_length(block, at_once.min(shown));
             return match space.sizes.iter().position(|size| *size == 1) {
-                Some(dimension) => self.parts(space, (dimension, most.min(PART)), reduction),
+                Some(dimension) => self.parts(space, dimension, length, reduction),
                 None => space.outermost().try_for_each(|it| self.rows(it, reduction)),
             };
         }
@@ -130,19 +173,18 @@ impl Schedule<'_> {
     fn parts(
         &mut self,
         space: IterationSpace<Slot>,
-        (dimension, length): (usize, u32),
+        dimension: usize,
+        length: u32,
         reduction: &Reduction,
     ) -> Result<(), Error> {
-        if length <= reduction.width() && space.inputs[0].strides[LAST] == 1 {
+        if length < 2 {
             // Parts would be no fewer than their elements.
-            return Err(self.dispatches().beyond_window(
-                u64::from(reduction.width() + 1) * u64::from(space.inputs[0].width.bytes()),
-            ));
+            let bytes = u64::from(space.inputs[0].width.bytes());
+            return Err(self.dispatches().beyond_window(2 * bytes));
         }
         let (count, rest) = (space.sizes[LAST] / length, space.sizes[LAST] % length);
         let mut sizes = space.sizes;
-        let all = count + u32::from(rest > 0);
-        sizes[LAST] = all * reduction.width();
+        sizes[LAST] = count + u32::from(rest > 0);
         let partial = self.partial(reduction, sizes);
         let ranges = [(0, count, length), (count, 1, rest)];
         for (first, count, elements) in ranges.into_iter().filter(|(.., elements)| *elements > 0) {
@@ -159,11 +201,7 @@ impl Schedule<'_> {
             output.strides[LAST] = 0;
             let mut parts = IterationSpace { sizes: space.sizes, inputs, output };
             (parts.sizes[dimension], parts.sizes[LAST]) = (count, elements);
-            for (at, of_part) in reduction.of_parts() {
-                let mut parts = parts.clone();
-                parts.output.base += at * i64::from(all);
-                self.rows(parts, &of_part)?;
-            }
+            self.rows(parts, &reduction.of_parts())?;
         }
         let rest = IterationSpace { sizes, inputs: vec![partial], output: space.output };
         self.rows(rest, &reduction.rest())
@@ -181,23 +219,68 @@ impl Schedule<'_> {
         if grids.is_some() {
             record.sizes[ROWS_OF_GRIDS] = 1;
         }
-        let kernel = Reduce {
+        let blocks = piece.inner().div_ceil(reduction.elements.block_length());
+        let kernel = |form| Reduce {
             program: reduction.program.clone(),
             reducer: reduction.reducer,
             last: reduction.last.clone(),
-            inputs,
+            inputs: inputs.clone(),
+            elements: reduction.elements,
+            form,
             grids,
             // One element of each row.
             output: element_wise::Operand { access: Access::Ragged, ..output },
             outer_dimensions: record.outer_dimensions(),
         };
-        let block = record.words(kernel.skeleton_dimensions());
-        let variant = kernel.variant(dispatches.target().native_types());
+        let target = dispatches.target();
+        let alone = kernel(if blocks == 1 { Form::OneBlock } else { Form::Blocks });
+        let block = record.words(alone.skeleton_dimensions());
+        let alone = alone.variant(target.native_types());
+        let are_neighbours =
+            inputs.iter().any(|it| it.access == Access::Whole) || piece.are_neighbours();
+        let variant = match grids.is_none() && are_neighbours && has_groups(target) {
+            true => {
+                let group = kernel(Form::Group).variant(target.native_types());
+                select(&[group, alone], target.capabilities)
+            }
+            false => alone,
+        };
+        let of_a_group = (variant != alone).then(|| rows_of_a_group(blocks));
+        if of_a_group.is_some() {
+            self.strategy = Strategy::RowGroups;
+        }
         // Each element is joined to what its row has so far.
         let of_an_element = 1 + reduction.program.steps.len() as u64;
         let of_elements = cost::elements(&piece.sizes).saturating_mul(of_an_element);
         let of_rows = record.rows().saturating_mul(reduction.last.steps.len() as u64);
-        let work = (record.rows(), of_elements.saturating_add(of_rows));
+        let operations = of_elements.saturating_add(of_rows);
+        let work = Work { count: record.rows(), operations, of_a_group };
         piece.dispatch(variant, &block, work, dispatches, &mut self.constants)
     }
+}
+
+/// Whether a work group joins the elements of a row.
+fn has_groups(target: &Target<'_>) -> bool {
+    match target.tuning.strategy {
+        Some(strategy) => strategy == Strategy::RowGroups,
+        None => target.tuning.shared_tiles,
+    }
+}
+
+/// How many elements of a row one dispatch joins.
+fn most_at_once(space: &IterationSpace<Slot>, reduction: &Reduction, target: &Target<'_>) -> u32 {
+    let most = MOST_BLOCKS * reduction.elements.block_length();
+    let rows = cost::elements(&space.sizes[..LAST]);
+    let is_strided = space.inputs.iter().any(|it| it.strides[LAST].unsigned_abs() > 1);
+    if target.tuning.shared_tiles && is_strided && rows < MANY_ROWS {
+        return PART_OF_STRIDED.min(most);
+    }
+    most
+}
+
+/// The length of parts of at most so many elements: a block times a power of two, so that parts are subtrees. What shows
+/// no block has parts as long as it shows, which are joined in an order of their own.
+fn part_length(block: u32, most: u32) -> u32 {
+    let most = most.min(PART);
+    if most < block { most } else { block << (most / block).ilog2() }
 }

@@ -18,7 +18,7 @@ use super::sizes::{Role, Sizes};
 use crate::Target;
 use crate::families::products::Build;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Dimension, GREATEST, PARTS_OF_SUMS, Reduction, Sums};
+use crate::ir::{self, Dimension, Reduction, Sums};
 use crate::lowering::conversion::conversion;
 use crate::lowering::made::Made;
 use crate::target::ROWS_WORTH_A_COPY;
@@ -233,7 +233,7 @@ impl<'b, 'a> Attention<'b, 'a> {
         let reduction = Reduction {
             program: made.computation.program.clone(),
             parameters: made.computation.parameters.clone(),
-            ..Reduction::of(GREATEST, &GREATEST_F32)
+            ..Reduction::of(&GREATEST_F32)
         };
         let (inputs, output) = (made.inputs.clone(), self.greatest.clone());
         self.build.recorder.reduce(IterationSpace { sizes, inputs, output }, reduction)?;
@@ -241,7 +241,7 @@ impl<'b, 'a> Attention<'b, 'a> {
         made.apply(&f::EXP_BELOW_F32, &[score, greatest], &[]);
         made.compute(&mut self.build.recorder, sizes, self.powers.clone())?;
         let (inputs, output) = (vec![self.powers.clone()], self.sums.clone());
-        let sum = Reduction::of(PARTS_OF_SUMS, &SUM_F32);
+        let sum = Reduction::of(&SUM_F32);
         self.build.recorder.reduce(IterationSpace { sizes, inputs, output }, sum)
     }
 

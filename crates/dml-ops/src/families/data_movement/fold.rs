@@ -7,17 +7,14 @@
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
-use dml_spirv::reduce::{Reducer, SUM_F32, SUM_I32, SUM_I64};
+use dml_spirv::reduce::{SUM_F32, SUM_I32, SUM_I64};
 
 use super::columns::{Along, Columns, Index, Part, ROW, join};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
-use crate::ir::{self, Computation, PARTS_OF_SUMS, Recorder, Reduction};
+use crate::ir::{self, Computation, Recorder, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::made::{Made, required};
-
-static SUMS_OF_WORDS: &[&Reducer] = &[&SUM_I32];
-static SUMS_OF_TWO_WORDS: &[&Reducer] = &[&SUM_I64];
 
 /// Parts of fewer elements of a row would be no shorter together.
 const LEAST_PART: u64 = 8;
@@ -241,10 +238,10 @@ impl Folding<'_, '_> {
         if value != made.computation.program.last() {
             made.apply(&f::SAME, &[value], &[]);
         }
-        let (in_parts, reducer) = match self.data_type {
-            DataType::Int32 | DataType::Uint32 => (SUMS_OF_WORDS, &SUM_I32),
-            DataType::Int64 | DataType::Uint64 => (SUMS_OF_TWO_WORDS, &SUM_I64),
-            _ => (PARTS_OF_SUMS, &SUM_F32),
+        let reducer = match self.data_type {
+            DataType::Int32 | DataType::Uint32 => &SUM_I32,
+            DataType::Int64 | DataType::Uint64 => &SUM_I64,
+            _ => &SUM_F32,
         };
         let program = std::mem::take(&mut made.computation.program);
         let mut sum = Value::Input(0);
@@ -254,7 +251,7 @@ impl Folding<'_, '_> {
         }
         made.apply_all(narrowed(self.data_type), sum);
         let Computation { program: last, parameters, .. } = made.computation;
-        let reduction = Reduction { program, in_parts, reducer, last, parameters };
+        let reduction = Reduction { program, last, parameters, ..Reduction::of(reducer) };
         let space = IterationSpace { sizes, inputs: made.inputs, output };
         self.recorder.reduce(space, reduction)
     }

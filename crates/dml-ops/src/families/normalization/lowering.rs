@@ -12,7 +12,7 @@ use crate::families::element_wise::activated;
 use crate::ir::space::Operand;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::lowering::rows::{PARTS_OF_SUMS, Rows};
+use crate::lowering::rows::Rows;
 
 /// An operand, and the type of its elements.
 type Typed = (Operand, DataType);
@@ -147,7 +147,7 @@ pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<ir::P
         program.apply(&f::MULTIPLY_F32, vec![element, element]);
         last.apply(&f::SQUARE_ROOT_F32, vec![Value::Input(0)]);
     }
-    let reduction = Reduction { program, last, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) };
+    let reduction = Reduction { program, last, ..Reduction::of(&SUM_F32) };
     let norm = rows.reduce(scales.iter().cloned().collect(), reduction)?;
     let epsilon = operator.float("Epsilon")?;
     let divisor = match &scales {

@@ -7,7 +7,7 @@ use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{PARTS_OF_SUMS, Recorder, Reduction};
+use crate::ir::{Recorder, Reduction};
 use crate::lowering::made::Made;
 
 /// A dimension that windows go along.
@@ -116,7 +116,7 @@ impl Along {
         let reduction = Reduction {
             program: made.computation.program,
             parameters: made.computation.parameters,
-            ..Reduction::of(PARTS_OF_SUMS, &SUM_F32)
+            ..Reduction::of(&SUM_F32)
         };
         recorder.reduce(space, reduction)?;
         Ok(counts)

@@ -14,7 +14,7 @@ use super::along::Along;
 use super::space::{Element, Making, Windows};
 use crate::Target;
 use crate::ir::space::{Operand, leading};
-use crate::ir::{self, PARTS_OF_SUMS, Recorder};
+use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::lowering::made::Made;
 use crate::lowering::scale::write_scales;
@@ -107,8 +107,7 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
             made.apply_all(narrowed(data_type), quotient);
         }
     };
-    let making =
-        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &last };
+    let making = Making { element: &element, reducer: &SUM_F32, last: &last };
     let sums = if is_constant { output.clone() } else { pooling.temporary(ElementWidth::B32) };
     pooling.windows.reduce(&mut pooling.recorder, &making, &[], &sums)?;
     if !is_constant {
@@ -165,8 +164,7 @@ pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Prog
         };
         made.apply_all(narrowed(data_type), norm);
     };
-    let making =
-        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &last };
+    let making = Making { element: &element, reducer: &SUM_F32, last: &last };
     let output = pooling.first_output()?;
     let norms = if is_scaled { pooling.temporary(ElementWidth::B32) } else { output.clone() };
     let others: Vec<Operand> = scales.iter().cloned().collect();
@@ -184,8 +182,7 @@ impl Pooling<'_> {
     /// The power of two for each window that keeps powers of its elements in range.
     fn scales(&mut self) -> Result<Operand, Error> {
         let element = |made: &mut Made, it: Element| made.apply(&f::ABSOLUTE_F32, &[it.value], &[]);
-        let (in_parts, reducer) = (OF_FLOATS, OF_FLOATS[0]);
-        let making = Making { element: &element, in_parts, reducer, last: &|_, _| () };
+        let making = Making { element: &element, reducer: &GREATEST_F32, last: &|_, _| () };
         let [greatest, scales] = [0; 2].map(|_| self.temporary(ElementWidth::B32));
         self.windows.reduce(&mut self.recorder, &making, &[], &greatest)?;
         write_scales(&mut self.recorder, self.windows.sizes, greatest, scales.clone())?;
@@ -193,28 +190,18 @@ impl Pooling<'_> {
     }
 }
 
-/// What finds the greatest elements, of parts of windows too.
-static OF_FLOATS: &[&Reducer] = &[&GREATEST_F32];
-static OF_SIGNED: &[&Reducer] = &[&GREATEST_I32];
-static OF_UNSIGNED: &[&Reducer] = &[&GREATEST_U32];
-static OF_SIGNED_64: &[&Reducer] = &[&GREATEST_I64];
-static OF_UNSIGNED_64: &[&Reducer] = &[&GREATEST_U64];
-
-/// What finds the first of several numbers.
-static NUMBERS: &[&Reducer] = &[&LEAST_U32];
-
 /// What finds the greatest elements of a type, and the bits that are below all of them.
-fn greatest(data_type: DataType) -> (&'static [&'static Reducer], [u32; 2]) {
+fn greatest(data_type: DataType) -> (&'static Reducer, [u32; 2]) {
     const LEAST: u32 = 1 << 31;
     match data_type {
-        DataType::Float16 | DataType::Float32 => (OF_FLOATS, [f32::NEG_INFINITY.to_bits(), 0]),
-        DataType::Int64 => (OF_SIGNED_64, [0, LEAST]),
-        DataType::Uint64 => (OF_UNSIGNED_64, [0; 2]),
+        DataType::Float16 | DataType::Float32 => (&GREATEST_F32, [f32::NEG_INFINITY.to_bits(), 0]),
+        DataType::Int64 => (&GREATEST_I64, [0, LEAST]),
+        DataType::Uint64 => (&GREATEST_U64, [0; 2]),
         DataType::Int8 | DataType::Int16 | DataType::Int32 => {
             let least = -1_i32 << (data_type.bits() - 1);
-            (OF_SIGNED, [least.cast_unsigned(), 0])
+            (&GREATEST_I32, [least.cast_unsigned(), 0])
         }
-        _ => (OF_UNSIGNED, [0; 2]),
+        _ => (&GREATEST_U32, [0; 2]),
     }
 }
 
@@ -222,7 +209,7 @@ fn greatest(data_type: DataType) -> (&'static [&'static Reducer], [u32; 2]) {
 pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
-    let (in_parts, least) = greatest(data_type);
+    let (reducer, least) = greatest(data_type);
     let element = |made: &mut Made, it: Element| {
         let value = made.apply_all(widened(data_type), it.value);
         match it.offset {
@@ -237,7 +224,7 @@ pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let last = |made: &mut Made, whole: Value| {
         made.apply_all(narrowed(data_type), whole);
     };
-    let making = Making { element: &element, in_parts, reducer: in_parts[0], last: &last };
+    let making = Making { element: &element, reducer, last: &last };
     let output = pooling.first_output()?;
     pooling.windows.reduce(&mut pooling.recorder, &making, &[], &output)?;
     if let Some(indices) = pooling.output(1) {
@@ -257,8 +244,7 @@ impl Pooling<'_> {
                 None => number,
             }
         };
-        let making =
-            Making { element: &element, in_parts: NUMBERS, reducer: &LEAST_U32, last: &|_, _| () };
+        let making = Making { element: &element, reducer: &LEAST_U32, last: &|_, _| () };
         let first = self.temporary(ElementWidth::B32);
         self.windows.reduce(&mut self.recorder, &making, &[greatest], &first)?;
         let sizes = self.operator.required_tensor("InputTensor")?.sizes();

@@ -10,7 +10,7 @@ use super::lowering::{Pooling, along};
 use super::space::{Element, Making};
 use crate::Target;
 use crate::ir::space::Operand;
-use crate::ir::{self, PARTS_OF_SUMS};
+use crate::ir::{self};
 use crate::lowering::conversion::conversion;
 use crate::lowering::made::Made;
 
@@ -40,8 +40,7 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
             None => value,
         }
     };
-    let making =
-        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &|_, _| () };
+    let making = Making { element: &element, reducer: &SUM_F32, last: &|_, _| () };
     let sums = pooling.temporary(ElementWidth::B32);
     let zero_point: Vec<Operand> = zero_point.into_iter().collect();
     pooling.windows.reduce(&mut pooling.recorder, &making, &zero_point, &sums)?;

@@ -10,7 +10,7 @@ use super::along::Along;
 use super::lowering::Pooling;
 use super::space::{Element, Making};
 use crate::Target;
-use crate::ir::{self, PARTS_OF_SUMS};
+use crate::ir::{self};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::made::Made;
 
@@ -25,8 +25,7 @@ pub(super) fn normalization(
         let value = made.apply_all(widened(data_type), it.value);
         made.apply(&f::MULTIPLY_F32, &[value, value], &[])
     };
-    let making =
-        Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &|_, _| () };
+    let making = Making { element: &element, reducer: &SUM_F32, last: &|_, _| () };
     let sums = pooling.temporary(ElementWidth::B32);
     pooling.windows.reduce(&mut pooling.recorder, &making, &[], &sums)?;
     let mut made = Made::default();

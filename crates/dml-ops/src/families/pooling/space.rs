@@ -35,8 +35,6 @@ pub(super) struct Windows {
 pub(super) struct Making<'a> {
     /// Adds what becomes of an element.
     pub(super) element: &'a dyn Fn(&mut Made, Element) -> Value,
-    /// What is made of rows and their parts.
-    pub(super) in_parts: &'static [&'static Reducer],
     pub(super) reducer: &'static Reducer,
     /// For what comes out, with parameters of its own.
     pub(super) last: &'a dyn Fn(&mut Made, Value),
@@ -89,11 +87,11 @@ impl Windows {
     ) -> Result<(), Error> {
         if self.are_strides() {
             let (space, reduction) = self.as_strides(making, others, output);
-            return recorder.reduce(space, reduction);
+            return recorder.reduce_windows(space, reduction);
         }
         if self.reach() <= recorder.most_shown() {
             let (space, reduction) = self.as_taps(making, others, output);
-            return recorder.reduce(space, reduction);
+            return recorder.reduce_windows(space, reduction);
         }
         let Some(halves) = self.halves() else {
             let clipped = self.clipped();
@@ -101,7 +99,7 @@ impl Windows {
                 true => clipped.as_strides(making, others, output),
                 false => clipped.as_taps(making, others, output),
             };
-            return recorder.reduce(space, reduction);
+            return recorder.reduce_windows(space, reduction);
         };
         halves.into_iter().try_for_each(|(half, at, from)| {
             let moved = |it: &Operand| {
@@ -287,9 +285,8 @@ impl Making<'_> {
         };
         (self.last)(&mut made, whole);
         let last: Program = made.computation.program;
-        let (in_parts, reducer) = (self.in_parts, self.reducer);
         let parameters = made.computation.parameters;
-        let reduction = Reduction { program, in_parts, reducer, last, parameters };
+        let reduction = Reduction { program, last, parameters, ..Reduction::of(self.reducer) };
         (IterationSpace { sizes, inputs: made.inputs, output }, reduction)
     }
 }

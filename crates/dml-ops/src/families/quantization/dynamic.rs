@@ -4,7 +4,7 @@
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions as f;
-use dml_spirv::reduce::{LEAST_F32, Reducer};
+use dml_spirv::reduce::LEAST_F32;
 
 use crate::Target;
 use crate::ir::space::Operand;
@@ -12,15 +12,13 @@ use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
 use crate::lowering::rows::{Axes, Rows};
 
-static LEAST: &[&Reducer] = &[&LEAST_F32];
-
 /// The outputs: the integers, the scale, and the zero point.
 pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let integer = operator.required_tensor("OutputTensor")?.data_type();
     let greatest = rows.greatest()?;
     let program = Program::chain(rows.widening());
-    let least = rows.reduce(vec![], Reduction { program, ..Reduction::of(LEAST, &LEAST_F32) })?;
+    let least = rows.reduce(vec![], Reduction { program, ..Reduction::of(&LEAST_F32) })?;
     let scale = scale(&mut rows, greatest, least.clone())?;
     let zero_point = zero_point(&mut rows, least, scale.clone(), integer)?;
     let one = rows.sizes_of(Axes::Kept);

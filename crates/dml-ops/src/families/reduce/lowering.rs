@@ -11,14 +11,7 @@ use dml_spirv::reduce::{self as r, Reducer, SUM_F32};
 use crate::Target;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::rows::{Axes, Numbering, PARTS_OF_SUMS, PLACES, Rows};
-
-/// What joins the elements of a type, and what joins those of parts.
-#[derive(Clone, Copy)]
-pub(super) struct Joined {
-    in_parts: &'static [&'static Reducer],
-    pub(super) reducer: &'static Reducer,
-}
+use crate::lowering::rows::{Axes, Numbering, Rows};
 
 /// The type that elements are computed in.
 pub(super) fn computed(data_type: DataType) -> DataType {
@@ -43,50 +36,34 @@ macro_rules! by_type {
     };
 }
 
-/// One reducer, whose results in parts it joins as well.
-macro_rules! alike {
-    ($reducer:ident) => {{
-        static PARTS: &[&Reducer] = &[&r::$reducer];
-        Joined { in_parts: PARTS, reducer: &r::$reducer }
-    }};
+pub(super) fn sum(data_type: DataType) -> &'static Reducer {
+    by_type!(data_type, &r::SUM_F32, &r::SUM_I32, &r::SUM_I32, &r::SUM_I64, &r::SUM_I64)
 }
 
-pub(super) fn sum(data_type: DataType) -> Joined {
-    let floats = Joined { in_parts: PARTS_OF_SUMS, reducer: &r::SUM_F32 };
-    by_type!(data_type, floats, alike!(SUM_I32), alike!(SUM_I32), alike!(SUM_I64), alike!(SUM_I64))
-}
-
-pub(super) fn product(data_type: DataType) -> Joined {
+pub(super) fn product(data_type: DataType) -> &'static Reducer {
     by_type!(
         data_type,
-        alike!(PRODUCT_F32),
-        alike!(PRODUCT_I32),
-        alike!(PRODUCT_I32),
-        alike!(PRODUCT_I64),
-        alike!(PRODUCT_I64)
+        &r::PRODUCT_F32,
+        &r::PRODUCT_I32,
+        &r::PRODUCT_I32,
+        &r::PRODUCT_I64,
+        &r::PRODUCT_I64
     )
 }
 
-fn greatest(data_type: DataType) -> Joined {
+fn greatest(data_type: DataType) -> &'static Reducer {
     by_type!(
         data_type,
-        alike!(GREATEST_F32),
-        alike!(GREATEST_I32),
-        alike!(GREATEST_U32),
-        alike!(GREATEST_I64),
-        alike!(GREATEST_U64)
+        &r::GREATEST_F32,
+        &r::GREATEST_I32,
+        &r::GREATEST_U32,
+        &r::GREATEST_I64,
+        &r::GREATEST_U64
     )
 }
 
-fn least(data_type: DataType) -> Joined {
-    by_type!(
-        data_type,
-        alike!(LEAST_F32),
-        alike!(LEAST_I32),
-        alike!(LEAST_U32),
-        alike!(LEAST_I64),
-        alike!(LEAST_U64)
-    )
+fn least(data_type: DataType) -> &'static Reducer {
+    by_type!(data_type, &r::LEAST_F32, &r::LEAST_I32, &r::LEAST_U32, &r::LEAST_I64, &r::LEAST_U64)
 }
 
 fn magnitude(data_type: DataType) -> Option<&'static Function> {
@@ -126,7 +103,9 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
         .ok_or_else(|| Error::internal(operator.schema().name, "no such function"))?;
     let rows = Rows::new(operator, target)?;
     let data_type = rows.data_type;
-    let of = |before, joined: fn(DataType) -> Joined, after| (before, joined(data_type), after);
+    let of = |before, joined: fn(DataType) -> &'static Reducer, after| {
+        (before, joined(data_type), after)
+    };
     let (before, joined, after) = match function {
         ReduceFunction::Argmax => return index(rows, greatest(data_type), Numbering::FromStart),
         ReduceFunction::Argmin => return index(rows, least(data_type), Numbering::FromStart),
@@ -155,13 +134,13 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
 fn finish(
     mut rows: Rows<'_>,
     program: Program,
-    Joined { in_parts, reducer }: Joined,
+    reducer: &'static Reducer,
     after: Option<&'static Function>,
 ) -> Result<ir::Program, Error> {
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let narrowing = conversion(computed(rows.data_type), output);
     let last = Program::chain(after.into_iter().chain(narrowing));
-    let reduction = Reduction { program, last, ..Reduction::of(in_parts, reducer) };
+    let reduction = Reduction { program, last, ..Reduction::of(reducer) };
     rows.reduce_to(rows.output(0)?, vec![], reduction)?;
     Ok(rows.finish())
 }
@@ -184,7 +163,7 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     }
     program.apply(&f::MULTIPLY_F32, vec![element, element]);
     let others: Vec<_> = scales.into_iter().collect();
-    let reduction = Reduction { program, ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) };
+    let reduction = Reduction { program, ..Reduction::of(&SUM_F32) };
     let sum = rows.reduce(others.clone(), reduction)?;
     let mut program = Program::of(&f::SQUARE_ROOT_F32);
     if !others.is_empty() {
@@ -237,11 +216,14 @@ fn numbering(operator: &Validated) -> Result<Numbering, Error> {
 /// The number of the first or the last element that is what `joined` makes of its row.
 ///
 /// The last has the least number when they are counted down from the greatest word.
-fn index(mut rows: Rows<'_>, joined: Joined, numbering: Numbering) -> Result<ir::Program, Error> {
+fn index(
+    mut rows: Rows<'_>,
+    joined: &'static Reducer,
+    numbering: Numbering,
+) -> Result<ir::Program, Error> {
     let data_type = rows.data_type;
-    let (in_parts, reducer) = (joined.in_parts, joined.reducer);
     let program = Program::chain(widened(data_type));
-    let found = rows.reduce(vec![], Reduction { program, ..Reduction::of(in_parts, reducer) })?;
+    let found = rows.reduce(vec![], Reduction { program, ..Reduction::of(joined) })?;
     let mut program = Program::default();
     let element = program.apply_all(widened(data_type), Value::Input(0));
     let [found_value, number] = [1, 2].map(Value::Input);
@@ -267,7 +249,7 @@ fn index(mut rows: Rows<'_>, joined: Joined, numbering: Numbering) -> Result<ir:
     };
     let chain = [counted_up, &conversion(DataType::Uint32, output)].concat();
     let last = Program::chain(chain);
-    let reduction = Reduction { program, last, ..Reduction::of(PLACES, &r::LEAST_U32) };
+    let reduction = Reduction { program, last, ..Reduction::of(&r::LEAST_U32) };
     let numbers = rows.numbers(numbering);
     rows.reduce_to(rows.output(0)?, vec![found, numbers], reduction)?;
     Ok(rows.finish())

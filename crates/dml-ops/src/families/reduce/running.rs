@@ -7,8 +7,9 @@ use dml_core::{AxisDirection, DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::Function;
+use dml_spirv::reduce::Reducer;
 
-use super::lowering::{Joined, computed, product, sum};
+use super::lowering::{computed, product, sum};
 use crate::Target;
 use crate::ir;
 use crate::ir::space::{IterationSpace, Operand};
@@ -29,12 +30,12 @@ pub(super) fn products(operator: &Validated, target: &Target<'_>) -> Result<ir::
 fn running(
     operator: &Validated,
     target: &Target<'_>,
-    joined: fn(DataType) -> Joined,
+    joined: fn(DataType) -> &'static Reducer,
     (is_exclusive, first): (&str, u32),
 ) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let data_type = rows.data_type;
-    let reducer = joined(data_type).reducer;
+    let reducer = joined(data_type);
     let axis = operator.uint("Axis")? as usize;
     let tensor = operator.required_tensor("InputTensor")?;
     let axis = axis + DIMENSIONS - tensor.sizes().len();

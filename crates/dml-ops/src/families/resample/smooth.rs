@@ -12,7 +12,7 @@ use dml_spirv::reduce::SUM_F32;
 
 use super::lowering::{Along, ONE, to_float};
 use crate::ir::space::{Displacement, IterationSpace, Operand};
-use crate::ir::{PARTS_OF_SUMS, Recorder, Reduction};
+use crate::ir::{Recorder, Reduction};
 use crate::lowering::made::Made;
 
 /// The place of rows in a space: tensors that are smoothed have fewer dimensions.
@@ -97,7 +97,7 @@ impl Along {
         let reduction = Reduction {
             program: made.computation.program,
             parameters: made.computation.parameters,
-            ..Reduction::of(PARTS_OF_SUMS, &SUM_F32)
+            ..Reduction::of(&SUM_F32)
         };
         let space = IterationSpace { sizes, inputs: made.inputs, output: output.clone() };
         recorder.reduce(space, reduction)?;

@@ -217,7 +217,7 @@ impl Sampling {
         }
         let reducer = if self.is_average { &SUM_F32 } else { &GREATEST_F32 };
         let (last, parameters) = (made.computation.program, made.computation.parameters);
-        let reduction = Reduction { program, last, parameters, ..Reduction::of(&[], reducer) };
+        let reduction = Reduction { program, last, parameters, ..Reduction::of(reducer) };
         let mut sizes = regions.sizes;
         sizes[GRID..].fill(self.most);
         let space = IterationSpace { sizes, inputs: made.inputs, output: output.clone() };

@@ -4,7 +4,7 @@ use dml_core::{Error, RoundingMode, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{QUAD, Value};
 use dml_spirv::functions as f;
-use dml_spirv::reduce::{GREATEST_F32, Reducer};
+use dml_spirv::reduce::GREATEST_F32;
 
 use super::space::{Axis, GRID, PARTS, REGION, Regions, coordinates};
 use crate::Target;
@@ -18,8 +18,6 @@ const FARTHEST: f32 = (1_u32 << 29) as f32;
 
 /// The most iterations of an invocation: lavapipe ends loops at 65,535.
 const MOST_ITERATIONS: u32 = 60_000;
-
-static OF_PARTS: &[&Reducer] = &[&GREATEST_F32];
 
 /// The greatest elements of cells.
 pub(super) fn greatest(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -152,7 +150,7 @@ fn reduce(
     let program = std::mem::take(&mut made.computation.program);
     made.apply_all(narrowed(regions.data_type), Value::Input(0));
     let (last, parameters) = (made.computation.program, made.computation.parameters);
-    let of_parts = Reduction { last, ..Reduction::of(OF_PARTS, &GREATEST_F32) };
+    let of_parts = Reduction { last, ..Reduction::of(&GREATEST_F32) };
     let of_grids = Reduction { program, parameters, ..of_parts.clone() };
     let space = |sizes, inputs, output| IterationSpace { sizes, inputs, output };
     if sizes[PARTS..GRID] == [1; 2] {

@@ -14,7 +14,7 @@ use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{self, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::lowering::rows::{Numbering, PARTS_OF_SUMS, PLACES, Rows};
+use crate::lowering::rows::{Numbering, Rows};
 
 /// `e^(x - greatest) / sum`.
 pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -56,8 +56,7 @@ fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
     rows.write(rows.sizes, vec![rows.input.clone(), greatest], program, vec![])?;
     let powers = rows.output(0)?;
-    let of_powers =
-        Reduction { program: Program::default(), ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) };
+    let of_powers = Reduction { program: Program::default(), ..Reduction::of(&SUM_F32) };
     let sum = rows.reduce_of(powers.clone(), of_powers)?;
     rows.write(rows.sizes, vec![powers, sum], Program::of(&f::DIVIDE_F32), vec![])?;
     Ok(rows.finish())
@@ -87,7 +86,7 @@ pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let numbers = rows.numbers(Numbering::FromStart);
     let (mut program, element) = rows.of_element();
     program.apply(&f::NUMBER_WHERE_EQUAL_F32, vec![element, Value::Input(1), Value::Input(2)]);
-    let reduction = Reduction { program, ..Reduction::of(PLACES, &LEAST_U32) };
+    let reduction = Reduction { program, ..Reduction::of(&LEAST_U32) };
     let first = rows.reduce(vec![greatest, numbers.clone()], reduction)?;
     let mut program = Program::of(&f::EQUALS_I32);
     program.apply_all(conversion(DataType::Uint32, rows.data_type), program.last());

@@ -85,16 +85,10 @@ fn has_displaced(space: &IterationSpace) -> bool {
     space.operands().any(|it| it.displacement.is_some())
 }
 
-/// The space of a node that can compute what it reads: of a Map, and of a Reduce along one dimension. Along several
-/// dimensions the order of additions depends on the strides of the first input, which fusing replaces.
+/// The space of a node that can compute what it reads: of a Map, and of a Reduce of rows.
 fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
     let space = match node {
-        Node::Map(Map { space, .. }) => space,
-        Node::Reduce(Reduce { space, grids: None, .. }) => {
-            let is_of_rows = |(size, stride): &(&u32, &i64)| **size > 1 && **stride == 0;
-            let of_rows = space.sizes.iter().zip(&space.output.strides).filter(is_of_rows).count();
-            Some(space).filter(|_| of_rows == 1)?
-        }
+        Node::Map(Map { space, .. }) | Node::Reduce(Reduce { space, grids: None, .. }) => space,
         _ => return None,
     };
     Some(space).filter(|it| !has_displaced(it))

@@ -52,7 +52,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
                 ..reduce.reduction.clone()
             };
             let space = IterationSpace { inputs: inputs.operands, ..reduce.space.clone() };
-            Some(Node::Reduce(Reduce { space, reduction, grids: reduce.grids }))
+            Some(Node::Reduce(Reduce { space, reduction, ..reduce.clone() }))
         }
         _ => None,
     }
