@@ -26,8 +26,8 @@ fn coordinates(operator: &Validated, target: &Target<'_>) -> Result<ir::Program,
     let layout = operator.required_tensor("InputTensor")?;
     let sizes = leading(layout.sizes(), 1);
     let elements = layout.element_count();
-    let mut words = || recorder.temporary(ElementWidth::B32, elements);
-    let [flags, numbers, spare] = [words(), words(), words()].map(|it| it.packed(&sizes));
+    let [flags, numbers, spare] =
+        [(); 3].map(|()| recorder.packed_temporary(ElementWidth::B32, &sizes));
 
     is_not_zero(&mut recorder, layout, input, flags.clone())?;
     let (numbers, spare) = add_up(&mut recorder, elements, [&flags, &numbers, &spare])?;

@@ -262,8 +262,7 @@ impl<'a> Rows<'a> {
 
     /// Place for so many elements.
     pub(crate) fn temporary(&mut self, width: ElementWidth, sizes: Sizes) -> Operand {
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.recorder.temporary(width, count).packed(&sizes)
+        self.recorder.packed_temporary(width, &sizes)
     }
 
     /// One element for each row, of the first input's elements and those of `others`.

@@ -31,7 +31,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
     let operands = operands.collect::<Result<Vec<_>, Error>>()?;
     rest.quantized_sum(&operands, output.data_type());
     let mut recorder = Recorder::new(operator, target);
-    let between = recorder.temporary(ElementWidth::B32, output.element_count()).packed(&sizes);
+    let between = recorder.packed_temporary(ElementWidth::B32, &sizes);
     let written = Operand::of(schema.name, Buffer::Output(0), output)?;
     for (part, read, written) in [(first, None, between.clone()), (rest, Some(between), written)] {
         let mut inputs = Vec::new();

@@ -99,7 +99,7 @@ pub(super) fn unpool(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
     let layout = operator.required_tensor("OutputTensor")?;
     let packed = match layout.is_packed() {
         true => output.clone(),
-        false => recorder.temporary(output.width, layout.element_count()).packed(layout.sizes()),
+        false => recorder.packed_temporary(output.width, layout.sizes()),
     };
     zeros(&mut recorder, layout, packed.clone())?;
     let lookup = lookup::of_all(layout, operator.required_tensor("InputTensor")?.sizes().len());
@@ -191,8 +191,7 @@ impl<'a> Chooser<'a> {
             let mut first = Made::default();
             self.join(&mut first, 0..early, None);
             let sizes = self.lookup.tuples(self.sizes);
-            let count = sizes.iter().map(|size| u64::from(*size)).product();
-            let offsets = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
+            let offsets = recorder.packed_temporary(ElementWidth::B32, &sizes);
             first.compute(recorder, sizes, offsets.clone())?;
             joined = Some(made.input(offsets));
         }

@@ -101,7 +101,7 @@ impl Along {
     pub(super) fn counts(&self, recorder: &mut Recorder<'_>) -> Result<Operand, Error> {
         let mut sizes = [1; DIMENSIONS];
         sizes[self.at] = self.windows;
-        let counts = recorder.temporary(ElementWidth::B32, u64::from(self.windows)).packed(&sizes);
+        let counts = recorder.packed_temporary(ElementWidth::B32, &sizes);
         let mut made = Made::default();
         let mut row = [0; DIMENSIONS];
         row[DIMENSIONS - 1] = 1;

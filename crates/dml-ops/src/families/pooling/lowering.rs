@@ -63,9 +63,7 @@ impl<'a> Pooling<'a> {
 
     /// Place for a number for each window.
     pub(super) fn temporary(&mut self, width: ElementWidth) -> Operand {
-        let sizes = self.windows.sizes;
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.recorder.temporary(width, count).packed(&sizes)
+        self.recorder.packed_temporary(width, &self.windows.sizes)
     }
 }
 

@@ -36,8 +36,7 @@ pub(crate) fn lower<G: Geometry>(
         build.add_up::<G>(&output)?;
         return Ok(build.recorder.finish());
     }
-    let sums = build.recorder.temporary(ElementWidth::B32, tensor.element_count());
-    let sums = sums.packed(tensor.sizes());
+    let sums = build.recorder.packed_temporary(ElementWidth::B32, tensor.sizes());
     build.add_up::<G>(&sums)?;
     build.finish(sums, output)
 }
@@ -60,8 +59,7 @@ impl Build<'_> {
             self.write(sums, output, tensor.data_type())?;
             return Ok(self.recorder.finish());
         };
-        let before = self.recorder.temporary(ElementWidth::B32, tensor.element_count());
-        let before = before.packed(tensor.sizes());
+        let before = self.recorder.packed_temporary(ElementWidth::B32, tensor.sizes());
         self.write(sums, before.clone(), DataType::Float32)?;
         fused_softmax(activation, self.recorder, tensor, [before, output])
     }

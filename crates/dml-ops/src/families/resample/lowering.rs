@@ -205,8 +205,7 @@ fn linear(
     };
     for dimension in before {
         sizes[dimension.at] = dimension.output;
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let to = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
+        let to = recorder.packed_temporary(ElementWidth::B32, &sizes);
         let (made, _) = dimension.mean(recorder, &from, data_type, sizes)?;
         made.compute(recorder, sizes, to.clone())?;
         (from, data_type) = (to, DataType::Float32);

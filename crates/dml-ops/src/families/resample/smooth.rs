@@ -91,8 +91,7 @@ impl Along {
         made: Made,
         mut sizes: [u32; DIMENSIONS],
     ) -> Result<Operand, Error> {
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let output = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
+        let output = recorder.packed_temporary(ElementWidth::B32, &sizes);
         sizes[ROW] = self.row();
         let reduction = Reduction {
             program: made.computation.program,

@@ -205,8 +205,7 @@ impl Sampling {
         let is_constant = self.least == self.most;
         let mut output = regions.output.clone();
         if self.is_average && !is_constant {
-            let count = regions.sizes.iter().map(|size| u64::from(*size)).product();
-            output = regions.recorder.temporary(ElementWidth::B32, count).packed(&regions.sizes);
+            output = regions.recorder.packed_temporary(ElementWidth::B32, &regions.sizes);
         } else {
             let mut result = Value::Input(0);
             if self.is_average {

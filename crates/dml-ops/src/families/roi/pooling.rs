@@ -162,8 +162,7 @@ fn reduce(
     }
     let mut all = sizes;
     all[GRID..].fill(1);
-    let count = all.iter().map(|size| u64::from(*size)).product();
-    let greatest = regions.recorder.temporary(ElementWidth::B32, count).packed(&all);
+    let greatest = regions.recorder.packed_temporary(ElementWidth::B32, &all);
     let of_grids = Reduction { last: Default::default(), ..of_grids };
     let grids = space(sizes, made.inputs, greatest.clone());
     regions.recorder.reduce_grids(grids, number, of_grids)?;

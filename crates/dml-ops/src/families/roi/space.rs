@@ -161,8 +161,7 @@ impl<'a> Regions<'a> {
         sizes: [u32; DIMENSIONS],
         width: ElementWidth,
     ) -> Result<Operand, Error> {
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let table = self.recorder.temporary(width, count).packed(&sizes);
+        let table = self.recorder.packed_temporary(width, &sizes);
         made.compute(&mut self.recorder, sizes, table.clone())?;
         Ok(table)
     }

@@ -112,8 +112,7 @@ impl<'a> Search<'a> {
             let coordinate = made.input(by_low.clone());
             self.element(made, coordinate, &high)
         })?;
-        let count = self.wanted().into_iter().map(u64::from).product();
-        let order = recorder.temporary(ElementWidth::B32, count).packed(&self.wanted());
+        let order = recorder.packed_temporary(ElementWidth::B32, &self.wanted());
         let mut made = Made::default();
         let place = made.input(places);
         let coordinate = self.element(&mut made, place, &by_low);
