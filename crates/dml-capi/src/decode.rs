@@ -313,5 +313,7 @@ impl Reader {
     }
 }
 
+#[cfg(all(test, unix))]
+mod layout_tests;
 #[cfg(test)]
 mod tests;
