@@ -2,6 +2,8 @@
 
 mod lowering;
 mod running;
+#[cfg(test)]
+mod tests;
 
 use dml_core::operators;
 
