@@ -8,7 +8,7 @@ use std::process::Command;
 use dml::core::operators;
 use windows::Win32::AI::MachineLearning::DirectML as win;
 
-use super::*;
+use super::super::*;
 
 const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include/dmlvk");
 
