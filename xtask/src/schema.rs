@@ -3,7 +3,6 @@
 //! [`source`] is the files as they are written, [`model`] what they mean; everything that can be
 //! wrong with them is found on the way from one to the other ([`resolve`], [`support`], [`comparison`]).
 
-mod c_descs;
 mod c_header;
 mod comparison;
 mod descs;

@@ -1,6 +1,5 @@
 //! The JSON form: everything that a run found, with its counts; one case that did not pass a line.
 
-mod format_1;
 mod lines;
 
 use std::collections::BTreeMap;
@@ -90,11 +89,10 @@ pub(super) fn write(run: &Run, output: &mut dyn io::Write) -> io::Result<()> {
     writeln!(output)
 }
 
-/// Reads a run that [`write`](super::write) wrote as JSON, or that an earlier version did. Members that
-/// it does not know are left out.
+/// Reads a run that [`write`](super::write) wrote as JSON. Members that it does not know are left out.
 ///
 /// # Errors
-/// The file cannot be read; it is no such run, or one of a later [`FORMAT`]; a member is missing or
+/// The file cannot be read; it is no such run, or one of another [`FORMAT`]; a member is missing or
 /// has a wrong value. The message names the file and the member.
 pub fn read(path: &Path) -> anyhow::Result<Run> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -113,14 +111,16 @@ fn parse(text: &[u8]) -> anyhow::Result<Run> {
         Some(format) if format == FORMAT => {
             serde_json::from_slice(text).map_err(|error| with_member(text, error))
         }
-        Some(format) if format == format_1::FORMAT => format_1::parse(text),
         Some(format) => {
-            let later = format.as_u64().is_some_and(|it| it > u64::from(FORMAT));
-            let hint = if later { ": a later dml-conformance wrote it" } else { "" };
-            bail!("`format` is {format}, accepted are 1 and {FORMAT}{hint}");
+            let hint = match format.as_u64() {
+                Some(later) if later > u64::from(FORMAT) => ": a later dml-conformance wrote it",
+                Some(1) => ": an earlier dml-conformance wrote it",
+                _ => "",
+            };
+            bail!("`format` is {format}, accepted is {FORMAT}{hint}");
         }
         None => bail!(
-            "it has no member `format`, accepted are 1 and {FORMAT}: \
+            "it has no member `format`, accepted is {FORMAT}: \
              `dml-conformance run --format json` did not write it"
         ),
     }

@@ -155,6 +155,6 @@ mod tests {
             let found = features(bit, "features").ok();
             assert_eq!(found, Some(Features::NONE.with(feature, true)));
         }
-        assert!(features(1 << Feature::ALL.len(), "features").is_err());
+        assert!(features(1 << 63, "features").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! The types of the interface that are DirectML's, Vulkan's or Windows', and the handles.
 //!
-//! DirectML's own come from `dml_core::c_layout`; the header has them in `directml_types.h`, written from
-//! the same schema. What is declared here beside the handles is in that header as well.
+//! DirectML's own come from `dml_core::c_layout`, and its descriptors of operators from the schema; the header
+//! has both in `directml_types.h`. What is declared here beside the handles is in that header as well.
 #![allow(non_camel_case_types, non_snake_case, reason = "the names are DirectML's and Vulkan's")]
 
 use dml::ash::vk;

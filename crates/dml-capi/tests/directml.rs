@@ -36,34 +36,6 @@ fn structs_are_laid_out_as_in_the_windows_crate() {
         DML_SCALE_BIAS { Scale, Bias }
         DML_SIZE_2D { Width, Height }
         DML_SCALAR_UNION { Bytes }
-        DML_DIAGONAL_MATRIX_OPERATOR_DESC { OutputTensor, Offset, Value }
-        DML_FILL_VALUE_CONSTANT_OPERATOR_DESC { OutputTensor, ValueDataType, Value }
-        DML_CONVOLUTION_OPERATOR_DESC {
-            InputTensor, FilterTensor, BiasTensor, OutputTensor, Mode, Direction, DimensionCount,
-            Strides, Dilations, StartPadding, EndPadding, OutputPadding, GroupCount, FusedActivation
-        }
-        DML_ELEMENT_WISE_CLIP_OPERATOR_DESC { InputTensor, OutputTensor, ScaleBias, Min, Max }
-        DML_LSTM_OPERATOR_DESC {
-            InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
-            CellMemInitTensor, SequenceLengthsTensor, PeepholeTensor, OutputSequenceTensor,
-            OutputSingleTensor, OutputCellSingleTensor, ActivationDescCount, ActivationDescs,
-            Direction, ClipThreshold, UseClipThreshold, CoupleInputForget
-        }
-        DML_JOIN_OPERATOR_DESC { InputCount, InputTensors, OutputTensor, Axis }
-        DML_RESAMPLE1_OPERATOR_DESC {
-            InputTensor, OutputTensor, InterpolationMode, DimensionCount, Scales,
-            InputPixelOffsets, OutputPixelOffsets
-        }
-        DML_UPSAMPLE_2D_OPERATOR_DESC { InputTensor, OutputTensor, ScaleSize, InterpolationMode }
-        DML_SLICE1_OPERATOR_DESC {
-            InputTensor, OutputTensor, DimensionCount, InputWindowOffsets, InputWindowSizes,
-            InputWindowStrides
-        }
-        DML_ADAM_OPTIMIZER_OPERATOR_DESC {
-            InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor,
-            TrainingStepTensor, OutputParametersTensor, OutputFirstMomentTensor,
-            OutputSecondMomentTensor, LearningRate, Beta1, Beta2, Epsilon
-        }
         DML_GRAPH_DESC {
             InputCount, OutputCount, NodeCount, Nodes, InputEdgeCount, InputEdges, OutputEdgeCount,
             OutputEdges, IntermediateEdgeCount, IntermediateEdges
@@ -84,23 +56,6 @@ fn structs_are_laid_out_as_in_the_windows_crate() {
         DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT { DataType }
         DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT { IsSupported }
     }
-}
-
-/// The operator came after the `windows` crate; the numbers are those of DirectML.h with 8-byte pointers.
-#[cfg(target_pointer_width = "64")]
-#[test]
-fn diagonal_matrix1_is_laid_out_as_in_directml_h() {
-    use dmlvk::DML_DIAGONAL_MATRIX1_OPERATOR_DESC as Desc;
-    let offsets = [
-        offset_of!(Desc, InputTensor),
-        offset_of!(Desc, OutputTensor),
-        offset_of!(Desc, ValueDataType),
-        offset_of!(Desc, Value),
-        offset_of!(Desc, DiagonalFillBegin),
-        offset_of!(Desc, DiagonalFillEnd),
-    ];
-    assert_eq!(offsets, [0, 8, 16, 24, 32, 36]);
-    assert_eq!(size_of::<Desc>(), 40);
 }
 
 /// The constants of the header's enums and macros: names and numbers.

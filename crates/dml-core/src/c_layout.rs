@@ -1,15 +1,12 @@
-//! DirectML's C structs, with its names and its layout on 64-bit machines.
+//! DirectML's C structs, with its names and its layout on 64-bit machines, but for the descriptors of
+//! operators: those are read by their schemas.
 //!
 //! Definitions only: what reads the pointers is the C boundary. Enums are `u32`, as C compilers
 //! make them; every pointer is one that DirectML's documentation describes.
 #![allow(non_camel_case_types, non_snake_case, reason = "the names are DirectML's")]
 
-mod descs;
-mod enums;
 mod graph;
 
-pub use descs::*;
-pub use enums::*;
 pub use graph::*;
 
 use std::ffi::c_void;
@@ -63,7 +60,8 @@ pub struct DML_BUFFER_TENSOR_DESC {
 pub struct DML_OPERATOR_DESC {
     /// Which operator.
     pub Type: DML_OPERATOR_TYPE,
-    /// The descriptor of that operator, such as a [`DML_DIAGONAL_MATRIX_OPERATOR_DESC`].
+    /// The descriptor of that operator, such as a `DML_DIAGONAL_MATRIX_OPERATOR_DESC`: the fields of its
+    /// [`crate::schema::OperatorSchema`], in their order.
     pub Desc: *const c_void,
 }
 
@@ -185,116 +183,6 @@ mod tests {
         assert_eq!(align_of::<DML_SCALAR_UNION>(), 8);
         assert_layout!(DML_SCALE_BIAS, 8, { Scale: 0, Bias: 4 });
         assert_layout!(DML_SIZE_2D, 8, { Width: 0, Height: 4 });
-    }
-
-    #[test]
-    fn operators_have_directml_s_layout() {
-        assert_layout!(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, 24, {
-            InputTensor: 0,
-            OutputTensor: 8,
-            ScaleBias: 16
-        });
-        assert_layout!(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, 24, {
-            ATensor: 0,
-            BTensor: 8,
-            OutputTensor: 16
-        });
-        assert_layout!(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, 24, {
-            ATensor: 0,
-            BTensor: 8,
-            OutputTensor: 16
-        });
-        assert_layout!(DML_CAST_OPERATOR_DESC, 16, { InputTensor: 0, OutputTensor: 8 });
-        assert_layout!(DML_DIAGONAL_MATRIX_OPERATOR_DESC, 16, {
-            OutputTensor: 0,
-            Offset: 8,
-            Value: 12
-        });
-        assert_layout!(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, 24, {
-            OutputTensor: 0,
-            ValueDataType: 8,
-            Value: 16
-        });
-        assert_layout!(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, 40, {
-            InputTensor: 0,
-            OutputTensor: 8,
-            ValueDataType: 16,
-            Value: 24,
-            DiagonalFillBegin: 32,
-            DiagonalFillEnd: 36
-        });
-    }
-
-    /// Operators that leave gaps, end in a pointer or an odd number of words, and with every kind of
-    /// member.
-    #[test]
-    fn operators_of_other_kinds_have_directml_s_layout() {
-        assert_layout!(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, 48, {
-            InputTensor: 0,
-            OutputTensor: 8,
-            ScaleBias: 16,
-            MinMaxDataType: 24,
-            Min: 32,
-            Max: 40
-        });
-        assert_layout!(DML_CONVOLUTION_OPERATOR_DESC, 104, {
-            InputTensor: 0,
-            FilterTensor: 8,
-            BiasTensor: 16,
-            OutputTensor: 24,
-            Mode: 32,
-            Direction: 36,
-            DimensionCount: 40,
-            Strides: 48,
-            Dilations: 56,
-            StartPadding: 64,
-            EndPadding: 72,
-            OutputPadding: 80,
-            GroupCount: 88,
-            FusedActivation: 96
-        });
-        assert_layout!(DML_GEMM_OPERATOR_DESC, 56, {
-            CTensor: 16,
-            TransA: 32,
-            TransB: 36,
-            Alpha: 40,
-            Beta: 44,
-            FusedActivation: 48
-        });
-        assert_layout!(DML_JOIN_OPERATOR_DESC, 32, {
-            InputCount: 0,
-            InputTensors: 8,
-            OutputTensor: 16,
-            Axis: 24
-        });
-        assert_layout!(DML_SPLIT_OPERATOR_DESC, 32, {
-            InputTensor: 0,
-            OutputCount: 8,
-            OutputTensors: 16,
-            Axis: 24
-        });
-        assert_layout!(DML_LSTM_OPERATOR_DESC, 120, {
-            OutputCellSingleTensor: 80,
-            ActivationDescCount: 88,
-            ActivationDescs: 96,
-            Direction: 104,
-            ClipThreshold: 108,
-            UseClipThreshold: 112,
-            CoupleInputForget: 116
-        });
-        assert_layout!(DML_UPSAMPLE_2D_OPERATOR_DESC, 32, {
-            ScaleSize: 16,
-            InterpolationMode: 24
-        });
-        assert_layout!(DML_RANDOM_GENERATOR_OPERATOR_DESC, 32, { OutputStateTensor: 16, Type: 24 });
-        assert_layout!(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, 128, {
-            RelativePositionBiasTensor: 64,
-            OutputPresentValueTensor: 104,
-            Scale: 112,
-            MaskFilterValue: 116,
-            HeadCount: 120,
-            MaskType: 124
-        });
     }
 
     #[test]

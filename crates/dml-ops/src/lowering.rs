@@ -1,6 +1,7 @@
 //! What the families' lowerings have in common.
 
 pub(crate) mod conversion;
-pub(crate) mod made;
+pub(crate) mod map_builder;
+pub(crate) mod operands;
 pub(crate) mod rows;
 pub(crate) mod scale;

@@ -33,6 +33,7 @@ use crate::pipeline::file::PipelineFile;
 pub struct DeviceDesc {
     /// Behave as if the host could not see memory of [`crate::MemoryLocation::Device`], so that
     /// every transfer goes through a staging buffer, as on most discrete GPUs. The default is off.
+    #[cfg(feature = "testing")]
     pub always_stage: bool,
     /// Behave as a device that has less. The default changes nothing.
     pub cap: CapabilityCap,
@@ -49,6 +50,17 @@ pub struct DeviceDesc {
     /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
     /// for each core of the host.
     pub compile_threads: Option<NonZeroUsize>,
+}
+
+impl DeviceDesc {
+    /// Whether no transfer may use memory of [`crate::MemoryLocation::Device`] directly.
+    fn always_stages(&self) -> bool {
+        #[cfg(feature = "testing")]
+        let always_stages = self.always_stage;
+        #[cfg(not(feature = "testing"))]
+        let always_stages = false;
+        always_stages
+    }
 }
 
 /// A logical device.
@@ -141,7 +153,7 @@ impl Device {
             allocator: Arc::new(MemoryAllocator::new(&raw, &physical, max_allocation)?),
             pipelines: PipelineCache::new(&raw, file)?,
             capabilities,
-            always_stage: desc.always_stage,
+            always_stage: desc.always_stages(),
             is_validated: physical.is_validated(),
             compile_threads: compile_threads(desc),
             offered: offered.features,
@@ -325,7 +337,7 @@ fn compile_threads(desc: &DeviceDesc) -> usize {
 
 /// Checks what has nothing to do with the device.
 pub(crate) fn check_desc(desc: &DeviceDesc) -> Result<()> {
-    if desc.always_stage && desc.cap.no_transfer_usage() {
+    if desc.always_stages() && desc.cap.no_transfer_usage() {
         return Err(Error::invalid("always_stage", "true, but no buffer has transfer usage"));
     }
     Ok(())

@@ -30,7 +30,7 @@ fn a_device_enables_what_it_offers_and_says_so() {
         assert_eq!(enabled, offered.and(wanted));
         assert_eq!(enabled, device.physical().enablement(&DeviceDesc::default()).features);
         // Both drivers here have some of it.
-        assert!(enabled.has(Feature::ShaderInt64) || enabled.has(Feature::SubgroupVote));
+        assert!(enabled.has(Feature::ShaderInt64) || enabled.has(Feature::SubgroupShuffle));
         let text = format!("{device:?}");
         for feature in offered.iter() {
             assert!(text.contains(&format!("{:?}", feature.name())), "{feature}: {text}");

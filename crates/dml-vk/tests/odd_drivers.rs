@@ -249,7 +249,7 @@ fn operations_of_subgroups_count_where_compute_shaders_have_them() {
     let stages = Some(vk::ShaderStageFlags::FRAGMENT);
     with_answers(Answers { subgroup_stages: stages, ..USUAL }, |desc| {
         each_device_with(desc, &DeviceDesc::default(), |device| {
-            let operations = [Feature::SubgroupVote, Feature::SubgroupArithmetic];
+            let operations = [Feature::SubgroupShuffle, Feature::SubgroupArithmetic];
             assert!(!operations.iter().any(|it| device.offered().features.has(*it)));
         });
     });

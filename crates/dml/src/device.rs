@@ -39,6 +39,7 @@ pub struct DeviceOptions {
     /// buffer, as on most discrete GPUs: for tests on CPU drivers and integrated GPUs. The default, `None`,
     /// is what the environment variable `DML_STAGED_TRANSFERS` says, `on` or `off`, and off where it is not
     /// set, or where the cap leaves buffers without transfer usage.
+    #[cfg(feature = "testing")]
     pub staged_transfers: Option<bool>,
     /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
     /// for each core of the host.
@@ -97,12 +98,15 @@ impl Device {
     pub fn on_with(physical_device: &PhysicalDevice, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
         let resolved = options.resolved()?;
+        #[allow(clippy::needless_update, reason = "dml-vk may have its feature `testing` alone")]
         let desc = DeviceDesc {
             cap: resolved.cap.unwrap_or_default(),
             pipeline_cache: resolved.pipeline_cache.folder(),
             compile_threads: options.compile_threads,
             without_robust_access: resolved.robust_access == Some(false),
+            #[cfg(feature = "testing")]
             always_stage: resolved.staged_transfers == Some(true),
+            ..DeviceDesc::default()
         };
         Self::from_vulkan(dml_vk::Device::with_desc(physical_device, &desc)?, options)
     }

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 impl DeviceOptions {
     /// The same options with nothing left to the environment: `cap` is what the environment variable
     /// `DML_PROFILE` says where it was `None`, `pipeline_cache` what `DML_PIPELINE_CACHE` says,
-    /// `robust_access` what `DML_ROBUST_ACCESS` says, `staged_transfers` what `DML_STAGED_TRANSFERS` says,
-    /// and `instance` uses no later version of Vulkan than the cap states. Whoever creates the
+    /// `robust_access` what `DML_ROBUST_ACCESS` says, `staged_transfers` (of the feature `testing`) what
+    /// `DML_STAGED_TRANSFERS` says, and `instance` uses no later version of Vulkan than the cap states. Whoever creates the
     /// [`crate::Instance`] creates it from this.
     ///
     /// # Errors
@@ -30,6 +30,7 @@ impl DeviceOptions {
         if options.robust_access.is_none() {
             options.robust_access = Some(switch(ROBUST_ACCESS)?.unwrap_or(true));
         }
+        #[cfg(feature = "testing")]
         if options.staged_transfers.is_none() {
             let is_staged = switch(STAGED_TRANSFERS)?.unwrap_or(false);
             options.staged_transfers = Some(is_staged && !cap.no_transfer_usage());
@@ -43,6 +44,7 @@ impl DeviceOptions {
 }
 
 const ROBUST_ACCESS: &str = "DML_ROBUST_ACCESS";
+#[cfg(feature = "testing")]
 const STAGED_TRANSFERS: &str = "DML_STAGED_TRANSFERS";
 
 /// What the environment variable says; `None` where it is not set.

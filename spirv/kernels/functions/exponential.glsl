@@ -77,9 +77,9 @@ uvec4 tanh_f32(const uvec4 a) {
 uint scaled_tanh_of(const uint x, const uint alpha, const uint beta) {
     const vec3 tangent = hyperbolic_tangent(times(pair(x), pair(beta)));
     const uint result = rounded(times(pair(alpha), tangent));
-    // The tangent is 0 where one of these is.
-    const uint tangent_of = uint(min(magnitude(x), magnitude(beta)));
-    return is_undefined_product(x, beta) || is_undefined_product(alpha, tangent_of) ? NAN : result;
+    // The tangent is 0 where one of these is, and never infinite.
+    const uint is_not_0 = uint(min(min(magnitude(x), magnitude(beta)), 1));
+    return is_undefined_product(x, beta) || is_undefined_product(alpha, is_not_0) ? NAN : result;
 }
 
 uvec4 scaled_tanh(const uvec4 a, const uint alpha, const uint beta) {

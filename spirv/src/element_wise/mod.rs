@@ -23,7 +23,7 @@ use crate::link::{self, Source};
 
 pub(crate) use calls::{COUNT, Calls, Registers};
 pub(crate) use memory::{Operands, low_word};
-pub(crate) use module::{Made, operands, touch};
+pub(crate) use module::{LinkedKernel, operands, touch};
 pub(crate) use program::OUTPUT;
 pub(crate) use record::Space;
 pub(crate) use values::Values;
@@ -99,7 +99,7 @@ impl ElementWise {
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
         linked
             .entry((kernel, types))
-            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.made(types))))
+            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
     }
 
     /// What `variant` was linked for, and the types that it may use; `None` where it is no such kernel.
@@ -109,13 +109,13 @@ impl ElementWise {
         kernels.find(|(_, it)| std::ptr::eq(**it, variant)).map(|(kernel, _)| kernel.clone())
     }
 
-    fn made(&self, types: NativeTypes) -> KernelModule {
+    fn module(&self, types: NativeTypes) -> KernelModule {
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let skeleton = self.skeleton().1;
         let spirv = self.spirv(types);
-        let made = Made { name: self.name(), spirv, skeleton, host: Box::new(host) };
-        made.module(&self.inputs, touch(self.output))
+        let linked = LinkedKernel { name: self.name(), spirv, skeleton, host: Box::new(host) };
+        linked.module(&self.inputs, touch(self.output))
     }
 
     /// Such as `element_wise_1 f32.add (b32 whole, b32 single) b32 whole`.

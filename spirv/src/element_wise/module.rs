@@ -13,7 +13,7 @@ use crate::ElementWidth;
 use crate::link::Source;
 
 /// A kernel that has been linked.
-pub(crate) struct Made {
+pub(crate) struct LinkedKernel {
     pub(crate) name: String,
     pub(crate) spirv: Vec<u32>,
     pub(crate) skeleton: &'static Source,
@@ -23,7 +23,7 @@ pub(crate) struct Made {
 /// The same computation on the host.
 type Host = dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync;
 
-impl Made {
+impl LinkedKernel {
     /// The module, which is never given up, and what it does to the output. Inputs that are numbers have no
     /// binding.
     pub(crate) fn module(self, inputs: &[Operand], access: Touch) -> KernelModule {

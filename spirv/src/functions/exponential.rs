@@ -74,8 +74,8 @@ fn tanh(x: u32) -> u32 {
 
 fn scaled_tanh(x: u32, alpha: u32, beta: u32) -> u32 {
     let tangent = hyperbolic_tangent(Pair::of(x).times(Pair::of(beta)));
-    let tangent_of = magnitude(x).min(magnitude(beta));
-    let has_none = is_undefined_product(x, beta) || is_undefined_product(alpha, tangent_of);
+    let is_not_0 = magnitude(x).min(magnitude(beta)).min(1);
+    let has_none = is_undefined_product(x, beta) || is_undefined_product(alpha, is_not_0);
     unless(has_none, Pair::of(alpha).times(tangent).rounded())
 }
 

@@ -8,7 +8,7 @@ use dml_core::plan::Access as Touch;
 use half::f16;
 
 use super::record::split;
-use crate::element_wise::{Access, Made, Operand, PushConstants};
+use crate::element_wise::{Access, LinkedKernel, Operand, PushConstants};
 use crate::twins::dispatch::for_each_group_below;
 use crate::{ElementWidth, kernels, link};
 
@@ -61,8 +61,8 @@ pub fn cooperative() -> &'static KernelModule {
         let skeleton = &kernels::PRODUCT_COOPERATIVE;
         let (name, spirv) = (skeleton.name.to_owned(), link::link(skeleton, &[]));
         let input = Operand { width: ElementWidth::B32, access: Access::Ragged };
-        let made = Made { name, spirv, skeleton, host: Box::new(run) };
-        made.module(&[input; 2], Touch::Write)
+        let linked = LinkedKernel { name, spirv, skeleton, host: Box::new(run) };
+        linked.module(&[input; 2], Touch::Write)
     });
     &MODULE
 }

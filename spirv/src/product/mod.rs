@@ -11,7 +11,7 @@ use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 use dml_core::plan::Access as Touch;
 
-use crate::element_wise::{Access, Made, Operand};
+use crate::element_wise::{Access, LinkedKernel, Operand};
 use crate::link::{self, Source};
 use crate::{ElementWidth, kernels};
 
@@ -121,10 +121,10 @@ impl Product {
     /// The kernel as plans name it, made at the first call and never given up.
     pub fn variant(self) -> &'static KernelModule {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        linked.entry(self).or_insert_with(|| Box::leak(Box::new(self.made())))
+        linked.entry(self).or_insert_with(|| Box::leak(Box::new(self.module())))
     }
 
-    fn made(self) -> KernelModule {
+    fn module(self) -> KernelModule {
         let skeleton = self.skeleton();
         let operand = |is_whole| Operand {
             width: ElementWidth::B32,
@@ -133,8 +133,8 @@ impl Product {
         let inputs = [self.tile != Tile::Row, self.columns_are_whole].map(operand);
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
         let name = skeleton.name.to_owned();
-        let made = Made { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
+        let linked = LinkedKernel { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
         // Sums may go on from what is there.
-        made.module(&inputs, Touch::ReadWrite)
+        linked.module(&inputs, Touch::ReadWrite)
     }
 }

@@ -13,7 +13,8 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, Made, Operand, Program, Registers, Skeletons, Value, least, operands, touch,
+    COUNT, Calls, LinkedKernel, Operand, Program, Registers, Skeletons, Value, least, operands,
+    touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Call, Callee, Source};
@@ -84,10 +85,10 @@ impl Reduce {
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
         linked
             .entry((kernel, types))
-            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.made(types))))
+            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
     }
 
-    fn made(&self, types: NativeTypes) -> KernelModule {
+    fn module(&self, types: NativeTypes) -> KernelModule {
         let (_, skeleton) = self.skeleton();
         let (program, last) = (self.program.name(), self.last.name());
         let operands = operands(&self.inputs, self.output);
@@ -96,8 +97,9 @@ impl Reduce {
         let name = format!("{}{sizes} {program}, {reducer:?}, {last} {operands}", skeleton.name);
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
-        let made = Made { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
-        made.module(&self.inputs, touch(self.output))
+        let linked =
+            LinkedKernel { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
+        linked.module(&self.inputs, touch(self.output))
     }
 
     /// Sets the state to what changes nothing that is joined to it.

@@ -1,8 +1,8 @@
 //! `directml_types.h`: DirectML's descriptors for C.
 
+use super::enums;
 use super::model::{Field, Operator, Schema};
 use super::names::{DATA_TYPES, LEVELS};
-use super::{c_descs, enums};
 
 /// Everything that does not depend on the schema, with a marker for what does.
 const TEMPLATE: &str = include_str!("c_header/template.h");
@@ -43,16 +43,10 @@ fn structure(operator: &Operator) -> String {
     format!("{}typedef struct {name} {{\n{fields}}} {name};\n\n", operator.origin())
 }
 
-/// The type of DirectML's struct in Rust as C writes it, with what stands between it and the name.
+/// The type of a field, with what stands between it and the name.
 fn c_type(field: &Field) -> String {
-    let rust = c_descs::c_type(field);
-    let pointed_at = rust.strip_prefix("*const ");
-    let name = match pointed_at.unwrap_or(&rust) {
-        "u32" => "UINT",
-        "u64" => "UINT64",
-        "i32" => "INT",
-        "f32" => "FLOAT",
-        name => name,
-    };
-    if pointed_at.is_some() { format!("const {name} *") } else { format!("{name} ") }
+    match &field.enumeration {
+        Some(names) => format!("{} ", names.c()),
+        None => field.field_type.rust_and_c().1.to_owned(),
+    }
 }

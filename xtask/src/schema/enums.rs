@@ -94,15 +94,6 @@ pub(crate) fn tables(schema: &Schema) -> String {
     format!("use super::EnumSchema;\n{tables}")
 }
 
-/// `c_layout/enums.rs`: the types of C.
-pub(crate) fn c_aliases(schema: &Schema) -> String {
-    let one = |names: &Rc<Enumeration>| {
-        let (c, rust) = (names.c(), names.rust());
-        format!("/// The number of a [`crate::{rust}`].\npub type {c} = u32;\n")
-    };
-    schema.enums.iter().map(one).collect()
-}
-
 /// What the C header has of them.
 pub(crate) fn c_header(schema: &Schema) -> String {
     let one = |names: &Rc<Enumeration>| {

@@ -10,7 +10,7 @@ use super::model::ORIGIN;
 use super::module::Module;
 use super::resolve;
 use super::source::{File, Sources};
-use super::{c_descs, c_header, descs, enums, tables};
+use super::{c_header, descs, enums, tables};
 
 const EDITION: &str = "2024";
 
@@ -84,9 +84,8 @@ impl Folders {
         let mut modules = vec![
             ("types/enums".to_owned(), enums::rust_types(&schema)),
             ("schema/enums/tables".to_owned(), enums::tables(&schema)),
-            ("c_layout/enums".to_owned(), enums::c_aliases(&schema)),
         ];
-        for of_operators in [tables::render, descs::render, c_descs::render] {
+        for of_operators in [tables::render, descs::render] {
             modules.extend(of_operators(&schema));
         }
         let rust = |(path, text): Module| rust(&format!("{path}.rs"), text);

@@ -66,7 +66,7 @@ impl Enumeration {
         self.key.to_shouty_snake_case()
     }
 
-    /// The alias in `dml_core::c_layout`, and the type in C.
+    /// The type in C.
     pub(crate) fn c(&self) -> String {
         format!("DML_{}", self.table())
     }
@@ -237,24 +237,25 @@ impl FieldType {
         self.is_tensor() || self.is_array() || matches!(self, Self::OperatorDesc | Self::ScaleBias)
     }
 
-    /// The type of a field that cannot be left out, in Rust and in C.
+    /// The type of a field that cannot be left out, in Rust and in C; in C with what stands
+    /// between it and the name.
     pub(crate) fn rust_and_c(self) -> (&'static str, &'static str) {
         match self {
-            Self::Tensor => ("TensorDesc", "*const DML_TENSOR_DESC"),
-            Self::TensorArray => ("Vec<TensorDesc>", "*const DML_TENSOR_DESC"),
-            Self::OperatorDesc => ("AbstractOperator", "*const DML_OPERATOR_DESC"),
-            Self::OperatorDescArray => ("Vec<AbstractOperator>", "*const DML_OPERATOR_DESC"),
-            Self::Uint => ("u32", "u32"),
-            Self::Uint64 => ("u64", "u64"),
-            Self::Int => ("i32", "i32"),
-            Self::Float => ("f32", "f32"),
-            Self::UintArray => ("Vec<u32>", "*const u32"),
-            Self::IntArray => ("Vec<i32>", "*const i32"),
-            Self::FloatArray => ("Vec<f32>", "*const f32"),
-            Self::ScaleBias => ("[f32; 2]", "*const DML_SCALE_BIAS"),
-            Self::Size2d => ("[u32; 2]", "DML_SIZE_2D"),
-            Self::ScalarUnion => ("ScalarUnion", "DML_SCALAR_UNION"),
-            Self::Bool => ("bool", "BOOL"),
+            Self::Tensor => ("TensorDesc", "const DML_TENSOR_DESC *"),
+            Self::TensorArray => ("Vec<TensorDesc>", "const DML_TENSOR_DESC *"),
+            Self::OperatorDesc => ("AbstractOperator", "const DML_OPERATOR_DESC *"),
+            Self::OperatorDescArray => ("Vec<AbstractOperator>", "const DML_OPERATOR_DESC *"),
+            Self::Uint => ("u32", "UINT "),
+            Self::Uint64 => ("u64", "UINT64 "),
+            Self::Int => ("i32", "INT "),
+            Self::Float => ("f32", "FLOAT "),
+            Self::UintArray => ("Vec<u32>", "const UINT *"),
+            Self::IntArray => ("Vec<i32>", "const INT *"),
+            Self::FloatArray => ("Vec<f32>", "const FLOAT *"),
+            Self::ScaleBias => ("[f32; 2]", "const DML_SCALE_BIAS *"),
+            Self::Size2d => ("[u32; 2]", "DML_SIZE_2D "),
+            Self::ScalarUnion => ("ScalarUnion", "DML_SCALAR_UNION "),
+            Self::Bool => ("bool", "BOOL "),
         }
     }
 }

@@ -2,44 +2,18 @@ use std::mem::{offset_of, size_of};
 use std::ptr;
 
 use dml::MatrixTransform;
-use dml::core::operators::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1, FILL_VALUE_CONSTANT};
+use dml::core::operators::DIAGONAL_MATRIX;
 
 use super::*;
-use crate::types::{
-    DML_ACTIVATION_RELU_OPERATOR_DESC, DML_DIAGONAL_MATRIX_OPERATOR_DESC,
-    DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DML_FILL_VALUE_CONSTANT_OPERATOR_DESC,
-    DML_GEMM_OPERATOR_DESC,
-};
 use borrowing::Borrowing;
+use descs::*;
 
 #[path = "../../tests/common/borrowing.rs"]
 mod borrowing;
-
-/// The rules of C that `offsets` follows are those that the compiler follows.
-#[test]
-fn fields_lie_where_the_compiler_puts_them() {
-    use DML_DIAGONAL_MATRIX_OPERATOR_DESC as Diagonal;
-    use DML_DIAGONAL_MATRIX1_OPERATOR_DESC as Diagonal1;
-    use DML_FILL_VALUE_CONSTANT_OPERATOR_DESC as Fill;
-    let diagonal = [
-        offset_of!(Diagonal, OutputTensor),
-        offset_of!(Diagonal, Offset),
-        offset_of!(Diagonal, Value),
-    ];
-    assert_eq!(offsets(&DIAGONAL_MATRIX), diagonal);
-    let fill =
-        [offset_of!(Fill, OutputTensor), offset_of!(Fill, ValueDataType), offset_of!(Fill, Value)];
-    assert_eq!(offsets(&FILL_VALUE_CONSTANT), fill);
-    let diagonal1 = [
-        offset_of!(Diagonal1, InputTensor),
-        offset_of!(Diagonal1, OutputTensor),
-        offset_of!(Diagonal1, ValueDataType),
-        offset_of!(Diagonal1, Value),
-        offset_of!(Diagonal1, DiagonalFillBegin),
-        offset_of!(Diagonal1, DiagonalFillEnd),
-    ];
-    assert_eq!(offsets(&DIAGONAL_MATRIX1), diagonal1);
-}
+#[path = "../../tests/common/descs.rs"]
+pub(super) mod descs;
+#[cfg(unix)]
+mod layout;
 
 fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
     format!("{:?}", result.unwrap_err())

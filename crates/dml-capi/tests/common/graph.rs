@@ -5,6 +5,8 @@ use std::ptr;
 
 use dmlvk::*;
 
+use super::descs::*;
+
 /// relu(input + constant), 2 x 2 floats; each struct can be changed before it is compiled.
 pub struct Graph {
     #[expect(dead_code, reason = "the tensors point to it")]

@@ -6,12 +6,14 @@
 mod borrowing;
 #[path = "../../../dml-vk/tests/common/caller.rs"]
 pub mod caller;
+pub mod descs;
 pub mod graph;
 
 use std::ffi::{CStr, CString};
 use std::ptr;
 
 pub use caller::validation;
+pub use descs::*;
 use dml::Validation;
 use dmlvk::*;
 

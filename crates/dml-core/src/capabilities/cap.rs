@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ApiVersion, Capabilities, Enabling, Feature, Limit};
+use super::{ApiVersion, Capabilities, Enabling, Feature, Features, Limit};
 use crate::types::InvalidField;
 
 /// What a device is to be treated as, at most: the device of a profile, or any part of it.
@@ -13,7 +13,9 @@ use crate::types::InvalidField;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapabilityCap {
     api_version: Option<ApiVersion>,
-    features: [Option<bool>; Feature::ALL.len()],
+    /// The features that the cap is about, and which of them the device offers.
+    stated: Features,
+    offered: Features,
     limits: [Option<u64>; Limit::ALL.len()],
     no_transfer_usage: bool,
 }
@@ -22,7 +24,8 @@ impl CapabilityCap {
     /// The cap that changes nothing.
     pub const NONE: Self = Self {
         api_version: None,
-        features: [None; Feature::ALL.len()],
+        stated: Features::NONE,
+        offered: Features::NONE,
         limits: [None; Limit::ALL.len()],
         no_transfer_usage: false,
     };
@@ -38,14 +41,15 @@ impl CapabilityCap {
     /// enabled.
     #[must_use]
     pub fn with_feature(mut self, feature: Feature, offered: bool) -> Self {
-        self.features[feature as usize] = Some(offered);
+        self.stated = self.stated.with(feature, true);
+        self.offered = self.offered.with(feature, offered);
         self
     }
 
     /// The same, offering no optional feature that a kernel could use.
     #[must_use]
     pub fn without_features(self) -> Self {
-        let used = |it: &Feature| matches!(it.enabling(), Enabling::WhereOffered | Enabling::Never);
+        let used = |it: &Feature| it.enabling() == Enabling::WhereOffered;
         Feature::ALL.into_iter().filter(used).fold(self, |cap, it| cap.with_feature(it, false))
     }
 
@@ -73,7 +77,7 @@ impl CapabilityCap {
 
     /// What is stated about `feature`.
     pub fn feature(&self, feature: Feature) -> Option<bool> {
-        self.features[feature as usize]
+        self.stated.has(feature).then(|| self.offered.has(feature))
     }
 
     /// What is stated about `limit`.

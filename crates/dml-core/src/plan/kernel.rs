@@ -182,8 +182,9 @@ mod tests {
         })
     }
 
-    static BEST: KernelModule = made_up("best", &[Feature::ShaderFloat16, Feature::SubgroupVote]);
-    static GOOD: KernelModule = made_up("good", &[Feature::SubgroupVote]);
+    static BEST: KernelModule =
+        made_up("best", &[Feature::ShaderFloat16, Feature::SubgroupShuffle]);
+    static GOOD: KernelModule = made_up("good", &[Feature::SubgroupShuffle]);
     static LAST: KernelModule = made_up("last", &[]);
     /// Needs more than the 128 bytes of push constants that every device takes.
     static LARGE: KernelModule = KernelModule::new(KernelDescription {
@@ -199,8 +200,8 @@ mod tests {
             let features: Features = features.iter().copied().collect();
             select(&variants, &Capabilities { features, ..least.clone() }).name
         };
-        assert_eq!(has(&[Feature::ShaderFloat16, Feature::SubgroupVote]), "best");
-        assert_eq!(has(&[Feature::SubgroupVote]), "good");
+        assert_eq!(has(&[Feature::ShaderFloat16, Feature::SubgroupShuffle]), "best");
+        assert_eq!(has(&[Feature::SubgroupShuffle]), "good");
         assert_eq!(has(&[Feature::ShaderFloat16]), "last");
         assert_eq!(has(&[]), "last");
         assert_eq!(select(&[&LARGE, &LAST], &least).name, "last");

@@ -15,7 +15,7 @@ use dml_spirv::functions as f;
 use crate::Operator;
 use functions::Functions;
 use lowering::lower;
-pub(crate) use program::{Builder, activated, fused};
+pub(crate) use program::{activated, fused};
 
 /// An operator, and what computes it.
 struct Row {

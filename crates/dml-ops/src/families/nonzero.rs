@@ -7,7 +7,8 @@ use dml_spirv::functions as f;
 
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::ir::{self, Recorder};
-use crate::lowering::made::{Made, required};
+use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 use crate::{Operator, Target};
 
 /// All of them.
@@ -26,8 +27,8 @@ fn coordinates(operator: &Validated, target: &Target<'_>) -> Result<ir::Program,
     let layout = operator.required_tensor("InputTensor")?;
     let sizes = leading(layout.sizes(), 1);
     let elements = layout.element_count();
-    let mut words = || recorder.temporary(ElementWidth::B32, elements);
-    let [flags, numbers, spare] = [words(), words(), words()].map(|it| it.packed(&sizes));
+    let [flags, numbers, spare] =
+        [(); 3].map(|()| recorder.packed_temporary(ElementWidth::B32, &sizes));
 
     is_not_zero(&mut recorder, layout, input, flags.clone())?;
     let (numbers, spare) = add_up(&mut recorder, elements, [&flags, &numbers, &spare])?;
@@ -48,9 +49,9 @@ fn copy(
     input: Operand,
     output: Operand,
 ) -> Result<(), Error> {
-    let mut made = Made::default();
-    made.input(input);
-    made.compute(recorder, sizes, output)
+    let mut map = MapBuilder::default();
+    map.input(input);
+    map.record(recorder, sizes, output)
 }
 
 /// 1 where an element is not 0, else 0. What tells them apart are bits, as devices may take denormals for 0.
@@ -66,11 +67,11 @@ fn is_not_zero(
         _ => u32::MAX,
     };
     let magnitude = recorder.constant(ElementWidth::B32, magnitude.into());
-    let mut made = Made::default();
-    let [bits, magnitude] = [made.input(input), made.input(magnitude)];
-    let bits = made.apply(&f::BIT_AND_WORD, &[bits, magnitude], &[]);
-    made.apply_all([&f::LOGICAL_NOT_WORD, &f::LOGICAL_NOT_WORD], bits);
-    made.compute(recorder, leading(layout.sizes(), 1), flags)
+    let mut map = MapBuilder::default();
+    let [bits, magnitude] = [map.input(input), map.input(magnitude)];
+    let bits = map.apply(&f::BIT_AND_WORD, &[bits, magnitude], &[]);
+    map.apply_all([&f::LOGICAL_NOT_WORD, &f::LOGICAL_NOT_WORD], bits);
+    map.record(recorder, leading(layout.sizes(), 1), flags)
 }
 
 /// Writes the sum of each number and all before it to one of two places, of which the other is free then.
@@ -94,10 +95,10 @@ fn add_up(
     let mut distance = 1;
     while distance < count {
         copy(recorder, row(distance), from(sums, 0), from(spare, 0))?;
-        let mut made = Made::default();
-        let both = [made.input(from(sums, 0)), made.input(from(sums, distance))];
-        made.apply(&f::ADD_I32, &both, &[]);
-        made.compute(recorder, row(count - distance), from(spare, distance))?;
+        let mut map = MapBuilder::default();
+        let both = [map.input(from(sums, 0)), map.input(from(sums, distance))];
+        map.apply(&f::ADD_I32, &both, &[]);
+        map.record(recorder, row(count - distance), from(spare, distance))?;
         std::mem::swap(&mut sums, &mut spare);
         distance *= 2;
     }
@@ -112,15 +113,15 @@ fn place(
     [flags, numbers, places]: [Operand; 3],
 ) -> Result<(), Error> {
     let [zero, one] = [0, 1].map(|it| recorder.constant(ElementWidth::B32, it));
-    let mut made = Made::default();
-    let [flag, number] = [made.input(flags), made.input(numbers)];
-    let [zero, one] = [made.input(zero), made.input(one)];
-    let number = made.apply(&f::CHOOSE_WORD, &[flag, number, zero], &[]);
+    let mut map = MapBuilder::default();
+    let [flag, number] = [map.input(flags), map.input(numbers)];
+    let [zero, one] = [map.input(zero), map.input(one)];
+    let number = map.apply(&f::CHOOSE_WORD, &[flag, number, zero], &[]);
     // That of none wraps, and leads nowhere.
-    let row = made.apply(&f::SUBTRACT_I32, &[number, one], &[]);
+    let row = map.apply(&f::SUBTRACT_I32, &[number, one], &[]);
     let (count, stride) = of_rows(rows);
-    made.apply(&f::CHECKED_U32, &[row], &[count, stride]);
-    made.compute(recorder, sizes, places)
+    map.apply(&f::CHECKED_U32, &[row], &[count, stride]);
+    map.record(recorder, sizes, places)
 }
 
 /// How many rows there are, and how far one is from the next.
@@ -142,17 +143,17 @@ fn write(
     for (column, dimension) in (0..).zip(DIMENSIONS - columns..DIMENSIONS) {
         let mut along = [0; DIMENSIONS];
         along[dimension] = 1;
-        let mut made = Made::default();
-        let coordinate = made.input(Operand::numbers(0, along));
-        let by = made.input(places.clone());
-        made.apply(&f::SAME, &[coordinate], &[]);
+        let mut map = MapBuilder::default();
+        let coordinate = map.input(Operand::numbers(0, along));
+        let by = map.input(places.clone());
+        map.apply(&f::SAME, &[coordinate], &[]);
         let output = Operand {
             base: output.base + column * output.strides[DIMENSIONS - 1],
             strides: [0; DIMENSIONS],
             displacement: Some(Displacement::new(by, most)),
             ..output.clone()
         };
-        made.compute(recorder, sizes, output)?;
+        map.record(recorder, sizes, output)?;
     }
     Ok(())
 }

@@ -9,5 +9,5 @@ mod result;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use factor::{Build, Storage, Words, transposed};
+pub(crate) use factor::{ProductRecorder, Storage, Words, transposed};
 pub(crate) use lowering::{Geometry, lower};

@@ -7,7 +7,7 @@ use dml_spirv::functions::{self as f, Function};
 
 use crate::ir::space::{Operand, leading};
 use crate::ir::{self, Recorder};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 use crate::{Operator, Target};
 
 /// All of them.
@@ -34,12 +34,12 @@ fn generate(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Er
     let tensors = operator.tensors(FieldKind::Output).map(|(_, tensor)| tensor);
     for ((tensor, output), (function, parameters)) in tensors.zip(outputs).zip(functions) {
         let (Some(tensor), Some(output)) = (tensor, output) else { continue };
-        let mut made = Made::default();
+        let mut map = MapBuilder::default();
         let mut words =
-            vec![made.input(Operand::numbers(0, [0; DIMENSIONS]).packed(tensor.sizes()))];
-        words.extend(state_words(&state).map(|word| made.input(word)));
-        made.apply(function, &words, parameters);
-        made.compute(&mut recorder, leading(tensor.sizes(), 1), output)?;
+            vec![map.input(Operand::numbers(0, [0; DIMENSIONS]).packed(tensor.sizes()))];
+        words.extend(state_words(&state).map(|word| map.input(word)));
+        map.apply(function, &words, parameters);
+        map.record(&mut recorder, leading(tensor.sizes(), 1), output)?;
     }
     Ok(recorder.finish())
 }

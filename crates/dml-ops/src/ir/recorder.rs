@@ -72,6 +72,12 @@ impl<'a> Recorder<'a> {
         self.place(width, count, Stage::Execution)
     }
 
+    /// A buffer for one execution, of the elements of a tensor of `sizes` in row-major order without gaps.
+    pub(crate) fn packed_temporary(&mut self, width: ElementWidth, sizes: &[u32]) -> Operand {
+        let count = sizes.iter().map(|size| u64::from(*size)).product();
+        self.temporary(width, count).packed(sizes)
+    }
+
     /// A buffer of `count` elements that are computed from these operands alone: at initialization where all of them
     /// are available then, and kept; otherwise in every execution.
     pub(crate) fn derived(&mut self, of: &[&Operand], width: ElementWidth, count: u64) -> Operand {

@@ -246,7 +246,7 @@ impl<'a> Rows<'a> {
         output: Operand,
         program: Program,
     ) -> Result<(), Error> {
-        let computation = Computation { program, ..Computation::default() };
+        let computation = Computation::of(program);
         self.recorder.map(IterationSpace { sizes, inputs, output }, computation)
     }
 
@@ -262,8 +262,7 @@ impl<'a> Rows<'a> {
 
     /// Place for so many elements.
     pub(crate) fn temporary(&mut self, width: ElementWidth, sizes: Sizes) -> Operand {
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.recorder.temporary(width, count).packed(&sizes)
+        self.recorder.packed_temporary(width, &sizes)
     }
 
     /// One element for each row, of the first input's elements and those of `others`.
@@ -316,11 +315,9 @@ impl<'a> Rows<'a> {
         sizes: Sizes,
         inputs: Vec<Operand>,
         program: Program,
-        parameters: Vec<u32>,
     ) -> Result<(), Error> {
         let output = self.output(0)?;
-        let computation = Computation { program, parameters, packed: None };
-        self.recorder.map(IterationSpace { sizes, inputs, output }, computation)
+        self.recorder.map(IterationSpace { sizes, inputs, output }, Computation::of(program))
     }
 
     /// What was recorded.

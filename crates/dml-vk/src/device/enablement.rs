@@ -51,7 +51,6 @@ impl PhysicalDevice {
         let is_wanted = |it: &Feature| match it.enabling() {
             Enabling::Always | Enabling::WhereOffered => true,
             Enabling::ByChoice => !desc.without_robust_access,
-            Enabling::Never => false,
         };
         let features = offered.features.iter().filter(is_wanted).collect();
         let features = match alone(features) {

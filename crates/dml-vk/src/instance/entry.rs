@@ -7,7 +7,9 @@
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+#[cfg(feature = "testing")]
+use std::sync::{Mutex, PoisonError};
 
 use ash::{ext, khr, vk};
 
@@ -16,6 +18,7 @@ use crate::error::{Error, Result, VkContext as _};
 type Resolve = dyn Fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction + Send + Sync;
 
 /// What everybody gets who asks for nothing in particular.
+#[cfg(feature = "testing")]
 static DEFAULT: Mutex<Option<EntryPoints>> = Mutex::new(None);
 
 /// Decides which function is called for each name.
@@ -49,6 +52,7 @@ impl EntryPoints {
 
     /// What [`EntryPoints::default`] gives in the whole process from now on; `None` for what the loader
     /// and the driver give. For tests of code that offers no other way in.
+    #[cfg(feature = "testing")]
     pub fn set_default(entry_points: Option<Self>) {
         *DEFAULT.lock().unwrap_or_else(PoisonError::into_inner) = entry_points;
     }
@@ -60,8 +64,11 @@ impl EntryPoints {
 
 impl Default for EntryPoints {
     fn default() -> Self {
-        let replaced = DEFAULT.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        replaced.unwrap_or_else(|| Self { resolve: Arc::new(|_, original| original) })
+        #[cfg(feature = "testing")]
+        if let Some(replaced) = &*DEFAULT.lock().unwrap_or_else(PoisonError::into_inner) {
+            return replaced.clone();
+        }
+        Self { resolve: Arc::new(|_, original| original) }
     }
 }
 

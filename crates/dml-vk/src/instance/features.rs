@@ -188,7 +188,7 @@ mod tests {
             ..properties.subgroup
         };
         let properties = PropertyStructures { subgroup: elsewhere, ..properties };
-        assert!(!properties.features().has(Feature::SubgroupVote));
+        assert!(!properties.features().has(Feature::SubgroupShuffle));
     }
 
     #[test]

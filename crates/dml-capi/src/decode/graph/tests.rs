@@ -4,7 +4,8 @@ use dml::core::operators::ACTIVATION_RELU;
 use dml::core::{AbstractOperator, FieldValue};
 
 use super::*;
-use crate::types::{DML_ACTIVATION_RELU_OPERATOR_DESC, DML_OPERATOR_DESC};
+use crate::decode::tests::descs::DML_ACTIVATION_RELU_OPERATOR_DESC;
+use crate::types::DML_OPERATOR_DESC;
 
 /// Every number differs, so that none can be taken for another.
 #[test]

@@ -7,11 +7,11 @@ use dml_spirv::element_wise::{DIMENSIONS, QUAD, Value};
 use dml_spirv::functions as f;
 
 use super::sizes::{LENGTHS, Role, Sizes};
-use crate::families::products::Build;
+use crate::families::products::ProductRecorder;
 use crate::ir::Place;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::conversion::conversion;
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// The last dimensions of all spaces: batches, heads, steps and elements.
 const BATCHES: usize = DIMENSIONS - 4;
@@ -52,10 +52,14 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn of(build: &Build<'_>, sizes: Sizes, role: Role) -> Result<Self, Error> {
-        let (name, place, _) = role.tensor(build.operator)?;
-        let missing = || Error::internal(build.operator.schema().name, "a tensor is missing");
-        let (tensor, data_type) = build.input(name)?.ok_or_else(missing)?;
+    pub(super) fn of(
+        products: &ProductRecorder<'_>,
+        sizes: Sizes,
+        role: Role,
+    ) -> Result<Self, Error> {
+        let (name, place, _) = role.tensor(products.operator)?;
+        let missing = || Error::internal(products.operator.schema().name, "a tensor is missing");
+        let (tensor, data_type) = products.input(name)?.ok_or_else(missing)?;
         let [.., elements] = sizes.of_role(role).map(i64::from);
         let [.., a, b, c, d, e] = tensor.strides;
         let (base, strides) = match place {
@@ -63,20 +67,20 @@ impl Source {
             Some(place) => (i64::from(place) * d, [a, c, b, e]),
         };
         let new = Operand { base: tensor.base + base, strides: of_strides(strides), ..tensor };
-        let bias = build.input("BiasTensor")?.map(|(bias, data_type)| {
+        let bias = products.input("BiasTensor")?.map(|(bias, data_type)| {
             let stride = bias.strides[ELEMENTS];
             let base = bias.base + i64::from(sizes.first_bias(role)) * stride;
             let strides = of_strides([0, elements * stride, 0, stride]);
             (Operand { base, strides, ..bias }, data_type)
         });
-        let past = role.past().map(|name| build.input(name)).transpose()?.flatten();
-        Ok(Self { role, sizes, new: (new, data_type), bias, past, lengths: lengths(build)? })
+        let past = role.past().map(|name| products.input(name)).transpose()?.flatten();
+        Ok(Self { role, sizes, new: (new, data_type), bias, past, lengths: lengths(products)? })
     }
 
     /// Words, in which elements of the dimension `innermost` are next to each other where they are copied.
     pub(super) fn words(
         &self,
-        build: &mut Build<'_>,
+        products: &mut ProductRecorder<'_>,
         innermost: usize,
         is_copied: bool,
     ) -> Result<Words, Error> {
@@ -97,10 +101,10 @@ impl Source {
         }
         // A quad may begin at any element.
         let count = next.cast_unsigned() + u64::from(QUAD - 1);
-        let output = build.recorder.temporary(ElementWidth::B32, count);
+        let output = products.recorder.temporary(ElementWidth::B32, count);
         let output = Operand { strides: of_strides(strides), ..output };
-        self.write_past(build, &output, DataType::Float32)?;
-        self.write_new(build, self.after_past(output.clone()), DataType::Float32)?;
+        self.write_past(products, &output, DataType::Float32)?;
+        self.write_new(products, self.after_past(output.clone()), DataType::Float32)?;
         Ok(Words::of(&output, true))
     }
 
@@ -108,39 +112,39 @@ impl Source {
     /// right after these.
     pub(super) fn write_all(
         &self,
-        build: &mut Build<'_>,
+        products: &mut ProductRecorder<'_>,
         output: Operand,
         tensor: &TensorLayout,
     ) -> Result<(), Error> {
         let (data_type, sizes) = (tensor.data_type(), tensor.sizes());
-        self.write_past(build, &output, data_type)?;
+        self.write_past(products, &output, data_type)?;
         let Some(lengths) = &self.lengths else {
-            return self.write_new(build, self.after_past(output), data_type);
+            return self.write_new(products, self.after_past(output), data_type);
         };
         let steps = sizes[sizes.len() - 2];
         let [_, _, past, _] = self.sizes.of_role(self.role);
         if steps > past {
-            let mut made = Made::default();
-            made.input(Operand::numbers(0, [0; DIMENSIONS]));
+            let mut map = MapBuilder::default();
+            map.input(Operand::numbers(0, [0; DIMENSIONS]));
             let rest = self.spread(steps - past);
-            made.compute(&mut build.recorder, rest, self.after_past(output.clone()))?;
+            map.record(&mut products.recorder, rest, self.after_past(output.clone()))?;
         }
-        let mut made = Made::default();
-        let value = self.read_new(&mut made, data_type);
-        let number = made.input(numbers_of(STEPS));
-        let length = made.input(lengths.clone());
-        let step = made.apply(&f::ADD_I32, &[number, length], &[]);
+        let mut map = MapBuilder::default();
+        let value = self.read_new(&mut map, data_type);
+        let number = map.input(numbers_of(STEPS));
+        let length = map.input(lengths.clone());
+        let step = map.apply(&f::ADD_I32, &[number, length], &[]);
         // Not beyond a tensor, whose elements are counted with 32 bits.
         let stride = u32::try_from(output.strides[STEPS]).unwrap_or(0);
-        let by = made.apply(&f::CHECKED_U32, &[step], &[steps, stride]);
-        made.apply(&f::SAME, &[value], &[]);
+        let by = map.apply(&f::CHECKED_U32, &[step], &[steps, stride]);
+        map.apply(&f::SAME, &[value], &[]);
         let most = u64::from(steps - 1) * u64::from(stride);
         let displacement = Some(Displacement::new(by, most));
         let mut strides = output.strides;
         strides[STEPS] = 0;
         let [_, new, ..] = self.sizes.of_role(self.role);
         let output = Operand { strides, displacement, ..output };
-        made.compute(&mut build.recorder, self.spread(new), output)
+        map.record(&mut products.recorder, self.spread(new), output)
     }
 
     /// The sizes of so many steps.
@@ -157,51 +161,56 @@ impl Source {
 
     fn write_past(
         &self,
-        build: &mut Build<'_>,
+        products: &mut ProductRecorder<'_>,
         output: &Operand,
         to: DataType,
     ) -> Result<(), Error> {
         let Some((past, data_type)) = &self.past else { return Ok(()) };
-        let mut made = Made::default();
-        let value = made.input(past.clone());
-        let value = made.apply_all(conversion(*data_type, to), value);
-        let is_multiplied = build.recorder.is_temporary(output);
+        let mut map = MapBuilder::default();
+        let value = map.input(past.clone());
+        let value = map.apply_all(conversion(*data_type, to), value);
+        let is_multiplied = products.recorder.is_temporary(output);
         if let (Some(lengths), Role::Value, true) = (&self.lengths, self.role, is_multiplied) {
             // What does not count may be no number, and is not multiplied.
-            let step = made.input(numbers_of(STEPS));
-            let length = made.input(lengths.clone());
-            let counts = made.apply(&f::LESS_THAN_I32, &[step, length], &[]);
-            let zero = made.apply(&f::BIT_XOR_WORD, &[step, step], &[]);
-            made.apply(&f::CHOOSE_WORD, &[counts, value, zero], &[]);
+            let step = map.input(numbers_of(STEPS));
+            let length = map.input(lengths.clone());
+            let counts = map.apply(&f::LESS_THAN_I32, &[step, length], &[]);
+            let zero = map.computation.zero(step);
+            map.apply(&f::CHOOSE_WORD, &[counts, value, zero], &[]);
         }
-        made.compute(&mut build.recorder, self.spread(self.sizes.past), output.clone())
+        map.record(&mut products.recorder, self.spread(self.sizes.past), output.clone())
     }
 
-    fn write_new(&self, build: &mut Build<'_>, output: Operand, to: DataType) -> Result<(), Error> {
+    fn write_new(
+        &self,
+        products: &mut ProductRecorder<'_>,
+        output: Operand,
+        to: DataType,
+    ) -> Result<(), Error> {
         let [_, new, ..] = self.sizes.of_role(self.role);
-        let mut made = Made::default();
-        self.read_new(&mut made, to);
-        made.compute(&mut build.recorder, self.spread(new), output)
+        let mut map = MapBuilder::default();
+        self.read_new(&mut map, to);
+        map.record(&mut products.recorder, self.spread(new), output)
     }
 
     /// What is new, with its bias.
-    fn read_new(&self, made: &mut Made, to: DataType) -> Value {
+    fn read_new(&self, map: &mut MapBuilder, to: DataType) -> Value {
         let (new, data_type) = self.new.clone();
-        let value = made.input(new);
+        let value = map.input(new);
         let Some((bias, of_bias)) = self.bias.clone() else {
-            return made.apply_all(conversion(data_type, to), value);
+            return map.apply_all(conversion(data_type, to), value);
         };
-        let bias = made.input(bias);
+        let bias = map.input(bias);
         let [value, bias] = [(value, data_type), (bias, of_bias)]
-            .map(|(value, from)| made.apply_all(conversion(from, DataType::Float32), value));
-        let sum = made.apply(&f::ADD_F32, &[value, bias], &[]);
-        made.apply_all(conversion(DataType::Float32, to), sum)
+            .map(|(value, from)| map.apply_all(conversion(from, DataType::Float32), value));
+        let sum = map.apply(&f::ADD_F32, &[value, bias], &[]);
+        map.apply_all(conversion(DataType::Float32, to), sum)
     }
 }
 
 /// For each batch, how many earlier keys count, where the operator is told.
-pub(super) fn lengths(build: &Build<'_>) -> Result<Option<Operand>, Error> {
-    let lengths = build.input(LENGTHS)?;
+pub(super) fn lengths(products: &ProductRecorder<'_>) -> Result<Option<Operand>, Error> {
+    let lengths = products.input(LENGTHS)?;
     Ok(lengths.map(|(it, _)| by_batches(it)))
 }
 

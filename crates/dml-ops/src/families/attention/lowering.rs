@@ -16,11 +16,11 @@ use super::factors::{ELEMENTS, STEPS, Source, Words, of_strides};
 use super::scores::Scores;
 use super::sizes::{Role, Sizes};
 use crate::Target;
-use crate::families::products::Build;
+use crate::families::products::ProductRecorder;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{self, Dimension, GREATEST, PARTS_OF_SUMS, Reduction, Sums};
 use crate::lowering::conversion::conversion;
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 use crate::target::ROWS_WORTH_A_COPY;
 
 /// Scores that are there at once, but for those of eight queries: what caches hold, and more than a device has
@@ -40,34 +40,34 @@ pub(super) fn in_parts(
     rows: u32,
 ) -> Result<ir::Program, Error> {
     let sizes = Sizes::of(operator)?;
-    let mut build = Build::new(operator, target, false);
+    let mut products = ProductRecorder::new(operator, target, false);
     let [query, key, value] =
-        [Role::Query, Role::Key, Role::Value].map(|role| Source::of(&build, sizes, role));
+        [Role::Query, Role::Key, Role::Value].map(|role| Source::of(&products, sizes, role));
     let [query, key, value] = [query?, key?, value?];
-    let mut outputs = build.recorder.outputs()?.into_iter();
+    let mut outputs = products.recorder.outputs()?.into_iter();
     let mut tensors = operator.tensors(FieldKind::Output).map(|(_, tensor)| tensor);
     let mut next = || outputs.next().flatten().zip(tensors.next().flatten());
     let missing = || Error::internal(operator.schema().name, "the output is missing");
     let (output, tensor) = next().ok_or_else(missing)?;
     for source in [&key, &value] {
         if let Some((output, tensor)) = next() {
-            source.write_all(&mut build, output, tensor)?;
+            source.write_all(&mut products, output, tensor)?;
         }
     }
     // Columns of two dimensions are put in order once, and what several dispatches take.
     let is_grouped = sizes.heads != sizes.groups && sizes.keys() >= ROWS_WORTH_A_COPY;
     let factors = Factors {
-        query: query.words(&mut build, STEPS, is_grouped)?,
-        key: key.words(&mut build, STEPS, rows < sizes.queries)?,
-        value: value.words(&mut build, ELEMENTS, false)?,
+        query: query.words(&mut products, STEPS, is_grouped)?,
+        key: key.words(&mut products, STEPS, rows < sizes.queries)?,
+        value: value.words(&mut products, ELEMENTS, false)?,
     };
-    let scores = Scores::of(&build, &sizes)?;
-    let mut attention = Attention::new(&mut build, sizes, rows, factors, scores);
+    let scores = Scores::of(&products, &sizes)?;
+    let mut attention = Attention::new(&mut products, sizes, rows, factors, scores);
     for first in (0..sizes.queries).step_by(rows as usize) {
         let count = rows.min(sizes.queries - first);
         attention.attend([first, count], output.clone(), tensor)?;
     }
-    Ok(build.recorder.finish())
+    Ok(products.recorder.finish())
 }
 
 /// How many queries are answered at once.
@@ -99,7 +99,7 @@ struct Factors {
 
 /// An attention, and where it keeps what it computes of some queries.
 struct Attention<'b, 'a> {
-    build: &'b mut Build<'a>,
+    products: &'b mut ProductRecorder<'a>,
     sizes: Sizes,
     factors: Factors,
     of_products: Scores,
@@ -116,7 +116,7 @@ struct Attention<'b, 'a> {
 
 impl<'b, 'a> Attention<'b, 'a> {
     fn new(
-        build: &'b mut Build<'a>,
+        products: &'b mut ProductRecorder<'a>,
         sizes: Sizes,
         rows: u32,
         factors: Factors,
@@ -128,7 +128,7 @@ impl<'b, 'a> Attention<'b, 'a> {
             let sizes = [batches, heads, steps, innermost];
             let count = sizes.iter().map(|size| u64::from(*size)).product::<u64>();
             // A quad may begin at any element.
-            let place = build.recorder.temporary(ElementWidth::B32, count + u64::from(QUAD - 1));
+            let place = products.recorder.temporary(ElementWidth::B32, count + u64::from(QUAD - 1));
             let step = i64::from(innermost);
             let head = step * i64::from(steps);
             Operand { strides: of_strides([head * i64::from(heads), head, step, 1]), ..place }
@@ -140,7 +140,7 @@ impl<'b, 'a> Attention<'b, 'a> {
         });
         let found = place(rows, of_value);
         Self {
-            build,
+            products,
             sizes,
             factors,
             of_products,
@@ -160,7 +160,7 @@ impl<'b, 'a> Attention<'b, 'a> {
         output: Operand,
         tensor: &TensorLayout,
     ) -> Result<(), Error> {
-        self.of_products.write_seen(self.build, &self.sizes, queries, self.rows)?;
+        self.of_products.write_seen(self.products, &self.sizes, queries, self.rows)?;
         self.multiply_keys(queries)?;
         self.weigh(queries)?;
         self.multiply_values(queries)?;
@@ -220,29 +220,29 @@ impl<'b, 'a> Attention<'b, 'a> {
             are_integers: false,
             goes_on: false,
         };
-        self.build.recorder.contract(vec![sums])
+        self.products.recorder.contract(vec![sums])
     }
 
     /// Writes the powers of scores below the greatest of their query, and their sum.
     fn weigh(&mut self, [first, count]: [u32; 2]) -> Result<(), Error> {
         let sizes = [self.sizes.batches, self.sizes.heads, self.sizes.keys(), count];
         let sizes = leading(&sizes, 1);
-        let mut made = Made::default();
-        let product = made.input(self.scores.clone());
-        let score = self.of_products.score(&mut made, product, first);
+        let mut map = MapBuilder::default();
+        let product = map.input(self.scores.clone());
+        let score = self.of_products.score(&mut map, product, first);
         let reduction = Reduction {
-            program: made.computation.program.clone(),
-            parameters: made.computation.parameters.clone(),
+            program: map.computation.program.clone(),
+            parameters: map.computation.parameters.clone(),
             ..Reduction::of(GREATEST, &GREATEST_F32)
         };
-        let (inputs, output) = (made.inputs.clone(), self.greatest.clone());
-        self.build.recorder.reduce(IterationSpace { sizes, inputs, output }, reduction)?;
-        let greatest = made.input(self.greatest.clone());
-        made.apply(&f::EXP_BELOW_F32, &[score, greatest], &[]);
-        made.compute(&mut self.build.recorder, sizes, self.powers.clone())?;
+        let (inputs, output) = (map.inputs.clone(), self.greatest.clone());
+        self.products.recorder.reduce(IterationSpace { sizes, inputs, output }, reduction)?;
+        let greatest = map.input(self.greatest.clone());
+        map.apply(&f::EXP_BELOW_F32, &[score, greatest], &[]);
+        map.record(&mut self.products.recorder, sizes, self.powers.clone())?;
         let (inputs, output) = (vec![self.powers.clone()], self.sums.clone());
         let sum = Reduction::of(PARTS_OF_SUMS, &SUM_F32);
-        self.build.recorder.reduce(IterationSpace { sizes, inputs, output }, sum)
+        self.products.recorder.reduce(IterationSpace { sizes, inputs, output }, sum)
     }
 
     /// Writes sums of values over sums of powers.
@@ -252,21 +252,21 @@ impl<'b, 'a> Attention<'b, 'a> {
         output: Operand,
         tensor: &TensorLayout,
     ) -> Result<(), Error> {
-        let mut made = Made::default();
-        let found = made.input(self.found.clone());
+        let mut map = MapBuilder::default();
+        let found = map.input(self.found.clone());
         let [.., batches, heads, _, queries] = self.sums.strides;
         let sums =
             Operand { strides: of_strides([batches, heads, queries, 0]), ..self.sums.clone() };
-        let sum = made.input(sums);
-        let quotient = made.apply(&f::DIVIDE_F32, &[found, sum], &[]);
-        made.apply_all(conversion(DataType::Float32, tensor.data_type()), quotient);
+        let sum = map.input(sums);
+        let quotient = map.apply(&f::DIVIDE_F32, &[found, sum], &[]);
+        map.apply_all(conversion(DataType::Float32, tensor.data_type()), quotient);
         let Sizes { batches, heads, of_value, .. } = self.sizes;
         let [.., of_batches, of_queries, of_elements] = output.strides;
         let strides = [of_batches, i64::from(of_value) * of_elements, of_queries, of_elements];
         let base = output.base + i64::from(first) * of_queries;
         let output = Operand { base, strides: of_strides(strides), ..output };
-        made.compute(
-            &mut self.build.recorder,
+        map.record(
+            &mut self.products.recorder,
             leading(&[batches, heads, count, of_value], 1),
             output,
         )

@@ -7,10 +7,10 @@ use dml_spirv::functions as f;
 
 use super::factors::{ELEMENTS, STEPS, by_batches, lengths, numbers_of, of_strides};
 use super::sizes::Sizes;
-use crate::families::products::Build;
+use crate::families::products::ProductRecorder;
 use crate::ir::space::{Operand, leading};
 use crate::lowering::conversion::conversion;
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// What scores are made of, by batches, heads, keys and queries.
 pub(super) struct Scores {
@@ -32,12 +32,12 @@ enum Mask {
 }
 
 impl Scores {
-    pub(super) fn of(build: &Build<'_>, sizes: &Sizes) -> Result<Self, Error> {
+    pub(super) fn of(products: &ProductRecorder<'_>, sizes: &Sizes) -> Result<Self, Error> {
         let transposed = |(operand, data_type): (Operand, DataType)| {
             let [.., batches, heads, queries, keys] = operand.strides;
             (Operand { strides: of_strides([batches, heads, keys, queries]), ..operand }, data_type)
         };
-        let mask = build.input("MaskTensor")?.map(|mask| match sizes.mask {
+        let mask = products.input("MaskTensor")?.map(|mask| match sizes.mask {
             MaskType::Boolean => Mask::Zeros(transposed(mask).0),
             MaskType::KeySequenceEndStart => {
                 let (ends, _) = mask;
@@ -48,9 +48,9 @@ impl Scores {
             _ => Mask::Bounds(by_batches(mask.0), None),
         });
         Ok(Self {
-            scale: build.operator.float("Scale")?,
-            filter: build.operator.float("MaskFilterValue")?,
-            biases: build.input("RelativePositionBiasTensor")?.map(transposed),
+            scale: products.operator.float("Scale")?,
+            filter: products.operator.float("MaskFilterValue")?,
+            biases: products.input("RelativePositionBiasTensor")?.map(transposed),
             mask,
             seen: None,
         })
@@ -59,18 +59,18 @@ impl Scores {
     /// Writes which keys the queries from a number on see, where lengths say that, into a place for keys and queries.
     pub(super) fn write_seen(
         &mut self,
-        build: &mut Build<'_>,
+        products: &mut ProductRecorder<'_>,
         sizes: &Sizes,
         [first_query, queries]: [u32; 2],
         rows: u32,
     ) -> Result<(), Error> {
-        let Some(lengths) = lengths(build)? else { return Ok(()) };
+        let Some(lengths) = lengths(products)? else { return Ok(()) };
         let keys = [sizes.batches, sizes.keys(), rows];
         let seen = match self.seen.take() {
             Some(seen) => seen,
             None => {
                 let count = keys.iter().map(|size| u64::from(*size)).product();
-                let seen = build.recorder.temporary(ElementWidth::B32, count);
+                let seen = products.recorder.temporary(ElementWidth::B32, count);
                 let row = i64::from(rows);
                 let strides = of_strides([i64::from(sizes.keys()) * row, 0, row, 1]);
                 Operand { strides, ..seen }
@@ -79,61 +79,61 @@ impl Scores {
         let later = Operand { base: i64::from(first_query) + 1, ..numbers_of(ELEMENTS) };
         let parts = [(0, sizes.past, lengths), (sizes.past, sizes.new, later)];
         for (first, count, end) in parts.into_iter().filter(|(_, count, _)| *count > 0) {
-            let mut made = Made::default();
-            let (key, end) = (made.input(numbers_of(STEPS)), made.input(end));
-            made.apply(&f::LESS_THAN_I32, &[key, end], &[]);
+            let mut map = MapBuilder::default();
+            let (key, end) = (map.input(numbers_of(STEPS)), map.input(end));
+            map.apply(&f::LESS_THAN_I32, &[key, end], &[]);
             let base = seen.base + i64::from(first) * seen.strides[STEPS];
             let part = leading(&[sizes.batches, 1, count, queries], 1);
-            made.compute(&mut build.recorder, part, Operand { base, ..seen.clone() })?;
+            map.record(&mut products.recorder, part, Operand { base, ..seen.clone() })?;
         }
         self.seen = Some(seen);
         Ok(())
     }
 
     /// The score that a product becomes, for queries from a number on.
-    pub(super) fn score(&self, made: &mut Made, product: Value, first_query: u32) -> Value {
+    pub(super) fn score(&self, map: &mut MapBuilder, product: Value, first_query: u32) -> Value {
         let from = |operand: &Operand| {
             let base = operand.base + i64::from(first_query) * operand.strides[ELEMENTS];
             Operand { base, ..operand.clone() }
         };
         // What is added changes no product.
         let parameters = [self.scale, -0.0].map(f32::to_bits);
-        let mut score = made.apply(&f::SCALE_BIAS_F32, &[product], &parameters);
+        let mut score = map.apply(&f::SCALE_BIAS_F32, &[product], &parameters);
         if let Some((biases, data_type)) = &self.biases {
-            let bias = made.input(from(biases));
-            let bias = made.apply_all(conversion(*data_type, DataType::Float32), bias);
-            score = made.apply(&f::ADD_F32, &[score, bias], &[]);
+            let bias = map.input(from(biases));
+            let bias = map.apply_all(conversion(*data_type, DataType::Float32), bias);
+            score = map.apply(&f::ADD_F32, &[score, bias], &[]);
         }
         if let Some(mask) = &self.mask {
             let masked =
-                made.apply(&f::SCALE_BIAS_F32, &[score], &[1.0, self.filter].map(f32::to_bits));
+                map.apply(&f::SCALE_BIAS_F32, &[score], &[1.0, self.filter].map(f32::to_bits));
             score = match mask {
                 Mask::Zeros(mask) => {
-                    let mask = made.input(from(mask));
-                    made.apply(&f::CHOOSE_WORD, &[mask, score, masked], &[])
+                    let mask = map.input(from(mask));
+                    map.apply(&f::CHOOSE_WORD, &[mask, score, masked], &[])
                 }
                 Mask::Bounds(ends, starts) => {
-                    let key = made.input(numbers_of(STEPS));
+                    let key = map.input(numbers_of(STEPS));
                     let mut before = |bounds: &Operand| {
-                        let bound = made.input(bounds.clone());
-                        made.apply(&f::LESS_THAN_I32, &[key, bound], &[])
+                        let bound = map.input(bounds.clone());
+                        map.apply(&f::LESS_THAN_I32, &[key, bound], &[])
                     };
                     let (is_before_end, is_before_start) =
                         (before(ends), starts.as_ref().map(before));
-                    let score = made.apply(&f::CHOOSE_WORD, &[is_before_end, score, masked], &[]);
+                    let score = map.apply(&f::CHOOSE_WORD, &[is_before_end, score, masked], &[]);
                     match is_before_start {
-                        Some(it) => made.apply(&f::CHOOSE_WORD, &[it, masked, score], &[]),
+                        Some(it) => map.apply(&f::CHOOSE_WORD, &[it, masked, score], &[]),
                         None => score,
                     }
                 }
             };
         }
         if let Some(seen) = &self.seen {
-            let seen = made.input(seen.clone());
+            let seen = map.input(seen.clone());
             // Not after it, and not before it.
             let infinities = [f32::NEG_INFINITY.to_bits(); 2];
-            let nothing = made.apply(&f::CLIP_F32, &[seen], &infinities);
-            score = made.apply(&f::CHOOSE_WORD, &[seen, score, nothing], &[]);
+            let nothing = map.apply(&f::CLIP_F32, &[seen], &infinities);
+            score = map.apply(&f::CHOOSE_WORD, &[seen, score, nothing], &[]);
         }
         score
     }

@@ -7,7 +7,7 @@ use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
 use super::taps::{Extent, Phase};
-use crate::families::products::{Build, Geometry, Storage, Words};
+use crate::families::products::{Geometry, ProductRecorder, Storage, Words};
 use crate::ir::space::Operand;
 use crate::ir::{Dimension, Sums};
 use dml_spirv::ElementWidth;
@@ -57,8 +57,8 @@ struct Parts<'a> {
 impl Geometry for Convolution {
     const FACTORS: [&'static str; 2] = ["InputTensor", "FilterTensor"];
 
-    fn sums(build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
-        let operator = build.operator;
+    fn sums(products: &mut ProductRecorder<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+        let operator = products.operator;
         let sizes = |name: &str| operator.required_tensor(name).map(TensorLayout::sizes);
         let [of_input, of_filter, of_output] =
             [sizes("InputTensor")?, sizes("FilterTensor")?, sizes("OutputTensor")?];
@@ -74,14 +74,14 @@ impl Geometry for Convolution {
         // Those of the output are neighbours.
         let innermost = usize::from(is_backward);
         let last = of_input.len() - 1;
-        let mut input = build.factor(
+        let mut input = products.factor(
             INPUT,
             &Storage { innermost: last, margins: &margins, channels: 1, is_copied: false },
         )?;
         for (stride, [before, _]) in input.strides.iter().zip(&margins) {
             input.place.base += i64::from(*before) * stride;
         }
-        let mut filter = build.factor(
+        let mut filter = products.factor(
             FILTER,
             &Storage { innermost, margins: &[], channels: innermost, is_copied: false },
         )?;
@@ -114,8 +114,8 @@ impl Geometry for Convolution {
                 continue;
             }
             match phases.iter().any(|it| it.taps[2] == 0) {
-                true => parts.zeros(build, &phases)?,
-                false => all.push(parts.sums(&phases, build.are_integers)),
+                true => parts.zeros(products, &phases)?,
+                false => all.push(parts.sums(&phases, products.are_integers)),
             }
         }
         Ok(all)
@@ -175,7 +175,7 @@ impl Parts<'_> {
     }
 
     /// Writes zeros to what nothing meets.
-    fn zeros(&self, build: &mut Build<'_>, phases: &[Phase]) -> Result<(), Error> {
+    fn zeros(&self, products: &mut ProductRecorder<'_>, phases: &[Phase]) -> Result<(), Error> {
         let [_, out_channels] = self.channels;
         let mut sizes = vec![self.batches, out_channels * self.groups];
         let mut strides = self.output.strides.clone();
@@ -191,6 +191,6 @@ impl Parts<'_> {
         all_strides[DIMENSIONS - sizes.len()..].copy_from_slice(&strides);
         let words = Operand::at(self.output.place.buffer, ElementWidth::B32, base);
         let output = Operand { strides: all_strides, ..words };
-        build.zeros(all_sizes, output)
+        products.zeros(all_sizes, output)
     }
 }

@@ -7,7 +7,7 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 
 use crate::ir::space::Operand;
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// Dimensions without windows: batches and channels.
 const OUTER: usize = 2;
@@ -130,7 +130,7 @@ impl Columns {
     /// part. A kernel has too few inputs for one of each where dimensions are many: the first ones share one.
     pub(super) fn coordinates(
         &self,
-        made: &mut Made,
+        map: &mut MapBuilder,
         part: &Part,
         walks: &[(i64, u32)],
     ) -> Vec<Value> {
@@ -144,18 +144,18 @@ impl Columns {
             numbers[self.along[at].at] = i64::from(inner);
             inner *= part[at].end - part[at].start;
         }
-        let number = (shared > 0).then(|| made.input(Operand::numbers(0, numbers)));
+        let number = (shared > 0).then(|| map.input(Operand::numbers(0, numbers)));
         let coordinate = |at: usize| {
             let ((first, step), range) = (walks[at], &part[at]);
             match number.filter(|_| at < shared) {
                 Some(number) => {
                     let parameters = [inners[at], range.end - range.start, step, word(first)];
-                    made.apply(&f::WINDOW_AT, &[number], &parameters)
+                    map.apply(&f::WINDOW_AT, &[number], &parameters)
                 }
                 None => {
                     let mut strides = [0; DIMENSIONS];
                     strides[self.along[at].at] = i64::from(step);
-                    made.input(Operand::numbers(first, strides))
+                    map.input(Operand::numbers(first, strides))
                 }
             }
         };
@@ -219,9 +219,9 @@ fn along(
 }
 
 /// Adds where two offsets lead together.
-pub(super) fn join(made: &mut Made, offset: Option<Value>, other: Value) -> Option<Value> {
+pub(super) fn join(map: &mut MapBuilder, offset: Option<Value>, other: Value) -> Option<Value> {
     Some(match offset {
-        Some(offset) => made.apply(&f::JOINED, &[offset, other], &[]),
+        Some(offset) => map.apply(&f::JOINED, &[offset, other], &[]),
         None => other,
     })
 }

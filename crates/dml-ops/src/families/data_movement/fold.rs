@@ -14,7 +14,8 @@ use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::ir::{self, Computation, PARTS_OF_SUMS, Recorder, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
-use crate::lowering::made::{Made, required};
+use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 
 static SUMS_OF_WORDS: &[&Reducer] = &[&SUM_I32];
 static SUMS_OF_TWO_WORDS: &[&Reducer] = &[&SUM_I64];
@@ -126,24 +127,24 @@ impl Folding<'_, '_> {
     }
 
     /// Adds an input for the columns, and one for the number of a candidate.
-    fn inputs(&self, row: i64) -> (Made, [Value; 2]) {
-        let mut made = Made::default();
+    fn inputs(&self, row: i64) -> (MapBuilder, [Value; 2]) {
+        let mut map = MapBuilder::default();
         let mut columns = self.columns.columns.clone();
         columns.strides[ROW] = row;
-        let value = made.input(columns);
+        let value = map.input(columns);
         let mut numbers = [0; DIMENSIONS];
         numbers[ROW] = 1;
-        let number = made.input(Operand::numbers(0, numbers));
-        (made, [value, number])
+        let number = map.input(Operand::numbers(0, numbers));
+        (map, [value, number])
     }
 
     /// All that may stand for an element is tried, wherever it is in the columns.
     fn by_candidates(&mut self, part: &Part, most: u64) -> Result<(), Error> {
-        let (mut made, [value, number]) = self.inputs(0);
+        let (mut map, [value, number]) = self.inputs(0);
         let along = || self.columns.along.iter().zip(part);
         let walks = along().map(|(along, it)| (i64::from(it.start + along.start), 1));
         let walks: Vec<(i64, u32)> = walks.collect();
-        let positions = self.columns.coordinates(&mut made, part, &walks);
+        let positions = self.columns.coordinates(&mut map, part, &walks);
         let (mut offset, mut inner) = (None, 1);
         for (along, position) in self.columns.along.iter().zip(positions).rev() {
             let pairs = [Pair::of_elements(along), Pair::of_windows(along)];
@@ -161,18 +162,18 @@ impl Folding<'_, '_> {
                 word(other.stride),
                 other.count,
             ];
-            let tap = made.apply(&f::PAIR_OF_CANDIDATE, &[number, position], &parameters);
-            offset = join(&mut made, offset, tap);
+            let tap = map.apply(&f::PAIR_OF_CANDIDATE, &[number, position], &parameters);
+            offset = join(&mut map, offset, tap);
             inner *= candidates;
         }
-        made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
-        self.sum(made, value, inner, part)
+        map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
+        self.sum(map, value, inner, part)
     }
 
     /// All numbers of one kind are tried, which are a row of the columns; the other ones lead along it.
     fn by_rows(&mut self, part: &Part, of: fn(&Along) -> Pair, most: u64) -> Result<(), Error> {
         let row = self.columns.along.last().map_or(0, |it| of(it).tried.stride);
-        let (mut made, [value, number]) = self.inputs(row);
+        let (mut map, [value, number]) = self.inputs(row);
         let others: Vec<(u32, u32)> = (0..part.len()).map(|at| self.others(of, part, at)).collect();
         let walk = |at: usize| {
             let along = &self.columns.along[at];
@@ -180,39 +181,39 @@ impl Folding<'_, '_> {
             (i64::from(part[at].start + along.start) - before, 1)
         };
         let walks: Vec<(i64, u32)> = (0..part.len()).map(walk).collect();
-        let positions = self.columns.coordinates(&mut made, part, &walks);
+        let positions = self.columns.coordinates(&mut map, part, &walks);
         let (mut offset, mut count) = (None, 1);
         for ((along, position), (least, others)) in
             self.columns.along.iter().zip(positions).zip(others)
         {
             let Pair { tried, other } = of(along);
-            made.inputs[0].base += i64::from(least) * other.stride;
+            map.inputs[0].base += i64::from(least) * other.stride;
             let stride = word(other.stride);
             let parameters = [tried.inner, tried.count, tried.weight, others, stride, other.weight];
-            let tap = made.apply(&f::PAIR_OF_ROW, &[number, position], &parameters);
-            offset = join(&mut made, offset, tap);
+            let tap = map.apply(&f::PAIR_OF_ROW, &[number, position], &parameters);
+            offset = join(&mut map, offset, tap);
             count *= tried.count;
         }
-        made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
-        self.sum(made, value, count, part)
+        map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
+        self.sum(map, value, count, part)
     }
 
     /// One element for each channel, whose candidates lie too far apart: those that stand for it are evenly spaced
     /// in each dimension.
     fn one_element(&mut self, part: &Part) -> Result<(), Error> {
-        let mut made = Made::default();
-        let value = made.input(self.columns.columns.clone());
+        let mut map = MapBuilder::default();
+        let value = map.input(self.columns.columns.clone());
         let mut sizes = self.columns.sizes(1, part);
         for (along, at) in self.columns.along.iter().zip(part) {
             let offsets = offsets(along, at.start + along.start);
             let [first, ..] = offsets[..] else { return self.zero(part) };
-            made.inputs[0].base += first;
-            made.inputs[0].strides[along.at] = offsets.get(1).map_or(0, |it| it - first);
+            map.inputs[0].base += first;
+            map.inputs[0].strides[along.at] = offsets.get(1).map_or(0, |it| it - first);
             sizes[along.at] = u32::try_from(offsets.len()).expect("as many as a number has");
         }
         let mut output = self.columns.tensor_at(part);
         self.columns.along.iter().for_each(|it| output.strides[it.at] = 0);
-        self.reduce(made, value, sizes, output)
+        self.reduce(map, value, sizes, output)
     }
 
     fn zero(&mut self, part: &Part) -> Result<(), Error> {
@@ -224,38 +225,38 @@ impl Folding<'_, '_> {
     }
 
     /// Sums of rows of so many elements.
-    fn sum(&mut self, made: Made, value: Value, row: u32, part: &Part) -> Result<(), Error> {
+    fn sum(&mut self, map: MapBuilder, value: Value, row: u32, part: &Part) -> Result<(), Error> {
         let sizes = self.columns.sizes(row, part);
         let output = self.columns.tensor_at(part);
-        self.reduce(made, value, sizes, output)
+        self.reduce(map, value, sizes, output)
     }
 
     fn reduce(
         &mut self,
-        mut made: Made,
+        mut map: MapBuilder,
         value: Value,
         sizes: [u32; DIMENSIONS],
         output: Operand,
     ) -> Result<(), Error> {
-        let value = made.apply_all(widened(self.data_type), value);
-        if value != made.computation.program.last() {
-            made.apply(&f::SAME, &[value], &[]);
+        let value = map.apply_all(widened(self.data_type), value);
+        if value != map.computation.program.last() {
+            map.apply(&f::SAME, &[value], &[]);
         }
         let (in_parts, reducer) = match self.data_type {
             DataType::Int32 | DataType::Uint32 => (SUMS_OF_WORDS, &SUM_I32),
             DataType::Int64 | DataType::Uint64 => (SUMS_OF_TWO_WORDS, &SUM_I64),
             _ => (PARTS_OF_SUMS, &SUM_F32),
         };
-        let program = std::mem::take(&mut made.computation.program);
+        let program = std::mem::take(&mut map.computation.program);
         let mut sum = Value::Input(0);
         if self.data_type.integer_range().is_none() {
             // A sum of -0 alone has no other zero to be added to where nothing else is tried.
-            sum = made.apply(&f::SCALE_BIAS_F32, &[sum], &[1.0, 0.0].map(f32::to_bits));
+            sum = map.apply(&f::SCALE_BIAS_F32, &[sum], &[1.0, 0.0].map(f32::to_bits));
         }
-        made.apply_all(narrowed(self.data_type), sum);
-        let Computation { program: last, parameters, .. } = made.computation;
+        map.apply_all(narrowed(self.data_type), sum);
+        let Computation { program: last, parameters, .. } = map.computation;
         let reduction = Reduction { program, in_parts, reducer, last, parameters };
-        let space = IterationSpace { sizes, inputs: made.inputs, output };
+        let space = IterationSpace { sizes, inputs: map.inputs, output };
         self.recorder.reduce(space, reduction)
     }
 }

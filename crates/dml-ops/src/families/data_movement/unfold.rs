@@ -10,7 +10,8 @@ use super::columns::{Along, Columns, Part, ROW, join};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::ir::{self, Computation, Recorder};
-use crate::lowering::made::{Made, required};
+use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 
 /// The windows of the input, side by side.
 pub(super) fn unfold(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -92,29 +93,29 @@ fn by_computed_places(
     windows: &Part,
     needed: &Part,
 ) -> Result<(), Error> {
-    let mut made = Made::default();
-    let value = made.input(columns.tensor_at(needed));
+    let mut map = MapBuilder::default();
+    let value = map.input(columns.tensor_at(needed));
     let mut row = [0; DIMENSIONS];
     row[ROW] = 1;
-    let number = made.input(Operand::numbers(0, row));
+    let number = map.input(Operand::numbers(0, row));
     let along = || columns.along.iter().zip(windows.iter().zip(needed));
     let walks = along().map(|(along, (windows, needed))| {
         (along.first(windows.start) - i64::from(needed.start), along.windows.weight)
     });
-    let firsts = columns.coordinates(&mut made, windows, &walks.collect::<Vec<_>>());
+    let firsts = columns.coordinates(&mut map, windows, &walks.collect::<Vec<_>>());
     let mut offset = None;
     for ((along, (_, needed)), first) in along().zip(firsts) {
-        made.inputs[0].strides[along.at] = 0;
+        map.inputs[0].strides[along.at] = 0;
         let (index, size) = (along.elements, needed.end - needed.start);
         let stride = u32::try_from(along.stride).unwrap_or(0);
         let parameters = [index.inner, index.count, index.weight, size, stride];
-        let tap = made.apply(&f::TAP, &[number, first], &parameters);
-        offset = join(&mut made, offset, tap);
+        let tap = map.apply(&f::TAP, &[number, first], &parameters);
+        offset = join(&mut map, offset, tap);
     }
     let most = reach(columns, needed);
-    made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
-    made.apply(&f::SAME, &[value], &[]);
-    made.compute(recorder, columns.sizes(elements(columns), windows), output(columns, windows))
+    map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
+    map.apply(&f::SAME, &[value], &[]);
+    map.record(recorder, columns.sizes(elements(columns), windows), output(columns, windows))
 }
 
 /// Adds the steps that write one column for each channel: zeros, and on them what is inside.

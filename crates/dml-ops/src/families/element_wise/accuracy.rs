@@ -90,6 +90,15 @@ fn argument(random: &mut Random, edges: &[u64]) -> u64 {
     }
 }
 
+/// All tuples of `count` of these edges.
+fn tuples(edges: &[u64], count: usize) -> impl Iterator<Item = Vec<u64>> {
+    let all = edges.len().pow(u32::try_from(count).expect("a few arguments"));
+    (0..all).map(move |tuple| {
+        let digit = |at| tuple / edges.len().pow(at) % edges.len();
+        (0..).take(count).map(|at| edges[digit(at)]).collect()
+    })
+}
+
 #[test]
 fn functions_of_several_numbers_are_within_their_bounds_of_edges_and_drawn_ones() {
     let edges = edges(Float32);
@@ -98,13 +107,11 @@ fn functions_of_several_numbers_are_within_their_bounds_of_edges_and_drawn_ones(
         |it| !is_unary(it),
         |function| {
             let count = function.arity + function.parameters;
-            let of_two = if count == 2 { edges.as_slice() } else { &[] };
-            let pairs = of_two.iter().flat_map(|a| of_two.iter().map(|b| vec![*a, *b]));
             let mut random = Random::new(function.name);
-            let edges = &edges;
+            let edges = edges.as_slice();
             let drawn = (0..DRAWN)
                 .map(move |_| (0..count).map(|_| argument(&mut random, edges)).collect::<Vec<_>>());
-            pairs.chain(drawn)
+            tuples(edges, count).chain(drawn)
         },
     );
 }

@@ -34,24 +34,24 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
         return Ok(converted(leading, output));
     }
     let [first, computed] = if is_single { [DataType::Float32; 2] } else { [first, leading] };
-    let mut builder = Builder::default();
+    let mut computation = Computation::default();
     let mut operands: Vec<Value> = Vec::new();
     let mut index = 0;
     for data_type in &inputs {
         let Some(data_type) = data_type else {
-            operands.push(builder.zero(operands[0]));
+            operands.push(computation.zero(operands[0]));
             continue;
         };
         let chain = match is_single {
             true => conversion(*data_type, computed),
             false => operand(*data_type, computed, functions),
         };
-        operands.push(builder.program.apply_all(chain, Value::Input(index)));
+        operands.push(computation.program.apply_all(chain, Value::Input(index)));
         index += 1;
     }
-    let mut result = builder.apply(operator, [first, computed], operands)?;
+    let mut result = computation.apply_operator(operator, [first, computed], operands)?;
     if let Some(activation) = fused {
-        result = builder.apply(activation, [computed; 2], vec![result])?;
+        result = computation.apply_operator(activation, [computed; 2], vec![result])?;
     }
     let chain = match functions.give_integers {
         true if computed.bits() == 64 => vec![&f::LOW_WORDS],
@@ -60,10 +60,11 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
         false if is_single => conversion(computed, output),
         false => narrowed(output),
     };
-    builder.program.apply_all(chain, result);
-    let packed = functions.packed(output).filter(|_| !is_single && builder.parameters.is_empty());
-    let packed = packed.map(Program::of);
-    Ok(Computation { program: builder.program, packed, parameters: builder.parameters })
+    computation.program.apply_all(chain, result);
+    if !is_single && computation.parameters.is_empty() {
+        computation.packed = functions.packed(output).map(Program::of);
+    }
+    Ok(computation)
 }
 
 /// The operator's only output, and which field that is.
@@ -72,20 +73,18 @@ pub(super) fn output(operator: &Validated) -> Result<(TensorPath, &TensorLayout)
     output.ok_or_else(|| Error::internal(operator.schema().name, "has no output"))
 }
 
-/// What the operator's fused activation makes of a value of single precision: it is added to the program, and its
-/// parameters to the others. The value itself where none is fused.
+/// Applies the operator's fused activation to a value of single precision; the value itself where none is fused.
 pub(crate) fn activated(
     operator: &Validated,
-    program: &mut Program,
-    parameters: &mut Vec<u32>,
+    computation: &mut Computation,
     value: Value,
 ) -> Result<Value, Error> {
-    let Some(activation) = fused(operator)? else { return Ok(value) };
-    let mut builder =
-        Builder { program: std::mem::take(program), parameters: std::mem::take(parameters) };
-    let result = builder.apply(activation, [DataType::Float32; 2], vec![value])?;
-    (*program, *parameters) = (builder.program, builder.parameters);
-    Ok(result)
+    match fused(operator)? {
+        Some(activation) => {
+            computation.apply_operator(activation, [DataType::Float32; 2], vec![value])
+        }
+        None => Ok(value),
+    }
 }
 
 fn row(operator: &Validated) -> Result<&'static Row, Error> {
@@ -111,7 +110,7 @@ fn converted(from: DataType, to: DataType) -> Computation {
     if chain.is_empty() {
         return Computation::copy();
     }
-    Computation { program: Program::chain(chain), ..Computation::default() }
+    Computation::of(Program::chain(chain))
 }
 
 /// Whether there are floats and integers, or floats of different types: functions that compute with floats do
@@ -135,35 +134,10 @@ fn operand(
     }
 }
 
-/// A program, and the values of its parameters.
-#[derive(Default)]
-pub(crate) struct Builder {
-    pub(crate) program: Program,
-    pub(crate) parameters: Vec<u32>,
-}
-
-impl Builder {
-    /// A word that is the same everywhere.
-    pub(crate) fn parameter(&mut self, word: u32) -> Value {
-        self.parameters.push(word);
-        Value::Parameter(u32::try_from(self.parameters.len() - 1).unwrap_or(u32::MAX))
-    }
-
-    /// What stands for a tensor that is left out: zeros, of any value of 32 bits.
-    fn zero(&mut self, value: Value) -> Value {
-        self.program.apply(&f::BIT_XOR_WORD, vec![value, value])
-    }
-
-    /// A value times `scale`, rounded, plus `bias`, rounded.
-    pub(crate) fn scaled(&mut self, value: Value, scale: f32, bias: f32) -> Value {
-        let parameters = [scale, bias].map(|it| self.parameter(it.to_bits()));
-        let arguments = [&[value], parameters.as_slice()].concat();
-        self.program.apply(&f::SCALE_BIAS_F32, arguments)
-    }
-
+impl Computation {
     /// The operator's function, where it has one, of `operands` and its attributes: for a first operand
     /// and others of these types. The first is scaled and biased before, where the operator says so.
-    pub(crate) fn apply(
+    pub(crate) fn apply_operator(
         &mut self,
         operator: &Validated,
         [first, computed]: [DataType; 2],

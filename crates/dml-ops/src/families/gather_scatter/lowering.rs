@@ -11,7 +11,8 @@ use super::parts::Part;
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, leading};
 use crate::ir::{self, Computation, Recorder};
-use crate::lowering::made::{Made, required};
+use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 
 /// What is made of the data's layout.
 type LookupOf = fn(&Validated, &TensorLayout) -> Result<Lookup, Error>;
@@ -62,14 +63,14 @@ pub(super) fn gather(
         ..Chooser::new(operator, &lookup, &indices, "OutputTensor", Outside::Nearest)?
     };
     for part in Part::all(data.width, chooser.lookup.reach(), recorder.most_shown()) {
-        let mut made = Made::default();
-        let displacement = chooser.displacement(&mut recorder, &mut made)?;
-        let kept = part.kept(&mut made, displacement.by);
-        let displacement = Some(part.displaced(&mut made, displacement));
-        let data = made.input(Operand { displacement, ..part.data(data.clone()) });
-        made.apply(&f::SAME, &[data], &[]);
+        let mut map = MapBuilder::default();
+        let displacement = chooser.displacement(&mut recorder, &mut map)?;
+        let kept = part.kept(&mut map, displacement.by);
+        let displacement = Some(part.displaced(&mut map, displacement));
+        let data = map.input(Operand { displacement, ..part.data(data.clone()) });
+        map.apply(&f::SAME, &[data], &[]);
         let output = Operand { displacement: kept, ..output.clone() };
-        made.compute(&mut recorder, chooser.sizes, output)?;
+        map.record(&mut recorder, chooser.sizes, output)?;
     }
     Ok(recorder.finish())
 }
@@ -99,7 +100,7 @@ pub(super) fn unpool(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
     let layout = operator.required_tensor("OutputTensor")?;
     let packed = match layout.is_packed() {
         true => output.clone(),
-        false => recorder.temporary(output.width, layout.element_count()).packed(layout.sizes()),
+        false => recorder.packed_temporary(output.width, layout.sizes()),
     };
     zeros(&mut recorder, layout, packed.clone())?;
     let lookup = lookup::of_all(layout, operator.required_tensor("InputTensor")?.sizes().len());
@@ -122,12 +123,12 @@ fn copy(
 }
 
 fn zeros(recorder: &mut Recorder<'_>, layout: &TensorLayout, output: Operand) -> Result<(), Error> {
-    let mut made = Made::default();
-    let zero = made.input(Operand::numbers(0, [0; DIMENSIONS]));
+    let mut map = MapBuilder::default();
+    let zero = map.input(Operand::numbers(0, [0; DIMENSIONS]));
     if output.width == ElementWidth::B64 {
-        made.apply(&f::U32_TO_U64, &[zero], &[]);
+        map.apply(&f::U32_TO_U64, &[zero], &[]);
     }
-    made.compute(recorder, leading(layout.sizes(), 1), output)
+    map.record(recorder, leading(layout.sizes(), 1), output)
 }
 
 /// Makes offsets of indices.
@@ -166,37 +167,36 @@ impl<'a> Chooser<'a> {
     ) -> Result<(), Error> {
         let data = self.lookup.data(data, self.rank);
         for part in Part::all(data.width, self.lookup.reach(), recorder.most_shown()) {
-            let mut made = Made::default();
-            let element = made.input(elements.clone());
-            let displacement = self.displacement(recorder, &mut made)?;
-            let displacement = Some(part.displaced(&mut made, displacement));
-            made.apply(&f::SAME, &[element], &[]);
+            let mut map = MapBuilder::default();
+            let element = map.input(elements.clone());
+            let displacement = self.displacement(recorder, &mut map)?;
+            let displacement = Some(part.displaced(&mut map, displacement));
+            map.apply(&f::SAME, &[element], &[]);
             let data = Operand { displacement, ..part.data(data.clone()) };
-            made.compute(recorder, self.sizes, data)?;
+            map.record(recorder, self.sizes, data)?;
         }
         Ok(())
     }
 
-    /// Adds what computes the offset of an element in `made`, which has or gets one other input. Where a tuple is
+    /// Adds what computes the offset of an element in `map`, which has or gets one other input. Where a tuple is
     /// longer than a kernel's inputs, its first indices are joined before, in the temporary resource.
     fn displacement(
         &self,
         recorder: &mut Recorder<'_>,
-        made: &mut Made,
+        map: &mut MapBuilder,
     ) -> Result<Displacement, Error> {
         let all = self.lookup.chosen.len();
         let mut joined = None;
         let early = if all < MAX_INPUTS { 0 } else { MAX_INPUTS.min(all) };
         if early > 0 {
-            let mut first = Made::default();
+            let mut first = MapBuilder::default();
             self.join(&mut first, 0..early, None);
             let sizes = self.lookup.tuples(self.sizes);
-            let count = sizes.iter().map(|size| u64::from(*size)).product();
-            let offsets = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
-            first.compute(recorder, sizes, offsets.clone())?;
-            joined = Some(made.input(offsets));
+            let offsets = recorder.packed_temporary(ElementWidth::B32, &sizes);
+            first.record(recorder, sizes, offsets.clone())?;
+            joined = Some(map.input(offsets));
         }
-        let by = self.join(made, early..all, joined);
+        let by = self.join(map, early..all, joined);
         let by = by.ok_or_else(|| Error::internal("INDEX", "tuples have no indices"))?;
         let mut strides = self.lookup.chosen.iter().map(|[_, stride]| stride);
         let is_of_quads = strides.all(|stride| stride.is_multiple_of(QUAD));
@@ -206,7 +206,7 @@ impl<'a> Chooser<'a> {
     /// Joins the offset of some indices of a tuple to one of others.
     fn join(
         &self,
-        made: &mut Made,
+        map: &mut MapBuilder,
         indices: std::ops::Range<usize>,
         others: Option<Value>,
     ) -> Option<Value> {
@@ -214,9 +214,9 @@ impl<'a> Chooser<'a> {
         let some = all.skip(indices.start).take(indices.len());
         some.fold(others, |joined, (at, chosen)| {
             let base = self.indices.base + i64::from(self.lookup.tuple_stride) * at;
-            let index = made.input(Operand { base, ..self.indices.clone() });
-            let offset = made.apply(self.function, &[index], chosen);
-            Some(joined.map_or(offset, |joined| made.apply(&f::JOINED, &[joined, offset], &[])))
+            let index = map.input(Operand { base, ..self.indices.clone() });
+            let offset = map.apply(self.function, &[index], chosen);
+            Some(joined.map_or(offset, |joined| map.apply(&f::JOINED, &[joined, offset], &[])))
         })
     }
 }

@@ -5,7 +5,7 @@ use dml_spirv::element_wise::{QUAD, Value};
 use dml_spirv::functions as f;
 
 use crate::ir::space::{Displacement, Operand, bytes_shown};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// The part of the data that offsets from `first` on lead to.
 #[derive(Clone, Copy)]
@@ -40,29 +40,29 @@ impl Part {
     }
 
     /// An operand that is displaced by an offset within the part, and by nowhere where it leads to another one.
-    pub(super) fn displaced(self, made: &mut Made, by: Displacement) -> Displacement {
+    pub(super) fn displaced(self, map: &mut MapBuilder, by: Displacement) -> Displacement {
         let Some(length) = self.length else { return by };
-        let within = self.within(made, by.by);
-        let within = made.apply(&f::CHECKED_U32, &[within], &[length, 1]);
+        let within = self.within(map, by.by);
+        let within = map.apply(&f::CHECKED_U32, &[within], &[length, 1]);
         // The last part may be shorter.
         let most = by.most.saturating_sub(self.first.into()).min(u64::from(length) - 1);
         Displacement { by: within, most, ..by }
     }
 
     /// What keeps an operand that is not displaced from being touched where an offset leads to another part.
-    pub(super) fn kept(self, made: &mut Made, by: Value) -> Option<Displacement> {
+    pub(super) fn kept(self, map: &mut MapBuilder, by: Value) -> Option<Displacement> {
         let length = self.length?;
-        let within = self.within(made, by);
-        Some(Displacement::new(made.apply(&f::CHECKED_U32, &[within], &[length, 0]), 0))
+        let within = self.within(map, by);
+        Some(Displacement::new(map.apply(&f::CHECKED_U32, &[within], &[length, 0]), 0))
     }
 
     /// The offset less that of the part's beginning, modulo 2^32; nowhere stays so.
-    fn within(self, made: &mut Made, by: Value) -> Value {
+    fn within(self, map: &mut MapBuilder, by: Value) -> Value {
         if self.first == 0 {
             return by;
         }
         // Whatever the number is, 1 and no further on: what the neighbour after an element counts.
-        let one = made.apply(&f::WINDOW_AT, &[by], &[1, 1, 0, 1]);
-        made.apply(&f::UPPER_NEIGHBOUR, &[by, one], &[0_u32.wrapping_sub(self.first)])
+        let one = map.apply(&f::WINDOW_AT, &[by], &[1, 1, 0, 1]);
+        map.apply(&f::UPPER_NEIGHBOUR, &[by, one], &[0_u32.wrapping_sub(self.first)])
     }
 }

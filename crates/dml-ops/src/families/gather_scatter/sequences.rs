@@ -9,7 +9,8 @@ use super::lowering::Outside;
 use crate::Target;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::ir::{self, Recorder};
-use crate::lowering::made::{Made, required};
+use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 
 /// The place of the dimension `Axis` in a space.
 fn axis(operator: &Validated, tensor: &TensorLayout) -> Result<usize, Error> {
@@ -39,26 +40,26 @@ pub(super) fn one_hot(operator: &Validated, target: &Target<'_>) -> Result<ir::P
         (operator.required_tensor("OutputTensor")?, operator.required_tensor("ValuesTensor")?);
     let axis = axis(operator, layout)?;
     let sizes = leading(layout.sizes(), 1);
-    let mut made = Made::default();
-    let index = made.input(once_along(axis, &indices));
-    let coordinate = made.input(coordinates(axis));
+    let mut map = MapBuilder::default();
+    let index = map.input(once_along(axis, &indices));
+    let coordinate = map.input(coordinates(axis));
     let value = |more: u32| Operand {
         base: values.base + i64::from(more),
         strides: [0; DIMENSIONS],
         ..values.clone()
     };
-    let [off, on] = [0, stride_of_values(of_values)].map(|more| made.input(value(more)));
+    let [off, on] = [0, stride_of_values(of_values)].map(|more| map.input(value(more)));
     let of_indices = operator.required_tensor("IndicesTensor")?.data_type();
     let function = Outside::Nowhere.function(of_indices);
-    let index = made.apply(function, &[index], &[sizes[axis], 1]);
-    let mut is_hot = made.apply(&f::EQUALS_I32, &[index, coordinate], &[]);
+    let index = map.apply(function, &[index], &[sizes[axis], 1]);
+    let mut is_hot = map.apply(&f::EQUALS_I32, &[index, coordinate], &[]);
     let mut choose = &f::CHOOSE_WORD;
     if output.width == ElementWidth::B64 {
-        is_hot = made.apply(&f::U32_TO_U64, &[is_hot], &[]);
+        is_hot = map.apply(&f::U32_TO_U64, &[is_hot], &[]);
         choose = &f::CHOOSE_WIDE;
     }
-    made.apply(choose, &[is_hot, on, off], &[]);
-    made.compute(&mut recorder, sizes, output)?;
+    map.apply(choose, &[is_hot, on, off], &[]);
+    map.record(&mut recorder, sizes, output)?;
     Ok(recorder.finish())
 }
 
@@ -77,18 +78,18 @@ pub(super) fn reverse(operator: &Validated, target: &Target<'_>) -> Result<ir::P
         (operator.required_tensor("OutputTensor")?, operator.required_tensor("InputTensor")?);
     let axis = axis(operator, layout)?;
     let sizes = leading(layout.sizes(), 1);
-    let mut made = Made::default();
-    let mut length = made.input(once_along(axis, &lengths));
-    let coordinate = made.input(coordinates(axis));
+    let mut map = MapBuilder::default();
+    let mut length = map.input(once_along(axis, &lengths));
+    let coordinate = map.input(coordinates(axis));
     if operator.required_tensor("SequenceLengthsTensor")?.data_type() == DataType::Uint64 {
-        length = made.apply(&f::SATURATED_U64, &[length], &[]);
+        length = map.apply(&f::SATURATED_U64, &[length], &[]);
     }
     let stride = leading(of_data.strides(), 0)[axis];
-    let by = made.apply(&f::REVERSED, &[coordinate, length], &[sizes[axis], stride]);
+    let by = map.apply(&f::REVERSED, &[coordinate, length], &[sizes[axis], stride]);
     let most = u64::from(sizes[axis] - 1) * u64::from(stride);
     let displacement = Some(Displacement::new(by, most));
-    let data = made.input(Operand { displacement, ..once_along(axis, &data) });
-    made.apply(&f::SAME, &[data], &[]);
-    made.compute(&mut recorder, sizes, output)?;
+    let data = map.input(Operand { displacement, ..once_along(axis, &data) });
+    map.apply(&f::SAME, &[data], &[]);
+    map.record(&mut recorder, sizes, output)?;
     Ok(recorder.finish())
 }

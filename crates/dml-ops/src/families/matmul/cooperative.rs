@@ -7,7 +7,7 @@ use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::product::MATRICES_OF_A_GROUP;
 
 use crate::Target;
-use crate::families::products::{Build, transposed};
+use crate::families::products::{ProductRecorder, transposed};
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Computation, Matrices, WholeMatrices};
 
@@ -61,7 +61,7 @@ impl Shape {
     }
 }
 
-impl Build<'_> {
+impl ProductRecorder<'_> {
     /// Adds the steps that write the sums of `shape`, and says where they are.
     pub(super) fn cooperative_sums(&mut self, shape: &Shape) -> Result<Operand, Error> {
         let Shape { matrix, sizes, batches, of_a, of_b } = *shape;

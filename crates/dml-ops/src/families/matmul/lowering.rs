@@ -4,7 +4,7 @@ use dml_core::{Error, Validated};
 
 use super::cooperative::Shape;
 use crate::Target;
-use crate::families::products::{Build, Geometry, Storage, Words, lower, transposed};
+use crate::families::products::{Geometry, ProductRecorder, Storage, Words, lower, transposed};
 use crate::ir::{self, Dimension, Sums};
 
 /// Rows are A's and columns B's.
@@ -13,9 +13,9 @@ pub(super) struct Matrices;
 /// Products of matrices.
 pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     if let Some(shape) = Shape::of(operator, target)? {
-        let mut build = Build::new(operator, target, false);
-        let (sums, output) = (build.cooperative_sums(&shape)?, build.output()?);
-        return build.finish(sums, output);
+        let mut products = ProductRecorder::new(operator, target, false);
+        let (sums, output) = (products.cooperative_sums(&shape)?, products.output()?);
+        return products.finish(sums, output);
     }
     lower::<Matrices>(operator, target)
 }
@@ -23,8 +23,8 @@ pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<ir::
 impl Geometry for Matrices {
     const FACTORS: [&'static str; 2] = ["ATensor", "BTensor"];
 
-    fn sums(build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
-        let operator = build.operator;
+    fn sums(products: &mut ProductRecorder<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+        let operator = products.operator;
         let sizes = operator.required_tensor("OutputTensor")?.sizes();
         let [is_a_transposed, is_b_transposed] = transposed(operator)?;
         let [first, last] = [sizes.len() - 2, sizes.len() - 1];
@@ -32,8 +32,8 @@ impl Geometry for Matrices {
         let [depth_of_b, column_of_b] = if is_b_transposed { [last, first] } else { [first, last] };
         let depth = operator.required_tensor("ATensor")?.sizes()[depth_of_a];
         let stored = |innermost| Storage { innermost, margins: &[], channels: 1, is_copied: false };
-        let a = build.factor(["ATensor", "AZeroPointTensor"], &stored(row_of_a))?;
-        let b = build.factor(["BTensor", "BZeroPointTensor"], &stored(column_of_b))?;
+        let a = products.factor(["ATensor", "AZeroPointTensor"], &stored(row_of_a))?;
+        let b = products.factor(["BTensor", "BZeroPointTensor"], &stored(column_of_b))?;
         let batch = |at: usize| Dimension {
             size: sizes[at],
             strides: [a.strides[at], b.strides[at], output.strides[at]],
@@ -53,7 +53,7 @@ impl Geometry for Matrices {
                 strides: [a.strides[depth_of_a], b.strides[depth_of_b], 0],
             }],
             places: [a.place, b.place, output.place],
-            are_integers: build.are_integers,
+            are_integers: products.are_integers,
             goes_on: false,
         }])
     }

@@ -10,8 +10,9 @@ use dml_spirv::reduce::SUM_F32;
 use crate::Target;
 use crate::families::element_wise::activated;
 use crate::ir::space::Operand;
-use crate::ir::{self, Reduction};
+use crate::ir::{self, Computation, Reduction};
 use crate::lowering::conversion::conversion;
+use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::rows::{PARTS_OF_SUMS, Rows};
 
 /// An operand, and the type of its elements.
@@ -108,8 +109,9 @@ pub(super) fn by_given_moments(
 
 /// Writes `activation(scale * ((factor * x - mean) / deviation) + bias)`.
 fn write(mut rows: Rows<'_>, by: Normalization) -> Result<ir::Program, Error> {
-    let (mut program, mut value) = rows.of_element();
-    let mut inputs = vec![rows.input.clone()];
+    let (program, mut value) = rows.of_element();
+    let mut map =
+        MapBuilder { computation: Computation::of(program), inputs: vec![rows.input.clone()] };
     let steps = [
         (by.factor, &f::MULTIPLY_F32),
         (by.mean, &f::SUBTRACT_F32),
@@ -119,15 +121,14 @@ fn write(mut rows: Rows<'_>, by: Normalization) -> Result<ir::Program, Error> {
     ];
     for (operand, function) in steps {
         let Some((operand, data_type)) = operand else { continue };
-        let other = Value::Input(inputs.len());
-        inputs.push(operand);
-        let other = program.apply_all(conversion(data_type, DataType::Float32), other);
-        value = program.apply(function, vec![value, other]);
+        let other = map.input(operand);
+        let other = map.apply_all(conversion(data_type, DataType::Float32), other);
+        value = map.apply(function, &[value, other], &[]);
     }
-    let mut parameters = vec![];
-    let value = activated(rows.operator, &mut program, &mut parameters, value)?;
-    program.apply_all(conversion(DataType::Float32, rows.data_type), value);
-    rows.write(rows.sizes, inputs, program, parameters)?;
+    let value = activated(rows.operator, &mut map.computation, value)?;
+    map.apply_all(conversion(DataType::Float32, rows.data_type), value);
+    let output = rows.output(0)?;
+    map.record(&mut rows.recorder, rows.sizes, output)?;
     Ok(rows.finish())
 }
 

@@ -8,7 +8,7 @@ use dml_spirv::reduce::SUM_F32;
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{PARTS_OF_SUMS, Recorder, Reduction};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// A dimension that windows go along.
 #[derive(Clone, Debug)]
@@ -72,12 +72,18 @@ impl Along {
     }
 
     /// Adds what an element of this number is further on in this dimension, in elements of `stride`.
-    pub(super) fn tap(&self, made: &mut Made, number: Value, inner: u32, stride: u32) -> Value {
+    pub(super) fn tap(
+        &self,
+        map: &mut MapBuilder,
+        number: Value,
+        inner: u32,
+        stride: u32,
+    ) -> Value {
         let mut strides = [0; DIMENSIONS];
         strides[self.at] = i64::from(self.step);
-        let first = made.input(Operand::numbers(self.first, with_row(strides)));
+        let first = map.input(Operand::numbers(self.first, with_row(strides)));
         let parameters = [inner, self.window, self.dilation, self.size, stride];
-        made.apply(&f::TAP, &[number, first], &parameters)
+        map.apply(&f::TAP, &[number, first], &parameters)
     }
 }
 
@@ -101,21 +107,21 @@ impl Along {
     pub(super) fn counts(&self, recorder: &mut Recorder<'_>) -> Result<Operand, Error> {
         let mut sizes = [1; DIMENSIONS];
         sizes[self.at] = self.windows;
-        let counts = recorder.temporary(ElementWidth::B32, u64::from(self.windows)).packed(&sizes);
-        let mut made = Made::default();
+        let counts = recorder.packed_temporary(ElementWidth::B32, &sizes);
+        let mut map = MapBuilder::default();
         let mut row = [0; DIMENSIONS];
         row[DIMENSIONS - 1] = 1;
-        let number = made.input(Operand::numbers(0, row));
+        let number = map.input(Operand::numbers(0, row));
         // 0 inside.
-        let tap = self.tap(&mut made, number, 1, 0);
-        let one = made.apply(&f::LOGICAL_NOT_WORD, &[tap], &[]);
-        made.apply(&f::U32_TO_F32, &[one], &[]);
+        let tap = self.tap(&mut map, number, 1, 0);
+        let one = map.apply(&f::LOGICAL_NOT_WORD, &[tap], &[]);
+        map.apply(&f::U32_TO_F32, &[one], &[]);
         let mut sizes = with_row(sizes);
         sizes[DIMENSIONS - 1] = self.window;
-        let space = IterationSpace { sizes, inputs: made.inputs, output: moved(&counts) };
+        let space = IterationSpace { sizes, inputs: map.inputs, output: moved(&counts) };
         let reduction = Reduction {
-            program: made.computation.program,
-            parameters: made.computation.parameters,
+            program: map.computation.program,
+            parameters: map.computation.parameters,
             ..Reduction::of(PARTS_OF_SUMS, &SUM_F32)
         };
         recorder.reduce(space, reduction)?;

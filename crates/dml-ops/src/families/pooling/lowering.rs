@@ -16,7 +16,7 @@ use crate::Target;
 use crate::ir::space::{Operand, leading};
 use crate::ir::{self, PARTS_OF_SUMS, Recorder};
 use crate::lowering::conversion::{conversion, narrowed, widened};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::scale::write_scales;
 
 /// Dimensions without windows: batches and channels.
@@ -63,9 +63,7 @@ impl<'a> Pooling<'a> {
 
     /// Place for a number for each window.
     pub(super) fn temporary(&mut self, width: ElementWidth) -> Operand {
-        let sizes = self.windows.sizes;
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.recorder.temporary(width, count).packed(&sizes)
+        self.recorder.packed_temporary(width, &self.windows.sizes)
     }
 }
 
@@ -98,13 +96,13 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let data_type = pooling.data_type;
     let output = pooling.first_output()?;
     // What is outside is 0, which changes no sum.
-    let element = |made: &mut Made, it: Element| made.apply_all(widened(data_type), it.value);
+    let element = |map: &mut MapBuilder, it: Element| map.apply_all(widened(data_type), it.value);
     let is_constant = operator.bool("IncludePadding")? || pooling.windows.are_inside();
     let count = pooling.windows.count() as f32;
-    let last = |made: &mut Made, whole: Value| {
+    let last = |map: &mut MapBuilder, whole: Value| {
         if is_constant {
-            let quotient = made.apply(&f::DIVIDE_BY_F32, &[whole], &[count.to_bits()]);
-            made.apply_all(narrowed(data_type), quotient);
+            let quotient = map.apply(&f::DIVIDE_BY_F32, &[whole], &[count.to_bits()]);
+            map.apply_all(narrowed(data_type), quotient);
         }
     };
     let making =
@@ -112,23 +110,23 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let sums = if is_constant { output.clone() } else { pooling.temporary(ElementWidth::B32) };
     pooling.windows.reduce(&mut pooling.recorder, &making, &[], &sums)?;
     if !is_constant {
-        let mut made = Made::default();
-        let sum = made.input(sums);
-        let quotient = pooling.over_counts(&mut made, sum)?;
-        made.apply_all(narrowed(data_type), quotient);
-        made.compute(&mut pooling.recorder, pooling.windows.sizes, output)?;
+        let mut map = MapBuilder::default();
+        let sum = map.input(sums);
+        let quotient = pooling.over_counts(&mut map, sum)?;
+        map.apply_all(narrowed(data_type), quotient);
+        map.record(&mut pooling.recorder, pooling.windows.sizes, output)?;
     }
     Ok(pooling.recorder.finish())
 }
 
 impl Pooling<'_> {
     /// Adds the quotient of a sum and how many elements its window has inside of the input.
-    pub(super) fn over_counts(&mut self, made: &mut Made, sum: Value) -> Result<Value, Error> {
+    pub(super) fn over_counts(&mut self, map: &mut MapBuilder, sum: Value) -> Result<Value, Error> {
         let counts = self.windows.counts(&mut self.recorder)?;
-        let counts = counts.into_iter().map(|it| made.input(it)).collect::<Vec<_>>();
-        let product = counts.into_iter().reduce(|a, b| made.apply(&f::MULTIPLY_F32, &[a, b], &[]));
+        let counts = counts.into_iter().map(|it| map.input(it)).collect::<Vec<_>>();
+        let product = counts.into_iter().reduce(|a, b| map.apply(&f::MULTIPLY_F32, &[a, b], &[]));
         Ok(match product {
-            Some(count) => made.apply(&f::DIVIDE_F32, &[sum, count], &[]),
+            Some(count) => map.apply(&f::DIVIDE_F32, &[sum, count], &[]),
             None => sum,
         })
     }
@@ -145,25 +143,25 @@ pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Prog
         data_type == DataType::Float32 && (2..=GREATEST_SCALED_DEGREE).contains(&degree);
     let scales = if is_scaled { Some(pooling.scales()?) } else { None };
     let bits = (degree as f32).to_bits();
-    let element = |made: &mut Made, it: Element| {
-        let mut value = made.apply_all(widened(data_type), it.value);
+    let element = |map: &mut MapBuilder, it: Element| {
+        let mut value = map.apply_all(widened(data_type), it.value);
         if let Some(scale) = it.others.first() {
-            value = made.apply(&f::MULTIPLY_F32, &[value, *scale], &[]);
+            value = map.apply(&f::MULTIPLY_F32, &[value, *scale], &[]);
         }
-        let magnitude = made.apply(&f::ABSOLUTE_F32, &[value], &[]);
+        let magnitude = map.apply(&f::ABSOLUTE_F32, &[value], &[]);
         match degree {
             1 => magnitude,
-            2 => made.apply(&f::MULTIPLY_F32, &[magnitude, magnitude], &[]),
-            _ => made.apply(&f::CONSTANT_POW_F32, &[magnitude], &[bits]),
+            2 => map.apply(&f::MULTIPLY_F32, &[magnitude, magnitude], &[]),
+            _ => map.apply(&f::CONSTANT_POW_F32, &[magnitude], &[bits]),
         }
     };
-    let last = |made: &mut Made, whole: Value| {
+    let last = |map: &mut MapBuilder, whole: Value| {
         let norm = match degree {
             1 => whole,
-            2 => made.apply(&f::SQUARE_ROOT_F32, &[whole], &[]),
-            _ => made.apply(&f::ROOT_F32, &[whole], &[bits]),
+            2 => map.apply(&f::SQUARE_ROOT_F32, &[whole], &[]),
+            _ => map.apply(&f::ROOT_F32, &[whole], &[bits]),
         };
-        made.apply_all(narrowed(data_type), norm);
+        map.apply_all(narrowed(data_type), norm);
     };
     let making =
         Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &last };
@@ -172,10 +170,10 @@ pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Prog
     let others: Vec<Operand> = scales.iter().cloned().collect();
     pooling.windows.reduce(&mut pooling.recorder, &making, &others, &norms)?;
     if let Some(scales) = scales {
-        let mut made = Made::default();
-        let (norm, scale) = (made.input(norms), made.input(scales));
-        made.apply(&f::DIVIDE_F32, &[norm, scale], &[]);
-        made.compute(&mut pooling.recorder, pooling.windows.sizes, output)?;
+        let mut map = MapBuilder::default();
+        let (norm, scale) = (map.input(norms), map.input(scales));
+        map.apply(&f::DIVIDE_F32, &[norm, scale], &[]);
+        map.record(&mut pooling.recorder, pooling.windows.sizes, output)?;
     }
     Ok(pooling.recorder.finish())
 }
@@ -183,7 +181,8 @@ pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Prog
 impl Pooling<'_> {
     /// The power of two for each window that keeps powers of its elements in range.
     fn scales(&mut self) -> Result<Operand, Error> {
-        let element = |made: &mut Made, it: Element| made.apply(&f::ABSOLUTE_F32, &[it.value], &[]);
+        let element =
+            |map: &mut MapBuilder, it: Element| map.apply(&f::ABSOLUTE_F32, &[it.value], &[]);
         let (in_parts, reducer) = (OF_FLOATS, OF_FLOATS[0]);
         let making = Making { element: &element, in_parts, reducer, last: &|_, _| () };
         let [greatest, scales] = [0; 2].map(|_| self.temporary(ElementWidth::B32));
@@ -223,19 +222,19 @@ pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
     let (in_parts, least) = greatest(data_type);
-    let element = |made: &mut Made, it: Element| {
-        let value = made.apply_all(widened(data_type), it.value);
+    let element = |map: &mut MapBuilder, it: Element| {
+        let value = map.apply_all(widened(data_type), it.value);
         match it.offset {
             Some(offset) if data_type.bits() == 64 => {
-                let offset = made.apply(&f::U32_TO_U64, &[offset], &[]);
-                made.apply(&f::UNLESS_NOWHERE_64, &[value, offset], &least)
+                let offset = map.apply(&f::U32_TO_U64, &[offset], &[]);
+                map.apply(&f::UNLESS_NOWHERE_64, &[value, offset], &least)
             }
-            Some(offset) => made.apply(&f::UNLESS_NOWHERE, &[value, offset], &least[..1]),
+            Some(offset) => map.apply(&f::UNLESS_NOWHERE, &[value, offset], &least[..1]),
             None => value,
         }
     };
-    let last = |made: &mut Made, whole: Value| {
-        made.apply_all(narrowed(data_type), whole);
+    let last = |map: &mut MapBuilder, whole: Value| {
+        map.apply_all(narrowed(data_type), whole);
     };
     let making = Making { element: &element, in_parts, reducer: in_parts[0], last: &last };
     let output = pooling.first_output()?;
@@ -250,10 +249,10 @@ impl Pooling<'_> {
     /// Adds the steps that find where the greatest elements are, which are written already.
     fn indices(&mut self, greatest: Operand, indices: Operand) -> Result<(), Error> {
         let data_type = self.data_type;
-        let element = |made: &mut Made, it: Element| {
-            let number = number_where_equal(made, data_type, &it);
+        let element = |map: &mut MapBuilder, it: Element| {
+            let number = number_where_equal(map, data_type, &it);
             match it.offset {
-                Some(offset) => made.apply(&f::UNLESS_NOWHERE, &[number, offset], &[f::NOWHERE]),
+                Some(offset) => map.apply(&f::UNLESS_NOWHERE, &[number, offset], &[f::NOWHERE]),
                 None => number,
             }
         };
@@ -271,22 +270,22 @@ impl Pooling<'_> {
 }
 
 /// Adds the number of an element in its window where it is the greatest, all bits elsewhere.
-fn number_where_equal(made: &mut Made, data_type: DataType, it: &Element) -> Value {
+fn number_where_equal(map: &mut MapBuilder, data_type: DataType, it: &Element) -> Value {
     let [value, greatest] =
-        [it.value, it.others[0]].map(|it| made.apply_all(widened(data_type), it));
+        [it.value, it.others[0]].map(|it| map.apply_all(widened(data_type), it));
     let is_equal = match data_type {
         DataType::Float16 | DataType::Float32 => {
             let elements = [value, greatest, it.number];
-            return made.apply(&f::NUMBER_WHERE_EQUAL_F32, &elements, &[]);
+            return map.apply(&f::NUMBER_WHERE_EQUAL_F32, &elements, &[]);
         }
         DataType::Int64 | DataType::Uint64 => {
-            let is_equal = made.apply(&f::EQUALS_I64, &[value, greatest], &[]);
-            made.apply(&f::LOW_WORDS, &[is_equal], &[])
+            let is_equal = map.apply(&f::EQUALS_I64, &[value, greatest], &[]);
+            map.apply(&f::LOW_WORDS, &[is_equal], &[])
         }
-        _ => made.apply(&f::EQUALS_I32, &[value, greatest], &[]),
+        _ => map.apply(&f::EQUALS_I32, &[value, greatest], &[]),
     };
     // All bits are set but where both are equal.
-    let mask = made.apply(&f::OPPOSITE_I32, &[is_equal], &[]);
-    let mask = made.apply(&f::BIT_NOT_WORD, &[mask], &[]);
-    made.apply(&f::BIT_OR_WORD, &[it.number, mask], &[])
+    let mask = map.apply(&f::OPPOSITE_I32, &[is_equal], &[]);
+    let mask = map.apply(&f::BIT_NOT_WORD, &[mask], &[]);
+    map.apply(&f::BIT_OR_WORD, &[it.number, mask], &[])
 }

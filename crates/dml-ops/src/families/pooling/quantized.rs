@@ -12,7 +12,7 @@ use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{self, PARTS_OF_SUMS};
 use crate::lowering::conversion::conversion;
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// The inputs after the first, in their order.
 #[derive(Clone, Copy)]
@@ -29,14 +29,14 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let data_type = pooling.data_type;
     let to_float = || conversion(data_type, DataType::Float32);
     let zero_point = pooling.by_channel(Input::ZeroPoint)?;
-    let element = |made: &mut Made, it: Element| {
-        let mut value = made.apply_all(to_float(), it.value);
+    let element = |map: &mut MapBuilder, it: Element| {
+        let mut value = map.apply_all(to_float(), it.value);
         for zero_point in &it.others {
-            let zero_point = made.apply_all(to_float(), *zero_point);
-            value = made.apply(&f::SUBTRACT_F32, &[value, zero_point], &[]);
+            let zero_point = map.apply_all(to_float(), *zero_point);
+            value = map.apply(&f::SUBTRACT_F32, &[value, zero_point], &[]);
         }
         match it.offset {
-            Some(offset) => made.apply(&f::UNLESS_NOWHERE, &[value, offset], &[0]),
+            Some(offset) => map.apply(&f::UNLESS_NOWHERE, &[value, offset], &[0]),
             None => value,
         }
     };
@@ -45,15 +45,15 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let sums = pooling.temporary(ElementWidth::B32);
     let zero_point: Vec<Operand> = zero_point.into_iter().collect();
     pooling.windows.reduce(&mut pooling.recorder, &making, &zero_point, &sums)?;
-    let mut made = Made::default();
-    let sum = made.input(sums);
+    let mut map = MapBuilder::default();
+    let sum = map.input(sums);
     let average = if operator.bool("IncludePadding")? || pooling.windows.are_inside() {
         let count = pooling.windows.count() as f32;
-        made.apply(&f::DIVIDE_BY_F32, &[sum], &[count.to_bits()])
+        map.apply(&f::DIVIDE_BY_F32, &[sum], &[count.to_bits()])
     } else {
-        pooling.over_counts(&mut made, sum)?
+        pooling.over_counts(&mut map, sum)?
     };
-    pooling.quantize(made, average)
+    pooling.quantize(map, average)
 }
 
 impl Pooling<'_> {
@@ -73,25 +73,25 @@ impl Pooling<'_> {
     }
 
     /// The program, after the output has been written, of averages that are to be scaled.
-    fn quantize(mut self, mut made: Made, average: Value) -> Result<ir::Program, Error> {
+    fn quantize(mut self, mut map: MapBuilder, average: Value) -> Result<ir::Program, Error> {
         let data_type = self.data_type;
         let missing = || Error::internal(self.operator.schema().name, "has no scales");
         let [scale, output_scale] =
             [Input::Scale, Input::OutputScale].map(|it| self.by_channel(it));
-        let scale = made.input(scale?.ok_or_else(missing)?);
-        let output_scale = made.input(output_scale?.ok_or_else(missing)?);
-        let real = made.apply(&f::MULTIPLY_F32, &[average, scale], &[]);
+        let scale = map.input(scale?.ok_or_else(missing)?);
+        let output_scale = map.input(output_scale?.ok_or_else(missing)?);
+        let real = map.apply(&f::MULTIPLY_F32, &[average, scale], &[]);
         let zero_point = match self.by_channel(Input::OutputZeroPoint)? {
             Some(zero_point) => {
-                let zero_point = made.input(zero_point);
-                made.apply_all(conversion(data_type, DataType::Float32), zero_point)
+                let zero_point = map.input(zero_point);
+                map.apply_all(conversion(data_type, DataType::Float32), zero_point)
             }
-            None => made.input(Operand::numbers(0, [0; DIMENSIONS])),
+            None => map.input(Operand::numbers(0, [0; DIMENSIONS])),
         };
-        let quantized = made.apply(&f::QUANTIZE_F32, &[real, output_scale, zero_point], &[]);
-        made.apply_all(conversion(DataType::Float32, data_type), quantized);
+        let quantized = map.apply(&f::QUANTIZE_F32, &[real, output_scale, zero_point], &[]);
+        map.apply_all(conversion(DataType::Float32, data_type), quantized);
         let output = self.first_output()?;
-        made.compute(&mut self.recorder, self.windows.sizes, output)?;
+        map.record(&mut self.recorder, self.windows.sizes, output)?;
         Ok(self.recorder.finish())
     }
 }

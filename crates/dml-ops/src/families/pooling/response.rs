@@ -12,7 +12,7 @@ use super::space::{Element, Making};
 use crate::Target;
 use crate::ir::{self, PARTS_OF_SUMS};
 use crate::lowering::conversion::{narrowed, widened};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// `x / (bias + alpha / size * sum of squares)^beta`
 pub(super) fn normalization(
@@ -21,27 +21,27 @@ pub(super) fn normalization(
 ) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
-    let element = |made: &mut Made, it: Element| {
-        let value = made.apply_all(widened(data_type), it.value);
-        made.apply(&f::MULTIPLY_F32, &[value, value], &[])
+    let element = |map: &mut MapBuilder, it: Element| {
+        let value = map.apply_all(widened(data_type), it.value);
+        map.apply(&f::MULTIPLY_F32, &[value, value], &[])
     };
     let making =
         Making { element: &element, in_parts: PARTS_OF_SUMS, reducer: &SUM_F32, last: &|_, _| () };
     let sums = pooling.temporary(ElementWidth::B32);
     pooling.windows.reduce(&mut pooling.recorder, &making, &[], &sums)?;
-    let mut made = Made::default();
-    let value = made.input(pooling.windows.input.clone());
-    let sum = made.input(sums);
+    let mut map = MapBuilder::default();
+    let value = map.input(pooling.windows.input.clone());
+    let sum = map.input(sums);
     let factor = operator.float("Alpha")? / operator.uint("LocalSize")? as f32;
     let parameters = [factor, operator.float("Bias")?].map(f32::to_bits);
-    let base = made.apply(&f::SCALE_BIAS_F32, &[sum], &parameters);
+    let base = map.apply(&f::SCALE_BIAS_F32, &[sum], &parameters);
     let beta = operator.float("Beta")?.to_bits();
-    let divisor = made.apply(&f::CONSTANT_POW_F32, &[base], &[beta]);
-    let value = made.apply_all(widened(data_type), value);
-    let quotient = made.apply(&f::DIVIDE_F32, &[value, divisor], &[]);
-    made.apply_all(narrowed(data_type), quotient);
+    let divisor = map.apply(&f::CONSTANT_POW_F32, &[base], &[beta]);
+    let value = map.apply_all(widened(data_type), value);
+    let quotient = map.apply(&f::DIVIDE_F32, &[value, divisor], &[]);
+    map.apply_all(narrowed(data_type), quotient);
     let output = pooling.first_output()?;
-    made.compute(&mut pooling.recorder, pooling.windows.sizes, output)?;
+    map.record(&mut pooling.recorder, pooling.windows.sizes, output)?;
     Ok(pooling.recorder.finish())
 }
 

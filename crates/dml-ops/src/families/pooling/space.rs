@@ -12,7 +12,7 @@ use dml_spirv::reduce::{Reducer, SUM_F32};
 use super::along::{Along, moved, with_row};
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::ir::{Recorder, Reduction};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// An input and the windows in it.
 #[derive(Clone, Debug)]
@@ -34,12 +34,12 @@ pub(super) struct Windows {
 /// What is made of the elements of windows.
 pub(super) struct Making<'a> {
     /// Adds what becomes of an element.
-    pub(super) element: &'a dyn Fn(&mut Made, Element) -> Value,
+    pub(super) element: &'a dyn Fn(&mut MapBuilder, Element) -> Value,
     /// What is made of rows and their parts.
     pub(super) in_parts: &'static [&'static Reducer],
     pub(super) reducer: &'static Reducer,
     /// For what comes out, with parameters of its own.
-    pub(super) last: &'a dyn Fn(&mut Made, Value),
+    pub(super) last: &'a dyn Fn(&mut MapBuilder, Value),
 }
 
 /// The values of an element.
@@ -167,31 +167,31 @@ impl Windows {
         others: &[Operand],
         output: &Operand,
     ) -> (IterationSpace, Reduction) {
-        let mut made = Made::default();
-        let value = made.input(moved(&self.input));
+        let mut map = MapBuilder::default();
+        let value = map.input(moved(&self.input));
         let mut row = [0; DIMENSIONS];
         row[DIMENSIONS - 1] = 1;
-        let number = made.input(Operand::numbers(0, row));
+        let number = map.input(Operand::numbers(0, row));
         let mut offset = None;
         for along in &self.along {
-            let strides = &mut made.inputs[0].strides;
+            let strides = &mut map.inputs[0].strides;
             strides[along.at - 1] = i64::from(along.stride) * i64::from(along.step);
             if along.is_tapped() {
                 strides[along.at - 1] = 0;
-                let tap = along.tap(&mut made, number, along.inner, along.stride);
-                offset = Some(join(&mut made, offset, tap));
+                let tap = along.tap(&mut map, number, along.inner, along.stride);
+                offset = Some(join(&mut map, offset, tap));
             } else {
-                made.inputs[0].base += along.first * i64::from(along.stride);
+                map.inputs[0].base += along.first * i64::from(along.stride);
             }
         }
         let most = self.along.iter().map(Along::reach).sum();
-        made.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
-        let others = others.iter().map(|it| made.input(moved(it))).collect();
+        map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
+        let others = others.iter().map(|it| map.input(moved(it))).collect();
         let offset = offset.filter(|_| !self.are_inside());
         let mut sizes = with_row(self.sizes);
         sizes[DIMENSIONS - 1] = u32::try_from(self.count()).unwrap_or(u32::MAX);
         let element = Element { value, offset, number, others };
-        making.finish(made, element, self.is_clipped, sizes, moved(output))
+        making.finish(map, element, self.is_clipped, sizes, moved(output))
     }
 
     /// The elements of a window where its dimensions are strides of the input.
@@ -207,7 +207,7 @@ impl Windows {
             strides.rotate_left(count);
             Operand { strides, ..it.clone() }
         };
-        let mut made = Made::default();
+        let mut map = MapBuilder::default();
         let mut input = moved(&self.input);
         let mut numbers = [0; DIMENSIONS];
         let mut sizes = self.sizes;
@@ -219,11 +219,11 @@ impl Windows {
             numbers[row] = i64::from(along.inner);
             sizes[row] = along.window;
         }
-        let value = made.input(input);
-        let number = made.input(Operand::numbers(self.first_number, numbers));
-        let others = others.iter().map(|it| made.input(moved(it))).collect();
+        let value = map.input(input);
+        let number = map.input(Operand::numbers(self.first_number, numbers));
+        let others = others.iter().map(|it| map.input(moved(it))).collect();
         let element = Element { value, offset: None, number, others };
-        making.finish(made, element, self.is_clipped, sizes, moved(output))
+        making.finish(map, element, self.is_clipped, sizes, moved(output))
     }
 
     /// Adds the steps that write the number of an input's element for its number in the window, all bits where
@@ -239,20 +239,20 @@ impl Windows {
         conversion: Vec<&'static Function>,
         output: &Operand,
     ) -> Result<(), Error> {
-        let mut made = Made::default();
-        let number = made.input(moved(number));
+        let mut map = MapBuilder::default();
+        let number = map.input(moved(number));
         let mut others = packed.clone();
         let mut offset = None;
         for along in &self.along {
             let stride = u32::try_from(packed.strides[along.at]).unwrap_or(0);
             others.strides[along.at] = 0;
-            let tap = along.tap(&mut made, number, along.inner, stride);
-            offset = Some(join(&mut made, offset, tap));
+            let tap = along.tap(&mut map, number, along.inner, stride);
+            offset = Some(join(&mut map, offset, tap));
         }
-        let others = made.input(moved(&others));
-        let number = join(&mut made, offset, others);
-        made.apply_all(conversion, number);
-        made.compute(recorder, with_row(self.sizes), moved(output))
+        let others = map.input(moved(&others));
+        let number = join(&mut map, offset, others);
+        map.apply_all(conversion, number);
+        map.record(recorder, with_row(self.sizes), moved(output))
     }
 
     /// Adds the steps that count the elements that windows have inside of the input, for each dimension where that
@@ -269,35 +269,35 @@ impl Windows {
 impl Making<'_> {
     fn finish(
         &self,
-        mut made: Made,
+        mut map: MapBuilder,
         element: Element,
         is_clipped: bool,
         sizes: [u32; DIMENSIONS],
         output: Operand,
     ) -> (IterationSpace, Reduction) {
-        let value = (self.element)(&mut made, element);
-        if value != made.computation.program.last() {
-            made.apply(&f::SAME, &[value], &[]);
+        let value = (self.element)(&mut map, element);
+        if value != map.computation.program.last() {
+            map.apply(&f::SAME, &[value], &[]);
         }
-        let program = std::mem::take(&mut made.computation.program);
+        let program = std::mem::take(&mut map.computation.program);
         let whole = Value::Input(0);
         let whole = match is_clipped && std::ptr::eq(self.reducer, &raw const SUM_F32) {
-            true => made.apply(&f::SCALE_BIAS_F32, &[whole], &[1.0, 0.0].map(f32::to_bits)),
+            true => map.apply(&f::SCALE_BIAS_F32, &[whole], &[1.0, 0.0].map(f32::to_bits)),
             false => whole,
         };
-        (self.last)(&mut made, whole);
-        let last: Program = made.computation.program;
+        (self.last)(&mut map, whole);
+        let last: Program = map.computation.program;
         let (in_parts, reducer) = (self.in_parts, self.reducer);
-        let parameters = made.computation.parameters;
+        let parameters = map.computation.parameters;
         let reduction = Reduction { program, in_parts, reducer, last, parameters };
-        (IterationSpace { sizes, inputs: made.inputs, output }, reduction)
+        (IterationSpace { sizes, inputs: map.inputs, output }, reduction)
     }
 }
 
 /// Where two offsets lead together.
-fn join(made: &mut Made, offset: Option<Value>, other: Value) -> Value {
+fn join(map: &mut MapBuilder, offset: Option<Value>, other: Value) -> Value {
     match offset {
-        Some(offset) => made.apply(&f::JOINED, &[offset, other], &[]),
+        Some(offset) => map.apply(&f::JOINED, &[offset, other], &[]),
         None => other,
     }
 }

@@ -3,16 +3,17 @@
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Program, QUAD, Value};
+use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 use dml_spirv::functions as f;
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Buffer, Computation, Place, Recorder};
 use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::map_builder::MapBuilder;
 
-/// The program of an operator, while it is being built.
-pub(crate) struct Build<'a> {
+/// Records the program of an operator that adds up products.
+pub(crate) struct ProductRecorder<'a> {
     pub(crate) operator: &'a Validated,
     pub(crate) recorder: Recorder<'a>,
     /// Whether what is added up are integers.
@@ -71,7 +72,7 @@ pub(crate) fn input(
     Ok(Some((operand, tensor.data_type())))
 }
 
-impl<'a> Build<'a> {
+impl<'a> ProductRecorder<'a> {
     pub(crate) fn new(operator: &'a Validated, target: &'a Target<'a>, are_integers: bool) -> Self {
         Self { operator, recorder: Recorder::new(operator, target), are_integers }
     }
@@ -115,13 +116,12 @@ impl<'a> Build<'a> {
         if has_margins {
             self.zeros(leading(&sizes, 1), output.clone())?;
         }
-        let (inputs, program) = self.converted((operand, data_type), zero);
+        let map = self.converted((operand, data_type), zero);
         let mut output = output;
         for (stride, [before, _]) in words.strides.iter().zip(storage.margins) {
             output.base += i64::from(*before) * stride;
         }
-        let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
-        self.recorder.map(space, Computation { program, ..Computation::default() })?;
+        map.record(&mut self.recorder, leading(tensor.sizes(), 1), output)?;
         Ok(Words { place, ..words })
     }
 
@@ -152,38 +152,37 @@ impl<'a> Build<'a> {
         Operand { strides: all, ..self.recorder.derived(from, ElementWidth::B32, count) }
     }
 
-    /// The inputs of a program that makes words of elements, and that program.
+    /// The map that converts elements to words.
     fn converted(
         &mut self,
         (element, data_type): (Operand, DataType),
         zero: Option<(Operand, DataType)>,
-    ) -> (Vec<Operand>, Program) {
-        let mut program = Program::default();
-        let mut inputs = vec![element];
+    ) -> MapBuilder {
+        let mut map = MapBuilder::default();
+        let element = map.input(element);
         let is_float = data_type.integer_range().is_none();
         let chain =
             if is_float { conversion(data_type, DataType::Float32) } else { widened(data_type) };
-        let value = program.apply_all(chain, Value::Input(0));
+        let value = map.apply_all(chain, element);
         let zero = zero.map(|(operand, data_type)| {
-            inputs.push(operand);
-            program.apply_all(widened(data_type), Value::Input(1))
+            let zero = map.input(operand);
+            map.apply_all(widened(data_type), zero)
         });
         if is_float {
-            return (inputs, program);
+            return map;
         }
         if self.are_integers {
             if let Some(zero) = zero {
-                program.apply(&f::SUBTRACT_I32, vec![value, zero]);
+                map.apply(&f::SUBTRACT_I32, &[value, zero], &[]);
             }
-            return (inputs, program);
+            return map;
         }
-        let one = Value::Input(inputs.len());
-        inputs.push(self.recorder.constant(ElementWidth::B32, f32::to_bits(1.0).into()));
-        let zero = zero.unwrap_or_else(|| program.apply(&f::BIT_XOR_WORD, vec![value, value]));
+        let one = map.input(self.recorder.constant(ElementWidth::B32, f32::to_bits(1.0).into()));
+        let zero = zero.unwrap_or_else(|| map.computation.zero(value));
         let is_signed = data_type.integer_range().is_some_and(|(least, _)| least < 0);
         let difference = if is_signed { &f::DEQUANTIZE_I32 } else { &f::DEQUANTIZE_U32 };
-        program.apply(difference, vec![value, one, zero]);
-        (inputs, program)
+        map.apply(difference, &[value, one, zero], &[]);
+        map
     }
 
     /// Writes zeros to all words of a space.

@@ -6,7 +6,7 @@
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 
-pub(crate) use super::factor::Build;
+pub(crate) use super::factor::ProductRecorder;
 use super::factor::Words;
 use super::result::{OUTPUT, is_of_rows, is_plain, of_sums};
 use crate::Target;
@@ -21,7 +21,7 @@ pub(crate) trait Geometry {
     const FACTORS: [&'static str; 2];
 
     /// The sums that make up `output`, each element once.
-    fn sums(build: &mut Build<'_>, output: &Words) -> Result<Vec<Sums>, Error>;
+    fn sums(products: &mut ProductRecorder<'_>, output: &Words) -> Result<Vec<Sums>, Error>;
 }
 
 /// The program of an operator that adds up products.
@@ -30,16 +30,15 @@ pub(crate) fn lower<G: Geometry>(
     target: &Target<'_>,
 ) -> Result<ir::Program, Error> {
     let tensor = operator.required_tensor(OUTPUT)?;
-    let mut build = Build::new(operator, target, are_integers(operator, G::FACTORS)?);
-    let output = build.output()?;
+    let mut products = ProductRecorder::new(operator, target, are_integers(operator, G::FACTORS)?);
+    let output = products.output()?;
     if is_plain(operator)? {
-        build.add_up::<G>(&output)?;
-        return Ok(build.recorder.finish());
+        products.add_up::<G>(&output)?;
+        return Ok(products.recorder.finish());
     }
-    let sums = build.recorder.temporary(ElementWidth::B32, tensor.element_count());
-    let sums = sums.packed(tensor.sizes());
-    build.add_up::<G>(&sums)?;
-    build.finish(sums, output)
+    let sums = products.recorder.packed_temporary(ElementWidth::B32, tensor.sizes());
+    products.add_up::<G>(&sums)?;
+    products.finish(sums, output)
 }
 
 /// Whether products are those of integers: of 8 bits each, whose sums are exact in 32.
@@ -51,7 +50,7 @@ pub(crate) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<b
     Ok(is_small(factors[0])? && is_small(factors[1])?)
 }
 
-impl Build<'_> {
+impl ProductRecorder<'_> {
     /// The program whose last steps make the output of `sums`.
     pub(crate) fn finish(mut self, sums: Operand, output: Operand) -> Result<ir::Program, Error> {
         let operator = self.operator;
@@ -60,8 +59,7 @@ impl Build<'_> {
             self.write(sums, output, tensor.data_type())?;
             return Ok(self.recorder.finish());
         };
-        let before = self.recorder.temporary(ElementWidth::B32, tensor.element_count());
-        let before = before.packed(tensor.sizes());
+        let before = self.recorder.packed_temporary(ElementWidth::B32, tensor.sizes());
         self.write(sums, before.clone(), DataType::Float32)?;
         fused_softmax(activation, self.recorder, tensor, [before, output])
     }

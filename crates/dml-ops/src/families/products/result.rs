@@ -7,10 +7,11 @@ use dml_spirv::element_wise::Value;
 use dml_spirv::functions as f;
 
 use super::factor::input;
-use crate::families::element_wise::{Builder, fused};
-use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{Computation, Map};
+use crate::families::element_wise::{activated, fused};
+use crate::ir::Map;
+use crate::ir::space::{Operand, leading};
 use crate::lowering::conversion::{conversion, widened};
+use crate::lowering::map_builder::MapBuilder;
 
 /// Where an operator has its scales and what is added to sums: one of each pair of names.
 pub(crate) const SCALES: [[&str; 2]; 2] =
@@ -59,8 +60,8 @@ pub(crate) fn of_sums(
     data_type: DataType,
 ) -> Result<Map, Error> {
     let tensor = operator.required_tensor(OUTPUT)?;
-    let mut steps = Steps { builder: Builder::default(), inputs: vec![sums] };
-    let mut value = Value::Input(0);
+    let mut epilogue = Epilogue { operator, map: MapBuilder::default() };
+    let mut value = epilogue.map.input(sums);
     let addend = match input(operator, ADDENDS[0])? {
         None => input(operator, ADDENDS[1])?,
         addend => addend,
@@ -70,79 +71,72 @@ pub(crate) fn of_sums(
         _ => (None, addend),
     };
     if let Some((operand, _)) = integer {
-        let bias = steps.input(operand);
-        value = steps.builder.program.apply(&f::ADD_I32, vec![value, bias]);
+        let bias = epilogue.map.input(operand);
+        value = epilogue.map.apply(&f::ADD_I32, &[value, bias], &[]);
     }
     if are_integers && data_type != DataType::Int32 {
-        value = steps.builder.program.apply(&f::I32_TO_F32, vec![value]);
+        value = epilogue.map.apply(&f::I32_TO_F32, &[value], &[]);
     }
-    value = steps.scaled(operator, value)?;
+    value = epilogue.scaled(value)?;
     let alpha = number(operator, "Alpha")?;
-    value = steps.times(value, alpha);
+    value = epilogue.times(value, alpha);
     if let Some(real) = real {
-        let addend = steps.single(real);
-        let addend = steps.times(addend, number(operator, "Beta")?);
-        value = steps.builder.program.apply(&f::ADD_F32, vec![value, addend]);
+        let addend = epilogue.single(real);
+        let addend = epilogue.times(addend, number(operator, "Beta")?);
+        value = epilogue.map.apply(&f::ADD_F32, &[value, addend], &[]);
     }
-    if let Some(activation) = fused(operator)?.filter(|it| !is_of_rows(it.schema())) {
-        value = steps.builder.apply(activation, [DataType::Float32; 2], vec![value])?;
+    if fused(operator)?.is_some_and(|activation| !is_of_rows(activation.schema())) {
+        value = activated(operator, &mut epilogue.map.computation, value)?;
     }
-    value = steps.quantized(operator, value)?;
+    value = epilogue.quantized(value)?;
     if data_type != DataType::Int32 {
         let chain = conversion(DataType::Float32, data_type);
-        steps.builder.program.apply_all(chain, value);
+        epilogue.map.apply_all(chain, value);
     }
-    let Steps { builder: Builder { program, parameters }, inputs } = steps;
-    let space = IterationSpace { sizes: leading(tensor.sizes(), 1), inputs, output };
-    Ok(Map { space, computation: Computation { program, packed: None, parameters } })
+    Ok(epilogue.map.finish(leading(tensor.sizes(), 1), output))
 }
 
-/// The program, and what it reads.
-struct Steps {
-    builder: Builder,
-    inputs: Vec<Operand>,
+/// The map from the sums to the elements of the output.
+struct Epilogue<'a> {
+    operator: &'a Validated,
+    map: MapBuilder,
 }
 
-impl Steps {
+impl Epilogue<'_> {
     /// Times the product of both scales.
-    fn scaled(&mut self, operator: &Validated, value: Value) -> Result<Value, Error> {
+    fn scaled(&mut self, value: Value) -> Result<Value, Error> {
         let mut scales = vec![];
         for name in SCALES.iter().flatten() {
-            scales.extend(input(operator, name)?.map(|scale| self.single(scale)));
+            scales.extend(input(self.operator, name)?.map(|scale| self.single(scale)));
         }
         if scales.is_empty() {
             return Ok(value);
         }
-        let scale = self.builder.program.apply(&f::MULTIPLY_F32, scales);
-        Ok(self.builder.program.apply(&f::MULTIPLY_F32, vec![value, scale]))
+        let scale = self.map.apply(&f::MULTIPLY_F32, &scales, &[]);
+        Ok(self.map.apply(&f::MULTIPLY_F32, &[value, scale], &[]))
     }
 
     /// Over the output's scale, to the nearest integer, plus the zero point.
-    fn quantized(&mut self, operator: &Validated, value: Value) -> Result<Value, Error> {
-        let Some(scale) = input(operator, OUTPUT_SCALE)? else { return Ok(value) };
+    fn quantized(&mut self, value: Value) -> Result<Value, Error> {
+        let Some(scale) = input(self.operator, OUTPUT_SCALE)? else { return Ok(value) };
         let scale = self.single(scale);
-        let zero = match input(operator, OUTPUT_ZERO_POINT)? {
+        let zero = match input(self.operator, OUTPUT_ZERO_POINT)? {
             Some(zero) => self.single(zero),
-            None => self.builder.program.apply(&f::BIT_XOR_WORD, vec![value, value]),
+            None => self.map.computation.zero(value),
         };
-        Ok(self.builder.program.apply(&f::QUANTIZE_F32, vec![value, scale, zero]))
-    }
-
-    fn input(&mut self, operand: Operand) -> Value {
-        self.inputs.push(operand);
-        Value::Input(self.inputs.len() - 1)
+        Ok(self.map.apply(&f::QUANTIZE_F32, &[value, scale, zero], &[]))
     }
 
     /// An input in single precision.
     fn single(&mut self, (operand, data_type): (Operand, DataType)) -> Value {
-        let value = self.input(operand);
+        let value = self.map.input(operand);
         let chain = match data_type.integer_range() {
             Some(_) => {
                 [widened(data_type), conversion(of_32_bits(data_type), DataType::Float32)].concat()
             }
             None => conversion(data_type, DataType::Float32),
         };
-        self.builder.program.apply_all(chain, value)
+        self.map.apply_all(chain, value)
     }
 
     /// The product with a number, which is exact where that is 1.
@@ -151,7 +145,7 @@ impl Steps {
             return value;
         }
         // What is added changes no product.
-        self.builder.scaled(value, number, -0.0)
+        self.map.computation.scaled(value, number, -0.0)
     }
 }
 

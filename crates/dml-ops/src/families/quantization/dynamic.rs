@@ -33,7 +33,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
     let quotient = program.apply(&f::QUANTIZE_F32, vec![element, Value::Input(1), Value::Input(2)]);
     program.apply_all(conversion(DataType::Float32, integer), quotient);
     let inputs = vec![rows.input.clone(), scale, zero_point];
-    rows.write(rows.sizes, inputs, program, vec![])?;
+    rows.write(rows.sizes, inputs, program)?;
     Ok(rows.finish())
 }
 

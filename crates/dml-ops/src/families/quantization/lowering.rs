@@ -17,38 +17,38 @@ pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<i
     let bias = operator.float_array("Bias")?;
     let scale = [operator.float("Scale")?.to_bits()];
     let bias: Vec<u32> = bias.iter().map(|it| it.to_bits()).collect();
-    let mut build = Build::new(operator, target)?;
-    let element = build.input(0)?;
-    let element = build.single(element);
-    let [scale, bias] = [build.by_channel(&scale), build.by_channel(&bias)];
-    let product = build.program.apply(&f::MULTIPLY_F32, vec![element, scale]);
-    let sum = build.program.apply(&f::ADD_F32, vec![product, bias]);
-    build.program_of(sum)
+    let mut map = BlockwiseMap::new(operator, target)?;
+    let element = map.input(0)?;
+    let element = map.single(element);
+    let [scale, bias] = [map.by_channel(&scale), map.by_channel(&bias)];
+    let product = map.program.apply(&f::MULTIPLY_F32, vec![element, scale]);
+    let sum = map.program.apply(&f::ADD_F32, vec![product, bias]);
+    map.program_of(sum)
 }
 
 pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
-    let mut build = Build::new(operator, target)?;
-    let [element, scale, zero_point] = build.quantization()?;
-    let arguments = [element, scale, zero_point].map(|it| build.single(it));
-    let quantized = build.program.apply(&f::QUANTIZE_F32, arguments.into());
-    build.program_of(quantized)
+    let mut map = BlockwiseMap::new(operator, target)?;
+    let [element, scale, zero_point] = map.quantization()?;
+    let arguments = [element, scale, zero_point].map(|it| map.single(it));
+    let quantized = map.program.apply(&f::QUANTIZE_F32, arguments.into());
+    map.program_of(quantized)
 }
 
 pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
-    let mut build = Build::new(operator, target)?;
-    let [element, scale, zero_point] = build.quantization()?;
+    let mut map = BlockwiseMap::new(operator, target)?;
+    let [element, scale, zero_point] = map.quantization()?;
     // With or without a sign: integers of up to 8 bits have the same differences in 32.
-    let [element, zero_point] = [element, zero_point].map(|it| build.integer(it));
-    let scale = build.single(scale);
-    let real = build.program.apply(&f::DEQUANTIZE_I32, vec![element, scale, zero_point]);
-    build.program_of(real)
+    let [element, zero_point] = [element, zero_point].map(|it| map.integer(it));
+    let scale = map.single(scale);
+    let real = map.program.apply(&f::DEQUANTIZE_I32, vec![element, scale, zero_point]);
+    map.program_of(real)
 }
 
 /// A value of a type, of which integers of 4 bits have been made ones of 32.
 type Typed = (Value, DataType);
 
-/// The program, and what it reads.
-struct Build<'a> {
+/// A map under construction that is recorded over several spaces: blocks and halves of bytes divide its tensors.
+struct BlockwiseMap<'a> {
     operator: &'a Validated,
     output: &'a TensorLayout,
     recorder: Recorder<'a>,
@@ -56,7 +56,7 @@ struct Build<'a> {
     program: Program,
 }
 
-impl<'a> Build<'a> {
+impl<'a> BlockwiseMap<'a> {
     fn new(operator: &'a Validated, target: &'a Target<'_>) -> Result<Self, Error> {
         Ok(Self {
             operator,

@@ -81,7 +81,7 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
         layer.add_up(hidden, at.time, UPDATE..NEW)?;
         if is_linear {
             let output = layer.scratch(false);
-            layer.products(hidden, NEW..NEW + 1, &output, false)?;
+            layer.multiply(hidden, NEW..NEW + 1, &output, false)?;
             products = Some(output);
         } else {
             let reset = reset(layer, at, hidden)?;

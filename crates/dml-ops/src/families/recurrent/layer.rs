@@ -14,8 +14,8 @@ use dml_spirv::functions as f;
 use super::network::{self, Network, flag, functions, threshold};
 use super::program::CellProgram;
 use crate::Target;
-use crate::families::products::{Build, Storage, Words};
-use crate::ir::space::{IterationSpace, Operand, leading};
+use crate::families::products::{ProductRecorder, Storage, Words};
+use crate::ir::space::{Operand, leading};
 use crate::ir::{self, Dimension, Place, Sums};
 use crate::target::ROWS_WORTH_A_COPY;
 
@@ -38,18 +38,18 @@ pub(super) fn lower(
 ) -> Result<ir::Program, Error> {
     let network = Network::of(operator)?;
     network::check(&network, operator)?;
-    let mut build = Build::new(operator, target, false);
+    let mut products = ProductRecorder::new(operator, target, false);
     // Every step takes the recurrence.
     let by_gates = Storage { innermost: 2, is_copied: true, ..ROWS };
     let is_worth_it = network.sequences >= ROWS_WORTH_A_COPY;
     let recurrence = if is_worth_it { &by_gates } else { &ROWS };
     let factors = Factors {
-        input: build.factor(["InputTensor", ""], &ROWS)?,
-        weight: build.factor(["WeightTensor", ""], &ROWS)?,
-        recurrence: build.factor(["RecurrenceTensor", ""], recurrence)?,
+        input: products.factor(["InputTensor", ""], &ROWS)?,
+        weight: products.factor(["WeightTensor", ""], &ROWS)?,
+        recurrence: products.factor(["RecurrenceTensor", ""], recurrence)?,
     };
     for (direction, is_backward) in (0..).zip(network.directions()) {
-        let mut layer = Layer::new(&mut build, network, &factors, direction)?;
+        let mut layer = Layer::new(&mut products, network, &factors, direction)?;
         layer.write_masks()?;
         layer.add_up_inputs()?;
         let mut state = layer.first_state()?;
@@ -58,7 +58,7 @@ pub(super) fn lower(
         }
         layer.write_outputs(&state)?;
     }
-    Ok(build.recorder.finish())
+    Ok(products.recorder.finish())
 }
 
 /// What is multiplied.
@@ -88,7 +88,7 @@ pub(super) struct Layer<'b, 'a> {
     functions: &'a [Validated],
     threshold: Option<f32>,
     pub(super) network: Network,
-    pub(super) build: &'b mut Build<'a>,
+    pub(super) products: &'b mut ProductRecorder<'a>,
     factors: &'b Factors,
     /// Whether each sequence has each step; `None` where all have all.
     pub(super) masks: Option<Operand>,
@@ -101,7 +101,7 @@ pub(super) struct Layer<'b, 'a> {
 
 impl<'b, 'a> Layer<'b, 'a> {
     fn new(
-        build: &'b mut Build<'a>,
+        products: &'b mut ProductRecorder<'a>,
         network: Network,
         factors: &'b Factors,
         direction: u32,
@@ -109,17 +109,17 @@ impl<'b, 'a> Layer<'b, 'a> {
         let Network { steps, sequences, hidden, .. } = network;
         let count = |size: u32| u64::from(steps) * u64::from(sequences) * u64::from(size);
         Ok(Self {
-            operator: build.operator,
+            operator: products.operator,
             direction,
-            functions: functions(build.operator, direction)?,
-            threshold: threshold(build.operator)?,
+            functions: functions(products.operator, direction)?,
+            threshold: threshold(products.operator)?,
             network,
             factors,
             masks: None,
-            sums: build.recorder.temporary(ElementWidth::B32, count(network.width())),
-            states: build.recorder.temporary(ElementWidth::B32, count(hidden)),
+            sums: products.recorder.temporary(ElementWidth::B32, count(network.width())),
+            states: products.recorder.temporary(ElementWidth::B32, count(hidden)),
             scratch: [None, None],
-            build,
+            products,
         })
     }
 
@@ -129,7 +129,9 @@ impl<'b, 'a> Layer<'b, 'a> {
     }
 
     fn write_masks(&mut self) -> Result<(), Error> {
-        let Some((lengths, _)) = self.build.input("SequenceLengthsTensor")? else { return Ok(()) };
+        let Some((lengths, _)) = self.products.input("SequenceLengthsTensor")? else {
+            return Ok(());
+        };
         let Network { steps, sequences, .. } = self.network;
         let strides = of_strides([0, lengths.strides[HIDDEN], 0]);
         let mut program = self.program();
@@ -137,7 +139,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         let length = program.read(Operand { strides, ..lengths });
         program.apply(&f::LESS_THAN_U32, vec![time, length]);
         let count = u64::from(steps) * u64::from(sequences);
-        let masks = self.build.recorder.temporary(ElementWidth::B32, count);
+        let masks = self.products.recorder.temporary(ElementWidth::B32, count);
         let masks = Operand { strides: of_strides([sequences.into(), 1, 0]), ..masks };
         self.compute([steps, sequences, 1], program, masks.clone())?;
         self.masks = Some(masks);
@@ -175,7 +177,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             are_integers: false,
             goes_on,
         };
-        self.build.recorder.contract(vec![sums])
+        self.products.recorder.contract(vec![sums])
     }
 
     /// Where the weights of this direction are, from a row on.
@@ -188,7 +190,7 @@ impl<'b, 'a> Layer<'b, 'a> {
 
     /// Whether there are biases.
     fn write_biases(&mut self) -> Result<bool, Error> {
-        let Some((bias, data_type)) = self.build.input("BiasTensor")? else { return Ok(false) };
+        let Some((bias, data_type)) = self.products.input("BiasTensor")? else { return Ok(false) };
         let Network { steps, sequences, .. } = self.network;
         let width = self.network.width();
         // Of the rest, that of the recurrence is added after the reset.
@@ -236,13 +238,13 @@ impl<'b, 'a> Layer<'b, 'a> {
         gate: u32,
     ) -> Result<Option<(Operand, DataType)>, Error> {
         let first = self.network.width() + gate * self.network.hidden;
-        let bias = self.build.input("BiasTensor")?;
+        let bias = self.products.input("BiasTensor")?;
         Ok(bias.map(|(bias, data_type)| (self.bias(&bias, first), data_type)))
     }
 
     /// What gates see of the cell state.
     pub(super) fn peephole(&self, gate: u32) -> Result<Option<(Operand, DataType)>, Error> {
-        let peephole = self.build.input("PeepholeTensor")?;
+        let peephole = self.products.input("PeepholeTensor")?;
         Ok(peephole.map(|(it, data_type)| (self.bias(&it, gate * self.network.hidden), data_type)))
     }
 
@@ -255,10 +257,10 @@ impl<'b, 'a> Layer<'b, 'a> {
 
     /// States that an input gives.
     fn given(&mut self, name: &'static str) -> Result<Option<Operand>, Error> {
-        if self.build.input(name)?.is_none() {
+        if self.products.input(name)?.is_none() {
             return Ok(None);
         }
-        let words = self.build.factor([name, ""], &ROWS)?;
+        let words = self.products.factor([name, ""], &ROWS)?;
         let Place { buffer, base, .. } = self.of_direction(&words, 0);
         let mut strides = [0; DIMENSIONS];
         (strides[SEQUENCES], strides[HIDDEN]) = (words.strides[2], words.strides[3]);
@@ -278,7 +280,7 @@ impl<'b, 'a> Layer<'b, 'a> {
     pub(super) fn scratch(&mut self, second: bool) -> Operand {
         let Network { sequences, hidden, .. } = self.network;
         let count = u64::from(sequences) * u64::from(hidden);
-        let recorder = &mut self.build.recorder;
+        let recorder = &mut self.products.recorder;
         let scratch = &mut self.scratch[usize::from(second)];
         let place = scratch.get_or_insert_with(|| recorder.temporary(ElementWidth::B32, count));
         Operand { strides: of_strides([0, hidden.into(), 1]), ..place.clone() }
@@ -292,11 +294,11 @@ impl<'b, 'a> Layer<'b, 'a> {
         gates: Range<u32>,
     ) -> Result<(), Error> {
         let output = self.gate(time, gates.start);
-        self.products(hidden, gates, &output, true)
+        self.multiply(hidden, gates, &output, true)
     }
 
     /// Writes the products of `hidden` with the recurrence of some gates, or adds them to what is there.
-    pub(super) fn products(
+    pub(super) fn multiply(
         &mut self,
         hidden: &Operand,
         gates: Range<u32>,
@@ -317,7 +319,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             are_integers: false,
             goes_on,
         };
-        self.build.recorder.contract(vec![sums])
+        self.products.recorder.contract(vec![sums])
     }
 
     /// Writes the state that the program's last value is, for all sequences that have the step; the others keep
@@ -359,9 +361,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         program: CellProgram<'_>,
         output: Operand,
     ) -> Result<(), Error> {
-        let (inputs, computation) = program.into_computation();
-        let space = IterationSpace { sizes: leading(&sizes, 1), inputs, output };
-        self.build.recorder.map(space, computation)
+        program.into_map().record(&mut self.products.recorder, leading(&sizes, 1), output)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::lowering::conversion::conversion;
 impl Layer<'_, '_> {
     pub(super) fn write_outputs(&mut self, last: &State) -> Result<(), Error> {
         let operator = self.operator;
-        let outputs = self.build.recorder.outputs()?;
+        let outputs = self.products.recorder.outputs()?;
         for ((path, tensor), operand) in operator.tensors(FieldKind::Output).zip(outputs) {
             let (Some(tensor), Some(operand)) = (tensor, operand) else { continue };
             match path.field.name {

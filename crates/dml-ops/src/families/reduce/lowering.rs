@@ -193,7 +193,7 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     program.apply_all(conversion(DataType::Float32, output), program.last());
     let sizes = rows.sizes_of(Axes::Kept);
-    rows.write(sizes, [vec![sum], others].concat(), program, vec![])?;
+    rows.write(sizes, [vec![sum], others].concat(), program)?;
     Ok(rows.finish())
 }
 
@@ -204,7 +204,7 @@ fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let mut program = Program::of(&f::SUM_F32);
     program.apply_all(conversion(DataType::Float32, output), program.last());
     let sizes = rows.sizes_of(Axes::Kept);
-    rows.write(sizes, vec![greatest, logarithm], program, vec![])?;
+    rows.write(sizes, vec![greatest, logarithm], program)?;
     Ok(rows.finish())
 }
 

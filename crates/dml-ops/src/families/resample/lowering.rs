@@ -13,7 +13,7 @@ use crate::families::data_movement::upsampled;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{conversion, narrowed, widened};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// A dimension whose elements are not those of the input at the same coordinates.
 pub(super) struct Along {
@@ -113,35 +113,35 @@ impl Along {
     }
 
     /// Adds the coordinate in the input, within it.
-    pub(super) fn coordinate(&self, made: &mut Made) -> Value {
+    pub(super) fn coordinate(&self, map: &mut MapBuilder) -> Value {
         let mut strides = [0; DIMENSIONS];
         strides[self.at] = 1;
-        let number = made.input(Operand::numbers(0, strides));
-        let number = made.apply(&f::U32_TO_F32, &[number], &[]);
+        let number = map.input(Operand::numbers(0, strides));
+        let number = map.apply(&f::U32_TO_F32, &[number], &[]);
         let moved = [ONE, (-self.output_offset).to_bits()];
-        let moved = made.apply(&f::SCALE_BIAS_F32, &[number], &moved);
-        let scaled = made.apply(&f::DIVIDE_BY_F32, &[moved], &[self.scale.to_bits()]);
+        let moved = map.apply(&f::SCALE_BIAS_F32, &[number], &moved);
+        let scaled = map.apply(&f::DIVIDE_BY_F32, &[moved], &[self.scale.to_bits()]);
         let moved = [ONE, (-self.input_offset).to_bits()];
-        made.apply(&f::SCALE_BIAS_F32, &[scaled], &moved)
+        map.apply(&f::SCALE_BIAS_F32, &[scaled], &moved)
     }
 
     /// Adds the number that is nearest to a coordinate without a fraction.
-    pub(super) fn within(&self, made: &mut Made, coordinate: Value) -> Value {
+    pub(super) fn within(&self, map: &mut MapBuilder, coordinate: Value) -> Value {
         let last = (self.size - 1) as f32;
-        made.apply(&f::CLIP_F32, &[coordinate], &[0, last.to_bits()])
+        map.apply(&f::CLIP_F32, &[coordinate], &[0, last.to_bits()])
     }
 
     /// Adds how many elements further on that is, in an input with these strides.
     pub(super) fn offset(
         &self,
-        made: &mut Made,
+        map: &mut MapBuilder,
         coordinate: Value,
         strides: &[i64; DIMENSIONS],
     ) -> Value {
-        let within = self.within(made, coordinate);
-        let number = made.apply_all(conversion(DataType::Float32, DataType::Uint32), within);
+        let within = self.within(map, coordinate);
+        let number = map.apply_all(conversion(DataType::Float32, DataType::Uint32), within);
         let stride = u32::try_from(strides[self.at]).unwrap_or(0);
-        made.apply(&f::NEAREST_U32, &[number], &[self.size, stride])
+        map.apply(&f::NEAREST_U32, &[number], &[self.size, stride])
     }
 
     /// How far the input reaches in this dimension.
@@ -159,34 +159,34 @@ fn nearest(
     output: Operand,
     sizes: [u32; DIMENSIONS],
 ) -> Result<(), Error> {
-    let mut made = Made::default();
+    let mut map = MapBuilder::default();
     let mut joined = None;
     let most = along.iter().map(|it| it.reach(&input.strides)).sum();
     let strides = input.strides;
-    let element = made.input(input);
+    let element = map.input(input);
     for along in along {
-        let coordinate = along.coordinate(&mut made);
+        let coordinate = along.coordinate(&mut map);
         let whole = match rounding {
             Rounding::Nearest => {
                 let halves = [ONE, HALF.to_bits()];
-                let above = made.apply(&f::SCALE_BIAS_F32, &[coordinate], &halves);
-                made.apply(&f::FLOOR_F32, &[above], &[])
+                let above = map.apply(&f::SCALE_BIAS_F32, &[coordinate], &halves);
+                map.apply(&f::FLOOR_F32, &[above], &[])
             }
-            Rounding::Down => made.apply(&f::FLOOR_F32, &[coordinate], &[]),
-            Rounding::Up => made.apply(&f::CEIL_F32, &[coordinate], &[]),
+            Rounding::Down => map.apply(&f::FLOOR_F32, &[coordinate], &[]),
+            Rounding::Up => map.apply(&f::CEIL_F32, &[coordinate], &[]),
         };
-        let offset = along.offset(&mut made, whole, &strides);
-        made.inputs[0].strides[along.at] = 0;
+        let offset = along.offset(&mut map, whole, &strides);
+        map.inputs[0].strides[along.at] = 0;
         joined = Some(match joined {
-            Some(joined) => made.apply(&f::JOINED, &[joined, offset], &[]),
+            Some(joined) => map.apply(&f::JOINED, &[joined, offset], &[]),
             None => offset,
         });
     }
-    made.inputs[0].displacement = joined.map(|by| Displacement::new(by, most));
+    map.inputs[0].displacement = joined.map(|by| Displacement::new(by, most));
     if joined.is_some() {
-        made.apply(&f::SAME, &[element], &[]);
+        map.apply(&f::SAME, &[element], &[]);
     }
-    made.compute(recorder, sizes, output)
+    map.record(recorder, sizes, output)
 }
 
 /// Interpolates along one dimension after the other.
@@ -205,22 +205,21 @@ fn linear(
     };
     for dimension in before {
         sizes[dimension.at] = dimension.output;
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let to = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
-        let (made, _) = dimension.mean(recorder, &from, data_type, sizes)?;
-        made.compute(recorder, sizes, to.clone())?;
+        let to = recorder.packed_temporary(ElementWidth::B32, &sizes);
+        let (map, _) = dimension.mean(recorder, &from, data_type, sizes)?;
+        map.record(recorder, sizes, to.clone())?;
         (from, data_type) = (to, DataType::Float32);
     }
     sizes[last.at] = last.output;
-    let (mut made, mean) = last.mean(recorder, &from, data_type, sizes)?;
+    let (mut map, mean) = last.mean(recorder, &from, data_type, sizes)?;
     if layout.data_type().integer_range().is_some() {
         // To the nearest integer, of two to the even one.
-        let whole = made.apply(&f::ROUND_F32, &[mean], &[0]);
-        made.apply_all(conversion(DataType::Float32, layout.data_type()), whole);
+        let whole = map.apply(&f::ROUND_F32, &[mean], &[0]);
+        map.apply_all(conversion(DataType::Float32, layout.data_type()), whole);
     } else {
-        made.apply_all(narrowed(layout.data_type()), mean);
+        map.apply_all(narrowed(layout.data_type()), mean);
     }
-    made.compute(recorder, sizes, output)
+    map.record(recorder, sizes, output)
 }
 
 impl Along {
@@ -231,31 +230,30 @@ impl Along {
         from: &Operand,
         data_type: DataType,
         sizes: [u32; DIMENSIONS],
-    ) -> Result<(Made, Value), Error> {
+    ) -> Result<(MapBuilder, Value), Error> {
         if self.is_smoothed {
             return self.smoothed(recorder, from, data_type, sizes);
         }
-        let mut made = Made::default();
-        let mean = self.interpolate(&mut made, from, data_type);
-        Ok((made, mean))
+        let mut map = MapBuilder::default();
+        let mean = self.interpolate(&mut map, from, data_type);
+        Ok((map, mean))
     }
 
     /// Adds the mean of both neighbours of a coordinate.
-    fn interpolate(&self, made: &mut Made, from: &Operand, data_type: DataType) -> Value {
-        let neighbours = [0, 1].map(|_| made.input(from.clone()));
-        let coordinate = self.coordinate(made);
-        let within = self.within(made, coordinate);
-        let below = made.apply(&f::FLOOR_F32, &[within], &[]);
-        let weight = made.apply(&f::SUBTRACT_F32, &[within, below], &[]);
-        let above = made.apply(&f::SCALE_BIAS_F32, &[below], &[ONE, ONE]);
+    fn interpolate(&self, map: &mut MapBuilder, from: &Operand, data_type: DataType) -> Value {
+        let neighbours = [0, 1].map(|_| map.input(from.clone()));
+        let coordinate = self.coordinate(map);
+        let within = self.within(map, coordinate);
+        let below = map.apply(&f::FLOOR_F32, &[within], &[]);
+        let weight = map.apply(&f::SUBTRACT_F32, &[within, below], &[]);
+        let above = map.apply(&f::SCALE_BIAS_F32, &[below], &[ONE, ONE]);
         for (input, whole) in [below, above].into_iter().enumerate() {
-            let by = self.offset(made, whole, &from.strides);
-            made.inputs[input].strides[self.at] = 0;
-            made.inputs[input].displacement =
-                Some(Displacement::new(by, self.reach(&from.strides)));
+            let by = self.offset(map, whole, &from.strides);
+            map.inputs[input].strides[self.at] = 0;
+            map.inputs[input].displacement = Some(Displacement::new(by, self.reach(&from.strides)));
         }
-        let [first, second] = neighbours.map(|it| made.apply_all(to_float(data_type), it));
-        made.apply(&f::INTERPOLATED_F32, &[first, second, weight], &[])
+        let [first, second] = neighbours.map(|it| map.apply_all(to_float(data_type), it));
+        map.apply(&f::INTERPOLATED_F32, &[first, second, weight], &[])
     }
 }
 

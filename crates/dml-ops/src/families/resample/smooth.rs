@@ -13,7 +13,7 @@ use dml_spirv::reduce::SUM_F32;
 use super::lowering::{Along, ONE, to_float};
 use crate::ir::space::{Displacement, IterationSpace, Operand};
 use crate::ir::{PARTS_OF_SUMS, Recorder, Reduction};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// The place of rows in a space: tensors that are smoothed have fewer dimensions.
 const ROW: usize = 0;
@@ -29,8 +29,8 @@ impl Along {
         from: &Operand,
         data_type: DataType,
         sizes: [u32; DIMENSIONS],
-    ) -> Result<(Made, Value), Error> {
-        let mut weighted = Made::default();
+    ) -> Result<(MapBuilder, Value), Error> {
+        let mut weighted = MapBuilder::default();
         let element = weighted.input(from.clone());
         let (coordinate, weight) = self.weight(&mut weighted);
         let by = self.offset(&mut weighted, coordinate, &from.strides);
@@ -39,15 +39,15 @@ impl Along {
         let element = weighted.apply_all(to_float(data_type), element);
         weighted.apply(&f::MULTIPLY_F32, &[element, weight], &[]);
         let sums = self.sum(recorder, weighted, sizes)?;
-        let mut weights = Made::default();
+        let mut weights = MapBuilder::default();
         self.weight(&mut weights);
         let mut own = [1; DIMENSIONS];
         own[self.at] = self.output;
         let weights = self.sum(recorder, weights, own)?;
-        let mut made = Made::default();
-        let [sum, weight] = [sums, weights].map(|it| made.input(it));
-        let mean = made.apply(&f::DIVIDE_F32, &[sum, weight], &[]);
-        Ok((made, mean))
+        let mut map = MapBuilder::default();
+        let [sum, weight] = [sums, weights].map(|it| map.input(it));
+        let mean = map.apply(&f::DIVIDE_F32, &[sum, weight], &[]);
+        Ok((map, mean))
     }
 
     /// How many elements are nearer to a coordinate than the next one of the output, at most.
@@ -64,42 +64,41 @@ impl Along {
     }
 
     /// Adds the coordinate of a row's element and its weight.
-    fn weight(&self, made: &mut Made) -> (Value, Value) {
+    fn weight(&self, map: &mut MapBuilder) -> (Value, Value) {
         let mut strides = [0; DIMENSIONS];
         strides[ROW] = 1;
-        let number = made.input(Operand::numbers(0, strides));
-        let number = made.apply(&f::U32_TO_F32, &[number], &[]);
-        let center = self.coordinate(made);
-        let center = self.within(made, center);
+        let number = map.input(Operand::numbers(0, strides));
+        let number = map.apply(&f::U32_TO_F32, &[number], &[]);
+        let center = self.coordinate(map);
+        let center = self.within(map, center);
         let before = [ONE, (-1.0 / self.scale).to_bits()];
-        let first = made.apply(&f::SCALE_BIAS_F32, &[center], &before);
-        let first = made.apply(&f::FLOOR_F32, &[first], &[]);
+        let first = map.apply(&f::SCALE_BIAS_F32, &[center], &before);
+        let first = map.apply(&f::FLOOR_F32, &[first], &[]);
         let last = (self.size - self.row()) as f32;
-        let first = made.apply(&f::CLIP_F32, &[first], &[0, last.to_bits()]);
-        let coordinate = made.apply(&f::ADD_F32, &[first, number], &[]);
-        let distance = made.apply(&f::SUBTRACT_F32, &[coordinate, center], &[]);
-        let distance = made.apply(&f::ABSOLUTE_F32, &[distance], &[]);
+        let first = map.apply(&f::CLIP_F32, &[first], &[0, last.to_bits()]);
+        let coordinate = map.apply(&f::ADD_F32, &[first, number], &[]);
+        let distance = map.apply(&f::SUBTRACT_F32, &[coordinate, center], &[]);
+        let distance = map.apply(&f::ABSOLUTE_F32, &[distance], &[]);
         let falling = [(-self.scale).to_bits(), ONE];
-        let weight = made.apply(&f::SCALE_BIAS_F32, &[distance], &falling);
-        (coordinate, made.apply(&f::CLIP_F32, &[weight], &[0, ONE]))
+        let weight = map.apply(&f::SCALE_BIAS_F32, &[distance], &falling);
+        (coordinate, map.apply(&f::CLIP_F32, &[weight], &[0, ONE]))
     }
 
-    /// Adds the sums of what `made` makes of rows, for each element of a space.
+    /// Adds the sums of what `map` makes of rows, for each element of a space.
     fn sum(
         &self,
         recorder: &mut Recorder<'_>,
-        made: Made,
+        map: MapBuilder,
         mut sizes: [u32; DIMENSIONS],
     ) -> Result<Operand, Error> {
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let output = recorder.temporary(ElementWidth::B32, count).packed(&sizes);
+        let output = recorder.packed_temporary(ElementWidth::B32, &sizes);
         sizes[ROW] = self.row();
         let reduction = Reduction {
-            program: made.computation.program,
-            parameters: made.computation.parameters,
+            program: map.computation.program,
+            parameters: map.computation.parameters,
             ..Reduction::of(PARTS_OF_SUMS, &SUM_F32)
         };
-        let space = IterationSpace { sizes, inputs: made.inputs, output: output.clone() };
+        let space = IterationSpace { sizes, inputs: map.inputs, output: output.clone() };
         recorder.reduce(space, reduction)?;
         Ok(output)
     }

@@ -13,7 +13,7 @@ use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand};
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 const ONE: u32 = 0x3f80_0000;
 const HALF: u32 = 0x3f00_0000;
@@ -64,129 +64,128 @@ pub(super) fn samples(operator: &Validated, target: &Target<'_>) -> Result<ir::P
 
 impl Sampling {
     /// Adds how many samples a cell has along an axis, by the length of the region.
-    fn count(&self, made: &mut Made, length: Value, axis: &Axis) -> Value {
-        let cell = made.apply(&f::DIVIDE_BY_F32, &[length], &[(axis.cells as f32).to_bits()]);
-        let count = made.apply(&f::CEIL_F32, &[cell], &[]);
+    fn count(&self, map: &mut MapBuilder, length: Value, axis: &Axis) -> Value {
+        let cell = map.apply(&f::DIVIDE_BY_F32, &[length], &[(axis.cells as f32).to_bits()]);
+        let count = map.apply(&f::CEIL_F32, &[cell], &[]);
         // What is no number, or below 0, is 0.
-        let count = made.apply(&f::F32_TO_U32, &[count], &[]);
-        made.apply(&f::CLIP_U32, &[count], &[self.least, self.most])
+        let count = map.apply(&f::F32_TO_U32, &[count], &[]);
+        map.apply(&f::CLIP_U32, &[count], &[self.least, self.most])
     }
 
     /// Adds the coordinate of a sample.
-    fn coordinate(&self, made: &mut Made, regions: &Regions<'_>, axis: &Axis) -> Value {
-        let [first, last] = regions.corners(made, axis);
-        let length = made.apply(&f::SUBTRACT_F32, &[last, first], &[]);
-        let count = self.count(made, length, axis);
-        let numbers = [axis.cell(), axis.place()].map(|at| made.input(coordinates(0, at)));
+    fn coordinate(&self, map: &mut MapBuilder, regions: &Regions<'_>, axis: &Axis) -> Value {
+        let [first, last] = regions.corners(map, axis);
+        let length = map.apply(&f::SUBTRACT_F32, &[last, first], &[]);
+        let count = self.count(map, length, axis);
+        let numbers = [axis.cell(), axis.place()].map(|at| map.input(coordinates(0, at)));
         let [cell, place, count] =
-            [numbers[0], numbers[1], count].map(|it| made.apply(&f::U32_TO_F32, &[it], &[]));
-        let before = made.apply(&f::MULTIPLY_F32, &[cell, count], &[]);
-        let sample = made.apply(&f::ADD_F32, &[before, place], &[]);
+            [numbers[0], numbers[1], count].map(|it| map.apply(&f::U32_TO_F32, &[it], &[]));
+        let before = map.apply(&f::MULTIPLY_F32, &[cell, count], &[]);
+        let sample = map.apply(&f::ADD_F32, &[before, place], &[]);
         let cells = (axis.cells as f32).to_bits();
         let steps = match self.is_to_corners {
             true => {
-                let steps =
-                    made.apply(&f::SCALE_BIAS_F32, &[count], &[cells, (-1.0_f32).to_bits()]);
-                made.apply(&f::THRESHOLD_F32, &[steps], &[ONE])
+                let steps = map.apply(&f::SCALE_BIAS_F32, &[count], &[cells, (-1.0_f32).to_bits()]);
+                map.apply(&f::THRESHOLD_F32, &[steps], &[ONE])
             }
-            false => made.apply(&f::SCALE_BIAS_F32, &[count], &[cells, 0]),
+            false => map.apply(&f::SCALE_BIAS_F32, &[count], &[cells, 0]),
         };
-        let step = made.apply(&f::DIVIDE_F32, &[length, steps], &[]);
+        let step = map.apply(&f::DIVIDE_F32, &[length, steps], &[]);
         let moved = [ONE, (-self.output_offset).to_bits()];
-        let moved = made.apply(&f::SCALE_BIAS_F32, &[sample], &moved);
-        let scaled = made.apply(&f::MULTIPLY_F32, &[moved, step], &[]);
-        let coordinate = made.apply(&f::ADD_F32, &[scaled, first], &[]);
+        let moved = map.apply(&f::SCALE_BIAS_F32, &[sample], &moved);
+        let scaled = map.apply(&f::MULTIPLY_F32, &[moved, step], &[]);
+        let coordinate = map.apply(&f::ADD_F32, &[scaled, first], &[]);
         let moved = [ONE, (-self.input_offset).to_bits()];
-        made.apply(&f::SCALE_BIAS_F32, &[coordinate], &moved)
+        map.apply(&f::SCALE_BIAS_F32, &[coordinate], &moved)
     }
 
     /// Adds the steps that find the places of all samples along an axis: offsets, which of the height lead to the
     /// batch as well, and for interpolation the weight of the neighbour after it in the high word.
     fn table(&self, regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
-        let mut made = Made::default();
-        let coordinate = self.coordinate(&mut made, regions, axis);
+        let mut map = MapBuilder::default();
+        let coordinate = self.coordinate(&mut map, regions, axis);
         let around = [(-1.0_f32).to_bits(), (axis.size as f32).to_bits()];
-        let near = made.apply(&f::CLIP_F32, &[coordinate], &around);
-        let is_near = made.apply(&f::EQUALS_F32, &[near, coordinate], &[]);
+        let near = map.apply(&f::CLIP_F32, &[coordinate], &around);
+        let is_near = map.apply(&f::EQUALS_F32, &[near, coordinate], &[]);
         let edges = [0, ((axis.size - 1) as f32).to_bits()];
-        let within = made.apply(&f::CLIP_F32, &[coordinate], &edges);
+        let within = map.apply(&f::CLIP_F32, &[coordinate], &edges);
         let rounded = match self.is_linear {
             true => within,
-            false => made.apply(&f::SCALE_BIAS_F32, &[within], &[ONE, HALF]),
+            false => map.apply(&f::SCALE_BIAS_F32, &[within], &[ONE, HALF]),
         };
-        let below = made.apply(&f::FLOOR_F32, &[rounded], &[]);
-        let number = made.apply(&f::F32_TO_U32, &[below], &[]);
-        let mut offset = made.apply(&f::NEAREST_U32, &[number], &[axis.size, axis.stride]);
+        let below = map.apply(&f::FLOOR_F32, &[rounded], &[]);
+        let number = map.apply(&f::F32_TO_U32, &[below], &[]);
+        let mut offset = map.apply(&f::NEAREST_U32, &[number], &[axis.size, axis.stride]);
         if let Some(batches) = regions.batches.clone().filter(|_| axis.at == 0) {
             let data_type = regions.operator.required_tensor("BatchIndicesTensor")?.data_type();
             let nearest = match data_type {
                 DataType::Uint64 => &f::NEAREST_U64,
                 _ => &f::NEAREST_U32,
             };
-            let index = made.input(batches);
-            offset = regions.in_batch(&mut made, offset, index, nearest);
+            let index = map.input(batches);
+            offset = regions.in_batch(&mut map, offset, index, nearest);
         }
         // All bits are set but where it is near.
-        let mask = made.apply(&f::OPPOSITE_I32, &[is_near], &[]);
-        let mask = made.apply(&f::BIT_NOT_WORD, &[mask], &[]);
-        let offset = made.apply(&f::BIT_OR_WORD, &[offset, mask], &[]);
+        let mask = map.apply(&f::OPPOSITE_I32, &[is_near], &[]);
+        let mask = map.apply(&f::BIT_NOT_WORD, &[mask], &[]);
+        let offset = map.apply(&f::BIT_OR_WORD, &[offset, mask], &[]);
         let sizes = regions.table(axis, self.most);
         if !self.is_linear {
-            return regions.write(made, sizes, ElementWidth::B32);
+            return regions.write(map, sizes, ElementWidth::B32);
         }
-        let weight = made.apply(&f::SUBTRACT_F32, &[within, below], &[]);
-        made.apply(&f::PAIR, &[offset, weight], &[]);
-        regions.write(made, sizes, ElementWidth::B64)
+        let weight = map.apply(&f::SUBTRACT_F32, &[within, below], &[]);
+        map.apply(&f::PAIR, &[offset, weight], &[]);
+        regions.write(map, sizes, ElementWidth::B64)
     }
 
     /// Adds the steps that find how many samples the cells of each region have: along the width, and in the high
     /// word along the height.
     fn counts(&self, regions: &mut Regions<'_>) -> Result<Operand, Error> {
-        let mut made = Made::default();
+        let mut map = MapBuilder::default();
         let counts = regions.axes.map(|axis| {
-            let [first, last] = regions.corners(&mut made, &axis);
-            let length = made.apply(&f::SUBTRACT_F32, &[last, first], &[]);
-            self.count(&mut made, length, &axis)
+            let [first, last] = regions.corners(&mut map, &axis);
+            let length = map.apply(&f::SUBTRACT_F32, &[last, first], &[]);
+            self.count(&mut map, length, &axis)
         });
         let [rows, columns] = counts;
-        made.apply(&f::PAIR, &[columns, rows], &[]);
+        map.apply(&f::PAIR, &[columns, rows], &[]);
         let mut sizes = [1; 8];
         sizes[REGION] = regions.sizes[REGION];
-        regions.write(made, sizes, ElementWidth::B64)
+        regions.write(map, sizes, ElementWidth::B64)
     }
 
     /// Adds a sample, by its places in both tables.
-    fn sample(&self, made: &mut Made, regions: &Regions<'_>, places: [Value; 2]) -> Value {
+    fn sample(&self, map: &mut MapBuilder, regions: &Regions<'_>, places: [Value; 2]) -> Value {
         let most = regions.reach();
-        let element = |made: &mut Made, by: Value| {
+        let element = |map: &mut MapBuilder, by: Value| {
             let displacement = Some(Displacement::new(by, most));
-            let element = made.input(Operand { displacement, ..regions.input.clone() });
-            made.apply_all(widened(regions.data_type), element)
+            let element = map.input(Operand { displacement, ..regions.input.clone() });
+            map.apply_all(widened(regions.data_type), element)
         };
-        let joined = |made: &mut Made, [y, x]: [Value; 2]| made.apply(&f::JOINED, &[y, x], &[]);
+        let joined = |map: &mut MapBuilder, [y, x]: [Value; 2]| map.apply(&f::JOINED, &[y, x], &[]);
         if !self.is_linear {
-            let offset = joined(made, places);
-            let value = element(made, offset);
-            return made.apply(&f::UNLESS_NOWHERE, &[value, offset], &[self.outside]);
+            let offset = joined(map, places);
+            let value = element(map, offset);
+            return map.apply(&f::UNLESS_NOWHERE, &[value, offset], &[self.outside]);
         }
-        let offsets = places.map(|it| made.apply(&f::LOW_WORDS, &[it], &[]));
-        let weights = places.map(|it| made.apply(&f::HIGH_WORDS, &[it], &[]));
+        let offsets = places.map(|it| map.apply(&f::LOW_WORDS, &[it], &[]));
+        let weights = places.map(|it| map.apply(&f::HIGH_WORDS, &[it], &[]));
         let upper = [0, 1].map(|at| {
             let stride = regions.axes[at].stride;
-            made.apply(&f::UPPER_NEIGHBOUR, &[offsets[at], weights[at]], &[stride])
+            map.apply(&f::UPPER_NEIGHBOUR, &[offsets[at], weights[at]], &[stride])
         });
         let mut nowhere = None;
         let rows = [offsets[0], upper[0]].map(|y| {
             let [a, b] = [offsets[1], upper[1]].map(|x| {
-                let offset = joined(made, [y, x]);
+                let offset = joined(map, [y, x]);
                 nowhere.get_or_insert(offset);
-                element(made, offset)
+                element(map, offset)
             });
-            made.apply(&f::INTERPOLATED_F32, &[a, b, weights[1]], &[])
+            map.apply(&f::INTERPOLATED_F32, &[a, b, weights[1]], &[])
         });
-        let mean = made.apply(&f::INTERPOLATED_F32, &[rows[0], rows[1], weights[0]], &[]);
+        let mean = map.apply(&f::INTERPOLATED_F32, &[rows[0], rows[1], weights[0]], &[]);
         let offset = nowhere.unwrap_or(offsets[0]);
-        made.apply(&f::UNLESS_NOWHERE, &[mean, offset], &[self.outside])
+        map.apply(&f::UNLESS_NOWHERE, &[mean, offset], &[self.outside])
     }
 
     /// The program, after the steps that make samples what is wanted.
@@ -196,42 +195,41 @@ impl Sampling {
         tables: [Operand; 2],
         counts: Operand,
     ) -> Result<ir::Program, Error> {
-        let mut made = Made::default();
-        let places = tables.map(|it| made.input(it));
-        let number = made.inputs.len();
-        made.input(counts.clone());
-        self.sample(&mut made, &regions, places);
-        let program = std::mem::take(&mut made.computation.program);
+        let mut map = MapBuilder::default();
+        let places = tables.map(|it| map.input(it));
+        let number = map.inputs.len();
+        map.input(counts.clone());
+        self.sample(&mut map, &regions, places);
+        let program = std::mem::take(&mut map.computation.program);
         let is_constant = self.least == self.most;
         let mut output = regions.output.clone();
         if self.is_average && !is_constant {
-            let count = regions.sizes.iter().map(|size| u64::from(*size)).product();
-            output = regions.recorder.temporary(ElementWidth::B32, count).packed(&regions.sizes);
+            output = regions.recorder.packed_temporary(ElementWidth::B32, &regions.sizes);
         } else {
             let mut result = Value::Input(0);
             if self.is_average {
                 let count = (self.most * self.most) as f32;
-                result = made.apply(&f::DIVIDE_BY_F32, &[result], &[count.to_bits()]);
+                result = map.apply(&f::DIVIDE_BY_F32, &[result], &[count.to_bits()]);
             }
-            made.apply_all(narrowed(regions.data_type), result);
+            map.apply_all(narrowed(regions.data_type), result);
         }
         let reducer = if self.is_average { &SUM_F32 } else { &GREATEST_F32 };
-        let (last, parameters) = (made.computation.program, made.computation.parameters);
+        let (last, parameters) = (map.computation.program, map.computation.parameters);
         let reduction = Reduction { program, last, parameters, ..Reduction::of(&[], reducer) };
         let mut sizes = regions.sizes;
         sizes[GRID..].fill(self.most);
-        let space = IterationSpace { sizes, inputs: made.inputs, output: output.clone() };
+        let space = IterationSpace { sizes, inputs: map.inputs, output: output.clone() };
         regions.recorder.reduce_grids(space, number, reduction)?;
         if output != regions.output {
-            let mut made = Made::default();
-            let [sum, counts] = [output, counts].map(|it| made.input(it));
+            let mut map = MapBuilder::default();
+            let [sum, counts] = [output, counts].map(|it| map.input(it));
             let [columns, rows] =
-                [&f::LOW_WORDS, &f::HIGH_WORDS].map(|it| made.apply(it, &[counts], &[]));
-            let count = made.apply(&f::MULTIPLY_I32, &[columns, rows], &[]);
-            let count = made.apply(&f::U32_TO_F32, &[count], &[]);
-            let average = made.apply(&f::DIVIDE_F32, &[sum, count], &[]);
-            made.apply_all(narrowed(regions.data_type), average);
-            made.compute(&mut regions.recorder, regions.sizes, regions.output)?;
+                [&f::LOW_WORDS, &f::HIGH_WORDS].map(|it| map.apply(it, &[counts], &[]));
+            let count = map.apply(&f::MULTIPLY_I32, &[columns, rows], &[]);
+            let count = map.apply(&f::U32_TO_F32, &[count], &[]);
+            let average = map.apply(&f::DIVIDE_F32, &[sum, count], &[]);
+            map.apply_all(narrowed(regions.data_type), average);
+            map.record(&mut regions.recorder, regions.sizes, regions.output)?;
         }
         Ok(regions.recorder.finish())
     }

@@ -11,7 +11,7 @@ use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand};
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// Corners are within so much of 0: what comes of them and of the number of cells fits 64 bits.
 const FARTHEST: f32 = (1_u32 << 29) as f32;
@@ -43,13 +43,13 @@ fn parts(axes: &[Axis; 2]) -> [[u32; 2]; 2] {
 /// well, and in the high word how many elements a cell has, at least 1. One that has none is nowhere.
 fn cells(regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
     const BATCH: i64 = 0;
-    let mut made = Made::default();
-    let [first, last] = regions.corners(&mut made, axis).map(|it| {
+    let mut map = MapBuilder::default();
+    let [first, last] = regions.corners(&mut map, axis).map(|it| {
         let mode = RoundingMode::TowardInfinity.dml_value();
-        let whole = made.apply(&f::ROUND_F32, &[it], &[mode]);
+        let whole = map.apply(&f::ROUND_F32, &[it], &[mode]);
         let near = [-FARTHEST, FARTHEST].map(f32::to_bits);
-        let near = made.apply(&f::CLIP_F32, &[whole], &near);
-        made.apply(&f::F32_TO_I64, &[near], &[])
+        let near = map.apply(&f::CLIP_F32, &[whole], &near);
+        map.apply(&f::F32_TO_I64, &[near], &[])
     });
     let numbers = [
         coordinates(0, axis.cell()),
@@ -58,40 +58,40 @@ fn cells(regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
         Operand::numbers(axis.cells.into(), [0; 8]),
     ];
     let [cell, next, one, all] = numbers.map(|it| {
-        let number = made.input(it);
-        made.apply(&f::U32_TO_U64, &[number], &[])
+        let number = map.input(it);
+        map.apply(&f::U32_TO_U64, &[number], &[])
     });
-    let wide = |made: &mut Made, function, a, b| made.apply(function, &[a, b], &[]);
-    let length = wide(&mut made, &f::SUBTRACT_I64, last, first);
-    let length = made.apply(&f::CLIP_I64, &[length], &[0, 0, u32::MAX, 0]);
-    let length = wide(&mut made, &f::ADD_I64, length, one);
-    let most = wide(&mut made, &f::SUBTRACT_I64, all, one);
+    let wide = |map: &mut MapBuilder, function, a, b| map.apply(function, &[a, b], &[]);
+    let length = wide(&mut map, &f::SUBTRACT_I64, last, first);
+    let length = map.apply(&f::CLIP_I64, &[length], &[0, 0, u32::MAX, 0]);
+    let length = wide(&mut map, &f::ADD_I64, length, one);
+    let most = wide(&mut map, &f::SUBTRACT_I64, all, one);
     let mut share = |cell: Value, more: Option<Value>| {
-        let mut share = wide(&mut made, &f::MULTIPLY_I64, cell, length);
+        let mut share = wide(&mut map, &f::MULTIPLY_I64, cell, length);
         if let Some(more) = more {
-            share = wide(&mut made, &f::ADD_I64, share, more);
+            share = wide(&mut map, &f::ADD_I64, share, more);
         }
-        share = wide(&mut made, &f::DIVIDE_U64, share, all);
-        share = wide(&mut made, &f::ADD_I64, share, first);
-        share = made.apply(&f::CLIP_I64, &[share], &[0, 0, axis.size, 0]);
-        made.apply(&f::LOW_WORDS, &[share], &[])
+        share = wide(&mut map, &f::DIVIDE_U64, share, all);
+        share = wide(&mut map, &f::ADD_I64, share, first);
+        share = map.apply(&f::CLIP_I64, &[share], &[0, 0, axis.size, 0]);
+        map.apply(&f::LOW_WORDS, &[share], &[])
     };
     let (start, end) = (share(cell, None), share(next, Some(most)));
-    let count = made.apply(&f::SUBTRACT_I32, &[end, start], &[]);
-    let mut offset = made.apply(&f::CHECKED_U32, &[start], &[axis.size, axis.stride]);
+    let count = map.apply(&f::SUBTRACT_I32, &[end, start], &[]);
+    let mut offset = map.apply(&f::CHECKED_U32, &[start], &[axis.size, axis.stride]);
     if axis.at == 0 {
-        let batch = regions.number(&mut made, BATCH);
-        let index = made.apply(&f::F32_TO_U32, &[batch], &[]);
-        offset = regions.in_batch(&mut made, offset, index, &f::NEAREST_U32);
+        let batch = regions.number(&mut map, BATCH);
+        let index = map.apply(&f::F32_TO_U32, &[batch], &[]);
+        offset = regions.in_batch(&mut map, offset, index, &f::NEAREST_U32);
     }
     // All bits are set where there are no elements.
-    let is_none = made.apply(&f::LOGICAL_NOT_WORD, &[count], &[]);
-    let mask = made.apply(&f::OPPOSITE_I32, &[is_none], &[]);
-    let offset = made.apply(&f::BIT_OR_WORD, &[offset, mask], &[]);
-    let count = made.apply(&f::THRESHOLD_U32, &[count], &[1]);
-    made.apply(&f::PAIR, &[offset, count], &[]);
+    let is_none = map.apply(&f::LOGICAL_NOT_WORD, &[count], &[]);
+    let mask = map.apply(&f::OPPOSITE_I32, &[is_none], &[]);
+    let offset = map.apply(&f::BIT_OR_WORD, &[offset, mask], &[]);
+    let count = map.apply(&f::THRESHOLD_U32, &[count], &[1]);
+    map.apply(&f::PAIR, &[offset, count], &[]);
     let sizes = regions.table(axis, 1);
-    regions.write(made, sizes, ElementWidth::B64)
+    regions.write(map, sizes, ElementWidth::B64)
 }
 
 /// Adds the steps that find how many elements the parts of cells have: along the width, and in the high word along
@@ -101,26 +101,26 @@ fn counts(
     tables: &[Operand; 2],
     parts: &[[u32; 2]; 2],
 ) -> Result<Operand, Error> {
-    let mut made = Made::default();
+    let mut map = MapBuilder::default();
     let [rows, columns] = [0, 1].map(|at| {
         let [_, elements] = parts[at];
-        let cell = made.input(tables[at].clone());
-        let count = made.apply(&f::HIGH_WORDS, &[cell], &[]);
+        let cell = map.input(tables[at].clone());
+        let count = map.apply(&f::HIGH_WORDS, &[cell], &[]);
         let mut before = coordinates(0, PARTS + at);
         before.strides[PARTS + at] = elements.into();
-        let before = made.input(before);
-        let count = made.apply(&f::MAXIMUM_U32, &[count, before], &[]);
-        let left = made.apply(&f::SUBTRACT_I32, &[count, before], &[]);
-        made.apply(&f::CLIP_U32, &[left], &[0, elements])
+        let before = map.input(before);
+        let count = map.apply(&f::MAXIMUM_U32, &[count, before], &[]);
+        let left = map.apply(&f::SUBTRACT_I32, &[count, before], &[]);
+        map.apply(&f::CLIP_U32, &[left], &[0, elements])
     });
-    made.apply(&f::PAIR, &[columns, rows], &[]);
+    map.apply(&f::PAIR, &[columns, rows], &[]);
     let mut sizes = [1; 8];
     sizes[REGION] = regions.sizes[REGION];
     for (axis, [count, _]) in regions.axes.iter().zip(parts) {
         sizes[axis.cell()] = axis.cells;
         sizes[PARTS + axis.at] = *count;
     }
-    regions.write(made, sizes, ElementWidth::B64)
+    regions.write(map, sizes, ElementWidth::B64)
 }
 
 /// The program, after the steps that find the greatest elements.
@@ -130,10 +130,10 @@ fn reduce(
     counts: Operand,
     parts: &[[u32; 2]; 2],
 ) -> Result<ir::Program, Error> {
-    let mut made = Made::default();
-    let cells = tables.map(|it| made.input(it));
-    let number = made.inputs.len();
-    made.input(counts);
+    let mut map = MapBuilder::default();
+    let cells = tables.map(|it| map.input(it));
+    let number = map.inputs.len();
+    map.input(counts);
     let mut sizes = regions.sizes;
     let mut within = Operand::numbers(0, [0; 8]);
     for (axis, [count, elements]) in regions.axes.iter().zip(parts) {
@@ -141,31 +141,30 @@ fn reduce(
         within.strides[GRID + axis.at] = axis.stride.into();
         within.strides[PARTS + axis.at] = i64::from(axis.stride) * i64::from(*elements);
     }
-    let within = made.input(within);
-    let [y, x] = cells.map(|it| made.apply(&f::LOW_WORDS, &[it], &[]));
-    let cell = made.apply(&f::JOINED, &[y, x], &[]);
-    let by = made.apply(&f::JOINED, &[cell, within], &[]);
+    let within = map.input(within);
+    let [y, x] = cells.map(|it| map.apply(&f::LOW_WORDS, &[it], &[]));
+    let cell = map.apply(&f::JOINED, &[y, x], &[]);
+    let by = map.apply(&f::JOINED, &[cell, within], &[]);
     let displacement = Some(Displacement::new(by, regions.reach()));
-    let element = made.input(Operand { displacement, ..regions.input.clone() });
-    let element = made.apply(&f::SAME, &[element], &[]);
-    made.apply_all(widened(regions.data_type), element);
-    let program = std::mem::take(&mut made.computation.program);
-    made.apply_all(narrowed(regions.data_type), Value::Input(0));
-    let (last, parameters) = (made.computation.program, made.computation.parameters);
+    let element = map.input(Operand { displacement, ..regions.input.clone() });
+    let element = map.apply(&f::SAME, &[element], &[]);
+    map.apply_all(widened(regions.data_type), element);
+    let program = std::mem::take(&mut map.computation.program);
+    map.apply_all(narrowed(regions.data_type), Value::Input(0));
+    let (last, parameters) = (map.computation.program, map.computation.parameters);
     let of_parts = Reduction { last, ..Reduction::of(OF_PARTS, &GREATEST_F32) };
     let of_grids = Reduction { program, parameters, ..of_parts.clone() };
     let space = |sizes, inputs, output| IterationSpace { sizes, inputs, output };
     if sizes[PARTS..GRID] == [1; 2] {
-        let space = space(sizes, made.inputs, regions.output);
+        let space = space(sizes, map.inputs, regions.output);
         regions.recorder.reduce_grids(space, number, of_grids)?;
         return Ok(regions.recorder.finish());
     }
     let mut all = sizes;
     all[GRID..].fill(1);
-    let count = all.iter().map(|size| u64::from(*size)).product();
-    let greatest = regions.recorder.temporary(ElementWidth::B32, count).packed(&all);
+    let greatest = regions.recorder.packed_temporary(ElementWidth::B32, &all);
     let of_grids = Reduction { last: Default::default(), ..of_grids };
-    let grids = space(sizes, made.inputs, greatest.clone());
+    let grids = space(sizes, map.inputs, greatest.clone());
     regions.recorder.reduce_grids(grids, number, of_grids)?;
     regions.recorder.reduce(space(all, vec![greatest], regions.output), of_parts)?;
     Ok(regions.recorder.finish())

@@ -12,7 +12,8 @@ use crate::Target;
 use crate::ir::Recorder;
 use crate::ir::space::Operand;
 use crate::lowering::conversion::widened;
-use crate::lowering::made::{Made, required};
+use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 
 /// Dimensions of spaces: the output's, parts of grids, and grids.
 pub(super) const REGION: usize = 0;
@@ -113,30 +114,30 @@ impl<'a> Regions<'a> {
     }
 
     /// Adds a number of the region.
-    pub(super) fn number(&self, made: &mut Made, at: i64) -> Value {
+    pub(super) fn number(&self, map: &mut MapBuilder, at: i64) -> Value {
         let base = self.numbers.base + at * self.number_stride;
-        let number = made.input(Operand { base, ..self.numbers.clone() });
-        made.apply_all(widened(self.data_type), number)
+        let number = map.input(Operand { base, ..self.numbers.clone() });
+        map.apply_all(widened(self.data_type), number)
     }
 
     /// Adds the coordinates of both corners, scaled.
-    pub(super) fn corners(&self, made: &mut Made, axis: &Axis) -> [Value; 2] {
+    pub(super) fn corners(&self, map: &mut MapBuilder, axis: &Axis) -> [Value; 2] {
         [axis.corner, axis.corner + 2].map(|at| {
-            let number = self.number(made, at);
-            made.apply(&f::SCALE_BIAS_F32, &[number], &[axis.scale.to_bits(), 0])
+            let number = self.number(map, at);
+            map.apply(&f::SCALE_BIAS_F32, &[number], &[axis.scale.to_bits(), 0])
         })
     }
 
     /// Adds where an element is that is so far on in its batch, by the index of that.
     pub(super) fn in_batch(
         &self,
-        made: &mut Made,
+        map: &mut MapBuilder,
         offset: Value,
         index: Value,
         nearest: &'static Function,
     ) -> Value {
-        let batch = made.apply(nearest, &[index], &self.batch);
-        made.apply(&f::JOINED, &[batch, offset], &[])
+        let batch = map.apply(nearest, &[index], &self.batch);
+        map.apply(&f::JOINED, &[batch, offset], &[])
     }
 
     /// How far the elements of a channel reach.
@@ -157,13 +158,12 @@ impl<'a> Regions<'a> {
     /// Adds the steps that write the last value for each element of a table of these sizes.
     pub(super) fn write(
         &mut self,
-        made: Made,
+        map: MapBuilder,
         sizes: [u32; DIMENSIONS],
         width: ElementWidth,
     ) -> Result<Operand, Error> {
-        let count = sizes.iter().map(|size| u64::from(*size)).product();
-        let table = self.recorder.temporary(width, count).packed(&sizes);
-        made.compute(&mut self.recorder, sizes, table.clone())?;
+        let table = self.recorder.packed_temporary(width, &sizes);
+        map.record(&mut self.recorder, sizes, table.clone())?;
         Ok(table)
     }
 }

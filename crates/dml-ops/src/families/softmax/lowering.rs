@@ -54,12 +54,12 @@ fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let greatest = rows.greatest()?;
     let (mut program, element) = rows.of_element();
     program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
-    rows.write(rows.sizes, vec![rows.input.clone(), greatest], program, vec![])?;
+    rows.write(rows.sizes, vec![rows.input.clone(), greatest], program)?;
     let powers = rows.output(0)?;
     let of_powers =
         Reduction { program: Program::default(), ..Reduction::of(PARTS_OF_SUMS, &SUM_F32) };
     let sum = rows.reduce_of(powers.clone(), of_powers)?;
-    rows.write(rows.sizes, vec![powers, sum], Program::of(&f::DIVIDE_F32), vec![])?;
+    rows.write(rows.sizes, vec![powers, sum], Program::of(&f::DIVIDE_F32))?;
     Ok(rows.finish())
 }
 
@@ -76,7 +76,7 @@ fn shares_of(
     let share = program.apply(share, vec![element, Value::Input(1), Value::Input(2)]);
     program.apply_all(conversion(DataType::Float32, data_type), share);
     let inputs = vec![rows.input.clone(), greatest, sum];
-    rows.write(rows.sizes, inputs, program, vec![])?;
+    rows.write(rows.sizes, inputs, program)?;
     Ok(rows.finish())
 }
 
@@ -91,6 +91,6 @@ pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let first = rows.reduce(vec![greatest, numbers.clone()], reduction)?;
     let mut program = Program::of(&f::EQUALS_I32);
     program.apply_all(conversion(DataType::Uint32, rows.data_type), program.last());
-    rows.write(rows.sizes, vec![numbers, first], program, vec![])?;
+    rows.write(rows.sizes, vec![numbers, first], program)?;
     Ok(rows.finish())
 }

@@ -12,7 +12,7 @@ use dml_spirv::functions as f;
 
 use crate::ir::Recorder;
 use crate::ir::space::Operand;
-use crate::lowering::made::Made;
+use crate::lowering::map_builder::MapBuilder;
 
 /// Rows of numbers in the temporary resource.
 pub(super) struct Rows {
@@ -71,10 +71,10 @@ impl Rows {
         }
         let sizes = [self.rows, 1, 1, 1, 1, length - first];
         let (sizes, rows) = self.space(sizes, [length.into(), 0, 0, 0, 0, 1]);
-        let mut made = Made::default();
-        let greatest = made.input(recorder.constant(ElementWidth::B64, u64::MAX));
-        made.apply(&f::MINIMUM_U64, &[greatest, greatest], &[]);
-        made.compute(recorder, sizes, Operand { base: rows.base + i64::from(first), ..rows })
+        let mut map = MapBuilder::default();
+        let greatest = map.input(recorder.constant(ElementWidth::B64, u64::MAX));
+        map.apply(&f::MINIMUM_U64, &[greatest, greatest], &[]);
+        map.record(recorder, sizes, Operand { base: rows.base + i64::from(first), ..rows })
     }
 
     /// Sorts the least 2^wanted numbers of each row, which are all that is left of it then.
@@ -116,13 +116,13 @@ impl Rows {
         let mut is_greater = self.is_greater.clone();
         (is_greater.strides[BLOCK], is_greater.strides[PART]) = (2, 1);
         let output = Operand { strides: own.strides, ..self.other.clone() };
-        let mut made = Made::default();
-        let [own, partner, is_greater] = [own, partner, is_greater].map(|it| made.input(it));
-        let is_less = made.apply(&f::LESS_THAN_U64, &[own, partner], &[]);
-        let is_greater = made.apply(&f::U32_TO_U64, &[is_greater], &[]);
-        let stays = made.apply(&f::BIT_XOR_WIDE, &[is_less, is_greater], &[]);
-        made.apply(&f::CHOOSE_WIDE, &[stays, own, partner], &[]);
-        made.compute(recorder, sizes, output)?;
+        let mut map = MapBuilder::default();
+        let [own, partner, is_greater] = [own, partner, is_greater].map(|it| map.input(it));
+        let is_less = map.apply(&f::LESS_THAN_U64, &[own, partner], &[]);
+        let is_greater = map.apply(&f::U32_TO_U64, &[is_greater], &[]);
+        let stays = map.apply(&f::BIT_XOR_WIDE, &[is_less, is_greater], &[]);
+        map.apply(&f::CHOOSE_WIDE, &[stays, own, partner], &[]);
+        map.record(recorder, sizes, output)?;
         std::mem::swap(&mut self.numbers, &mut self.other);
         Ok(())
     }
@@ -135,10 +135,10 @@ impl Rows {
         let second = Operand { base: first.base + block, ..first.clone() };
         let mut output = Operand { strides: first.strides, ..self.other.clone() };
         (output.strides[ROW], output.strides[ROW + 1]) = (row / 2, block);
-        let mut made = Made::default();
-        let blocks = [first, second].map(|it| made.input(it));
-        made.apply(&f::MINIMUM_U64, &blocks, &[]);
-        made.compute(recorder, sizes, output)?;
+        let mut map = MapBuilder::default();
+        let blocks = [first, second].map(|it| map.input(it));
+        map.apply(&f::MINIMUM_U64, &blocks, &[]);
+        map.record(recorder, sizes, output)?;
         std::mem::swap(&mut self.numbers, &mut self.other);
         self.length -= 1;
         Ok(())

@@ -15,7 +15,8 @@ use crate::Target;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::ir::{self, Recorder};
 use crate::lowering::conversion::widened;
-use crate::lowering::made::{Made, required};
+use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 
 /// The greatest or least elements along a dimension, and their coordinates in it.
 pub(super) fn top_k(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -24,16 +25,16 @@ pub(super) fn top_k(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
     let [values, indices] = required(operator, recorder.outputs()?)?;
     let search = Search::new(operator, data)?;
     let order = search.order(&mut recorder)?;
-    let mut found = Made::default();
+    let mut found = MapBuilder::default();
     let coordinate = found.input(order.clone());
     let element = search.element(&mut found, coordinate, &search.data);
     found.apply(&f::SAME, &[element], &[]);
-    found.compute(&mut recorder, search.wanted(), values)?;
-    let mut numbers = Made::default();
+    found.record(&mut recorder, search.wanted(), values)?;
+    let mut numbers = MapBuilder::default();
     let coordinate = numbers.input(order);
     let is_wide = indices.width == ElementWidth::B64;
     numbers.apply(if is_wide { &f::U32_TO_U64 } else { &f::SAME }, &[coordinate], &[]);
-    numbers.compute(&mut recorder, search.wanted(), indices)?;
+    numbers.record(&mut recorder, search.wanted(), indices)?;
     Ok(recorder.finish())
 }
 
@@ -101,39 +102,38 @@ impl<'a> Search<'a> {
         let wanted = self.count.next_power_of_two().trailing_zeros();
         if self.data.width != ElementWidth::B64 {
             return self
-                .sorted(recorder, wanted, self.data_type, |made| made.input(self.data.clone()));
+                .sorted(recorder, wanted, self.data_type, |map| map.input(self.data.clone()));
         }
         let [low, high] = [Words::Low, Words::High].map(|it| it.of(&self.data));
         let all = self.sizes[self.axis].next_power_of_two().trailing_zeros();
-        let by_low = self.sorted(recorder, all, DataType::Uint32, |made| made.input(low))?;
+        let by_low = self.sorted(recorder, all, DataType::Uint32, |map| map.input(low))?;
         let is_signed = self.data_type == DataType::Int64;
         let of_high = if is_signed { DataType::Int32 } else { DataType::Uint32 };
-        let places = self.sorted(recorder, wanted, of_high, |made| {
-            let coordinate = made.input(by_low.clone());
-            self.element(made, coordinate, &high)
+        let places = self.sorted(recorder, wanted, of_high, |map| {
+            let coordinate = map.input(by_low.clone());
+            self.element(map, coordinate, &high)
         })?;
-        let count = self.wanted().into_iter().map(u64::from).product();
-        let order = recorder.temporary(ElementWidth::B32, count).packed(&self.wanted());
-        let mut made = Made::default();
-        let place = made.input(places);
-        let coordinate = self.element(&mut made, place, &by_low);
-        made.apply(&f::SAME, &[coordinate], &[]);
-        made.compute(recorder, self.wanted(), order.clone())?;
+        let order = recorder.packed_temporary(ElementWidth::B32, &self.wanted());
+        let mut map = MapBuilder::default();
+        let place = map.input(places);
+        let coordinate = self.element(&mut map, place, &by_low);
+        map.apply(&f::SAME, &[coordinate], &[]);
+        map.record(recorder, self.wanted(), order.clone())?;
         Ok(order)
     }
 
     /// An element of `data` at a coordinate along the axis.
-    fn element(&self, made: &mut Made, coordinate: Value, data: &Operand) -> Value {
+    fn element(&self, map: &mut MapBuilder, coordinate: Value, data: &Operand) -> Value {
         let stride = data.strides[self.axis];
         // What no kernel can address is refused where the operand is placed.
         let step = u32::try_from(stride).unwrap_or(u32::MAX);
         let size = self.sizes[self.axis];
-        let by = made.apply(&f::NEAREST_U32, &[coordinate], &[size, step]);
+        let by = map.apply(&f::NEAREST_U32, &[coordinate], &[size, step]);
         let most = u64::from(size - 1) * stride.unsigned_abs();
         let mut strides = data.strides;
         strides[self.axis] = 0;
         let displacement = Some(Displacement::new(by, most));
-        made.input(Operand { strides, displacement, ..data.clone() })
+        map.input(Operand { strides, displacement, ..data.clone() })
     }
 
     /// The coordinates in the order of what `input` adds, elements of `data_type` of up to 32 bits.
@@ -142,23 +142,23 @@ impl<'a> Search<'a> {
         recorder: &mut Recorder<'_>,
         wanted: u32,
         data_type: DataType,
-        input: impl FnOnce(&mut Made) -> Value,
+        input: impl FnOnce(&mut MapBuilder) -> Value,
     ) -> Result<Operand, Error> {
         let count: u64 = self.sizes.into_iter().map(u64::from).product();
         let size = self.sizes[self.axis];
         let rows = u32::try_from(count / u64::from(size)).unwrap_or(u32::MAX);
         let mut rows = Rows::new(recorder, self.operator, rows, size)?;
         let place = self.in_rows(&rows);
-        let mut keys = Made::default();
+        let mut keys = MapBuilder::default();
         let element = input(&mut keys);
         self.key(recorder, &mut keys, element, data_type);
-        keys.compute(recorder, self.sizes, Words::High.of(&place))?;
+        keys.record(recorder, self.sizes, Words::High.of(&place))?;
         let mut strides = [0; DIMENSIONS];
         strides[self.axis] = 1;
-        let mut coordinates = Made::default();
+        let mut coordinates = MapBuilder::default();
         let coordinate = coordinates.input(Operand::numbers(0, strides));
         coordinates.apply(&f::SAME, &[coordinate], &[]);
-        coordinates.compute(recorder, self.sizes, Words::Low.of(&place))?;
+        coordinates.record(recorder, self.sizes, Words::Low.of(&place))?;
         rows.sort(recorder, wanted)?;
         Ok(Words::Low.of(&self.in_rows(&rows)))
     }
@@ -167,22 +167,22 @@ impl<'a> Search<'a> {
     fn key(
         &self,
         recorder: &mut Recorder<'_>,
-        made: &mut Made,
+        map: &mut MapBuilder,
         element: Value,
         data_type: DataType,
     ) {
-        let mut key = made.apply_all(widened(data_type), element);
+        let mut key = map.apply_all(widened(data_type), element);
         match data_type {
             DataType::Float16 | DataType::Float32 => {
-                key = made.apply(&f::SORT_KEY_F32, &[key], &[]);
+                key = map.apply(&f::SORT_KEY_F32, &[key], &[]);
             }
             DataType::Int8 | DataType::Int16 | DataType::Int32 => {
-                let sign = made.input(recorder.constant(ElementWidth::B32, SIGN));
-                key = made.apply(&f::BIT_XOR_WORD, &[key, sign], &[]);
+                let sign = map.input(recorder.constant(ElementWidth::B32, SIGN));
+                key = map.apply(&f::BIT_XOR_WORD, &[key, sign], &[]);
             }
             _ => {}
         }
-        made.apply(if self.descends { &f::BIT_NOT_WORD } else { &f::SAME }, &[key], &[]);
+        map.apply(if self.descends { &f::BIT_NOT_WORD } else { &f::SAME }, &[key], &[]);
     }
 
     /// The rows' numbers as the tensor's elements have their coordinates.
