@@ -8,13 +8,13 @@
 //!   output 0 = OutputCountTensor UINT32 [1]
 //!   output 1 = OutputCoordinatesTensor UINT32 [6, 2]
 //!   %0 = 6 elements of 32 bits
-//!   %1 = 6 elements of 32 bits
-//!   %2 = 6 elements of 32 bits
 //!   %3 = constant 0xffffff7f, 4 bytes
 //!   %0 over [2, 3] = map bit_and logical_not logical_not (input 0, %3 by [0, 0])
 //!     52 bytes, 18 operations, 6 invocations
+//!   %1 = 6 elements of 32 bits
 //!   %1 over [6] = map same (%0)
 //!     48 bytes, 6 operations, 6 invocations
+//!   %2 = 6 elements of 32 bits
 //!   %2 over [] = map same (%1)
 //!     8 bytes, 1 operations, 1 invocations
 //!   %2+1 over [5] = map add (%1, %1+1)

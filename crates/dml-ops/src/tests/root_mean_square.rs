@@ -36,6 +36,6 @@ pub(super) fn root_mean_square(
         value = program.apply(&f::MULTIPLY_F32, vec![value, scale]);
     }
     program.apply_all(conversion(DataType::Float32, rows.data_type), value);
-    rows.write(rows.sizes, inputs, program, vec![])?;
+    rows.write(rows.sizes, inputs, program)?;
     Ok(rows.finish())
 }

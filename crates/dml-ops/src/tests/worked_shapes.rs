@@ -298,8 +298,9 @@ fn the_lowering_that_is_shown_is_a_normalization() {
         "Epsilon": 0.00001,
     });
     let operator = operator("MEAN_VARIANCE_NORMALIZATION2", &fields);
-    let by_moments =
-        recorded(&operator, |operator, target| implementation(operator)?.program(operator, target));
+    let by_moments = recorded(&operator, |operator, target| {
+        implementation(operator)?.recorded(operator, target)
+    });
     assert_eq!(recorded(&operator, root_mean_square), by_moments);
     let page = "../../docs/adding-an-operator.md";
     shows(page, ["```rust\n", "```\n"], include_str!("root_mean_square.rs"));

@@ -9,18 +9,17 @@
 //!   input 2 = ValueTensor FLOAT32 [1, 3, 4]
 //!   output 0 = OutputTensor FLOAT32 [1, 2, 4]
 //!   %0 = 27 elements of 32 bits
+//!   %0 = contract input 1 by input 0: batches [1, 2], rows 3, columns [1, 2], depths [2]
+//!     160 bytes, 48 operations, 12 invocations
 //!   %1 = 27 elements of 32 bits
 //!   %2 = 11 elements of 32 bits
 //!   %3 = 11 elements of 32 bits
+//!   rows
+//!     %2 by [4, 0, 1] over [2, 3, 2] = reduce maximum of scale_bias (%0 by [12, 4, 1])
+//!     %1 by [12, 4, 1] over [2, 3, 2] = map scale_bias exp_below (%0 by [12, 4, 1], %2 by [4, 0, 1])
+//!     %3 by [4, 0, 1] over [2, 3, 2] = reduce sum_high sum_rest of_both of same (%1 by [12, 4, 1])
+//!     184 bytes, 60 operations, 12 invocations
 //!   %4 = 11 elements of 32 bits
-//!   %0 = contract input 1 by input 0: batches [1, 2], rows 3, columns [1, 2], depths [2]
-//!     160 bytes, 48 operations, 12 invocations
-//!   %2 by [4, 0, 1] over [2, 3, 2] = reduce maximum of scale_bias (%0 by [12, 4, 1])
-//!     104 bytes, 24 operations, 4 invocations
-//!   %1 by [12, 4, 1] over [2, 3, 2] = map scale_bias exp_below (%0 by [12, 4, 1], %2 by [4, 0, 1])
-//!     184 bytes, 24 operations, 12 invocations
-//!   %3 by [4, 0, 1] over [2, 3, 2] = reduce sum_high sum_rest of_both of same (%1 by [12, 4, 1])
-//!     104 bytes, 12 operations, 4 invocations
 //!   %4 = contract input 2 by %1: batches [1, 2], rows 2, columns [1, 2], depths [3]
 //!     160 bytes, 48 operations, 8 invocations
 //!   output 0 by [2, 4, 1] over [2, 2, 2] = map divide (%4, %3 by [4, 1, 0])

@@ -8,17 +8,15 @@
 //!   input 1 = ScaleTensor FLOAT32 [2, 3]
 //!   output 0 = OutputTensor FLOAT32 [2, 3]
 //!   %0 = 2 elements of 32 bits
-//!   %0 by [1, 0] over [2, 3] = reduce sum_high sum_rest of_both of same, then divide_by (input 0)
-//!     32 bytes, 6 operations, 2 invocations
 //!   %1 = 2 elements of 32 bits
-//!   %1 by [1, 0] over [2, 3] = reduce sum_high sum_rest of_both of subtract multiply, then divide_by (input 0, %0 by [1, 0])
-//!     40 bytes, 18 operations, 2 invocations
 //!   %2 = constant 0xacc52737, 4 bytes
 //!   %3 = 2 elements of 32 bits
-//!   %3 over [2, 1] = map add square_root (%1, %2 by [0, 0])
-//!     20 bytes, 4 operations, 2 invocations
-//!   output 0 over [2, 3] = map subtract divide multiply (input 0, %0 by [1, 0], %3 by [1, 0], input 1 by [0, 1])
-//!     76 bytes, 18 operations, 6 invocations
+//!   rows
+//!     %0 by [1, 0] over [2, 3] = reduce sum_high sum_rest of_both of same, then divide_by (input 0)
+//!     %1 by [1, 0] over [2, 3] = reduce sum_high sum_rest of_both of subtract multiply, then divide_by (input 0, %0 by [1, 0])
+//!     %3 over [2, 1] = map add square_root (%1, %2 by [0, 0])
+//!     output 0 over [2, 3] = map subtract divide multiply (input 0, %0 by [1, 0], %3 by [1, 0], input 1 by [0, 1])
+//!     64 bytes, 46 operations, 6 invocations
 //! ```
 //!
 //! Everything is computed in single precision, and each step is rounded.

@@ -9,9 +9,9 @@
 //!   input 2 = RecurrenceTensor FLOAT32 [1, 1, 2, 2]
 //!   output 1 = OutputSingleTensor FLOAT32 [1, 1, 1, 2]
 //!   %0 = 4 elements of 32 bits
-//!   %1 = 4 elements of 32 bits
 //!   %0 = contract input 0 by input 1: batches [1], rows 2, columns [2], depths [3]
 //!     64 bytes, 24 operations, 4 invocations
+//!   %1 = 4 elements of 32 bits
 //!   %1 over [2] = map tanh_f32 (%0)
 //!     16 bytes, 2 operations, 2 invocations
 //!   %0+2 = contract on from there %1 by input 2: batches [], rows 1, columns [2], depths [2]

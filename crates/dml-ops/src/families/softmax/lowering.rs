@@ -7,15 +7,13 @@
 //!   input 0 = InputTensor FLOAT32 [2, 3]
 //!   output 0 = OutputTensor FLOAT32 [2, 3]
 //!   %0 = 2 elements of 32 bits
-//!   %0 by [1, 0] over [2, 3] = reduce maximum of same (input 0)
-//!     32 bytes, 6 operations, 2 invocations
-//!   output 0 over [2, 3] = map exp_below (input 0, %0 by [1, 0])
-//!     56 bytes, 6 operations, 6 invocations
 //!   %1 = 2 elements of 32 bits
-//!   %1 by [1, 0] over [2, 3] = reduce sum_high sum_rest of_both of same (output 0)
-//!     32 bytes, 6 operations, 2 invocations
-//!   output 0 over [2, 3] = map divide (output 0, %1 by [1, 0])
-//!     56 bytes, 6 operations, 6 invocations
+//!   rows
+//!     %0 by [1, 0] over [2, 3] = reduce maximum of same (input 0)
+//!     output 0 over [2, 3] = map exp_below (input 0, %0 by [1, 0])
+//!     %1 by [1, 0] over [2, 3] = reduce sum_high sum_rest of_both of same (output 0)
+//!     output 0 over [2, 3] = map divide (output 0, %1 by [1, 0])
+//!     48 bytes, 24 operations, 6 invocations
 //! ```
 //!
 //! A Reduce finds the maximum of each row, a second one the sum of the exponentials `e^(x - maximum)`, and a Map

@@ -8,12 +8,12 @@
 //!   output 0 = OutputValueTensor FLOAT32 [2, 2]
 //!   output 1 = OutputIndexTensor UINT32 [2, 2]
 //!   %0 = 8 elements of 64 bits
-//!   %1 = 8 elements of 64 bits
-//!   %2 = constant 0x0000000001000000..., 16 bytes
 //!   %0+1 by [8, 2] over [2, 4] = map sort_key bit_not (input 0)
 //!     92 bytes, 16 operations, 8 invocations
 //!   %0 by [8, 2] over [2, 4] = map same (numbers by [0, 1])
 //!     60 bytes, 8 operations, 8 invocations
+//!   %1 = 8 elements of 64 bits
+//!   %2 = constant 0x0000000001000000..., 16 bytes
 //!   %1 over [2, 1, 2, 1, 2, 1] = map less_than_u64 u32_to_u64 bit_xor choose (%0, %0+1 by [4, 4, 2, 2, -1, 1], %2 by [0, 0, 2, 0, 1, 0])
 //!     208 bytes, 32 operations, 8 invocations
 //!   %0 over [2, 1, 1, 1, 1, 2] = map minimum_u64 (%1 by [4, 4, 0, 0, 0, 1], %1+2 by [4, 4, 0, 0, 0, 1])
