@@ -58,7 +58,7 @@ pub(crate) struct Refusal {
 }
 
 /// A program with the steps of its nodes. Every part of the temporary resource has bytes of its own until
-/// [`Scheduled::share_memory`].
+/// [`Scheduled::place_temporaries`].
 pub(crate) struct Scheduled<'a> {
     program: &'a Program,
     target: &'a Target<'a>,

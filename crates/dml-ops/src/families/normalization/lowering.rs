@@ -1,6 +1,6 @@
 //! Lowers normalizations: by the mean and variance of each row, by a given mean and variance, or by a norm.
 //!
-//! MEAN_VARIANCE_NORMALIZATION2 of FLOAT32 [2, 3] over the last dimension, with a scale of [3] that is broadcast:
+//! MEAN_VARIANCE_NORMALIZATION2 of FLOAT32 [2, 3] over the last dimension, with a scale of 3 elements that is broadcast:
 //!
 //! ```text
 //! MEAN_VARIANCE_NORMALIZATION2
