@@ -14,7 +14,7 @@ pub(crate) mod dispatches;
 mod fill;
 pub(crate) mod grid;
 mod map;
-pub mod memory;
+mod memory;
 mod moves;
 pub(crate) mod owned;
 pub(crate) mod patterns;
@@ -137,8 +137,8 @@ impl<'a> Scheduled<'a> {
 
     /// The steps of the program's nodes with these numbers.
     pub(crate) fn steps_of(&self, nodes: Range<usize>) -> impl Iterator<Item = &Step> {
-        let scheduled = self.nodes.iter().filter(move |it| nodes.contains(&it.number));
-        scheduled.flat_map(|it| &it.steps)
+        let at = |number: usize| self.nodes.partition_point(|it| it.number < number);
+        self.nodes[at(nodes.start)..at(nodes.end)].iter().flat_map(|it| &it.steps)
     }
 
     /// The plan.
@@ -204,7 +204,7 @@ impl<'a> Schedule<'a> {
 
     /// Schedules a node, or a member of a group.
     fn add_node(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
-        if recorded.origin.sources != self.origin.sources {
+        if !recorded.origin.is_of_same(self.origin) {
             (self.steps_before, self.parts) = (0, None);
         }
         self.origin = &recorded.origin;
@@ -305,7 +305,8 @@ impl<'a> Schedule<'a> {
             Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
         };
         let start = size.next_multiple_of(PART_ALIGNMENT);
-        let bytes = count.saturating_mul(width.bytes().into());
+        // Each part has a beginning of its own.
+        let bytes = count.max(1).saturating_mul(width.bytes().into());
         *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
         if slot == Slot::Temporary {
             self.temporaries.push(Temporary { range: start..*size, node });

@@ -128,6 +128,13 @@ pub(crate) struct Origin {
     pub(crate) sources: Vec<usize>,
 }
 
+impl Origin {
+    /// Whether both are of the same operator, or fused from the same ones.
+    pub(crate) fn is_of_same(&self, other: &Self) -> bool {
+        self.sources == other.sources
+    }
+}
+
 /// Reductions of the same rows and Maps of these rows, one after the other: a softmax or a norm. Each member computes
 /// and rounds as it does by itself.
 #[derive(Clone, Debug)]

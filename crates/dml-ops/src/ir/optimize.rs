@@ -10,6 +10,8 @@ mod merge;
 mod rows;
 mod uses;
 
+use std::collections::HashSet;
+
 use super::Program;
 use uses::Uses;
 
@@ -32,6 +34,10 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool) -> Report {
         report.not_fused = fuse::fuse(program, &mut uses);
     }
     program.nodes = uses.into_nodes();
+    // A node of which something else is left is executed.
+    let left: HashSet<usize> =
+        program.nodes.iter().flat_map(|it| it.origin.sources.iter().copied()).collect();
+    report.folded.retain(|it| !left.contains(it));
     if fuse {
         rows::group(program);
     }

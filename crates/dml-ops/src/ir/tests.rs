@@ -153,13 +153,12 @@ ACTIVATION_SOFTMAX
   input 0 = InputTensor FLOAT16 [4, 1000]
   output 0 = OutputTensor FLOAT16 [4, 1000]
   %0 = 4 elements of 32 bits
-  %0 by [1, 0] over [4, 1000] = reduce maximum of f16_to_f32 (input 0)
-    8016 bytes, 8000 operations, 4 invocations
   %1 = 4 elements of 32 bits
-  %1 by [1, 0] over [4, 1000] = reduce sum_high sum_rest of_both of f16_to_f32 exp_below (input 0, %0 by [1, 0])
-    8032 bytes, 12000 operations, 4 invocations
-  output 0 over [4, 1000] = map f16_to_f32 softmax f32_to_f16 (input 0, %0 by [1, 0], %1 by [1, 0])
-    16032 bytes, 12000 operations, 4000 invocations
+  rows
+    %0 by [1, 0] over [4, 1000] = reduce maximum of f16_to_f32 (input 0)
+    %1 by [1, 0] over [4, 1000] = reduce sum_high sum_rest of_both of f16_to_f32 exp_below (input 0, %0 by [1, 0])
+    output 0 over [4, 1000] = map f16_to_f32 softmax f32_to_f16 (input 0, %0 by [1, 0], %1 by [1, 0])
+    16000 bytes, 32000 operations, 4000 invocations
 ";
     assert_eq!(softmax().to_string(), text);
 }

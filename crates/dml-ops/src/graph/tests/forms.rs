@@ -3,8 +3,8 @@
 
 use dml_core::graph::GraphValue;
 use dml_core::operators::{
-    ElementWiseConstantPowDesc, ElementWiseDivideDesc, ElementWiseErfDesc, ElementWiseExpDesc,
-    ElementWiseSqrtDesc, ElementWiseSubtractDesc,
+    ElementWiseConstantPowDesc, ElementWiseDivideDesc, ElementWiseExpDesc, ElementWiseSqrtDesc,
+    ElementWiseSubtractDesc,
 };
 
 use super::*;
