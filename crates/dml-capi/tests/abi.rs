@@ -111,7 +111,7 @@ fn values_are_those_of_version_2() {
         "SUBGROUP_SHUFFLE",
         "VULKAN_MEMORY_MODEL_DEVICE_SCOPE",
     ];
-    // Those of features that no kernel uses are not given to others.
+    // The numbers of deleted features are never given to others.
     let bits = (0..).filter(|it| ![7, 10, 21, 23, 25].contains(it)).take(names.len());
     let values: Vec<String> = bits.map(|bit| format!("{:#x}ull", 1u64 << bit)).collect();
     assert_eq!(found, names.into_iter().zip(values.iter().map(String::as_str)).collect::<Vec<_>>());

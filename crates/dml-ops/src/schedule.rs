@@ -79,7 +79,7 @@ struct ScheduledNode<'a> {
     number: usize,
     recorded: &'a Recorded,
     steps: Vec<Step>,
-    /// What is executed in place of these where the output's bytes are the input's; `None` where it is the same.
+    /// The steps to execute if output and input are the same bytes; `None` if they are `steps`.
     in_place: Option<Vec<Step>>,
 }
 

@@ -137,7 +137,7 @@ impl Memory {
     }
 }
 
-/// What all results between the nodes of a graph take by themselves.
+/// Bytes of all results between the nodes of a graph, each with a place of its own.
 fn bytes_between(graph: &ValidatedGraph, alignment: u64) -> u64 {
     let outputs: HashSet<Source> = graph.outputs().iter().map(|(source, _)| *source).collect();
     let mut bytes = 0;

@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The same node on other buffers.
+    /// This node with its buffers renamed.
     #[must_use]
     pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
         let stored = |it: &Stored| Stored { buffer: name(it.buffer), tensor: it.tensor.clone() };

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use super::Program;
 use uses::Uses;
 
-/// What was done to the nodes of a graph: their numbers, as [`super::Origin::sources`] has them.
+/// The effect on the nodes of a graph, by their numbers in [`super::Origin::sources`].
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     /// Nodes that only copied a value to where it is read.

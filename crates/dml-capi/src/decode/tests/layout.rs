@@ -28,7 +28,7 @@ fn assertions(shift: usize) -> String {
     text
 }
 
-/// What the C compiler says of `text`; nothing where it is content.
+/// The C compiler's messages about `text`; empty if it accepts it.
 fn compile(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("layout.c");

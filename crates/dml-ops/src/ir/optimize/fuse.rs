@@ -44,7 +44,7 @@ fn source_of(uses: &Uses, number: usize) -> Option<usize> {
     readers.all(|it| !it.origin.sources.contains(&source)).then_some(source)
 }
 
-/// That of the reader, which computes the graph's nodes of both.
+/// The origin of a fused node: the reader's, with the graph's nodes of both.
 fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
     let mut sources = first.sources.clone();
     let Some(Recorded { origin, .. }) = reader else { return first.clone() };

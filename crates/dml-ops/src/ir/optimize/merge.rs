@@ -62,7 +62,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     }
 }
 
-/// What a merged node reads, each once.
+/// The operands that a merged node reads, each once.
 struct Inputs<'a> {
     sizes: &'a [u32; dml_spirv::element_wise::DIMENSIONS],
     operands: Vec<Operand>,
@@ -103,7 +103,7 @@ fn append(
     if program.steps.is_empty() { values[0] } else { all.last() }
 }
 
-/// The same program, of few values, where its first parameter has another number.
+/// `program`, which reads at most [`dml_spirv::element_wise::MAX_INPUTS`] values, with its parameters renumbered.
 fn with_parameters_from(program: &Functions, first_parameter: u32) -> Functions {
     let inputs: Vec<Value> = (0..dml_spirv::element_wise::MAX_INPUTS).map(Value::Input).collect();
     let mut moved = Functions::default();
@@ -111,8 +111,7 @@ fn with_parameters_from(program: &Functions, first_parameter: u32) -> Functions 
     moved
 }
 
-/// What storing a result of `map` and loading it does to the bits above its elements; `None` where they are zeros
-/// already.
+/// The function that clears the bits above a result of `map`, as storing and loading it would; `None` if they are zeros.
 fn extension(map: &Map) -> Option<&'static Function> {
     let last = map.computation.program.steps.last().map(|it| it.function);
     let is_one_of = |functions: &[&Function]| match last {

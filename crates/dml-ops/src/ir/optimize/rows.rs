@@ -48,7 +48,7 @@ struct RowSpace {
 }
 
 impl RowSpace {
-    /// Those that a node reduces.
+    /// The rows that a node reduces.
     fn of(node: &Node) -> Option<Self> {
         let Node::Reduce(Reduce { space, grids: None, .. }) = node else { return None };
         let along: [bool; DIMENSIONS] =
