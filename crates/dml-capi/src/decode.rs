@@ -313,7 +313,5 @@ impl Reader {
     }
 }
 
-#[cfg(all(test, unix))]
-mod layout_tests;
 #[cfg(test)]
 mod tests;

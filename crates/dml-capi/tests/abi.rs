@@ -95,10 +95,8 @@ fn values_are_those_of_version_2() {
         "SHADER_FLOAT64",
         "STORAGE_BUFFER_8BIT_ACCESS",
         "STORAGE_BUFFER_16BIT_ACCESS",
-        "BUFFER_DEVICE_ADDRESS",
         "TIMELINE_SEMAPHORE",
         "ROBUST_BUFFER_ACCESS",
-        "SCALAR_BLOCK_LAYOUT",
         "VULKAN_MEMORY_MODEL",
         "SUBGROUP_SIZE_CONTROL",
         "COMPUTE_FULL_SUBGROUPS",
@@ -109,15 +107,13 @@ fn values_are_those_of_version_2() {
         "SHADER_DENORM_PRESERVE_FLOAT32",
         "SHADER_SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT16",
         "SHADER_SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32",
-        "SUBGROUP_VOTE",
         "SUBGROUP_ARITHMETIC",
-        "SUBGROUP_BALLOT",
         "SUBGROUP_SHUFFLE",
-        "SUBGROUP_SHUFFLE_RELATIVE",
         "VULKAN_MEMORY_MODEL_DEVICE_SCOPE",
     ];
-    let values: Vec<String> =
-        (0..names.len()).map(|bit| format!("{:#x}ull", 1u64 << bit)).collect();
+    // The numbers of deleted features are never given to others.
+    let bits = (0..).filter(|it| ![7, 10, 21, 23, 25].contains(it)).take(names.len());
+    let values: Vec<String> = bits.map(|bit| format!("{:#x}ull", 1u64 << bit)).collect();
     assert_eq!(found, names.into_iter().zip(values.iter().map(String::as_str)).collect::<Vec<_>>());
 }
 

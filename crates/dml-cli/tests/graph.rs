@@ -52,7 +52,7 @@ fn a_graph_is_compiled_and_explained() {
         assert_eq!(printed, format!("{BOUND}{rest}"));
         let printed = stdout(run(&["graph", &path, "--explain"]));
         assert!(printed.contains(&format!("\n\n{FUSED}")), "{printed}");
-        let program = "     output 0 over [2, 3] = map add relu (input 0, input 1)\n       \
+        let program = "     output 0 over [2, 3] = map add relu (input 0, %0)\n       \
             72 bytes, 12 operations, 6 invocations\n     1 x element_wise_0 ";
         assert!(printed.contains(program), "{printed}");
         let printed = stdout(run(&["graph", &path, "--explain", "--no-fuse"]));

@@ -23,7 +23,6 @@ use crate::Target;
 use crate::ir::optimize::optimize;
 use crate::schedule::{Refusal, Scheduled};
 
-pub use crate::schedule::memory;
 pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart, quoted};
 
 /// How a graph is compiled. What is turned off costs time or memory, and changes no result.

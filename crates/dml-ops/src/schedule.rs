@@ -14,7 +14,7 @@ pub(crate) mod dispatches;
 mod fill;
 pub(crate) mod grid;
 mod map;
-pub mod memory;
+mod memory;
 mod moves;
 pub(crate) mod owned;
 pub(crate) mod patterns;
@@ -58,7 +58,7 @@ pub(crate) struct Refusal {
 }
 
 /// A program with the steps of its nodes. Every part of the temporary resource has bytes of its own until
-/// [`Scheduled::share_memory`].
+/// [`Scheduled::place_temporaries`].
 pub(crate) struct Scheduled<'a> {
     program: &'a Program,
     target: &'a Target<'a>,
@@ -79,7 +79,7 @@ struct ScheduledNode<'a> {
     number: usize,
     recorded: &'a Recorded,
     steps: Vec<Step>,
-    /// What is executed in place of these where the output's bytes are the input's; `None` where it is the same.
+    /// The steps to execute if output and input are the same bytes; `None` if they are `steps`.
     in_place: Option<Vec<Step>>,
 }
 
@@ -137,8 +137,8 @@ impl<'a> Scheduled<'a> {
 
     /// The steps of the program's nodes with these numbers.
     pub(crate) fn steps_of(&self, nodes: Range<usize>) -> impl Iterator<Item = &Step> {
-        let scheduled = self.nodes.iter().filter(move |it| nodes.contains(&it.number));
-        scheduled.flat_map(|it| &it.steps)
+        let at = |number: usize| self.nodes.partition_point(|it| it.number < number);
+        self.nodes[at(nodes.start)..at(nodes.end)].iter().flat_map(|it| &it.steps)
     }
 
     /// The plan.
@@ -204,7 +204,7 @@ impl<'a> Schedule<'a> {
 
     /// Schedules a node, or a member of a group.
     fn add_node(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
-        if recorded.origin.sources != self.origin.sources {
+        if !recorded.origin.is_of_same(self.origin) {
             (self.steps_before, self.parts) = (0, None);
         }
         self.origin = &recorded.origin;
@@ -305,7 +305,8 @@ impl<'a> Schedule<'a> {
             Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
         };
         let start = size.next_multiple_of(PART_ALIGNMENT);
-        let bytes = count.saturating_mul(width.bytes().into());
+        // Each part has a beginning of its own.
+        let bytes = count.max(1).saturating_mul(width.bytes().into());
         *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
         if slot == Slot::Temporary {
             self.temporaries.push(Temporary { range: start..*size, node });

@@ -10,6 +10,8 @@ use crate::{OPERATORS, Operator, Target, TransferUse};
 
 mod huge;
 mod proofs;
+mod root_mean_square;
+mod worked_shapes;
 
 /// How far tensors are moved, so that they do not start where descriptors may.
 const MOVED: u64 = 64;

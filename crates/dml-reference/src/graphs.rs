@@ -27,10 +27,12 @@ const ELEMENT_WISE: [&OperatorSchema; 9] = [
     &CAST,
 ];
 
-const TYPES: [DataType; 6] = [
+const TYPES: [DataType; 8] = [
     DataType::Float32,
     DataType::Float16,
     DataType::Int32,
+    DataType::Int16,
+    DataType::Uint16,
     DataType::Int8,
     DataType::Uint8,
     DataType::Int64,

@@ -259,15 +259,23 @@ fn undocumented_types_are_no_types() {
     assert!(found.contains("'undocumented' is no data type"), "{found}");
 }
 
-/// The README's example is FILL_VALUE_CONSTANT, which may be in the schema already.
+/// The first row of the schema that a page shows, as the operator EXAMPLE.
+fn shown(page: &str, name: &str, number: u32) -> Operator {
+    let (_, row) = page.split_once("```toml\n").unwrap();
+    let (row, _) = row.split_once("```").unwrap();
+    let row = row.replace(&format!("[{name}"), "[EXAMPLE");
+    operator(&row.replace(&format!("number = {number}"), "number = 902"), "EXAMPLE")
+}
+
+/// They are FILL_VALUE_CONSTANT, which may be in the schema already, and an operator that DirectML does not have.
 #[test]
-fn the_readme_s_example_is_accepted() {
+fn the_examples_of_documents_are_accepted() {
     let readme = include_str!("../../../crates/dml-core/schema/README.md");
-    let (_, example) = readme.split_once("```toml\n").unwrap();
-    let (example, _) = example.split_once("```").unwrap();
-    let example = example.replace("[FILL_VALUE_CONSTANT", "[EXAMPLE");
-    let example = operator(&example.replace("number = 103", "number = 902"), "EXAMPLE");
+    let example = shown(readme, "FILL_VALUE_CONSTANT", 103);
     assert_eq!((example.fields.len(), example.tables.len()), (3, 2));
+    let page = include_str!("../../../docs/adding-an-operator.md");
+    let example = shown(page, "RMS_NORMALIZATION", 900);
+    assert_eq!((example.fields.len(), example.tables.len()), (6, 1));
 }
 
 #[test]

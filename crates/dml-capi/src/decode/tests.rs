@@ -12,6 +12,8 @@ use descs::*;
 mod borrowing;
 #[path = "../../tests/common/descs.rs"]
 pub(super) mod descs;
+#[cfg(unix)]
+mod layout;
 
 fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
     format!("{:?}", result.unwrap_err())

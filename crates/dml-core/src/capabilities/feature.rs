@@ -195,9 +195,11 @@ impl Features {
         self.0
     }
 
-    /// The set of these bits; `None` where one of them is no feature's.
+    /// The set of these bits; `None` where one of them is no feature's. Bits of features that no kernel uses any more
+    /// are ignored: programs that were built with their names go on.
     pub const fn from_bits(bits: u64) -> Option<Self> {
-        if bits & !Self::ALL.0 == 0 { Some(Self(bits)) } else { None }
+        const RETIRED: u64 = 1 << 7 | 1 << 10 | 1 << 21 | 1 << 23 | 1 << 25;
+        if bits & !(Self::ALL.0 | RETIRED) == 0 { Some(Self(bits & Self::ALL.0)) } else { None }
     }
 }
 
@@ -225,6 +227,9 @@ mod tests {
             assert_eq!(alone.with(feature, false), Features::NONE);
         }
         assert_eq!(Features::from_bits(1 << 63), None);
+        // The lowest bit, and one that had a feature once.
+        let known = Features::NONE.with(Feature::ShaderInt8, true);
+        assert_eq!(Features::from_bits(1 | 1 << 7), Some(known));
         assert_eq!(Features::ALL.iter().count(), Feature::ALL.len());
         let [one, both] = [Features::LEAST.with(Feature::ShaderInt8, true), Features::LEAST];
         assert_eq!((one.and(both), one.without(both).iter().count()), (both, 1));

@@ -1,4 +1,4 @@
-//! Convolutions: products of a filter with what it passes over.
+//! Convolutions, forward and transposed.
 
 mod lowering;
 mod taps;

@@ -1,4 +1,5 @@
-//! Operators that move elements: each output is made of parts of the inputs. FOLD adds what it moves to one place.
+//! Operators that move elements: each output consists of parts of the inputs. FOLD adds the elements that it moves
+//! to one position.
 
 mod columns;
 mod fold;

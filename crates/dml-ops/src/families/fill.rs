@@ -1,4 +1,4 @@
-//! Operators whose output is made from nothing but attributes.
+//! Operators whose output depends on attributes alone.
 
 mod lowering;
 mod sequence;

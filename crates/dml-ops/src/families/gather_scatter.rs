@@ -1,4 +1,4 @@
-//! Operators that read or write elements where another tensor says.
+//! Operators that read or write elements at indices from another tensor.
 
 mod lookup;
 mod lowering;

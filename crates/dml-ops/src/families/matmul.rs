@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Matrix multiplications.
 
 mod cooperative;
 mod lowering;

@@ -1,4 +1,49 @@
-//! NONZERO_COORDINATES: where the elements of a tensor are that are not 0.
+//! Lowers NONZERO_COORDINATES: the number and the coordinates of the elements that are not 0.
+//!
+//! NONZERO_COORDINATES of FLOAT32 [2, 3]:
+//!
+//! ```text
+//! NONZERO_COORDINATES
+//!   input 0 = InputTensor FLOAT32 [2, 3]
+//!   output 0 = OutputCountTensor UINT32 [1]
+//!   output 1 = OutputCoordinatesTensor UINT32 [6, 2]
+//!   %0 = 6 elements of 32 bits
+//!   %3 = constant 0xffffff7f, 4 bytes
+//!   %0 over [2, 3] = map bit_and logical_not logical_not (input 0, %3 by [0, 0])
+//!     52 bytes, 18 operations, 6 invocations
+//!   %1 = 6 elements of 32 bits
+//!   %1 over [6] = map same (%0)
+//!     48 bytes, 6 operations, 6 invocations
+//!   %2 = 6 elements of 32 bits
+//!   %2 over [] = map same (%1)
+//!     8 bytes, 1 operations, 1 invocations
+//!   %2+1 over [5] = map add (%1, %1+1)
+//!     60 bytes, 5 operations, 5 invocations
+//!   %1 over [2] = map same (%2)
+//!     16 bytes, 2 operations, 2 invocations
+//!   %1+2 over [4] = map add (%2, %2+2)
+//!     48 bytes, 4 operations, 4 invocations
+//!   %2 over [4] = map same (%1)
+//!     32 bytes, 4 operations, 4 invocations
+//!   %2+4 over [2] = map add (%1, %1+4)
+//!     24 bytes, 2 operations, 2 invocations
+//!   output 0 over [] = map same (%2+5)
+//!     8 bytes, 1 operations, 1 invocations
+//!   %4 = constant 0x00000000, 4 bytes
+//!   output 1 over [6, 2] = map same (%4 by [0, 0])
+//!     52 bytes, 12 operations, 12 invocations
+//!   %5 = constant 0x00000000, 4 bytes
+//!   %6 = constant 0x01000000, 4 bytes
+//!   %1 over [2, 3] = map choose subtract checked_u32 (%0, %2, %5 by [0, 0], %6 by [0, 0])
+//!     80 bytes, 18 operations, 6 invocations
+//!   output 1 by [0, 0] displaced by i1 over [2, 3] = map same (numbers by [1, 0], %1)
+//!     216 bytes, 6 operations, 6 invocations
+//!   output 1+1 by [0, 0] displaced by i1 over [2, 3] = map same (numbers by [0, 1], %1)
+//!     216 bytes, 6 operations, 6 invocations
+//! ```
+//!
+//! A prefix sum over flags numbers the elements that are not 0, in passes over doubled distances. Then each of them
+//! writes its coordinates into the row with its number; rows after the last one are 0.
 
 use dml_core::{DataType, Error, TensorLayout, Validated, operators};
 use dml_spirv::ElementWidth;

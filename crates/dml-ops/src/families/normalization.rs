@@ -1,4 +1,4 @@
-//! Normalizations: elements by the moments or the norm of their row, or by moments that are given.
+//! Normalizations: by the mean and variance or the norm of each row, or by a given mean and variance.
 
 mod lowering;
 

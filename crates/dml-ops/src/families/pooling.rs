@@ -1,5 +1,5 @@
-//! Operators whose elements are each made of a window of the input: pooling, and elements divided by a measure
-//! of their neighbours. A row for each operator.
+//! Pooling and local response normalization: each output element is computed from a window of the input. A row for
+//! each operator.
 
 mod along;
 mod lowering;

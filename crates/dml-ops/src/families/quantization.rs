@@ -1,5 +1,5 @@
-//! Operators that compute each element from the input's at the same coordinates and from those of its block:
-//! scales, zero points and biases that many elements have in common, or that suit all of them.
+//! Quantization, dequantization and scaling by channel: each element is computed from the input's at the same
+//! coordinates and from the scale, zero point or bias of its block.
 
 mod dynamic;
 mod lowering;

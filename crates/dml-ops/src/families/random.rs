@@ -1,4 +1,17 @@
-//! RANDOM_GENERATOR: words that look random, and are the same for the same state everywhere.
+//! Lowers RANDOM_GENERATOR: Philox pseudo-random words, which depend on the state alone.
+//!
+//! RANDOM_GENERATOR of UINT32 [1, 1, 2, 3]:
+//!
+//! ```text
+//! RANDOM_GENERATOR
+//!   input 0 = InputStateTensor UINT32 [1, 1, 1, 6]
+//!   output 0 = OutputTensor UINT32 [1, 1, 2, 3]
+//!   output 1 = OutputStateTensor UINT32 [1, 1, 1, 6]
+//!   output 0 over [2, 3] = map philox (numbers, input 0 by [0, 0], input 0+1 by [0, 0], input 0+2 by [0, 0], input 0+3 by [0, 0], input 0+4 by [0, 0], input 0+5 by [0, 0])
+//!     48 bytes, 6 operations, 6 invocations
+//!   output 1 over [6] = map philox_state (numbers, input 0 by [0], input 0+1 by [0], input 0+2 by [0], input 0+3 by [0], input 0+4 by [0], input 0+5 by [0])
+//!     48 bytes, 6 operations, 6 invocations
+//! ```
 
 use dml_core::schema::FieldKind;
 use dml_core::{Error, Validated, operators};

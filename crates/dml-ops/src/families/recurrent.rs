@@ -1,6 +1,6 @@
-//! Recurrent networks of one layer. A row for each operator: how its cell goes on from one step to the next.
+//! Recurrent networks of one layer. A row for each operator: the step of its cell.
 //!
-//! What the cells have in common is in [`layer`]: directions, steps, products, outputs.
+//! [`layer`] has the parts that all cells share: directions, steps, products and outputs.
 
 mod cells;
 mod layer;

@@ -1,4 +1,4 @@
-//! Rows as one element each, the place of one in each, or the sums and products of what is before each element.
+//! Reductions of rows to one element, arg-max and arg-min, and cumulative sums and products.
 
 mod lowering;
 mod running;

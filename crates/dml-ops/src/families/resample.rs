@@ -1,5 +1,5 @@
-//! Operators that give a tensor other sizes: each element of the output is one of the input, or a mean of
-//! neighbours. A row for each operator.
+//! Operators that resize a tensor: each output element is an input element, or a mean of neighbours. A row for each
+//! operator.
 
 mod lowering;
 mod smooth;

@@ -1,5 +1,5 @@
-//! Operators on regions of interest: an element of the output is made of the elements of a cell of a region, and
-//! regions are inputs.
+//! Operators on regions of interest: an input gives the regions, and each output element is computed from the
+//! elements of one cell of a region.
 
 mod align;
 mod pooling;

@@ -1,4 +1,4 @@
-//! Softmax, its logarithm and hardmax, of rows.
+//! Softmax, log-softmax and hardmax over rows.
 
 mod lowering;
 

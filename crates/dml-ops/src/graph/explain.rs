@@ -100,18 +100,23 @@ pub(super) fn parts(
     program: &Program,
     scheduled: &Scheduled<'_>,
 ) -> Vec<Part> {
+    let label = |node: &usize| graph.nodes()[*node].label.clone();
+    let is_copy = |it: &Recorded| it.origin.operator == program.operator;
+    let are_one = |one: &Recorded, other: &Recorded| {
+        one.origin.is_of_same(&other.origin) && is_copy(one) == is_copy(other)
+    };
+    let all: Vec<&[Recorded]> = program.nodes.chunk_by(are_one).collect();
+    let texts = program.texts(all.iter().copied());
     let mut parts = vec![];
     let mut first = 0;
-    let of = |it: &Recorded| (it.origin.operator == program.operator, it.origin.sources.clone());
-    for nodes in program.nodes.chunk_by(|one, other| of(one) == of(other)) {
+    for (nodes, program) in all.into_iter().zip(texts) {
         let range = first..first + nodes.len();
         first = range.end;
-        let origin = &nodes[0].origin;
-        let steps: Vec<&Step> = scheduled.steps_of(range.clone()).collect();
+        let steps: Vec<&Step> = scheduled.steps_of(range).collect();
         parts.push(Part {
-            nodes: origin.sources.iter().map(|it| graph.nodes()[*it].label.clone()).collect(),
-            copies_output: origin.operator == program.operator,
-            program: program.text_of(range),
+            nodes: nodes[0].origin.sources.iter().map(label).collect(),
+            copies_output: is_copy(&nodes[0]),
+            program,
             steps: steps.len(),
             kernels: kernels(steps),
         });
@@ -132,7 +137,7 @@ impl Memory {
     }
 }
 
-/// What all results between the nodes of a graph take by themselves.
+/// Bytes of all results between the nodes of a graph, each with a place of its own.
 fn bytes_between(graph: &ValidatedGraph, alignment: u64) -> u64 {
     let outputs: HashSet<Source> = graph.outputs().iter().map(|(source, _)| *source).collect();
     let mut bytes = 0;

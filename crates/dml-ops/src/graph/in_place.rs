@@ -6,7 +6,7 @@ use dml_core::plan::{BoundAt, InPlace};
 
 use crate::ir::{Binding, Buffer, Map, Node, Program, Recorded};
 
-/// Of more pairs of an input and an output only those are looked at that one node has.
+/// Beyond so many pairs of an input and an output, only pairs within one node are considered.
 const MAX_PAIRS: usize = 1 << 12;
 
 /// The pairs that may be the same bytes with the same steps: inputs that are read last before any node writes the

@@ -6,8 +6,8 @@ mod picture;
 
 use dml_core::graph::GraphBuilder;
 use dml_core::operators::{
-    ActivationReluDesc, ElementWiseAddDesc, ElementWiseIdentityDesc, ElementWiseMultiplyDesc,
-    GatherDesc, GemmDesc, ReduceDesc,
+    ActivationReluDesc, CastDesc, ElementWiseAddDesc, ElementWiseErfDesc, ElementWiseIdentityDesc,
+    ElementWiseMultiplyDesc, GatherDesc, GemmDesc, ReduceDesc,
 };
 use dml_core::{
     Capabilities, DataType, FeatureLevel, GraphDesc, MatrixTransform, ReduceFunction, TensorDesc,
@@ -64,6 +64,77 @@ fn tensor() -> TensorDesc {
 
 fn sum() -> ElementWiseAddDesc {
     ElementWiseAddDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() }
+}
+
+/// A value that is cast to each of these types, one after the other.
+fn casts(types: &[DataType]) -> ValidatedGraph {
+    let tensor = |data_type| TensorDesc::packed(data_type, &[2, 64]);
+    let mut graph = GraphBuilder::new();
+    let mut value = graph.input();
+    for pair in types.windows(2) {
+        let [input_tensor, output_tensor] = [pair[0], pair[1]].map(tensor);
+        value = graph.operator(CastDesc { input_tensor, output_tensor }, &[value]);
+    }
+    graph.output(value);
+    valid(&graph.finish())
+}
+
+#[test]
+fn what_a_narrow_type_drops_is_dropped_where_it_is_stored_nowhere() {
+    use DataType::{Float32, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32};
+    for narrow in [Int8, Uint8, Int16, Uint16] {
+        for first in [Int32, Uint32, Int16, Uint16, Int64, Float32] {
+            for last in [Float32, Int32, Uint16, Int64] {
+                let graph = casts(&[first, narrow, last]);
+                let what = format!("{first} {narrow} {last}");
+                let explanation = check(&graph, &mut Random::new(&what), &what);
+                assert_eq!(explanation.parts.len(), 1, "{explanation}");
+            }
+        }
+    }
+}
+
+/// The sum of halves of words, in a width in which two of them are a word, and in one in which four are.
+#[test]
+fn elements_of_two_widths_are_not_taken_by_words() {
+    let tensor = |data_type| TensorDesc::packed(data_type, &[2, 64]);
+    let [wide, narrow] = [DataType::Uint16, DataType::Uint8].map(|it| move || tensor(it));
+    let mut graph = GraphBuilder::new();
+    let values = [(); 2].map(|()| {
+        let value = graph.input();
+        let cast = CastDesc { input_tensor: wide(), output_tensor: narrow() };
+        graph.operator(cast, &[value])
+    });
+    let sum =
+        ElementWiseAddDesc { a_tensor: narrow(), b_tensor: narrow(), output_tensor: narrow() };
+    let sum = graph.operator(sum, &values);
+    let cast = CastDesc { input_tensor: narrow(), output_tensor: wide() };
+    let sum = graph.operator(cast, &[sum]);
+    graph.output(sum);
+    check(&valid(&graph.finish()), &mut Random::new("widths"), "widths");
+}
+
+/// A kernel that becomes smaller by what joins it: the copy of an input that it reads as well.
+#[test]
+fn what_joins_a_large_function_may_take_an_input_away() {
+    let tensor = || TensorDesc::packed(DataType::Float32, &[2, 3]);
+    let transposed = || tensor().with_strides(&[1, 2]);
+    let identity = ElementWiseIdentityDesc {
+        input_tensor: transposed(),
+        output_tensor: tensor(),
+        scale_bias: None,
+    };
+    let erf =
+        ElementWiseErfDesc { input_tensor: tensor(), output_tensor: tensor(), scale_bias: None };
+    let sum =
+        ElementWiseAddDesc { a_tensor: tensor(), b_tensor: transposed(), output_tensor: tensor() };
+    let mut graph = GraphBuilder::new();
+    let input = graph.input();
+    let copy = graph.operator(identity, &[input]);
+    let error = graph.operator(erf, &[copy]);
+    let result = graph.operator(sum, &[error, input]);
+    graph.output(result);
+    check(&valid(&graph.finish()), &mut Random::new("large"), "large");
 }
 
 #[test]

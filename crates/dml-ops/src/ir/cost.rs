@@ -56,8 +56,8 @@ impl Node {
 }
 
 impl RowGroup {
-    /// That of all members, where what stays inside of the group moves no bytes, and what several members read moves
-    /// once.
+    /// The cost of all members: buffers that stay inside the group move no bytes, and a buffer that several members read
+    /// moves once.
     fn cost(&self) -> NodeCost {
         let mut bytes: HashMap<Buffer, u64> = HashMap::new();
         let mut cost = NodeCost::default();

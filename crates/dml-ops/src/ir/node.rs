@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The same node on other buffers.
+    /// This node with its buffers renamed.
     #[must_use]
     pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
         let stored = |it: &Stored| Stored { buffer: name(it.buffer), tensor: it.tensor.clone() };
@@ -126,6 +126,13 @@ pub(crate) struct Origin {
     pub(crate) field: &'static str,
     /// The graph's nodes that the node computes, ascending in the order of execution; empty outside of graphs.
     pub(crate) sources: Vec<usize>,
+}
+
+impl Origin {
+    /// Whether both are of the same operator, or fused from the same ones.
+    pub(crate) fn is_of_same(&self, other: &Self) -> bool {
+        self.sources == other.sources
+    }
 }
 
 /// Reductions of the same rows and Maps of these rows, one after the other: a softmax or a norm. Each member computes

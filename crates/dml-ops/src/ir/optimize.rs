@@ -10,10 +10,12 @@ mod merge;
 mod rows;
 mod uses;
 
+use std::collections::HashSet;
+
 use super::Program;
 use uses::Uses;
 
-/// What was done to the nodes of a graph: their numbers, as [`super::Origin::sources`] has them.
+/// The effect on the nodes of a graph, by their numbers in [`super::Origin::sources`].
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     /// Nodes that only copied a value to where it is read.
@@ -32,6 +34,10 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool) -> Report {
         report.not_fused = fuse::fuse(program, &mut uses);
     }
     program.nodes = uses.into_nodes();
+    // A node of which something else is left is executed.
+    let left: HashSet<usize> =
+        program.nodes.iter().flat_map(|it| it.origin.sources.iter().copied()).collect();
+    report.folded.retain(|it| !left.contains(it));
     if fuse {
         rows::group(program);
     }

@@ -113,7 +113,8 @@ impl Program {
     /// Numbers of the inputs of `space` that may be bound to the bytes of its output: those with the output's layout, so
     /// that each element is read where it is written. Inputs that are OWNED_BY_DML are not bound then.
     pub(crate) fn inputs_as_output(&self, space: &IterationSpace) -> Vec<u32> {
-        let lies_alike = |it: &&Operand| it.lies_as(&space.output, &space.sizes);
+        let lies_alike =
+            |it: &&Operand| it.base == space.output.base && it.lies_as(&space.output, &space.sizes);
         let number = |it: &Operand| match it.buffer {
             Some(buffer @ Buffer::Input(at)) if self.stage(buffer) == Stage::Execution => Some(at),
             _ => None,

@@ -110,7 +110,7 @@ impl<B> Operand<B> {
 }
 
 impl Operand {
-    /// The same view of another buffer.
+    /// This view with its buffer renamed.
     pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
         Self { buffer: self.buffer.map(name), ..self.clone() }
     }
@@ -143,7 +143,7 @@ pub(crate) struct IterationSpace<B = Buffer> {
 }
 
 impl IterationSpace {
-    /// The same space on other buffers.
+    /// This space with its buffers renamed.
     pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
         let inputs = self.inputs.iter().map(|it| it.renamed(name)).collect();
         Self { sizes: self.sizes, inputs, output: self.output.renamed(name) }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::ops::Range;
 
 use dml_spirv::element_wise::{DIMENSIONS, Program as Functions, Value};
 use dml_spirv::reduce::Reducer;
@@ -29,28 +28,30 @@ impl fmt::Display for Program {
         writeln!(f, "{}", self.operator)?;
         bindings(f, &self.inputs, Buffer::Input)?;
         bindings(f, &self.outputs, Buffer::Output)?;
-        write!(f, "{}", self.text_of(0..self.nodes.len()))
+        write!(f, "{}", self.texts([self.nodes.as_slice()]).concat())
     }
 }
 
 impl Program {
-    /// Some of the nodes as text, with the local buffers that they are the first to use.
-    pub(crate) fn text_of(&self, range: Range<usize>) -> String {
-        let used = |it: &Recorded| [it.node.reads(), it.node.writes()].concat();
-        let mut known: HashSet<Buffer> = self.nodes[..range.start].iter().flat_map(used).collect();
-        let mut lines = vec![];
-        for recorded in &self.nodes[range] {
-            let mut new = used(recorded);
-            new.retain(|it| known.insert(*it));
-            new.sort_unstable();
-            for buffer in new {
-                if let Buffer::Local(at) = buffer {
-                    lines.push(format!("  {buffer} = {}", self.locals[at]));
+    /// Parts of the nodes as text, which follow each other, with the local buffers that each is the first to use.
+    pub(crate) fn texts<'a>(&self, parts: impl IntoIterator<Item = &'a [Recorded]>) -> Vec<String> {
+        let mut known: HashSet<Buffer> = HashSet::new();
+        let text = |nodes: &[Recorded]| {
+            let mut text = String::new();
+            for Recorded { node, .. } in nodes {
+                let mut new = [node.reads(), node.writes()].concat();
+                new.retain(|it| known.insert(*it));
+                new.sort_unstable();
+                for buffer in new {
+                    if let Buffer::Local(at) = buffer {
+                        text += &format!("  {buffer} = {}\n", self.locals[at]);
+                    }
                 }
+                text += &format!("  {node}\n    {}\n", node.cost());
             }
-            lines.push(format!("  {}\n    {}", recorded.node, recorded.node.cost()));
-        }
-        lines.into_iter().map(|it| it + "\n").collect()
+            text
+        };
+        parts.into_iter().map(text).collect()
     }
 }
 

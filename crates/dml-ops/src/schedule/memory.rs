@@ -10,25 +10,25 @@ use std::ops::Range;
 
 /// A result that needs memory while it lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Buffer {
+pub(super) struct Buffer {
     /// Bytes.
-    pub size: u64,
+    pub(super) size: u64,
     /// The steps from the one that writes it to the one after the last that reads it.
-    pub lives: Range<usize>,
+    pub(super) lives: Range<usize>,
 }
 
 /// Where each buffer begins, and how many bytes they take together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub(super) struct Placement {
     /// One for each buffer: a multiple of the alignment.
-    pub offsets: Vec<u64>,
+    pub(super) offsets: Vec<u64>,
     /// All that is used.
-    pub size: u64,
+    pub(super) size: u64,
 }
 
 /// Places `buffers` so that none shares a byte with another one that lives at the same time, nor an aligned
 /// block: a descriptor shows whole blocks.
-pub fn place(buffers: &[Buffer], alignment: u64) -> Placement {
+pub(super) fn place(buffers: &[Buffer], alignment: u64) -> Placement {
     let mut by_size: Vec<usize> = (0..buffers.len()).collect();
     by_size.sort_by_key(|at| (Reverse(buffers[*at].size), buffers[*at].lives.start));
     let largest_first = place_in(&by_size, buffers, alignment);
@@ -40,14 +40,14 @@ pub fn place(buffers: &[Buffer], alignment: u64) -> Placement {
 }
 
 /// The same in the order in which the buffers are written.
-pub fn first_fit(buffers: &[Buffer], alignment: u64) -> Placement {
+fn first_fit(buffers: &[Buffer], alignment: u64) -> Placement {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|at| buffers[*at].lives.start);
     place_in(&order, buffers, alignment)
 }
 
 /// The most bytes that live at one time: no placement takes less.
-pub fn lower_bound(buffers: &[Buffer], alignment: u64) -> u64 {
+pub(super) fn lower_bound(buffers: &[Buffer], alignment: u64) -> u64 {
     let mut changes: Vec<(usize, i128)> = Vec::with_capacity(2 * buffers.len());
     for buffer in buffers {
         let size = i128::from(buffer.size.next_multiple_of(alignment));

@@ -1,6 +1,6 @@
 //! Parts of the temporary resource that live at different times share bytes.
 //!
-//! Nodes of one operator have one time, so that nothing waits for bytes inside of an operator. A Map that is the last to
+//! Nodes of one operator that follow each other have one time, so that nothing waits for bytes inside of an operator. A Map that is the last to
 //! read a part writes its result there, where each element lies alike.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub(crate) struct TemporaryBytes {
     pub(crate) lower_bound: u64,
 }
 
-/// When a local buffer is used: numbers of scheduled nodes.
+/// When a local buffer is used: numbers of scheduled nodes. Its last ones are 0 until one is known.
 #[derive(Clone, Copy)]
 struct Use {
     first_write: usize,
@@ -84,11 +84,10 @@ impl Scheduled<'_> {
 
     /// A block for each part.
     fn blocks(&self, uses: &HashMap<Buffer, Use>) -> Vec<Block> {
-        // Nodes of the same operator have one time.
         let mut times = Vec::with_capacity(self.nodes.len());
         for (number, node) in self.nodes.iter().enumerate() {
-            let sources = |it: &ScheduledNode<'_>| it.recorded.origin.sources.clone();
-            let is_new = number > 0 && sources(node) != sources(&self.nodes[number - 1]);
+            let before = number.checked_sub(1).map(|it| &self.nodes[it].recorded.origin);
+            let is_new = before.is_some_and(|it| !it.is_of_same(&node.recorded.origin));
             times.push(times.last().map_or(0, |time| time + usize::from(is_new)));
         }
         let time = |number: usize| times.get(number).copied().unwrap_or_default();

@@ -1,5 +1,19 @@
-//! How parts of tensors are copied: as regions where their rows are long, else by a kernel for each, which
-//! reads and writes any strides.
+//! Lowers operators whose outputs are parts of the inputs: a Move for each part.
+//!
+//! JOIN of FLOAT32 [2, 3] and [2, 1] along the last dimension:
+//!
+//! ```text
+//! JOIN
+//!   input 0 = InputTensors[0] FLOAT32 [2, 3]
+//!   input 1 = InputTensors[1] FLOAT32 [2, 1]
+//!   output 0 = OutputTensor FLOAT32 [2, 4]
+//!   output 0 by [4, 1] over [2, 3] = move (input 0)
+//!     52 bytes, 6 operations, 6 invocations
+//!   output 0+3 by [4] over [2] = move (input 1)
+//!     28 bytes, 2 operations, 2 invocations
+//! ```
+//!
+//! The schedule copies a part as regions where its rows are long, and by a kernel for any strides elsewhere.
 
 use dml_core::{Error, Validated};
 use dml_spirv::element_wise::DIMENSIONS;

@@ -1,4 +1,21 @@
-//! Which elements of matrices meet.
+//! Lowers matrix multiplications: the rows of the Contract are those of A, its columns those of B.
+//!
+//! GEMM of FLOAT32 [2, 3] by [3, 4], plus a matrix C:
+//!
+//! ```text
+//! GEMM
+//!   input 0 = ATensor FLOAT32 [2, 3]
+//!   input 1 = BTensor FLOAT32 [3, 4]
+//!   input 2 = CTensor FLOAT32 [2, 4]
+//!   output 0 = OutputTensor FLOAT32 [2, 4]
+//!   %0 = 8 elements of 32 bits
+//!   %0 = contract input 0 by input 1: batches [], rows 2, columns [4], depths [3]
+//!     104 bytes, 48 operations, 8 invocations
+//!   output 0 over [2, 4] = map add (%0, input 2)
+//!     96 bytes, 8 operations, 8 invocations
+//! ```
+//!
+//! [`crate::families::products`] has the steps that matrix multiplications and convolutions share.
 
 use dml_core::{Error, Validated};
 

@@ -1,4 +1,17 @@
-//! How pooling is executed: an element for each window, of all the elements that the window has.
+//! Lowers pooling: a Reduce over the elements of each window.
+//!
+//! AVERAGE_POOLING of FLOAT32 [1, 1, 4, 4] with windows of 2 by 2 and strides of 2:
+//!
+//! ```text
+//! AVERAGE_POOLING
+//!   input 0 = InputTensor FLOAT32 [1, 1, 4, 4]
+//!   output 0 = OutputTensor FLOAT32 [1, 1, 2, 2]
+//!   output 0 by [2, 1, 0] over [2, 2, 4] = reduce sum_high sum_rest of_both of tap tap joined same, then divide_by (input 0 by [0, 0, 0] displaced by r2, numbers by [0, 0, 1], numbers by [2, 0, 0], numbers by [0, 2, 0])
+//!     528 bytes, 80 operations, 4 invocations
+//! ```
+//!
+//! The last dimension of the space numbers the elements of a window. `tap` computes the offset of an element along
+//! one dimension, and the joined offsets displace the input.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, Validated};

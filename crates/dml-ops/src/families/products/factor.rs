@@ -1,4 +1,4 @@
-//! What is multiplied, as words: tensors of FLOAT32 as they lie, others after they were converted.
+//! The factors of products, as words: FLOAT32 tensors in their own layout, other types after a conversion.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};

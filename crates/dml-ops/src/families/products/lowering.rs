@@ -1,7 +1,8 @@
-//! How operators are executed that add up products: factors become words, these are added up, and then the
-//! output is made of the sums, unless they are the output.
+//! Lowers operators that sum products: factors become words, a Contract sums their products, and a Map makes the
+//! output from the sums unless they are the output already.
 //!
-//! A graph can fuse the last node with the operators that read the output.
+//! [`crate::families::matmul`] and [`crate::families::convolution`] show worked shapes. The Map is the epilogue
+//! that a graph can fuse with what reads the output.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;

@@ -1,4 +1,4 @@
-//! What becomes of sums of products: scales, what is added, activations, the type of the output.
+//! The epilogue of sums of products: scale, addend, activation, and conversion to the output's type.
 
 use dml_core::operators;
 use dml_core::schema::OperatorSchema;

@@ -1,4 +1,16 @@
-//! How operators with blocks are executed: one program over the spaces of their tensors.
+//! Lowers quantization and dequantization: a Map that reads the scale and the zero point of each element's block.
+//!
+//! DEQUANTIZE of INT8 [2, 4] with a scale and a zero point for each row:
+//!
+//! ```text
+//! DEQUANTIZE
+//!   input 0 = InputTensor INT8 [2, 4]
+//!   input 1 = QuantizationTensors[0] FLOAT32 [2, 1]
+//!   input 2 = QuantizationTensors[1] INT8 [2, 1]
+//!   output 0 = OutputTensor FLOAT32 [2, 4]
+//!   output 0 over [2, 4] = map sign_extend_8 sign_extend_8 dequantize_i32 (input 0, input 1 by [1, 0], input 2 by [1, 0])
+//!     50 bytes, 24 operations, 8 invocations
+//! ```
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};

@@ -1,7 +1,17 @@
-//! How tensors are resampled: the coordinate in the input is computed in FLOAT32, and displaces the input.
+//! Lowers resampling: a Map computes the input coordinate in FLOAT32, which displaces the input.
 //!
-//! The nearest elements are moved in one step, whatever dimensions are resampled, those of UPSAMPLE_2D as copies.
-//! Linear interpolation and smoothing are done one dimension after the other, in single precision.
+//! RESAMPLE of FLOAT32 [1, 1, 1, 4] to [1, 1, 1, 8] with linear interpolation:
+//!
+//! ```text
+//! RESAMPLE
+//!   input 0 = InputTensor FLOAT32 [1, 1, 1, 4]
+//!   output 0 = OutputTensor FLOAT32 [1, 1, 1, 8]
+//!   output 0 over [8] = map u32_to_f32 scale_bias divide_by scale_bias clip round_down subtract scale_bias clip f32_to_u32 nearest_u32 clip f32_to_u32 nearest_u32 interpolated (input 0 by [0] displaced by r10, input 0 by [0] displaced by r13, numbers)
+//!     544 bytes, 120 operations, 8 invocations
+//! ```
+//!
+//! Nearest-neighbour resampling is one Map whatever dimensions are resampled; UPSAMPLE_2D without interpolation is
+//! Moves. Linear interpolation and antialiasing go through one dimension after the other, in single precision.
 
 use dml_core::{AxisDirection, DataType, Error, InterpolationMode, Validated};
 use dml_spirv::ElementWidth;

@@ -1,4 +1,25 @@
-//! How ROI_POOLING is executed: where the elements of each cell are, how many there are, and then the greatest.
+//! Lowers ROI_POOLING: Maps compute where the elements of each cell are and how many it has, and a Reduce finds their
+//! maximum.
+//!
+//! ROI_POOLING of FLOAT32 [1, 1, 4, 4] with one region of 2 by 2 cells:
+//!
+//! ```text
+//! ROI_POOLING
+//!   input 0 = InputTensor FLOAT32 [1, 1, 4, 4]
+//!   input 1 = ROITensor FLOAT32 [1, 1, 1, 5]
+//!   output 0 = OutputTensor FLOAT32 [1, 1, 2, 2]
+//!   %0 = 2 elements of 64 bits
+//!   %0 over [2, 1, 1, 1, 1, 1] = map scale_bias scale_bias round_by clip f32_to_i64 round_by clip f32_to_i64 u32_to_u64 u32_to_u64 u32_to_u64 u32_to_u64 subtract clip_i64 add subtract multiply divide_u64 add clip_i64 low_words multiply add divide_u64 add clip_i64 low_words subtract checked_u32 f32_to_u32 nearest_u32 joined logical_not opposite bit_or threshold_u32 pair (input 1+2 by [0, 0, 0, 0, 0, 0], input 1+4 by [0, 0, 0, 0, 0, 0], numbers, numbers+1, numbers+1 by [0, 0, 0, 0, 0, 0], numbers+2 by [0, 0, 0, 0, 0, 0], input 1 by [0, 0, 0, 0, 0, 0])
+//!     28 bytes, 74 operations, 2 invocations
+//!   %1 = 2 elements of 64 bits
+//!   %1 over [2, 1, 1, 1, 1] = map scale_bias scale_bias round_by clip f32_to_i64 round_by clip f32_to_i64 u32_to_u64 u32_to_u64 u32_to_u64 u32_to_u64 subtract clip_i64 add subtract multiply divide_u64 add clip_i64 low_words multiply add divide_u64 add clip_i64 low_words subtract checked_u32 logical_not opposite bit_or threshold_u32 pair (input 1+1 by [0, 0, 0, 0, 0], input 1+3 by [0, 0, 0, 0, 0], numbers, numbers+1, numbers+1 by [0, 0, 0, 0, 0], numbers+2 by [0, 0, 0, 0, 0])
+//!     24 bytes, 68 operations, 2 invocations
+//!   %2 = 4 elements of 64 bits
+//!   %2 over [2, 2, 1, 1, 1, 1] = map high_words maximum_u32 subtract clip_u32 high_words maximum_u32 subtract clip_u32 pair (%0 by [1, 0, 0, 0, 0, 0], numbers by [0, 0, 4, 0, 0, 0], %1 by [0, 1, 0, 0, 0, 0], numbers by [0, 0, 0, 4, 0, 0])
+//!     64 bytes, 36 operations, 4 invocations
+//!   output 0 by [2, 1, 0, 0, 0, 0] over [2, 2, 1, 1, 4, 4] = reduce grids maximum of low_words low_words joined joined same (%0 by [1, 0, 0, 0, 0, 0], %1 by [0, 1, 0, 0, 0, 0], %2 by [2, 1, 0, 0, 0, 0], numbers by [0, 0, 16, 4, 4, 1], input 0 by [0, 0, 0, 0, 0, 0] displaced by r3)
+//!     2128 bytes, 384 operations, 4 invocations
+//! ```
 
 use dml_core::{Error, RoundingMode, Validated};
 use dml_spirv::ElementWidth;

@@ -1,9 +1,26 @@
-//! How softmax, its logarithm and hardmax are executed: the greatest of each row, then what the row is in
-//! common to its elements, a sum or a place, and then the elements.
+//! Lowers softmax, log-softmax and hardmax.
 //!
-//! All is computed in single precision, since powers and their sum go beyond half precision. Where the output
-//! holds powers as they are, it keeps them until their sum is known: no power is computed twice, and a share is
-//! off by the roundings of its power, of the sum and of the quotient.
+//! ACTIVATION_SOFTMAX1 of FLOAT32 [2, 3] over the last dimension:
+//!
+//! ```text
+//! ACTIVATION_SOFTMAX1
+//!   input 0 = InputTensor FLOAT32 [2, 3]
+//!   output 0 = OutputTensor FLOAT32 [2, 3]
+//!   %0 = 2 elements of 32 bits
+//!   %1 = 2 elements of 32 bits
+//!   rows
+//!     %0 by [1, 0] over [2, 3] = reduce maximum of same (input 0)
+//!     output 0 over [2, 3] = map exp_below (input 0, %0 by [1, 0])
+//!     %1 by [1, 0] over [2, 3] = reduce sum_high sum_rest of_both of same (output 0)
+//!     output 0 over [2, 3] = map divide (output 0, %1 by [1, 0])
+//!     48 bytes, 24 operations, 6 invocations
+//! ```
+//!
+//! A Reduce finds the maximum of each row, a second one the sum of the exponentials `e^(x - maximum)`, and a Map
+//! writes the quotients. For FLOAT32 the output itself holds the exponentials until their sum is known, so that none
+//! is computed twice. A FLOAT16 output cannot hold them, so they are computed again in the last Map. Everything is
+//! computed in single precision, because exponentials and their sum exceed half precision. An element is rounded
+//! three times: its exponential, the sum, and the quotient.
 
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::element_wise::{Program, Value};

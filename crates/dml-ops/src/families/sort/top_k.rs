@@ -1,8 +1,34 @@
-//! How the greatest or the least elements of rows are found.
+//! Lowers TOP_K and TOP_K1: a bitonic sorting network of Maps.
 //!
-//! Elements become keys of 32 bits whose order as integers is the wanted one. A key above the element's
-//! coordinate is what the network sorts, so that of equal elements the first one comes first. Elements of 64
-//! bits are sorted by their low words, and what that gives by the high words.
+//! TOP_K1 of the 2 greatest of 4 elements in each row of FLOAT32 [2, 4]:
+//!
+//! ```text
+//! TOP_K1
+//!   input 0 = InputTensor FLOAT32 [2, 4]
+//!   output 0 = OutputValueTensor FLOAT32 [2, 2]
+//!   output 1 = OutputIndexTensor UINT32 [2, 2]
+//!   %0 = 8 elements of 64 bits
+//!   %0+1 by [8, 2] over [2, 4] = map sort_key bit_not (input 0)
+//!     92 bytes, 16 operations, 8 invocations
+//!   %0 by [8, 2] over [2, 4] = map same (numbers by [0, 1])
+//!     60 bytes, 8 operations, 8 invocations
+//!   %1 = 8 elements of 64 bits
+//!   %2 = constant 0x0000000001000000..., 16 bytes
+//!   %1 over [2, 1, 2, 1, 2, 1] = map less_than_u64 u32_to_u64 bit_xor choose (%0, %0+1 by [4, 4, 2, 2, -1, 1], %2 by [0, 0, 2, 0, 1, 0])
+//!     208 bytes, 32 operations, 8 invocations
+//!   %0 over [2, 1, 1, 1, 1, 2] = map minimum_u64 (%1 by [4, 4, 0, 0, 0, 1], %1+2 by [4, 4, 0, 0, 0, 1])
+//!     128 bytes, 4 operations, 4 invocations
+//!   %1 over [2, 1, 1, 1, 2, 1] = map less_than_u64 u32_to_u64 bit_xor choose (%0, %0+1 by [2, 4, 2, 2, -1, 1], %2 by [0, 0, 2, 0, 1, 0])
+//!     104 bytes, 16 operations, 4 invocations
+//!   output 0 over [2, 2] = map nearest_u32 same (%1 by [4, 2], input 0 by [4, 0] displaced by r0)
+//!     172 bytes, 8 operations, 4 invocations
+//!   output 1 over [2, 2] = map same (%1 by [4, 2])
+//!     44 bytes, 4 operations, 4 invocations
+//! ```
+//!
+//! Elements become keys of 32 bits whose order as integers is the wanted order. A key is sorted together with the
+//! coordinate of its element, in one value of 64 bits, so that of equal elements the first one comes first. Elements
+//! of 64 bits are sorted by their low words and then by their high words.
 
 use dml_core::{AxisDirection, DataType, Error, Validated};
 use dml_spirv::ElementWidth;

@@ -1,10 +1,10 @@
-//! What exporters write for softmax, norms, GELU and attention, as many operators each, comes out as the nodes that one
-//! operator gives, with the same bits as operator by operator.
+//! Softmax, norms, GELU and attention as exporters write them, decomposed into many operators: they become the nodes that
+//! one operator records, with the bits of the operators one by one.
 
 use dml_core::graph::GraphValue;
 use dml_core::operators::{
-    ElementWiseConstantPowDesc, ElementWiseDivideDesc, ElementWiseErfDesc, ElementWiseExpDesc,
-    ElementWiseSqrtDesc, ElementWiseSubtractDesc,
+    ElementWiseConstantPowDesc, ElementWiseDivideDesc, ElementWiseExpDesc, ElementWiseSqrtDesc,
+    ElementWiseSubtractDesc,
 };
 
 use super::*;
@@ -107,7 +107,7 @@ impl Form {
         (self.0.operator(desc, &[a.0, b.0]), sizes)
     }
 
-    /// What is executed, checked against the operators one by one: the parts, and what their nodes are.
+    /// The kinds of nodes of each executed part; the results are checked against the operators one by one.
     fn parts(mut self, result: Sized, what: &str) -> Vec<String> {
         self.0.output(result.0);
         let explanation = check(&valid(&self.0.finish()), &mut Random::new(what), what);

@@ -15,6 +15,7 @@ pub(super) fn fold(program: &Program, uses: &mut Uses) -> Vec<usize> {
         }
     }
     folded.sort_unstable();
+    folded.dedup();
     folded
 }
 

@@ -10,9 +10,10 @@ use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, Stage};
 
 /// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
 const MAX_KERNEL_BYTES: usize = 16 << 10;
-/// Some functions alone are larger, such as ERF: so much may join them, which is less than another such function,
+/// A kernel that exceeds [`MAX_KERNEL_BYTES`] by one large function, such as ERF, may grow by so much: by less than
+/// another such function.
 const MOST_JOINED_BYTES: usize = 6 << 10;
-/// up to this size.
+/// No kernel with such a function exceeds this.
 const MAX_BYTES_OF_JOINED: usize = 32 << 10;
 
 /// Fuses each Map, from the last to the first, with the node that reads it, if one alone does and the kernel stays
@@ -21,20 +22,29 @@ pub(super) fn fuse(program: &Program, uses: &mut Uses) -> Vec<(usize, &'static s
     let mut refused = vec![];
     for number in uses.numbers().rev() {
         let Some(Recorded { node: Node::Map(map), origin }) = uses.get(number) else { continue };
-        match joined(program, uses, number, map) {
+        match with_reader(program, uses, number, map) {
             Ok((reader, node)) => {
                 let origin = origin_of(origin, uses.get(reader));
                 uses.remove(number);
                 uses.replace(reader, Recorded { node, origin });
             }
-            Err(reason) => refused.extend(origin.sources.last().copied().zip(reason)),
+            Err(reason) => refused.extend(source_of(uses, number).zip(reason)),
         }
     }
     refused.reverse();
     refused
 }
 
-/// That of the reader, which computes the graph's nodes of both.
+/// The graph's node that a Map is all of, or the end of: what an operator reads of its own is no result of a node.
+fn source_of(uses: &Uses, number: usize) -> Option<usize> {
+    let recorded = uses.get(number)?;
+    let source = recorded.origin.sources.last().copied()?;
+    let results = recorded.node.writes();
+    let mut readers = results.iter().flat_map(|it| uses.readers(*it)).filter_map(|it| uses.get(it));
+    readers.all(|it| !it.origin.sources.contains(&source)).then_some(source)
+}
+
+/// The origin of a fused node: the reader's, with the graph's nodes of both.
 fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
     let mut sources = first.sources.clone();
     let Some(Recorded { origin, .. }) = reader else { return first.clone() };
@@ -44,7 +54,7 @@ fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
 
 /// The node that reads a Map's result, and what it becomes with the Map; else why it cannot, where a node reads the
 /// result that Maps can be fused with.
-fn joined(
+fn with_reader(
     program: &Program,
     uses: &Uses,
     number: usize,
@@ -68,8 +78,7 @@ fn joined(
     if !reads_as_written(space, &map.space) {
         return Err(Some("its result is read with other sizes or strides"));
     }
-    let is_overwritten =
-        |buffer: Buffer| uses.writers(buffer).any(|it| number < it && it <= reader);
+    let is_overwritten = |buffer: Buffer| uses.is_written_within(buffer, number + 1..=reader);
     if map.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten) {
         return Err(None);
     }
@@ -117,7 +126,12 @@ fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
     }
     match kernel_bytes(node) {
         bytes if bytes <= MAX_KERNEL_BYTES => Ok(()),
-        bytes if bytes <= MAX_BYTES_OF_JOINED && bytes - larger <= MOST_JOINED_BYTES => Ok(()),
+        bytes
+            if bytes <= MAX_BYTES_OF_JOINED
+                && bytes.saturating_sub(larger) <= MOST_JOINED_BYTES =>
+        {
+            Ok(())
+        }
         _ => Err(Some("one kernel would be too large")),
     }
 }
@@ -149,6 +163,7 @@ fn would_hold_more(program: &Program, uses: &Uses, number: usize, reader: usize)
     let bytes = |buffer: &Buffer| program.bytes(*buffer).unwrap_or_default();
     let result: u64 = results.iter().map(bytes).sum();
     let is_larger = map.node.reads().iter().any(|it| is_own(it) && bytes(it) > result);
-    let is_later = |it: &Buffer| !results.contains(it) && uses.writers(*it).any(|it| it > number);
+    let is_later =
+        |it: &Buffer| !results.contains(it) && uses.is_written_within(*it, number + 1..=usize::MAX);
     is_larger && last.node.reads().iter().any(is_later)
 }

@@ -22,7 +22,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     };
     let Computation { program, packed, parameters } = &first.computation;
     let moved = u32::try_from(parameters.len()).ok()?;
-    let extension = extension(first.space.output.width, program);
+    let extension = extension(first);
     let joined = |program: &Functions, extension, last: &Functions, reads: &[Option<Value>]| {
         let mut joined = Functions::default();
         let result = append(&mut joined, program, &of_first, 0);
@@ -34,7 +34,11 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     match last {
         Node::Map(Map { space, computation }) => {
             let reads = of_last(space, &mut inputs);
-            let packed = packed.as_ref().zip(computation.packed.as_ref());
+            // In words that have several elements only elements of one width are next to each other.
+            let width = first.space.output.width;
+            let is_packed =
+                first.space.operands().chain(space.operands()).all(|it| it.width == width);
+            let packed = packed.as_ref().zip(computation.packed.as_ref()).filter(|_| is_packed);
             let computation = Computation {
                 program: joined(program, extension, &computation.program, &reads),
                 packed: packed.map(|(one, other)| joined(one, None, other, &reads)),
@@ -58,7 +62,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     }
 }
 
-/// What a merged node reads, each once.
+/// The operands that a merged node reads, each once.
 struct Inputs<'a> {
     sizes: &'a [u32; dml_spirv::element_wise::DIMENSIONS],
     operands: Vec<Operand>,
@@ -99,7 +103,7 @@ fn append(
     if program.steps.is_empty() { values[0] } else { all.last() }
 }
 
-/// The same program where its first parameter has another number.
+/// `program`, which reads at most [`dml_spirv::element_wise::MAX_INPUTS`] values, with its parameters renumbered.
 fn with_parameters_from(program: &Functions, first_parameter: u32) -> Functions {
     let inputs: Vec<Value> = (0..dml_spirv::element_wise::MAX_INPUTS).map(Value::Input).collect();
     let mut moved = Functions::default();
@@ -107,15 +111,19 @@ fn with_parameters_from(program: &Functions, first_parameter: u32) -> Functions 
     moved
 }
 
-/// What storing a result of `program` in elements of `width` and loading it does to the bits above them; `None` where
-/// they are zeros already.
-fn extension(width: ElementWidth, program: &Functions) -> Option<&'static Function> {
-    let last = program.steps.last()?.function;
-    let is_clean = [&F32_TO_F16, &ZERO_EXTEND_8, &ZERO_EXTEND_16].contains(&last);
-    match width {
-        _ if is_clean => None,
-        ElementWidth::B8 => Some(&ZERO_EXTEND_8),
-        ElementWidth::B16 => Some(&ZERO_EXTEND_16),
-        ElementWidth::B32 | ElementWidth::B64 => None,
+/// The function that clears the bits above a result of `map`, as storing and loading it would; `None` if they are zeros.
+fn extension(map: &Map) -> Option<&'static Function> {
+    let last = map.computation.program.steps.last().map(|it| it.function);
+    let is_one_of = |functions: &[&Function]| match last {
+        Some(last) => functions.contains(&last),
+        // The elements of the first input, with zeros above.
+        None => map.space.inputs[0].width.bits() <= map.space.output.width.bits(),
+    };
+    match map.space.output.width {
+        ElementWidth::B8 if !is_one_of(&[&ZERO_EXTEND_8]) => Some(&ZERO_EXTEND_8),
+        ElementWidth::B16 if !is_one_of(&[&F32_TO_F16, &ZERO_EXTEND_8, &ZERO_EXTEND_16]) => {
+            Some(&ZERO_EXTEND_16)
+        }
+        _ => None,
     }
 }

@@ -1,41 +1,54 @@
 //! Row groups: reductions of the same rows, and the Maps of these rows that compute with them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program as Functions, estimated_bytes};
 
 use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
 
-/// A kernel has so many buffers: its inputs, and one that it writes.
+/// A group has so many buffers that other nodes or callers read or write: a kernel has no more bindings.
 const MAX_BUFFERS: usize = MAX_INPUTS + 1;
 /// A kernel of all of a group has about so many bytes: those of a norm whose squares are computed by CONSTANT_POW.
-const MAX_GROUP_BYTES: usize = 40 << 10;
+const MAX_GROUP_BYTES: usize = 44 << 10;
+/// Members of a group.
+const MAX_MEMBERS: usize = 32;
 /// A member may stand behind so many nodes that have nothing to do with the group.
 const MOST_BETWEEN: usize = 16;
 
 /// Makes groups of the nodes of `program`; each stands where its last member stood.
 pub(super) fn group(program: &mut Program) {
-    let mut first = 0;
-    while first < program.nodes.len() {
-        let members =
-            Rows::of(&program.nodes[first].node).map(|rows| members(program, first, &rows));
-        match members.filter(|it| it.len() > 1) {
-            Some(members) => put_together(&mut program.nodes, &members),
-            None => first += 1,
+    let nodes = std::mem::take(&mut program.nodes);
+    let mut readers: HashMap<Buffer, usize> = HashMap::new();
+    for buffer in nodes.iter().flat_map(|it| distinct(it.node.reads())) {
+        *readers.entry(buffer).or_default() += 1;
+    }
+    let mut nodes: Vec<Option<Recorded>> = nodes.into_iter().map(Some).collect();
+    for first in 0..nodes.len() {
+        let rows = nodes[first].as_ref().and_then(|it| RowSpace::of(&it.node));
+        let Some(group) = rows.and_then(|rows| Group::of(&nodes, first, &rows)) else { continue };
+        let members = group.fitting(&nodes, &readers);
+        if let [_, .., last] = *members {
+            let taken: Vec<Recorded> = members.iter().filter_map(|it| nodes[*it].take()).collect();
+            nodes[last] = Some(put_together(taken, &readers));
         }
     }
+    program.nodes = nodes.into_iter().flatten().collect();
+}
+
+fn distinct(buffers: Vec<Buffer>) -> HashSet<Buffer> {
+    buffers.into_iter().collect()
 }
 
 /// The rows that a group is of.
-struct Rows {
+struct RowSpace {
     sizes: [u32; DIMENSIONS],
     /// Whether each dimension goes along a row.
     along: [bool; DIMENSIONS],
 }
 
-impl Rows {
-    /// Those that a node reduces.
+impl RowSpace {
+    /// The rows that a node reduces.
     fn of(node: &Node) -> Option<Self> {
         let Node::Reduce(Reduce { space, grids: None, .. }) = node else { return None };
         let along: [bool; DIMENSIONS] =
@@ -60,87 +73,117 @@ impl Rows {
     }
 }
 
-/// The numbers of the nodes of one group, the first one of which is a Reduce.
-fn members(program: &Program, first: usize, rows: &Rows) -> Vec<usize> {
-    let nodes = &program.nodes;
-    let reduced = nodes[first].node.reads();
-    let mut group = Group { members: vec![], read: HashSet::new(), written: HashSet::new() };
-    group.add(first, &nodes[first].node);
-    let mut between = 0;
-    for (number, Recorded { node, .. }) in nodes.iter().enumerate().skip(first + 1) {
-        let reads = node.reads();
-        let is_of_group = reads.iter().any(|it| group.written.contains(it));
-        let reduces_the_same =
-            matches!(node, Node::Reduce(_)) && reads.iter().any(|it| reduced.contains(it));
-        if rows.has(node) && (is_of_group || reduces_the_same) && group.fits(nodes, number) {
-            group.add(number, node);
-            continue;
-        }
-        // The group stands where its last member does: nothing before that may need its results, or change what it
-        // reads.
-        let changes =
-            node.writes().iter().any(|it| group.read.contains(it) || group.written.contains(it));
-        between += 1;
-        if is_of_group || changes || between > MOST_BETWEEN {
-            break;
-        }
-    }
-    group.members
-}
-
 /// A group while members are found.
 struct Group {
+    /// Numbers of nodes, the first one of which is a Reduce.
     members: Vec<usize>,
     read: HashSet<Buffer>,
     written: HashSet<Buffer>,
+    functions: Functions,
 }
 
 impl Group {
+    /// The nodes that belong to the Reduce with the number `first`.
+    fn of(nodes: &[Option<Recorded>], first: usize, rows: &RowSpace) -> Option<Self> {
+        let reduced = distinct(nodes[first].as_ref()?.node.reads());
+        let (read, written) = (HashSet::new(), HashSet::new());
+        let mut group = Self { members: vec![], read, written, functions: Functions::default() };
+        group.add(first, &nodes[first].as_ref()?.node);
+        let mut between = 0;
+        let rest = nodes.iter().enumerate().skip(first + 1);
+        for (number, node) in rest.filter_map(|(number, it)| Some((number, &it.as_ref()?.node))) {
+            let reads = node.reads();
+            let is_of_group = reads.iter().any(|it| group.written.contains(it));
+            let reduces_the_same =
+                matches!(node, Node::Reduce(_)) && reads.iter().any(|it| reduced.contains(it));
+            if rows.has(node) && (is_of_group || reduces_the_same) && group.has_room(node) {
+                group.add(number, node);
+                continue;
+            }
+            // The group stands where its last member does: nothing before that may need its results, or change what
+            // it reads.
+            let is_used = |it: &Buffer| group.read.contains(it) || group.written.contains(it);
+            between += 1;
+            if is_of_group || node.writes().iter().any(is_used) || between > MOST_BETWEEN {
+                break;
+            }
+        }
+        Some(group)
+    }
+
     fn add(&mut self, number: usize, node: &Node) {
         self.members.push(number);
         self.read.extend(node.reads());
         self.written.extend(node.writes());
+        append(&mut self.functions, node);
     }
 
-    /// Whether one kernel could be all of it, with one more node.
-    fn fits(&self, nodes: &[Recorded], number: usize) -> bool {
-        let members = || self.members.iter().chain([&number]).map(|it| &nodes[*it].node);
-        let outside = members().flat_map(Node::reads).filter(|it| !self.written.contains(it));
-        let results = members().flat_map(Node::writes).filter(|it| matches!(it, Buffer::Output(_)));
-        let buffers: HashSet<Buffer> = outside.chain(results).collect();
-        let mut all = Functions::default();
-        let functions = members().flat_map(|it| functions(it)).flat_map(|it| &it.steps);
-        functions.for_each(|it| _ = all.apply(it.function, it.arguments.clone()));
-        buffers.len() <= MAX_BUFFERS && estimated_bytes(&all, buffers.len()) <= MAX_GROUP_BYTES
+    /// Whether one kernel could compute one node more.
+    fn has_room(&self, node: &Node) -> bool {
+        let mut functions = self.functions.clone();
+        append(&mut functions, node);
+        self.members.len() < MAX_MEMBERS
+            && estimated_bytes(&functions, MAX_INPUTS) <= MAX_GROUP_BYTES
+    }
+
+    /// The first members that have few enough buffers in common with other nodes.
+    fn fitting(
+        mut self,
+        nodes: &[Option<Recorded>],
+        readers: &HashMap<Buffer, usize>,
+    ) -> Vec<usize> {
+        while self.members.len() > 1 {
+            let of = |it: &usize| nodes[*it].clone();
+            let members: Vec<Recorded> = self.members.iter().filter_map(of).collect();
+            let results = results(&members, readers);
+            let read = members.iter().flat_map(|it| it.node.reads());
+            let written = distinct(members.iter().flat_map(|it| it.node.writes()).collect());
+            let outside = distinct(read.filter(|it| !written.contains(it)).collect());
+            if outside.len() + results.len() <= MAX_BUFFERS {
+                break;
+            }
+            self.members.pop();
+        }
+        self.members
     }
 }
 
-/// The programs of a Map or a Reduce.
-fn functions(node: &Node) -> Vec<&Functions> {
-    match node {
+/// Adds the functions of a node, to count them.
+fn append(all: &mut Functions, node: &Node) {
+    let programs = match node {
         Node::Map(map) => vec![&map.computation.program],
         Node::Reduce(reduce) => vec![&reduce.reduction.program, &reduce.reduction.last],
         _ => vec![],
+    };
+    for step in programs.into_iter().flat_map(|it| &it.steps) {
+        all.apply(step.function, step.arguments.clone());
     }
 }
 
+/// The buffers that members write and others read, or that are outputs; `readers` says how many nodes read each.
+fn results(members: &[Recorded], readers: &HashMap<Buffer, usize>) -> Vec<Buffer> {
+    let mut inside: HashMap<Buffer, usize> = HashMap::new();
+    for buffer in members.iter().flat_map(|it| distinct(it.node.reads())) {
+        *inside.entry(buffer).or_default() += 1;
+    }
+    let is_result =
+        |it: &Buffer| matches!(it, Buffer::Output(_)) || readers.get(it) > inside.get(it);
+    let written = distinct(members.iter().flat_map(|it| it.node.writes()).collect());
+    let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
+    results.sort_unstable();
+    results
+}
+
 /// Makes one node of the members.
-fn put_together(nodes: &mut Vec<Recorded>, numbers: &[usize]) {
-    let is_member = |number: &usize| numbers.binary_search(number).is_ok();
-    let others = nodes.iter().enumerate().filter(|(number, _)| !is_member(number));
-    let read: HashSet<Buffer> = others.flat_map(|(_, it)| it.node.reads()).collect();
-    let members: Vec<Recorded> = numbers.iter().map(|it| nodes[*it].clone()).collect();
-    let mut results: Vec<Buffer> = members.iter().flat_map(|it| it.node.writes()).collect();
-    results.retain(|it| matches!(it, Buffer::Output(_)) || read.contains(it));
+fn put_together(members: Vec<Recorded>, readers: &HashMap<Buffer, usize>) -> Recorded {
     let mut sources: Vec<usize> = vec![];
-    for member in &members {
-        let new = member.origin.sources.iter().filter(|it| !sources.contains(it)).copied();
-        sources.extend(new.collect::<Vec<_>>());
+    for source in members.iter().flat_map(|it| &it.origin.sources) {
+        if !sources.contains(source) {
+            sources.push(*source);
+        }
     }
-    let (Some(last), Some(recorded)) = (numbers.last(), members.last()) else { return };
-    let origin = Origin { sources, ..recorded.origin.clone() };
-    nodes[*last] = Recorded { node: Node::Rows(RowGroup { members, results }), origin };
-    for number in numbers[..numbers.len() - 1].iter().rev() {
-        nodes.remove(*number);
-    }
+    let last = members.last().expect("a group has members");
+    let origin = Origin { sources, ..last.origin.clone() };
+    let results = results(&members, readers);
+    Recorded { node: Node::Rows(RowGroup { members, results }), origin }
 }

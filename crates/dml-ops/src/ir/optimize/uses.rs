@@ -1,6 +1,7 @@
 //! The nodes of a program while it is optimized, and which of them read and write each buffer.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 
 use crate::ir::{Buffer, Node, Recorded};
 
@@ -46,6 +47,11 @@ impl Uses {
     pub(super) fn writers(&self, buffer: Buffer) -> impl ExactSizeIterator<Item = usize> + '_ {
         static NONE: BTreeSet<usize> = BTreeSet::new();
         self.writers.get(&buffer).unwrap_or(&NONE).iter().copied()
+    }
+
+    /// Whether a node with a number in `range` writes `buffer`.
+    pub(super) fn is_written_within(&self, buffer: Buffer, range: RangeInclusive<usize>) -> bool {
+        self.writers.get(&buffer).is_some_and(|it| it.range(range).next().is_some())
     }
 
     /// The only node that writes `buffer`.

@@ -8,7 +8,7 @@ use std::process::Command;
 use dml::core::operators;
 use windows::Win32::AI::MachineLearning::DirectML as win;
 
-use super::*;
+use super::super::*;
 
 const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include/dmlvk");
 
@@ -28,7 +28,7 @@ fn assertions(shift: usize) -> String {
     text
 }
 
-/// What the C compiler says of `text`; nothing where it is content.
+/// The C compiler's messages about `text`; empty if it accepts it.
 fn compile(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("layout.c");
