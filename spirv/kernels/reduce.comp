@@ -5,7 +5,8 @@
 // block, then blocks, in a tree. Rows of states, which parts of rows have become, have a lane for each: blocks of 16.
 //
 // Without GROUP each invocation has a row. It goes through a block four times, each time through a quad of lanes, so that
-// the functions that are linked are in the kernel once. With ONE_BLOCK no row is longer than a block. With GROUP an
+// the functions that are linked are in the kernel once. With ONE_BLOCK no row is longer than a block; what may be joined in any order
+// has one block with one quad of lanes. With GROUP an
 // invocation has a quad of lanes of one block, and a row has as many invocations as that takes, a power of two; what they
 // have is joined in memory that they share.
 //
@@ -114,7 +115,7 @@ void linked_lanes(inout uvec4 a, inout uvec4 b) {
     hold(a, halves + upper_half(held(a)), QUAD);
 }
 
-// Sets how many elements a block has.
+// Sets how many elements a block has, and how many lanes.
 void linked_length(inout uvec4 length, inout uvec4 b) {
     set(length, 0u, 0u);
 }
@@ -205,33 +206,46 @@ void main() {
 
 #else
 
-// The state of a block.
-void reduce_block(const uvec4 low, const uvec4 high, const uint first, const uint end, inout uvec4 a,
-    inout uvec4 b) {
+// The state of a block, which has elements, of so many lanes. Drivers that execute what is masked would go through loops
+// that test first once more.
+void reduce_block(const uvec4 low, const uvec4 high, const uint first, const uint end, const uint lanes,
+    inout uvec4 a, inout uvec4 b) {
     // The quad before, and the first two.
     uvec4 before_a;
     uvec4 before_b;
     uvec4 half_a;
     uvec4 half_b;
-    for (uint quad = 0u; quad < LANES / QUAD; ++quad) {
+    // Quads of lanes that have elements.
+    const uint quads = (min(lanes, end - first) + QUAD - 1u) / QUAD;
+    uint quad = 0u;
+    do {
         linked_start(a, b);
-        for (uint x = first + QUAD * quad; x < end; x += LANES) {
+        uint x = first + QUAD * quad;
+        do {
             linked_quad(low, high, x, min(QUAD, end - x), a, b);
-        }
+            x += lanes;
+        } while (x < end);
         if ((quad & 1u) == 0u) {
             before_a = a;
             before_b = b;
-            continue;
+        } else {
+            linked_pairs(before_a, before_b, a, b);
         }
-        linked_pairs(before_a, before_b, a, b);
         if (quad == 1u) {
             half_a = before_a;
             half_b = before_b;
         }
+        ++quad;
+    } while (quad < quads);
+    if (quads == 3u) {
+        linked_start(a, b);
+        linked_pairs(before_a, before_b, a, b);
     }
-    linked_pairs(half_a, half_b, before_a, before_b);
-    a = half_a;
-    b = half_b;
+    if (quads > 2u) {
+        linked_pairs(half_a, half_b, before_a, before_b);
+    }
+    a = quads > 1u ? half_a : before_a;
+    b = quads > 1u ? half_b : before_b;
     linked_lanes(a, b);
 }
 
@@ -246,19 +260,20 @@ void main() {
     const uint size = varying_bound(inner_size().x, index);
     uvec4 a;
     uvec4 b;
-#ifdef ONE_BLOCK
-    reduce_block(low, high, 0u, size, a, b);
-#else
     uvec4 length;
     uvec4 unused;
     linked_length(length, unused);
+#ifdef ONE_BLOCK
+    reduce_block(low, high, 0u, size, length.y, a, b);
+#else
     // The states of 1, 2, 4, .. blocks that have no right neighbour yet: those whose bit is set in the number of blocks.
     uvec4 waiting_a[LEVELS];
     uvec4 waiting_b[LEVELS];
     uint blocks = 0u;
     uint level = 0u;
-    for (uint first = 0u; first < size; first += length.x) {
-        reduce_block(low, high, first, min(size, first + length.x), a, b);
+    uint first = 0u;
+    do {
+        reduce_block(low, high, first, min(size, first + length.x), length.y, a, b);
         for (level = 0u; (blocks >> level & 1u) != 0u; ++level) {
             uvec4 right_a = a;
             uvec4 right_b = b;
@@ -269,7 +284,8 @@ void main() {
         waiting_a[level] = a;
         waiting_b[level] = b;
         ++blocks;
-    }
+        first += length.x;
+    } while (first < size);
     for (++level; blocks >> level != 0u; ++level) {
         if ((blocks >> level & 1u) != 0u) {
             uvec4 right_a = a;

@@ -63,7 +63,7 @@ const GROUP_SIZE: u32 = 256;
 pub enum Form {
     /// One invocation, block after block; no row has more than [`MOST_BLOCKS`].
     Blocks,
-    /// One invocation; no row is longer than a block.
+    /// One invocation; no row is longer than a block, or [`Reducer::has_any_order`].
     OneBlock,
     /// Four invocations of a work group for each block; no row has more than [`MOST_BLOCKS`].
     Group,
@@ -202,10 +202,12 @@ impl Reduce {
         calls.made
     }
 
-    /// Sets how many elements a block has.
+    /// Sets how many elements a block has, and how many lanes.
     fn length(&self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&[], types);
-        let length = [self.elements.block_length(), 0].map(Argument::Literal);
+        let is_one_chain = self.form == Form::OneBlock && self.reducer.has_any_order();
+        let lanes = if is_one_chain { QUAD } else { LANES };
+        let length = [self.elements.block_length(), lanes].map(Argument::Literal);
         let arguments = [&[Argument::Parameter(0)], length.as_slice()].concat();
         calls.call(Callee::Exported("set"), arguments);
         calls.made

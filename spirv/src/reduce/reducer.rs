@@ -57,6 +57,11 @@ impl Reducer {
         self.result
     }
 
+    /// Whether elements are joined to the same in any order: states are single numbers, and nothing is rounded.
+    pub fn has_any_order(&self) -> bool {
+        self.join.len() == 1
+    }
+
     /// Whether a register has two lanes of 64 bits.
     pub(super) fn is_wide(&self) -> bool {
         self.width() == ElementWidth::B64

@@ -233,7 +233,8 @@ impl Schedule<'_> {
             outer_dimensions: record.outer_dimensions(),
         };
         let target = dispatches.target();
-        let alone = kernel(if blocks == 1 { Form::OneBlock } else { Form::Blocks });
+        let is_one_block = blocks == 1 || reduction.reducer.has_any_order();
+        let alone = kernel(if is_one_block { Form::OneBlock } else { Form::Blocks });
         let block = record.words(alone.skeleton_dimensions());
         let alone = alone.variant(target.native_types());
         let are_neighbours =
