@@ -1710,6 +1710,110 @@ pub static ROW_SHARES: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Reduces rows and computes with what they become, by up to one dimension of rows.
+pub static ROWS_1: Source = Source {
+    name: "rows_1",
+    spirv: include_bytes!("../compiled/rows_1.spv"),
+    relocations: include_bytes!("../compiled/rows_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Reduces rows and computes with what they become, by up to seven dimensions of rows.
+pub static ROWS_7: Source = Source {
+    name: "rows_7",
+    spirv: include_bytes!("../compiled/rows_7.spv"),
+    relocations: include_bytes!("../compiled/rows_7.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Reduces rows and computes with what they become, by up to one dimension of rows of at most 128 elements.
+pub static ROWS_BLOCK_1: Source = Source {
+    name: "rows_block_1",
+    spirv: include_bytes!("../compiled/rows_block_1.spv"),
+    relocations: include_bytes!("../compiled/rows_block_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Reduces rows and computes with what they become, by up to seven dimensions of rows of at most 128 elements.
+pub static ROWS_BLOCK_7: Source = Source {
+    name: "rows_block_7",
+    spirv: include_bytes!("../compiled/rows_block_7.spv"),
+    relocations: include_bytes!("../compiled/rows_block_7.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Reduces rows and computes with what they become, by up to one dimension of rows, several invocations to a row.
+pub static ROWS_GROUP_1: Source = Source {
+    name: "rows_group_1",
+    spirv: include_bytes!("../compiled/rows_group_1.spv"),
+    relocations: include_bytes!("../compiled/rows_group_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Reduces rows and computes with what they become, by up to seven dimensions of rows, several invocations to a row.
+pub static ROWS_GROUP_7: Source = Source {
+    name: "rows_group_7",
+    spirv: include_bytes!("../compiled/rows_group_7.spv"),
+    relocations: include_bytes!("../compiled/rows_group_7.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Sine, cosine, tangent and their inverses.
 pub static TRIGONOMETRIC: Source = Source {
     name: "trigonometric",
@@ -1813,6 +1917,12 @@ pub static LINKED: &[&Source] = &[
     &REDUCTIONS,
     &ROUNDING,
     &ROW_SHARES,
+    &ROWS_1,
+    &ROWS_7,
+    &ROWS_BLOCK_1,
+    &ROWS_BLOCK_7,
+    &ROWS_GROUP_1,
+    &ROWS_GROUP_7,
     &TRIGONOMETRIC,
     &WIDE,
     &WIDE_INT64,

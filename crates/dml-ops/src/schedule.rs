@@ -21,6 +21,7 @@ pub(crate) mod patterns;
 mod piece;
 mod reduce;
 pub(crate) mod relocate;
+mod rows;
 pub(crate) mod seed;
 mod sharing;
 
@@ -122,15 +123,7 @@ impl<'a> Scheduled<'a> {
         static NONE: Origin = Origin { operator: "", field: "", sources: vec![] };
         let mut schedule = Schedule::new(program, target, &NONE);
         for (number, recorded) in program.nodes.iter().enumerate() {
-            let members = match &recorded.node {
-                Node::Rows(group) => group.members.as_slice(),
-                _ => std::slice::from_ref(recorded),
-            };
-            for member in members {
-                schedule
-                    .add_node(number, member)
-                    .map_err(|error| Refusal { node: number, error })?;
-            }
+            schedule.add(number, recorded).map_err(|error| Refusal { node: number, error })?;
         }
         Ok(schedule.finish())
     }
@@ -175,22 +168,23 @@ impl<'a> Schedule<'a> {
             nodes: Vec::new(),
             temporaries: Vec::new(),
             temporary_size: 0,
-            locals: Vec::new(),
+            locals: vec![None; program.locals.len()],
             parts: None,
             strategy: Strategy::Kernel,
             in_place: in_place.map(|input| InPlace::by_same_steps(*input, 0)).collect(),
         };
-        schedule.place_locals();
+        schedule.place_locals(program.nodes.iter().flat_map(|it| it.node.outside()));
         schedule
     }
 
-    /// Gives every local buffer that a node uses its place.
-    fn place_locals(&mut self) {
-        let used = |it: &'a Recorded| [it.node.reads(), it.node.writes()].concat();
-        let used: HashSet<Buffer> = self.program.nodes.iter().flat_map(used).collect();
+    /// Gives local buffers that have none yet their places.
+    fn place_locals(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
+        let used: HashSet<Buffer> = buffers.into_iter().collect();
         for (at, content) in self.program.locals.iter().enumerate() {
-            let is_used = used.contains(&Buffer::Local(at));
-            let place = is_used.then(|| match content {
+            if self.locals[at].is_some() || !used.contains(&Buffer::Local(at)) {
+                continue;
+            }
+            self.locals[at] = Some(match content {
                 Content::Constant { bytes, alignment } => {
                     (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
                 }
@@ -198,21 +192,40 @@ impl<'a> Schedule<'a> {
                     self.reserve(*width, *count, *stage, None)
                 }
             });
-            self.locals.push(place);
         }
+    }
+
+    /// Schedules a node of the program: a group as one kernel, or as its members.
+    fn add(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
+        let Node::Rows(group) = &recorded.node else { return self.add_node(number, recorded) };
+        self.begin(&recorded.origin);
+        if self.row_group(group)? {
+            self.end(number, recorded, None);
+            return Ok(());
+        }
+        self.place_locals(recorded.node.writes());
+        group.members.iter().try_for_each(|member| self.add_node(number, member))
     }
 
     /// Schedules a node, or a member of a group.
     fn add_node(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
-        if !recorded.origin.is_of_same(self.origin) {
+        self.begin(&recorded.origin);
+        let in_place = self.node(&recorded.node)?;
+        self.end(number, recorded, in_place);
+        Ok(())
+    }
+
+    fn begin(&mut self, origin: &'a Origin) {
+        if !origin.is_of_same(self.origin) {
             (self.steps_before, self.parts) = (0, None);
         }
-        self.origin = &recorded.origin;
-        let in_place = self.node(&recorded.node)?;
+        self.origin = origin;
+    }
+
+    fn end(&mut self, number: usize, recorded: &'a Recorded, in_place: Option<Vec<Step>>) {
         let steps = std::mem::take(&mut self.exec);
         self.steps_before += steps.len();
         self.nodes.push(ScheduledNode { number, recorded, steps, in_place });
-        Ok(())
     }
 
     fn finish(self) -> Scheduled<'a> {
@@ -388,7 +401,7 @@ impl<'a> Schedule<'a> {
     ///
     /// # Errors
     /// [`Error::DeviceLimit`]: with them there are too many steps.
-    fn add(&mut self, dispatches: Dispatches<'_>) -> Result<(), Error> {
+    fn add_dispatches(&mut self, dispatches: Dispatches<'_>) -> Result<(), Error> {
         self.extend(self.origin.field, dispatches.into_steps())
     }
 }

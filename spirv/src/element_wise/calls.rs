@@ -55,9 +55,9 @@ impl<'a> Calls<'a> {
         self.apply_all(program)
     }
 
-    /// Applies the program to what is no input of the kernel, in a function without any.
-    pub(crate) fn run_on(&mut self, program: &Program, value: Registers) -> Registers {
-        self.loaded = vec![Some(value)];
+    /// Applies the program to these values instead of the kernel's inputs.
+    pub(crate) fn run_on(&mut self, program: &Program, values: Vec<Registers>) -> Registers {
+        self.loaded = values.into_iter().map(Some).collect();
         self.apply_all(program)
     }
 

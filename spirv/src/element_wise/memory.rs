@@ -72,7 +72,7 @@ impl Operands<'_> {
     }
 
     /// Writes a quad of elements narrower than a word, which fill whole words.
-    pub(super) fn store_whole(
+    pub(crate) fn store_whole(
         &self,
         dispatch: &mut HostDispatch<'_>,
         element: u32,

@@ -6,10 +6,16 @@ use std::rc::Rc;
 
 use super::module::{Instruction, Module, Source};
 use super::spirv::{MAGIC, VERSION, built_in, decoration, is_needed, op};
-use super::{Argument, Bodies, Call, Callee};
+use super::{Argument, Bodies, Body, Call, Callee};
 
 /// What the functions of one copy of a function stand for that it only declares.
-type Imports = Rc<[(&'static str, Callee)]>;
+#[derive(Clone, Debug)]
+enum Declared {
+    /// Those of a library.
+    Imports(Rc<[(&'static str, Callee)]>),
+    /// Those of the skeleton.
+    Bodies(Rc<[Body]>),
+}
 
 /// The sections of a module, in the order of the specification.
 #[derive(Default)]
@@ -25,10 +31,11 @@ struct Sections {
     functions: Vec<u32>,
 }
 
-pub(super) struct Linker<'a> {
+pub(super) struct Linker {
     modules: Vec<Rc<Module>>,
     module_of: HashMap<*const Source, usize>,
-    bodies: Bodies<'a>,
+    /// What the skeleton's declared functions are outside of instances.
+    bodies: Declared,
     sections: Sections,
     last_id: u32,
     /// Types and constants by their words, where the result is 0.
@@ -42,12 +49,12 @@ pub(super) struct Linker<'a> {
 const SKELETON: usize = 0;
 const PREFIX: &str = "linked_";
 
-impl<'a> Linker<'a> {
-    pub(super) fn new(skeleton: &'static Source, bodies: Bodies<'a>) -> Self {
+impl Linker {
+    pub(super) fn new(skeleton: &'static Source, bodies: Bodies<'_>) -> Self {
         let mut linker = Self {
             modules: Vec::new(),
             module_of: HashMap::new(),
-            bodies,
+            bodies: Declared::Bodies(bodies.into()),
             sections: Sections::default(),
             last_id: 0,
             merged: HashMap::new(),
@@ -60,7 +67,7 @@ impl<'a> Linker<'a> {
 
     pub(super) fn link(mut self) -> Vec<u32> {
         let skeleton = Rc::clone(&self.modules[SKELETON]);
-        self.function(SKELETON, "main", &Imports::default());
+        self.exported("main");
         // The size of a work group is a constant that nothing has to name.
         let is_size = |it: &usize| {
             let words = skeleton.instruction(*it).words;
@@ -141,7 +148,7 @@ impl<'a> Linker<'a> {
             op::CAPABILITY | op::EXTENSION => return,
             op::MEMORY_MODEL => it.words.to_vec(),
             _ => self.mapped(it, |linker, id| match module.function_names.get(&id) {
-                Some(name) => linker.function(SKELETON, name, &Imports::default()),
+                Some(name) => linker.exported(name),
                 None => linker.global(SKELETON, id),
             }),
         };
@@ -217,27 +224,33 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// The id of the function `name` of a module, whose declared functions are `imports`.
-    fn function(&mut self, module: usize, name: &str, imports: &Imports) -> u32 {
-        let description = format!("{module} {name} {imports:?}");
+    /// The id of a function of the skeleton outside of instances.
+    fn exported(&mut self, name: &str) -> u32 {
+        let bodies = self.bodies.clone();
+        self.function(SKELETON, name, &bodies)
+    }
+
+    /// The id of the function `name` of a module, whose declared functions are `declared`.
+    fn function(&mut self, module: usize, name: &str, declared: &Declared) -> u32 {
+        let description = format!("{module} {name} {declared:?}");
         if let Some(id) = self.made.get(&description) {
             return *id;
         }
         let source = Rc::clone(&self.modules[module]);
         let range = source.functions.get(name).cloned();
         let range = range.unwrap_or_else(|| panic!("no function {name}"));
-        let id = match (module, name.strip_prefix(PREFIX)) {
-            (SKELETON, Some(declared)) => {
-                let found = self.bodies.iter().find(|(name, _)| *name == declared);
-                let (_, calls) = found.unwrap_or_else(|| panic!("no body for {declared}"));
+        let id = match (name.strip_prefix(PREFIX), declared) {
+            (Some(body), Declared::Bodies(bodies)) => {
+                let found = bodies.iter().find(|(name, _)| *name == body);
+                let (_, calls) = found.unwrap_or_else(|| panic!("no body for {body}"));
                 self.body(&source, range, calls)
             }
-            (_, Some(import)) => {
+            (Some(import), Declared::Imports(imports)) => {
                 let found = imports.iter().find(|(name, _)| *name == import);
                 let (_, callee) = found.unwrap_or_else(|| panic!("no import {import}"));
                 self.callee(callee)
             }
-            (_, None) => self.copy(module, &source, range, imports),
+            (None, _) => self.copy(module, &source, range, declared),
         };
         self.made.insert(description, id);
         self.name(id, name);
@@ -248,9 +261,12 @@ impl<'a> Linker<'a> {
         match callee {
             Callee::Function { library, name, imports } => {
                 let module = self.module(library);
-                self.function(module, name, &imports.clone().into())
+                self.function(module, name, &Declared::Imports(imports.clone().into()))
             }
-            Callee::Exported(name) => self.function(SKELETON, name, &Imports::default()),
+            Callee::Exported(name) => self.exported(name),
+            Callee::Instance { name, bodies } => {
+                self.function(SKELETON, name, &Declared::Bodies(bodies.clone().into()))
+            }
         }
     }
 
@@ -260,7 +276,7 @@ impl<'a> Linker<'a> {
         module: usize,
         source: &Module,
         range: Range<usize>,
-        imports: &Imports,
+        declared: &Declared,
     ) -> u32 {
         let mut local: HashMap<u32, u32> = HashMap::new();
         let mut copied = Vec::new();
@@ -270,7 +286,11 @@ impl<'a> Linker<'a> {
             let mut words = it.words.to_vec();
             for at in it.ids() {
                 words[at] = match source.function_names.get(&words[at]) {
-                    Some(name) => self.function(module, name, imports),
+                    // What calls nothing that is declared is there once.
+                    Some(name) if module == SKELETON && !source.calls_declared(name, PREFIX) => {
+                        self.exported(name)
+                    }
+                    Some(name) => self.function(module, name, declared),
                     None if source.globals.contains_key(&words[at]) => {
                         self.global(module, words[at])
                     }

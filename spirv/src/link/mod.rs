@@ -28,6 +28,14 @@ pub enum Callee {
     },
     /// A function that the skeleton defines.
     Exported(&'static str),
+    /// A copy of a function that the skeleton defines, for which the functions that the skeleton declares have bodies of
+    /// its own.
+    Instance {
+        /// The function's name in GLSL.
+        name: &'static str,
+        /// As [`Bodies`].
+        bodies: Vec<Body>,
+    },
 }
 
 /// An argument of a call.
@@ -50,9 +58,11 @@ pub struct Call {
     pub arguments: Vec<Argument>,
 }
 
-/// What the functions become that a skeleton declares, by their names without `linked_`: each makes calls,
-/// one after the other.
-pub type Bodies<'a> = &'a [(&'static str, Vec<Call>)];
+/// What a function becomes that a skeleton declares, by its name without `linked_`: it makes calls, one after the other.
+pub type Body = (&'static str, Vec<Call>);
+
+/// What all functions become that a skeleton declares.
+pub type Bodies<'a> = &'a [Body];
 
 /// The kernel of `skeleton` whose declared functions are `bodies`.
 ///

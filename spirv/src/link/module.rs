@@ -144,6 +144,17 @@ impl Module {
         }
     }
 
+    /// Whether the function `name`, or one that it calls, has a name with this prefix.
+    pub(super) fn calls_declared(&self, name: &str, prefix: &str) -> bool {
+        let called = |range: &Range<usize>| {
+            let calls = range.clone().map(|index| self.instruction(index));
+            let calls = calls.filter(|it| it.opcode() == op::FUNCTION_CALL);
+            calls.filter_map(|it| self.function_names.get(&it.words[3])).collect::<Vec<_>>()
+        };
+        let calls = || self.functions.get(name).map(called).unwrap_or_default();
+        name.starts_with(prefix) || calls().into_iter().any(|it| self.calls_declared(it, prefix))
+    }
+
     pub(super) fn instruction(&self, index: usize) -> Instruction<'_> {
         let (range, relocation) = &self.instructions[index];
         Instruction { words: &self.words[range.clone()], relocation: *relocation }

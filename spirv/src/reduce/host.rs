@@ -45,44 +45,79 @@ fn reduce(
         }
         None => (space.inner(), 1),
     };
-    let (lanes, length) = match kernel.grids {
-        Some(_) => (QUAD, u32::MAX),
-        None => (LANES, kernel.elements.block_length()),
+    let mut all = match kernel.grids {
+        Some(_) => Joined::of(kernel.reducer, QUAD, u32::MAX),
+        None => Joined::of(kernel.reducer, LANES, kernel.elements.block_length()),
     };
-    let mut blocks = vec![];
-    let mut block = vec![kernel.reducer.start(); lanes as usize];
     for row in 0..rows {
         let mut coordinate = coordinate;
         if kernel.grids.is_some() {
             coordinate[ROWS_OF_GRIDS] = row;
         }
         for at in 0..columns {
-            if at > 0 && at.is_multiple_of(length) {
-                let start = vec![kernel.reducer.start(); lanes as usize];
-                blocks.push(kernel.reducer.tree(std::mem::replace(&mut block, start)));
-            }
             let (first, by) = (at - at % QUAD, at % QUAD);
             let load =
                 |input, of| operands.load(dispatch, space, &coordinate, (input, of), (first, by));
             let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
-            let state = match kernel.elements {
-                Elements::Values => kernel.reducer.state_of(values.get(kernel.program.last())?),
+            match kernel.elements {
+                Elements::Values => all.add(at, values.get(kernel.program.last())?),
                 Elements::States => {
                     let words = values.get(Value::Input(0))?;
-                    vec![low_word(words).into(), words >> 32]
+                    all.add_state(at, &vec![low_word(words).into(), words >> 32]);
                 }
-            };
-            let lane = &mut block[(at % lanes) as usize];
-            *lane = kernel.reducer.join(lane, &state);
+            }
         }
     }
-    blocks.push(kernel.reducer.tree(block));
-    let result = kernel.reducer.result(&kernel.reducer.tree(blocks));
+    let result = all.result();
     // What is reduced is the only input of the last program.
     let (only, load) = ([kernel.output], |_, _| Ok(result));
     let mut values = Values::of(&kernel.last, &only, load, parameter)?;
     let value = values.get(kernel.last.last())?;
     operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
+}
+
+/// The elements of a row while they are joined, in lanes and blocks of these sizes.
+pub(crate) struct Joined {
+    reducer: &'static Reducer,
+    lanes: u32,
+    length: u32,
+    block: Vec<State>,
+    blocks: Vec<State>,
+}
+
+impl Joined {
+    /// None yet of a row of values.
+    pub(crate) fn of_values(reducer: &'static Reducer) -> Self {
+        Self::of(reducer, LANES, Elements::Values.block_length())
+    }
+
+    fn of(reducer: &'static Reducer, lanes: u32, length: u32) -> Self {
+        Self { reducer, lanes, length, block: Self::neutral(reducer, lanes), blocks: vec![] }
+    }
+
+    fn neutral(reducer: &Reducer, lanes: u32) -> Vec<State> {
+        vec![reducer.start(); lanes as usize]
+    }
+
+    /// Joins the element with that number to those before.
+    pub(crate) fn add(&mut self, at: u32, element: u64) {
+        self.add_state(at, &self.reducer.state_of(element));
+    }
+
+    fn add_state(&mut self, at: u32, state: &State) {
+        if at > 0 && at.is_multiple_of(self.length) {
+            let next = Self::neutral(self.reducer, self.lanes);
+            self.blocks.push(self.reducer.tree(std::mem::replace(&mut self.block, next)));
+        }
+        let lane = &mut self.block[(at % self.lanes) as usize];
+        *lane = self.reducer.join(lane, state);
+    }
+
+    /// What the row becomes.
+    pub(crate) fn result(mut self) -> u64 {
+        self.blocks.push(self.reducer.tree(self.block));
+        self.reducer.result(&self.reducer.tree(self.blocks))
+    }
 }
 
 impl Reducer {

@@ -2,6 +2,7 @@
 //! program on what comes out.
 
 mod host;
+mod joining;
 mod reducer;
 
 use std::collections::HashMap;
@@ -13,14 +14,16 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, LinkedKernel, Operand, Program, QUAD, Registers, Skeletons, Value, least,
-    operands, touch,
+    COUNT, Calls, LinkedKernel, Operand, Program, Skeletons, Value, least, operands, touch,
 };
-use crate::functions as f;
 use crate::kernels;
 use crate::link::{self, Argument, Call, Callee, Source};
 
+pub(crate) use host::Joined;
+pub(crate) use joining::Joining;
 pub use reducer::*;
+
+use joining::STATE_AT;
 
 /// The skeletons of each form by the number of outer dimensions that they have.
 static BLOCKS: Skeletons = [
@@ -142,17 +145,10 @@ impl Reduce {
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
-        let bodies = [
-            ("start", self.start(types)),
-            ("quad", self.quad(types)),
-            ("join", self.join(types)),
-            ("pairs", self.pairs(types)),
-            ("lanes", self.lanes(types)),
-            ("length", self.length(types)),
-            ("row", self.row(types)),
-        ];
         let size = self.grids.map(|input| ("size", self.size(input, types)));
-        let bodies: Vec<_> = bodies.into_iter().chain(size).collect();
+        let own = [("quad", self.quad(types)), ("row", self.row(types))];
+        let bodies: Vec<_> =
+            self.joining().bodies(types).into_iter().chain(own).chain(size).collect();
         with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
     }
 
@@ -181,19 +177,6 @@ impl Reduce {
         linked.module(&self.inputs, touch(self.output))
     }
 
-    /// Sets the state to what changes nothing that is joined to it.
-    fn start(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&[], types);
-        for at in 0..self.reducer.registers() {
-            let neutral = self.reducer.neutral;
-            let words = if self.reducer.is_wide() { neutral } else { [neutral[at]; 2] };
-            let [low, high] = words.map(Argument::Literal);
-            calls
-                .call(Callee::Exported("set"), vec![Argument::Parameter(START_AT + at), low, high]);
-        }
-        calls.made
-    }
-
     /// Sets the size of a grid to what an input says.
     fn size(&self, input: usize, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&self.inputs, types);
@@ -202,158 +185,23 @@ impl Reduce {
         calls.made
     }
 
-    /// Sets how many elements a block has, and how many lanes.
-    fn length(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&[], types);
-        let is_one_chain = self.form == Form::OneBlock && self.reducer.has_any_order();
-        let lanes = if is_one_chain { QUAD } else { LANES };
-        let length = [self.elements.block_length(), lanes].map(Argument::Literal);
-        let arguments = [&[Argument::Parameter(0)], length.as_slice()].concat();
-        calls.call(Callee::Exported("set"), arguments);
-        calls.made
-    }
-
     /// Joins a quad to the state.
     fn quad(&self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&self.inputs, types);
-        let element = self.element(&mut calls);
-        let state = self.held(&mut calls, STATE_AT);
-        let joined = match self.reducer.is_wide() {
-            true => calls.apply(self.reducer.join[0], &[state, element], &[]),
-            false => self.joined(&mut calls, &state, &element),
-        };
-        for (value, part) in joined.into_iter().zip(0..) {
-            let [register, part] = [Argument::Parameter(STATE_AT + part), literal(part)];
-            match self.reducer.is_wide() {
-                true => {
-                    calls.call(Callee::Exported("hold_wide"), vec![register, value, COUNT, part])
-                }
-                false => calls.call(Callee::Exported("hold"), vec![register, value, COUNT]),
-            };
-        }
-        calls.made
-    }
-
-    /// The states of the elements of a quad; of a wide reducer its elements.
-    fn element(&self, calls: &mut Calls<'_>) -> Registers {
-        match self.elements {
-            Elements::States => {
-                let words = calls.value(Value::Input(0));
-                let word = |it| calls.apply(it, std::slice::from_ref(&words), &[]);
-                [&f::LOW_WORDS, &f::HIGH_WORDS].into_iter().flat_map(word).collect()
-            }
-            Elements::Values => {
-                let mut state = calls.run(&self.program);
-                if !self.reducer.is_wide() {
-                    // Nothing is lost of an element.
-                    let rest = calls.call(Callee::Exported("nothing"), vec![]);
-                    state.resize(self.reducer.join.len(), rest);
-                }
-                state
-            }
-        }
-    }
-
-    /// Joins a state with its right neighbour.
-    fn join(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&[], types);
-        let [left, right] = [0, RIGHT_AT].map(|at| self.held(&mut calls, at));
-        let joined = self.joined_alike(&mut calls, left, right);
-        hold(&mut calls, joined);
-        calls.made
-    }
-
-    /// Joins the lanes of two quads with their neighbours.
-    fn pairs(&self, types: NativeTypes) -> Vec<Call> {
-        if self.reducer.is_wide() {
-            return self.join(types);
-        }
-        let mut calls = Calls::new(&[], types);
-        let [one, other] = [0, RIGHT_AT].map(|at| self.held(&mut calls, at));
-        let joined = self.joined_neighbours(&mut calls, &one, &other);
-        hold(&mut calls, joined);
-        calls.made
-    }
-
-    /// Joins all lanes of a quad.
-    fn lanes(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&[], types);
-        let state = self.held(&mut calls, 0);
-        let joined = if self.reducer.is_wide() {
-            let half = self.joined(&mut calls, &state[..1], &state[1..]);
-            let other = calls.call(Callee::Exported("upper_half"), vec![half[0]]);
-            self.joined(&mut calls, &half, &[other])
-        } else {
-            let pairs = self.joined_neighbours(&mut calls, &state, &state);
-            self.joined_neighbours(&mut calls, &pairs, &pairs)
-        };
-        hold(&mut calls, joined);
-        calls.made
+        let element = self.joining().element(&mut calls, &self.program);
+        self.joining().quad(calls, element)
     }
 
     /// Writes what the state in the first lane is.
     fn row(&self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&[], types);
-        let mut state = self.held(&mut calls, STATE_AT);
-        if let [result] = self.reducer.result {
-            let registers: Vec<Registers> = state.iter().map(|it| vec![*it]).collect();
-            state = calls.apply(result, &registers, &[]);
-        }
-        let result = calls.run_on(&self.last, state);
+        let state = self.joining().result(&mut calls);
+        let result = calls.run_on(&self.last, vec![state]);
         calls.store(self.output, &result);
         calls.made
     }
 
-    /// The registers of a state, the first one of which is that parameter.
-    fn held(&self, calls: &mut Calls<'_>, first: usize) -> Registers {
-        let registers = (0..self.reducer.registers()).map(|at| Argument::Parameter(first + at));
-        registers.map(|it| calls.call(Callee::Exported("held"), vec![it])).collect()
+    fn joining(&self) -> Joining {
+        Joining { reducer: self.reducer, elements: self.elements, form: self.form }
     }
-
-    /// Two states as one, lane by lane.
-    fn joined_alike(&self, calls: &mut Calls<'_>, left: Registers, right: Registers) -> Registers {
-        match self.reducer.is_wide() {
-            true => calls.apply(self.reducer.join[0], &[left, right], &[]),
-            false => self.joined(calls, &left, &right),
-        }
-    }
-
-    /// The lanes of two quads, each joined with its neighbour.
-    fn joined_neighbours(
-        &self,
-        calls: &mut Calls<'_>,
-        one: &[Argument],
-        other: &[Argument],
-    ) -> Registers {
-        let mut lanes = |name| -> Registers {
-            let registers = one.iter().zip(other);
-            registers.map(|(a, b)| calls.call(Callee::Exported(name), vec![*a, *b])).collect()
-        };
-        let [left, right] = ["left_lanes", "right_lanes"].map(&mut lanes);
-        self.joined(calls, &left, &right)
-    }
-
-    /// Two states as one.
-    fn joined(&self, calls: &mut Calls<'_>, state: &[Argument], other: &[Argument]) -> Registers {
-        let arguments: Vec<Registers> = state.iter().chain(other).map(|it| vec![*it]).collect();
-        self.reducer.join.iter().flat_map(|it| calls.apply(it, &arguments, &[])).collect()
-    }
-}
-
-/// Makes values the state that a body is given first.
-fn hold(calls: &mut Calls<'_>, state: Registers) {
-    for (value, at) in state.into_iter().zip(0..) {
-        let arguments = vec![Argument::Parameter(at), value, Argument::Literal(QUAD)];
-        calls.call(Callee::Exported("hold"), arguments);
-    }
-}
-
-/// Which parameter of a body the first register of the state is: of that before the row, of those that have a
-/// coordinate, and of a right neighbour.
-const START_AT: usize = 0;
-const STATE_AT: usize = 4;
-const RIGHT_AT: usize = 2;
-
-fn literal(value: usize) -> Argument {
-    Argument::Literal(u32::try_from(value).expect("a part"))
 }

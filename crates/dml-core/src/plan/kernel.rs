@@ -94,11 +94,13 @@ pub fn select(
     capabilities: &Capabilities,
 ) -> &'static KernelModule {
     let (last, better) = variants.split_last().expect("a kernel has a variant for every device");
-    let can_run = |it: &&&'static KernelModule| {
-        it.required_features.iter().all(|feature| capabilities.features.has(*feature))
-            && it.needed_limits().all(|(limit, needed)| capabilities.limits.get(limit) >= needed)
-    };
-    better.iter().find(can_run).unwrap_or(last)
+    better.iter().find(|it| can_run(it, capabilities)).unwrap_or(last)
+}
+
+/// Whether a device with these capabilities has all that a kernel requires.
+pub fn can_run(kernel: &KernelModule, capabilities: &Capabilities) -> bool {
+    kernel.required_features.iter().all(|feature| capabilities.features.has(*feature))
+        && kernel.needed_limits().all(|(limit, needed)| capabilities.limits.get(limit) >= needed)
 }
 
 /// One kernel compiled or linked for one type family: its description, and an identity that is computed

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use dml_core::plan::{BoundAt, InPlace};
 
-use crate::ir::{Binding, Buffer, Map, Node, Program, Recorded};
+use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{Binding, Buffer, Node, Program, RowGroup};
 
 /// Beyond so many pairs of an input and an output, only pairs within one node are considered.
 const MAX_PAIRS: usize = 1 << 12;
@@ -12,7 +13,7 @@ const MAX_PAIRS: usize = 1 << 12;
 /// The pairs that may be the same bytes with the same steps: inputs that are read last before any node writes the
 /// output, or by the Map that does, where each element lies alike.
 pub(super) fn in_place(program: &Program) -> Vec<InPlace> {
-    let nodes: Vec<&Node> = program.nodes.iter().flat_map(members).collect();
+    let nodes: Vec<&Node> = program.nodes.iter().map(|it| &it.node).collect();
     let (mut last_read, mut first_write) = (HashMap::new(), HashMap::new());
     for (number, node) in nodes.iter().enumerate() {
         last_read.extend(node.reads().into_iter().map(|it| (it, number)));
@@ -44,17 +45,44 @@ pub(super) fn in_place(program: &Program) -> Vec<InPlace> {
     pairs
 }
 
-/// The nodes that one is executed as.
-fn members(recorded: &Recorded) -> Vec<&Node> {
-    match &recorded.node {
-        Node::Rows(group) => group.members.iter().map(|it| &it.node).collect(),
-        node => vec![node],
+/// The inputs that a node reads, each element where it writes.
+fn read_where_written(program: &Program, node: &Node) -> Vec<u32> {
+    match node {
+        Node::Map(map) => read_once(program, &map.space),
+        Node::Rows(group) => read_as_result(program, group),
+        _ => vec![],
     }
 }
 
-/// The inputs that a node reads once, each element where it writes.
-fn read_where_written(program: &Program, node: &Node) -> Vec<u32> {
-    let Node::Map(Map { space, .. }) = node else { return vec![] };
+/// The inputs that each member of a group reads as the last one writes its result, if that is the only one: rows are
+/// computed at the same time then.
+fn read_as_result(program: &Program, group: &RowGroup) -> Vec<u32> {
+    let Some(Node::Map(last)) = group.members.last().map(|it| &it.node) else { return vec![] };
+    let output = &last.space.output;
+    if group.results.len() != 1 || group.results.first().copied() != output.buffer {
+        return vec![];
+    }
+    let spaces: Vec<_> = group.members.iter().filter_map(|it| it.node.space()).collect();
+    let lies_alike = |input: &u32| {
+        let of_input = |it: &&Operand| it.buffer == Some(Buffer::Input(*input));
+        spaces.iter().all(|space| {
+            let mut views = space.inputs.iter().filter(of_input);
+            views.all(|it| {
+                space.sizes == last.space.sizes
+                    && it.base == output.base
+                    && it.lies_as(output, &space.sizes)
+            })
+        })
+    };
+    let mut inputs: Vec<u32> = spaces.iter().flat_map(|it| program.inputs_read(it)).collect();
+    inputs.sort_unstable();
+    inputs.dedup();
+    inputs.retain(lies_alike);
+    inputs
+}
+
+/// The inputs that a Map reads once, each element where it writes.
+fn read_once(program: &Program, space: &IterationSpace) -> Vec<u32> {
     let is_once = |input: &u32| {
         let buffer = Some(Buffer::Input(*input));
         space.inputs.iter().filter(|it| it.buffer == buffer).count() == 1

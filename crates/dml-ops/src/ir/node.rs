@@ -71,6 +71,19 @@ impl Node {
         }
     }
 
+    /// The buffers of other nodes or callers that are read or written.
+    pub(crate) fn outside(&self) -> Vec<Buffer> {
+        let (mut buffers, written) = (self.reads(), self.writes());
+        match self {
+            Self::Rows(group) => {
+                buffers.retain(|it| !written.contains(it));
+                buffers.extend(&group.results);
+            }
+            _ => buffers.extend(written),
+        }
+        buffers
+    }
+
     /// This node with its buffers renamed.
     #[must_use]
     pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {

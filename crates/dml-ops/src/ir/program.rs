@@ -115,11 +115,20 @@ impl Program {
     pub(crate) fn inputs_as_output(&self, space: &IterationSpace) -> Vec<u32> {
         let lies_alike =
             |it: &&Operand| it.base == space.output.base && it.lies_as(&space.output, &space.sizes);
-        let number = |it: &Operand| match it.buffer {
+        let alike = space.inputs.iter().filter(lies_alike);
+        alike.filter_map(|it| self.executed_input(it)).collect()
+    }
+
+    /// Numbers of the inputs that a space reads and that are bound when the program is executed.
+    pub(crate) fn inputs_read(&self, space: &IterationSpace) -> Vec<u32> {
+        space.inputs.iter().filter_map(|it| self.executed_input(it)).collect()
+    }
+
+    fn executed_input(&self, operand: &Operand) -> Option<u32> {
+        match operand.buffer {
             Some(buffer @ Buffer::Input(at)) if self.stage(buffer) == Stage::Execution => Some(at),
             _ => None,
-        };
-        space.inputs.iter().filter(lies_alike).filter_map(number).collect()
+        }
     }
 
     /// Declares a buffer.

@@ -179,7 +179,7 @@ impl<B: Clone> IterationSpace<B> {
     /// says so.
     #[must_use]
     pub(crate) fn coalesced_where(mut self, may_merge: impl Fn(i64) -> bool) -> Self {
-        debug_assert!(self.inputs.len() <= MAX_INPUTS);
+        debug_assert!(self.inputs.len() <= MAX_INPUTS + 1);
         for dimension in 0..DIMENSIONS {
             if self.walked().strides[dimension] < 0 {
                 self.mirror(dimension);

@@ -160,7 +160,7 @@ impl Schedule<'_> {
             let cost = sums.cost(&part, &views, record.goes_on);
             dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block), cost)?;
         }
-        self.add(dispatches)
+        self.add_dispatches(dispatches)
     }
 }
 

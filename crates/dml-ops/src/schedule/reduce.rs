@@ -137,7 +137,7 @@ impl Schedule<'_> {
             let piece = Piece::of(&space, &part, alignment);
             self.dispatch_rows(&piece, reduction, None, &mut dispatches)?;
         }
-        self.add(dispatches)
+        self.add_dispatches(dispatches)
     }
 
     /// Adds the steps that reduce grids: the last two dimensions are those of their rows and columns, of which
@@ -166,7 +166,7 @@ impl Schedule<'_> {
             let piece = Piece::of(space, &part, alignment);
             self.dispatch_rows(&piece, reduction, Some(sizes), &mut dispatches)?;
         }
-        self.add(dispatches)
+        self.add_dispatches(dispatches)
     }
 
     /// Reduces rows in parts of `length`, the parts of a row in a dimension that is not used, and then these.
@@ -261,7 +261,7 @@ impl Schedule<'_> {
 }
 
 /// Whether a work group joins the elements of a row.
-fn has_groups(target: &Target<'_>) -> bool {
+pub(super) fn has_groups(target: &Target<'_>) -> bool {
     match target.tuning.strategy {
         Some(strategy) => strategy == Strategy::RowGroups,
         None => target.tuning.shared_tiles,

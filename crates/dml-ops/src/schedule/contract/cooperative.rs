@@ -78,6 +78,6 @@ impl Schedule<'_> {
         let bytes = all.iter().map(Matrices::bytes).sum();
         let cost = Cost { operations: products.saturating_mul(2), bytes };
         dispatches.push_with_block(cooperative(), &windows, &push, Some(block), cost)?;
-        self.add(dispatches)
+        self.add_dispatches(dispatches)
     }
 }

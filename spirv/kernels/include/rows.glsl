@@ -1,0 +1,267 @@
+// How the elements of a row are joined, by whoever does it.
+//
+// The elements of a row are joined in an order that only their number decides. Element e belongs to block e / 128, and
+// there to lane e mod 16. A lane joins its elements in their order; then neighbours are joined, first the lanes of a
+// block, then blocks, in a tree. Rows of states, which parts of rows have become, have a lane for each: blocks of 16.
+//
+// Without GROUP each invocation has a row. It goes through a block four times, each time through a quad of lanes, so that
+// the functions that are linked are in the kernel once. With ONE_BLOCK no row is longer than a block; what may be joined
+// in any order has one block with one quad of lanes. With GROUP an invocation has a quad of lanes of one block, and a row
+// has as many invocations as that takes, a power of two; what they have is joined in memory that they share.
+
+// Lanes of a block.
+const uint LANES = 16u;
+// 1 << LEVELS blocks are more than a row has.
+const uint LEVELS = 10u;
+
+// A register of the state, as a value.
+uvec4 held(inout uvec4 state) {
+    return state;
+}
+
+// Sets all lanes: of one word each, or of a low and a high one.
+void set(inout uvec4 state, const uint low, const uint high) {
+    state = uvec4(low, high, low, high);
+}
+
+// Replaces the lanes of the first `n` elements of a quad.
+void hold(inout uvec4 state, const uvec4 value, const uint n) {
+    state = mix(state, value, lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(n)));
+}
+
+// The same where a register has two elements: those of `part`.
+void hold_wide(inout uvec4 state, const uvec4 value, const uint n, const uint part) {
+    state = mix(state, value, lessThan(uvec4(0u, 0u, 1u, 1u) + 2u * part, uvec4(n)));
+}
+
+// Of two quads of lanes the ones that are joined with their right neighbours, and these.
+uvec4 left_lanes(const uvec4 one, const uvec4 other) {
+    return uvec4(one.xz, other.xz);
+}
+
+uvec4 right_lanes(const uvec4 one, const uvec4 other) {
+    return uvec4(one.yw, other.yw);
+}
+
+// The second half of a register.
+uvec4 upper_half(const uvec4 value) {
+    return value.zwzw;
+}
+
+// What rounding has lost of an element.
+uvec4 nothing() {
+    return uvec4(0u);
+}
+
+// The linker replaces the bodies of these by calls of functions that it links and of those that are named
+// here: the state before a row, and the quad that is joined to it, the one with number `step` of those that an
+// invocation of a group has.
+void linked_start(inout uvec4 a, inout uvec4 b) {
+    set(a, 0u, 0u);
+    set(b, 0u, 0u);
+}
+
+void linked_quad(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b, const uint step) {
+    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(step);
+    const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
+        + read1_5(at) + read1_6(at) + every_narrow(at);
+    const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at) + read2_4(at)
+        + read2_5(at) + read2_6(at);
+    const uvec4 four = numbers(at, n) + read4_0(at) + read4_1(at) + read4_2(at) + read4_3(at)
+        + read4_4(at) + read4_5(at) + read4_6(at);
+    hold(a, held(b) + four + one + nothing(), n);
+    hold_wide(b, two.xyxy, n, 0u);
+}
+
+// Joins a state with its right neighbour, lane by lane.
+void linked_join(inout uvec4 a, inout uvec4 b, inout uvec4 c, inout uvec4 d) {
+    hold(a, held(b) + held(c) + held(d), QUAD);
+}
+
+// Joins the lanes of two quads with their neighbours; where a register has two lanes, the quads lane by lane.
+void linked_pairs(inout uvec4 a, inout uvec4 b, inout uvec4 c, inout uvec4 d) {
+    hold(a, left_lanes(held(a), held(c)) + right_lanes(held(b), held(d)), QUAD);
+}
+
+// Joins the lanes of a quad: what they are is in the first one then.
+void linked_lanes(inout uvec4 a, inout uvec4 b) {
+    const uvec4 halves = left_lanes(held(a), held(b)) + right_lanes(held(a), held(b));
+    hold(a, halves + upper_half(held(a)), QUAD);
+}
+
+// Sets how many elements a block has, and how many lanes.
+void linked_length(inout uvec4 length, inout uvec4 b) {
+    set(length, 0u, 0u);
+}
+
+// A row, and which of it an invocation has.
+struct Row {
+    uvec4 low;
+    uvec4 high;
+    uint size;
+    // Of a group: the number among the invocations of the row, which are 1 << shift.
+    uint place;
+    uint shift;
+    // Whether there is such a row.
+    bool is_there;
+};
+
+#ifdef GROUP
+
+// Of each invocation the state that it has, as much of it as is joined.
+shared uvec4 states[LOCAL_SIZE_LITERAL];
+
+// The row of this invocation; where there is none the last one.
+Row row_of_invocation() {
+    uvec4 length;
+    uvec4 unused;
+    linked_length(length, unused);
+    Row row;
+    row.size = inner_size().x;
+    const uint blocks = (row.size + length.x - 1u) / length.x;
+    // Four invocations for each block, and a power of two.
+    row.shift = blocks == 1u ? 2u : 3u + uint(findMSB(blocks - 1u));
+    const uint invocation = gl_LocalInvocationIndex;
+    const uint index = (linear_group(push.first_group) << 8u - row.shift) + (invocation >> row.shift);
+    row.place = invocation & (1u << row.shift) - 1u;
+    row.is_there = index < push.count;
+    outer_coordinate(min(index, push.count - 1u), row.low, row.high);
+    return row;
+}
+
+// How many elements of the quad that begins at `x` are in the row, before `end`.
+uint elements_of_quad(const uint x, const uint end) {
+    return x < end ? min(QUAD, end - x) : 0u;
+}
+
+// Where a quad is read that may be past the end: something that is there.
+uint within(const Row row, const uint x) {
+    return min(x, row.size - 1u & ~3u);
+}
+
+// The state of a row, in all of its invocations.
+void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
+    uvec4 length;
+    uvec4 unused;
+    linked_length(length, unused);
+    linked_start(a, b);
+    const uint first = (row.place >> 2) * length.x + QUAD * (row.place & 3u);
+    const uint end = min(row.size, (row.place >> 2) * length.x + length.x);
+    for (uint x = 0u; x < length.x; x += LANES) {
+        // Past the end nothing is held of what is read.
+        const uint at = first + x;
+        linked_quad(row.low, row.high, within(row, at), elements_of_quad(at, end), a, b, x / LANES);
+    }
+    linked_lanes(a, b);
+    for (uint step = 1u; step < 1u << row.shift; step <<= 1) {
+        states[gl_LocalInvocationIndex] = uvec4(a.xy, b.xy);
+        barrier();
+        const uvec4 other = states[gl_LocalInvocationIndex ^ step];
+        barrier();
+        const bool is_left = (gl_LocalInvocationIndex & step) == 0u;
+        uvec4 right_a = is_left ? other.xyxy : a;
+        uvec4 right_b = is_left ? other.zwzw : b;
+        a = is_left ? a : other.xyxy;
+        b = is_left ? b : other.zwzw;
+        linked_join(a, b, right_a, right_b);
+    }
+}
+
+#elif !defined(GRIDS)
+
+// The row of this invocation, unless there is none.
+Row row_of_invocation() {
+    Row row;
+    uint index;
+    row.is_there = linear_index(push.first_group, push.count, index);
+    row.place = 0u;
+    row.shift = 0u;
+    outer_coordinate(index, row.low, row.high);
+    row.size = varying_bound(inner_size().x, index);
+    return row;
+}
+
+// The state of a block, which has elements, of so many lanes. Drivers that execute what is masked would go through loops
+// that test first once more.
+void reduce_block(const Row row, const uint first, const uint end, const uint lanes, inout uvec4 a, inout uvec4 b) {
+    // The quad before, and the first two.
+    uvec4 before_a;
+    uvec4 before_b;
+    uvec4 half_a;
+    uvec4 half_b;
+    // Quads of lanes that have elements.
+    const uint quads = (min(lanes, end - first) + QUAD - 1u) / QUAD;
+    uint quad = 0u;
+    do {
+        linked_start(a, b);
+        uint x = first + QUAD * quad;
+        do {
+            linked_quad(row.low, row.high, x, min(QUAD, end - x), a, b, 0u);
+            x += lanes;
+        } while (x < end);
+        if ((quad & 1u) == 0u) {
+            before_a = a;
+            before_b = b;
+        } else {
+            linked_pairs(before_a, before_b, a, b);
+        }
+        if (quad == 1u) {
+            half_a = before_a;
+            half_b = before_b;
+        }
+        ++quad;
+    } while (quad < quads);
+    if (quads == 3u) {
+        linked_start(a, b);
+        linked_pairs(before_a, before_b, a, b);
+    }
+    if (quads > 2u) {
+        linked_pairs(half_a, half_b, before_a, before_b);
+    }
+    a = quads > 1u ? half_a : before_a;
+    b = quads > 1u ? half_b : before_b;
+    linked_lanes(a, b);
+}
+
+// The state of a row.
+void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
+    uvec4 length;
+    uvec4 unused;
+    linked_length(length, unused);
+#ifdef ONE_BLOCK
+    reduce_block(row, 0u, row.size, length.y, a, b);
+#else
+    // The states of 1, 2, 4, .. blocks that have no right neighbour yet: those whose bit is set in the number of blocks.
+    uvec4 waiting_a[LEVELS];
+    uvec4 waiting_b[LEVELS];
+    uint blocks = 0u;
+    uint level = 0u;
+    uint first = 0u;
+    do {
+        reduce_block(row, first, min(row.size, first + length.x), length.y, a, b);
+        for (level = 0u; (blocks >> level & 1u) != 0u; ++level) {
+            uvec4 right_a = a;
+            uvec4 right_b = b;
+            a = waiting_a[level];
+            b = waiting_b[level];
+            linked_join(a, b, right_a, right_b);
+        }
+        waiting_a[level] = a;
+        waiting_b[level] = b;
+        ++blocks;
+        first += length.x;
+    } while (first < row.size);
+    for (++level; blocks >> level != 0u; ++level) {
+        if ((blocks >> level & 1u) != 0u) {
+            uvec4 right_a = a;
+            uvec4 right_b = b;
+            a = waiting_a[level];
+            b = waiting_b[level];
+            linked_join(a, b, right_a, right_b);
+        }
+    }
+#endif
+}
+
+#endif

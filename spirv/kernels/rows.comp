@@ -1,0 +1,140 @@
+// A skeleton: reduces rows and computes with what they become, phase after phase, in one kernel: a softmax or a norm.
+// include/rows.glsl says who has a row and in which order its elements are joined.
+//
+// An invocation reads and writes the same elements in all phases, so that phases need not wait for each other. What a
+// phase makes of elements is kept in registers with GROUP, where an invocation has eight quads; else it is written to the
+// output, and read from there.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
+
+#ifdef GROUP
+#define LOCAL_SIZE_LITERAL 256
+#endif
+
+#include "include/dispatch.glsl"
+#include "include/space.glsl"
+
+#include "include/rows.glsl"
+
+// Values of the row, of one word each.
+const uint VALUES = 16u;
+// Quads that an invocation of a group has, and values that are kept of each.
+const uint QUADS = 8u;
+const uint KEPT = 2u;
+
+uvec4 row_values[VALUES];
+#ifdef GROUP
+uvec4 kept_quads[KEPT * QUADS];
+
+uvec4 kept(const uint number, const uint step) {
+    return kept_quads[number * QUADS + step];
+}
+
+void keep(const uint number, const uint step, const uvec4 value) {
+    kept_quads[number * QUADS + step] = value;
+}
+#endif
+
+// A value of the row, in all lanes.
+uvec4 row_value(const uint number) {
+    return row_values[number].xxxx;
+}
+
+void set_row_value(const uint number, const uvec4 value) {
+    row_values[number] = value;
+}
+
+// The linker replaces the bodies of these: what a phase makes of the state of a row, or of values of the row; what it
+// makes of a quad of elements, the one with number `step`; and, below, all phases.
+void linked_row(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    set_row_value(0u, held(a) + held(b) + row_value(0u));
+}
+
+void linked_element(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, const uint step) {
+    const uint at = element_of(OUTPUT, low, high, x) + parameter(0u) + step;
+    write1(at, at);
+    write2(at, uvec2(at));
+    write4(at, row_value(0u));
+    merge1(at, at, n);
+#ifdef GROUP
+    keep(0u, step, kept(0u, step));
+#endif
+}
+
+// Reduces the row.
+void reduce_phase(const Row row) {
+    uvec4 a;
+    uvec4 b;
+    reduce_row(row, a, b);
+    linked_row(row.low, row.high, 0u, 1u, a, b);
+}
+
+// Computes with values of the row.
+void row_phase(const Row row) {
+    uvec4 a = uvec4(0u);
+    uvec4 b = uvec4(0u);
+    linked_row(row.low, row.high, 0u, 1u, a, b);
+}
+
+#ifdef GROUP
+
+// The element that quad `step` of an invocation begins with.
+uint first_of_quad(const Row row, const uint step) {
+    return (row.place >> 2) * QUADS * LANES + QUAD * (row.place & 3u) + LANES * step;
+}
+
+// Computes quads that are kept.
+void keep_phase(const Row row) {
+    for (uint step = 0u; step < QUADS; ++step) {
+        const uint x = first_of_quad(row, step);
+        linked_element(row.low, row.high, within(row, x), elements_of_quad(x, row.size), step);
+    }
+}
+
+// Writes elements of the output.
+void write_phase(const Row row) {
+    for (uint step = 0u; step < QUADS; ++step) {
+        const uint x = first_of_quad(row, step);
+        const uint n = elements_of_quad(x, row.size);
+        if (row.is_there && n > 0u) {
+            linked_element(row.low, row.high, x, n, step);
+        }
+    }
+}
+
+#else
+
+// Writes elements of the output, of which a row has some.
+void write_phase(const Row row) {
+    uint x = 0u;
+    do {
+        linked_element(row.low, row.high, x, min(QUAD, row.size - x), 0u);
+        x += QUAD;
+    } while (x < row.size);
+}
+
+#endif
+
+// The linker replaces the body by calls of copies of these, one for each phase.
+void linked_phases(const Row row) {
+    reduce_phase(row);
+    row_phase(row);
+#ifdef GROUP
+    keep_phase(row);
+#endif
+    write_phase(row);
+}
+
+void main() {
+    const Row row = row_of_invocation();
+#ifndef GROUP
+    if (!row.is_there) {
+        return;
+    }
+#endif
+    linked_phases(row);
+}

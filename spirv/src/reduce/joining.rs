@@ -1,0 +1,194 @@
+//! How a kernel joins the elements of rows: the bodies of what `kernels/include/rows.glsl` declares.
+
+use super::{Elements, Form, LANES, Reducer};
+use crate::NativeTypes;
+use crate::element_wise::{COUNT, Calls, Program, QUAD, Registers, Value};
+use crate::functions as f;
+use crate::link::{Argument, Body, Call, Callee};
+
+/// What elements are joined by, and who joins them.
+#[derive(Clone, Copy)]
+pub(crate) struct Joining {
+    pub(crate) reducer: &'static Reducer,
+    pub(crate) elements: Elements,
+    pub(crate) form: Form,
+}
+
+impl Joining {
+    /// All bodies but those of a quad and of what comes out.
+    pub(crate) fn bodies(self, types: NativeTypes) -> Vec<Body> {
+        vec![
+            ("start", self.start(types)),
+            ("join", self.join(types)),
+            ("pairs", self.pairs(types)),
+            ("lanes", self.lanes(types)),
+            ("length", self.length(types)),
+        ]
+    }
+
+    /// The body that joins the elements of a quad, which `calls` has loaded or computed, to the state.
+    pub(crate) fn quad(self, mut calls: Calls<'_>, element: Registers) -> Vec<Call> {
+        let state = self.held(&mut calls, STATE_AT);
+        let joined = match self.reducer.is_wide() {
+            true => calls.apply(self.reducer.join[0], &[state, element], &[]),
+            false => self.joined(&mut calls, &state, &element),
+        };
+        for (value, part) in joined.into_iter().zip(0..) {
+            let [register, part] = [Argument::Parameter(STATE_AT + part), literal(part)];
+            match self.reducer.is_wide() {
+                true => {
+                    calls.call(Callee::Exported("hold_wide"), vec![register, value, COUNT, part])
+                }
+                false => calls.call(Callee::Exported("hold"), vec![register, value, COUNT]),
+            };
+        }
+        calls.made
+    }
+
+    /// The states of the elements of a quad, which `program` makes of the inputs; of a wide reducer its elements.
+    pub(crate) fn element(self, calls: &mut Calls<'_>, program: &Program) -> Registers {
+        match self.elements {
+            Elements::States => {
+                let words = calls.value(Value::Input(0));
+                let word = |it| calls.apply(it, std::slice::from_ref(&words), &[]);
+                [&f::LOW_WORDS, &f::HIGH_WORDS].into_iter().flat_map(word).collect()
+            }
+            Elements::Values => {
+                let value = calls.run(program);
+                self.state_of(calls, value)
+            }
+        }
+    }
+
+    /// The state of an element, of which nothing is lost.
+    pub(crate) fn state_of(self, calls: &mut Calls<'_>, element: Registers) -> Registers {
+        let mut state = element;
+        if !self.reducer.is_wide() {
+            let rest = calls.call(Callee::Exported("nothing"), vec![]);
+            state.resize(self.reducer.join.len(), rest);
+        }
+        state
+    }
+
+    /// What the state in the first lane is.
+    pub(crate) fn result(self, calls: &mut Calls<'_>) -> Registers {
+        let state = self.held(calls, STATE_AT);
+        let [result] = self.reducer.result else { return state };
+        let registers: Vec<Registers> = state.iter().map(|it| vec![*it]).collect();
+        calls.apply(result, &registers, &[])
+    }
+
+    /// Sets the state to what changes nothing that is joined to it.
+    fn start(self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        for at in 0..self.reducer.registers() {
+            let neutral = self.reducer.neutral;
+            let words = if self.reducer.is_wide() { neutral } else { [neutral[at]; 2] };
+            let [low, high] = words.map(Argument::Literal);
+            calls
+                .call(Callee::Exported("set"), vec![Argument::Parameter(START_AT + at), low, high]);
+        }
+        calls.made
+    }
+
+    /// Sets how many elements a block has, and how many lanes.
+    fn length(self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        let is_one_chain = self.form == Form::OneBlock && self.reducer.has_any_order();
+        let lanes = if is_one_chain { QUAD } else { LANES };
+        let length = [self.elements.block_length(), lanes].map(Argument::Literal);
+        let arguments = [&[Argument::Parameter(0)], length.as_slice()].concat();
+        calls.call(Callee::Exported("set"), arguments);
+        calls.made
+    }
+
+    /// Joins a state with its right neighbour.
+    fn join(self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        let [left, right] = [0, RIGHT_AT].map(|at| self.held(&mut calls, at));
+        let joined = self.joined_alike(&mut calls, left, right);
+        hold(&mut calls, joined);
+        calls.made
+    }
+
+    /// Joins the lanes of two quads with their neighbours.
+    fn pairs(self, types: NativeTypes) -> Vec<Call> {
+        if self.reducer.is_wide() {
+            return self.join(types);
+        }
+        let mut calls = Calls::new(&[], types);
+        let [one, other] = [0, RIGHT_AT].map(|at| self.held(&mut calls, at));
+        let joined = self.joined_neighbours(&mut calls, &one, &other);
+        hold(&mut calls, joined);
+        calls.made
+    }
+
+    /// Joins all lanes of a quad.
+    fn lanes(self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        let state = self.held(&mut calls, 0);
+        let joined = if self.reducer.is_wide() {
+            let half = self.joined(&mut calls, &state[..1], &state[1..]);
+            let other = calls.call(Callee::Exported("upper_half"), vec![half[0]]);
+            self.joined(&mut calls, &half, &[other])
+        } else {
+            let pairs = self.joined_neighbours(&mut calls, &state, &state);
+            self.joined_neighbours(&mut calls, &pairs, &pairs)
+        };
+        hold(&mut calls, joined);
+        calls.made
+    }
+
+    /// The registers of a state, the first one of which is that parameter.
+    fn held(self, calls: &mut Calls<'_>, first: usize) -> Registers {
+        let registers = (0..self.reducer.registers()).map(|at| Argument::Parameter(first + at));
+        registers.map(|it| calls.call(Callee::Exported("held"), vec![it])).collect()
+    }
+
+    /// Two states as one, lane by lane.
+    fn joined_alike(self, calls: &mut Calls<'_>, left: Registers, right: Registers) -> Registers {
+        match self.reducer.is_wide() {
+            true => calls.apply(self.reducer.join[0], &[left, right], &[]),
+            false => self.joined(calls, &left, &right),
+        }
+    }
+
+    /// The lanes of two quads, each joined with its neighbour.
+    fn joined_neighbours(
+        self,
+        calls: &mut Calls<'_>,
+        one: &[Argument],
+        other: &[Argument],
+    ) -> Registers {
+        let mut lanes = |name| -> Registers {
+            let registers = one.iter().zip(other);
+            registers.map(|(a, b)| calls.call(Callee::Exported(name), vec![*a, *b])).collect()
+        };
+        let [left, right] = ["left_lanes", "right_lanes"].map(&mut lanes);
+        self.joined(calls, &left, &right)
+    }
+
+    /// Two states as one.
+    fn joined(self, calls: &mut Calls<'_>, state: &[Argument], other: &[Argument]) -> Registers {
+        let arguments: Vec<Registers> = state.iter().chain(other).map(|it| vec![*it]).collect();
+        self.reducer.join.iter().flat_map(|it| calls.apply(it, &arguments, &[])).collect()
+    }
+}
+
+/// Makes values the state that a body is given first.
+fn hold(calls: &mut Calls<'_>, state: Registers) {
+    for (value, at) in state.into_iter().zip(0..) {
+        let arguments = vec![Argument::Parameter(at), value, Argument::Literal(QUAD)];
+        calls.call(Callee::Exported("hold"), arguments);
+    }
+}
+
+/// Which parameter of a body the first register of the state is: of that before the row, of those that have a
+/// coordinate, and of a right neighbour.
+const START_AT: usize = 0;
+pub(super) const STATE_AT: usize = 4;
+const RIGHT_AT: usize = 2;
+
+fn literal(value: usize) -> Argument {
+    Argument::Literal(u32::try_from(value).expect("a part"))
+}

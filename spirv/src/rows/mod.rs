@@ -1,0 +1,251 @@
+//! Kernels that reduce rows and compute with what they become, phase after phase: a softmax or a norm in one dispatch.
+
+mod host;
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use dml_core::capabilities::with_float_modes;
+use dml_core::host::HostDispatch;
+use dml_core::kernel::KernelModule;
+
+use crate::NativeTypes;
+use crate::element_wise::{
+    Calls, LinkedKernel, Operand, Program, Registers, Value, operands, touch,
+};
+use crate::kernels;
+use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
+use crate::reduce::{Elements, Form, Joining, Reducer};
+
+/// The skeletons of each form by the number of outer dimensions that they have.
+type Skeletons = [(usize, &'static Skeleton); 2];
+
+static BLOCKS: Skeletons = [(1, &kernels::ROWS_1), (7, &kernels::ROWS_7)];
+static ONE_BLOCK: Skeletons = [(1, &kernels::ROWS_BLOCK_1), (7, &kernels::ROWS_BLOCK_7)];
+static GROUPS: Skeletons = [(1, &kernels::ROWS_GROUP_1), (7, &kernels::ROWS_GROUP_7)];
+
+/// What is linked already.
+static LINKED: LazyLock<Mutex<HashMap<(Rows, NativeTypes), &'static KernelModule>>> =
+    LazyLock::new(Mutex::default);
+
+/// Values of a row that a kernel has room for.
+pub const MAX_ROW_VALUES: usize = 16;
+/// Values of each element that a kernel of [`Form::Group`] keeps; other forms keep none.
+pub const MAX_KEPT: usize = 2;
+
+/// A kernel for rows: what is linked for it. Its space is an element-wise kernel's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rows {
+    /// What is done, one after the other.
+    pub phases: Vec<Phase>,
+    /// At most as many as an element-wise kernel has; none is displaced.
+    pub inputs: Vec<Operand>,
+    /// What is written.
+    pub output: Operand,
+    /// Who has a row; with [`Form::OneBlock`] no row is longer than a block.
+    pub form: Form,
+    /// The least number of outer dimensions, at most 7.
+    pub outer_dimensions: usize,
+}
+
+/// One pass over a row, or a computation with values of the row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Phase {
+    /// What the inputs of the program are.
+    pub sources: Vec<Source>,
+    /// What is computed of them.
+    pub program: Program,
+    /// What becomes of that.
+    pub action: Action,
+}
+
+/// What a phase computes with. Values of rows and kept ones have 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The element of an input; for a value of the row that of the row's first element.
+    Operand(usize),
+    /// A value of the row, numbered in the order of the phases that compute such.
+    Row(usize),
+    /// A value of the element that a phase kept, numbered likewise.
+    Kept(usize),
+}
+
+/// What a phase does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Joins the elements that the program gives, and makes a value of the row of what comes out.
+    Reduce {
+        /// How they are joined: states of numbers of 32 bits.
+        reducer: &'static Reducer,
+        /// For what comes out.
+        last: Program,
+    },
+    /// The program gives a value of the row.
+    Row,
+    /// The program gives a value of each element that is kept.
+    Keep,
+    /// The program gives the elements of the output.
+    Write,
+}
+
+impl Action {
+    /// Whether what it makes is numbered together with what another one makes.
+    fn numbers_like(&self, other: &Self) -> bool {
+        match other {
+            Self::Keep | Self::Write => self == other,
+            Self::Reduce { .. } | Self::Row => matches!(self, Self::Reduce { .. } | Self::Row),
+        }
+    }
+}
+
+/// The parameter of a body on elements that is the number of the quad: of those that join, and of others.
+const STEP_OF_JOINED: usize = 6;
+const STEP: usize = 4;
+
+impl Rows {
+    /// The outer dimensions that the kernel has.
+    pub fn skeleton_dimensions(&self) -> usize {
+        self.skeleton().0
+    }
+
+    fn skeleton(&self) -> (usize, &'static Skeleton) {
+        let [few, many] = match self.form {
+            Form::Blocks => BLOCKS,
+            Form::OneBlock => ONE_BLOCK,
+            Form::Group => GROUPS,
+        };
+        if self.outer_dimensions <= few.0 { few } else { many }
+    }
+
+    /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
+    pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
+        let phases = self.phases.iter().enumerate().map(|(at, phase)| {
+            let before = self.phases[..at].iter();
+            let number = before.filter(|it| it.action.numbers_like(&phase.action)).count();
+            let (name, bodies) = self.phase(phase, number, types);
+            let callee = Callee::Instance { name, bodies };
+            Call { callee, arguments: vec![Argument::Parameter(0)] }
+        });
+        let mut bodies = vec![("phases", phases.collect())];
+        // How many elements a block has is asked outside of phases, too.
+        bodies.extend(self.first_joining().bodies(types));
+        with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
+    }
+
+    /// The skeleton's function for a phase, and the bodies that it gets; its result has that number.
+    fn phase(&self, phase: &Phase, number: usize, types: NativeTypes) -> (&'static str, Vec<Body>) {
+        let calls = || Calls::new(&self.inputs, types);
+        match &phase.action {
+            Action::Reduce { reducer, last } => {
+                let joining = self.joining(reducer);
+                let mut quad = calls();
+                let element = phase.result(&mut quad, STEP_OF_JOINED);
+                let state = joining.state_of(&mut quad, element);
+                let mut row = calls();
+                let result = joining.result(&mut row);
+                let result = row.run_on(last, vec![result]);
+                let own =
+                    [("quad", joining.quad(quad, state)), ("row", set_row(row, number, &result))];
+                ("reduce_phase", joining.bodies(types).into_iter().chain(own).collect())
+            }
+            Action::Row => {
+                let mut row = calls();
+                let result = phase.result(&mut row, STEP);
+                ("row_phase", vec![("row", set_row(row, number, &result))])
+            }
+            Action::Keep => {
+                let mut element = calls();
+                let result = phase.result(&mut element, STEP);
+                let arguments = vec![literal(number), Argument::Parameter(STEP), result[0]];
+                element.call(Callee::Exported("keep"), arguments);
+                ("keep_phase", vec![("element", element.made)])
+            }
+            Action::Write => {
+                let mut element = calls();
+                let result = phase.result(&mut element, STEP);
+                element.store(self.output, &result);
+                ("write_phase", vec![("element", element.made)])
+            }
+        }
+    }
+
+    fn joining(&self, reducer: &'static Reducer) -> Joining {
+        Joining { reducer, elements: Elements::Values, form: self.form }
+    }
+
+    /// How the first phase joins that does; every kernel has one.
+    fn first_joining(&self) -> Joining {
+        let mut reducers = self.phases.iter().filter_map(|it| match it.action {
+            Action::Reduce { reducer, .. } => Some(reducer),
+            _ => None,
+        });
+        self.joining(reducers.next().expect("a kernel for rows reduces them"))
+    }
+
+    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
+    pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
+        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
+        linked
+            .entry((kernel, types))
+            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
+    }
+
+    fn module(&self, types: NativeTypes) -> KernelModule {
+        let (_, skeleton) = self.skeleton();
+        let phases: Vec<String> = self.phases.iter().map(Phase::name).collect();
+        let operands = operands(&self.inputs, self.output);
+        let name = format!("{} {} {operands}", skeleton.name, phases.join("; "));
+        let kernel = self.clone();
+        let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
+        let linked =
+            LinkedKernel { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
+        linked.module(&self.inputs, touch(self.output))
+    }
+}
+
+impl Phase {
+    /// What its program gives, in a body whose parameter `step` is the number of the quad.
+    fn result(&self, calls: &mut Calls<'_>, step: usize) -> Registers {
+        let sources = self.sources.iter().map(|source| match *source {
+            Source::Operand(index) => calls.value(Value::Input(index)),
+            Source::Row(number) => {
+                vec![calls.call(Callee::Exported("row_value"), vec![literal(number)])]
+            }
+            Source::Kept(number) => {
+                let arguments = vec![literal(number), Argument::Parameter(step)];
+                vec![calls.call(Callee::Exported("kept"), arguments)]
+            }
+        });
+        let sources = sources.collect();
+        calls.run_on(&self.program, sources)
+    }
+
+    /// Such as `reduce sum_f32 of f32.subtract f32.exp, then f32.divide_by`, with what it reads: `i` inputs, `r` values of
+    /// the row, `k` kept ones.
+    fn name(&self) -> String {
+        let source = |it: &Source| match it {
+            Source::Operand(index) => format!("i{index}"),
+            Source::Row(number) => format!("r{number}"),
+            Source::Kept(number) => format!("k{number}"),
+        };
+        let sources: Vec<String> = self.sources.iter().map(source).collect();
+        let of = format!("{} ({})", self.program.name(), sources.join(" "));
+        match &self.action {
+            Action::Reduce { reducer, last } => format!("{reducer:?} of {of}, {}", last.name()),
+            Action::Row => format!("row {of}"),
+            Action::Keep => format!("keep {of}"),
+            Action::Write => format!("write {of}"),
+        }
+    }
+}
+
+/// The body that makes what `calls` has computed a value of the row.
+fn set_row(mut calls: Calls<'_>, number: usize, value: &Registers) -> Vec<Call> {
+    calls.call(Callee::Exported("set_row_value"), vec![literal(number), value[0]]);
+    calls.made
+}
+
+fn literal(value: usize) -> Argument {
+    Argument::Literal(u32::try_from(value).expect("a kernel has few values"))
+}
