@@ -11,6 +11,7 @@ use crate::{OPERATORS, Operator, Target, TransferUse};
 mod huge;
 mod proofs;
 mod root_mean_square;
+mod row_kernels;
 mod worked_shapes;
 
 /// How far tensors are moved, so that they do not start where descriptors may.

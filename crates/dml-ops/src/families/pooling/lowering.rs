@@ -6,7 +6,7 @@
 //! AVERAGE_POOLING
 //!   input 0 = InputTensor FLOAT32 [1, 1, 4, 4]
 //!   output 0 = OutputTensor FLOAT32 [1, 1, 2, 2]
-//!   output 0 by [2, 1, 0] over [2, 2, 4] = reduce sum_high sum_rest of_both of tap tap joined same, then divide_by (input 0 by [0, 0, 0] displaced by r2, numbers by [0, 0, 1], numbers by [2, 0, 0], numbers by [0, 2, 0])
+//!   output 0 by [2, 1, 0] over [2, 2, 4] = reduce windows sum_high sum_rest of_both of tap tap joined same, then divide_by (input 0 by [0, 0, 0] displaced by r2, numbers by [0, 0, 1], numbers by [2, 0, 0], numbers by [0, 2, 0])
 //!     528 bytes, 80 operations, 4 invocations
 //! ```
 //!

@@ -1,0 +1,124 @@
+//! Softmax and norms are one kernel where rows fit, and have the bits of their members one by one.
+
+use dml_core::host::{HostBuffer, HostMemory, interpret};
+use dml_core::operators::{
+    ActivationLogSoftmax1Desc, ActivationSoftmax1Desc, LpNormalizationDesc,
+    MeanVarianceNormalization2Desc,
+};
+use dml_core::plan::{Plan, Step};
+use dml_core::{
+    AbstractOperator, Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, validate,
+};
+use dml_reference::Random;
+
+use crate::schedule::plan;
+use crate::{Target, TransferUse};
+
+/// A device that runs work groups of any size.
+fn card() -> Capabilities {
+    let mut card = Capabilities::vulkan_minimum();
+    (card.limits.max_compute_work_group_invocations, card.limits.max_compute_work_group_size) =
+        (1024, [1024; 3]);
+    card
+}
+
+/// Operators on rows, `rows` of them, and whether they have a scale and a bias.
+fn operators(data_type: DataType, rows: u32, length: u32) -> Vec<AbstractOperator> {
+    let tensor = || TensorDesc::packed(data_type, &[rows, length]);
+    let repeated = || Some(tensor().with_strides(&[0, 1]));
+    vec![
+        ActivationSoftmax1Desc { input_tensor: tensor(), output_tensor: tensor(), axes: vec![1] }
+            .into(),
+        ActivationLogSoftmax1Desc {
+            input_tensor: tensor(),
+            output_tensor: tensor(),
+            axes: vec![1],
+        }
+        .into(),
+        LpNormalizationDesc {
+            input_tensor: tensor(),
+            output_tensor: tensor(),
+            axis: 1,
+            epsilon: 0.01,
+            p: 2,
+        }
+        .into(),
+        MeanVarianceNormalization2Desc {
+            input_tensor: tensor(),
+            scale_tensor: repeated(),
+            bias_tensor: repeated(),
+            output_tensor: tensor(),
+            axes: vec![1],
+            use_mean: true,
+            use_variance: true,
+            epsilon: 1e-5,
+            fused_activation: None,
+        }
+        .into(),
+    ]
+}
+
+fn dispatches(plan: &Plan) -> usize {
+    plan.exec.iter().filter(|it| matches!(it, Step::Dispatch(_))).count()
+}
+
+/// The bytes of the output, with inputs that follow from `seed`.
+fn executed(plan: &Plan, data_type: DataType, seed: &str, capabilities: &Capabilities) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let mut host = HostMemory::for_plan(plan);
+    let input = |random: &mut Random, size: u64| {
+        let words = (0..size.div_ceil(4)).flat_map(|_| match data_type {
+            DataType::Float16 => (random.word() & 0x83ff_83ff | 0x3800_3800).to_le_bytes(),
+            _ => (random.word() & 0x807f_ffff | 0x3f80_0000).to_le_bytes(),
+        });
+        HostBuffer { bytes: words.collect(), offset: 0, size }
+    };
+    let sizes = plan.inputs.iter().map(|it| it.as_ref().map(|it| it.size));
+    host.inputs = sizes.map(|size| size.map(|size| input(&mut random, size))).collect();
+    let size = plan.outputs[0].as_ref().unwrap().size;
+    let bytes = vec![0xee; usize::try_from(size).unwrap()];
+    host.outputs = vec![Some(HostBuffer { bytes, offset: 0, size })];
+    interpret(&plan.exec, &mut host, capabilities).unwrap();
+    host.outputs[0].take().unwrap().bytes
+}
+
+#[test]
+fn softmax_and_norms_are_one_kernel_with_the_bits_of_their_members() {
+    let [least, card] = [Capabilities::vulkan_minimum(), card()];
+    let groups = Tuning::new().with_strategy(Strategy::RowGroups);
+    let [alone, groups] =
+        [(&least, Tuning::new()), (&card, groups)].map(|(capabilities, tuning)| Target {
+            capabilities,
+            tuning,
+            transfer: TransferUse::Allowed,
+        });
+    let lengths = [2, 3, 4, 5, 15, 17, 64, 127, 128, 129, 130, 256, 500, 1001, 8191, 8192];
+    for data_type in [DataType::Float32, DataType::Float16] {
+        for (number, length) in lengths.into_iter().enumerate() {
+            // Work groups have several rows, and not all of them.
+            let rows = if length > 500 { 2 } else { 32 + u32::try_from(number).unwrap() };
+            for desc in operators(data_type, rows, length) {
+                let operator = validate(&desc, FeatureLevel::HIGHEST).unwrap();
+                let name = operator.schema().name;
+                // As it was recorded, each node is a kernel of its own.
+                let recorded =
+                    crate::implementation(&operator).unwrap().recorded(&operator, &alone);
+                let members = plan(&recorded.unwrap(), &alone).unwrap();
+                let expected = executed(&members, data_type, name, &least);
+                assert!(dispatches(&members) > 1, "{name}");
+                for target in [&alone, &groups] {
+                    let plan = crate::lower(&operator, target).unwrap();
+                    let is_idle = rows < 32 && length > 128 && target.tuning.strategy.is_none();
+                    let is_kept = data_type == DataType::Float16
+                        && name == "ACTIVATION_SOFTMAX1"
+                        && target.tuning.strategy.is_none();
+                    if !is_idle && !is_kept {
+                        assert_eq!(dispatches(&plan), 1, "{name} {data_type} {rows}x{length}");
+                    }
+                    let found = executed(&plan, data_type, name, target.capabilities);
+                    assert!(found == expected, "{name} {data_type} {rows}x{length}: {target:?}");
+                }
+            }
+        }
+    }
+}
