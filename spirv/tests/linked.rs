@@ -18,7 +18,9 @@ use dml_spirv::{ElementWidth, Float16, NativeTypes, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
 /// functions that loop over the elements of a quad, and the logarithm of a sum of rows of any strides.
-const MOST_BYTES: usize = 29 << 10;
+const MOST_BYTES: usize = 32 << 10;
+/// The same of kernels with several phases, whose functions are there once.
+const MOST_BYTES_OF_ROWS: usize = 44 << 10;
 
 /// A kernel of one function.
 fn kernel(
@@ -247,7 +249,8 @@ fn every_kernel_is_valid_and_small() {
     for (name, link) in every_kernel() {
         let words = link();
         assert_eq!(complaint(&words), "", "{name}");
-        assert!(words.len() * 4 <= MOST_BYTES, "{name}: {} bytes", words.len() * 4);
+        let most = if name.starts_with("rows") { MOST_BYTES_OF_ROWS } else { MOST_BYTES };
+        assert!(words.len() * 4 <= most, "{name}: {} bytes", words.len() * 4);
     }
 }
 

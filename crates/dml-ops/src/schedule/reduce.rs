@@ -25,6 +25,8 @@ use crate::schedule::piece::{Piece, Taken, Work};
 const PART: u32 = 4096;
 /// Parts of few rows whose elements are far from each other, on GPUs, where an invocation has each.
 const PART_OF_STRIDED: u32 = 256;
+/// Rows that are not longer, such as most windows, are an invocation's: a quad for each lane of a block at most.
+const SHORT_ROW: u32 = 16;
 /// Beyond so many rows an invocation for each keeps a GPU busy.
 const MANY_ROWS: u64 = 1 << 16;
 
@@ -239,7 +241,8 @@ impl Schedule<'_> {
         let alone = alone.variant(target.native_types());
         let are_neighbours =
             inputs.iter().any(|it| it.access == Access::Whole) || piece.are_neighbours();
-        let variant = match grids.is_none() && are_neighbours && has_groups(target) {
+        let has_groups = has_groups(target, piece.inner());
+        let variant = match grids.is_none() && are_neighbours && has_groups {
             true => {
                 let group = kernel(Form::Group).variant(target.native_types());
                 select(&[group, alone], target.capabilities)
@@ -260,11 +263,11 @@ impl Schedule<'_> {
     }
 }
 
-/// Whether a work group joins the elements of a row.
-pub(super) fn has_groups(target: &Target<'_>) -> bool {
+/// Whether a work group joins the elements of a row of such a length.
+pub(super) fn has_groups(target: &Target<'_>, length: u32) -> bool {
     match target.tuning.strategy {
         Some(strategy) => strategy == Strategy::RowGroups,
-        None => target.tuning.shared_tiles,
+        None => target.tuning.shared_tiles && length > SHORT_ROW,
     }
 }
 

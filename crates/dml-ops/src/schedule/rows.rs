@@ -18,7 +18,7 @@ use dml_spirv::rows::{Action, MAX_KEPT, MAX_ROW_VALUES, Phase, Rows, Source};
 use super::Schedule;
 use super::reduce::has_groups;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Buffer, Map, Node, Reduce, RowGroup, RowOrder};
+use crate::ir::{Buffer, Map, Node, Recorded, Reduce, RowGroup, RowOrder};
 use crate::schedule::cost;
 use crate::schedule::piece::{Piece, Taken, Work};
 
@@ -35,11 +35,13 @@ impl Schedule<'_> {
     /// # Errors
     /// [`Error::DeviceLimit`]: there would be too many steps.
     pub(super) fn row_group(&mut self, group: &RowGroup) -> Result<bool, Error> {
-        let is_group = has_groups(self.target);
+        let length = |it: &Recorded| it.node.space().map(row_length);
+        let Some(size) = group.members.first().and_then(length) else { return Ok(false) };
+        let is_group = has_groups(self.target, size);
         let Some(members) = Members::of(group, is_group) else { return Ok(false) };
         let Some(space) = members.space() else { return Ok(false) };
         let space = self.placed(&space);
-        let (size, rows) = (space.sizes[LAST], cost::elements(&space.sizes[..LAST]));
+        let rows = cost::elements(&space.sizes[..LAST]);
         let are_neighbours =
             space.operands().all(|it| it.buffer.is_none() || (0..=1).contains(&it.strides[LAST]));
         let is_idle = rows < FEW_ROWS && size > BLOCK;
@@ -83,6 +85,12 @@ impl Schedule<'_> {
         self.add_dispatches(dispatches)?;
         Ok(true)
     }
+}
+
+/// How many elements a row has that a Reduce joins; no more than a number of 32 bits says.
+fn row_length(space: &IterationSpace) -> u32 {
+    let along = space.sizes.iter().zip(&space.output.strides).filter(|(_, stride)| **stride == 0);
+    along.fold(1, |length, (size, _)| length.saturating_mul(*size))
 }
 
 /// The members of a group as phases of one kernel.
