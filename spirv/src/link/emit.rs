@@ -4,18 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::declared::Declared;
 use super::module::{Instruction, Module, Source};
 use super::spirv::{MAGIC, VERSION, built_in, decoration, is_needed, op};
-use super::{Argument, Bodies, Body, Call, Callee};
-
-/// What the functions of one copy of a function stand for that it only declares.
-#[derive(Clone, Debug)]
-enum Declared {
-    /// Those of a library.
-    Imports(Rc<[(&'static str, Callee)]>),
-    /// Those of the skeleton.
-    Bodies(Rc<[Body]>),
-}
+use super::{Argument, Bodies, Call, Callee};
 
 /// The sections of a module, in the order of the specification.
 #[derive(Default)]
@@ -36,6 +28,9 @@ pub(super) struct Linker {
     module_of: HashMap<*const Source, usize>,
     /// What the skeleton's declared functions are outside of instances.
     bodies: Declared,
+    instances: usize,
+    /// Whether buffers may be the same bytes.
+    has_aliases: bool,
     sections: Sections,
     last_id: u32,
     /// Types and constants by their words, where the result is 0.
@@ -47,14 +42,18 @@ pub(super) struct Linker {
 }
 
 const SKELETON: usize = 0;
+/// The storage class of buffers.
+const STORAGE_BUFFER: u32 = 12;
 const PREFIX: &str = "linked_";
 
 impl Linker {
-    pub(super) fn new(skeleton: &'static Source, bodies: Bodies<'_>) -> Self {
+    pub(super) fn new(skeleton: &'static Source, bodies: Bodies<'_>, has_aliases: bool) -> Self {
         let mut linker = Self {
             modules: Vec::new(),
             module_of: HashMap::new(),
-            bodies: Declared::Bodies(bodies.into()),
+            bodies: Declared::Bodies(bodies.into(), 0),
+            instances: 0,
+            has_aliases,
             sections: Sections::default(),
             last_id: 0,
             merged: HashMap::new(),
@@ -182,6 +181,15 @@ impl Linker {
         let placed = if is_own { self.add_global(words, at) } else { self.merge(words, at) };
         self.placed.insert((module, id), placed);
         self.describe(&source, id, placed);
+        // Without it a driver may take two buffers for different bytes.
+        let is_buffer = is_own && it.words.get(3) == Some(&STORAGE_BUFFER);
+        if self.has_aliases && it.opcode() == op::VARIABLE && is_buffer {
+            self.sections.annotations.extend([
+                instruction(op::DECORATE, 3),
+                placed,
+                decoration::ALIASED,
+            ]);
+        }
         placed
     }
 
@@ -232,7 +240,7 @@ impl Linker {
 
     /// The id of the function `name` of a module, whose declared functions are `declared`.
     fn function(&mut self, module: usize, name: &str, declared: &Declared) -> u32 {
-        let description = format!("{module} {name} {declared:?}");
+        let description = format!("{module} {name} {}", declared.description());
         if let Some(id) = self.made.get(&description) {
             return *id;
         }
@@ -240,7 +248,7 @@ impl Linker {
         let range = source.functions.get(name).cloned();
         let range = range.unwrap_or_else(|| panic!("no function {name}"));
         let id = match (name.strip_prefix(PREFIX), declared) {
-            (Some(body), Declared::Bodies(bodies)) => {
+            (Some(body), Declared::Bodies(bodies, _)) => {
                 let found = bodies.iter().find(|(name, _)| *name == body);
                 let (_, calls) = found.unwrap_or_else(|| panic!("no body for {body}"));
                 self.body(&source, range, calls)
@@ -265,7 +273,9 @@ impl Linker {
             }
             Callee::Exported(name) => self.exported(name),
             Callee::Instance { name, bodies } => {
-                self.function(SKELETON, name, &Declared::Bodies(bodies.clone().into()))
+                self.instances += 1;
+                let bodies = Declared::Bodies(bodies.clone().into(), self.instances);
+                self.function(SKELETON, name, &bodies)
             }
         }
     }

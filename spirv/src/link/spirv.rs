@@ -35,6 +35,7 @@ mod capability {
 
 /// Decorations.
 pub(super) mod decoration {
+    pub(crate) const ALIASED: u32 = 20;
     pub(crate) const BUILT_IN: u32 = 11;
 }
 

@@ -63,14 +63,17 @@ fn read_as_result(program: &Program, group: &RowGroup) -> Vec<u32> {
         return vec![];
     }
     let spaces: Vec<_> = group.members.iter().filter_map(|it| it.node.space()).collect();
+    // After the first member that writes there it is not read again.
+    let first = spaces.iter().position(|it| it.output.buffer == output.buffer);
     let lies_alike = |input: &u32| {
         let of_input = |it: &&Operand| it.buffer == Some(Buffer::Input(*input));
-        spaces.iter().all(|space| {
+        spaces.iter().enumerate().all(|(at, space)| {
             let mut views = space.inputs.iter().filter(of_input);
             views.all(|it| {
                 space.sizes == last.space.sizes
                     && it.base == output.base
                     && it.lies_as(output, &space.sizes)
+                    && first.is_none_or(|first| at <= first)
             })
         })
     };

@@ -199,6 +199,9 @@ impl Members {
 
     /// What the last phase has computed is a value of the row, which `view` is read as.
     fn add_row_value(&mut self, view: &Operand) -> Option<()> {
+        if view.buffer == self.output.buffer {
+            return None;
+        }
         self.inside.insert(view.buffer?, (view.clone(), Source::Row(self.row_values)));
         self.row_values += 1;
         Some(())
@@ -206,6 +209,9 @@ impl Members {
 
     /// What the last phase has computed of each element is kept, which `view` is read as.
     fn keep(&mut self, view: &Operand) -> Option<()> {
+        if view.buffer == self.output.buffer && !self.lies_as_output(view) {
+            return None;
+        }
         let source = match self.is_group {
             true => Source::Kept(self.kept),
             false => {
@@ -256,10 +262,17 @@ impl Members {
         }
         if let Some((view, source)) = operand.buffer.and_then(|it| self.inside.get(&it)) {
             let is_row_value = matches!(source, Source::Row(_));
+            if is_of_row && !is_row_value {
+                return None;
+            }
             let sizes = if is_row_value { &self.of_rows } else { &self.sizes };
             let stands_still = !is_row_value || is_of_row || !self.goes_along(operand);
             let is_same = view.base == operand.base && operand.lies_as(view, sizes);
             return (is_same && stands_still).then_some(*source);
+        }
+        // Other rows may have written it by then.
+        if operand.buffer == self.output.buffer && (is_of_row || !self.lies_as_output(operand)) {
+            return None;
         }
         let mut operand = operand.clone();
         if is_of_row {
@@ -277,6 +290,11 @@ impl Members {
             self.operands.push(operand);
             self.operands.len() - 1
         })))
+    }
+
+    /// Whether each element lies where the output has it, in a buffer that may be the same.
+    fn lies_as_output(&self, operand: &Operand) -> bool {
+        operand.base == self.output.base && operand.lies_as(&self.output, &self.sizes)
     }
 
     /// Whether the elements of a row are different ones of an operand.
