@@ -22,6 +22,8 @@ pub mod link;
 mod native;
 pub mod product;
 pub mod reduce;
+pub mod scan;
+pub mod sort;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};

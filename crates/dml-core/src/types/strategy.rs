@@ -35,6 +35,8 @@ named_enum! {
     SharedTiles64, "shared-tiles-64";
     /// The same in tiles of 128 rows and columns.
     SharedTiles128, "shared-tiles-128";
+    /// Rows are scanned and sorted in parts, one for each work group, which shares its elements.
+    SharedRows, "shared-rows";
     /// Products of FLOAT16 are added up in single precision by the device's cooperative matrices, in an order of
     /// its own: not the same bytes everywhere. Never chosen unless it is asked for.
     CooperativeMatrices, "cooperative-matrices";

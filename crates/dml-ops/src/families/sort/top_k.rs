@@ -1,4 +1,4 @@
-//! Lowers TOP_K and TOP_K1: a bitonic sorting network of Maps.
+//! Lowers TOP_K and TOP_K1: keys and coordinates that are sorted together.
 //!
 //! TOP_K1 of the 2 greatest of 4 elements in each row of FLOAT32 [2, 4]:
 //!
@@ -36,7 +36,6 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 
 use super::AXIS_DIRECTION;
-use super::network::Rows;
 use crate::Target;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::ir::{self, Recorder};
@@ -170,11 +169,10 @@ impl<'a> Search<'a> {
         data_type: DataType,
         input: impl FnOnce(&mut MapBuilder) -> Value,
     ) -> Result<Operand, Error> {
-        let count: u64 = self.sizes.into_iter().map(u64::from).product();
-        let size = self.sizes[self.axis];
-        let rows = u32::try_from(count / u64::from(size)).unwrap_or(u32::MAX);
-        let mut rows = Rows::new(recorder, self.operator, rows, size)?;
-        let place = self.in_rows(&rows);
+        let (rows, length) = self.rows()?;
+        let count = u64::from(rows) << length;
+        let place = self.in_rows(recorder.temporary(ElementWidth::B64, count), length);
+        self.fill(recorder, rows, &place)?;
         let mut keys = MapBuilder::default();
         let element = input(&mut keys);
         self.key(recorder, &mut keys, element, data_type);
@@ -185,8 +183,45 @@ impl<'a> Search<'a> {
         let coordinate = coordinates.input(Operand::numbers(0, strides));
         coordinates.apply(&f::SAME, &[coordinate], &[]);
         coordinates.record(recorder, self.sizes, Words::Low.of(&place))?;
-        rows.sort(recorder, wanted)?;
-        Ok(Words::Low.of(&self.in_rows(&rows)))
+        let result = recorder.sort(rows, [length, wanted], place)?;
+        Ok(Words::Low.of(&self.in_rows(result, wanted)))
+    }
+
+    /// How many rows there are, and the n of the 2^n numbers that each is sorted as.
+    fn rows(&self) -> Result<(u32, u32), Error> {
+        let size = self.sizes[self.axis];
+        let count: u64 = self.sizes.into_iter().map(u64::from).product();
+        let rows = u32::try_from(count / u64::from(size)).unwrap_or(u32::MAX);
+        let length = u64::from(size).next_power_of_two().trailing_zeros();
+        let count = u64::from(rows) << length;
+        if count > u64::from(u32::MAX) {
+            return Err(Error::DeviceLimit {
+                operator: self.operator.schema().name,
+                field: "InputTensor",
+                needed: count,
+                unit: "elements",
+                limit: "what can be sorted, each row as long as a power of two",
+                available: u32::MAX.into(),
+            });
+        }
+        Ok((rows, length))
+    }
+
+    /// Writes the greatest number after the elements of each row.
+    fn fill(&self, recorder: &mut Recorder<'_>, rows: u32, place: &Operand) -> Result<(), Error> {
+        let size = self.sizes[self.axis];
+        let length = size.next_power_of_two();
+        if size == length {
+            return Ok(());
+        }
+        let (mut sizes, mut strides) = ([1; DIMENSIONS], [0; DIMENSIONS]);
+        sizes[DIMENSIONS - 2..].copy_from_slice(&[rows, length - size]);
+        strides[DIMENSIONS - 2..].copy_from_slice(&[length.into(), 1]);
+        let mut map = MapBuilder::default();
+        let greatest = map.input(recorder.constant(ElementWidth::B64, u64::MAX));
+        map.apply(&f::MINIMUM_U64, &[greatest, greatest], &[]);
+        let base = place.base + i64::from(size);
+        map.record(recorder, sizes, Operand { base, strides, ..place.clone() })
     }
 
     /// A number without a sign that is less where the element comes first.
@@ -211,15 +246,15 @@ impl<'a> Search<'a> {
         map.apply(if self.descends { &f::BIT_NOT_WORD } else { &f::SAME }, &[key], &[]);
     }
 
-    /// The rows' numbers as the tensor's elements have their coordinates.
-    fn in_rows(&self, rows: &Rows) -> Operand {
+    /// Rows of 2^length numbers, as the tensor's elements have their coordinates.
+    fn in_rows(&self, numbers: Operand, length: u32) -> Operand {
         let mut strides = [0; DIMENSIONS];
-        let mut next = 1_i64 << rows.length;
+        let mut next = 1_i64 << length;
         for at in (0..DIMENSIONS).rev().filter(|at| *at != self.axis) {
             strides[at] = if self.sizes[at] > 1 { next } else { 0 };
             next *= i64::from(self.sizes[at]);
         }
         strides[self.axis] = 1;
-        Operand { strides, ..rows.numbers.clone() }
+        Operand { strides, ..numbers }
     }
 }
