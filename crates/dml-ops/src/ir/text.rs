@@ -123,10 +123,8 @@ impl fmt::Display for Node {
                 let results: Vec<String> = scan.results.iter().map(buffer).collect();
                 let (joins, elements) = (joins(scan.reducer), buffer(&scan.elements));
                 let ([rows, length, columns], results) = (scan.sizes, results.join(", "));
-                write!(
-                    f,
-                    "{results} = scan {joins} along {length} of [{rows}, {length}, {columns}] ({elements})"
-                )
+                let sizes = format!("[{rows}, {length}, {columns}]");
+                write!(f, "{results} = scan {joins} along dimension 1 of {sizes} ({elements})")
             }
             Self::Sort(Sort { rows, length, wanted, numbers, result }) => {
                 let [length, wanted] = [length, wanted].map(|it| 1_u64 << it);
