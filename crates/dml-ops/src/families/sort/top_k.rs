@@ -12,14 +12,9 @@
 //!     92 bytes, 16 operations, 8 invocations
 //!   %0 by [8, 2] over [2, 4] = map same (numbers by [0, 1])
 //!     60 bytes, 8 operations, 8 invocations
-//!   %1 = 8 elements of 64 bits
-//!   %2 = constant 0x0000000001000000..., 16 bytes
-//!   %1 over [2, 1, 2, 1, 2, 1] = map less_than_u64 u32_to_u64 bit_xor choose (%0, %0+1 by [4, 4, 2, 2, -1, 1], %2 by [0, 0, 2, 0, 1, 0])
-//!     208 bytes, 32 operations, 8 invocations
-//!   %0 over [2, 1, 1, 1, 1, 2] = map minimum_u64 (%1 by [4, 4, 0, 0, 0, 1], %1+2 by [4, 4, 0, 0, 0, 1])
-//!     128 bytes, 4 operations, 4 invocations
-//!   %1 over [2, 1, 1, 1, 2, 1] = map less_than_u64 u32_to_u64 bit_xor choose (%0, %0+1 by [2, 4, 2, 2, -1, 1], %2 by [0, 0, 2, 0, 1, 0])
-//!     104 bytes, 16 operations, 4 invocations
+//!   %1 = 4 elements of 64 bits
+//!   %1 = sort the least 2 of [2, 4] (%0)
+//!     96 bytes, 24 operations, 8 invocations
 //!   output 0 over [2, 2] = map nearest_u32 same (%1 by [4, 2], input 0 by [4, 0] displaced by r0)
 //!     172 bytes, 8 operations, 4 invocations
 //!   output 1 over [2, 2] = map same (%1 by [4, 2])
