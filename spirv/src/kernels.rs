@@ -1814,6 +1814,86 @@ pub static ROWS_GROUP_7: Source = Source {
     },
 };
 
+/// Joins each element of a row with all before it: states of two words, of elements of one.
+pub static SCAN_FIRST_PAIRS: Source = Source {
+    name: "scan_first_pairs",
+    spirv: include_bytes!("../compiled/scan_first_pairs.spv"),
+    relocations: include_bytes!("../compiled/scan_first_pairs.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Joins each element of a row with all before it: states of two words.
+pub static SCAN_PAIRS: Source = Source {
+    name: "scan_pairs",
+    spirv: include_bytes!("../compiled/scan_pairs.spv"),
+    relocations: include_bytes!("../compiled/scan_pairs.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Joins each element of a row with all before it: numbers of 64 bits.
+pub static SCAN_WIDE: Source = Source {
+    name: "scan_wide",
+    spirv: include_bytes!("../compiled/scan_wide.spv"),
+    relocations: include_bytes!("../compiled/scan_wide.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Joins each element of a row with all before it: words.
+pub static SCAN_WORDS: Source = Source {
+    name: "scan_words",
+    spirv: include_bytes!("../compiled/scan_words.spv"),
+    relocations: include_bytes!("../compiled/scan_words.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sorts numbers of 64 bits, and keeps the least ones.
+pub static SORT: Source = Source {
+    name: "sort",
+    spirv: include_bytes!("../compiled/sort.spv"),
+    relocations: include_bytes!("../compiled/sort.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Sine, cosine, tangent and their inverses.
 pub static TRIGONOMETRIC: Source = Source {
     name: "trigonometric",
@@ -1923,6 +2003,11 @@ pub static LINKED: &[&Source] = &[
     &ROWS_BLOCK_7,
     &ROWS_GROUP_1,
     &ROWS_GROUP_7,
+    &SCAN_FIRST_PAIRS,
+    &SCAN_PAIRS,
+    &SCAN_WIDE,
+    &SCAN_WORDS,
+    &SORT,
     &TRIGONOMETRIC,
     &WIDE,
     &WIDE_INT64,

@@ -23,6 +23,8 @@ mod native;
 pub mod product;
 pub mod reduce;
 pub mod rows;
+pub mod scan;
+pub mod sort;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};

@@ -14,6 +14,8 @@ use dml_spirv::reduce::{
     Elements, Form, GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64,
 };
 use dml_spirv::rows::{Action, Phase, Rows, Source};
+use dml_spirv::scan::Scan;
+use dml_spirv::sort::sort;
 use dml_spirv::{ElementWidth, Float16, NativeTypes, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
@@ -189,8 +191,17 @@ fn every_kernel() -> BTreeMap<String, Link> {
     for product in Product::all() {
         all.insert(format!("{product:?}"), Box::new(move || product.spirv()));
     }
+    for reducer in REDUCERS {
+        // Numbers that are states by themselves are read alike.
+        for begins in [true, false].into_iter().take(reducer.joins().len()) {
+            let kernel = Scan { reducer, begins };
+            let name = format!("{reducer:?} scan {}", if begins { "elements" } else { "states" });
+            insert(&mut all, name, move |types| kernel.spirv(types));
+        }
+    }
     let words = |it: &[u8]| it.as_chunks::<4>().0.iter().copied().map(u32::from_le_bytes).collect();
     all.insert("Cooperative".to_owned(), Box::new(move || words(cooperative().spirv)));
+    all.insert("Sort".to_owned(), Box::new(move || words(sort().spirv)));
     for function in functions::all() {
         let kernel = kernel(function, [Access::Whole; 2], 0);
         insert(&mut all, format!("{function:?}"), move |types| kernel.spirv(types));
@@ -382,7 +393,7 @@ fn every_function_of_a_library_has_its_rows() {
     ];
     named.extend(native.map(|source| source.name));
     for source in kernels::LINKED {
-        let others = ["memory", "element_wise", "product_", "reduce_", "rows_"];
+        let others = ["memory", "element_wise", "product_", "reduce_", "rows_", "scan_", "sort"];
         let is_other = others.iter().any(|other| source.name.starts_with(other));
         assert!(is_other || named.contains(&source.name), "{} has no row", source.name);
     }

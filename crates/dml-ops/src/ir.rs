@@ -9,6 +9,8 @@
 //! | [`Map`] | a program of functions for each coordinate of a space; its reads and writes may be displaced by values that it computes (gather, scatter) |
 //! | [`Reduce`] | rows of a space: a program before, what joins a row's elements, a program after; a row's length may be data |
 //! | [`RowGroup`] | reductions of the same rows, and the Maps of these rows: softmax, norms |
+//! | [`Scan`] | each element of a row joined with all before it |
+//! | [`Sort`] | the least numbers of a row, in order |
 //! | [`Node::Contract`] | sums of products |
 //! | [`Node::Move`] | elements as they are |
 //! | [`Fill`] | one value everywhere |
@@ -24,6 +26,7 @@ mod contraction;
 mod cost;
 mod node;
 pub(crate) mod optimize;
+mod ordered;
 mod program;
 mod recorder;
 mod reduction;
@@ -38,6 +41,7 @@ pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, W
 pub(crate) use node::{
     Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,
 };
+pub(crate) use ordered::{Scan, Sort};
 pub(crate) use program::Binding;
 pub use program::Program;
 pub(crate) use recorder::Recorder;

@@ -22,8 +22,10 @@ mod piece;
 mod reduce;
 pub(crate) mod relocate;
 mod rows;
+mod scan;
 pub(crate) mod seed;
 mod sharing;
+mod sort;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -254,6 +256,8 @@ impl<'a> Schedule<'a> {
                     Some(grids) => self.reduce_grids(&space, grids, &reduce.reduction)?,
                 }
             }
+            Node::Scan(scan) => self.scan(scan)?,
+            Node::Sort(sort) => self.sort(sort)?,
             Node::Rows(_) => return Err(self.internal("a group is a member of a group")),
             Node::Contract(all) => {
                 let all = all.iter().map(|it| it.placed(|place| self.placed_words(place)));
@@ -278,6 +282,12 @@ impl<'a> Schedule<'a> {
             Buffer::Output(at) => (Slot::Output(at), 0),
             Buffer::Local(at) => self.locals[at].expect("every local buffer of a node has a place"),
         }
+    }
+
+    /// Whether work groups share the rows that they scan or sort.
+    fn shares_rows(&self) -> bool {
+        let tuning = self.target.tuning;
+        tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups)
     }
 
     fn placed_operand(&self, operand: &Operand) -> Operand<Slot> {

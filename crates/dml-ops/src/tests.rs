@@ -1,6 +1,7 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
 use dml_core::capabilities::Features;
+use dml_core::host::{HostMemory, interpret};
 use dml_core::plan::{Plan, Step};
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
 use dml_reference::{Case, Memory, Reference, Signature, run_on_host};
@@ -45,6 +46,21 @@ pub(crate) fn lower_with(
 /// The plan of an operator for any device.
 pub(crate) fn lower_for(desc: impl Into<AbstractOperator>, target: &Target<'_>) -> Plan {
     crate::lower(&validate(&desc.into(), FeatureLevel::HIGHEST).unwrap(), target).unwrap()
+}
+
+/// The bytes of the outputs that a plan without initialization gives on the host.
+pub(crate) fn outputs_on_host(
+    plan: &Plan,
+    inputs: &[Vec<u8>],
+    capabilities: &Capabilities,
+) -> Vec<Vec<u8>> {
+    let mut memory = HostMemory::for_plan(plan);
+    for (buffer, bytes) in memory.inputs.iter_mut().zip(inputs) {
+        let buffer = buffer.as_mut().unwrap();
+        buffer.bytes[..bytes.len()].copy_from_slice(bytes);
+    }
+    interpret(&plan.exec, &mut memory, capabilities).unwrap();
+    memory.outputs.iter().flatten().map(|it| it.bytes.clone()).collect()
 }
 
 /// What an operator means.

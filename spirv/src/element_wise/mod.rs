@@ -126,4 +126,4 @@ impl ElementWise {
 }
 
 /// After those of the inputs; the record's follows.
-const OUTPUT_BINDING: u32 = 7;
+pub const OUTPUT_BINDING: u32 = 7;

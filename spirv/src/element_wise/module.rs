@@ -27,6 +27,14 @@ impl LinkedKernel {
     /// The module, which is never given up, and what it does to the output. Inputs that are numbers have no
     /// binding.
     pub(crate) fn module(self, inputs: &[Operand], access: Touch) -> KernelModule {
+        let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != Access::Index);
+        let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
+        let output = KernelBinding { binding: OUTPUT_BINDING, access };
+        self.module_with(inputs.chain([output]).collect())
+    }
+
+    /// The module, which is never given up, with these bindings.
+    pub(crate) fn module_with(self, bindings: Vec<KernelBinding>) -> KernelModule {
         let features =
             required_features(&self.spirv).expect("what was linked is SPIR-V of known needs");
         let interface = self.skeleton.interface;
@@ -36,16 +44,13 @@ impl LinkedKernel {
             _ => None,
         };
         let spirv: Vec<u8> = self.spirv.into_iter().flat_map(u32::to_le_bytes).collect();
-        let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != Access::Index);
-        let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
-        let output = KernelBinding { binding: OUTPUT_BINDING, access };
         let of_features = features.iter().map(|feature| format!(" {feature}"));
         let name = [self.name].into_iter().chain(of_features).collect::<String>();
         KernelModule::new(KernelDescription {
             name: String::leak(name),
             spirv: Vec::leak(spirv),
             entry_point: "main",
-            bindings: Vec::leak(inputs.chain([output]).collect()),
+            bindings: Vec::leak(bindings),
             push_fields: interface.push_fields,
             uniform_binding: interface.uniform_binding,
             specialization_constants: interface.specialization_constants,

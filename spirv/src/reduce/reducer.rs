@@ -63,7 +63,7 @@ impl Reducer {
     }
 
     /// Whether a register has two lanes of 64 bits.
-    pub(super) fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         self.width() == ElementWidth::B64
     }
 

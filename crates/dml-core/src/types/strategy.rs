@@ -35,7 +35,7 @@ named_enum! {
     SharedTiles64, "shared-tiles-64";
     /// The same in tiles of 128 rows and columns.
     SharedTiles128, "shared-tiles-128";
-    /// Work groups join the elements of rows.
+    /// Work groups have rows: they join, scan or sort their elements.
     RowGroups, "row-groups";
     /// Products of FLOAT16 are added up in single precision by the device's cooperative matrices, in an order of
     /// its own: not the same bytes everywhere. Never chosen unless it is asked for.

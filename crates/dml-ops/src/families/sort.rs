@@ -1,6 +1,5 @@
 //! Operators that order the elements along a dimension.
 
-mod network;
 mod top_k;
 
 use dml_core::operators;

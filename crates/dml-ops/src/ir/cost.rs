@@ -9,6 +9,7 @@ use dml_spirv::element_wise::DIMENSIONS;
 use super::buffer::Buffer;
 use super::contraction::{OPERANDS, SUMS, Sums};
 use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup};
+use super::ordered::{Scan, Sort};
 use super::space::{IterationSpace, Operand};
 
 /// A card moves no fewer bytes than these for an element that is touched alone.
@@ -47,6 +48,8 @@ impl Node {
                 NodeCost { work: Cost { operations, bytes }, invocations: sums }
             }
             Self::Rows(group) => group.cost(),
+            Self::Scan(scan) => of_scan(scan),
+            Self::Sort(sort) => of_sort(sort),
             Self::Fill(Fill { output, .. }) => of_tensors(&output.tensor, 1),
             Self::Band(Band { input, output, .. }) => {
                 of_tensors(&output.tensor, 1 + u64::from(input.is_some()))
@@ -106,6 +109,26 @@ fn of_space(space: &IterationSpace, of_an_element: u64, invocations: u64) -> Nod
         bytes: bytes.fold(0, u64::saturating_add),
     };
     NodeCost { work, invocations }
+}
+
+/// Elements are read once, and the numbers of states written once.
+fn of_scan(scan: &Scan) -> NodeCost {
+    let count = elements(&scan.sizes);
+    let bytes = scan.operands().map(|it| count.saturating_mul(it.width.bytes().into()));
+    let joins = scan.passes() as u64 * scan.results.len() as u64;
+    let work = Cost {
+        operations: count.saturating_mul(joins.max(1)),
+        bytes: bytes.fold(0, u64::saturating_add),
+    };
+    NodeCost { work, invocations: count }
+}
+
+/// Numbers are read once, and those that are wanted written once.
+fn of_sort(sort: &Sort) -> NodeCost {
+    let [read, written] = [sort.length, sort.wanted].map(|it| u64::from(sort.rows) << it);
+    let bytes = (read + written).saturating_mul(sort.numbers.width.bytes().into());
+    let work = Cost { operations: read.saturating_mul(sort.passes().max(1).into()), bytes };
+    NodeCost { work, invocations: read }
 }
 
 /// A multiplication and an addition for each product; sums that go on are read as well.

@@ -6,6 +6,7 @@ use dml_spirv::ElementWidth;
 use super::buffer::Buffer;
 use super::computation::Computation;
 use super::contraction::{Matrices, Place, SUMS, Sums, WholeMatrices};
+use super::ordered::{Scan, Sort};
 use super::reduction::Reduction;
 use super::space::IterationSpace;
 
@@ -15,6 +16,8 @@ pub(crate) enum Node {
     Map(Map),
     Reduce(Reduce),
     Rows(RowGroup),
+    Scan(Scan),
+    Sort(Sort),
     /// Sums of products. No two of them write the same element.
     Contract(Vec<Sums>),
     /// Sums of products by cooperative matrices, which add in an order of the device's.
@@ -51,6 +54,8 @@ impl Node {
             Self::ContractWhole(of) => {
                 of.operands[..SUMS].iter().filter_map(|it| it.place.buffer).collect()
             }
+            Self::Scan(scan) => scan.elements.buffer.into_iter().collect(),
+            Self::Sort(sort) => sort.numbers.buffer.into_iter().collect(),
             Self::Fill(_) => vec![],
             Self::Band(Band { input, .. }) => input.iter().map(|it| it.buffer).collect(),
         }
@@ -63,6 +68,10 @@ impl Node {
             | Self::Reduce(Reduce { space, .. })
             | Self::Move(space) => space.output.buffer.into_iter().collect(),
             Self::Rows(group) => group.members.iter().flat_map(|it| it.node.writes()).collect(),
+            Self::Scan(scan) => scan.operands().filter_map(|it| it.buffer).collect(),
+            Self::Sort(Sort { numbers, result, .. }) => {
+                [numbers, result].into_iter().filter_map(|it| it.buffer).collect()
+            }
             Self::Contract(all) => all.iter().map(|it| it.places[SUMS].buffer).collect(),
             Self::ContractWhole(of) => of.operands[SUMS].place.buffer.into_iter().collect(),
             Self::Fill(Fill { output, .. }) | Self::Band(Band { output, .. }) => {
@@ -96,6 +105,8 @@ impl Node {
                 Self::Reduce(Reduce { space: reduce.space.renamed(name), ..reduce.clone() })
             }
             Self::Move(space) => Self::Move(space.renamed(name)),
+            Self::Scan(scan) => Self::Scan(scan.renamed(name)),
+            Self::Sort(sort) => Self::Sort(sort.renamed(name)),
             Self::Rows(RowGroup { members, results }) => {
                 let member = |it: &Recorded| Recorded { node: it.node.renamed(name), ..it.clone() };
                 let members = members.iter().map(member).collect();

@@ -3,11 +3,13 @@
 use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
+use dml_spirv::reduce::Reducer;
 
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
 use super::contraction::{Matrices, OPERANDS, SUMS, Sums, WholeMatrices};
 use super::node::{Band, Fill, Map, Node, Reduce, RowOrder, Stored};
+use super::ordered::{Scan, Sort};
 use super::program::Program;
 use super::reduction::Reduction;
 use super::space::{IterationSpace, Operand};
@@ -177,6 +179,62 @@ impl<'a> Recorder<'a> {
         self.program.check_stage(matrices.operands[SUMS].place.buffer, false)?;
         self.program.push(Node::ContractWhole(matrices));
         Ok(())
+    }
+
+    /// Adds a [`Scan`] of packed elements in a buffer of their own, and returns the numbers of states.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the elements are not all in their buffer.
+    pub(crate) fn scan(
+        &mut self,
+        sizes: [u32; 3],
+        reducer: &'static Reducer,
+        elements: Operand,
+    ) -> Result<Vec<Operand>, Error> {
+        let count = sizes.iter().map(|size| u64::from(*size)).product();
+        self.check_packed(&elements, count)?;
+        if sizes[1] == 1 {
+            let rests = reducer.joins()[1..].iter().map(|it| self.constant(it.widths()[1], 0));
+            return Ok([elements].into_iter().chain(rests).collect());
+        }
+        let mut place = |width| {
+            let strides = elements.strides;
+            Operand { strides, ..self.temporary(width, count) }
+        };
+        let (of_elements, width) = (elements.clone(), reducer.width());
+        let ends_there = Scan::passes_along(sizes[1]).is_multiple_of(2);
+        let mut results = vec![if ends_there { of_elements } else { place(width) }];
+        results.extend(reducer.joins()[1..].iter().map(|_| place(width)));
+        let scan = Scan { sizes, reducer, elements, results: results.clone() };
+        self.program.push(Node::Scan(scan));
+        Ok(results)
+    }
+
+    /// Adds a [`Sort`] of packed numbers in a buffer of their own, and returns where the least ones are.
+    ///
+    /// # Errors
+    /// [`Error::Internal`]: the numbers are not all in their buffer.
+    pub(crate) fn sort(
+        &mut self,
+        rows: u32,
+        [length, wanted]: [u32; 2],
+        numbers: Operand,
+    ) -> Result<Operand, Error> {
+        self.check_packed(&numbers, u64::from(rows) << length)?;
+        let mut sort = Sort { rows, length, wanted, result: numbers.clone(), numbers };
+        if length > wanted || !sort.passes().is_multiple_of(2) {
+            sort.result = self.temporary(sort.numbers.width, u64::from(rows) << wanted);
+        }
+        let result = sort.result.clone();
+        self.program.push(Node::Sort(sort));
+        Ok(result)
+    }
+
+    /// Checks that an operand is `count` packed elements of a buffer that nodes other than Maps may write.
+    fn check_packed(&self, elements: &Operand, count: u64) -> Result<(), Error> {
+        let (last, bytes) = (count.saturating_sub(1), u64::from(elements.width.bytes()));
+        self.program.check(elements.buffer, elements.base, last, [], bytes)?;
+        self.program.check_stage(elements.buffer, false)
     }
 
     /// Adds a Move: copies the one input of `space`.

@@ -10,6 +10,7 @@ use super::buffer::{Buffer, Content, Stage};
 use super::contraction::Sums;
 use super::cost::NodeCost;
 use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup, RowOrder};
+use super::ordered::Sort;
 use super::program::{Binding, Program};
 use super::space::{IterationSpace, Operand};
 
@@ -122,6 +123,18 @@ impl fmt::Display for Node {
                 write!(f, "{} = move", written(space))?;
                 reads(f, space)
             }
+            Self::Scan(scan) => {
+                let results: Vec<String> = scan.results.iter().map(buffer).collect();
+                let (joins, elements) = (joins(scan.reducer), buffer(&scan.elements));
+                let ([rows, length, columns], results) = (scan.sizes, results.join(", "));
+                let sizes = format!("[{rows}, {length}, {columns}]");
+                write!(f, "{results} = scan {joins} along dimension 1 of {sizes} ({elements})")
+            }
+            Self::Sort(Sort { rows, length, wanted, numbers, result }) => {
+                let [length, wanted] = [length, wanted].map(|it| 1_u64 << it);
+                let [numbers, result] = [numbers, result].map(buffer);
+                write!(f, "{result} = sort the least {wanted} of [{rows}, {length}] ({numbers})")
+            }
             Self::Rows(RowGroup { members, .. }) => {
                 write!(f, "rows")?;
                 members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))
@@ -190,6 +203,11 @@ fn value(value: Value) -> String {
         Value::Result(at) => format!("r{at}"),
         Value::Parameter(at) => format!("p{at}"),
     }
+}
+
+/// How two states are joined.
+fn joins(reducer: &Reducer) -> String {
+    reducer.joins().iter().map(|it| it.name).collect::<Vec<_>>().join(" ")
 }
 
 /// How a row's elements are joined, and what comes out of that.

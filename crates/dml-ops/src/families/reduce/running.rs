@@ -1,12 +1,10 @@
 //! How each element becomes what joins it with all before it in its row.
 //!
-//! In one pass after the other: after the first all have been joined with the one before, then with two, four and
-//! so on. So every device joins them in one order, and sums and products of floats keep what rounding loses.
+//! A Scan joins them, in one order on every device, and sums and products of floats keep what rounding loses.
 
 use dml_core::{AxisDirection, DataType, Error, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
-use dml_spirv::functions::Function;
 use dml_spirv::reduce::Reducer;
 
 use super::lowering::{computed, product, sum};
@@ -14,7 +12,7 @@ use crate::Target;
 use crate::ir;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::rows::{Rows, Sizes};
+use crate::lowering::rows::Rows;
 
 /// The sum of each element and those before it.
 pub(super) fn sums(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -49,30 +47,23 @@ fn running(
         rows.input = from_end(input, axis, size);
         output = from_end(output, axis, size);
     }
-    let mut row =
-        Row { axis, width: reducer.width(), state: vec![], spare: vec![], sizes: rows.sizes };
     let first = match computed(data_type) {
         DataType::Float32 => u64::from((first as f32).to_bits()),
         _ => first.into(),
     };
-    row.begin(&mut rows, operator.bool(is_exclusive)?, first)?;
-    if reducer.joins().len() > 1 {
-        // Nothing is lost of an element.
-        row.state.push(rows.single(0.0));
-    }
-    let mut distance = 1;
-    while distance < size {
-        row.join(&mut rows, reducer.joins(), distance)?;
-        distance = distance.saturating_mul(2);
-    }
+    let is_exclusive = operator.bool(is_exclusive)?;
+    let elements = begin(&mut rows, axis, reducer.width(), is_exclusive.then_some(first))?;
+    let elements_of = |sizes: &[u32]| sizes.iter().product();
+    let (outer, inner) = (elements_of(&rows.sizes[..axis]), elements_of(&rows.sizes[axis + 1..]));
+    let states = rows.recorder.scan([outer, size, inner], reducer, elements)?;
     let mut program = Program::default();
-    let states: Vec<Value> = (0..row.state.len()).map(Value::Input).collect();
+    let numbers: Vec<Value> = (0..states.len()).map(Value::Input).collect();
     let result = match reducer.results() {
         [] => Value::Input(0),
-        [result, ..] => program.apply(result, states),
+        [result, ..] => program.apply(result, numbers),
     };
     program.apply_all(conversion(computed(data_type), data_type), result);
-    rows.compute(rows.sizes, row.state, output, program)?;
+    rows.compute(rows.sizes, states, output, program)?;
     Ok(rows.finish())
 }
 
@@ -84,71 +75,27 @@ fn from_end(operand: Operand, axis: usize, size: u32) -> Operand {
     operand
 }
 
-/// What elements have been joined to so far.
-struct Row {
+/// The elements alone, as they are computed with; after `first`, where that is given, each is the one before.
+fn begin(
+    rows: &mut Rows<'_>,
     axis: usize,
     width: ElementWidth,
-    /// An operand for each number of a state.
-    state: Vec<Operand>,
-    /// Places of such that are read no more.
-    spare: Vec<Operand>,
-    sizes: Sizes,
-}
-
-impl Row {
-    /// Sizes of so many elements along the axis.
-    fn sizes(&self, length: u32) -> Sizes {
-        let mut sizes = self.sizes;
-        sizes[self.axis] = length;
-        sizes
+    first: Option<u64>,
+) -> Result<Operand, Error> {
+    let chain = Program::chain(widened(rows.data_type));
+    let state = rows.temporary(width, rows.sizes);
+    let mut sizes = rows.sizes;
+    let mut shift = 0;
+    if let Some(first) = first {
+        (sizes[axis], shift) = (1, 1);
+        let first = rows.recorder.constant(width, first);
+        rows.compute(sizes, vec![first], state.clone(), Program::default())?;
     }
-
-    /// An operand from the element with a number on.
-    fn from(&self, operand: &Operand, first: u32) -> Operand {
-        let base = operand.base + i64::from(first) * operand.strides[self.axis];
-        Operand { base, ..operand.clone() }
+    sizes[axis] = rows.sizes[axis] - shift;
+    if sizes[axis] > 0 {
+        let base = state.base + i64::from(shift) * state.strides[axis];
+        let (input, output) = (rows.input.clone(), Operand { base, ..state.clone() });
+        rows.compute(sizes, vec![input], output, chain)?;
     }
-
-    /// The elements alone, as they are computed with; where they are exclusive each is the one before.
-    fn begin(&mut self, rows: &mut Rows<'_>, is_exclusive: bool, first: u64) -> Result<(), Error> {
-        let chain = Program::chain(widened(rows.data_type));
-        let state = rows.temporary(self.width, self.sizes);
-        let (size, shift) = (self.sizes[self.axis], u32::from(is_exclusive));
-        if is_exclusive {
-            let first = rows.recorder.constant(self.width, first);
-            rows.compute(self.sizes(1), vec![first], state.clone(), Program::default())?;
-        }
-        if size > shift {
-            let (input, output) = (rows.input.clone(), self.from(&state, shift));
-            rows.compute(self.sizes(size - shift), vec![input], output, chain)?;
-        }
-        self.state = vec![state];
-        Ok(())
-    }
-
-    /// Joins each element with the one that is so far before it.
-    fn join(
-        &mut self,
-        rows: &mut Rows<'_>,
-        joins: &'static [&'static Function],
-        distance: u32,
-    ) -> Result<(), Error> {
-        let rest = self.sizes[self.axis] - distance;
-        let before = self.state.iter().cloned();
-        let after = self.state.iter().map(|it| self.from(it, distance));
-        let inputs: Vec<Operand> = before.chain(after).collect();
-        let mut joined = vec![];
-        for (state, function) in self.state.iter().zip(joins) {
-            let spare = self.spare.pop();
-            let next = spare.unwrap_or_else(|| rows.temporary(self.width, self.sizes));
-            let kept = vec![state.clone()];
-            rows.compute(self.sizes(distance), kept, next.clone(), Program::default())?;
-            let output = self.from(&next, distance);
-            rows.compute(self.sizes(rest), inputs.clone(), output, Program::of(function))?;
-            joined.push(next);
-        }
-        let before = std::mem::replace(&mut self.state, joined).into_iter();
-        self.spare.extend(before.filter(|it| rows.recorder.is_temporary(it)));
-        Ok(())
-    }
+    Ok(state)
 }

@@ -1,4 +1,4 @@
-//! Lowers TOP_K and TOP_K1: a bitonic sorting network of Maps.
+//! Lowers TOP_K and TOP_K1: keys and coordinates that are sorted together.
 //!
 //! TOP_K1 of the 2 greatest of 4 elements in each row of FLOAT32 [2, 4]:
 //!
@@ -12,14 +12,9 @@
 //!     92 bytes, 16 operations, 8 invocations
 //!   %0 by [8, 2] over [2, 4] = map same (numbers by [0, 1])
 //!     60 bytes, 8 operations, 8 invocations
-//!   %1 = 8 elements of 64 bits
-//!   %2 = constant 0x0000000001000000..., 16 bytes
-//!   %1 over [2, 1, 2, 1, 2, 1] = map less_than_u64 u32_to_u64 bit_xor choose (%0, %0+1 by [4, 4, 2, 2, -1, 1], %2 by [0, 0, 2, 0, 1, 0])
-//!     208 bytes, 32 operations, 8 invocations
-//!   %0 over [2, 1, 1, 1, 1, 2] = map minimum_u64 (%1 by [4, 4, 0, 0, 0, 1], %1+2 by [4, 4, 0, 0, 0, 1])
-//!     128 bytes, 4 operations, 4 invocations
-//!   %1 over [2, 1, 1, 1, 2, 1] = map less_than_u64 u32_to_u64 bit_xor choose (%0, %0+1 by [2, 4, 2, 2, -1, 1], %2 by [0, 0, 2, 0, 1, 0])
-//!     104 bytes, 16 operations, 4 invocations
+//!   %1 = 4 elements of 64 bits
+//!   %1 = sort the least 2 of [2, 4] (%0)
+//!     96 bytes, 24 operations, 8 invocations
 //!   output 0 over [2, 2] = map nearest_u32 same (%1 by [4, 2], input 0 by [4, 0] displaced by r0)
 //!     172 bytes, 8 operations, 4 invocations
 //!   output 1 over [2, 2] = map same (%1 by [4, 2])
@@ -36,7 +31,6 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 
 use super::AXIS_DIRECTION;
-use super::network::Rows;
 use crate::Target;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::ir::{self, Recorder};
@@ -170,11 +164,10 @@ impl<'a> Search<'a> {
         data_type: DataType,
         input: impl FnOnce(&mut MapBuilder) -> Value,
     ) -> Result<Operand, Error> {
-        let count: u64 = self.sizes.into_iter().map(u64::from).product();
-        let size = self.sizes[self.axis];
-        let rows = u32::try_from(count / u64::from(size)).unwrap_or(u32::MAX);
-        let mut rows = Rows::new(recorder, self.operator, rows, size)?;
-        let place = self.in_rows(&rows);
+        let (rows, length) = self.rows()?;
+        let count = u64::from(rows) << length;
+        let place = self.in_rows(recorder.temporary(ElementWidth::B64, count), length);
+        self.fill(recorder, rows, &place)?;
         let mut keys = MapBuilder::default();
         let element = input(&mut keys);
         self.key(recorder, &mut keys, element, data_type);
@@ -185,8 +178,45 @@ impl<'a> Search<'a> {
         let coordinate = coordinates.input(Operand::numbers(0, strides));
         coordinates.apply(&f::SAME, &[coordinate], &[]);
         coordinates.record(recorder, self.sizes, Words::Low.of(&place))?;
-        rows.sort(recorder, wanted)?;
-        Ok(Words::Low.of(&self.in_rows(&rows)))
+        let result = recorder.sort(rows, [length, wanted], place)?;
+        Ok(Words::Low.of(&self.in_rows(result, wanted)))
+    }
+
+    /// How many rows there are, and the n of the 2^n numbers that each is sorted as.
+    fn rows(&self) -> Result<(u32, u32), Error> {
+        let size = self.sizes[self.axis];
+        let count: u64 = self.sizes.into_iter().map(u64::from).product();
+        let rows = u32::try_from(count / u64::from(size)).unwrap_or(u32::MAX);
+        let length = u64::from(size).next_power_of_two().trailing_zeros();
+        let count = u64::from(rows) << length;
+        if count > u64::from(u32::MAX) {
+            return Err(Error::DeviceLimit {
+                operator: self.operator.schema().name,
+                field: "InputTensor",
+                needed: count,
+                unit: "elements",
+                limit: "what can be sorted, each row as long as a power of two",
+                available: u32::MAX.into(),
+            });
+        }
+        Ok((rows, length))
+    }
+
+    /// Writes the greatest number after the elements of each row.
+    fn fill(&self, recorder: &mut Recorder<'_>, rows: u32, place: &Operand) -> Result<(), Error> {
+        let size = self.sizes[self.axis];
+        let length = size.next_power_of_two();
+        if size == length {
+            return Ok(());
+        }
+        let (mut sizes, mut strides) = ([1; DIMENSIONS], [0; DIMENSIONS]);
+        sizes[DIMENSIONS - 2..].copy_from_slice(&[rows, length - size]);
+        strides[DIMENSIONS - 2..].copy_from_slice(&[length.into(), 1]);
+        let mut map = MapBuilder::default();
+        let greatest = map.input(recorder.constant(ElementWidth::B64, u64::MAX));
+        map.apply(&f::MINIMUM_U64, &[greatest, greatest], &[]);
+        let base = place.base + i64::from(size);
+        map.record(recorder, sizes, Operand { base, strides, ..place.clone() })
     }
 
     /// A number without a sign that is less where the element comes first.
@@ -211,15 +241,15 @@ impl<'a> Search<'a> {
         map.apply(if self.descends { &f::BIT_NOT_WORD } else { &f::SAME }, &[key], &[]);
     }
 
-    /// The rows' numbers as the tensor's elements have their coordinates.
-    fn in_rows(&self, rows: &Rows) -> Operand {
+    /// Rows of 2^length numbers, as the tensor's elements have their coordinates.
+    fn in_rows(&self, numbers: Operand, length: u32) -> Operand {
         let mut strides = [0; DIMENSIONS];
-        let mut next = 1_i64 << rows.length;
+        let mut next = 1_i64 << length;
         for at in (0..DIMENSIONS).rev().filter(|at| *at != self.axis) {
             strides[at] = if self.sizes[at] > 1 { next } else { 0 };
             next *= i64::from(self.sizes[at]);
         }
         strides[self.axis] = 1;
-        Operand { strides, ..rows.numbers.clone() }
+        Operand { strides, ..numbers }
     }
 }

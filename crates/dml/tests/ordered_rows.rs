@@ -1,0 +1,127 @@
+//! Rows are scanned and sorted by work groups to the same bits as in passes, on every device.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::on_every_device;
+use dml::core::operators::{CumulativeProductDesc, CumulativeSummationDesc, TopK1Desc};
+use dml::core::{AbstractOperator, AxisDirection, Strategy, Tuning};
+use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
+use dml_reference::Random;
+
+/// Around the parts that work groups have.
+const LENGTHS: [u32; 11] = [1, 2, 127, 128, 129, 1023, 1024, 1025, 2047, 2048, 2049];
+/// Of several parts.
+const LONG: u32 = 70_001;
+
+/// The bytes of the outputs.
+fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8>> {
+    let operator = device.compile(operator.clone()).unwrap();
+    let input = device.create_buffer(bytes.len() as u64).unwrap();
+    device.vulkan().write_buffer(&input, 0, bytes).unwrap();
+    let sizes = [0, 1].map(|at| operator.output_size(at)).into_iter().filter(|size| *size > 0);
+    let zeros = |size: u64| {
+        let buffer = device.create_buffer(size).unwrap();
+        // What is after the last element stays as it is.
+        let zeros = vec![0; usize::try_from(size).unwrap()];
+        device.vulkan().write_buffer(&buffer, 0, &zeros).unwrap();
+        buffer
+    };
+    let buffers: Vec<Buffer> = sizes.map(zeros).collect();
+    let outputs: Vec<_> = buffers.iter().map(|it| Some(BufferBinding::whole(it))).collect();
+    device.execute(&operator, &[Some(BufferBinding::whole(&input))], &outputs).unwrap();
+    let read = |it: &Buffer| device.vulkan().read_buffer(it, 0..it.size()).unwrap();
+    buffers.iter().map(read).collect()
+}
+
+/// Checks that both strategies give the same bytes.
+fn check(device: &Device, operator: &AbstractOperator, bytes: &[u8], name: &str) {
+    let [passes, groups] = [Strategy::Kernel, Strategy::RowGroups].map(|strategy| {
+        run(&device.with_tuning(Tuning::new().with_strategy(strategy)), operator, bytes)
+    });
+    assert!(passes == groups, "{name}");
+}
+
+/// Bits whose exponents are not the least or the greatest, but for a few.
+fn elements(random: &mut Random, data_type: DataType, count: u32) -> Vec<u8> {
+    let element = |random: &mut Random| match data_type {
+        DataType::Float32 if !random.one_in(300) => {
+            (random.bits() & 0x807f_ffff) | u64::from(126 + random.below(3)) << 23
+        }
+        DataType::Float16 if !random.one_in(300) => (random.bits() & 0x83ff) | 0x3800,
+        _ => random.bits(),
+    };
+    let bytes = data_type.bits() as usize / 8;
+    (0..count).flat_map(|_| element(random).to_le_bytes()[..bytes].to_vec()).collect()
+}
+
+fn sums(tensor: &TensorDesc, axis: u32, random: &mut Random) -> [AbstractOperator; 2] {
+    let (input_tensor, output_tensor) = (tensor.clone(), tensor.clone());
+    let is_exclusive = random.one_in(2);
+    let axis_direction = random.pick(&[AxisDirection::Increasing, AxisDirection::Decreasing]);
+    let product = CumulativeProductDesc {
+        input_tensor: input_tensor.clone(),
+        output_tensor: output_tensor.clone(),
+        axis,
+        axis_direction,
+        has_exclusive_product: is_exclusive,
+    };
+    let has_exclusive_sum = is_exclusive;
+    let sum = CumulativeSummationDesc {
+        input_tensor,
+        output_tensor,
+        axis,
+        axis_direction,
+        has_exclusive_sum,
+    };
+    [sum.into(), product.into()]
+}
+
+#[test]
+fn sums_and_products_of_rows_are_the_same_bits() {
+    on_every_device(|device| {
+        let mut random = Random::new("sums of rows");
+        for data_type in [DataType::Float32, DataType::Float16, DataType::Int32, DataType::Int64] {
+            let rows = LENGTHS.map(|length| ([2, length, 1], 1));
+            let columns = [([2, 300, 9], 1), ([700, 2, 3], 0), ([40, 31, 5], 1), ([3, 9, 50], 2)];
+            let long = (data_type == DataType::Float32).then_some(([1, LONG, 1], 1));
+            for (sizes, axis) in rows.into_iter().chain(columns).chain(long) {
+                let tensor = TensorDesc::packed(data_type, &sizes);
+                let bytes = elements(&mut random, data_type, sizes.iter().product());
+                for operator in sums(&tensor, axis, &mut random) {
+                    check(device, &operator, &bytes, &format!("{data_type} {sizes:?} {axis}"));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn the_least_and_the_greatest_are_found_in_the_same_order() {
+    on_every_device(|device| {
+        let mut random = Random::new("order of rows");
+        for data_type in [DataType::Float32, DataType::Uint64, DataType::Int8] {
+            for length in [2, 129, 1023, 1025, 2048, 2049, LONG] {
+                // Some elements several times.
+                let bytes = elements(&mut random, data_type, length.min(999));
+                let bytes = [bytes.as_slice(); 72].concat();
+                let bytes = &bytes[..(data_type.bits() / 8 * length) as usize];
+                let all = if length == LONG { 5000 } else { length };
+                for k in [40.min(length), 1500.min(length), all] {
+                    let wanted = [1, k];
+                    let desc = TopK1Desc {
+                        input_tensor: TensorDesc::packed(data_type, &[1, length]),
+                        output_value_tensor: TensorDesc::packed(data_type, &wanted),
+                        output_index_tensor: TensorDesc::packed(DataType::Uint32, &wanted),
+                        axis: 1,
+                        k,
+                        axis_direction: random
+                            .pick(&[AxisDirection::Increasing, AxisDirection::Decreasing]),
+                    };
+                    check(device, &desc.into(), bytes, &format!("{data_type} {length} {k}"));
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,115 @@
+//! Kernels that join each element of a row with all before it, in memory that a work group shares.
+
+mod host;
+mod record;
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use dml_core::host::HostDispatch;
+use dml_core::kernel::{KernelBinding, KernelModule};
+use dml_core::plan::Access as Touch;
+
+use crate::NativeTypes;
+use crate::element_wise::{Calls, LinkedKernel, OUTPUT_BINDING, Registers};
+use crate::kernels;
+use crate::link::{self, Argument, Call, Callee, Source};
+use crate::reduce::Reducer;
+
+pub use record::{Lanes, Record};
+
+/// Elements of a work group.
+pub const ELEMENTS: u32 = 1 << ELEMENT_BITS;
+const ELEMENT_BITS: u32 = 11;
+
+/// The binding of the second words of states, where states have such.
+pub const RESTS_BINDING: u32 = 6;
+
+/// What is linked already.
+static LINKED: LazyLock<Mutex<HashMap<(Scan, NativeTypes), &'static KernelModule>>> =
+    LazyLock::new(Mutex::default);
+
+/// A kernel. States that are one number of 32 or of 64 bits are read at binding 0 and written at the binding of an
+/// element-wise kernel's output. States of two words have the first words there, and the second words at bindings 1
+/// and [`RESTS_BINDING`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scan {
+    /// How two states become one.
+    pub reducer: &'static Reducer,
+    /// Whether elements are read, of which rounding has lost nothing, not states.
+    pub begins: bool,
+}
+
+impl Scan {
+    /// Whether states have two words.
+    fn is_of_pairs(self) -> bool {
+        self.reducer.joins().len() > 1
+    }
+
+    fn skeleton(self) -> &'static Source {
+        match (self.is_of_pairs(), self.begins) {
+            (true, true) => &kernels::SCAN_FIRST_PAIRS,
+            (true, false) => &kernels::SCAN_PAIRS,
+            _ if self.reducer.is_wide() => &kernels::SCAN_WIDE,
+            _ => &kernels::SCAN_WORDS,
+        }
+    }
+
+    /// Numbers of the bindings, and how they are accessed.
+    pub fn bindings(self) -> Vec<KernelBinding> {
+        let of = |access| move |binding| KernelBinding { binding, access };
+        let inputs = if self.is_of_pairs() && !self.begins { 0..2 } else { 0..1 };
+        let rests = self.is_of_pairs().then_some(RESTS_BINDING);
+        let outputs = rests.into_iter().chain([OUTPUT_BINDING]).map(of(Touch::Write));
+        inputs.map(of(Touch::Read)).chain(outputs).collect()
+    }
+
+    /// The kernel's SPIR-V, which may use `types`.
+    pub fn spirv(self, types: NativeTypes) -> Vec<u32> {
+        link::link(self.skeleton(), &[("join", self.join(types))])
+    }
+
+    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
+    pub fn variant(self, types: NativeTypes) -> &'static KernelModule {
+        // Numbers that are a state by themselves are read alike.
+        let kernel = Self { begins: self.begins && self.is_of_pairs(), ..self };
+        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
+        linked.entry((kernel, types)).or_insert_with(|| Box::leak(Box::new(kernel.module(types))))
+    }
+
+    fn module(self, types: NativeTypes) -> KernelModule {
+        let skeleton = self.skeleton();
+        let name = format!("{} {:?}", skeleton.name, self.reducer);
+        let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
+        let linked =
+            LinkedKernel { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
+        linked.module_with(self.bindings())
+    }
+
+    /// Joins the states of a quad with those before them, where masks say so.
+    fn join(self, types: NativeTypes) -> Vec<Call> {
+        let mut calls = Calls::new(&[], types);
+        let held = |calls: &mut Calls<'_>, at| {
+            calls.call(Callee::Exported("held"), vec![Argument::Parameter(STATE_AT + at)])
+        };
+        let before: Registers = (0..2).map(Argument::Parameter).collect();
+        let state: Registers = (0..2).map(|at| held(&mut calls, at)).collect();
+        let joins = self.reducer.joins();
+        let joined: Registers = if self.reducer.is_wide() {
+            calls.apply(joins[0], &[before, state], &[])
+        } else {
+            let words = before[..joins.len()].iter().chain(&state[..joins.len()]);
+            let words: Vec<Registers> = words.map(|it| vec![*it]).collect();
+            joins.iter().flat_map(|it| calls.apply(it, &words, &[])).collect()
+        };
+        for (at, value) in joined.into_iter().enumerate() {
+            let [register, mask] = [STATE_AT, MASK_AT].map(|it| Argument::Parameter(it + at));
+            calls.call(Callee::Exported("keep"), vec![register, value, mask]);
+        }
+        calls.made
+    }
+}
+
+/// Which parameter of a body the first mask is, and the first register of the state.
+const MASK_AT: usize = 2;
+const STATE_AT: usize = 4;

@@ -1,0 +1,193 @@
+//! What a dispatch is told of its rows: the uniform block of `kernels/scan.comp`.
+
+use super::ELEMENT_BITS;
+use crate::element_wise::Divisor;
+
+/// So many lanes of a work group, as a power of two, read memory in sectors as cards move it.
+const LEAST_LANE_BITS: u32 = 3;
+
+/// Lanes whose elements lie next to each other, or in rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// Each row is a lane: its elements follow each other.
+    Rows,
+    /// Each row has so many lanes, whose elements lie between those of a lane: more than 1.
+    Columns(u32),
+}
+
+/// Rows of one dispatch, without gaps. No size is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// How many rows there are.
+    pub rows: u32,
+    /// Elements of a row, all lanes together. The last lanes may have one less than the first ones.
+    pub row: u32,
+    /// What a work group's lanes are.
+    pub lanes: Lanes,
+    /// First element of the input in its window, of the second words of states, of those that are written, and of
+    /// the output.
+    pub starts: [u32; 4],
+}
+
+/// How work groups share the elements of lanes.
+#[derive(Clone, Copy, Debug)]
+struct Shares {
+    element_bits: u32,
+    lane_bits: u32,
+}
+
+impl Record {
+    /// Elements of the longest lane.
+    pub fn length(&self) -> u32 {
+        self.row.div_ceil(self.columns())
+    }
+
+    fn columns(&self) -> u32 {
+        match self.lanes {
+            Lanes::Rows => 1,
+            Lanes::Columns(count) => count,
+        }
+    }
+
+    fn lane_count(&self) -> u32 {
+        match self.lanes {
+            Lanes::Rows => self.rows,
+            Lanes::Columns(count) => count,
+        }
+    }
+
+    fn shares(&self) -> Shares {
+        let lanes = bits_for(self.lane_count());
+        let least = match self.lanes {
+            Lanes::Rows => 0,
+            Lanes::Columns(_) => lanes.min(LEAST_LANE_BITS),
+        };
+        let element_bits = bits_for(self.length()).min(ELEMENT_BITS - least);
+        Shares { element_bits, lane_bits: lanes.min(ELEMENT_BITS - element_bits) }
+    }
+
+    /// Elements of a lane after which those repeat that are joined by a further dispatch, if one dispatch does not
+    /// join a whole lane: it joins those that are less than this apart.
+    pub fn joined(&self) -> Option<u32> {
+        let part = 1 << self.shares().element_bits;
+        (part < self.length()).then_some(part / 2)
+    }
+
+    /// From a part of a lane to the next.
+    fn step(&self) -> u32 {
+        self.joined().unwrap_or(1 << self.shares().element_bits)
+    }
+
+    fn splits(&self) -> [u32; 2] {
+        let lanes = 1 << self.shares().lane_bits;
+        [self.lane_count().div_ceil(lanes), self.length().div_ceil(self.step())]
+    }
+
+    /// How many work groups there are.
+    pub fn count(&self) -> u64 {
+        let rows = if self.lanes == Lanes::Rows { 1 } else { self.rows };
+        self.splits().into_iter().chain([rows]).map(u64::from).product()
+    }
+
+    /// How many passes there are.
+    pub fn passes(&self) -> u32 {
+        bits_for(self.end_of_distances())
+    }
+
+    /// Distances are less.
+    fn end_of_distances(&self) -> u32 {
+        self.joined().unwrap_or(self.length())
+    }
+
+    /// The block.
+    pub fn words(&self) -> Vec<u32> {
+        let Shares { element_bits, lane_bits } = self.shares();
+        let (in_memory, in_row, lowest) = match self.lanes {
+            Lanes::Rows => ([self.row, 0], element_bits, 0),
+            Lanes::Columns(_) => ([0, 1], 0, lane_bits),
+        };
+        let split = |size| {
+            let Divisor { multiplier, shifts } = Divisor::of(size);
+            [size, multiplier, shifts, 0]
+        };
+        let mut words: Vec<u32> = self.splits().into_iter().flat_map(split).collect();
+        words.extend([self.row, self.length(), self.columns(), self.lane_count()]);
+        words.extend(in_memory.into_iter().chain([lane_bits, in_row]));
+        words.extend([self.step(), self.joined().unwrap_or(0), element_bits, lowest]);
+        words.extend(self.starts);
+        words.extend([self.end_of_distances(), 0, 0, 0]);
+        words
+    }
+}
+
+/// The bits of numbers below `count`.
+fn bits_for(count: u32) -> u32 {
+    u32::BITS - (count - 1).leading_zeros()
+}
+
+/// The block as a kernel reads it.
+pub(super) struct Block {
+    words: [u32; 28],
+}
+
+/// A part of a lane, or of several, that a work group has.
+pub(super) struct Part {
+    pub(super) row: u32,
+    first_lane: u32,
+    /// The first element in each lane, which wraps below 0.
+    first: u32,
+}
+
+impl Block {
+    pub(super) fn of(word: impl Fn(usize) -> u32) -> Self {
+        Self { words: std::array::from_fn(word) }
+    }
+
+    pub(super) fn starts(&self) -> [u32; 4] {
+        std::array::from_fn(|at| self.words[20 + at])
+    }
+
+    pub(super) fn end_of_distances(&self) -> u32 {
+        self.words[24]
+    }
+
+    pub(super) fn part(&self, group: u32) -> Part {
+        let (lanes, rest) = (group % self.words[0], group / self.words[0]);
+        let (part, row) = (rest % self.words[4], rest / self.words[4]);
+        let first = part.wrapping_mul(self.words[16]).wrapping_sub(self.words[17]);
+        Part { row, first_lane: lanes << self.words[14], first }
+    }
+
+    fn in_part(&self, place: u32) -> u32 {
+        bits_of(place, self.words[18], self.words[19])
+    }
+
+    /// The place that is `distance` elements before one, if there is an element.
+    pub(super) fn before(&self, part: &Part, place: u32, distance: u32) -> Option<u32> {
+        let at = self.in_part(place);
+        let is_there = at >= distance && part.first.wrapping_add(at) >= distance;
+        is_there.then(|| place - (distance << self.words[19]))
+    }
+
+    /// Whether what becomes of a place is written.
+    pub(super) fn is_written(&self, place: u32) -> bool {
+        self.in_part(place) >= self.words[17]
+    }
+
+    /// The number of a place's element in memory, if it has one.
+    pub(super) fn element(&self, part: &Part, place: u32) -> Option<u32> {
+        let [row, length, step, lanes] = [8, 9, 10, 11].map(|at| self.words[at]);
+        let lane = part.first_lane + bits_of(place, self.words[14], self.words[15]);
+        let at = part.first.wrapping_add(self.in_part(place));
+        let is_of_group = place >> (self.words[18] + self.words[14]) == 0;
+        if !is_of_group || at >= length || lane >= lanes {
+            return None;
+        }
+        let in_row = at * step + lane * self.words[13];
+        (in_row < row).then(|| part.row * row + lane * self.words[12] + in_row)
+    }
+}
+
+fn bits_of(place: u32, count: u32, lowest: u32) -> u32 {
+    place >> lowest & ((1 << count) - 1)
+}
