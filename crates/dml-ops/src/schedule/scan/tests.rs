@@ -75,8 +75,7 @@ fn elements(random: &mut Random, data_type: DataType, count: usize) -> Vec<u8> {
     for _ in 0..count {
         let bits = match data_type {
             DataType::Float32 if !random.one_in(50) => {
-                let number = (f64::from(random.word()) / f64::from(1 << 30) - 2.0) as f32;
-                u64::from(number.to_bits())
+                (random.bits() & 0x807f_ffff) | u64::from(126 + random.below(3)) << 23
             }
             DataType::Float16 => (random.bits() & 0x83ff) | 0x3800,
             _ => random.bits(),
