@@ -22,6 +22,7 @@ pub mod link;
 mod native;
 pub mod product;
 pub mod reduce;
+pub mod transpose;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};

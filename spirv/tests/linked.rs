@@ -11,6 +11,7 @@ use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Product, cooperative};
 use dml_spirv::reduce::{GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64};
+use dml_spirv::transpose::Transpose;
 use dml_spirv::{ElementWidth, Float16, NativeTypes, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
@@ -101,7 +102,7 @@ fn insert(
 }
 
 /// Every function on rows without gaps, every width, class of strides and number of dimensions, every
-/// reducer, grids with some, and every kernel of products.
+/// reducer, grids with some, and every kernel of products and of transposes.
 fn every_kernel() -> BTreeMap<String, Link> {
     let mut all: BTreeMap<String, Link> = BTreeMap::new();
     for reducer in REDUCERS {
@@ -118,6 +119,9 @@ fn every_kernel() -> BTreeMap<String, Link> {
     }
     for product in Product::all() {
         all.insert(format!("{product:?}"), Box::new(move || product.spirv()));
+    }
+    for transpose in Transpose::all() {
+        all.insert(format!("{transpose:?}"), Box::new(move || transpose.spirv()));
     }
     let words = |it: &[u8]| it.as_chunks::<4>().0.iter().copied().map(u32::from_le_bytes).collect();
     all.insert("Cooperative".to_owned(), Box::new(move || words(cooperative().spirv)));
@@ -312,7 +316,7 @@ fn every_function_of_a_library_has_its_rows() {
     ];
     named.extend(native.map(|source| source.name));
     for source in kernels::LINKED {
-        let others = ["memory", "element_wise", "product_", "reduce_"];
+        let others = ["memory", "element_wise", "product_", "reduce_", "transpose_"];
         let is_other = others.iter().any(|other| source.name.starts_with(other));
         assert!(is_other || named.contains(&source.name), "{} has no row", source.name);
     }

@@ -23,6 +23,7 @@ mod reduce;
 pub(crate) mod relocate;
 pub(crate) mod seed;
 mod sharing;
+mod transpose;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
