@@ -28,7 +28,7 @@ fn check(device: &Device, input: &TensorDesc, output: &TensorDesc) -> Strategy {
     let operator = device.compile(desc).unwrap();
     let bytes = pseudo_random(operator.input_size(0));
     let layouts = [input, output].map(|it| TensorLayout::new(it).unwrap());
-    let elements = elements_in(&layouts[0], &bytes).collect();
+    let elements = elements_in(&layouts[0], &bytes);
     let [_, layout] = layouts;
     let from = Tensor::guarded(16, &bytes);
     let expected =
@@ -47,7 +47,10 @@ fn check(device: &Device, input: &TensorDesc, output: &TensorDesc) -> Strategy {
     let found = device.vulkan().read_buffer(&destination, 0..destination.size()).unwrap();
     let strategy = operator.vulkan().plan().strategy;
     expected.check(&found).unwrap_or_else(|difference| {
-        panic!("{}: {strategy} of {input:?} to {output:?}: {difference}", device.info().name)
+        panic!(
+            "{}: {strategy} of {input:?} to {output:?}: {difference}",
+            device.vulkan().info().name
+        )
     });
     strategy
 }
