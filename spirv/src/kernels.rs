@@ -1894,6 +1894,78 @@ pub static SORT: Source = Source {
     },
 };
 
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static TRANSPOSE_B8: Source = Source {
+    name: "transpose_b8",
+    spirv: include_bytes!("../compiled/transpose_b8.spv"),
+    relocations: include_bytes!("../compiled/transpose_b8.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static TRANSPOSE_B16: Source = Source {
+    name: "transpose_b16",
+    spirv: include_bytes!("../compiled/transpose_b16.spv"),
+    relocations: include_bytes!("../compiled/transpose_b16.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static TRANSPOSE_B32: Source = Source {
+    name: "transpose_b32",
+    spirv: include_bytes!("../compiled/transpose_b32.spv"),
+    relocations: include_bytes!("../compiled/transpose_b32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static TRANSPOSE_B64: Source = Source {
+    name: "transpose_b64",
+    spirv: include_bytes!("../compiled/transpose_b64.spv"),
+    relocations: include_bytes!("../compiled/transpose_b64.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
 /// Sine, cosine, tangent and their inverses.
 pub static TRIGONOMETRIC: Source = Source {
     name: "trigonometric",
@@ -2008,6 +2080,10 @@ pub static LINKED: &[&Source] = &[
     &SCAN_WIDE,
     &SCAN_WORDS,
     &SORT,
+    &TRANSPOSE_B8,
+    &TRANSPOSE_B16,
+    &TRANSPOSE_B32,
+    &TRANSPOSE_B64,
     &TRIGONOMETRIC,
     &WIDE,
     &WIDE_INT64,

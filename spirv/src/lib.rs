@@ -25,6 +25,7 @@ pub mod reduce;
 pub mod rows;
 pub mod scan;
 pub mod sort;
+pub mod transpose;
 pub mod twins;
 
 pub use element_width::{ElementWidth, Kernel};

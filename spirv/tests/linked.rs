@@ -16,6 +16,7 @@ use dml_spirv::reduce::{
 use dml_spirv::rows::{Action, Phase, Rows, Source};
 use dml_spirv::scan::Scan;
 use dml_spirv::sort::sort;
+use dml_spirv::transpose::Transpose;
 use dml_spirv::{ElementWidth, Float16, NativeTypes, kernels};
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
@@ -157,7 +158,7 @@ fn insert(
 }
 
 /// Every function on rows without gaps, every width, class of strides and number of dimensions, every
-/// reducer, grids with some, and every kernel of products.
+/// reducer, grids with some, and every kernel of products and of transposes.
 fn every_kernel() -> BTreeMap<String, Link> {
     let mut all: BTreeMap<String, Link> = BTreeMap::new();
     for reducer in REDUCERS {
@@ -190,6 +191,9 @@ fn every_kernel() -> BTreeMap<String, Link> {
     }
     for product in Product::all() {
         all.insert(format!("{product:?}"), Box::new(move || product.spirv()));
+    }
+    for transpose in Transpose::all() {
+        all.insert(format!("{transpose:?}"), Box::new(move || transpose.spirv()));
     }
     for reducer in REDUCERS {
         // Numbers that are states by themselves are read alike.
@@ -393,7 +397,16 @@ fn every_function_of_a_library_has_its_rows() {
     ];
     named.extend(native.map(|source| source.name));
     for source in kernels::LINKED {
-        let others = ["memory", "element_wise", "product_", "reduce_", "rows_", "scan_", "sort"];
+        let others = [
+            "memory",
+            "element_wise",
+            "product_",
+            "reduce_",
+            "rows_",
+            "scan_",
+            "sort",
+            "transpose_",
+        ];
         let is_other = others.iter().any(|other| source.name.starts_with(other));
         assert!(is_other || named.contains(&source.name), "{} has no row", source.name);
     }

@@ -26,6 +26,7 @@ mod scan;
 pub(crate) mod seed;
 mod sharing;
 mod sort;
+mod transpose;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dml_core::kernel::{KernelModule, SpecializationConstant, select};
 use dml_core::plan::KernelKey;
 use dml_core::{Capabilities, Error, Tuning};
-use dml_spirv::{ElementWidth, Kernel, NativeTypes};
+use dml_spirv::{ElementWidth, Kernel, NativeTypes, transpose};
 
 /// The specialization constants that kernels have: invocations of a work group in x, and indices of an
 /// invocation, of the kernels that take runs.
@@ -13,6 +13,8 @@ const LOCAL_SIZE: &str = "LOCAL_SIZE";
 const RUN_LENGTH: &str = "RUN_LENGTH";
 /// The same of kernels whose work groups are subgroups.
 const SUBGROUP_SIZE: &str = "SUBGROUP_SIZE";
+/// The same of kernels that have tiles whose size does not depend on it.
+const TILE_INVOCATIONS: &str = "TILE_INVOCATIONS";
 
 /// On both CPU drivers an element of 16 takes a third of the time of an element by itself.
 const INDICES_IN_A_RUN: u32 = 16;
@@ -48,10 +50,15 @@ pub struct Target<'a> {
 impl Target<'_> {
     /// Invocations in a work group: the driver's preference as far as the device allows it.
     pub fn local_size(&self) -> u32 {
+        self.group_size(self.tuning.local_size)
+    }
+
+    /// So many invocations in a work group, a power of two, as far as the device allows it.
+    fn group_size(&self, preferred: u32) -> u32 {
         let limits = &self.capabilities.limits;
         let [most_x, ..] = limits.max_compute_work_group_size;
         let most = limits.max_compute_work_group_invocations.min(most_x);
-        self.tuning.with_local_size(self.tuning.local_size.min(most)).local_size
+        self.tuning.with_local_size(preferred.min(most)).local_size
     }
 
     /// The largest byte range that one descriptor shows whatever multiple of 16 a tensor starts at:
@@ -110,6 +117,7 @@ impl Target<'_> {
             LOCAL_SIZE => Some(self.local_size()),
             RUN_LENGTH => Some(INDICES_IN_A_RUN),
             SUBGROUP_SIZE => Some(limits.subgroup_size),
+            TILE_INVOCATIONS => Some(self.group_size(transpose::TILE_INVOCATIONS)),
             "MATRIX_M" => Some(m),
             "MATRIX_N" => Some(n),
             "MATRIX_K" => Some(k),

@@ -4,113 +4,16 @@
 
 mod common;
 
-use common::{OFFSET, buffer, each_device, part};
-use dml::vk::{BindingTable, Bindings, Buffer, CompileInput, Device, Recorder};
-use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::plan::{
-    Access as Touch, BindingRequirement, BoundAt, Cost, Dispatch, KernelKey, Plan, Slot,
-    Step as PlanStep, Window,
-};
-use dml_core::{Capabilities, Strategy};
-use dml_fault::compile;
+use common::each_device;
+use common::run::{Run, packed, word};
+use dml::vk::Device;
 use dml_reference::Random;
 use dml_spirv::element_wise::{
-    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, PushConstants,
-    Record, Step,
+    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, Record, Step,
 };
 use dml_spirv::functions::{self, F16_TO_F32, F32_TO_F16, Function, LOG_SUM_F32};
 use dml_spirv::kernels::{ACTIVATIONS, F32, REDUCTIONS, ROUNDING};
-use dml_spirv::twins::PushBlock as _;
 use dml_spirv::{ElementWidth, NativeTypes};
-
-/// Work groups have this many invocations.
-const LOCAL_SIZE: u32 = 64;
-
-/// One kernel on the elements of a space.
-struct Run {
-    kernel: ElementWise,
-    record: Record,
-    /// The bytes of each input.
-    inputs: Vec<Vec<u8>>,
-    /// The bytes of the output before.
-    output: Vec<u8>,
-}
-
-impl Run {
-    fn plan(&self, types: NativeTypes) -> Plan {
-        let variant = self.kernel.variant(types);
-        let window = |slot, bytes: &[u8], access, base_word_at| Window {
-            slot,
-            range: 0..bytes.len() as u64,
-            access,
-            base_word_at,
-        };
-        let inputs = self.inputs.iter().zip(0..);
-        let inputs = inputs.map(|(it, index)| {
-            window(Slot::Input(index), it, Touch::Read, PushConstants::base_word_at(index))
-        });
-        let access = variant.bindings.last().unwrap().access;
-        let output =
-            window(Slot::Output(0), &self.output, access, PushConstants::BASE_WORD_OF_OUTPUT_AT);
-        let quads = u32::try_from(self.record.quads()).unwrap();
-        let push = PushConstants { count: quads, ..PushConstants::default() };
-        let words = self.record.words(self.kernel.skeleton_dimensions());
-        let constants: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let requirement = |field: &'static str, bytes: &[u8]| {
-            let (size, bound_at) = (bytes.len() as u64, BoundAt::Execution);
-            Some(BindingRequirement { field: field.into(), size, alignment: 16, bound_at })
-        };
-        Plan {
-            operator: "LINKED",
-            strategy: Strategy::Kernel,
-            inputs: self.inputs.iter().map(|it| requirement("InputTensor", it)).collect(),
-            outputs: vec![requirement("OutputTensor", &self.output)],
-            init: Vec::new(),
-            exec: vec![PlanStep::Dispatch(Dispatch {
-                kernel: KernelKey { variant, specialization: vec![LOCAL_SIZE] },
-                windows: inputs.chain([output]).collect(),
-                push_constants: push.to_bytes(),
-                uniform: Some(0..constants.len() as u64),
-                groups: [quads.div_ceil(LOCAL_SIZE), 1, 1],
-                is_concurrent: false,
-                cost: Cost::default(),
-            })],
-            in_place: Vec::new(),
-            temporary_size: 0,
-            persistent_size: 0,
-            constants,
-        }
-    }
-
-    /// The output's bytes by the kernel's twin.
-    fn on_host(&self) -> Vec<u8> {
-        let plan = self.plan(NativeTypes::NONE);
-        plan.check(&Capabilities::vulkan_minimum()).unwrap();
-        let mut memory = HostMemory::for_plan(&plan);
-        let bound = |bytes: &Vec<u8>| {
-            Some(HostBuffer { bytes: bytes.clone(), offset: 0, size: bytes.len() as u64 })
-        };
-        memory.inputs = self.inputs.iter().map(bound).collect();
-        memory.outputs = vec![bound(&self.output)];
-        interpret(&plan.exec, &mut memory, &Capabilities::vulkan_minimum()).unwrap();
-        memory.outputs.remove(0).unwrap().bytes
-    }
-
-    /// The output's bytes by the kernel that may use `types`; tensors start where descriptors may not.
-    fn on(&self, device: &Device, types: NativeTypes) -> Vec<u8> {
-        let input = CompileInput { plan: self.plan(types), storage_only: None };
-        let compiled = compile(device, input).unwrap();
-        let inputs: Vec<Buffer> = self.inputs.iter().map(|it| buffer(device, it)).collect();
-        let output = buffer(device, &self.output);
-        let (bound, outputs) = (Vec::from_iter(inputs.iter().map(part)), [part(&output)]);
-        let bindings = Bindings { inputs: &bound, outputs: &outputs, ..Bindings::default() };
-        let table = BindingTable::new(&compiled, &bindings).unwrap();
-        let mut recorder = Recorder::new(device).unwrap();
-        recorder.dispatch(&table).unwrap();
-        device.submit(recorder.finish().unwrap()).unwrap().wait().unwrap();
-        device.read_buffer(&output, OFFSET..output.size()).unwrap()
-    }
-}
 
 /// Elements of a function, many of them at edges.
 fn elements(random: &mut Random, width: ElementWidth, count: usize) -> Vec<u8> {
@@ -133,13 +36,6 @@ fn elements(random: &mut Random, width: ElementWidth, count: usize) -> Vec<u8> {
     };
     let bytes = width.bytes() as usize;
     (0..count).flat_map(|_| element().to_le_bytes()[..bytes].to_vec()).collect()
-}
-
-/// A tensor without gaps, of one dimension.
-fn packed() -> OperandRecord {
-    let mut strides = [0; DIMENSIONS];
-    strides[DIMENSIONS - 1] = 1;
-    OperandRecord { start: 0, strides }
 }
 
 /// -1.5 and 0.375: products of them are inexact, and no sum with them cancels. As integers of 64 bits the
@@ -174,11 +70,6 @@ fn run_of(function: &'static Function, count: u32) -> Run {
         inputs[0].chunks_exact_mut(4).for_each(at_least_1);
     }
     Run { kernel, record, inputs, output: vec![0xa5; count * output.bytes() as usize] }
-}
-
-/// The `at`-th word.
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap())
 }
 
 /// Whether the `at`-th float is what every device promises: NaN is any NaN, and what is subnormal, in

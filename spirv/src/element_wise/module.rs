@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use dml_core::capabilities::{required_features, work_group};
+use dml_core::capabilities::{Limit, required_features, work_group};
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
 use dml_core::plan::Access as Touch;
@@ -38,11 +38,14 @@ impl LinkedKernel {
         let features =
             required_features(&self.spirv).expect("what was linked is SPIR-V of known needs");
         let interface = self.skeleton.interface;
-        // A size that a constant has is chosen by whoever makes a pipeline.
-        let limits = match interface.specialization_constants {
-            [] => work_group(&self.spirv, &HashMap::new()).map(|it| it.needed_limits().to_vec()),
-            _ => None,
+        // A size that a constant has is chosen by whoever makes a pipeline. The bytes that a group shares do not
+        // depend on it.
+        let is_fixed = interface.specialization_constants.is_empty();
+        let is_needed = |(limit, needed): &(Limit, u64)| {
+            is_fixed || (*limit == Limit::MaxComputeSharedMemorySize && *needed > 0)
         };
+        let limits = work_group(&self.spirv, &HashMap::new()).map(|it| it.needed_limits());
+        let limits = limits.into_iter().flatten().filter(is_needed).collect();
         let spirv: Vec<u8> = self.spirv.into_iter().flat_map(u32::to_le_bytes).collect();
         let of_features = features.iter().map(|feature| format!(" {feature}"));
         let name = [self.name].into_iter().chain(of_features).collect::<String>();
@@ -55,7 +58,7 @@ impl LinkedKernel {
             uniform_binding: interface.uniform_binding,
             specialization_constants: interface.specialization_constants,
             required_features: Vec::leak(features.iter().collect()),
-            required_limits: Vec::leak(limits.unwrap_or_default()),
+            required_limits: Vec::leak(limits),
             host: Box::leak(self.host),
         })
     }

@@ -37,6 +37,9 @@ named_enum! {
     SharedTiles128, "shared-tiles-128";
     /// Work groups have rows: they join, scan or sort their elements.
     RowGroups, "row-groups";
+    /// Elements that are neighbours along one dimension in the input and along another in the output are copied in
+    /// tiles of 32 or 64 rows and columns, one for each work group, which shares what it reads.
+    TransposeTiles, "transpose-tiles";
     /// Products of FLOAT16 are added up in single precision by the device's cooperative matrices, in an order of
     /// its own: not the same bytes everywhere. Never chosen unless it is asked for.
     CooperativeMatrices, "cooperative-matrices";

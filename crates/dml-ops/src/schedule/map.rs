@@ -3,15 +3,16 @@
 //! A space is coalesced and divided into boxes; for each box the kernel is linked that fits how its
 //! rows lie: in whole quads, with gaps or ends between, or the same element everywhere. Integers
 //! narrower than a word are taken several at a time where rows are whole multiples of four words.
+//! What is only copied, but along another dimension, goes by tiles where these are preferred ([`transpose`]).
 //! The only loop is that of a division of 64 bits, 128 iterations for the two of each register: far from
 //! the 65,535 that lavapipe gives an invocation.
 
-use dml_core::Error;
 use dml_core::plan::{Slot, Step};
+use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{Access, DIMENSIONS, ElementWise, Program, QUAD, Value};
 use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 
-use super::Schedule;
+use super::{Schedule, transpose};
 use crate::Target;
 use crate::ir::Computation;
 use crate::ir::space::IterationSpace;
@@ -44,6 +45,10 @@ pub(crate) fn steps(
     for part in dispatches.boxes(space.sizes, &placements)? {
         for part in whole_and_rest(&part, &space) {
             let piece = Piece::of(&space, &part, alignment);
+            let is_copied = computation.program.steps.is_empty();
+            if is_copied && transpose::dispatch(&piece, &mut dispatches, constants)? {
+                continue;
+            }
             dispatch(&piece, computation, &mut dispatches, constants)?;
         }
     }
@@ -120,6 +125,9 @@ impl Schedule<'_> {
         let constants = &mut self.constants;
         let is_kept = space.output.buffer == Some(Slot::Persistent);
         let steps = steps(name, field, space, computation, self.target, constants)?;
+        if transpose::is_among(&steps) {
+            self.strategy = Strategy::TransposeTiles;
+        }
         if is_kept {
             self.kept.init.extend(steps);
             return Ok(());

@@ -63,6 +63,11 @@ impl<'a> Piece<'a> {
         self.space.operands().zip(self.views.iter().map(|(_, start)| *start))
     }
 
+    /// Where windows begin.
+    pub(super) fn alignment(&self) -> Alignment {
+        self.alignment
+    }
+
     /// Elements of a row.
     pub(super) fn inner(&self) -> u32 {
         self.sizes[DIMENSIONS - 1]

@@ -4,6 +4,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
+pub(crate) mod run;
+
 use dml::vk::{
     Buffer, BufferBinding, BufferDesc, BufferUsage, Device, DeviceDesc, Instance, InstanceDesc,
     MemoryLocation, Validation,
