@@ -82,7 +82,7 @@ fn sums(tensor: &TensorDesc, axis: u32, random: &mut Random) -> [AbstractOperato
 fn sums_and_products_of_rows_are_the_same_bits() {
     on_every_device(|device| {
         let mut random = Random::new("sums of rows");
-        for data_type in [DataType::Float32, DataType::Float16, DataType::Int32, DataType::Int64] {
+        for data_type in [DataType::Float32, DataType::Int64] {
             let rows = LENGTHS.map(|length| ([2, length, 1], 1));
             let columns = [([2, 300, 9], 1), ([700, 2, 3], 0), ([40, 31, 5], 1), ([3, 9, 50], 2)];
             let long = (data_type == DataType::Float32).then_some(([1, LONG, 1], 1));
@@ -101,8 +101,8 @@ fn sums_and_products_of_rows_are_the_same_bits() {
 fn the_least_and_the_greatest_are_found_in_the_same_order() {
     on_every_device(|device| {
         let mut random = Random::new("order of rows");
-        for data_type in [DataType::Float32, DataType::Uint64, DataType::Int8] {
-            for length in [2, 129, 1023, 1025, 2048, 2049, LONG] {
+        for data_type in [DataType::Float32, DataType::Uint64] {
+            for length in [2, 1025, 2048, 2049, LONG] {
                 // Some elements several times.
                 let bytes = elements(&mut random, data_type, length.min(999));
                 let bytes = [bytes.as_slice(); 72].concat();
