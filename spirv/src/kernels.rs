@@ -1895,10 +1895,10 @@ pub static SORT: Source = Source {
 };
 
 /// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_B8: Source = Source {
-    name: "transpose_b8",
-    spirv: include_bytes!("../compiled/transpose_b8.spv"),
-    relocations: include_bytes!("../compiled/transpose_b8.ids"),
+pub static TRANSPOSE_TILES_B8: Source = Source {
+    name: "transpose_tiles_b8",
+    spirv: include_bytes!("../compiled/transpose_tiles_b8.spv"),
+    relocations: include_bytes!("../compiled/transpose_tiles_b8.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -1913,10 +1913,10 @@ pub static TRANSPOSE_B8: Source = Source {
 };
 
 /// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_B16: Source = Source {
-    name: "transpose_b16",
-    spirv: include_bytes!("../compiled/transpose_b16.spv"),
-    relocations: include_bytes!("../compiled/transpose_b16.ids"),
+pub static TRANSPOSE_TILES_B16: Source = Source {
+    name: "transpose_tiles_b16",
+    spirv: include_bytes!("../compiled/transpose_tiles_b16.spv"),
+    relocations: include_bytes!("../compiled/transpose_tiles_b16.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -1931,10 +1931,10 @@ pub static TRANSPOSE_B16: Source = Source {
 };
 
 /// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_B32: Source = Source {
-    name: "transpose_b32",
-    spirv: include_bytes!("../compiled/transpose_b32.spv"),
-    relocations: include_bytes!("../compiled/transpose_b32.ids"),
+pub static TRANSPOSE_TILES_B32: Source = Source {
+    name: "transpose_tiles_b32",
+    spirv: include_bytes!("../compiled/transpose_tiles_b32.spv"),
+    relocations: include_bytes!("../compiled/transpose_tiles_b32.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -1949,10 +1949,10 @@ pub static TRANSPOSE_B32: Source = Source {
 };
 
 /// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_B64: Source = Source {
-    name: "transpose_b64",
-    spirv: include_bytes!("../compiled/transpose_b64.spv"),
-    relocations: include_bytes!("../compiled/transpose_b64.ids"),
+pub static TRANSPOSE_TILES_B64: Source = Source {
+    name: "transpose_tiles_b64",
+    spirv: include_bytes!("../compiled/transpose_tiles_b64.spv"),
+    relocations: include_bytes!("../compiled/transpose_tiles_b64.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -2080,10 +2080,10 @@ pub static LINKED: &[&Source] = &[
     &SCAN_WIDE,
     &SCAN_WORDS,
     &SORT,
-    &TRANSPOSE_B8,
-    &TRANSPOSE_B16,
-    &TRANSPOSE_B32,
-    &TRANSPOSE_B64,
+    &TRANSPOSE_TILES_B8,
+    &TRANSPOSE_TILES_B16,
+    &TRANSPOSE_TILES_B32,
+    &TRANSPOSE_TILES_B64,
     &TRIGONOMETRIC,
     &WIDE,
     &WIDE_INT64,

@@ -13,11 +13,13 @@ use dml_spirv::product::{Product, cooperative};
 use dml_spirv::reduce::{
     Elements, Form, GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64,
 };
-use dml_spirv::rows::{Action, Phase, Rows, Source};
 use dml_spirv::scan::Scan;
 use dml_spirv::sort::sort;
 use dml_spirv::transpose::Transpose;
 use dml_spirv::{ElementWidth, Float16, NativeTypes, kernels};
+
+#[path = "linked/rows.rs"]
+mod rows;
 
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
 /// functions that loop over the elements of a quad, and the logarithm of a sum of rows of any strides.
@@ -87,51 +89,6 @@ fn reduce_grids(reducer: &'static Reducer) -> Reduce {
     kernel
 }
 
-/// A kernel for rows, whose inputs are rows of whole quads, and after these single elements.
-fn rows(form: Form, phases: Vec<Phase>, inputs: [usize; 2]) -> Rows {
-    let operand = |access| Operand { width: ElementWidth::B32, access };
-    let [of_rows, single] = inputs;
-    let mut inputs = vec![operand(Access::Whole); of_rows];
-    inputs.extend(vec![operand(Access::Single); single]);
-    Rows { phases, inputs, output: operand(Access::Whole), form, outer_dimensions: 1 }
-}
-
-fn phase(sources: &[Source], program: Program, action: Action) -> Phase {
-    Phase { sources: sources.to_vec(), program, action }
-}
-
-/// The greatest element, powers, their sum and shares. What is kept is the output, bound once more, or in registers.
-fn softmax(form: Form) -> Rows {
-    let reduce = |reducer| Action::Reduce { reducer, last: Program::default() };
-    let (keep, kept) = match form {
-        Form::Group => (Action::Keep, Source::Kept(0)),
-        Form::Blocks | Form::OneBlock => (Action::Write, Source::Operand(1)),
-    };
-    let powers = Program::of(&functions::EXP_BELOW_F32);
-    let phases = vec![
-        phase(&[Source::Operand(0)], Program::default(), reduce(&GREATEST_F32)),
-        phase(&[Source::Operand(0), Source::Row(0)], powers, keep),
-        phase(&[kept], Program::default(), reduce(&SUM_F32)),
-        phase(&[kept, Source::Row(1)], Program::of(&functions::DIVIDE_F32), Action::Write),
-    ];
-    rows(form, phases, [2, 0])
-}
-
-/// Elements over the root of their sum of squares and a number.
-fn norm(form: Form) -> Rows {
-    let mut squares = Program::default();
-    squares.apply(&functions::MULTIPLY_F32, vec![Value::Input(0), Value::Input(0)]);
-    let reduce =
-        Action::Reduce { reducer: &SUM_F32, last: Program::of(&functions::SQUARE_ROOT_F32) };
-    let [add, divide] = [&functions::ADD_F32, &functions::DIVIDE_F32].map(Program::of);
-    let phases = vec![
-        phase(&[Source::Operand(0)], squares, reduce),
-        phase(&[Source::Row(0), Source::Operand(1)], add, Action::Row),
-        phase(&[Source::Operand(0), Source::Row(1)], divide, Action::Write),
-    ];
-    rows(form, phases, [1, 1])
-}
-
 /// Links a kernel.
 type Link = Box<dyn Fn() -> Vec<u32>>;
 
@@ -184,7 +141,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
         insert(&mut all, format!("states {form:?}"), move |types| kernel.spirv(types));
     }
     for form in [Form::Blocks, Form::OneBlock, Form::Group] {
-        for kernel in [softmax(form), norm(form)] {
+        for kernel in [rows::softmax(form), rows::norm(form)] {
             let name = format!("rows, {} phases, {form:?}", kernel.phases.len());
             insert(&mut all, name, move |types| kernel.spirv(types));
         }

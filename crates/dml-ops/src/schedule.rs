@@ -19,6 +19,7 @@ mod moves;
 pub(crate) mod owned;
 pub(crate) mod patterns;
 mod piece;
+mod places;
 mod reduce;
 pub(crate) mod relocate;
 mod rows;
@@ -28,20 +29,19 @@ mod sharing;
 mod sort;
 mod transpose;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use dml_core::plan::{InPlace, Plan, Slot, Step};
 use dml_core::{Error, Strategy};
-use dml_spirv::ElementWidth;
 
 use crate::Target;
-use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Binding, Buffer, Content, Node, Origin, Place, Program, Recorded, Stage};
+use crate::ir::space::Operand;
+use crate::ir::{Binding, Buffer, Node, Origin, Program, Recorded};
 use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
 use dispatches::Dispatches;
-use owned::{Kept, PART_ALIGNMENT};
+use owned::Kept;
 
 pub(crate) use sharing::TemporaryBytes;
 
@@ -180,24 +180,6 @@ impl<'a> Schedule<'a> {
         schedule
     }
 
-    /// Gives local buffers that have none yet their places.
-    fn place_locals(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
-        let used: HashSet<Buffer> = buffers.into_iter().collect();
-        for (at, content) in self.program.locals.iter().enumerate() {
-            if self.locals[at].is_some() || !used.contains(&Buffer::Local(at)) {
-                continue;
-            }
-            self.locals[at] = Some(match content {
-                Content::Constant { bytes, alignment } => {
-                    (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
-                }
-                Content::Computed { width, count, stage } => {
-                    self.reserve(*width, *count, *stage, None)
-                }
-            });
-        }
-    }
-
     /// Schedules a node of the program: a group as one kernel, or as its members.
     fn add(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
         let Node::Rows(group) = &recorded.node else { return self.add_node(number, recorded) };
@@ -276,97 +258,10 @@ impl<'a> Schedule<'a> {
         Error::internal(self.origin.operator, problem)
     }
 
-    /// Where a buffer is, and how many bytes into that.
-    fn place(&self, buffer: Buffer) -> (Slot, u64) {
-        match buffer {
-            Buffer::Input(at) => (Slot::Input(at), 0),
-            Buffer::Output(at) => (Slot::Output(at), 0),
-            Buffer::Local(at) => self.locals[at].expect("every local buffer of a node has a place"),
-        }
-    }
-
     /// Whether work groups share the rows that they scan or sort.
     fn shares_rows(&self) -> bool {
         let tuning = self.target.tuning;
         tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups)
-    }
-
-    fn placed_operand(&self, operand: &Operand) -> Operand<Slot> {
-        let width = u64::from(operand.width.bytes());
-        match operand.buffer.map(|it| self.place(it)) {
-            Some((slot, start)) => operand.moved(Some(slot), (start / width).cast_signed()),
-            None => operand.moved(None, 0),
-        }
-    }
-
-    fn placed(&self, space: &IterationSpace) -> IterationSpace<Slot> {
-        IterationSpace {
-            sizes: space.sizes,
-            inputs: space.inputs.iter().map(|it| self.placed_operand(it)).collect(),
-            output: self.placed_operand(&space.output),
-        }
-    }
-
-    fn placed_words(&self, words: Place) -> Place<Slot> {
-        let (slot, start) = self.place(words.buffer);
-        Place {
-            buffer: slot,
-            base: words.base + (start / 4).cast_signed(),
-            has_slack: words.has_slack,
-        }
-    }
-
-    /// So many elements of a resource, from how many bytes on; for a scheduled node, or as a local buffer.
-    fn reserve(
-        &mut self,
-        width: ElementWidth,
-        count: u64,
-        stage: Stage,
-        node: Option<usize>,
-    ) -> (Slot, u64) {
-        let (slot, size) = match stage {
-            Stage::Execution => (Slot::Temporary, &mut self.temporary_size),
-            Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
-        };
-        let start = size.next_multiple_of(PART_ALIGNMENT);
-        // Each part has a beginning of its own.
-        let bytes = count.max(1).saturating_mul(width.bytes().into());
-        *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
-        if slot == Slot::Temporary {
-            self.temporaries.push(Temporary { range: start..*size, node });
-        }
-        (slot, start)
-    }
-
-    /// So many elements of the temporary resource, one after the other.
-    fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand<Slot> {
-        self.made(width, count, Stage::Execution)
-    }
-
-    /// So many elements, one after the other, in what is written at a stage.
-    fn made(&mut self, width: ElementWidth, count: u64, stage: Stage) -> Operand<Slot> {
-        let (slot, start) = self.reserve(width, count, stage, Some(self.nodes.len()));
-        Operand::at(slot, width, (start / u64::from(width.bytes())).cast_signed())
-    }
-
-    /// So many words that hold parts of sums until these are added up.
-    fn place_of_parts(&mut self, count: u64) -> Operand<Slot> {
-        let (place, length) = match self.parts.take().filter(|(_, length)| *length >= count) {
-            Some(known) => known,
-            None => (self.temporary(ElementWidth::B32, count), count),
-        };
-        self.parts = Some((place.clone(), length));
-        place
-    }
-
-    /// When what is in a slot is there.
-    fn stage(&self, slot: Slot) -> Stage {
-        match slot {
-            Slot::Input(at) => self.program.stage(Buffer::Input(at)),
-            Slot::Persistent => Stage::Initialization,
-            Slot::Constants => Stage::Compilation,
-            Slot::Output(_) | Slot::Temporary => Stage::Execution,
-        }
     }
 
     fn extend(&mut self, field: &'static str, steps: Vec<Step>) -> Result<(), Error> {

@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use super::declared::Declared;
 use super::module::{Instruction, Module, Source};
-use super::spirv::{MAGIC, VERSION, built_in, decoration, is_needed, op};
+use super::spirv::{
+    MAGIC, STORAGE_BUFFER, VERSION, built_in, decoration, instruction, is_needed, op,
+};
 use super::{Argument, Bodies, Call, Callee};
 
 /// The sections of a module, in the order of the specification.
@@ -42,8 +44,6 @@ pub(super) struct Linker {
 }
 
 const SKELETON: usize = 0;
-/// The storage class of buffers.
-const STORAGE_BUFFER: u32 = 12;
 const PREFIX: &str = "linked_";
 
 impl Linker {
@@ -393,10 +393,4 @@ fn instructions(section: &[u32]) -> impl Iterator<Item = &[u32]> {
         rest = after;
         Some(first)
     })
-}
-
-/// The first word of an instruction of so many words.
-#[expect(clippy::cast_possible_truncation, reason = "a program has fewer calls than 2^16")]
-fn instruction(opcode: u32, words: usize) -> u32 {
-    opcode | (words as u32) << 16
 }

@@ -74,3 +74,12 @@ pub(super) fn is_needed(words: &[u32], widths: &[u32]) -> bool {
     };
     found.is_none_or(|width| widths.contains(&width))
 }
+
+/// The storage class of buffers.
+pub(super) const STORAGE_BUFFER: u32 = 12;
+
+/// The first word of an instruction of so many words.
+#[expect(clippy::cast_possible_truncation, reason = "a program has fewer calls than 2^16")]
+pub(super) fn instruction(opcode: u32, words: usize) -> u32 {
+    opcode | (words as u32) << 16
+}

@@ -1,4 +1,4 @@
-//! `kernels/transpose.comp` on the host.
+//! `kernels/transpose_tiles.comp` on the host.
 
 use dml_core::host::{HostDispatch, HostError};
 

@@ -1,0 +1,118 @@
+//! Where buffers are: parts of the temporary and the persistent resource, and constants.
+
+use std::collections::HashSet;
+
+use dml_core::plan::Slot;
+use dml_spirv::ElementWidth;
+
+use super::owned::PART_ALIGNMENT;
+use super::{Schedule, Temporary};
+use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{Buffer, Content, Place, Stage};
+
+impl Schedule<'_> {
+    /// Gives local buffers that have none yet their places.
+    pub(super) fn place_locals(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
+        let used: HashSet<Buffer> = buffers.into_iter().collect();
+        for (at, content) in self.program.locals.iter().enumerate() {
+            if self.locals[at].is_some() || !used.contains(&Buffer::Local(at)) {
+                continue;
+            }
+            self.locals[at] = Some(match content {
+                Content::Constant { bytes, alignment } => {
+                    (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
+                }
+                Content::Computed { width, count, stage } => {
+                    self.reserve(*width, *count, *stage, None)
+                }
+            });
+        }
+    }
+
+    /// Where a buffer is, and how many bytes into that.
+    pub(super) fn place(&self, buffer: Buffer) -> (Slot, u64) {
+        match buffer {
+            Buffer::Input(at) => (Slot::Input(at), 0),
+            Buffer::Output(at) => (Slot::Output(at), 0),
+            Buffer::Local(at) => self.locals[at].expect("every local buffer of a node has a place"),
+        }
+    }
+
+    pub(super) fn placed_operand(&self, operand: &Operand) -> Operand<Slot> {
+        let width = u64::from(operand.width.bytes());
+        match operand.buffer.map(|it| self.place(it)) {
+            Some((slot, start)) => operand.moved(Some(slot), (start / width).cast_signed()),
+            None => operand.moved(None, 0),
+        }
+    }
+
+    pub(super) fn placed(&self, space: &IterationSpace) -> IterationSpace<Slot> {
+        IterationSpace {
+            sizes: space.sizes,
+            inputs: space.inputs.iter().map(|it| self.placed_operand(it)).collect(),
+            output: self.placed_operand(&space.output),
+        }
+    }
+
+    pub(super) fn placed_words(&self, words: Place) -> Place<Slot> {
+        let (slot, start) = self.place(words.buffer);
+        Place {
+            buffer: slot,
+            base: words.base + (start / 4).cast_signed(),
+            has_slack: words.has_slack,
+        }
+    }
+
+    /// So many elements of a resource, from how many bytes on; for a scheduled node, or as a local buffer.
+    pub(super) fn reserve(
+        &mut self,
+        width: ElementWidth,
+        count: u64,
+        stage: Stage,
+        node: Option<usize>,
+    ) -> (Slot, u64) {
+        let (slot, size) = match stage {
+            Stage::Execution => (Slot::Temporary, &mut self.temporary_size),
+            Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
+        };
+        let start = size.next_multiple_of(PART_ALIGNMENT);
+        // Each part has a beginning of its own.
+        let bytes = count.max(1).saturating_mul(width.bytes().into());
+        *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
+        if slot == Slot::Temporary {
+            self.temporaries.push(Temporary { range: start..*size, node });
+        }
+        (slot, start)
+    }
+
+    /// So many elements of the temporary resource, one after the other.
+    pub(super) fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand<Slot> {
+        self.made(width, count, Stage::Execution)
+    }
+
+    /// So many elements, one after the other, in what is written at a stage.
+    pub(super) fn made(&mut self, width: ElementWidth, count: u64, stage: Stage) -> Operand<Slot> {
+        let (slot, start) = self.reserve(width, count, stage, Some(self.nodes.len()));
+        Operand::at(slot, width, (start / u64::from(width.bytes())).cast_signed())
+    }
+
+    /// So many words that hold parts of sums until these are added up.
+    pub(super) fn place_of_parts(&mut self, count: u64) -> Operand<Slot> {
+        let (place, length) = match self.parts.take().filter(|(_, length)| *length >= count) {
+            Some(known) => known,
+            None => (self.temporary(ElementWidth::B32, count), count),
+        };
+        self.parts = Some((place.clone(), length));
+        place
+    }
+
+    /// When what is in a slot is there.
+    pub(super) fn stage(&self, slot: Slot) -> Stage {
+        match slot {
+            Slot::Input(at) => self.program.stage(Buffer::Input(at)),
+            Slot::Persistent => Stage::Initialization,
+            Slot::Constants => Stage::Compilation,
+            Slot::Output(_) | Slot::Temporary => Stage::Execution,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Kernels for rows.
+
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{Access, Operand, Program, Value};
+use dml_spirv::functions;
+use dml_spirv::reduce::{Form, GREATEST_F32, SUM_F32};
+use dml_spirv::rows::{Action, Phase, Rows, Source};
+
+/// A kernel for rows, whose inputs are rows of whole quads, and after these single elements.
+fn rows(form: Form, phases: Vec<Phase>, inputs: [usize; 2]) -> Rows {
+    let operand = |access| Operand { width: ElementWidth::B32, access };
+    let [of_rows, single] = inputs;
+    let mut inputs = vec![operand(Access::Whole); of_rows];
+    inputs.extend(vec![operand(Access::Single); single]);
+    Rows { phases, inputs, output: operand(Access::Whole), form, outer_dimensions: 1 }
+}
+
+fn phase(sources: &[Source], program: Program, action: Action) -> Phase {
+    Phase { sources: sources.to_vec(), program, action }
+}
+
+/// The greatest element, powers, their sum and shares. What is kept is the output, bound once more, or in registers.
+pub(crate) fn softmax(form: Form) -> Rows {
+    let reduce = |reducer| Action::Reduce { reducer, last: Program::default() };
+    let (keep, kept) = match form {
+        Form::Group => (Action::Keep, Source::Kept(0)),
+        Form::Blocks | Form::OneBlock => (Action::Write, Source::Operand(1)),
+    };
+    let powers = Program::of(&functions::EXP_BELOW_F32);
+    let phases = vec![
+        phase(&[Source::Operand(0)], Program::default(), reduce(&GREATEST_F32)),
+        phase(&[Source::Operand(0), Source::Row(0)], powers, keep),
+        phase(&[kept], Program::default(), reduce(&SUM_F32)),
+        phase(&[kept, Source::Row(1)], Program::of(&functions::DIVIDE_F32), Action::Write),
+    ];
+    rows(form, phases, [2, 0])
+}
+
+/// Elements over the root of their sum of squares and a number.
+pub(crate) fn norm(form: Form) -> Rows {
+    let mut squares = Program::default();
+    squares.apply(&functions::MULTIPLY_F32, vec![Value::Input(0), Value::Input(0)]);
+    let reduce =
+        Action::Reduce { reducer: &SUM_F32, last: Program::of(&functions::SQUARE_ROOT_F32) };
+    let [add, divide] = [&functions::ADD_F32, &functions::DIVIDE_F32].map(Program::of);
+    let phases = vec![
+        phase(&[Source::Operand(0)], squares, reduce),
+        phase(&[Source::Row(0), Source::Operand(1)], add, Action::Row),
+        phase(&[Source::Operand(0), Source::Row(1)], divide, Action::Write),
+    ];
+    rows(form, phases, [1, 1])
+}
