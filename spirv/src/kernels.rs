@@ -14,6 +14,78 @@ pub static ACTIVATIONS: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static COPY_TILES_B8: Source = Source {
+    name: "copy_tiles_b8",
+    spirv: include_bytes!("../compiled/copy_tiles_b8.spv"),
+    relocations: include_bytes!("../compiled/copy_tiles_b8.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static COPY_TILES_B16: Source = Source {
+    name: "copy_tiles_b16",
+    spirv: include_bytes!("../compiled/copy_tiles_b16.spv"),
+    relocations: include_bytes!("../compiled/copy_tiles_b16.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static COPY_TILES_B32: Source = Source {
+    name: "copy_tiles_b32",
+    spirv: include_bytes!("../compiled/copy_tiles_b32.spv"),
+    relocations: include_bytes!("../compiled/copy_tiles_b32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
+/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
+pub static COPY_TILES_B64: Source = Source {
+    name: "copy_tiles_b64",
+    spirv: include_bytes!("../compiled/copy_tiles_b64.spv"),
+    relocations: include_bytes!("../compiled/copy_tiles_b64.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
+        ],
+    },
+};
+
 /// Writes a value to the elements of a tensor in a band of diagonals, and nothing else.
 pub static DIAGONAL_BAND: Kernel = Kernel {
     b8: &DIAGONAL_BAND_B8,
@@ -1894,78 +1966,6 @@ pub static SORT: Source = Source {
     },
 };
 
-/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_TILES_B8: Source = Source {
-    name: "transpose_tiles_b8",
-    spirv: include_bytes!("../compiled/transpose_tiles_b8.spv"),
-    relocations: include_bytes!("../compiled/transpose_tiles_b8.ids"),
-    interface: Interface {
-        push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
-            PushField::word("first_group", 32),
-            PushField::word("count", 36),
-        ],
-        uniform_binding: Some(8),
-        specialization_constants: &[
-            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
-        ],
-    },
-};
-
-/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_TILES_B16: Source = Source {
-    name: "transpose_tiles_b16",
-    spirv: include_bytes!("../compiled/transpose_tiles_b16.spv"),
-    relocations: include_bytes!("../compiled/transpose_tiles_b16.ids"),
-    interface: Interface {
-        push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
-            PushField::word("first_group", 32),
-            PushField::word("count", 36),
-        ],
-        uniform_binding: Some(8),
-        specialization_constants: &[
-            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
-        ],
-    },
-};
-
-/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_TILES_B32: Source = Source {
-    name: "transpose_tiles_b32",
-    spirv: include_bytes!("../compiled/transpose_tiles_b32.spv"),
-    relocations: include_bytes!("../compiled/transpose_tiles_b32.ids"),
-    interface: Interface {
-        push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
-            PushField::word("first_group", 32),
-            PushField::word("count", 36),
-        ],
-        uniform_binding: Some(8),
-        specialization_constants: &[
-            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
-        ],
-    },
-};
-
-/// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
-pub static TRANSPOSE_TILES_B64: Source = Source {
-    name: "transpose_tiles_b64",
-    spirv: include_bytes!("../compiled/transpose_tiles_b64.spv"),
-    relocations: include_bytes!("../compiled/transpose_tiles_b64.ids"),
-    interface: Interface {
-        push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
-            PushField::word("first_group", 32),
-            PushField::word("count", 36),
-        ],
-        uniform_binding: Some(8),
-        specialization_constants: &[
-            SpecializationConstant { id: 0, name: "TILE_INVOCATIONS", default: 64 },
-        ],
-    },
-};
-
 /// Sine, cosine, tangent and their inverses.
 pub static TRIGONOMETRIC: Source = Source {
     name: "trigonometric",
@@ -2001,6 +2001,10 @@ pub static WINDOWS: Source = Source {
 /// Every skeleton and every library.
 pub static LINKED: &[&Source] = &[
     &ACTIVATIONS,
+    &COPY_TILES_B8,
+    &COPY_TILES_B16,
+    &COPY_TILES_B32,
+    &COPY_TILES_B64,
     &ELEMENT_WISE_0,
     &ELEMENT_WISE_1,
     &ELEMENT_WISE_2,
@@ -2080,10 +2084,6 @@ pub static LINKED: &[&Source] = &[
     &SCAN_WIDE,
     &SCAN_WORDS,
     &SORT,
-    &TRANSPOSE_TILES_B8,
-    &TRANSPOSE_TILES_B16,
-    &TRANSPOSE_TILES_B32,
-    &TRANSPOSE_TILES_B64,
     &TRIGONOMETRIC,
     &WIDE,
     &WIDE_INT64,

@@ -1,4 +1,4 @@
-//! `kernels/transpose_tiles.comp` on the host.
+//! `kernels/copy_tiles.comp` on the host.
 
 use dml_core::host::{HostDispatch, HostError};
 

@@ -49,10 +49,10 @@ impl Transpose {
 
     fn skeleton(self) -> &'static Source {
         match self.width {
-            ElementWidth::B8 => &kernels::TRANSPOSE_TILES_B8,
-            ElementWidth::B16 => &kernels::TRANSPOSE_TILES_B16,
-            ElementWidth::B32 => &kernels::TRANSPOSE_TILES_B32,
-            ElementWidth::B64 => &kernels::TRANSPOSE_TILES_B64,
+            ElementWidth::B8 => &kernels::COPY_TILES_B8,
+            ElementWidth::B16 => &kernels::COPY_TILES_B16,
+            ElementWidth::B32 => &kernels::COPY_TILES_B32,
+            ElementWidth::B64 => &kernels::COPY_TILES_B64,
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a dispatch is told of its elements: the uniform block of `kernels/transpose_tiles.comp`.
+//! What a dispatch is told of its elements: the uniform block of `kernels/copy_tiles.comp`.
 
 use super::Transpose;
 use crate::element_wise::Divisor;
