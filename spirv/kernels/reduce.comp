@@ -55,7 +55,7 @@ void main() {
     for (uint y = 0u; y < size.y; ++y) {
         high[2] = y;
         for (uint x = 0u; x < size.x; x += QUAD) {
-            linked_quad(low, high, x, min(QUAD, size.x - x), a, b, 0u);
+            linked_quad(low, high, x, min(QUAD, size.x - x), a, b);
         }
     }
     high[2] = 0u;

@@ -13,6 +13,8 @@
 #define LOCAL_SIZE_LITERAL 256
 #endif
 
+#define PHASES
+
 #include "include/dispatch.glsl"
 #include "include/space.glsl"
 
@@ -20,20 +22,15 @@
 
 // Values of the row, of one word each.
 const uint VALUES = 16u;
-// Quads that an invocation of a group has, and values that are kept of each.
-const uint QUADS = 8u;
-const uint KEPT = 2u;
-
 uvec4 row_values[VALUES];
-#ifdef GROUP
-uvec4 kept_quads[KEPT * QUADS];
 
-uvec4 kept(const uint number, const uint step) {
-    return kept_quads[number * QUADS + step];
+#ifdef GROUP
+uvec4 kept() {
+    return kept_quads[0];
 }
 
-void keep(const uint number, const uint step, const uvec4 value) {
-    kept_quads[number * QUADS + step] = value;
+void keep(const uvec4 value) {
+    kept_quads[0] = value;
 }
 #endif
 
@@ -47,21 +44,21 @@ void set_row_value(const uint number, const uvec4 value) {
 }
 
 // The linker replaces the bodies of these: what a phase makes of the state of a row, or of values of the row; what it
-// makes of a quad of elements, the one with number `step`; and, below, all phases.
+// makes of a quad of elements; and, below, all phases.
 void linked_row(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
     set_row_value(0u, held(a) + held(b) + row_value(0u));
 }
 
 void linked_element(
-    const uvec4 low, const uvec4 high, const uint x, const uint n, const uint step) {
-    const uint at = element_of(OUTPUT, low, high, x) + parameter(0u) + step;
+    const uvec4 low, const uvec4 high, const uint x, const uint n) {
+    const uint at = element_of(OUTPUT, low, high, x) + parameter(0u);
     write1(at, at);
     write2(at, uvec2(at));
     write4(at, row_value(0u));
     merge1(at, at, n);
 #ifdef GROUP
-    keep(0u, step, kept(0u, step));
+    keep(kept());
 #endif
 }
 
@@ -82,27 +79,32 @@ void row_phase(const Row row) {
 
 #ifdef GROUP
 
-// The element that quad `step` of an invocation begins with.
-uint first_of_quad(const Row row, const uint step) {
-    return (row.place >> 2) * QUADS * LANES + QUAD * (row.place & 3u) + LANES * step;
+// The element that the first quad of an invocation begins with.
+uint first_of_quads(const Row row) {
+    return (row.place >> 2) * QUADS * LANES + QUAD * (row.place & 3u);
 }
 
 // Computes quads that are kept.
 void keep_phase(const Row row) {
-    for (uint step = 0u; step < QUADS; ++step) {
-        const uint x = first_of_quad(row, step);
-        linked_element(row.low, row.high, within(row, x), elements_of_quad(x, row.size), step);
+    uint x = first_of_quads(row);
+    for (uint quad = 0u; quad < QUADS; ++quad) {
+        linked_element(row.low, row.high, within(row, x), elements_of_quad(x, row.size));
+        next_quad();
+        x += LANES;
     }
 }
 
 // Writes elements of the output.
 void write_phase(const Row row) {
-    for (uint step = 0u; step < QUADS; ++step) {
-        const uint x = first_of_quad(row, step);
-        const uint n = elements_of_quad(x, row.size);
-        if (row.is_there && n > 0u) {
-            linked_element(row.low, row.high, x, n, step);
+    uint x = first_of_quads(row);
+    const uint end = row.is_there ? row.size : 0u;
+    for (uint quad = 0u; quad < QUADS; ++quad) {
+        const uint n = elements_of_quad(x, end);
+        if (n > 0u) {
+            linked_element(row.low, row.high, x, n);
         }
+        next_quad();
+        x += LANES;
     }
 }
 
@@ -112,7 +114,7 @@ void write_phase(const Row row) {
 void write_phase(const Row row) {
     uint x = 0u;
     do {
-        linked_element(row.low, row.high, x, min(QUAD, row.size - x), 0u);
+        linked_element(row.low, row.high, x, min(QUAD, row.size - x));
         x += QUAD;
     } while (x < row.size);
 }

@@ -54,16 +54,15 @@ uvec4 nothing() {
 }
 
 // The linker replaces the bodies of these by calls of functions that it links and of those that are named
-// here: the state before a row, and the quad that is joined to it, the one with number `step` of those that an
-// invocation of a group has.
+// here: the state before a row, and the quad that is joined to it.
 void linked_start(inout uvec4 a, inout uvec4 b) {
     set(a, 0u, 0u);
     set(b, 0u, 0u);
 }
 
 void linked_quad(
-    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b, const uint step) {
-    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(step);
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(0u);
     const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
         + read1_5(at) + read1_6(at) + every_narrow(at);
     const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at) + read2_4(at)
@@ -112,6 +111,30 @@ struct Row {
 // Of each invocation the state that it has, as much of it as is joined.
 shared uvec4 states[LOCAL_SIZE_LITERAL];
 
+// Quads that an invocation has.
+const uint QUADS = 8u;
+
+#ifdef PHASES
+// What is kept of each quad, the one that it is the turn of first. They change places in each turn, and are where they were
+// after all: registers cannot be found by a number.
+uvec4 kept_quads[QUADS];
+#endif
+
+// Ends the turn of a quad.
+void next_quad() {
+#ifdef PHASES
+    const uvec4 first = kept_quads[0];
+    kept_quads[0] = kept_quads[1];
+    kept_quads[1] = kept_quads[2];
+    kept_quads[2] = kept_quads[3];
+    kept_quads[3] = kept_quads[4];
+    kept_quads[4] = kept_quads[5];
+    kept_quads[5] = kept_quads[6];
+    kept_quads[6] = kept_quads[7];
+    kept_quads[7] = first;
+#endif
+}
+
 // The row of this invocation; where there is none the last one.
 Row row_of_invocation() {
     uvec4 length;
@@ -151,7 +174,8 @@ void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
     for (uint x = 0u; x < length.x; x += LANES) {
         // Past the end nothing is held of what is read.
         const uint at = first + x;
-        linked_quad(row.low, row.high, within(row, at), elements_of_quad(at, end), a, b, x / LANES);
+        linked_quad(row.low, row.high, within(row, at), elements_of_quad(at, end), a, b);
+        next_quad();
     }
     linked_lanes(a, b);
     for (uint step = 1u; step < 1u << row.shift; step <<= 1) {
@@ -197,7 +221,7 @@ void reduce_block(const Row row, const uint first, const uint end, const uint la
         linked_start(a, b);
         uint x = first + QUAD * quad;
         do {
-            linked_quad(row.low, row.high, x, min(QUAD, end - x), a, b, 0u);
+            linked_quad(row.low, row.high, x, min(QUAD, end - x), a, b);
             x += lanes;
         } while (x < end);
         if ((quad & 1u) == 0u) {

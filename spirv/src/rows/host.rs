@@ -39,8 +39,8 @@ struct Row<'a> {
     index: u32,
     /// Values of the row.
     values: Vec<u64>,
-    /// Values of each element.
-    kept: Vec<Vec<u64>>,
+    /// A value of each element.
+    kept: Vec<u64>,
 }
 
 impl Row<'_> {
@@ -62,7 +62,7 @@ impl Row<'_> {
             Action::Keep => {
                 let all: Result<Vec<u64>, _> =
                     elements.map(|at| self.value(dispatch, phase, at)).collect();
-                self.kept.push(all?);
+                self.kept = all?;
             }
             Action::Write => {
                 for first in elements.step_by(QUAD as usize) {
@@ -114,7 +114,7 @@ impl Row<'_> {
                 self.operands().load(dispatch, self.space, &coordinate, (input, 0), place)
             }
             Source::Row(number) => Ok(self.values[number]),
-            Source::Kept(number) => Ok(self.kept[number][at as usize]),
+            Source::Kept => Ok(self.kept[at as usize]),
         };
         let inputs = vec![VALUE; phase.sources.len()];
         let parameter = |index| self.space.parameter(index);

@@ -30,8 +30,6 @@ static LINKED: LazyLock<Mutex<HashMap<(Rows, NativeTypes), &'static KernelModule
 
 /// Values of a row that a kernel has room for.
 pub const MAX_ROW_VALUES: usize = 16;
-/// Values of each element that a kernel of [`Form::Group`] keeps; other forms keep none.
-pub const MAX_KEPT: usize = 2;
 
 /// A kernel for rows: what is linked for it. Its space is an element-wise kernel's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,8 +64,8 @@ pub enum Source {
     Operand(usize),
     /// A value of the row, numbered in the order of the phases that compute such.
     Row(usize),
-    /// A value of the element that a phase kept, numbered likewise.
-    Kept(usize),
+    /// The value of the element that a phase kept.
+    Kept,
 }
 
 /// What a phase does.
@@ -82,7 +80,7 @@ pub enum Action {
     },
     /// The program gives a value of the row.
     Row,
-    /// The program gives a value of each element that is kept.
+    /// The program gives a value of each element that is kept; one phase of a kernel does.
     Keep,
     /// The program gives the elements of the output.
     Write,
@@ -97,10 +95,6 @@ impl Action {
         }
     }
 }
-
-/// The parameter of a body on elements that is the number of the quad: of those that join, and of others.
-const STEP_OF_JOINED: usize = 6;
-const STEP: usize = 4;
 
 impl Rows {
     /// The outer dimensions that the kernel has.
@@ -142,7 +136,7 @@ impl Rows {
             Action::Reduce { reducer, last } => {
                 let joining = self.joining(reducer);
                 let mut quad = calls();
-                let element = phase.result(&mut quad, STEP_OF_JOINED);
+                let element = phase.result(&mut quad);
                 let state = joining.state_of(&mut quad, element);
                 let mut row = calls();
                 let result = joining.result(&mut row);
@@ -153,19 +147,18 @@ impl Rows {
             }
             Action::Row => {
                 let mut row = calls();
-                let result = phase.result(&mut row, STEP);
+                let result = phase.result(&mut row);
                 ("row_phase", vec![("row", set_row(row, number, &result))])
             }
             Action::Keep => {
                 let mut element = calls();
-                let result = phase.result(&mut element, STEP);
-                let arguments = vec![literal(number), Argument::Parameter(STEP), result[0]];
-                element.call(Callee::Exported("keep"), arguments);
+                let result = phase.result(&mut element);
+                element.call(Callee::Exported("keep"), vec![result[0]]);
                 ("keep_phase", vec![("element", element.made)])
             }
             Action::Write => {
                 let mut element = calls();
-                let result = phase.result(&mut element, STEP);
+                let result = phase.result(&mut element);
                 element.store(self.output, &result);
                 ("write_phase", vec![("element", element.made)])
             }
@@ -208,29 +201,26 @@ impl Rows {
 }
 
 impl Phase {
-    /// What its program gives, in a body whose parameter `step` is the number of the quad.
-    fn result(&self, calls: &mut Calls<'_>, step: usize) -> Registers {
+    /// What its program gives.
+    fn result(&self, calls: &mut Calls<'_>) -> Registers {
         let sources = self.sources.iter().map(|source| match *source {
             Source::Operand(index) => calls.value(Value::Input(index)),
             Source::Row(number) => {
                 vec![calls.call(Callee::Exported("row_value"), vec![literal(number)])]
             }
-            Source::Kept(number) => {
-                let arguments = vec![literal(number), Argument::Parameter(step)];
-                vec![calls.call(Callee::Exported("kept"), arguments)]
-            }
+            Source::Kept => vec![calls.call(Callee::Exported("kept"), vec![])],
         });
         let sources = sources.collect();
         calls.run_on(&self.program, sources)
     }
 
     /// Such as `reduce sum_f32 of f32.subtract f32.exp, then f32.divide_by`, with what it reads: `i` inputs, `r` values of
-    /// the row, `k` kept ones.
+    /// the row, or what is kept.
     fn name(&self) -> String {
         let source = |it: &Source| match it {
             Source::Operand(index) => format!("i{index}"),
             Source::Row(number) => format!("r{number}"),
-            Source::Kept(number) => format!("k{number}"),
+            Source::Kept => "kept".to_owned(),
         };
         let sources: Vec<String> = self.sources.iter().map(source).collect();
         let of = format!("{} ({})", self.program.name(), sources.join(" "));

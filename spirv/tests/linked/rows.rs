@@ -23,7 +23,7 @@ fn phase(sources: &[Source], program: Program, action: Action) -> Phase {
 pub(crate) fn softmax(form: Form) -> Rows {
     let reduce = |reducer| Action::Reduce { reducer, last: Program::default() };
     let (keep, kept) = match form {
-        Form::Group => (Action::Keep, Source::Kept(0)),
+        Form::Group => (Action::Keep, Source::Kept),
         Form::Blocks | Form::OneBlock => (Action::Write, Source::Operand(1)),
     };
     let powers = Program::of(&functions::EXP_BELOW_F32);

@@ -13,7 +13,7 @@ use dml_spirv::element_wise::{
     DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions, Value,
 };
 use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, rows_of_a_group};
-use dml_spirv::rows::{Action, MAX_KEPT, MAX_ROW_VALUES, Phase, Rows, Source};
+use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase, Rows, Source};
 
 use super::Schedule;
 use super::reduce::has_groups;
@@ -105,7 +105,8 @@ struct Members {
     /// Views of what members write for others, and where the kernel has it.
     inside: HashMap<Buffer, (Operand, Source)>,
     row_values: usize,
-    kept: usize,
+    /// Whether a phase has kept what it computed of elements.
+    has_kept: bool,
     /// Whether a work group has a row; else what is kept is kept in the output.
     is_group: bool,
     /// Steps of the programs of elements.
@@ -132,7 +133,7 @@ impl Members {
             output: space.output.clone(),
             inside: HashMap::new(),
             row_values: 0,
-            kept: 0,
+            has_kept: false,
             is_group,
             operations: 0,
             parameters: vec![],
@@ -154,8 +155,7 @@ impl Members {
         }
         let fits = members.operands.len() <= MAX_INPUTS
             && members.parameters.len() <= MAX_PARAMETERS
-            && members.row_values <= MAX_ROW_VALUES
-            && members.kept <= if is_group { MAX_KEPT } else { 1 };
+            && members.row_values <= MAX_ROW_VALUES;
         fits.then_some(members)
     }
 
@@ -209,17 +209,18 @@ impl Members {
 
     /// What the last phase has computed of each element is kept, which `view` is read as.
     fn keep(&mut self, view: &Operand) -> Option<()> {
-        if view.buffer == self.output.buffer && !self.lies_as_output(view) {
+        let is_other_view = view.buffer == self.output.buffer && !self.lies_as_output(view);
+        if self.has_kept || is_other_view {
             return None;
         }
         let source = match self.is_group {
-            true => Source::Kept(self.kept),
+            true => Source::Kept,
             false => {
                 self.operands.push(self.output.clone());
                 Source::Operand(self.operands.len() - 1)
             }
         };
-        self.kept += 1;
+        self.has_kept = true;
         self.inside.insert(view.buffer?, (view.clone(), source));
         Some(())
     }
@@ -281,7 +282,7 @@ impl Members {
             }
         }
         // An input may be the bytes of the output, which has been written by then.
-        if !self.is_group && self.kept > 0 && operand.buffer.is_some() && self.goes_along(&operand)
+        if !self.is_group && self.has_kept && operand.buffer.is_some() && self.goes_along(&operand)
         {
             return None;
         }
