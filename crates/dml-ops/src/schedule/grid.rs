@@ -11,7 +11,8 @@ pub(crate) struct Grid {
 
 /// Splits the groups that `indices` need over x, y, z and, where these do not suffice, over
 /// several dispatches. `limits` is maxComputeWorkGroupCount and has no zeros; a group has at
-/// least 2 indices, so that no group's number passes 2^32, those past the end of the range included.
+/// least 2 indices, or there are less than 2^31 of them, so that no group's number passes 2^32, those past the end of the
+/// range included.
 pub(crate) fn split(
     indices: u32,
     group_length: u32,

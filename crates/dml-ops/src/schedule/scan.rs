@@ -18,6 +18,13 @@ use crate::ir::space::Operand;
 use crate::schedule::boxes::Placement;
 use crate::schedule::dispatches::Alignment;
 
+/// Whether the elements of a row, which a work group has, are worth one: rows of one column share groups.
+fn fills_a_group(scan: &Scan) -> bool {
+    const FEW: u64 = 256;
+    let [_, length, columns] = scan.sizes;
+    columns == 1 || u64::from(length) * u64::from(columns) >= FEW
+}
+
 /// Elements to join: the numbers of their states, and where they go.
 struct Stage<'a> {
     reducer: &'static Reducer,
@@ -36,7 +43,9 @@ impl Schedule<'_> {
     pub(super) fn scan(&mut self, scan: &Scan) -> Result<(), Error> {
         let elements = self.placed_operand(&scan.elements);
         let results: Vec<_> = scan.results.iter().map(|it| self.placed_operand(it)).collect();
-        match self.shares_rows() && self.shows_rows(scan, &results) {
+        let is_forced = self.target.tuning.strategy.is_some();
+        let fills_groups = is_forced || fills_a_group(scan);
+        match self.shares_rows() && fills_groups && self.shows_rows(scan, &results) {
             true => self.scan_in_groups(scan, elements, &results),
             false => self.scan_in_passes(scan, elements, &results),
         }

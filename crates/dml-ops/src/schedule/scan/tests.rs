@@ -85,13 +85,14 @@ fn elements(random: &mut Random, data_type: DataType, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Checks that both schedules have the same bytes, and returns how many dispatches share.
+/// Checks that both schedules, the latter wherever it applies, have the same bytes, and returns how many dispatches share.
 fn check(random: &mut Random, sums: &Sums, capabilities: &Capabilities) -> usize {
     let count = sums.sizes.iter().product::<u32>() as usize;
     let mut most = 0;
     for operator in sums.operators() {
         let input = elements(random, sums.data_type, count);
-        let [passes, groups] = [Tuning::new(), shared()].map(|tuning| {
+        let forced = Tuning::new().with_strategy(Strategy::RowGroups);
+        let [passes, groups] = [Tuning::new(), forced].map(|tuning| {
             let target = Target { capabilities, tuning, transfer: TransferUse::StorageOnly };
             let plan = lower_for(operator.clone(), &target);
             check_limits(&plan, &target);
@@ -148,6 +149,18 @@ fn rows_of_any_dimension_direction_and_kind_are_joined_alike() {
 }
 
 #[test]
+fn rows_that_take_three_stages_are_joined_alike() {
+    let capabilities = &Capabilities::vulkan_minimum();
+    let mut random = Random::new("scan in three stages");
+    for (sizes, axis) in [([1, (1 << 18) + 5, 1], 1), ([1, 33_000, 8], 1)] {
+        assert_eq!(
+            check(&mut random, &Sums::new(DataType::Float32, &sizes, axis), capabilities),
+            3
+        );
+    }
+}
+
+#[test]
 fn rows_that_a_descriptor_shows_are_joined_by_work_groups_and_others_in_passes() {
     let mut random = Random::new("scan in windows");
     let capabilities = &with_window(4096, 64);
@@ -167,6 +180,8 @@ fn rows_take_few_dispatches_on_gpus() {
         assert_eq!(counts(&Sums::new(data_type, &[1024, 1024], 1)), (3, 1), "{data_type}");
         assert_eq!(counts(&Sums::new(data_type, &[1024, 1024], 0)), (4, 2), "{data_type}");
     }
+    // A work group for each of these rows would be idle.
+    assert_eq!(counts(&Sums::new(DataType::Float32, &[65_536, 16, 2], 1)).1, 0);
     let exclusive = Sums { is_exclusive: true, ..Sums::new(DataType::Float32, &[1024, 1024], 1) };
     assert_eq!(counts(&exclusive), (4, 1));
     let long = Sums::new(DataType::Float32, &[1, 1 << 20], 1);
