@@ -48,8 +48,8 @@ fn counts_are_those_of_what_the_plans_do() {
     // Two matrices are read, one is written, four elements for an invocation.
     assert_eq!((add.dispatches, add.barriers, add.bytes_over_least), (1, 0, 100));
     assert_eq!(add.invocations, Some(4096 * 4096 / 4));
-    // An invocation for each row.
-    assert_eq!(of("sum-of-rows").invocations, Some(4096));
+    // Four invocations for each block of 128 elements of each row.
+    assert_eq!(of("sum-of-rows").invocations, Some(4096 * 4096 / 128 * 4));
     // The bytes of the weights that are not gathered are not read.
     let [rows, all, row] = [4096_u64, 8192, 768 * 4];
     let moved = 2 * rows * row + rows * 8;
