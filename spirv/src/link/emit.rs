@@ -6,9 +6,7 @@ use std::rc::Rc;
 
 use super::declared::Declared;
 use super::module::{Instruction, Module, Source};
-use super::spirv::{
-    MAGIC, STORAGE_BUFFER, VERSION, built_in, decoration, instruction, is_needed, op,
-};
+use super::spirv::{MAGIC, VERSION, built_in, decoration, instruction, is_needed, op};
 use super::{Argument, Bodies, Call, Callee};
 
 /// The sections of a module, in the order of the specification.
@@ -31,8 +29,6 @@ pub(super) struct Linker {
     /// What the skeleton's declared functions are outside of instances.
     bodies: Declared,
     instances: usize,
-    /// Whether buffers may be the same bytes.
-    has_aliases: bool,
     sections: Sections,
     last_id: u32,
     /// Types and constants by their words, where the result is 0.
@@ -47,13 +43,12 @@ const SKELETON: usize = 0;
 const PREFIX: &str = "linked_";
 
 impl Linker {
-    pub(super) fn new(skeleton: &'static Source, bodies: Bodies<'_>, has_aliases: bool) -> Self {
+    pub(super) fn new(skeleton: &'static Source, bodies: Bodies<'_>) -> Self {
         let mut linker = Self {
             modules: Vec::new(),
             module_of: HashMap::new(),
             bodies: Declared::Bodies(bodies.into(), 0),
             instances: 0,
-            has_aliases,
             sections: Sections::default(),
             last_id: 0,
             merged: HashMap::new(),
@@ -181,15 +176,6 @@ impl Linker {
         let placed = if is_own { self.add_global(words, at) } else { self.merge(words, at) };
         self.placed.insert((module, id), placed);
         self.describe(&source, id, placed);
-        // Without it a driver may take two buffers for different bytes.
-        let is_buffer = is_own && it.words.get(3) == Some(&STORAGE_BUFFER);
-        if self.has_aliases && it.opcode() == op::VARIABLE && is_buffer {
-            self.sections.annotations.extend([
-                instruction(op::DECORATE, 3),
-                placed,
-                decoration::ALIASED,
-            ]);
-        }
         placed
     }
 

@@ -71,13 +71,5 @@ pub type Bodies<'a> = &'a [Body];
 /// Where a name is unknown or a call does not fit: skeletons, libraries and whoever names their
 /// functions are one crate, and a test links all that it can name.
 pub fn link(skeleton: &'static Source, bodies: Bodies<'_>) -> Vec<u32> {
-    emit::Linker::new(skeleton, bodies, false).link()
-}
-
-/// The same of a kernel to which one buffer may be bound several times, and which reads what it has written.
-///
-/// # Panics
-/// As [`link`].
-pub fn link_with_aliases(skeleton: &'static Source, bodies: Bodies<'_>) -> Vec<u32> {
-    emit::Linker::new(skeleton, bodies, true).link()
+    emit::Linker::new(skeleton, bodies).link()
 }

@@ -35,7 +35,6 @@ mod capability {
 
 /// Decorations.
 pub(super) mod decoration {
-    pub(crate) const ALIASED: u32 = 20;
     pub(crate) const BUILT_IN: u32 = 11;
 }
 
@@ -74,9 +73,6 @@ pub(super) fn is_needed(words: &[u32], widths: &[u32]) -> bool {
     };
     found.is_none_or(|width| widths.contains(&width))
 }
-
-/// The storage class of buffers.
-pub(super) const STORAGE_BUFFER: u32 = 12;
 
 /// The first word of an instruction of so many words.
 #[expect(clippy::cast_possible_truncation, reason = "a program has fewer calls than 2^16")]

@@ -123,10 +123,8 @@ impl Rows {
         let mut bodies = vec![("phases", phases.collect())];
         // How many elements a block has is asked outside of phases, too.
         bodies.extend(self.first_joining().bodies(types));
-        // What is written before the last phase is read from another binding.
-        let writes = self.phases.iter().filter(|it| it.action == Action::Write).count();
-        let link = if writes > 1 { link::link_with_aliases } else { link::link };
-        with_float_modes(&link(self.skeleton().1, &bodies), types.float16.modes())
+        // What is written before the last phase is read from another binding: buffers are Aliased in every skeleton.
+        with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
     }
 
     /// The skeleton's function for a phase, and the bodies that it gets; its result has that number.
