@@ -64,10 +64,10 @@ fn a_dispatch_has_all_that_a_replay_needs() {
 
 #[test]
 fn each_dispatch_finds_what_those_before_it_left() {
-    let folder = dumped("5_1/cumulative_summation/float32/rank3/axis_last", Tuning::new());
+    let folder = dumped("5_1/gemm/float32/rank2/with_all_20_12_24", Tuning::new());
     let folder = folder.path();
     let count = (0..).take_while(|it| folder.join(format!("dispatch_{it}")).exists()).count();
-    assert!(count > 1, "a running sum is several dispatches");
+    assert!(count > 1, "this product is several dispatches");
     let mut left = std::collections::HashMap::new();
     let mut found = 0;
     for number in 0..count {
