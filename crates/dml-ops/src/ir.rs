@@ -36,7 +36,7 @@ pub(crate) mod tests;
 mod text;
 
 pub(crate) use buffer::{Buffer, Content, Stage};
-pub(crate) use computation::{Computation, low_and_high};
+pub(crate) use computation::{Computation, low_and_high, with_parameters_from};
 pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
 pub(crate) use node::{
     Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,

@@ -1,6 +1,6 @@
 //! Programs that are applied to the elements at each coordinate of a space.
 
-use dml_spirv::element_wise::Program;
+use dml_spirv::element_wise::{Program, Value};
 
 /// What becomes of the elements.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,17 @@ impl Computation {
     pub(crate) fn copy() -> Self {
         Self { packed: Some(Program::default()), ..Self::default() }
     }
+}
+
+/// The program with its parameters numbered from `first` on.
+pub(crate) fn with_parameters_from(program: &Program, first: u32) -> Program {
+    let mut moved = program.clone();
+    for argument in moved.steps.iter_mut().flat_map(|it| &mut it.arguments) {
+        if let Value::Parameter(index) = argument {
+            *index += first;
+        }
+    }
+    moved
 }
 
 /// The low and the high 32 bits of an element.

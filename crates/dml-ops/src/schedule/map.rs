@@ -3,7 +3,7 @@
 //! A space is coalesced and divided into boxes; for each box the kernel is linked that fits how its
 //! rows lie: in whole quads, with gaps or ends between, or the same element everywhere. Integers
 //! narrower than a word are taken several at a time where rows are whole multiples of four words.
-//! What is only copied, but along another dimension, goes by tiles where these are preferred ([`transpose`]).
+//! Plain copies along another dimension go by tiles where these are preferred ([`transpose`]).
 //! The only loop is that of a division of 64 bits, 128 iterations for the two of each register: far from
 //! the 65,535 that lavapipe gives an invocation.
 

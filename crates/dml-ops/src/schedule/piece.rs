@@ -26,7 +26,7 @@ pub(super) struct Piece<'a> {
     views: Vec<(Range<u64>, u32)>,
 }
 
-/// What a dispatch does.
+/// The size and the cost of a dispatch.
 pub(super) struct Work {
     /// Indices, which are less than the elements of a tensor.
     pub(super) count: u64,

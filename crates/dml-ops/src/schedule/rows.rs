@@ -1,6 +1,6 @@
 //! Row groups as one kernel: reductions of the same rows, and the Maps of these rows, phase after phase.
 //!
-//! What members pass to each other stays in the kernel: one value of a row in a register, values of elements in registers
+//! Values that members pass to each other stay in the kernel: one value of a row in a register, values of elements in registers
 //! where a work group has a row, else in the output, which is written last. A group that one kernel cannot be is executed
 //! as its members.
 
@@ -9,22 +9,19 @@ use std::collections::HashMap;
 use dml_core::kernel::can_run;
 use dml_core::{Error, Strategy};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{
-    DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions, Value,
-};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions};
 use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, rows_of_a_group};
 use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase, Rows, Source};
 
 use super::Schedule;
 use super::reduce::has_groups;
 use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::with_parameters_from;
 use crate::ir::{Buffer, Map, Node, Recorded, Reduce, RowGroup, RowOrder};
 use crate::schedule::cost;
 use crate::schedule::piece::{Piece, Taken, Work};
 
 const LAST: usize = DIMENSIONS - 1;
-/// Elements of a block of a row.
-const BLOCK: u32 = 128;
 /// Where an invocation has a row, fewer of them that are longer than a block leave a device idle that Maps by themselves
 /// would not.
 const FEW_ROWS: u64 = 32;
@@ -44,8 +41,9 @@ impl Schedule<'_> {
         let rows = cost::elements(&space.sizes[..LAST]);
         let are_neighbours =
             space.operands().all(|it| it.buffer.is_none() || (0..=1).contains(&it.strides[LAST]));
-        let is_idle = rows < FEW_ROWS && size > BLOCK;
-        if size > MOST_BLOCKS * BLOCK || if is_group { !are_neighbours } else { is_idle } {
+        let block_length = Elements::Values.block_length();
+        let is_idle = rows < FEW_ROWS && size > block_length;
+        if size > MOST_BLOCKS * block_length || if is_group { !are_neighbours } else { is_idle } {
             return Ok(false);
         }
         let mut dispatches = self.dispatches();
@@ -55,7 +53,7 @@ impl Schedule<'_> {
         if boxes.most()[LAST] < size {
             return Ok(false);
         }
-        let blocks = size.div_ceil(BLOCK);
+        let blocks = size.div_ceil(block_length);
         let form = match is_group {
             true => Form::Group,
             false if blocks == 1 => Form::OneBlock,
@@ -197,7 +195,7 @@ impl Members {
         Some(())
     }
 
-    /// What the last phase has computed is a value of the row, which `view` is read as.
+    /// Makes the last phase's result a value of the row, which later members read as `view`.
     fn add_row_value(&mut self, view: &Operand) -> Option<()> {
         if view.buffer == self.output.buffer {
             return None;
@@ -207,7 +205,7 @@ impl Members {
         Some(())
     }
 
-    /// What the last phase has computed of each element is kept, which `view` is read as.
+    /// Keeps the last phase's result for each element, which later members read as `view`.
     fn keep(&mut self, view: &Operand) -> Option<()> {
         let is_other_view = view.buffer == self.output.buffer && !self.lies_as_output(view);
         if self.has_kept || is_other_view {
@@ -246,14 +244,8 @@ impl Members {
 
     /// A program whose parameters come after those of the phases before.
     fn renumbered(&self, program: &Functions) -> Functions {
-        let first = u32::try_from(self.parameters.len()).unwrap_or(u32::MAX);
-        let mut moved = program.clone();
-        for argument in moved.steps.iter_mut().flat_map(|it| &mut it.arguments) {
-            if let Value::Parameter(index) = argument {
-                *index = index.saturating_add(first);
-            }
-        }
-        moved
+        let first = u32::try_from(self.parameters.len()).expect("groups have few parameters");
+        with_parameters_from(program, first)
     }
 
     /// Where a phase finds what a member reads; nowhere where that is another view of it than was written.

@@ -52,7 +52,7 @@ fn sum(row: &[f32], mistake: Mistake) -> f32 {
     high + rest
 }
 
-/// What a target computes of rows whose elements lie `stride` apart.
+/// The sums that a target computes of rows whose elements lie `stride` apart.
 fn sums(rows: &[Vec<f32>], stride: u32, target: &Target<'_>) -> Vec<f32> {
     let [count, length] = [rows.len(), rows[0].len()].map(|it| u32::try_from(it).unwrap());
     let strides = if stride == 1 { [length, 1] } else { [1, stride] };

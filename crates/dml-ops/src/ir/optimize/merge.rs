@@ -5,6 +5,7 @@ use dml_spirv::element_wise::{Program as Functions, Value};
 use dml_spirv::functions::{F32_TO_F16, Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
 use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::with_parameters_from;
 use crate::ir::{Computation, Map, Node, Reduce, Reduction};
 
 /// `last` where it computes the elements that `first` writes and it reads, for each coordinate; `None` where it is
@@ -101,14 +102,6 @@ fn append(
         all.apply(step.function, step.arguments.iter().map(argument).collect());
     }
     if program.steps.is_empty() { values[0] } else { all.last() }
-}
-
-/// `program`, which reads at most [`dml_spirv::element_wise::MAX_INPUTS`] values, with its parameters renumbered.
-fn with_parameters_from(program: &Functions, first_parameter: u32) -> Functions {
-    let inputs: Vec<Value> = (0..dml_spirv::element_wise::MAX_INPUTS).map(Value::Input).collect();
-    let mut moved = Functions::default();
-    append(&mut moved, program, &inputs, first_parameter);
-    moved
 }
 
 /// The function that clears the bits above a result of `map`, as storing and loading it would; `None` if they are zeros.

@@ -19,7 +19,7 @@ const TYPES: [DataType; 6] = [
     DataType::Uint64,
 ];
 
-/// What is summed up along a dimension.
+/// A running sum and a running product along a dimension.
 struct Sums {
     data_type: DataType,
     sizes: Vec<u32>,
