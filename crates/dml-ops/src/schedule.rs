@@ -32,6 +32,7 @@ mod transpose;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use dml_core::kernel::{KernelModule, can_run};
 use dml_core::plan::{InPlace, Plan, Slot, Step};
 use dml_core::{Error, Strategy};
 
@@ -258,10 +259,12 @@ impl<'a> Schedule<'a> {
         Error::internal(self.origin.operator, problem)
     }
 
-    /// Whether work groups share the rows that they scan or sort.
-    fn shares_rows(&self) -> bool {
+    /// Whether work groups share the rows that they scan or sort: the device is one for them, and runs the kernel.
+    fn shares_rows(&self, kernel: impl FnOnce() -> &'static KernelModule) -> bool {
         let tuning = self.target.tuning;
-        tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups)
+        let is_preferred =
+            tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups);
+        is_preferred && can_run(kernel(), self.target.capabilities)
     }
 
     fn extend(&mut self, field: &'static str, steps: Vec<Step>) -> Result<(), Error> {

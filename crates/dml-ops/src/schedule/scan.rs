@@ -45,7 +45,12 @@ impl Schedule<'_> {
         let results: Vec<_> = scan.results.iter().map(|it| self.placed_operand(it)).collect();
         let is_forced = self.target.tuning.strategy.is_some();
         let fills_groups = is_forced || fills_a_group(scan);
-        match self.shares_rows() && fills_groups && self.shows_rows(scan, &results) {
+        let first = Kernel { reducer: scan.reducer, begins: results.len() > 1 };
+        let native_types = self.target.native_types();
+        let shares_rows = fills_groups
+            && self.shows_rows(scan, &results)
+            && self.shares_rows(|| first.variant(native_types));
+        match shares_rows {
             true => self.scan_in_groups(scan, elements, &results),
             false => self.scan_in_passes(scan, elements, &results),
         }

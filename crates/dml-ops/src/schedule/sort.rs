@@ -31,7 +31,7 @@ impl Schedule<'_> {
     pub(super) fn sort(&mut self, sort: &Sort) -> Result<(), Error> {
         let [numbers, result] = [&sort.numbers, &sort.result].map(|it| self.placed_operand(it));
         let count = u64::from(sort.rows) << sort.length;
-        if !self.shares_rows() || !self.shows_numbers(&numbers, count) {
+        if !self.shares_rows(sort::sort) || !self.shows_numbers(&numbers, count) {
             return Network::new(self, sort, [&numbers, &result]).sort(sort.wanted, &result);
         }
         self.strategy = Strategy::RowGroups;
