@@ -29,6 +29,7 @@ mod sharing;
 mod sort;
 mod transpose;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -78,11 +79,11 @@ pub(crate) struct Scheduled<'a> {
     temporary_size: u64,
 }
 
-/// The steps of a node, or of one member of a group.
+/// The steps of a node, or of some members of a group.
 struct ScheduledNode<'a> {
     /// The number of the program's node.
     number: usize,
-    recorded: &'a Recorded,
+    recorded: Cow<'a, Recorded>,
     steps: Vec<Step>,
     /// The steps to execute if output and input are the same bytes; `None` if they are `steps`.
     in_place: Option<Vec<Step>>,
@@ -181,23 +182,34 @@ impl<'a> Schedule<'a> {
         schedule
     }
 
-    /// Schedules a node of the program: a group as one kernel, or as its members.
+    /// Schedules a node of the program: of a group as many members as possible as one kernel, and others by themselves.
     fn add(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
         let Node::Rows(group) = &recorded.node else { return self.add_node(number, recorded) };
-        self.begin(&recorded.origin);
-        if self.row_group(group)? {
-            self.end(number, recorded, None);
-            return Ok(());
+        let mut first = 0;
+        while let Some(member) = group.members.get(first) {
+            self.begin(&recorded.origin);
+            match self.row_kernel(group, first)? {
+                Some(members) => {
+                    first += members.members.len();
+                    let recorded =
+                        Recorded { node: Node::Rows(members), origin: recorded.origin.clone() };
+                    self.end(number, Cow::Owned(recorded), None);
+                }
+                None => {
+                    first += 1;
+                    self.place_locals(member.node.writes());
+                    self.add_node(number, member)?;
+                }
+            }
         }
-        self.place_locals(recorded.node.writes());
-        group.members.iter().try_for_each(|member| self.add_node(number, member))
+        Ok(())
     }
 
     /// Schedules a node, or a member of a group.
     fn add_node(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
         self.begin(&recorded.origin);
         let in_place = self.node(&recorded.node)?;
-        self.end(number, recorded, in_place);
+        self.end(number, Cow::Borrowed(recorded), in_place);
         Ok(())
     }
 
@@ -208,7 +220,7 @@ impl<'a> Schedule<'a> {
         self.origin = origin;
     }
 
-    fn end(&mut self, number: usize, recorded: &'a Recorded, in_place: Option<Vec<Step>>) {
+    fn end(&mut self, number: usize, recorded: Cow<'a, Recorded>, in_place: Option<Vec<Step>>) {
         let steps = std::mem::take(&mut self.exec);
         self.steps_before += steps.len();
         self.nodes.push(ScheduledNode { number, recorded, steps, in_place });

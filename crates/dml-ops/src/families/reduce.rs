@@ -12,8 +12,8 @@ use crate::Operator;
 /// All of them.
 pub(crate) static OPERATORS: &[&Operator] = &[
     &Operator { schema: &operators::REDUCE, program: lowering::reduce },
-    &Operator { schema: &operators::ARGMAX, program: lowering::index_of_greatest },
-    &Operator { schema: &operators::ARGMIN, program: lowering::index_of_least },
+    &Operator { schema: &operators::ARGMAX, program: lowering::argmax },
+    &Operator { schema: &operators::ARGMIN, program: lowering::argmin },
     &Operator { schema: &operators::CUMULATIVE_SUMMATION, program: running::sums },
     &Operator { schema: &operators::CUMULATIVE_PRODUCT, program: running::products },
 ];

@@ -1,5 +1,8 @@
 //! The nodes of a program.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use dml_core::TensorLayout;
 use dml_spirv::ElementWidth;
 
@@ -167,6 +170,20 @@ pub(crate) struct RowGroup {
     pub(crate) members: Vec<Recorded>,
     /// The buffers that are read outside of the group, or are outputs.
     pub(crate) results: Vec<Buffer>,
+}
+
+impl RowGroup {
+    /// Some of the members, and what of them is read by the rest or outside of the group.
+    pub(crate) fn part(&self, members: Range<usize>) -> Self {
+        let later: HashSet<Buffer> =
+            self.members[members.end..].iter().flat_map(|it| it.node.reads()).collect();
+        let members = self.members[members].to_vec();
+        let written: HashSet<Buffer> = members.iter().flat_map(|it| it.node.writes()).collect();
+        let is_result = |it: &Buffer| later.contains(it) || self.results.contains(it);
+        let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
+        results.sort_unstable();
+        Self { members, results }
+    }
 }
 
 /// A program of functions, applied at every coordinate of a space.

@@ -23,15 +23,6 @@ pub(crate) enum Axes {
     Kept,
 }
 
-/// From where the elements of a row are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Numbering {
-    /// From 0 at the first element upwards.
-    FromStart,
-    /// From the greatest word at the first element downwards, so that the last element has the least number.
-    FromGreatest,
-}
-
 /// The sizes of a space.
 pub(crate) type Sizes = [u32; DIMENSIONS];
 
@@ -131,20 +122,9 @@ impl<'a> Rows<'a> {
         self.sizes_of(Axes::Reduced).iter().map(|size| u64::from(*size)).product()
     }
 
-    /// The numbers of the elements in their row.
-    pub(crate) fn numbers(&self, numbering: Numbering) -> Operand {
-        let base = match numbering {
-            Numbering::FromStart => 0,
-            Numbering::FromGreatest => -1,
-        };
-        let numbers =
-            Operand::numbers(base, Default::default()).packed(&self.sizes_of(Axes::Reduced));
-        match numbering {
-            Numbering::FromStart => numbers,
-            Numbering::FromGreatest => {
-                Operand { strides: numbers.strides.map(|stride| -stride), ..numbers }
-            }
-        }
+    /// The numbers of the elements in their row, from 0.
+    pub(crate) fn numbers(&self) -> Operand {
+        Operand::numbers(0, Default::default()).packed(&self.sizes_of(Axes::Reduced))
     }
 
     /// The greatest of each row, in single precision.

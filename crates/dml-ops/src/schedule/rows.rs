@@ -1,8 +1,8 @@
 //! Row groups as one kernel: reductions of the same rows, and the Maps of these rows, phase after phase.
 //!
 //! Values that members pass to each other stay in the kernel: one value of a row in a register, values of elements in registers
-//! where a work group has a row, else in the output, which is written last. A group that one kernel cannot be is executed
-//! as its members.
+//! where a work group has a row, else in the output, which is written last. Of a group that one kernel cannot be, as many
+//! members as possible are one, and the others are executed by themselves.
 
 use std::collections::HashMap;
 
@@ -27,16 +27,33 @@ const LAST: usize = DIMENSIONS - 1;
 const FEW_ROWS: u64 = 32;
 
 impl Schedule<'_> {
-    /// Adds one kernel that computes a group; returns whether there is such.
+    /// Adds one kernel that computes members of a group, from the one with the number `first` on: as many as it can.
+    /// Returns these; `None` where members are better executed one by one.
     ///
     /// # Errors
     /// [`Error::DeviceLimit`]: there would be too many steps.
-    pub(super) fn row_group(&mut self, group: &RowGroup) -> Result<bool, Error> {
+    pub(super) fn row_kernel(
+        &mut self,
+        group: &RowGroup,
+        first: usize,
+    ) -> Result<Option<RowGroup>, Error> {
+        for end in (first + 2..=group.members.len()).rev() {
+            let members = group.part(first..end);
+            if self.row_group(&members)? {
+                return Ok(Some(members));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds one kernel that computes a group; returns whether there is such.
+    fn row_group(&mut self, group: &RowGroup) -> Result<bool, Error> {
         let length = |it: &Recorded| it.node.space().map(row_length);
         let Some(size) = group.members.first().and_then(length) else { return Ok(false) };
         let is_group = has_groups(self.target, size);
         let Some(members) = Members::of(group, is_group) else { return Ok(false) };
         let Some(space) = members.space() else { return Ok(false) };
+        self.place_locals(group.results.iter().copied());
         let space = self.placed(&space);
         let rows = cost::elements(&space.sizes[..LAST]);
         let are_neighbours =

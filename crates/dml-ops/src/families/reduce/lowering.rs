@@ -21,7 +21,7 @@ use dml_spirv::reduce::{self as r, Reducer, SUM_F32};
 use crate::Target;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{conversion, widened};
-use crate::lowering::rows::{Axes, Numbering, Rows};
+use crate::lowering::rows::{Axes, Rows};
 
 /// The type that elements are computed in.
 pub(super) fn computed(data_type: DataType) -> DataType {
@@ -117,8 +117,8 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
         (before, joined(data_type), after)
     };
     let (before, joined, after) = match function {
-        ReduceFunction::Argmax => return index(rows, greatest(data_type), Numbering::FromStart),
-        ReduceFunction::Argmin => return index(rows, least(data_type), Numbering::FromStart),
+        ReduceFunction::Argmax => return index(rows, Extreme::Greatest, OfEqual::First),
+        ReduceFunction::Argmin => return index(rows, Extreme::Least, OfEqual::First),
         ReduceFunction::Average => return average(rows),
         ReduceFunction::LogSumExp => return log_sum_exp(rows),
         ReduceFunction::L2 => return norm(rows),
@@ -197,70 +197,81 @@ fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     Ok(rows.finish())
 }
 
+/// Which element of a row is looked for.
+#[derive(Clone, Copy)]
+enum Extreme {
+    Greatest,
+    Least,
+}
+
+/// Which one of several equal elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OfEqual {
+    First,
+    Last,
+}
+
 /// The number of the greatest element of each row.
-pub(super) fn index_of_greatest(
-    operator: &Validated,
-    target: &Target<'_>,
-) -> Result<ir::Program, Error> {
-    let rows = Rows::new(operator, target)?;
-    let joined = greatest(rows.data_type);
-    index(rows, joined, numbering(operator)?)
+pub(super) fn argmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    index(Rows::new(operator, target)?, Extreme::Greatest, of_equal(operator)?)
 }
 
 /// The number of the least element of each row.
-pub(super) fn index_of_least(
-    operator: &Validated,
-    target: &Target<'_>,
-) -> Result<ir::Program, Error> {
-    let rows = Rows::new(operator, target)?;
-    let joined = least(rows.data_type);
-    index(rows, joined, numbering(operator)?)
+pub(super) fn argmin(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    index(Rows::new(operator, target)?, Extreme::Least, of_equal(operator)?)
 }
 
-/// How elements are numbered so that the one that counts of several has the least number.
-fn numbering(operator: &Validated) -> Result<Numbering, Error> {
+fn of_equal(operator: &Validated) -> Result<OfEqual, Error> {
     let is_last = operator.uint("AxisDirection")? == AxisDirection::Decreasing.dml_value();
-    Ok(if is_last { Numbering::FromGreatest } else { Numbering::FromStart })
+    Ok(if is_last { OfEqual::Last } else { OfEqual::First })
 }
 
-/// The number of the first or the last element that is what `joined` makes of its row.
+/// The number of the greatest or least element of each row.
 ///
-/// The last has the least number when they are counted down from the greatest word.
-fn index(
-    mut rows: Rows<'_>,
-    joined: &'static Reducer,
-    numbering: Numbering,
-) -> Result<ir::Program, Error> {
-    let data_type = rows.data_type;
-    let program = Program::chain(widened(data_type));
-    let found = rows.reduce(vec![], Reduction { program, ..Reduction::of(joined) })?;
+/// A reduction keeps the greatest of integers of 64 bits: a key, and below it the number of the element. The key is
+/// greater where the element is to be found rather than others, and the lower word decides between equal ones.
+fn index(mut rows: Rows<'_>, extreme: Extreme, of_equal: OfEqual) -> Result<ir::Program, Error> {
+    let numbers = rows.numbers();
     let mut program = Program::default();
-    let element = program.apply_all(widened(data_type), Value::Input(0));
-    let [found_value, number] = [1, 2].map(Value::Input);
-    match computed(data_type) {
-        DataType::Float32 => {
-            program.apply(&f::NUMBER_WHERE_EQUAL_F32, vec![element, found_value, number]);
+    let (key, others) = match computed(rows.data_type).bits() {
+        64 => {
+            let joined = match extreme {
+                Extreme::Greatest => greatest(rows.data_type),
+                Extreme::Least => least(rows.data_type),
+            };
+            let found = rows.reduce(vec![], Reduction::of(joined))?;
+            let elements = [0, 1].map(Value::Input);
+            let is_equal = program.apply(&f::EQUALS_I64, elements.to_vec());
+            (program.apply(&f::LOW_WORDS, vec![is_equal]), vec![found, numbers])
         }
-        integer => {
-            let is_wide = integer.bits() == 64;
-            let equals = if is_wide { &f::EQUALS_I64 } else { &f::EQUALS_I32 };
-            let is_equal = program.apply(equals, vec![element, found_value]);
-            let narrowing = if is_wide { &[&f::LOW_WORDS][..] } else { &[] };
-            let is_equal = program.apply_all(narrowing.iter().copied(), is_equal);
-            // All bits where it differs.
-            let mask = program.apply_all([&f::OPPOSITE_I32, &f::BIT_NOT_WORD], is_equal);
-            program.apply(&f::BIT_OR_WORD, vec![number, mask]);
-        }
-    }
-    let output = rows.operator.required_tensor("OutputTensor")?.data_type();
-    let counted_up = match numbering {
-        Numbering::FromStart => &[][..],
-        Numbering::FromGreatest => &[&f::BIT_NOT_WORD],
+        _ => (key(&mut program, rows.data_type, extreme), vec![numbers]),
     };
-    let chain = [counted_up, &conversion(DataType::Uint32, output)].concat();
-    let last = Program::chain(chain);
-    let reduction = Reduction { program, last, ..Reduction::of(&r::LEAST_U32) };
-    let numbers = rows.numbers(numbering);
-    rows.reduce_to(rows.output(0)?, vec![found, numbers], reduction)?;
+    let counted: &[&Function] = match of_equal {
+        OfEqual::First => &[&f::BIT_NOT_WORD],
+        OfEqual::Last => &[],
+    };
+    let number = program.apply_all(counted.iter().copied(), Value::Input(others.len()));
+    program.apply(&f::PAIR, vec![number, key]);
+    let output = rows.operator.required_tensor("OutputTensor")?.data_type();
+    let number = [&f::LOW_WORDS].into_iter().chain(counted.iter().copied());
+    let last = Program::chain(number.chain(conversion(DataType::Uint32, output)));
+    // Keys of integers with a sign have one.
+    let reducer = match computed(rows.data_type) {
+        DataType::Int32 => &r::GREATEST_I64,
+        _ => &r::GREATEST_U64,
+    };
+    rows.reduce_to(rows.output(0)?, others, Reduction { program, last, ..Reduction::of(reducer) })?;
     Ok(rows.finish())
+}
+
+/// Adds the key of an element of up to 32 bits: NaN has the greatest one, and zeros have one.
+fn key(program: &mut Program, data_type: DataType, extreme: Extreme) -> Value {
+    let element = program.apply_all(widened(data_type), Value::Input(0));
+    let functions: &[&Function] = match (computed(data_type), extreme) {
+        (DataType::Float32, Extreme::Greatest) => &[&f::SORT_KEY_F32],
+        (DataType::Float32, Extreme::Least) => &[&f::OPPOSITE_F32, &f::SORT_KEY_F32],
+        (_, Extreme::Greatest) => &[],
+        (_, Extreme::Least) => &[&f::BIT_NOT_WORD],
+    };
+    program.apply_all(functions.iter().copied(), element)
 }

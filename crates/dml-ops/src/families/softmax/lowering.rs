@@ -31,7 +31,7 @@ use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{self, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::lowering::rows::{Numbering, Rows};
+use crate::lowering::rows::Rows;
 
 /// `e^(x - greatest) / sum`.
 pub(super) fn softmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -100,7 +100,7 @@ fn shares_of(
 pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let greatest = rows.greatest()?;
-    let numbers = rows.numbers(Numbering::FromStart);
+    let numbers = rows.numbers();
     let (mut program, element) = rows.of_element();
     program.apply(&f::NUMBER_WHERE_EQUAL_F32, vec![element, Value::Input(1), Value::Input(2)]);
     let reduction = Reduction { program, ..Reduction::of(&LEAST_U32) };

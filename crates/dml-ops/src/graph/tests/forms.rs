@@ -107,10 +107,15 @@ impl Form {
         (self.0.operator(desc, &[a.0, b.0]), sizes)
     }
 
-    /// The kinds of nodes of each executed part; the results are checked against the operators one by one.
-    fn parts(mut self, result: Sized, what: &str) -> Vec<String> {
+    /// What becomes of the graph; the results are checked against the operators one by one.
+    fn explanation(mut self, result: Sized, what: &str) -> Explanation {
         self.0.output(result.0);
-        let explanation = check(&valid(&self.0.finish()), &mut Random::new(what), what);
+        check(&valid(&self.0.finish()), &mut Random::new(what), what)
+    }
+
+    /// The kinds of nodes of each executed part.
+    fn parts(self, result: Sized, what: &str) -> Vec<String> {
+        let explanation = self.explanation(result, what);
         explanation.parts.iter().map(|it| kinds(&it.program).join(" ")).collect()
     }
 }
@@ -146,6 +151,20 @@ fn softmax_is_one_node() {
     let x = form.input(ROWS);
     let result = form.softmax(x);
     assert_eq!(form.parts(result, "softmax"), ["rows"]);
+}
+
+/// No kernel of a group ends with a reduction, so the last one is a step of its own.
+#[test]
+fn as_many_members_of_a_group_as_possible_are_one_kernel() {
+    let mut form = Form(GraphBuilder::new());
+    let x = form.input(ROWS);
+    let shares = form.softmax(x);
+    form.0.output(shares.0);
+    let greatest = form.reduce(ReduceFunction::Max, shares);
+    let parts = form.explanation(greatest, "the greatest of a softmax").parts;
+    let [group] = parts.as_slice() else { panic!("{parts:?}") };
+    assert_eq!(kinds(&group.program), ["rows"]);
+    assert_eq!(group.steps, 2, "{:?}", group.kernels);
 }
 
 #[test]
