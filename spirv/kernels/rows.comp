@@ -2,8 +2,8 @@
 // include/rows.glsl says who has a row and in which order its elements are joined.
 //
 // An invocation reads and writes the same elements in all phases, so that phases need not wait for each other. What a
-// phase makes of elements is kept in registers with GROUP, where an invocation has eight quads; else it is written to the
-// output, and read from there.
+// phase makes of elements is kept in registers with GROUP, where an invocation has eight quads; with LONG, and without
+// GROUP, it is written to the output, and read from there.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require
@@ -24,7 +24,7 @@
 const uint VALUES = 16u;
 uvec4 row_values[VALUES];
 
-#ifdef GROUP
+#ifdef KEEPS
 uvec4 kept() {
     return kept_quads[0];
 }
@@ -57,7 +57,7 @@ void linked_element(
     write2(at, uvec2(at));
     write4(at, row_value(0u));
     merge1(at, at, n);
-#ifdef GROUP
+#ifdef KEEPS
     keep(kept());
 #endif
 }
@@ -84,6 +84,7 @@ uint first_of_quads(const Row row) {
     return (row.place >> 2) * QUADS * LANES + QUAD * (row.place & 3u);
 }
 
+#ifdef KEEPS
 // Computes quads that are kept.
 void keep_phase(const Row row) {
     uint x = first_of_quads(row);
@@ -93,11 +94,15 @@ void keep_phase(const Row row) {
         x += LANES;
     }
 }
+#endif
 
 // Writes elements of the output.
 void write_phase(const Row row) {
     uint x = first_of_quads(row);
     const uint end = row.is_there ? row.size : 0u;
+#ifdef LONG
+    while (x < end) {
+#endif
     for (uint quad = 0u; quad < QUADS; ++quad) {
         const uint n = elements_of_quad(x, end);
         if (n > 0u) {
@@ -106,6 +111,10 @@ void write_phase(const Row row) {
         next_quad();
         x += LANES;
     }
+#ifdef LONG
+        x += (BLOCKS_OF_TURN - 1u) * QUADS * LANES;
+    }
+#endif
 }
 
 #else
@@ -125,7 +134,7 @@ void write_phase(const Row row) {
 void linked_phases(const Row row) {
     reduce_phase(row);
     row_phase(row);
-#ifdef GROUP
+#ifdef KEEPS
     keep_phase(row);
 #endif
     write_phase(row);

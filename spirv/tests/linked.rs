@@ -140,7 +140,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
         let kernel = Reduce { elements: Elements::States, form, inputs, ..states };
         insert(&mut all, format!("states {form:?}"), move |types| kernel.spirv(types));
     }
-    for form in [Form::Blocks, Form::OneBlock, Form::Group] {
+    for form in [Form::Blocks, Form::OneBlock, Form::Group, Form::Long] {
         for kernel in [rows::softmax(form), rows::norm(form)] {
             let name = format!("rows, {} phases, {form:?}", kernel.phases.len());
             insert(&mut all, name, move |types| kernel.spirv(types));

@@ -1,11 +1,14 @@
-//! Rows are scanned and sorted by work groups to the same bits as in passes, on every device.
+//! Rows are scanned, sorted and normalized by work groups to the same bits as without them, on every device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
 use common::on_every_device;
-use dml::core::operators::{CumulativeProductDesc, CumulativeSummationDesc, TopK1Desc};
+use dml::core::operators::{
+    ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc,
+    MeanVarianceNormalization2Desc, TopK1Desc,
+};
 use dml::core::{AbstractOperator, AxisDirection, Strategy, Tuning};
 use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
 use dml_reference::Random;
@@ -20,6 +23,7 @@ fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8
     let operator = device.compile(operator.clone()).unwrap();
     let input = device.create_buffer(bytes.len() as u64).unwrap();
     device.vulkan().write_buffer(&input, 0, bytes).unwrap();
+    // Every input has the first of the bytes.
     let sizes = [0, 1].map(|at| operator.output_size(at)).into_iter().filter(|size| *size > 0);
     let zeros = |size: u64| {
         let buffer = device.create_buffer(size).unwrap();
@@ -30,7 +34,13 @@ fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8
     };
     let buffers: Vec<Buffer> = sizes.map(zeros).collect();
     let outputs: Vec<_> = buffers.iter().map(|it| Some(BufferBinding::whole(it))).collect();
-    device.execute(&operator, &[Some(BufferBinding::whole(&input))], &outputs).unwrap();
+    let bound = |size: u64| BufferBinding { size, ..BufferBinding::whole(&input) };
+    let inputs: Vec<_> = (0..3)
+        .map(|at| operator.input_size(at))
+        .take_while(|size| *size > 0)
+        .map(|size| Some(bound(size)))
+        .collect();
+    device.execute(&operator, &inputs, &outputs).unwrap();
     let read = |it: &Buffer| device.vulkan().read_buffer(it, 0..it.size()).unwrap();
     buffers.iter().map(read).collect()
 }
@@ -122,6 +132,50 @@ fn the_least_and_the_greatest_are_found_in_the_same_order() {
                     check(device, &desc.into(), bytes, &format!("{data_type} {length} {k}"));
                 }
             }
+        }
+    });
+}
+
+/// A work group has up to 8,192 elements of a row at one time.
+#[test]
+fn rows_of_several_turns_are_normalized_alike() {
+    on_every_device(|device| {
+        let mut random = Random::new("long rows");
+        for (data_type, sizes) in [
+            (DataType::Float32, [3, 2, 4096]),
+            (DataType::Float32, [3, 2, 4099]),
+            (DataType::Float32, [2, 5, 8192]),
+            (DataType::Float16, [2, 3, 6000]),
+        ] {
+            let tensor = || TensorDesc::packed(data_type, &sizes);
+            let of_channels = || Some(tensor().with_strides(&[0, 1, 0]));
+            let bytes = elements(&mut random, data_type, sizes.iter().product());
+            let softmax = ActivationSoftmax1Desc {
+                input_tensor: tensor(),
+                output_tensor: tensor(),
+                axes: vec![1, 2],
+            };
+            check(device, &softmax.into(), &bytes, &format!("softmax {data_type} {sizes:?}"));
+            let index = ArgmaxDesc {
+                input_tensor: tensor(),
+                output_tensor: TensorDesc::packed(DataType::Int64, &[sizes[0], 1, 1]),
+                axes: vec![1, 2],
+                axis_direction: random
+                    .pick(&[AxisDirection::Increasing, AxisDirection::Decreasing]),
+            };
+            check(device, &index.into(), &bytes, &format!("argmax {data_type} {sizes:?}"));
+            let norm = MeanVarianceNormalization2Desc {
+                input_tensor: tensor(),
+                scale_tensor: of_channels(),
+                bias_tensor: of_channels(),
+                output_tensor: tensor(),
+                axes: vec![1, 2],
+                use_mean: true,
+                use_variance: true,
+                epsilon: 1e-5,
+                fused_activation: None,
+            };
+            check(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
         }
     });
 }

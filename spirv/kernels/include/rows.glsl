@@ -7,7 +7,8 @@
 // Without GROUP each invocation has a row. It goes through a block four times, each time through a quad of lanes, so that
 // the functions that are linked are in the kernel once. With ONE_BLOCK no row is longer than a block; what may be joined
 // in any order has one block with one quad of lanes. With GROUP an invocation has a quad of lanes of one block, and a row
-// has as many invocations as that takes, a power of two; what they have is joined in memory that they share.
+// has as many invocations as that takes, a power of two; what they have is joined in memory that they share. With LONG
+// all invocations of a work group go through a row in turns, each of as many blocks as they have at one time.
 
 // Lanes of a block.
 const uint LANES = 16u;
@@ -114,7 +115,16 @@ shared uvec4 states[LOCAL_SIZE_LITERAL];
 // Quads that an invocation has.
 const uint QUADS = 8u;
 
-#ifdef PHASES
+#ifdef LONG
+// Blocks of a row that a work group has at one time.
+const uint BLOCKS_OF_TURN = LOCAL_SIZE_LITERAL / 4u;
+#endif
+
+#if defined(PHASES) && !defined(LONG)
+#define KEEPS
+#endif
+
+#ifdef KEEPS
 // What is kept of each quad, the one that it is the turn of first. They change places in each turn, and are where they were
 // after all: registers cannot be found by a number.
 uvec4 kept_quads[QUADS];
@@ -122,7 +132,7 @@ uvec4 kept_quads[QUADS];
 
 // Ends the turn of a quad.
 void next_quad() {
-#ifdef PHASES
+#ifdef KEEPS
     const uvec4 first = kept_quads[0];
     kept_quads[0] = kept_quads[1];
     kept_quads[1] = kept_quads[2];
@@ -143,8 +153,8 @@ Row row_of_invocation() {
     Row row;
     row.size = inner_size().x;
     const uint blocks = (row.size + length.x - 1u) / length.x;
-    // Four invocations for each block, and a power of two.
-    row.shift = blocks == 1u ? 2u : 3u + uint(findMSB(blocks - 1u));
+    // Four invocations for each block, and a power of two; no more than a work group has.
+    row.shift = min(8u, blocks == 1u ? 2u : 3u + uint(findMSB(blocks - 1u)));
     const uint invocation = gl_LocalInvocationIndex;
     const uint index = (linear_group(push.first_group) << 8u - row.shift) + (invocation >> row.shift);
     row.place = invocation & (1u << row.shift) - 1u;
@@ -163,21 +173,8 @@ uint within(const Row row, const uint x) {
     return min(x, row.size - 1u & ~3u);
 }
 
-// The state of a row, in all of its invocations.
-void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
-    uvec4 length;
-    uvec4 unused;
-    linked_length(length, unused);
-    linked_start(a, b);
-    const uint first = (row.place >> 2) * length.x + QUAD * (row.place & 3u);
-    const uint end = min(row.size, (row.place >> 2) * length.x + length.x);
-    for (uint x = 0u; x < length.x; x += LANES) {
-        // Past the end nothing is held of what is read.
-        const uint at = first + x;
-        linked_quad(row.low, row.high, within(row, at), elements_of_quad(at, end), a, b);
-        next_quad();
-    }
-    linked_lanes(a, b);
+// Joins the states of the invocations of a row; all of them have the result.
+void join_invocations(const Row row, inout uvec4 a, inout uvec4 b) {
     for (uint step = 1u; step < 1u << row.shift; step <<= 1) {
         states[gl_LocalInvocationIndex] = uvec4(a.xy, b.xy);
         barrier();
@@ -190,6 +187,49 @@ void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
         b = is_left ? b : other.zwzw;
         linked_join(a, b, right_a, right_b);
     }
+}
+
+// The state of the blocks from that one on, one for every four invocations of the row.
+void reduce_blocks(const Row row, const uint first_block, const uint length, inout uvec4 a, inout uvec4 b) {
+    linked_start(a, b);
+    const uint start = (first_block + (row.place >> 2)) * length;
+    const uint end = min(row.size, start + length);
+    const uint first = start + QUAD * (row.place & 3u);
+    for (uint x = 0u; x < length; x += LANES) {
+        // Past the end nothing is held of what is read.
+        const uint at = first + x;
+        linked_quad(row.low, row.high, within(row, at), elements_of_quad(at, end), a, b);
+        next_quad();
+    }
+    linked_lanes(a, b);
+    join_invocations(row, a, b);
+}
+
+// The state of a row, in all of its invocations.
+void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
+    uvec4 length;
+    uvec4 unused;
+    linked_length(length, unused);
+#ifdef LONG
+    // Each turn is a subtree, whose state one invocation has; those without one have what changes none.
+    uvec4 turn_a;
+    uvec4 turn_b;
+    linked_start(turn_a, turn_b);
+    uint turn = 0u;
+    uint first_block = 0u;
+    do {
+        reduce_blocks(row, first_block, length.x, a, b);
+        turn_a = turn == row.place ? a : turn_a;
+        turn_b = turn == row.place ? b : turn_b;
+        ++turn;
+        first_block += BLOCKS_OF_TURN;
+    } while (first_block * length.x < row.size);
+    a = turn_a;
+    b = turn_b;
+    join_invocations(row, a, b);
+#else
+    reduce_blocks(row, 0u, length.x, a, b);
+#endif
 }
 
 #elif !defined(GRIDS)

@@ -2,7 +2,7 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::{Elements, Form, LANES, Reduce, Reducer, rows_of_a_group};
+use super::{Elements, LANES, Reduce, Reducer};
 use crate::element_wise::{OUTPUT, Operands, PushConstants, QUAD, Space, Value, Values, low_word};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
@@ -17,10 +17,10 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
     let push = PushConstants::of(dispatch);
     let row = |dispatch: &mut HostDispatch<'_>, index| reduce(kernel, &space, dispatch, index);
-    if kernel.form != Form::Group {
+    let blocks = space.inner().div_ceil(kernel.elements.block_length());
+    let Some(rows) = kernel.form.rows_of_a_group(blocks) else {
         return for_each_index(dispatch, push.first_group, push.count, row);
-    }
-    let rows = rows_of_a_group(space.inner().div_ceil(kernel.elements.block_length()));
+    };
     let groups = push.count.div_ceil(rows);
     for_each_group_below(dispatch, push.first_group, groups, |dispatch, group| {
         let first = group * rows;

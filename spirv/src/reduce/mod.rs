@@ -70,10 +70,26 @@ pub enum Form {
     OneBlock,
     /// Four invocations of a work group for each block; no row has more than [`MOST_BLOCKS`].
     Group,
+    /// A work group goes through a row, [`MOST_BLOCKS`] at a time; no row has more than [`MOST_BLOCKS_OF_LONG`]. Only
+    /// [`crate::rows`] have it.
+    Long,
 }
 
-/// Blocks that a kernel joins.
+impl Form {
+    /// How many rows of so many blocks a work group has; `None` where an invocation has a row.
+    pub fn rows_of_a_group(self, blocks: u32) -> Option<u32> {
+        match self {
+            Self::Blocks | Self::OneBlock => None,
+            Self::Group => Some(GROUP_SIZE / (4 * blocks.next_power_of_two())),
+            Self::Long => Some(1),
+        }
+    }
+}
+
+/// Blocks that a kernel joins, or a work group at one time.
 pub const MOST_BLOCKS: u32 = 64;
+/// Blocks that a kernel of [`Form::Long`] joins: each invocation has the state of one turn.
+pub const MOST_BLOCKS_OF_LONG: u32 = MOST_BLOCKS * GROUP_SIZE;
 
 /// What the elements of a row are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,11 +109,6 @@ impl Elements {
             Self::States => LANES,
         }
     }
-}
-
-/// How many rows of so many blocks a work group has.
-pub fn rows_of_a_group(blocks: u32) -> u32 {
-    GROUP_SIZE / (4 * blocks.next_power_of_two())
 }
 
 /// A kernel for rows: what is linked for it. Its space is an element-wise kernel's; the output has one element for a
@@ -138,7 +149,7 @@ impl Reduce {
             _ if self.grids.is_some() => return GRIDS,
             Form::Blocks => &BLOCKS,
             Form::OneBlock => &ONE_BLOCK,
-            Form::Group => &GROUPS,
+            Form::Group | Form::Long => &GROUPS,
         };
         least(skeletons, self.outer_dimensions)
     }

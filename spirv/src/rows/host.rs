@@ -7,7 +7,7 @@ use crate::ElementWidth;
 use crate::element_wise::{
     Access, OUTPUT, Operand, Operands, Program, PushConstants, QUAD, Space, Values,
 };
-use crate::reduce::{Elements, Form, Joined, rows_of_a_group};
+use crate::reduce::{Elements, Joined};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 /// What is not stored, as an operand.
@@ -21,10 +21,10 @@ pub(super) fn run(kernel: &Rows, dispatch: &mut HostDispatch<'_>) -> Result<(), 
         let mut row = Row { kernel, space: &space, index, values: vec![], kept: vec![] };
         kernel.phases.iter().try_for_each(|phase| row.run(dispatch, phase))
     };
-    if kernel.form != Form::Group {
+    let blocks = space.inner().div_ceil(Elements::Values.block_length());
+    let Some(rows) = kernel.form.rows_of_a_group(blocks) else {
         return for_each_index(dispatch, push.first_group, push.count, row);
-    }
-    let rows = rows_of_a_group(space.inner().div_ceil(Elements::Values.block_length()));
+    };
     let groups = push.count.div_ceil(rows);
     for_each_group_below(dispatch, push.first_group, groups, |dispatch, group| {
         let first = group * rows;

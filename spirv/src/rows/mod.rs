@@ -23,6 +23,7 @@ type Skeletons = [(usize, &'static Skeleton); 2];
 static BLOCKS: Skeletons = [(1, &kernels::ROWS_1), (7, &kernels::ROWS_7)];
 static ONE_BLOCK: Skeletons = [(1, &kernels::ROWS_BLOCK_1), (7, &kernels::ROWS_BLOCK_7)];
 static GROUPS: Skeletons = [(1, &kernels::ROWS_GROUP_1), (7, &kernels::ROWS_GROUP_7)];
+static LONG: Skeletons = [(1, &kernels::ROWS_LONG_1), (7, &kernels::ROWS_LONG_7)];
 
 /// What is linked already.
 static LINKED: LazyLock<Mutex<HashMap<(Rows, NativeTypes), &'static KernelModule>>> =
@@ -80,7 +81,7 @@ pub enum Action {
     },
     /// The program gives a value of the row.
     Row,
-    /// The program gives a value of each element that is kept; one phase of a kernel does.
+    /// The program gives a value of each element that is kept; one phase of a kernel of [`Form::Group`] does.
     Keep,
     /// The program gives the elements of the output.
     Write,
@@ -107,6 +108,7 @@ impl Rows {
             Form::Blocks => BLOCKS,
             Form::OneBlock => ONE_BLOCK,
             Form::Group => GROUPS,
+            Form::Long => LONG,
         };
         if self.outer_dimensions <= few.0 { few } else { many }
     }

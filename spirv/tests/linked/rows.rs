@@ -24,7 +24,7 @@ pub(crate) fn softmax(form: Form) -> Rows {
     let reduce = |reducer| Action::Reduce { reducer, last: Program::default() };
     let (keep, kept) = match form {
         Form::Group => (Action::Keep, Source::Kept),
-        Form::Blocks | Form::OneBlock => (Action::Write, Source::Operand(1)),
+        Form::Blocks | Form::OneBlock | Form::Long => (Action::Write, Source::Operand(1)),
     };
     let powers = Program::of(&functions::EXP_BELOW_F32);
     let phases = vec![

@@ -11,7 +11,7 @@ use dml_core::kernel::select;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{self, Access, DIMENSIONS};
-use dml_spirv::reduce::{Form, MOST_BLOCKS, Reduce, rows_of_a_group};
+use dml_spirv::reduce::{Form, MOST_BLOCKS, Reduce};
 
 use super::Schedule;
 use crate::Target;
@@ -249,7 +249,7 @@ impl Schedule<'_> {
             }
             false => alone,
         };
-        let of_a_group = (variant != alone).then(|| rows_of_a_group(blocks));
+        let of_a_group = if variant == alone { None } else { Form::Group.rows_of_a_group(blocks) };
         if of_a_group.is_some() {
             self.strategy = Strategy::RowGroups;
         }

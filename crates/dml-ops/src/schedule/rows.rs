@@ -1,29 +1,31 @@
 //! Row groups as one kernel: reductions of the same rows, and the Maps of these rows, phase after phase.
 //!
 //! Values that members pass to each other stay in the kernel: one value of a row in a register, values of elements in registers
-//! where a work group has a row, else in the output, which is written last. Of a group that one kernel cannot be, as many
+//! where a work group has all of a row at one time, else in the output, which is written last. Of a group that one kernel cannot be, as many
 //! members as possible are one, and the others are executed by themselves.
 
-use std::collections::HashMap;
+mod late;
+mod members;
 
 use dml_core::kernel::can_run;
+use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
-use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions};
-use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, rows_of_a_group};
-use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase, Rows, Source};
+use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, MOST_BLOCKS_OF_LONG};
+use dml_spirv::rows::Rows;
 
 use super::Schedule;
 use super::reduce::has_groups;
-use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::with_parameters_from;
-use crate::ir::{Buffer, Map, Node, Recorded, Reduce, RowGroup, RowOrder};
+use crate::ir::space::IterationSpace;
+use crate::ir::{Recorded, RowGroup};
 use crate::schedule::cost;
 use crate::schedule::piece::{Piece, Taken, Work};
+use late::with_last_divided;
+use members::{KeptIn, Members};
 
 const LAST: usize = DIMENSIONS - 1;
 /// Where an invocation has a row, fewer of them that are longer than a block leave a device idle that Maps by themselves
-/// would not.
+/// would not; and where a work group has one, fewer that are longer than a work group has at one time.
 const FEW_ROWS: u64 = 32;
 
 impl Schedule<'_> {
@@ -42,6 +44,11 @@ impl Schedule<'_> {
             if self.row_group(&members)? {
                 return Ok(Some(members));
             }
+            let Some((kernel, late)) = with_last_divided(&members) else { continue };
+            if self.row_group(&kernel)? {
+                self.map(self.placed(&late.space), &late.computation)?;
+                return Ok(Some(members));
+            }
         }
         Ok(None)
     }
@@ -50,17 +57,14 @@ impl Schedule<'_> {
     fn row_group(&mut self, group: &RowGroup) -> Result<bool, Error> {
         let length = |it: &Recorded| it.node.space().map(row_length);
         let Some(size) = group.members.first().and_then(length) else { return Ok(false) };
-        let is_group = has_groups(self.target, size);
-        let Some(members) = Members::of(group, is_group) else { return Ok(false) };
+        let blocks = size.div_ceil(Elements::Values.block_length());
+        let Some(form) = form(blocks, has_groups(self.target, size)) else { return Ok(false) };
+        let kept_in = if form == Form::Group { KeptIn::Registers } else { KeptIn::Output };
+        let Some(members) = Members::of(group, kept_in) else { return Ok(false) };
         let Some(space) = members.space() else { return Ok(false) };
         self.place_locals(group.results.iter().copied());
         let space = self.placed(&space);
-        let rows = cost::elements(&space.sizes[..LAST]);
-        let are_neighbours =
-            space.operands().all(|it| it.buffer.is_none() || (0..=1).contains(&it.strides[LAST]));
-        let block_length = Elements::Values.block_length();
-        let is_idle = rows < FEW_ROWS && size > block_length;
-        if size > MOST_BLOCKS * block_length || if is_group { !are_neighbours } else { is_idle } {
+        if !self.is_worth_a_kernel(&space, form) {
             return Ok(false);
         }
         let mut dispatches = self.dispatches();
@@ -70,12 +74,6 @@ impl Schedule<'_> {
         if boxes.most()[LAST] < size {
             return Ok(false);
         }
-        let blocks = size.div_ceil(block_length);
-        let form = match is_group {
-            true => Form::Group,
-            false if blocks == 1 => Form::OneBlock,
-            false => Form::Blocks,
-        };
         for part in boxes {
             let piece = Piece::of(&space, &part, alignment);
             let taken: Vec<Taken> = piece.operands().map(|it| piece.take(it)).collect();
@@ -90,15 +88,39 @@ impl Schedule<'_> {
             }
             let of_rows = cost::elements(&piece.sizes);
             let operations = of_rows.saturating_mul(members.operations);
-            let of_a_group = is_group.then(|| rows_of_a_group(blocks));
+            let of_a_group = form.rows_of_a_group(blocks);
             let work = Work { count: record.rows(), operations, of_a_group };
             piece.dispatch(variant, &block, work, &mut dispatches, &mut self.constants)?;
         }
-        if is_group {
+        if form.rows_of_a_group(blocks).is_some() {
             self.strategy = Strategy::RowGroups;
         }
         self.add_dispatches(dispatches)?;
         Ok(true)
+    }
+
+    /// Whether a kernel of this form suits the device more than the members one by one.
+    fn is_worth_a_kernel(&self, space: &IterationSpace<Slot>, form: Form) -> bool {
+        let mut stored = space.operands().filter(|it| it.buffer.is_some());
+        let are_neighbours = stored.all(|it| (0..=1).contains(&it.strides[LAST]));
+        let has_rows = cost::elements(&space.sizes[..LAST]) >= FEW_ROWS;
+        match form {
+            Form::OneBlock => true,
+            Form::Blocks => has_rows,
+            Form::Group => are_neighbours,
+            Form::Long => (has_rows || self.target.tuning.strategy.is_some()) && are_neighbours,
+        }
+    }
+}
+
+/// Who has a row of so many blocks; `None` of rows that are too long.
+fn form(blocks: u32, has_groups: bool) -> Option<Form> {
+    match blocks {
+        ..=MOST_BLOCKS if has_groups => Some(Form::Group),
+        ..=MOST_BLOCKS_OF_LONG if has_groups => Some(Form::Long),
+        1 => Some(Form::OneBlock),
+        ..=MOST_BLOCKS => Some(Form::Blocks),
+        _ => None,
     }
 }
 
@@ -106,224 +128,4 @@ impl Schedule<'_> {
 fn row_length(space: &IterationSpace) -> u32 {
     let along = space.sizes.iter().zip(&space.output.strides).filter(|(_, stride)| **stride == 0);
     along.fold(1, |length, (size, _)| length.saturating_mul(*size))
-}
-
-/// The members of a group as phases of one kernel.
-struct Members {
-    sizes: [u32; DIMENSIONS],
-    /// The same, but 1 where a dimension goes along rows.
-    of_rows: [u32; DIMENSIONS],
-    phases: Vec<Phase>,
-    /// The views of other buffers, and that of the output.
-    operands: Vec<Operand>,
-    output: Operand,
-    /// Views of what members write for others, and where the kernel has it.
-    inside: HashMap<Buffer, (Operand, Source)>,
-    row_values: usize,
-    /// Whether a phase has kept what it computed of elements.
-    has_kept: bool,
-    /// Whether a work group has a row; else what is kept is kept in the output.
-    is_group: bool,
-    /// Steps of the programs of elements.
-    operations: u64,
-    parameters: Vec<u32>,
-}
-
-impl Members {
-    fn of(group: &RowGroup, is_group: bool) -> Option<Self> {
-        let [first, .., last] = group.members.as_slice() else { return None };
-        let (Node::Reduce(Reduce { space: rows, .. }), Node::Map(Map { space, .. })) =
-            (&first.node, &last.node)
-        else {
-            return None;
-        };
-        let is_result =
-            group.results.len() == 1 && group.results.first().copied() == space.output.buffer;
-        let is_along = |at: usize| rows.sizes[at] > 1 && rows.output.strides[at] == 0;
-        let mut members = Self {
-            sizes: rows.sizes,
-            of_rows: std::array::from_fn(|at| if is_along(at) { 1 } else { rows.sizes[at] }),
-            phases: vec![],
-            operands: vec![],
-            output: space.output.clone(),
-            inside: HashMap::new(),
-            row_values: 0,
-            has_kept: false,
-            is_group,
-            operations: 0,
-            parameters: vec![],
-        };
-        if !is_result || space.sizes != rows.sizes {
-            return None;
-        }
-        for (number, member) in group.members.iter().enumerate() {
-            let is_last = number + 1 == group.members.len();
-            match &member.node {
-                Node::Reduce(reduce) => members.reduce(reduce)?,
-                Node::Map(map) if is_last => members.map(map, &Action::Write)?,
-                Node::Map(map) if map.space.sizes == members.of_rows => {
-                    members.map(map, &Action::Row)?;
-                }
-                Node::Map(map) => members.map(map, &Action::Keep)?,
-                _ => return None,
-            }
-        }
-        let fits = members.operands.len() <= MAX_INPUTS
-            && members.parameters.len() <= MAX_PARAMETERS
-            && members.row_values <= MAX_ROW_VALUES;
-        fits.then_some(members)
-    }
-
-    fn reduce(&mut self, reduce: &Reduce) -> Option<()> {
-        let Reduce { space, reduction, order, grids } = reduce;
-        let words =
-            [reduction.reducer.width(), reduction.reducer.output_width(), space.output.width];
-        if grids.is_some()
-            || *order != RowOrder::Flattened
-            || reduction.elements != Elements::Values
-            || words != [ElementWidth::B32; 3]
-        {
-            return None;
-        }
-        let (reducer, last) = (reduction.reducer, self.renumbered(&reduction.last));
-        let action = Action::Reduce { reducer, last };
-        self.phase(&space.inputs, &reduction.program, &reduction.parameters, action)?;
-        self.add_row_value(&space.output)
-    }
-
-    fn map(&mut self, map: &Map, action: &Action) -> Option<()> {
-        let Map { space, computation } = map;
-        let output = &space.output;
-        let is_kept_in_output = *action == Action::Keep && !self.is_group;
-        let is_word = output.width == ElementWidth::B32;
-        if output.displacement.is_some()
-            || *action != Action::Write && !is_word
-            || is_kept_in_output && self.output.width != ElementWidth::B32
-        {
-            return None;
-        }
-        let done = if is_kept_in_output { Action::Write } else { action.clone() };
-        self.phase(&space.inputs, &computation.program, &computation.parameters, done)?;
-        match action {
-            Action::Row => self.add_row_value(output)?,
-            Action::Keep => self.keep(output)?,
-            _ => {}
-        }
-        Some(())
-    }
-
-    /// Makes the last phase's result a value of the row, which later members read as `view`.
-    fn add_row_value(&mut self, view: &Operand) -> Option<()> {
-        if view.buffer == self.output.buffer {
-            return None;
-        }
-        self.inside.insert(view.buffer?, (view.clone(), Source::Row(self.row_values)));
-        self.row_values += 1;
-        Some(())
-    }
-
-    /// Keeps the last phase's result for each element, which later members read as `view`.
-    fn keep(&mut self, view: &Operand) -> Option<()> {
-        let is_other_view = view.buffer == self.output.buffer && !self.lies_as_output(view);
-        if self.has_kept || is_other_view {
-            return None;
-        }
-        let source = match self.is_group {
-            true => Source::Kept,
-            false => {
-                self.operands.push(self.output.clone());
-                Source::Operand(self.operands.len() - 1)
-            }
-        };
-        self.has_kept = true;
-        self.inside.insert(view.buffer?, (view.clone(), source));
-        Some(())
-    }
-
-    fn phase(
-        &mut self,
-        inputs: &[Operand],
-        program: &Functions,
-        parameters: &[u32],
-        action: Action,
-    ) -> Option<()> {
-        let is_of_row = action == Action::Row;
-        let sources: Option<Vec<Source>> =
-            inputs.iter().map(|it| self.source(it, is_of_row)).collect();
-        let program = self.renumbered(program);
-        if !is_of_row {
-            self.operations += program.steps.len().max(1) as u64;
-        }
-        self.parameters.extend(parameters);
-        self.phases.push(Phase { sources: sources?, program, action });
-        Some(())
-    }
-
-    /// A program whose parameters come after those of the phases before.
-    fn renumbered(&self, program: &Functions) -> Functions {
-        let first = u32::try_from(self.parameters.len()).expect("groups have few parameters");
-        with_parameters_from(program, first)
-    }
-
-    /// Where a phase finds what a member reads; nowhere where that is another view of it than was written.
-    fn source(&mut self, operand: &Operand, is_of_row: bool) -> Option<Source> {
-        if operand.displacement.is_some() {
-            return None;
-        }
-        if let Some((view, source)) = operand.buffer.and_then(|it| self.inside.get(&it)) {
-            let is_row_value = matches!(source, Source::Row(_));
-            if is_of_row && !is_row_value {
-                return None;
-            }
-            let sizes = if is_row_value { &self.of_rows } else { &self.sizes };
-            let stands_still = !is_row_value || is_of_row || !self.goes_along(operand);
-            let is_same = view.base == operand.base && operand.lies_as(view, sizes);
-            return (is_same && stands_still).then_some(*source);
-        }
-        // Other rows may have written it by then.
-        if operand.buffer == self.output.buffer && (is_of_row || !self.lies_as_output(operand)) {
-            return None;
-        }
-        let mut operand = operand.clone();
-        if is_of_row {
-            for at in 0..DIMENSIONS {
-                operand.strides[at] = if self.of_rows[at] > 1 { operand.strides[at] } else { 0 };
-            }
-        }
-        // An input may be the bytes of the output, which has been written by then.
-        if !self.is_group && self.has_kept && operand.buffer.is_some() && self.goes_along(&operand)
-        {
-            return None;
-        }
-        let known = self.operands.iter().position(|it| *it == operand);
-        Some(Source::Operand(known.unwrap_or_else(|| {
-            self.operands.push(operand);
-            self.operands.len() - 1
-        })))
-    }
-
-    /// Whether each element lies where the output has it, in a buffer that may be the same.
-    fn lies_as_output(&self, operand: &Operand) -> bool {
-        operand.base == self.output.base && operand.lies_as(&self.output, &self.sizes)
-    }
-
-    /// Whether the elements of a row are different ones of an operand.
-    fn goes_along(&self, operand: &Operand) -> bool {
-        let is_along = |at: usize| self.of_rows[at] != self.sizes[at];
-        (0..DIMENSIONS).any(|at| is_along(at) && operand.strides[at] != 0)
-    }
-
-    /// The space of the kernel, whose last dimension goes along rows; none where they have several.
-    fn space(&self) -> Option<IterationSpace> {
-        // One for each row, so that rows stay apart, and in the order of the descriptor.
-        let rows = Operand::numbers(0, [0; DIMENSIONS]).packed(&self.of_rows);
-        let inputs = self.operands.iter().chain([&self.output]).cloned().collect();
-        let space = IterationSpace { sizes: self.sizes, inputs, output: rows }.coalesced();
-        let is_along = |at: &usize| space.sizes[*at] > 1 && space.output.strides[*at] == 0;
-        let along: Vec<usize> = (0..DIMENSIONS).filter(is_along).collect();
-        let [dimension] = along.as_slice() else { return None };
-        let mut space = space.with_last(*dimension);
-        space.output = space.inputs.pop()?;
-        Some(space)
-    }
 }

@@ -7,7 +7,8 @@ use dml_core::operators::{
 };
 use dml_core::plan::{Plan, Step};
 use dml_core::{
-    AbstractOperator, Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, validate,
+    AbstractOperator, Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning,
+    Validated, validate,
 };
 use dml_reference::Random;
 
@@ -100,12 +101,7 @@ fn softmax_and_norms_are_one_kernel_with_the_bits_of_their_members() {
             for desc in operators(data_type, rows, length) {
                 let operator = validate(&desc, FeatureLevel::HIGHEST).unwrap();
                 let name = operator.schema().name;
-                // As it was recorded, each node is a kernel of its own.
-                let recorded =
-                    crate::implementation(&operator).unwrap().recorded(&operator, &alone);
-                let members = plan(&recorded.unwrap(), &alone).unwrap();
-                let expected = executed(&members, data_type, name, &least);
-                assert!(dispatches(&members) > 1, "{name}");
+                let expected = of_members(&operator, data_type, &alone);
                 for target in [&alone, &groups] {
                     let plan = crate::lower(&operator, target).unwrap();
                     let is_idle = rows < 32 && length > 128 && target.tuning.strategy.is_none();
@@ -119,6 +115,90 @@ fn softmax_and_norms_are_one_kernel_with_the_bits_of_their_members() {
                     assert!(found == expected, "{name} {data_type} {rows}x{length}: {target:?}");
                 }
             }
+        }
+    }
+}
+
+/// The bytes of an operator whose nodes are a kernel each, as they were recorded.
+fn of_members(operator: &Validated, data_type: DataType, target: &Target<'_>) -> Vec<u8> {
+    let recorded = crate::implementation(operator).unwrap().recorded(operator, target);
+    let members = plan(&recorded.unwrap(), target).unwrap();
+    assert!(dispatches(&members) > 1, "{}", operator.schema().name);
+    executed(&members, data_type, operator.schema().name, target.capabilities)
+}
+
+#[test]
+fn a_work_group_goes_through_long_rows_in_turns() {
+    let [least, card] = [Capabilities::vulkan_minimum(), card()];
+    let transfer = TransferUse::Allowed;
+    let alone = Target { capabilities: &least, tuning: Tuning::new(), transfer };
+    let tuning = Tuning::new().with_strategy(Strategy::RowGroups);
+    let groups = Target { capabilities: &card, tuning, transfer };
+    for (length, data_type) in [
+        (8_193, DataType::Float32),
+        (16_384, DataType::Float32),
+        (41_003, DataType::Float32),
+        (24_576, DataType::Float16),
+        (30_001, DataType::Float16),
+    ] {
+        for desc in operators(data_type, 2, length) {
+            let operator = validate(&desc, FeatureLevel::HIGHEST).unwrap();
+            let name = operator.schema().name;
+            let expected = of_members(&operator, data_type, &alone);
+            let plan = crate::lower(&operator, &groups).unwrap();
+            assert_eq!(dispatches(&plan), 1, "{name} {data_type} {length}");
+            let found = executed(&plan, data_type, name, &card);
+            assert!(found == expected, "{name} {data_type} {length}");
+        }
+    }
+}
+
+#[test]
+fn long_rows_have_work_groups_on_gpus_where_they_are_several() {
+    let card = card();
+    let tuning = Tuning::new().with_shared_tiles();
+    let target = Target { capabilities: &card, tuning, transfer: TransferUse::Allowed };
+    for (rows, is_one) in [(31, false), (32, true)] {
+        let [softmax, ..] = &operators(DataType::Float32, rows, 10_000)[..] else { panic!() };
+        let operator = validate(softmax, FeatureLevel::HIGHEST).unwrap();
+        let plan = crate::lower(&operator, &target).unwrap();
+        assert_eq!(dispatches(&plan) == 1, is_one, "{rows}");
+    }
+}
+
+/// A row of a group normalization has several channels, each with a scale and a bias.
+#[test]
+fn what_goes_along_rows_unevenly_is_a_map_after_their_kernel() {
+    let [least, card] = [Capabilities::vulkan_minimum(), card()];
+    let transfer = TransferUse::Allowed;
+    let alone = Target { capabilities: &least, tuning: Tuning::new(), transfer };
+    let tuning = Tuning::new().with_strategy(Strategy::RowGroups);
+    let groups = Target { capabilities: &card, tuning, transfer };
+    for sizes in [[1, 4, 3, 20], [2, 3, 5, 50], [1, 2, 3, 3000]] {
+        let tensor = || TensorDesc::packed(DataType::Float32, &sizes);
+        let of_channels = || Some(tensor().with_strides(&[0, sizes[2], 1, 0]));
+        let desc = MeanVarianceNormalization2Desc {
+            input_tensor: tensor(),
+            scale_tensor: of_channels(),
+            bias_tensor: of_channels(),
+            output_tensor: tensor(),
+            axes: vec![2, 3],
+            use_mean: true,
+            use_variance: true,
+            epsilon: 1e-5,
+            fused_activation: None,
+        };
+        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+        let name = operator.schema().name;
+        let expected = of_members(&operator, DataType::Float32, &alone);
+        for target in [&alone, &groups] {
+            let plan = crate::lower(&operator, target).unwrap();
+            let is_idle = sizes[3] > 20 && target.tuning.strategy.is_none();
+            if !is_idle {
+                assert_eq!(dispatches(&plan), 2, "{sizes:?} {target:?}");
+            }
+            let found = executed(&plan, DataType::Float32, name, target.capabilities);
+            assert!(found == expected, "{sizes:?} {target:?}");
         }
     }
 }

@@ -1,0 +1,111 @@
+//! A Map that ends a row group, divided where some of its operands do not go along rows evenly.
+//!
+//! GROUP_NORMALIZATION scales each channel of a group by a number of its own: a row has several channels, and no one stride
+//! leads from an element of the row to the scale of the next one. What the Map computes before that is written to the
+//! output by the group's kernel; the rest is computed in place by a Map of its own.
+
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, Program, Step, Value};
+
+use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{Computation, Map, Node, Recorded, RowGroup};
+
+/// The group with a last member that computes only what needs no operand that goes along rows unevenly, and the Map that
+/// computes the rest; `None` where no one value lies between these.
+pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
+    let (first, last) = (group.members.first()?, group.members.last()?);
+    let (Node::Reduce(rows), Node::Map(map)) = (&first.node, &last.node) else { return None };
+    let output = &map.space.output;
+    let may_be_read_back = output.width == ElementWidth::B32 && output.displacement.is_none();
+    if !may_be_read_back || map.space.sizes != rows.space.sizes {
+        return None;
+    }
+    let is_along: [bool; DIMENSIONS] =
+        std::array::from_fn(|at| rows.space.sizes[at] > 1 && rows.space.output.strides[at] == 0);
+    let uneven: Vec<bool> =
+        map.space.inputs.iter().map(|it| !is_even(it, map, &is_along)).collect();
+    let (early, late) = divided(map, &uneven)?;
+    let mut members = group.members.clone();
+    members.pop();
+    members.push(Recorded { node: Node::Map(early), origin: last.origin.clone() });
+    Some((RowGroup { members, results: group.results.clone() }, late))
+}
+
+/// Whether one stride leads through a row of an operand, as one does through that of the output.
+fn is_even(operand: &Operand, map: &Map, is_along: &[bool; DIMENSIONS]) -> bool {
+    let only_along = |it: &Operand| {
+        let strides = std::array::from_fn(|at| if is_along[at] { it.strides[at] } else { 0 });
+        Operand { strides, ..it.clone() }
+    };
+    let sizes = std::array::from_fn(|at| if is_along[at] { map.space.sizes[at] } else { 1 });
+    let (inputs, output) = (vec![only_along(operand)], only_along(&map.space.output));
+    let space = IterationSpace { sizes, inputs, output }.coalesced();
+    operand.displacement.is_none() && space.sizes.iter().filter(|size| **size > 1).count() < 2
+}
+
+/// The Map without what depends on these inputs, and with that alone, in place.
+fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
+    let Computation { program, parameters, .. } = &map.computation;
+    let mut is_late: Vec<bool> = vec![];
+    for step in &program.steps {
+        let depends = |value: &Value| match *value {
+            Value::Input(at) => uneven[at],
+            Value::Result(at) => is_late[at],
+            Value::Parameter(_) => false,
+        };
+        is_late.push(step.arguments.iter().any(depends));
+    }
+    let between = between(program, uneven, &is_late)?;
+    let even = |at: usize| uneven[..at].iter().filter(|is_uneven| !**is_uneven).count();
+    let renumbered = |value: &Value| match *value {
+        Value::Input(at) => Value::Input(even(at)),
+        other => other,
+    };
+    let steps = program.steps[..=between].iter().map(|step| Step {
+        function: step.function,
+        arguments: step.arguments.iter().map(renumbered).collect(),
+    });
+    let program_of_early = Program { steps: steps.collect() };
+    let early =
+        Computation { program: program_of_early, packed: None, parameters: parameters.clone() };
+    let inputs = map.space.inputs.iter().zip(uneven).filter(|(_, is_uneven)| !**is_uneven);
+    let inputs = inputs.map(|(it, _)| it.clone()).collect();
+    let early = Map { computation: early, space: IterationSpace { inputs, ..map.space.clone() } };
+    let mut inputs = vec![map.space.output.clone()];
+    let mut late = Program::default();
+    let mut known: Vec<Option<Value>> = vec![None; program.steps.len()];
+    known[between] = Some(Value::Input(0));
+    for (number, step) in program.steps.iter().enumerate().filter(|(at, _)| is_late[*at]) {
+        let mut argument = |value: &Value| match *value {
+            Value::Input(at) => {
+                inputs.push(map.space.inputs[at].clone());
+                Some(Value::Input(inputs.len() - 1))
+            }
+            Value::Result(at) => known[at],
+            Value::Parameter(at) => Some(Value::Parameter(at)),
+        };
+        let arguments: Option<Vec<Value>> = step.arguments.iter().map(&mut argument).collect();
+        known[number] = Some(late.apply(step.function, arguments?));
+    }
+    let space = IterationSpace { inputs, ..map.space.clone() };
+    let computation = Computation { program: late, packed: None, parameters: parameters.clone() };
+    Some((early, Map { space, computation }))
+}
+
+/// The one step that needs none of the uneven inputs and that those read that do.
+fn between(program: &Program, uneven: &[bool], is_late: &[bool]) -> Option<usize> {
+    let mut crossing = vec![];
+    let of_late = program.steps.iter().zip(is_late).filter(|(_, is_late)| **is_late);
+    for value in of_late.flat_map(|(step, _): (&Step, _)| &step.arguments) {
+        match *value {
+            Value::Input(at) if !uneven[at] => return None,
+            Value::Result(at) if !is_late[at] && !crossing.contains(&at) => crossing.push(at),
+            _ => {}
+        }
+    }
+    match crossing.as_slice() {
+        // Steps after it would be executed for nothing, and what is early comes first.
+        [only] if is_late[..*only].iter().all(|it| !it) => Some(*only),
+        _ => None,
+    }
+}
