@@ -22,6 +22,27 @@ pub(crate) struct Args {
 /// a caller with memory of its own: callers take coherent memory, which Vulkan promises and these cards lack.
 const TESTS: [&str; 5] = ["graphs", "transfers", "execute", "roundtrip", "streaming"];
 
+/// Runs of the suite. Kernels are chosen as for a GPU, so rows have work groups, but in the last run. Together with the
+/// runs of `cargo xtask ci` on the drivers as they are, every two of schedule, robust access, the range that a descriptor
+/// shows, and whether the host sees device memory occur in every combination.
+const SUITE: [&[&str]; 3] = [
+    &["--robust-access", "off"],
+    &["--profile", "storage-range-1-mib", "--filter", FEW_TYPES],
+    &[
+        "--profile",
+        "storage-range-1-mib",
+        "--robust-access",
+        "off",
+        "--strategy",
+        "kernel",
+        "--filter",
+        FEW_TYPES,
+    ],
+];
+
+/// How operands are shown depends on the widths of elements alone: others are nightly.
+pub(crate) const FEW_TYPES: &str = "*/*{float32,uint8}*/rank*";
+
 /// Runs the command and returns its exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let setup = setup::make_sure(sh)?;
@@ -39,7 +60,10 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let mut codes = Vec::new();
     for (library, name) in libraries.iter().zip(devices::CPU_DRIVERS).take(count) {
         let card = wrapping_driver::around(sh, library, Mode::Discrete, environment.clone())?;
-        codes.push(conformance(sh, &card, &["run", "--feature-level", "6_4"], None)?);
+        for options in SUITE {
+            let arguments = [&["run", "--feature-level", "6_4"], options].concat();
+            codes.push(conformance(sh, &card, &arguments, None)?);
+        }
         codes.push(conformance(sh, &card, &["onnx", "--whole-models"], Some(&models))?);
         codes.push(tests(sh, card, name)?);
     }

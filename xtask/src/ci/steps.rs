@@ -122,10 +122,10 @@ fn typos(sh: &Shell) -> Result<()> {
 
 /// Devices as they are at every level, under the validation layer; then, at the one that accepts whatever
 /// any does, with operands that no descriptor shows as a whole, without what would hide a stray access, with
-/// the transfers of discrete devices, and with emulated types.
-/// How operands are shown depends on the widths of elements alone: the other two widths are nightly.
+/// the transfers of discrete devices, with emulated types, and with rows by work groups. [`discrete`] has the other
+/// combinations of these.
 fn ci_conformance(sh: &Shell) -> Result<()> {
-    const CAPPED: [&str; 12] = [
+    const CAPPED: [&str; 14] = [
         "--feature-level",
         "6_4",
         "--profile",
@@ -136,8 +136,10 @@ fn ci_conformance(sh: &Shell) -> Result<()> {
         "on",
         "--variants",
         "emulated",
+        "--strategy",
+        "row-groups",
         "--filter",
-        "*/*{float32,uint8}*/rank*",
+        discrete::FEW_TYPES,
     ];
     conformance(sh, false, &["--validation"])?;
     conformance(sh, false, &CAPPED)
