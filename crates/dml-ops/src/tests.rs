@@ -13,6 +13,7 @@ mod huge;
 mod proofs;
 mod root_mean_square;
 mod row_kernels;
+mod tables;
 mod worked_shapes;
 
 /// How far tensors are moved, so that they do not start where descriptors may.

@@ -1,5 +1,6 @@
 //! Passes over a program that change no bit of its results: copies become views, what nobody reads is dropped, Maps are
-//! fused with the node that reads them, and reductions of the same rows become groups.
+//! fused with the node that reads them, reductions of the same rows become groups, and costly functions of narrow elements
+//! become tables.
 //!
 //! Each pass sees buffers and nodes alone, so what one operator recorded and what several operators of a graph recorded
 //! are optimized in the same way.
@@ -8,6 +9,7 @@ mod copies;
 mod fuse;
 mod merge;
 mod rows;
+mod tables;
 mod uses;
 
 use std::collections::HashSet;
@@ -24,8 +26,9 @@ pub(crate) struct Report {
     pub(crate) not_fused: Vec<(usize, &'static str)>,
 }
 
-/// Optimizes `program`; without `fuse` only what nobody reads is dropped.
-pub(crate) fn optimize(program: &mut Program, fuse: bool) -> Report {
+/// Optimizes `program` for a device of which a descriptor shows `most_shown` bytes; without `fuse` only what nobody reads
+/// is dropped.
+pub(crate) fn optimize(program: &mut Program, fuse: bool, most_shown: u64) -> Report {
     let mut report = Report::default();
     let mut uses = Uses::of(std::mem::take(&mut program.nodes));
     uses.drop_unread();
@@ -40,6 +43,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool) -> Report {
     report.folded.retain(|it| !left.contains(it));
     if fuse {
         rows::group(program);
+        tables::tabulate(program, most_shown);
     }
     report
 }

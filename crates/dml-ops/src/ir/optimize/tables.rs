@@ -1,0 +1,244 @@
+//! Costly functions of narrow elements become tables.
+//!
+//! An element of 16 bits has 65,536 values, and one of 8 bits 256. What a Map computes of one such element alone, such as
+//! a GELU of FLOAT16 or the activation between a dequantization and a quantization, is computed on the host for each
+//! value, by the twins of its functions, and kept as constants. The kernel reads the result: a load of a few bytes that
+//! caches hold, in place of hundreds of instructions, with the same bits.
+
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{MAX_INPUTS, Program as Functions, Step, Value, estimated_bytes};
+use dml_spirv::functions::{CLAMP_U8, F32_TO_F16, Function, SAME, ZERO_EXTEND_8, ZERO_EXTEND_16};
+
+use crate::ir::space::{Displacement, Operand};
+use crate::ir::{Buffer, Content, Map, Node, Program};
+
+/// A kernel of the functions that a table replaces has at least so many bytes: that of an exponential has, that of a
+/// square root has not.
+const COSTLY: usize = 15 << 10;
+/// A Map computes at least so many elements for each value of a table.
+const ELEMENTS_OF_A_VALUE: u64 = 4;
+/// Tables need no more alignment than words.
+const ALIGNMENT: u64 = 4;
+
+/// Replaces functions by tables in the Maps of `program`, where a descriptor shows `most_shown` bytes.
+pub(super) fn tabulate(program: &mut Program, most_shown: u64) {
+    let mut nodes = std::mem::take(&mut program.nodes);
+    for recorded in &mut nodes {
+        let Node::Map(map) = &mut recorded.node else { continue };
+        let known = map.space.inputs.iter().map(|it| known_element(program, it)).collect();
+        let mut maker = Tables { most_shown, known };
+        while let Some(unary) = maker.unary(map) {
+            let buffer = constant(program, maker.table(map, &unary));
+            maker.known.push(None);
+            *map = unary.replaced(map, buffer);
+        }
+    }
+    program.nodes = nodes;
+}
+
+/// The constant with these bytes.
+fn constant(program: &mut Program, bytes: Vec<u8>) -> Buffer {
+    let is_known =
+        |it: &Content| matches!(it, Content::Constant { bytes: known, .. } if *known == bytes);
+    match program.locals.iter().position(is_known) {
+        Some(known) => Buffer::Local(known),
+        None => program.declare(Content::Constant { bytes, alignment: ALIGNMENT }),
+    }
+}
+
+/// The one element of a constant that a view has at every coordinate.
+fn known_element(program: &Program, operand: &Operand) -> Option<u64> {
+    let Buffer::Local(at) = operand.buffer? else { return None };
+    let Content::Constant { bytes, .. } = &program.locals[at] else { return None };
+    if operand.strides.iter().any(|it| *it != 0) || operand.displacement.is_some() {
+        return None;
+    }
+    let width = operand.width.bytes() as usize;
+    let first = usize::try_from(operand.base).ok()? * width;
+    let mut element = [0; 8];
+    element[..width].copy_from_slice(bytes.get(first..first + width)?);
+    Some(u64::from_le_bytes(element))
+}
+
+/// The bits of what a function gives; those above are zeros.
+fn result_bits(function: &'static Function) -> u32 {
+    match function {
+        it if [&CLAMP_U8, &ZERO_EXTEND_8].contains(&it) => 8,
+        it if [&F32_TO_F16, &ZERO_EXTEND_16].contains(&it) => 16,
+        it => it.widths()[1].bits(),
+    }
+}
+
+/// Finds what tables may replace.
+struct Tables {
+    /// Bytes that a descriptor shows.
+    most_shown: u64,
+    /// The elements of the inputs that are the same at every coordinate, and known.
+    known: Vec<Option<u64>>,
+}
+
+impl Tables {
+    /// The costliest functions of a Map that a table may replace.
+    fn unary(&self, map: &Map) -> Option<Unary> {
+        let inputs = map.space.inputs.len();
+        let steps = &map.computation.program.steps;
+        if inputs >= MAX_INPUTS || estimated_bytes(&map.computation.program, inputs) < COSTLY {
+            return None;
+        }
+        let elements: u64 = map.space.sizes.iter().map(|size| u64::from(*size)).product();
+        let values = (0..inputs).map(Value::Input).chain((0..steps.len()).map(Value::Result));
+        let unary = values.filter_map(|source| {
+            let bits = self.value_bits(map, source)?;
+            let unary = self.of_value(map, source, bits)?;
+            let values = 1_u64 << bits;
+            let is_worth = elements / ELEMENTS_OF_A_VALUE >= values
+                && values * u64::from(unary.width(map).bytes()) <= self.most_shown;
+            is_worth.then_some((unary.cost(steps), unary))
+        });
+        let (cost, unary) = unary.max_by_key(|(cost, _)| *cost)?;
+        (cost >= COSTLY).then_some(unary)
+    }
+
+    /// All steps that depend on a value alone; `None` where several of their results are read by others.
+    fn of_value(&self, map: &Map, source: Value, bits: u32) -> Option<Unary> {
+        let steps = &map.computation.program.steps;
+        let mut has_step = vec![];
+        for step in steps {
+            let is_own = |value: &Value| match *value {
+                Value::Result(at) if has_step[at] => true,
+                value => value == source,
+            };
+            let is_known = |value: &Value| match *value {
+                Value::Input(at) => self.known[at].is_some(),
+                Value::Result(_) => false,
+                Value::Parameter(_) => true,
+            };
+            let arguments = &step.arguments;
+            let depends_on_it_alone = arguments.iter().all(|it| is_own(it) || is_known(it));
+            has_step.push(depends_on_it_alone && arguments.iter().any(is_own));
+        }
+        let displacements = map.space.operands().filter_map(|it| it.displacement).map(|it| it.by);
+        let others = steps.iter().zip(&has_step).filter(|(_, is_own)| !**is_own);
+        let read = others.flat_map(|(step, _)| step.arguments.iter().copied()).chain(displacements);
+        let result = Value::Result(steps.len().checked_sub(1)?);
+        let mut results = read.chain([result]).filter_map(|value| match value {
+            Value::Result(at) if has_step[at] => Some(at),
+            _ => None,
+        });
+        let last = results.next()?;
+        let is_word = steps[last].function.widths()[1] == ElementWidth::B32;
+        (is_word && results.all(|it| it == last)).then_some(Unary { source, bits, has_step, last })
+    }
+
+    /// The bits of a value that differs from element to element, where they are few.
+    fn value_bits(&self, map: &Map, value: Value) -> Option<u32> {
+        let bits = match value {
+            Value::Input(at) if self.known[at].is_some() => return None,
+            Value::Input(at) => map.space.inputs.get(at)?.width.bits(),
+            Value::Result(at) => result_bits(map.computation.program.steps.get(at)?.function),
+            Value::Parameter(_) => return None,
+        };
+        [8, 16].contains(&bits).then_some(bits)
+    }
+
+    /// The results of all values.
+    fn table(&self, map: &Map, unary: &Unary) -> Vec<u8> {
+        let Map { computation, .. } = map;
+        let width = unary.width(map).bytes() as usize;
+        let mut results = vec![0; computation.program.steps.len()];
+        let mut bytes = Vec::with_capacity(width << unary.bits);
+        for element in 0..1_u64 << unary.bits {
+            for (at, step) in unary.own(&computation.program.steps) {
+                let argument = |value: &Value| match *value {
+                    Value::Parameter(at) => computation.parameters[at as usize].into(),
+                    Value::Result(at) if unary.has_step[at] => results[at],
+                    value if value == unary.source => element,
+                    Value::Input(at) => self.known[at].unwrap_or_default(),
+                    Value::Result(_) => 0,
+                };
+                let arguments: Vec<u64> = step.arguments.iter().map(argument).collect();
+                results[at] = (step.function.twin)(&arguments);
+            }
+            bytes.extend(&results[unary.last].to_le_bytes()[..width]);
+        }
+        bytes
+    }
+}
+
+/// Steps of a Map that compute one value of another one alone.
+struct Unary {
+    source: Value,
+    bits: u32,
+    /// For each step of the program whether it is one of these.
+    has_step: Vec<bool>,
+    /// The step whose result others read, or that is the result of the program.
+    last: usize,
+}
+
+impl Unary {
+    fn own<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = (usize, &'a Step)> {
+        steps.iter().enumerate().filter(|(at, _)| self.has_step[*at])
+    }
+
+    /// The bytes of a kernel of these functions.
+    fn cost(&self, steps: &[Step]) -> usize {
+        let steps = self.own(steps).map(|(_, step)| step.clone()).collect();
+        estimated_bytes(&Functions { steps }, 1)
+    }
+
+    /// How wide the elements of the table are.
+    fn width(&self, map: &Map) -> ElementWidth {
+        let steps = &map.computation.program.steps;
+        // What is stored loses the bits above.
+        let stored = (self.last + 1 == steps.len()).then_some(map.space.output.width.bits());
+        match result_bits(steps[self.last].function).min(stored.unwrap_or(32)) {
+            8 => ElementWidth::B8,
+            16 => ElementWidth::B16,
+            _ => ElementWidth::B32,
+        }
+    }
+
+    /// The Map with the table in place of the steps.
+    fn replaced(&self, map: &Map, table: Buffer) -> Map {
+        let table_input = Value::Input(map.space.inputs.len());
+        let mut program = Functions::default();
+        let mut values: Vec<Value> = vec![];
+        let renumbered = |value: Value, values: &[Value]| match value {
+            Value::Result(at) => values[at],
+            other => other,
+        };
+        for (at, step) in map.computation.program.steps.iter().enumerate() {
+            values.push(match (at == self.last, self.has_step[at]) {
+                (true, _) => table_input,
+                // Nobody reads it.
+                (_, true) => self.source,
+                _ => {
+                    let argument = |it: &Value| renumbered(*it, &values);
+                    let arguments = step.arguments.iter().map(argument).collect();
+                    program.apply(step.function, arguments)
+                }
+            });
+        }
+        if self.last + 1 == values.len() {
+            program.apply(&SAME, vec![table_input]);
+        }
+        let by = renumbered(self.source, &values);
+        let moved = |it: &Operand| {
+            let displacement = it.displacement.map(|displacement| Displacement {
+                by: renumbered(displacement.by, &values),
+                ..displacement
+            });
+            Operand { displacement, ..it.clone() }
+        };
+        let width = self.width(map);
+        let mut map = map.clone();
+        map.space.inputs = map.space.inputs.iter().map(moved).collect();
+        map.space.output = moved(&map.space.output);
+        let most = (1_u64 << self.bits) - 1;
+        let displacement = Some(Displacement::new(by, most));
+        map.space.inputs.push(Operand { displacement, ..Operand::at(table, width, 0) });
+        map.computation.program = program;
+        map.computation.packed = None;
+        map
+    }
+}
