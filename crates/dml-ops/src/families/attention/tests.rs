@@ -25,7 +25,10 @@ fn queries_that_are_answered_apart_find_the_same() {
         for case in reference(operator).cases(&signature) {
             let validated = validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
             let memory = Memory::new(reference(operator), &validated, &case).unwrap();
-            let whole = crate::lower(&validated, target).unwrap();
+            // As they are recorded, like the parts.
+            let recorded = crate::implementation(&validated).unwrap();
+            let recorded = recorded.recorded(&validated, target).unwrap();
+            let whole = schedule::plan(&recorded, target).unwrap();
             let program = lowering::in_parts(&validated, target, 8).unwrap();
             let plan = schedule::plan(&program, target).unwrap();
             if plan.steps().count() > whole.steps().count() {

@@ -5,6 +5,8 @@
 //! value, by the twins of its functions, and kept as constants. The kernel reads the result: a load of a few bytes that
 //! caches hold, in place of hundreds of instructions, with the same bits.
 
+use std::collections::HashMap;
+
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{MAX_INPUTS, Program as Functions, Step, Value, estimated_bytes};
 use dml_spirv::functions::{CLAMP_U8, F32_TO_F16, Function, SAME, ZERO_EXTEND_8, ZERO_EXTEND_16};
@@ -23,27 +25,32 @@ const ALIGNMENT: u64 = 4;
 /// Replaces functions by tables in the Maps of `program`, where a descriptor shows `most_shown` bytes.
 pub(super) fn tabulate(program: &mut Program, most_shown: u64) {
     let mut nodes = std::mem::take(&mut program.nodes);
+    // Layers of a model have the same ones.
+    let mut made: HashMap<Key, Buffer> = HashMap::new();
     for recorded in &mut nodes {
         let Node::Map(map) = &mut recorded.node else { continue };
         let known = map.space.inputs.iter().map(|it| known_element(program, it)).collect();
-        let mut maker = Tables { most_shown, known };
-        while let Some(unary) = maker.unary(map) {
-            let buffer = constant(program, maker.table(map, &unary));
-            maker.known.push(None);
+        let mut tables = Tables { most_shown, known };
+        while let Some(unary) = tables.unary(map) {
+            let buffer = *made.entry(tables.key(map, &unary)).or_insert_with(|| {
+                let bytes = tables.table(map, &unary);
+                program.declare(Content::Constant { bytes, alignment: ALIGNMENT })
+            });
+            tables.known.push(None);
             *map = unary.replaced(map, buffer);
         }
     }
     program.nodes = nodes;
 }
 
-/// The constant with these bytes.
-fn constant(program: &mut Program, bytes: Vec<u8>) -> Buffer {
-    let is_known =
-        |it: &Content| matches!(it, Content::Constant { bytes: known, .. } if *known == bytes);
-    match program.locals.iter().position(is_known) {
-        Some(known) => Buffer::Local(known),
-        None => program.declare(Content::Constant { bytes, alignment: ALIGNMENT }),
-    }
+/// What decides the elements of a table: steps with their numbers, what they begin with, and what else they read.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    steps: Vec<(usize, Step)>,
+    source: (Value, u32),
+    known: Vec<Option<u64>>,
+    parameters: Vec<u32>,
+    width: ElementWidth,
 }
 
 /// The one element of a constant that a view has at every coordinate.
@@ -139,6 +146,17 @@ impl Tables {
             Value::Parameter(_) => return None,
         };
         [8, 16].contains(&bits).then_some(bits)
+    }
+
+    fn key(&self, map: &Map, unary: &Unary) -> Key {
+        let Map { computation, .. } = map;
+        Key {
+            steps: unary.own(&computation.program.steps).map(|(at, it)| (at, it.clone())).collect(),
+            source: (unary.source, unary.bits),
+            known: self.known.clone(),
+            parameters: computation.parameters.clone(),
+            width: unary.width(map),
+        }
     }
 
     /// The results of all values.
