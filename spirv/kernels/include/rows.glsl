@@ -211,7 +211,7 @@ void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
     uvec4 unused;
     linked_length(length, unused);
 #ifdef LONG
-    // Each turn is a subtree, whose state one invocation has; those without one have what changes none.
+    // Each turn is a subtree, whose state one invocation has; invocations without a turn have the neutral one.
     uvec4 turn_a;
     uvec4 turn_b;
     linked_start(turn_a, turn_b);

@@ -76,7 +76,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// How many rows of so many blocks a work group has; `None` where an invocation has a row.
+    /// How many rows of so many blocks a work group has; `None` if each invocation has a whole row.
     pub fn rows_of_a_group(self, blocks: u32) -> Option<u32> {
         match self {
             Self::Blocks | Self::OneBlock => None,
@@ -149,7 +149,8 @@ impl Reduce {
             _ if self.grids.is_some() => return GRIDS,
             Form::Blocks => &BLOCKS,
             Form::OneBlock => &ONE_BLOCK,
-            Form::Group | Form::Long => &GROUPS,
+            Form::Group => &GROUPS,
+            Form::Long => unreachable!("only kernels for row groups have it"),
         };
         least(skeletons, self.outer_dimensions)
     }

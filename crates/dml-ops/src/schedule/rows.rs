@@ -113,7 +113,7 @@ impl Schedule<'_> {
     }
 }
 
-/// Who has a row of so many blocks; `None` of rows that are too long.
+/// The form of a kernel for rows of so many blocks; `None` if they are too long for one.
 fn form(blocks: u32, has_groups: bool) -> Option<Form> {
     match blocks {
         ..=MOST_BLOCKS if has_groups => Some(Form::Group),

@@ -117,8 +117,8 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
         (before, joined(data_type), after)
     };
     let (before, joined, after) = match function {
-        ReduceFunction::Argmax => return index(rows, Extreme::Greatest, OfEqual::First),
-        ReduceFunction::Argmin => return index(rows, Extreme::Least, OfEqual::First),
+        ReduceFunction::Argmax => return index(rows, Extreme::Greatest, TieBreak::First),
+        ReduceFunction::Argmin => return index(rows, Extreme::Least, TieBreak::First),
         ReduceFunction::Average => return average(rows),
         ReduceFunction::LogSumExp => return log_sum_exp(rows),
         ReduceFunction::L2 => return norm(rows),
@@ -206,31 +206,32 @@ enum Extreme {
 
 /// Which one of several equal elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum OfEqual {
+enum TieBreak {
     First,
     Last,
 }
 
 /// The number of the greatest element of each row.
 pub(super) fn argmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
-    index(Rows::new(operator, target)?, Extreme::Greatest, of_equal(operator)?)
+    index(Rows::new(operator, target)?, Extreme::Greatest, tie_break(operator)?)
 }
 
 /// The number of the least element of each row.
 pub(super) fn argmin(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
-    index(Rows::new(operator, target)?, Extreme::Least, of_equal(operator)?)
+    index(Rows::new(operator, target)?, Extreme::Least, tie_break(operator)?)
 }
 
-fn of_equal(operator: &Validated) -> Result<OfEqual, Error> {
+fn tie_break(operator: &Validated) -> Result<TieBreak, Error> {
     let is_last = operator.uint("AxisDirection")? == AxisDirection::Decreasing.dml_value();
-    Ok(if is_last { OfEqual::Last } else { OfEqual::First })
+    Ok(if is_last { TieBreak::Last } else { TieBreak::First })
 }
 
 /// The number of the greatest or least element of each row.
 ///
 /// A reduction keeps the greatest of integers of 64 bits: a key, and below it the number of the element. The key is
-/// greater where the element is to be found rather than others, and the lower word decides between equal ones.
-fn index(mut rows: Rows<'_>, extreme: Extreme, of_equal: OfEqual) -> Result<ir::Program, Error> {
+/// greater where the element is to be found rather than others, and the lower word decides between equal ones. The key
+/// of an element of 64 bits is whether it equals what a reduction before has found.
+fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir::Program, Error> {
     let numbers = rows.numbers();
     let mut program = Program::default();
     let (key, others) = match computed(rows.data_type).bits() {
@@ -246,9 +247,9 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, of_equal: OfEqual) -> Result<ir::
         }
         _ => (key(&mut program, rows.data_type, extreme), vec![numbers]),
     };
-    let counted: &[&Function] = match of_equal {
-        OfEqual::First => &[&f::BIT_NOT_WORD],
-        OfEqual::Last => &[],
+    let counted: &[&Function] = match tie_break {
+        TieBreak::First => &[&f::BIT_NOT_WORD],
+        TieBreak::Last => &[],
     };
     let number = program.apply_all(counted.iter().copied(), Value::Input(others.len()));
     program.apply(&f::PAIR, vec![number, key]);
@@ -264,7 +265,7 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, of_equal: OfEqual) -> Result<ir::
     Ok(rows.finish())
 }
 
-/// Adds the key of an element of up to 32 bits: NaN has the greatest one, and zeros have one.
+/// Adds the key of an element of up to 32 bits: NaN has the greatest key, and +0 and -0 have the same one.
 fn key(program: &mut Program, data_type: DataType, extreme: Extreme) -> Value {
     let element = program.apply_all(widened(data_type), Value::Input(0));
     let functions: &[&Function] = match (computed(data_type), extreme) {

@@ -167,6 +167,56 @@ fn as_many_members_of_a_group_as_possible_are_one_kernel() {
     assert_eq!(group.steps, 2, "{:?}", group.kernels);
 }
 
+/// The last Map reads what another member writes, element by element and transposed: the kernel alone has it.
+#[test]
+fn a_transposed_view_of_what_a_group_computes_is_read_from_memory() {
+    const SQUARE: [u32; 4] = [1, 1, 4, 4];
+    let mut form = Form(GraphBuilder::new());
+    let x = form.input(SQUARE);
+    let reduce = |form: &mut Form, function, value: Sized| {
+        let desc = ReduceDesc {
+            function,
+            input_tensor: packed(SQUARE),
+            output_tensor: packed([1; 4]),
+            axes: vec![2, 3],
+        };
+        (form.0.operator(desc, &[value.0]), [1; 4])
+    };
+    let mean = reduce(&mut form, ReduceFunction::Average, x);
+    let less = form.subtract(x, mean);
+    let squares = reduce(&mut form, ReduceFunction::SumSquare, less);
+    let share = form.divide(less, squares);
+    let product = ElementWiseMultiplyDesc {
+        a_tensor: packed(SQUARE),
+        b_tensor: packed(SQUARE).with_strides(&[16, 16, 1, 4]),
+        output_tensor: packed(SQUARE),
+    };
+    let result = (form.0.operator(product, &[share.0, less.0]), SQUARE);
+    form.explanation(result, "transposed");
+}
+
+/// Scales of channels that are read again and again are one operand each of the Map after a group's kernel.
+#[test]
+fn scales_of_channels_are_read_once() {
+    const CHANNELS: [u32; 4] = [1, 40, 3, 5];
+    let mut form = Form(GraphBuilder::new());
+    let [x, a, b] = [CHANNELS, [1, 40, 3, 1], [1, 40, 3, 1]].map(|it| form.input(it));
+    let desc = ReduceDesc {
+        function: ReduceFunction::Average,
+        input_tensor: packed(CHANNELS),
+        output_tensor: packed([1, 40, 1, 1]),
+        axes: vec![2, 3],
+    };
+    let mean = (form.0.operator(desc, &[x.0]), [1, 40, 1, 1]);
+    let mut result = form.subtract(x, mean);
+    for _ in 0..4 {
+        let scaled = form.multiply(result, a);
+        result = form.add(scaled, b);
+    }
+    let parts = form.explanation(result, "scales").parts;
+    assert_eq!(parts.iter().map(|it| it.steps).sum::<usize>(), 2, "{parts:?}");
+}
+
 #[test]
 fn layer_normalization_is_one_node() {
     let mut form = Form(GraphBuilder::new());

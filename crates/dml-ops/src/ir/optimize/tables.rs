@@ -11,11 +11,11 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{MAX_INPUTS, Program as Functions, Step, Value, estimated_bytes};
 use dml_spirv::functions::{CLAMP_U8, F32_TO_F16, Function, SAME, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
-use crate::ir::space::{Displacement, Operand};
+use crate::ir::space::{Displacement, Operand, bytes_shown};
 use crate::ir::{Buffer, Content, Map, Node, Program};
 
-/// A kernel of the functions that a table replaces has at least so many bytes: that of an exponential has, that of a
-/// square root has not.
+/// The least estimated size of a kernel of the functions that a table replaces, in bytes of SPIR-V: that of an
+/// exponential is above it, that of a square root below.
 const COSTLY: usize = 15 << 10;
 /// A Map computes at least so many elements for each value of a table.
 const ELEMENTS_OF_A_VALUE: u64 = 4;
@@ -48,6 +48,7 @@ pub(super) fn tabulate(program: &mut Program, most_shown: u64) {
 struct Key {
     steps: Vec<(usize, Step)>,
     source: (Value, u32),
+    last: usize,
     known: Vec<Option<u64>>,
     parameters: Vec<u32>,
     width: ElementWidth,
@@ -99,7 +100,7 @@ impl Tables {
             let unary = self.of_value(map, source, bits)?;
             let values = 1_u64 << bits;
             let is_worth = elements / ELEMENTS_OF_A_VALUE >= values
-                && values * u64::from(unary.width(map).bytes()) <= self.most_shown;
+                && bytes_shown(unary.width(map), values - 1) <= self.most_shown;
             is_worth.then_some((unary.cost(steps), unary))
         });
         let (cost, unary) = unary.max_by_key(|(cost, _)| *cost)?;
@@ -153,6 +154,7 @@ impl Tables {
         Key {
             steps: unary.own(&computation.program.steps).map(|(at, it)| (at, it.clone())).collect(),
             source: (unary.source, unary.bits),
+            last: unary.last,
             known: self.known.clone(),
             parameters: computation.parameters.clone(),
             width: unary.width(map),
@@ -207,8 +209,11 @@ impl Unary {
     /// How wide the elements of the table are.
     fn width(&self, map: &Map) -> ElementWidth {
         let steps = &map.computation.program.steps;
-        // What is stored loses the bits above.
-        let stored = (self.last + 1 == steps.len()).then_some(map.space.output.width.bits());
+        // What is stored loses the bits above, unless they displace an operand as well.
+        let mut displacements = map.space.operands().filter_map(|it| it.displacement);
+        let is_only_stored = self.last + 1 == steps.len()
+            && displacements.all(|it| it.by != Value::Result(self.last));
+        let stored = is_only_stored.then_some(map.space.output.width.bits());
         match result_bits(steps[self.last].function).min(stored.unwrap_or(32)) {
             8 => ElementWidth::B8,
             16 => ElementWidth::B16,

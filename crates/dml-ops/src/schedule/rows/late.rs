@@ -8,7 +8,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Step, Value};
 
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Computation, Map, Node, Recorded, RowGroup};
+use crate::ir::{Buffer, Computation, Map, Node, Recorded, RowGroup};
 
 /// The group with a last member that computes only what needs no operand that goes along rows unevenly, and the Map that
 /// computes the rest; `None` where no one value lies between these.
@@ -24,6 +24,13 @@ pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
         std::array::from_fn(|at| rows.space.sizes[at] > 1 && rows.space.output.strides[at] == 0);
     let uneven: Vec<bool> =
         map.space.inputs.iter().map(|it| !is_even(it, map, &is_along)).collect();
+    // Nobody but the kernel has what its members write for each other.
+    let written: Vec<Buffer> = group.members.iter().flat_map(|it| it.node.writes()).collect();
+    let is_outside = |it: &Operand| it.buffer.is_none_or(|buffer| !written.contains(&buffer));
+    let late_inputs = map.space.inputs.iter().zip(&uneven).filter(|(_, is_uneven)| **is_uneven);
+    if !late_inputs.map(|(it, _)| it).all(is_outside) {
+        return None;
+    }
     let (early, late) = divided(map, &uneven)?;
     let mut members = group.members.clone();
     members.pop();
@@ -31,7 +38,7 @@ pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
     Some((RowGroup { members, results: group.results.clone() }, late))
 }
 
-/// Whether one stride leads through a row of an operand, as one does through that of the output.
+/// Whether the dimensions of a row merge to one, for this operand and the output.
 fn is_even(operand: &Operand, map: &Map, is_along: &[bool; DIMENSIONS]) -> bool {
     let only_along = |it: &Operand| {
         let strides = std::array::from_fn(|at| if is_along[at] { it.strides[at] } else { 0 });
@@ -43,7 +50,7 @@ fn is_even(operand: &Operand, map: &Map, is_along: &[bool; DIMENSIONS]) -> bool 
     operand.displacement.is_none() && space.sizes.iter().filter(|size| **size > 1).count() < 2
 }
 
-/// The Map without what depends on these inputs, and with that alone, in place.
+/// Splits the Map into the steps that depend on no uneven input, and a Map in place of those that do.
 fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
     let Computation { program, parameters, .. } = &map.computation;
     let mut is_late: Vec<bool> = vec![];
@@ -78,8 +85,12 @@ fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
     for (number, step) in program.steps.iter().enumerate().filter(|(at, _)| is_late[*at]) {
         let mut argument = |value: &Value| match *value {
             Value::Input(at) => {
-                inputs.push(map.space.inputs[at].clone());
-                Some(Value::Input(inputs.len() - 1))
+                let input = &map.space.inputs[at];
+                let known = inputs.iter().position(|it| it == input);
+                Some(Value::Input(known.unwrap_or_else(|| {
+                    inputs.push(input.clone());
+                    inputs.len() - 1
+                })))
             }
             Value::Result(at) => known[at],
             Value::Parameter(at) => Some(Value::Parameter(at)),
@@ -92,7 +103,7 @@ fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
     Some((early, Map { space, computation }))
 }
 
-/// The one step that needs none of the uneven inputs and that those read that do.
+/// The one step without uneven inputs whose result steps with such inputs read; it has 32 bits, as the output has.
 fn between(program: &Program, uneven: &[bool], is_late: &[bool]) -> Option<usize> {
     let mut crossing = vec![];
     let of_late = program.steps.iter().zip(is_late).filter(|(_, is_late)| **is_late);
@@ -105,7 +116,10 @@ fn between(program: &Program, uneven: &[bool], is_late: &[bool]) -> Option<usize
     }
     match crossing.as_slice() {
         // Steps after it would be executed for nothing, and what is early comes first.
-        [only] if is_late[..*only].iter().all(|it| !it) => Some(*only),
+        [only] if is_late[..*only].iter().all(|it| !it) => {
+            let width = program.steps[*only].function.widths()[1];
+            (width == ElementWidth::B32).then_some(*only)
+        }
         _ => None,
     }
 }
