@@ -89,7 +89,7 @@ impl Windows {
             let (space, reduction) = self.as_strides(making, others, output);
             return recorder.reduce_windows(space, reduction);
         }
-        if bytes_shown(self.input.width, self.most_displaced()) <= recorder.most_shown() {
+        if self.reach() <= recorder.most_shown() {
             let (space, reduction) = self.as_taps(recorder, making, others, output);
             return recorder.reduce_windows(space, reduction);
         }
@@ -116,6 +116,12 @@ impl Windows {
         const LARGE: u64 = 4096;
         let dimensions = self.along.iter().filter(|it| it.window > 1).count();
         self.are_inside() && (dimensions < 2 || self.is_global || self.count() > LARGE)
+    }
+
+    /// How many bytes of the input windows need to be shown at once: all that they go along, so that no box has to divide
+    /// what displacements leave of a descriptor.
+    fn reach(&self) -> u64 {
+        bytes_shown(self.input.width, self.along.iter().map(Along::reach).sum())
     }
 
     /// Both halves of the windows, with the dimension that is halved and where each half begins. `None` of single

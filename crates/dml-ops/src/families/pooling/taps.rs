@@ -51,7 +51,7 @@ impl Windows {
     }
 
     /// How much further on an element may be than the one that the strides of windows lead to.
-    pub(super) fn most_displaced(&self) -> u64 {
+    fn most_displaced(&self) -> u64 {
         match self.coordinates() {
             Some(_) => self.along.iter().map(Along::most_in_window).sum(),
             None => self.along.iter().map(Along::reach).sum(),

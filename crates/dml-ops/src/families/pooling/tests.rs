@@ -153,3 +153,11 @@ fn taps_are_computed_where_tables_would_be_large() {
     let (before, last) = names.rsplit_once("; ").unwrap();
     assert!(last.contains("windows.tap") && !before.contains("windows.tap"), "{names}");
 }
+
+#[test]
+fn windows_in_more_than_a_descriptor_shows_are_few_dispatches() {
+    // 192 MB, of which descriptors show 128 MiB.
+    let desc = greatest(&[1, 1, 3, 4000, 4000], &[1; 3], false);
+    let plan = lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
+    assert!(plan.exec.len() <= 32, "{}", plan.exec.len());
+}
