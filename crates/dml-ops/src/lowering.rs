@@ -5,3 +5,4 @@ pub(crate) mod map_builder;
 pub(crate) mod operands;
 pub(crate) mod rows;
 pub(crate) mod scale;
+pub(crate) mod tables;

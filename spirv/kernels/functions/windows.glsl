@@ -14,6 +14,16 @@ uvec4 tap(const uvec4 number, const uvec4 first, const uint inner, const uint wi
     return mix(offset, uvec4(NOWHERE), equal(number, uvec4(NOWHERE)));
 }
 
+// How many elements further on the one of a window is that lies `further` after the window's first, which is at `start`:
+// nowhere outside. The coordinates of both in some dimensions are one word, with a field of bits for each: the highest bit
+// of a field is set where they are not below 0, and once the sizes are subtracted where they are not below these.
+uvec4 inside_offset(const uvec4 start, const uvec4 further, const uvec4 first, const uvec4 further_coordinates,
+    const uint sizes, const uint guards) {
+    const uvec4 coordinates = first + further_coordinates;
+    const bvec4 is_inside = equal(coordinates & ~(coordinates - sizes) & guards, uvec4(guards));
+    return mix(uvec4(NOWHERE), start + further, is_inside);
+}
+
 // The element, or another one where it is nowhere.
 uvec4 unless_nowhere(const uvec4 element, const uvec4 offset, const uint other) {
     return mix(element, uvec4(other), equal(offset, uvec4(NOWHERE)));

@@ -10,6 +10,19 @@ functions! {
     /// step, how many steps there are, how far they lead, the dimension's size, and its stride. [`NOWHERE`]
     /// outside of the dimension.
     TAP = WINDOWS.tap(2; 5) Alike |a| tap(a);
+    /// How many elements further on an element of a window is: the sum of the first two, of where the window begins and of
+    /// how far the element is from there. The coordinates of both, which are added up as well, have a field of bits for
+    /// each dimension, whose highest bit is set where they are not below 0, and once the first parameter, the sizes, is
+    /// subtracted where they are not below these. The second parameter has these bits alone. [`NOWHERE`] outside.
+    INSIDE_OFFSET = WINDOWS.inside_offset(4; 2) Alike |a| {
+        let [start, further, first, further_coordinates, sizes, guards] =
+            [0, 1, 2, 3, 4, 5].map(|at| low(a[at]));
+        let coordinates = first.wrapping_add(further_coordinates);
+        match coordinates & !coordinates.wrapping_sub(sizes) & guards == guards {
+            true => start.wrapping_add(further).into(),
+            false => NOWHERE.into(),
+        }
+    };
     /// A coordinate of the window that has a number. The parameters are how many numbers make one step, how many
     /// steps there are, how far they lead, and the coordinate of the first one, modulo 2^32.
     WINDOW_AT = WINDOWS.window_at(1; 4) Alike |a| {

@@ -2,10 +2,12 @@
 //! each operator.
 
 mod along;
+mod coordinates;
 mod lowering;
 mod quantized;
 mod response;
 mod space;
+mod taps;
 #[cfg(test)]
 mod tests;
 

@@ -3,6 +3,8 @@
 
 mod lowering;
 mod smooth;
+#[cfg(test)]
+mod tests;
 
 use dml_core::operators;
 

@@ -171,8 +171,7 @@ impl Program {
         for operand in space.stored() {
             let dimensions = space.sizes.into_iter().zip(operand.strides);
             let bytes = u64::from(operand.width.bytes());
-            let beyond = operand.displacement.map_or(0, |it| it.most);
-            self.check(operand.buffer, operand.base, beyond, dimensions, bytes)?;
+            self.check(operand.buffer, operand.base, operand.beyond(), dimensions, bytes)?;
         }
         Ok(())
     }

@@ -12,8 +12,11 @@ use super::node::{Band, Fill, Map, Node, Reduce, RowOrder, Stored};
 use super::ordered::{Scan, Sort};
 use super::program::Program;
 use super::reduction::Reduction;
-use super::space::{IterationSpace, Operand};
+use super::space::{IterationSpace, Operand, SLACK};
 use crate::Target;
+
+/// Kernels read four words of a table at a time.
+const TABLE_ALIGNMENT: u64 = 16;
 
 /// A program while it is being recorded.
 pub(crate) struct Recorder<'a> {
@@ -67,6 +70,16 @@ impl<'a> Recorder<'a> {
     pub(crate) fn constants(&mut self, words: &[u32]) -> Buffer {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.program.declare(Content::Constant { bytes, alignment: 4 })
+    }
+
+    /// A table of constant words: an element for each coordinate of `sizes`, with slack after them. Equal tables are one.
+    pub(crate) fn table(&mut self, mut words: Vec<u32>, sizes: &[u32]) -> Operand {
+        words.extend([0; SLACK]);
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let content = Content::Constant { bytes, alignment: TABLE_ALIGNMENT };
+        let known = self.program.locals.iter().position(|it| *it == content);
+        let buffer = known.map_or_else(|| self.program.declare(content), Buffer::Local);
+        Operand { has_slack: true, ..Operand::at(buffer, ElementWidth::B32, 0).packed(sizes) }
     }
 
     /// A buffer of `count` elements for one execution.

@@ -10,6 +10,9 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Value};
 
 use super::buffer::Buffer;
 
+/// A quad that begins at any element of an operand has so many elements after it.
+pub(crate) const SLACK: usize = 3;
+
 /// A view of a buffer in a space, or the numbers of its elements. A program's operands are views of its own
 /// buffers; the schedule places them, so that they are views of a plan's slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub(crate) struct Operand<B = Buffer> {
     pub(crate) base: i64,
     /// Elements from a coordinate to the next, outermost dimension first.
     pub(crate) strides: [i64; DIMENSIONS],
+    /// Whether [`SLACK`] elements after any of its elements may be read, which are not used.
+    pub(crate) has_slack: bool,
     /// Where its elements are further on than their coordinates say.
     pub(crate) displacement: Option<Displacement>,
 }
@@ -66,12 +71,13 @@ impl<B> Operand<B> {
     /// One element of a buffer, at every coordinate.
     pub(crate) fn at(buffer: B, width: ElementWidth, base: i64) -> Self {
         let strides = [0; DIMENSIONS];
-        Self { buffer: Some(buffer), width, base, strides, displacement: None }
+        Self { buffer: Some(buffer), width, base, strides, has_slack: false, displacement: None }
     }
 
     /// Numbers of 32 bits: `base` at coordinate 0, and so much more from a coordinate to the next.
     pub(crate) fn numbers(base: i64, strides: [i64; DIMENSIONS]) -> Self {
-        Self { buffer: None, width: ElementWidth::B32, base, strides, displacement: None }
+        let width = ElementWidth::B32;
+        Self { buffer: None, width, base, strides, has_slack: false, displacement: None }
     }
 
     /// The same place as the elements of a tensor of `sizes`, in row-major order without gaps. Where a size is
@@ -88,8 +94,14 @@ impl<B> Operand<B> {
 
     /// The same view of another buffer, of which this one begins with the element `start`.
     pub(crate) fn moved<T>(&self, buffer: Option<T>, start: i64) -> Operand<T> {
-        let Self { width, base, strides, displacement, .. } = *self;
-        Operand { buffer, width, base: base + start, strides, displacement }
+        let Self { width, base, strides, has_slack, displacement, .. } = *self;
+        Operand { buffer, width, base: base + start, strides, has_slack, displacement }
+    }
+
+    /// How many elements further on than its coordinate says an element may be accessed.
+    pub(crate) fn beyond(&self) -> u64 {
+        let slack = if self.has_slack { SLACK as u64 } else { 0 };
+        slack + self.displacement.map_or(0, |it| it.most)
     }
 
     /// The number of the element at a coordinate.

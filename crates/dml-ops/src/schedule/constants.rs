@@ -9,8 +9,9 @@ use dml_core::plan::UNIFORM_ALIGNMENT;
 #[derive(Default)]
 pub(crate) struct Constants {
     pub(crate) bytes: Vec<u8>,
-    /// Where uniform blocks are that were added before: boxes of one tensor seldom differ in them.
-    uniforms: HashMap<Vec<u8>, Range<u64>>,
+    /// Where those bytes are that are there once: boxes of one tensor seldom differ in their uniform blocks, nor alike
+    /// operators of a graph in their tables.
+    shared: HashMap<Vec<u8>, Range<u64>>,
 }
 
 impl Constants {
@@ -30,15 +31,21 @@ impl Constants {
         self.add(bytes)
     }
 
+    /// Adds bytes unless they are there at a multiple of `alignment`, and returns where they are.
+    pub(crate) fn add_shared(&mut self, bytes: Vec<u8>, alignment: u64) -> Range<u64> {
+        let known = self.shared.get(&bytes).filter(|it| it.start.is_multiple_of(alignment));
+        if let Some(range) = known {
+            return range.clone();
+        }
+        let range = self.add_aligned(&bytes, alignment);
+        self.shared.insert(bytes, range.clone());
+        range
+    }
+
     /// Adds the bytes of a uniform block unless they are there, and returns where they are. They start
     /// at a multiple of [`UNIFORM_ALIGNMENT`].
     pub(crate) fn add_uniform(&mut self, bytes: Vec<u8>) -> Range<u64> {
-        if let Some(range) = self.uniforms.get(&bytes) {
-            return range.clone();
-        }
-        let range = self.add_aligned(&bytes, UNIFORM_ALIGNMENT);
-        self.uniforms.insert(bytes, range.clone());
-        range
+        self.add_shared(bytes, UNIFORM_ALIGNMENT)
     }
 }
 
@@ -54,5 +61,15 @@ mod tests {
         assert_eq!(constants.add_uniform(vec![3; 8]), 512..520);
         assert_eq!(constants.add_uniform(vec![2; 8]), 256..264);
         assert_eq!(constants.bytes.len(), 520);
+    }
+
+    #[test]
+    fn shared_bytes_are_there_once_for_each_alignment() {
+        let mut constants = Constants::default();
+        assert_eq!(constants.add(&[1; 4]), 0..4);
+        assert_eq!(constants.add_shared(vec![2; 4], 4), 4..8);
+        assert_eq!(constants.add_shared(vec![2; 4], 4), 4..8);
+        assert_eq!(constants.add_shared(vec![2; 4], 16), 16..20);
+        assert_eq!(constants.add_shared(vec![2; 4], 4), 16..20);
     }
 }

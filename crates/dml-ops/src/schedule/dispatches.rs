@@ -47,7 +47,7 @@ impl Operand<Slot> {
             strides: self.strides,
             element_bytes: self.width.bytes(),
             granule,
-            beyond: self.displacement.map_or(0, |it| it.most),
+            beyond: self.beyond(),
         }
     }
 }

@@ -152,7 +152,7 @@ impl<'a> Piece<'a> {
         let outer = self.sizes.iter().zip(&operand.strides).take(DIMENSIONS - 1);
         let mut outer = outer.filter(|(size, _)| **size > 1);
         self.alignment == Alignment::Quads
-            && self.inner().is_multiple_of(count)
+            && (operand.has_slack || self.inner().is_multiple_of(count))
             && start.is_multiple_of(count)
             && outer.all(|(_, stride)| stride % i64::from(count) == 0)
     }

@@ -20,7 +20,7 @@ impl Schedule<'_> {
             }
             self.locals[at] = Some(match content {
                 Content::Constant { bytes, alignment } => {
-                    (Slot::Constants, self.constants.add_aligned(bytes, *alignment).start)
+                    (Slot::Constants, self.constants.add_shared(bytes.clone(), *alignment).start)
                 }
                 Content::Computed { width, count, stage } => {
                     self.reserve(*width, *count, *stage, None)

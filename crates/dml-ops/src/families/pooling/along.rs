@@ -9,6 +9,7 @@ use dml_spirv::reduce::SUM_F32;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Recorder, Reduction};
 use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::tables::MOST_ELEMENTS;
 
 /// A dimension that windows go along.
 #[derive(Clone, Debug)]
@@ -59,6 +60,26 @@ impl Along {
         if self.is_tapped() { u64::from(self.size - 1) * u64::from(self.stride) } else { 0 }
     }
 
+    /// The least and the greatest coordinate of an element of a window.
+    pub(super) fn coordinates(&self) -> [i64; 2] {
+        [self.first, self.last()]
+    }
+
+    /// Where the first window begins, and how far apart windows are, where a coordinate counts `unit`.
+    pub(super) fn windows_by(&self, unit: i64) -> [i64; 2] {
+        [self.first * unit, i64::from(self.step) * unit]
+    }
+
+    /// How far an element may be from the first one of its window; where windows reach beyond the input, from the input's
+    /// first one.
+    pub(super) fn most_in_window(&self) -> u64 {
+        let elements = match self.is_inside() {
+            true => u64::from(self.window - 1) * u64::from(self.dilation),
+            false => u64::from(self.size - 1),
+        };
+        elements * u64::from(self.stride)
+    }
+
     /// Some of the windows, and no more of the input than they need, which begins at the coordinate that comes
     /// with them.
     pub(super) fn part(&self, from: u32, windows: u32) -> (Self, u32) {
@@ -100,13 +121,24 @@ pub(super) fn moved(operand: &Operand) -> Operand {
 }
 
 impl Along {
-    /// Adds the steps that count the elements that each window has inside.
+    /// How many elements of a window are inside.
+    fn count_inside(&self, window: u32) -> f32 {
+        let first = self.first + i64::from(window) * i64::from(self.step);
+        let inside = Self { first, ..self.clone() }.inside();
+        (inside.end - inside.start).max(0) as f32
+    }
+
+    /// Counts the elements that each window has inside: a table, or what the steps write that this adds.
     ///
     /// # Errors
     /// As [`Recorder::reduce`].
     pub(super) fn counts(&self, recorder: &mut Recorder<'_>) -> Result<Operand, Error> {
         let mut sizes = [1; DIMENSIONS];
         sizes[self.at] = self.windows;
+        if u64::from(self.windows) <= MOST_ELEMENTS {
+            let counts = (0..self.windows).map(|at| self.count_inside(at).to_bits());
+            return Ok(recorder.table(counts.collect(), &sizes));
+        }
         let counts = recorder.packed_temporary(ElementWidth::B32, &sizes);
         let mut map = MapBuilder::default();
         let mut row = [0; DIMENSIONS];

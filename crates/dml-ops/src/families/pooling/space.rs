@@ -1,16 +1,16 @@
 //! Windows as rows: which element of the input has which number in which window.
 //!
-//! The elements of a window are one row, and where each lies is computed in the kernel: so windows overlap, have
+//! The elements of a window are one row, of which a table says where they are ([`super::taps`]): so windows overlap, have
 //! gaps and reach beyond the tensor without a copy. Where none reaches beyond and their dimensions are few, or
 //! the windows large, they are strides of the input instead.
 
 use dml_core::Error;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
-use dml_spirv::functions::{self as f, Function};
+use dml_spirv::functions as f;
 use dml_spirv::reduce::{Reducer, SUM_F32};
 
-use super::along::{Along, moved, with_row};
-use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
+use super::along::Along;
+use crate::ir::space::{IterationSpace, Operand, bytes_shown};
 use crate::ir::{Recorder, Reduction};
 use crate::lowering::map_builder::MapBuilder;
 
@@ -28,7 +28,7 @@ pub(super) struct Windows {
     /// Whether there is one for each channel.
     is_global: bool,
     /// Whether elements outside are left out, which sums would have as +0.
-    is_clipped: bool,
+    pub(super) is_clipped: bool,
 }
 
 /// What is made of the elements of windows.
@@ -46,8 +46,8 @@ pub(super) struct Element {
     pub(super) value: Value,
     /// [`f::NOWHERE`] outside, where windows reach so far.
     pub(super) offset: Option<Value>,
-    /// Its number in the window.
-    pub(super) number: Value,
+    /// To read its number in the window, which few need.
+    pub(super) number: Operand,
     /// What the other operands have for the window.
     pub(super) others: Vec<Value>,
 }
@@ -90,14 +90,14 @@ impl Windows {
             return recorder.reduce_windows(space, reduction);
         }
         if self.reach() <= recorder.most_shown() {
-            let (space, reduction) = self.as_taps(making, others, output);
+            let (space, reduction) = self.as_taps(recorder, making, others, output);
             return recorder.reduce_windows(space, reduction);
         }
         let Some(halves) = self.halves() else {
             let clipped = self.clipped();
             let (space, reduction) = match clipped.are_inside() {
                 true => clipped.as_strides(making, others, output),
-                false => clipped.as_taps(making, others, output),
+                false => clipped.as_taps(recorder, making, others, output),
             };
             return recorder.reduce_windows(space, reduction);
         };
@@ -118,7 +118,8 @@ impl Windows {
         self.are_inside() && (dimensions < 2 || self.is_global || self.count() > LARGE)
     }
 
-    /// How many bytes of the input windows need to be shown at once.
+    /// How many bytes of the input windows need to be shown at once: all that they go along, so that no box has to divide
+    /// what displacements leave of a descriptor.
     fn reach(&self) -> u64 {
         bytes_shown(self.input.width, self.along.iter().map(Along::reach).sum())
     }
@@ -158,40 +159,6 @@ impl Windows {
         clipped
     }
 
-    /// The elements of a window as one row, each where it is computed to be.
-    fn as_taps(
-        &self,
-        making: &Making<'_>,
-        others: &[Operand],
-        output: &Operand,
-    ) -> (IterationSpace, Reduction) {
-        let mut map = MapBuilder::default();
-        let value = map.input(moved(&self.input));
-        let mut row = [0; DIMENSIONS];
-        row[DIMENSIONS - 1] = 1;
-        let number = map.input(Operand::numbers(0, row));
-        let mut offset = None;
-        for along in &self.along {
-            let strides = &mut map.inputs[0].strides;
-            strides[along.at - 1] = i64::from(along.stride) * i64::from(along.step);
-            if along.is_tapped() {
-                strides[along.at - 1] = 0;
-                let tap = along.tap(&mut map, number, along.inner, along.stride);
-                offset = Some(join(&mut map, offset, tap));
-            } else {
-                map.inputs[0].base += along.first * i64::from(along.stride);
-            }
-        }
-        let most = self.along.iter().map(Along::reach).sum();
-        map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
-        let others = others.iter().map(|it| map.input(moved(it))).collect();
-        let offset = offset.filter(|_| !self.are_inside());
-        let mut sizes = with_row(self.sizes);
-        sizes[DIMENSIONS - 1] = u32::try_from(self.count()).unwrap_or(u32::MAX);
-        let element = Element { value, offset, number, others };
-        making.finish(map, element, self.is_clipped, sizes, moved(output))
-    }
-
     /// The elements of a window where its dimensions are strides of the input.
     fn as_strides(
         &self,
@@ -218,39 +185,10 @@ impl Windows {
             sizes[row] = along.window;
         }
         let value = map.input(input);
-        let number = map.input(Operand::numbers(self.first_number, numbers));
         let others = others.iter().map(|it| map.input(moved(it))).collect();
+        let number = Operand::numbers(self.first_number, numbers);
         let element = Element { value, offset: None, number, others };
         making.finish(map, element, self.is_clipped, sizes, moved(output))
-    }
-
-    /// Adds the steps that write the number of an input's element for its number in the window, all bits where
-    /// there is none, as `conversion` makes it. `packed` has the strides of the packed input.
-    ///
-    /// # Errors
-    /// As [`Recorder::map`].
-    pub(super) fn write_numbers(
-        &self,
-        recorder: &mut Recorder<'_>,
-        number: &Operand,
-        packed: &Operand,
-        conversion: Vec<&'static Function>,
-        output: &Operand,
-    ) -> Result<(), Error> {
-        let mut map = MapBuilder::default();
-        let number = map.input(moved(number));
-        let mut others = packed.clone();
-        let mut offset = None;
-        for along in &self.along {
-            let stride = u32::try_from(packed.strides[along.at]).unwrap_or(0);
-            others.strides[along.at] = 0;
-            let tap = along.tap(&mut map, number, along.inner, stride);
-            offset = Some(join(&mut map, offset, tap));
-        }
-        let others = map.input(moved(&others));
-        let number = join(&mut map, offset, others);
-        map.apply_all(conversion, number);
-        map.record(recorder, with_row(self.sizes), moved(output))
     }
 
     /// Adds the steps that count the elements that windows have inside of the input, for each dimension where that
@@ -265,7 +203,8 @@ impl Windows {
 }
 
 impl Making<'_> {
-    fn finish(
+    /// The space and the reduction that make an element for each window, of the values of one element.
+    pub(super) fn finish(
         &self,
         mut map: MapBuilder,
         element: Element,
@@ -288,13 +227,5 @@ impl Making<'_> {
         let parameters = map.computation.parameters;
         let reduction = Reduction { program, last, parameters, ..Reduction::of(self.reducer) };
         (IterationSpace { sizes, inputs: map.inputs, output }, reduction)
-    }
-}
-
-/// Where two offsets lead together.
-fn join(map: &mut MapBuilder, offset: Option<Value>, other: Value) -> Value {
-    match offset {
-        Some(offset) => map.apply(&f::JOINED, &[offset, other], &[]),
-        None => other,
     }
 }

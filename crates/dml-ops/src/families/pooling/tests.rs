@@ -1,11 +1,11 @@
 //! Which plans come out for which windows.
 
-use dml_core::operators::{AveragePoolingDesc, MaxPooling1Desc};
+use dml_core::operators::{AveragePoolingDesc, LpPoolingDesc, MaxPooling1Desc, MaxPooling2Desc};
 use dml_core::plan::Plan;
 use dml_core::{DataType, TensorDesc, Tuning};
 
-use crate::TransferUse;
-use crate::tests::lower_with;
+use crate::tests::{kinds, lower_for, lower_with, with_window};
+use crate::{Target, TransferUse};
 
 fn tensor(sizes: [u32; 4]) -> TensorDesc {
     TensorDesc::packed(DataType::Float32, &sizes)
@@ -31,8 +31,8 @@ fn an_average_is_one_dispatch_where_all_windows_have_as_many_elements() {
         let plan = average([2, 3, 20, 20], 3, padding, include_padding);
         assert_eq!((plan.exec.len(), plan.temporary_size), (1, 0));
     }
-    // Sums, how many elements there are in height and in width, and the quotients.
-    assert_eq!(average([2, 3, 20, 20], 3, 1, false).exec.len(), 4);
+    // Sums, and the quotients: tables say how many elements there are in height and in width.
+    assert_eq!(average([2, 3, 20, 20], 3, 1, false).exec.len(), 2);
 }
 
 #[test]
@@ -57,4 +57,107 @@ fn indices_are_found_after_the_greatest_elements() {
     assert_eq!(steps(desc(None)), 1);
     let indices = TensorDesc::packed(DataType::Uint32, &[1, 2, 4, 4]);
     assert_eq!(steps(desc(Some(indices))), 3);
+}
+
+/// Windows of 3 elements with as many dilated, of up to three dimensions, with padding before the first one.
+fn greatest(input: &[u32], dilations: &[u32], has_indices: bool) -> MaxPooling2Desc {
+    let output: Vec<u32> =
+        input[2..].iter().zip(dilations).map(|(size, by)| size + 1 - 2 * by).collect();
+    let tensor = |data_type| TensorDesc::packed(data_type, &[&input[..2], &output].concat());
+    let ones = vec![1; dilations.len()];
+    MaxPooling2Desc {
+        input_tensor: TensorDesc::packed(DataType::Float32, input),
+        output_tensor: tensor(DataType::Float32),
+        output_indices_tensor: has_indices.then(|| tensor(DataType::Uint64)),
+        strides: ones.clone(),
+        window_size: vec![3; dilations.len()],
+        end_padding: vec![0; dilations.len()],
+        start_padding: ones,
+        dilations: dilations.to_vec(),
+    }
+}
+
+/// The names of a plan's kernels, which have those of the functions.
+fn names(plan: &Plan) -> String {
+    kinds(plan).join("; ")
+}
+
+/// Functions that divide or multiply for each tap.
+const COMPUTED: [&str; 3] = ["windows.tap", "window_at", "divide "];
+
+fn assert_tabulated(plan: &Plan) {
+    let names = names(plan);
+    assert!(COMPUTED.iter().all(|it| !names.contains(it)), "{names}");
+}
+
+#[test]
+fn taps_are_read_from_tables() {
+    let desc = LpPoolingDesc {
+        input_tensor: tensor([1, 2, 8, 8]),
+        output_tensor: tensor([1, 2, 8, 8]),
+        strides: vec![1; 2],
+        window_size: vec![3; 2],
+        start_padding: vec![1; 2],
+        end_padding: vec![1; 2],
+        p: 3,
+    };
+    let plan = |desc| lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
+    let norms = lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
+    for (plan, is_padded) in [
+        (average([2, 3, 20, 20], 3, 0, true), false),
+        (average([2, 3, 20, 20], 3, 1, true), true),
+        (plan(greatest(&[2, 3, 20, 20], &[1, 1], false)), true),
+        (plan(greatest(&[2, 3, 20, 20], &[2, 3], true)), true),
+        (plan(greatest(&[2, 3, 9, 20, 20], &[1, 2, 1], true)), true),
+    ] {
+        assert_tabulated(&plan);
+        assert_eq!(names(&plan).contains("inside_offset"), is_padded, "{}", names(&plan));
+    }
+    assert!(!names(&norms).contains("windows.tap"), "{}", names(&norms));
+}
+
+#[test]
+fn windows_that_read_the_same_table_share_it() {
+    let plan = lower_with(
+        greatest(&[1, 1, 80, 80], &[20, 20], true),
+        Tuning::new(),
+        TransferUse::StorageOnly,
+    );
+    // The greatest elements, which of them are first, and where they are.
+    assert_eq!(plan.exec.len(), 3);
+    let offsets = [0, 1, 2].map(|y| [0, 1, 2].map(|x| 20 * (80 * y + x)));
+    let table: Vec<u8> = offsets.concat().into_iter().flat_map(u32::to_le_bytes).collect();
+    let found = plan.constants.windows(table.len()).filter(|it| *it == table).count();
+    assert_eq!(found, 1);
+}
+
+#[test]
+fn taps_are_computed_where_tables_would_be_large() {
+    // More elements than a table has.
+    let large = average([1, 1, 70, 70], 66, 1, true);
+    assert!(names(&large).contains("windows.tap"), "{}", names(&large));
+    // 25 taps and the slack, which a descriptor shows in parts, but not for the numbers of some of them.
+    let capabilities = &with_window(96, 16);
+    let (tuning, transfer) = (Tuning::new(), TransferUse::StorageOnly);
+    let target = Target { capabilities, tuning, transfer };
+    let desc = MaxPooling1Desc {
+        input_tensor: tensor([1, 1, 4, 4]),
+        output_tensor: tensor([1, 1, 2, 2]),
+        output_indices_tensor: Some(TensorDesc::packed(DataType::Uint32, &[1, 1, 2, 2])),
+        strides: vec![1; 2],
+        window_size: vec![5; 2],
+        start_padding: vec![1; 2],
+        end_padding: vec![1; 2],
+    };
+    let names = names(&lower_for(desc, &target));
+    let (before, last) = names.rsplit_once("; ").unwrap();
+    assert!(last.contains("windows.tap") && !before.contains("windows.tap"), "{names}");
+}
+
+#[test]
+fn windows_in_more_than_a_descriptor_shows_are_few_dispatches() {
+    // 192 MB, of which descriptors show 128 MiB.
+    let desc = greatest(&[1, 1, 3, 4000, 4000], &[1; 3], false);
+    let plan = lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
+    assert!(plan.exec.len() <= 32, "{}", plan.exec.len());
 }

@@ -1,4 +1,4 @@
-//! Lowers resampling: a Map computes the input coordinate in FLOAT32, which displaces the input.
+//! Lowers resampling: tables have the offset in the input for each coordinate of the output, which displaces the input.
 //!
 //! RESAMPLE of FLOAT32 [1, 1, 1, 4] to [1, 1, 1, 8] with linear interpolation:
 //!
@@ -6,9 +6,15 @@
 //! RESAMPLE
 //!   input 0 = InputTensor FLOAT32 [1, 1, 1, 4]
 //!   output 0 = OutputTensor FLOAT32 [1, 1, 1, 8]
-//!   output 0 over [8] = map u32_to_f32 scale_bias divide_by scale_bias clip round_down subtract scale_bias clip f32_to_u32 nearest_u32 clip f32_to_u32 nearest_u32 interpolated (input 0 by [0] displaced by r10, input 0 by [0] displaced by r13, numbers)
-//!     544 bytes, 120 operations, 8 invocations
+//!   %0 = constant 0x0000000000000000..., 44 bytes
+//!   %1 = constant 0x0100000001000000..., 44 bytes
+//!   %2 = constant 0x000000000000803e..., 44 bytes
+//!   output 0 over [8] = map interpolated (input 0 by [0] displaced by i2, input 0 by [0] displaced by i3, %0, %1, %2)
+//!     640 bytes, 8 operations, 8 invocations
 //! ```
+//!
+//! The constants are the offsets of both neighbours and the weight of the second one, which the lowering computes in
+//! FLOAT32 by the functions' twins. For a dimension of more than 4096 elements the Map computes them.
 //!
 //! Nearest-neighbour resampling is one Map whatever dimensions are resampled; UPSAMPLE_2D without interpolation is
 //! Moves. Linear interpolation and antialiasing go through one dimension after the other, in single precision.
@@ -122,7 +128,14 @@ impl Along {
             || (self.size == 1 && self.output == 1)
     }
 
-    /// Adds the coordinate in the input, within it.
+    /// The sizes of a space of this dimension alone.
+    pub(super) fn own_sizes(&self) -> [u32; DIMENSIONS] {
+        let mut sizes = [1; DIMENSIONS];
+        sizes[self.at] = self.output;
+        sizes
+    }
+
+    /// Adds the coordinate in the input.
     pub(super) fn coordinate(&self, map: &mut MapBuilder) -> Value {
         let mut strides = [0; DIMENSIONS];
         strides[self.at] = 1;
@@ -160,6 +173,21 @@ impl Along {
     }
 }
 
+impl Rounding {
+    /// Adds the coordinate without a fraction.
+    fn apply(self, map: &mut MapBuilder, coordinate: Value) -> Value {
+        match self {
+            Self::Nearest => {
+                let halves = [ONE, HALF.to_bits()];
+                let above = map.apply(&f::SCALE_BIAS_F32, &[coordinate], &halves);
+                map.apply(&f::FLOOR_F32, &[above], &[])
+            }
+            Self::Down => map.apply(&f::FLOOR_F32, &[coordinate], &[]),
+            Self::Up => map.apply(&f::CEIL_F32, &[coordinate], &[]),
+        }
+    }
+}
+
 /// Moves elements.
 fn nearest(
     recorder: &mut Recorder<'_>,
@@ -175,20 +203,14 @@ fn nearest(
     let strides = input.strides;
     let element = map.input(input);
     for along in along {
-        let coordinate = along.coordinate(&mut map);
-        let whole = match rounding {
-            Rounding::Nearest => {
-                let halves = [ONE, HALF.to_bits()];
-                let above = map.apply(&f::SCALE_BIAS_F32, &[coordinate], &halves);
-                map.apply(&f::FLOOR_F32, &[above], &[])
-            }
-            Rounding::Down => map.apply(&f::FLOOR_F32, &[coordinate], &[]),
-            Rounding::Up => map.apply(&f::CEIL_F32, &[coordinate], &[]),
-        };
-        let offset = along.offset(&mut map, whole, &strides);
+        let [offset] = map.tabulated(recorder, along.own_sizes(), |map| {
+            let coordinate = along.coordinate(map);
+            let whole = rounding.apply(map, coordinate);
+            [along.offset(map, whole, &strides)]
+        });
         map.inputs[0].strides[along.at] = 0;
         joined = Some(match joined {
-            Some(joined) => map.apply(&f::JOINED, &[joined, offset], &[]),
+            Some(joined) => map.apply(&f::ADD_I32, &[joined, offset], &[]),
             None => offset,
         });
     }
@@ -245,20 +267,29 @@ impl Along {
             return self.smoothed(recorder, from, data_type, sizes);
         }
         let mut map = MapBuilder::default();
-        let mean = self.interpolate(&mut map, from, data_type);
+        let mean = self.interpolate(recorder, &mut map, from, data_type);
         Ok((map, mean))
     }
 
     /// Adds the mean of both neighbours of a coordinate.
-    fn interpolate(&self, map: &mut MapBuilder, from: &Operand, data_type: DataType) -> Value {
+    fn interpolate(
+        &self,
+        recorder: &mut Recorder<'_>,
+        map: &mut MapBuilder,
+        from: &Operand,
+        data_type: DataType,
+    ) -> Value {
         let neighbours = [0, 1].map(|_| map.input(from.clone()));
-        let coordinate = self.coordinate(map);
-        let within = self.within(map, coordinate);
-        let below = map.apply(&f::FLOOR_F32, &[within], &[]);
-        let weight = map.apply(&f::SUBTRACT_F32, &[within, below], &[]);
-        let above = map.apply(&f::SCALE_BIAS_F32, &[below], &[ONE, ONE]);
-        for (input, whole) in [below, above].into_iter().enumerate() {
-            let by = self.offset(map, whole, &from.strides);
+        let [below, above, weight] = map.tabulated(recorder, self.own_sizes(), |map| {
+            let coordinate = self.coordinate(map);
+            let within = self.within(map, coordinate);
+            let below = map.apply(&f::FLOOR_F32, &[within], &[]);
+            let weight = map.apply(&f::SUBTRACT_F32, &[within, below], &[]);
+            let above = map.apply(&f::SCALE_BIAS_F32, &[below], &[ONE, ONE]);
+            let [below, above] = [below, above].map(|it| self.offset(map, it, &from.strides));
+            [below, above, weight]
+        });
+        for (input, by) in [below, above].into_iter().enumerate() {
             map.inputs[input].strides[self.at] = 0;
             map.inputs[input].displacement = Some(Displacement::new(by, self.reach(&from.strides)));
         }

@@ -32,18 +32,20 @@ impl Along {
     ) -> Result<(MapBuilder, Value), Error> {
         let mut weighted = MapBuilder::default();
         let element = weighted.input(from.clone());
-        let (coordinate, weight) = self.weight(&mut weighted);
-        let by = self.offset(&mut weighted, coordinate, &from.strides);
+        let mut own = self.own_sizes();
+        own[ROW] = self.row();
+        let [by, weight] = weighted.tabulated(recorder, own, |map| {
+            let (coordinate, weight) = self.weight(map);
+            [self.offset(map, coordinate, &from.strides), weight]
+        });
         weighted.inputs[0].strides[self.at] = 0;
         weighted.inputs[0].displacement = Some(Displacement::new(by, self.reach(&from.strides)));
         let element = weighted.apply_all(to_float(data_type), element);
         weighted.apply(&f::MULTIPLY_F32, &[element, weight], &[]);
         let sums = self.sum(recorder, weighted, sizes)?;
         let mut weights = MapBuilder::default();
-        self.weight(&mut weights);
-        let mut own = [1; DIMENSIONS];
-        own[self.at] = self.output;
-        let weights = self.sum(recorder, weights, own)?;
+        weights.tabulated(recorder, own, |map| [self.weight(map).1]);
+        let weights = self.sum(recorder, weights, self.own_sizes())?;
         let mut map = MapBuilder::default();
         let [sum, weight] = [sums, weights].map(|it| map.input(it));
         let mean = map.apply(&f::DIVIDE_F32, &[sum, weight], &[]);

@@ -1,0 +1,103 @@
+//! Tables: values that depend on coordinates alone, computed while an operator is lowered.
+//!
+//! A kernel reads an element of a table in place of divisions, products and conversions. The host computes it by the
+//! twins of the kernel's functions, so that the bits are the same.
+
+use dml_spirv::element_wise::{DIMENSIONS, Value};
+
+use super::map_builder::MapBuilder;
+use crate::ir::space::Operand;
+use crate::ir::{Computation, Recorder};
+
+/// A table has at most so many elements, 16 KiB: what needs more is computed for each element.
+pub(crate) const MOST_ELEMENTS: u64 = 1 << 12;
+
+impl MapBuilder {
+    /// The values that `compute` adds, which depend on the coordinates in those dimensions of a space alone that are more
+    /// than 1 in `sizes`: of tables where these are small, else computed. The inputs that it reads are numbers.
+    pub(crate) fn tabulated<const N: usize>(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        sizes: [u32; DIMENSIONS],
+        compute: impl Fn(&mut Self) -> [Value; N],
+    ) -> [Value; N] {
+        let count = sizes.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul);
+        if count > MOST_ELEMENTS {
+            return compute(self);
+        }
+        let mut map = Self::default();
+        let values = compute(&mut map);
+        let mut tables = values.map(|_| vec![]);
+        for coordinate in coordinates(sizes) {
+            let elements = map.elements(coordinate);
+            for (table, value) in tables.iter_mut().zip(values) {
+                table.push(elements.get(value));
+            }
+        }
+        tables.map(|words| self.input(recorder.table(words, &sizes)))
+    }
+
+    /// What the computation gives at a coordinate.
+    fn elements(&self, coordinate: [u32; DIMENSIONS]) -> Elements<'_> {
+        let number = |it: &Operand| {
+            debug_assert!(it.buffer.is_none(), "a table depends on coordinates alone");
+            word(it.element(coordinate).cast_unsigned())
+        };
+        let inputs = self.inputs.iter().map(number).collect();
+        let mut elements = Elements { computation: &self.computation, inputs, results: vec![] };
+        for step in &self.computation.program.steps {
+            let arguments: Vec<u64> =
+                step.arguments.iter().map(|it| elements.get(*it).into()).collect();
+            elements.results.push(word((step.function.twin)(&arguments)));
+        }
+        elements
+    }
+}
+
+/// The values of a computation at one coordinate, of 32 bits each.
+struct Elements<'a> {
+    computation: &'a Computation,
+    inputs: Vec<u32>,
+    results: Vec<u32>,
+}
+
+impl Elements<'_> {
+    fn get(&self, value: Value) -> u32 {
+        match value {
+            Value::Input(index) => self.inputs[index],
+            Value::Result(index) => self.results[index],
+            Value::Parameter(index) => self.computation.parameters[index as usize],
+        }
+    }
+}
+
+/// All coordinates of a space of `sizes`, in row-major order.
+fn coordinates(sizes: [u32; DIMENSIONS]) -> impl Iterator<Item = [u32; DIMENSIONS]> {
+    let count: u32 = sizes.iter().product();
+    (0..count).map(move |number| {
+        let (mut rest, mut coordinate) = (number, [0; DIMENSIONS]);
+        for (at, size) in coordinate.iter_mut().zip(sizes).rev() {
+            (*at, rest) = (rest % size, rest / size);
+        }
+        coordinate
+    })
+}
+
+/// The low 32 bits, which is the number modulo 2^32 of a negative one as well.
+#[expect(clippy::cast_possible_truncation, reason = "numbers are those modulo 2^32")]
+pub(crate) fn word(bits: u64) -> u32 {
+    bits as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_in_row_major_order() {
+        let mut sizes = [1; DIMENSIONS];
+        (sizes[2], sizes[7]) = (2, 3);
+        let all: Vec<_> = coordinates(sizes).map(|it| (it[2], it[7])).collect();
+        assert_eq!(all, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+    }
+}
