@@ -37,7 +37,7 @@ impl MapBuilder {
         tables.map(|words| self.input(recorder.table(words, &sizes)))
     }
 
-    /// What the computation gives at a coordinate.
+    /// Evaluates the computation at a coordinate.
     fn elements(&self, coordinate: [u32; DIMENSIONS]) -> Elements<'_> {
         let number = |it: &Operand| {
             debug_assert!(it.buffer.is_none(), "a table depends on coordinates alone");

@@ -27,7 +27,7 @@ pub(super) struct Coordinates {
 }
 
 impl Coordinates {
-    /// Those of dimensions that windows go along; `None` where they are more than a word.
+    /// Packs the coordinates of the dimensions that windows go along; `None` if their fields exceed a word.
     pub(super) fn of<'a>(dimensions: impl Iterator<Item = &'a Along>) -> Option<Self> {
         let mut of_windows = Operand::numbers(0, [0; DIMENSIONS]);
         let (mut sizes, mut guards, mut units) = (0, 0, [0; DIMENSIONS]);
@@ -52,7 +52,7 @@ impl Coordinates {
         Some(Self { of_windows, sizes, guards, units })
     }
 
-    /// What a coordinate counts in a dimension.
+    /// The value of 1 in the field of a dimension.
     pub(super) fn unit(&self, along: &Along) -> i64 {
         self.units[along.at]
     }

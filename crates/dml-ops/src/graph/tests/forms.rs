@@ -107,7 +107,7 @@ impl Form {
         (self.0.operator(desc, &[a.0, b.0]), sizes)
     }
 
-    /// What becomes of the graph; the results are checked against the operators one by one.
+    /// Compiles the graph and explains its plan; the results are checked against the operators one by one.
     fn explanation(mut self, result: Sized, what: &str) -> Explanation {
         self.0.output(result.0);
         check(&valid(&self.0.finish()), &mut Random::new(what), what)

@@ -43,7 +43,7 @@ pub(super) fn tabulate(program: &mut Program, most_shown: u64) {
     program.nodes = nodes;
 }
 
-/// What decides the elements of a table: steps with their numbers, what they begin with, and what else they read.
+/// The identity of a table: equal keys have equal elements.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     steps: Vec<(usize, Step)>,
@@ -185,7 +185,7 @@ impl Tables {
     }
 }
 
-/// Steps of a Map that compute one value of another one alone.
+/// Steps of a Map whose one result depends on a single value, the source.
 struct Unary {
     source: Value,
     bits: u32,
@@ -209,7 +209,7 @@ impl Unary {
     /// How wide the elements of the table are.
     fn width(&self, map: &Map) -> ElementWidth {
         let steps = &map.computation.program.steps;
-        // What is stored loses the bits above, unless they displace an operand as well.
+        // Storing drops the bits above; as a displacement the result needs them.
         let mut displacements = map.space.operands().filter_map(|it| it.displacement);
         let is_only_stored = self.last + 1 == steps.len()
             && displacements.all(|it| it.by != Value::Result(self.last));
