@@ -11,6 +11,10 @@
 #define LOCAL_SIZE_LITERAL 256
 #endif
 
+#ifndef GRIDS
+#define KNOWS_ROWS
+#endif
+
 #include "include/dispatch.glsl"
 #include "include/space.glsl"
 #include "include/rows.glsl"
@@ -30,7 +34,7 @@ void linked_size(
 void linked_row(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
     const uvec4 value = held(a) + held(b);
-    const uint at = element_of(OUTPUT, low, high, x);
+    const uint at = element_of(OUTPUT, low, high, x) + neighbour_of(OUTPUT, low, high, x);
     write1(at, value.x);
     write2(at, value.xy);
     write4(at, value);

@@ -14,6 +14,7 @@
 #endif
 
 #define PHASES
+#define KNOWS_ROWS
 
 #include "include/dispatch.glsl"
 #include "include/space.glsl"
@@ -52,7 +53,8 @@ void linked_row(
 
 void linked_element(
     const uvec4 low, const uvec4 high, const uint x, const uint n) {
-    const uint at = element_of(OUTPUT, low, high, x) + parameter(0u);
+    const uint at = element_of(OUTPUT, low, high, x) + neighbour_of(OUTPUT, low, high, x)
+        + element_of_every_row(OUTPUT, x) + parameter(0u);
     write1(at, at);
     write2(at, uvec2(at));
     write4(at, row_value(0u));

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Step, Value};
+use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Quads, Step, Value};
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Product, cooperative};
 use dml_spirv::reduce::{
@@ -78,6 +78,7 @@ fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) ->
         grids: None,
         output: Operand { width: reducer.output_width(), access: Access::Ragged },
         outer_dimensions,
+        quads: Quads { are_whole: access == Access::Whole, in_every_row: 0 },
     }
 }
 
@@ -129,7 +130,11 @@ fn every_kernel() -> BTreeMap<String, Link> {
     for reducer in [&SUM_F32, &GREATEST_F32, &SUM_I64] {
         for form in [Form::OneBlock, Form::Group] {
             let kernel = Reduce { form, ..reduce(reducer, Access::Whole, 1) };
-            insert(&mut all, format!("{reducer:?} {form:?}"), move |types| kernel.spirv(types));
+            let quads = Quads { in_every_row: 1, ..kernel.quads };
+            for kernel in [Reduce { quads, ..kernel.clone() }, kernel] {
+                let name = format!("{reducer:?} {form:?}{}", kernel.quads);
+                insert(&mut all, name, move |types| kernel.spirv(types));
+            }
         }
         let kernel = reduce_grids(reducer);
         insert(&mut all, format!("{reducer:?} grids"), move |types| kernel.spirv(types));

@@ -25,6 +25,11 @@ void set(inout uvec4 state, const uint low, const uint high) {
     state = uvec4(low, high, low, high);
 }
 
+// Replaces all lanes.
+void replace(inout uvec4 state, const uvec4 value) {
+    state = value;
+}
+
 // Replaces the lanes of the first `n` elements of a quad.
 void hold(inout uvec4 state, const uvec4 value, const uint n) {
     state = mix(state, value, lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(n)));
@@ -63,7 +68,8 @@ void linked_start(inout uvec4 a, inout uvec4 b) {
 
 void linked_quad(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
-    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(0u);
+    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(0u)
+        + neighbour_of(OUTPUT, low, high, x) + element_of_every_row(OUTPUT, x);
     const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
         + read1_5(at) + read1_6(at) + every_narrow(at);
     const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at) + read2_4(at)
@@ -71,6 +77,7 @@ void linked_quad(
     const uvec4 four = numbers(at, n) + read4_0(at) + read4_1(at) + read4_2(at) + read4_3(at)
         + read4_4(at) + read4_5(at) + read4_6(at);
     hold(a, held(b) + four + one + nothing(), n);
+    replace(a, held(a));
     hold_wide(b, two.xyxy, n, 0u);
 }
 
@@ -97,6 +104,7 @@ void linked_length(inout uvec4 length, inout uvec4 b) {
 
 // A row, and which of it an invocation has.
 struct Row {
+    // Where it begins in each operand.
     uvec4 low;
     uvec4 high;
     uint size;
@@ -159,7 +167,7 @@ Row row_of_invocation() {
     const uint index = (linear_group(push.first_group) << 8u - row.shift) + (invocation >> row.shift);
     row.place = invocation & (1u << row.shift) - 1u;
     row.is_there = index < push.count;
-    outer_coordinate(min(index, push.count - 1u), row.low, row.high);
+    find_row(min(index, push.count - 1u), row.low, row.high);
     return row;
 }
 
@@ -241,7 +249,7 @@ Row row_of_invocation() {
     row.is_there = linear_index(push.first_group, push.count, index);
     row.place = 0u;
     row.shift = 0u;
-    outer_coordinate(index, row.low, row.high);
+    find_row(index, row.low, row.high);
     row.size = varying_bound(inner_size().x, index);
     return row;
 }

@@ -19,9 +19,9 @@ uint base_word(const uint operand) {
 #include "include/accessors.glsl"
 #include "include/narrow.glsl"
 
-// The element of an operand at a coordinate: of the outer dimensions, outermost first, and in the row.
-uint element_of(const uint operand, const uvec4 low, const uvec4 high, const uint x) {
-    uint element = start_of(operand) + x * inner_stride(operand);
+// The element of an operand with which the row at a coordinate begins: of the outer dimensions, outermost first.
+uint row_of(const uint operand, const uvec4 low, const uvec4 high) {
+    uint element = start_of(operand);
 #if OUTER_DIMENSIONS > 0
     const uvec4 strides = low_strides(operand);
     element += low[0] * strides[0];
@@ -37,6 +37,38 @@ uint element_of(const uint operand, const uvec4 low, const uvec4 high, const uin
     element += products[0] + products[1] + products[2];
 #endif
     return element;
+}
+
+#ifdef KNOWS_ROWS
+
+// `low` and `high` are where the row begins in each operand, the output's last: what is found for a row once is not
+// found again for each of its quads.
+uint first_of(const uint operand, const uvec4 low, const uvec4 high) {
+    return operand < 4u ? low[operand & 3u] : high[operand & 3u];
+}
+
+#else
+
+// `low` and `high` are the coordinate of the row.
+uint first_of(const uint operand, const uvec4 low, const uvec4 high) {
+    return row_of(operand, low, high);
+}
+
+#endif
+
+// The element of an operand at `x` of a row.
+uint element_of(const uint operand, const uvec4 low, const uvec4 high, const uint x) {
+    return first_of(operand, low, high) + x * inner_stride(operand);
+}
+
+// The same where the elements of a row are neighbours.
+uint neighbour_of(const uint operand, const uvec4 low, const uvec4 high, const uint x) {
+    return first_of(operand, low, high) + x;
+}
+
+// The same where all rows are one.
+uint element_of_every_row(const uint operand, const uint x) {
+    return start_of(operand) + x * inner_stride(operand);
 }
 
 // The numbers of the elements of a quad.
@@ -74,3 +106,15 @@ void outer_coordinate(const uint index, out uvec4 low, out uvec4 high) {
     low[0] = row;
 #endif
 }
+
+#ifdef KNOWS_ROWS
+// Where the row with that number begins in each operand.
+void find_row(const uint index, out uvec4 low, out uvec4 high) {
+    uvec4 outer;
+    uvec4 inner;
+    outer_coordinate(index, outer, inner);
+    low = uvec4(row_of(0u, outer, inner), row_of(1u, outer, inner), row_of(2u, outer, inner), row_of(3u, outer, inner));
+    high = uvec4(row_of(4u, outer, inner), row_of(5u, outer, inner), row_of(6u, outer, inner),
+        row_of(OUTPUT, outer, inner));
+}
+#endif

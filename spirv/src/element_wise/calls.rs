@@ -1,5 +1,7 @@
 //! The calls that a program becomes in a kernel.
 
+use std::fmt;
+
 use super::program::{Access, MAX_INPUTS, Operand, Program, Value};
 use crate::functions::{Function, Shape};
 use crate::link::{Argument, Call, Callee};
@@ -27,6 +29,38 @@ const COORDINATE: [Argument; 3] =
 /// How many elements of the quad there are.
 pub(crate) const COUNT: Argument = Argument::Parameter(3);
 
+const WHOLE: Argument = Argument::Literal(super::QUAD);
+
+/// What is known of the quads of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Quads {
+    /// Whether all have four elements.
+    pub are_whole: bool,
+    /// The inputs of which all rows are one, a bit for each: no row is found for them.
+    pub in_every_row: u8,
+}
+
+impl Quads {
+    fn is_in_every_row(self, input: u32) -> bool {
+        self.in_every_row >> input & 1 != 0
+    }
+}
+
+impl fmt::Display for Quads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.are_whole {
+            f.write_str(" of quads")?;
+        }
+        let inputs = (0..8).filter(|it| self.is_in_every_row(*it));
+        let inputs: Vec<String> = inputs.map(|it| format!("i{it}")).collect();
+        if inputs.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " with {} in every row", inputs.join(" "))
+        }
+    }
+}
+
 /// Calls, while they are collected.
 pub(crate) struct Calls<'a> {
     inputs: &'a [Operand],
@@ -34,6 +68,7 @@ pub(crate) struct Calls<'a> {
     loaded: Vec<Option<Registers>>,
     results: Vec<Registers>,
     types: NativeTypes,
+    quads: Quads,
     pub(crate) made: Vec<Call>,
 }
 
@@ -41,7 +76,19 @@ impl<'a> Calls<'a> {
     /// None yet, in a function on quads of `inputs`; functions may use `types`.
     pub(crate) fn new(inputs: &'a [Operand], types: NativeTypes) -> Self {
         let loaded = vec![None; inputs.len()];
-        Self { inputs, loaded, results: Vec::new(), types, made: Vec::new() }
+        Self {
+            inputs,
+            loaded,
+            results: Vec::new(),
+            types,
+            quads: Quads::default(),
+            made: Vec::new(),
+        }
+    }
+
+    /// The same, of such quads.
+    pub(crate) fn of(self, quads: Quads) -> Self {
+        Self { quads, ..self }
     }
 
     /// Loads the inputs and applies the program to them; one that is displaced is loaded where it is first
@@ -94,12 +141,22 @@ impl<'a> Calls<'a> {
     /// Where the quad begins in an operand, its stride, how many elements it has, and by how much they are
     /// displaced.
     fn place(&mut self, number: u32, access: Access) -> Vec<Argument> {
-        let number = Argument::Literal(number);
-        let arguments = [&[number], COORDINATE.as_slice()].concat();
-        let element = self.call(Callee::Exported("element_of"), arguments);
-        let stride = self.call(Callee::Exported("inner_stride"), vec![number]);
+        let operand = Argument::Literal(number);
+        let are_neighbours = matches!(access, Access::Whole | Access::Moved(_));
+        let [low, high, x] = COORDINATE;
+        let (name, arguments) = match are_neighbours {
+            _ if self.quads.is_in_every_row(number) => ("element_of_every_row", vec![operand, x]),
+            true => ("neighbour_of", vec![operand, low, high, x]),
+            false => ("element_of", vec![operand, low, high, x]),
+        };
+        let element = self.call(Callee::Exported(name), arguments);
+        let stride = match are_neighbours {
+            true => Argument::Literal(1),
+            false => self.call(Callee::Exported("inner_stride"), vec![operand]),
+        };
         let displacement = access.displacement().map(|by| self.value(by)).unwrap_or_default();
-        [&[element, stride, COUNT], displacement.as_slice()].concat()
+        let count = if self.quads.are_whole { WHOLE } else { COUNT };
+        [&[element, stride, count], displacement.as_slice()].concat()
     }
 
     fn load(&mut self, input: usize) -> Registers {

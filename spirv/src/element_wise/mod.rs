@@ -28,6 +28,7 @@ pub(crate) use program::OUTPUT;
 pub(crate) use record::Space;
 pub(crate) use values::Values;
 
+pub use calls::Quads;
 pub use program::{Access, MAX_INPUTS, Operand, Program, Step, Value};
 pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};

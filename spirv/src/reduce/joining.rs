@@ -2,7 +2,7 @@
 
 use super::{Elements, Form, LANES, Reducer};
 use crate::NativeTypes;
-use crate::element_wise::{COUNT, Calls, Program, QUAD, Registers, Value};
+use crate::element_wise::{COUNT, Calls, Program, QUAD, Quads, Registers, Value};
 use crate::functions as f;
 use crate::link::{Argument, Body, Call, Callee};
 
@@ -12,6 +12,7 @@ pub(crate) struct Joining {
     pub(crate) reducer: &'static Reducer,
     pub(crate) elements: Elements,
     pub(crate) form: Form,
+    pub(crate) quads: Quads,
 }
 
 impl Joining {
@@ -33,14 +34,16 @@ impl Joining {
             true => calls.apply(self.reducer.join[0], &[state, element], &[]),
             false => self.joined(&mut calls, &state, &element),
         };
+        // A work group has quads past the end of a row, too.
+        let is_whole = self.quads.are_whole && self.form.rows_of_a_group(1).is_none();
         for (value, part) in joined.into_iter().zip(0..) {
             let [register, part] = [Argument::Parameter(STATE_AT + part), literal(part)];
-            match self.reducer.is_wide() {
-                true => {
-                    calls.call(Callee::Exported("hold_wide"), vec![register, value, COUNT, part])
-                }
-                false => calls.call(Callee::Exported("hold"), vec![register, value, COUNT]),
+            let (name, arguments) = match self.reducer.is_wide() {
+                _ if is_whole => ("replace", vec![register, value]),
+                true => ("hold_wide", vec![register, value, COUNT, part]),
+                false => ("hold", vec![register, value, COUNT]),
             };
+            calls.call(Callee::Exported(name), arguments);
         }
         calls.made
     }

@@ -14,7 +14,7 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, LinkedKernel, Operand, Program, Skeletons, Value, least, operands, touch,
+    COUNT, Calls, LinkedKernel, Operand, Program, Quads, Skeletons, Value, least, operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Call, Callee, Source};
@@ -136,6 +136,8 @@ pub struct Reduce {
     pub output: Operand,
     /// The least number of outer dimensions, at most 7.
     pub outer_dimensions: usize,
+    /// Nothing is known of those of grids.
+    pub quads: Quads,
 }
 
 impl Reduce {
@@ -180,8 +182,10 @@ impl Reduce {
         let sizes = self.grids.map(|it| format!(" by {it}")).unwrap_or_default();
         let reducer = self.reducer;
         let of = if self.elements == Elements::States { " of states" } else { "" };
-        let name =
-            format!("{}{sizes}{of} {program}, {reducer:?}, {last} {operands}", skeleton.name);
+        let name = format!(
+            "{}{}{sizes}{of} {program}, {reducer:?}, {last} {operands}",
+            skeleton.name, self.quads
+        );
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let linked =
@@ -199,7 +203,7 @@ impl Reduce {
 
     /// Joins a quad to the state.
     fn quad(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&self.inputs, types);
+        let mut calls = Calls::new(&self.inputs, types).of(self.quads);
         let element = self.joining().element(&mut calls, &self.program);
         self.joining().quad(calls, element)
     }
@@ -214,6 +218,11 @@ impl Reduce {
     }
 
     fn joining(&self) -> Joining {
-        Joining { reducer: self.reducer, elements: self.elements, form: self.form }
+        Joining {
+            reducer: self.reducer,
+            elements: self.elements,
+            form: self.form,
+            quads: self.quads,
+        }
     }
 }

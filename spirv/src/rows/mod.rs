@@ -11,7 +11,7 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, LinkedKernel, Operand, Program, Registers, Value, operands, touch,
+    Calls, LinkedKernel, Operand, Program, Quads, Registers, Value, operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
@@ -45,6 +45,8 @@ pub struct Rows {
     pub form: Form,
     /// The least number of outer dimensions, at most 7.
     pub outer_dimensions: usize,
+    /// What is known of the quads of a row.
+    pub quads: Quads,
 }
 
 /// One pass over a row, or a computation with values of the row.
@@ -131,7 +133,7 @@ impl Rows {
 
     /// The skeleton's function for a phase, and the bodies that it gets; its result has that number.
     fn phase(&self, phase: &Phase, number: usize, types: NativeTypes) -> (&'static str, Vec<Body>) {
-        let calls = || Calls::new(&self.inputs, types);
+        let calls = || Calls::new(&self.inputs, types).of(self.quads);
         match &phase.action {
             Action::Reduce { reducer, last } => {
                 let joining = self.joining(reducer);
@@ -166,7 +168,7 @@ impl Rows {
     }
 
     fn joining(&self, reducer: &'static Reducer) -> Joining {
-        Joining { reducer, elements: Elements::Values, form: self.form }
+        Joining { reducer, elements: Elements::Values, form: self.form, quads: self.quads }
     }
 
     /// How the first phase joins that does; every kernel has one.
@@ -191,7 +193,7 @@ impl Rows {
         let (_, skeleton) = self.skeleton();
         let phases: Vec<String> = self.phases.iter().map(Phase::name).collect();
         let operands = operands(&self.inputs, self.output);
-        let name = format!("{} {} {operands}", skeleton.name, phases.join("; "));
+        let name = format!("{}{} {} {operands}", skeleton.name, self.quads, phases.join("; "));
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let linked =

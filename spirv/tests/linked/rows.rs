@@ -1,7 +1,7 @@
 //! Kernels for rows.
 
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{Access, Operand, Program, Value};
+use dml_spirv::element_wise::{Access, Operand, Program, Quads, Value};
 use dml_spirv::functions;
 use dml_spirv::reduce::{Form, GREATEST_F32, SUM_F32};
 use dml_spirv::rows::{Action, Phase, Rows, Source};
@@ -12,7 +12,8 @@ fn rows(form: Form, phases: Vec<Phase>, inputs: [usize; 2]) -> Rows {
     let [of_rows, single] = inputs;
     let mut inputs = vec![operand(Access::Whole); of_rows];
     inputs.extend(vec![operand(Access::Single); single]);
-    Rows { phases, inputs, output: operand(Access::Whole), form, outer_dimensions: 1 }
+    let quads = Quads { are_whole: form != Form::OneBlock, in_every_row: 0 };
+    Rows { phases, inputs, output: operand(Access::Whole), form, outer_dimensions: 1, quads }
 }
 
 fn phase(sources: &[Source], program: Program, action: Action) -> Phase {

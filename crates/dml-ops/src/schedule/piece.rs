@@ -7,7 +7,7 @@ use dml_core::kernel::KernelModule;
 use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
-    self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Record,
+    self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Quads, Record,
 };
 
 use super::modulo_2_32;
@@ -96,6 +96,20 @@ impl<'a> Piece<'a> {
             *place = input.record;
         }
         (record, inputs.iter().map(|input| input.operand).collect(), output.operand)
+    }
+
+    /// What is known of the quads of its rows.
+    pub(super) fn quads(&self, record: &Record) -> Quads {
+        let outer = |it: &[u32; DIMENSIONS]| {
+            let mut of_rows = self.sizes.iter().zip(it).take(DIMENSIONS - 1);
+            of_rows.all(|(size, stride)| *size == 1 || *stride == 0)
+        };
+        let inputs = record.inputs.iter().enumerate().take(self.space.inputs.len());
+        let in_every_row = inputs.filter(|(_, it)| outer(&it.strides));
+        Quads {
+            are_whole: self.inner().is_multiple_of(QUAD),
+            in_every_row: in_every_row.fold(0, |all, (input, _)| all | 1 << input),
+        }
     }
 
     /// Bytes of the elements of all operands. A displaced one has an element at each coordinate.

@@ -10,7 +10,7 @@
 use dml_core::kernel::select;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
-use dml_spirv::element_wise::{self, Access, DIMENSIONS};
+use dml_spirv::element_wise::{self, Access, DIMENSIONS, Quads};
 use dml_spirv::reduce::{Form, MOST_BLOCKS, Reduce};
 
 use super::Schedule;
@@ -233,6 +233,7 @@ impl Schedule<'_> {
             // One element of each row.
             output: element_wise::Operand { access: Access::Ragged, ..output },
             outer_dimensions: record.outer_dimensions(),
+            quads: if grids.is_none() { piece.quads(&record) } else { Quads::default() },
         };
         let target = dispatches.target();
         let is_one_block = blocks == 1 || reduction.reducer.has_any_order();

@@ -80,7 +80,8 @@ impl Schedule<'_> {
             let (record, inputs, output) = piece.record(&taken, &members.parameters);
             let outer_dimensions = record.outer_dimensions();
             let phases = members.phases.clone();
-            let kernel = Rows { phases, inputs, output, form, outer_dimensions };
+            let quads = piece.quads(&record);
+            let kernel = Rows { phases, inputs, output, form, outer_dimensions, quads };
             let block = record.words(kernel.skeleton_dimensions());
             let variant = kernel.variant(self.target.native_types());
             if !can_run(variant, self.target.capabilities) {
