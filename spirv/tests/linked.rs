@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Quads, Step, Value};
 use dml_spirv::functions::{self, Function};
-use dml_spirv::product::{Product, cooperative};
+use dml_spirv::product::{Arithmetic, Product, cooperative};
 use dml_spirv::reduce::{
     Elements, Form, GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64,
 };
@@ -272,10 +272,13 @@ const NO_CONTRACTION: u32 = 42;
 const ALIASED: u32 = 20;
 const STORAGE_BUFFER: u32 = 12;
 
+/// How the names of kernels end whose multiplications and additions may be fused.
+const FUSED: &str = "arithmetic: FusedFloats }";
+
 #[test]
-fn nothing_is_contracted_and_buffers_may_be_the_same() {
+fn nothing_is_contracted_unless_it_may_be_and_buffers_may_be_the_same() {
     let mut found = [0, 0];
-    for (name, link) in every_kernel() {
+    for (name, link) in every_kernel().into_iter().filter(|(name, _)| !name.ends_with(FUSED)) {
         let words = link();
         let is_decorated = |id: u32, decoration: u32| {
             instructions(&words)
@@ -294,6 +297,25 @@ fn nothing_is_contracted_and_buffers_may_be_the_same() {
         }
     }
     assert!(found.iter().all(|it| *it > 0), "{found:?}");
+}
+
+#[test]
+fn fused_kernels_differ_from_exact_ones_in_what_may_be_contracted_alone() {
+    let mut fused = 0;
+    for product in Product::all().filter(|it| it.arithmetic == Arithmetic::FusedFloats) {
+        let exact = Product { arithmetic: Arithmetic::Floats, ..product };
+        let is_kept = |it: &&[u32]| {
+            it[0] & 0xffff != OP_DECORATE || it.get(2).copied() != Some(NO_CONTRACTION)
+        };
+        let [exact_words, words] = [exact, product].map(Product::spirv);
+        assert!(instructions(&words).eq(instructions(&exact_words).filter(is_kept)), "{product:?}");
+        assert!(words.len() < exact_words.len(), "{product:?}: nothing is decorated");
+        assert_eq!(words[..5], exact_words[..5]);
+        let names = [exact, product].map(|it| it.variant().name);
+        assert!(names[1].contains(" fused") && !names[0].contains("fused"), "{names:?}");
+        fused += 1;
+    }
+    assert_eq!(fused, Product::all().count() / Arithmetic::ALL.len());
 }
 
 #[test]

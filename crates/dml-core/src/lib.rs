@@ -42,7 +42,7 @@ pub use tensor::{
 };
 pub use types::enums::*;
 pub use types::{
-    DataType, DataTypeSet, ExecutionFlags, FeatureLevel, InvalidField, ScalarUnion, Strategy,
-    Tuning, UnknownName, enums, value,
+    DataType, DataTypeSet, ExecutionFlags, FeatureLevel, InvalidField, Numerics, ScalarUnion,
+    Strategy, Tuning, UnknownName, enums, value,
 };
 pub use validate::validate;

@@ -18,6 +18,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+pub use dml_spirv::product::is_fused;
 pub use dml_spirv::{Float16, NativeTypes};
 pub use ir::Program;
 pub use registry::{OPERATORS, find, implementation, lower, used_features};

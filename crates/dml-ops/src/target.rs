@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dml_core::kernel::{KernelModule, SpecializationConstant, select};
 use dml_core::plan::KernelKey;
-use dml_core::{Capabilities, Error, Tuning};
+use dml_core::{Capabilities, Error, Numerics, Tuning};
 use dml_spirv::{ElementWidth, Kernel, NativeTypes, transpose};
 
 /// The specialization constants that kernels have: invocations of a work group in x, and indices of an
@@ -86,6 +86,11 @@ impl Target<'_> {
             let count = u32::try_from((range.end - range.start) / 4).unwrap_or(most);
             (range, count)
         })
+    }
+
+    /// What may be done to results for speed.
+    pub(crate) fn numerics(&self) -> Numerics {
+        self.tuning.numerics
     }
 
     /// The optional types of the hardware that kernels use here.

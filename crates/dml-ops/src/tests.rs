@@ -10,6 +10,7 @@ use crate::families::{attention, gather_scatter, nonzero, resample, roi, sort};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
 mod huge;
+mod numerics;
 mod proofs;
 mod root_mean_square;
 mod row_kernels;

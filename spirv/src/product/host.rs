@@ -3,7 +3,7 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::record::{Block, COLUMNS, DEPTHS};
-use super::{Product, Tile};
+use super::{Arithmetic, Product, Tile};
 use crate::element_wise::PushConstants;
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
@@ -11,7 +11,8 @@ const ROWS_AT: usize = 0;
 const COLUMNS_AT: usize = 1;
 const SUMS_AT: usize = 2;
 
-/// Runs the kernel for every tile of a dispatch.
+/// Runs the kernel for every tile of a dispatch. Products are rounded before they are added, also where the
+/// kernel lets a driver fuse both: the result is that of exact numerics.
 pub(super) fn run(kernel: Product, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let block = Block::of(|index| dispatch.uniform_word(index));
     let push = PushConstants::of(dispatch);
@@ -101,7 +102,7 @@ impl Sums<'_> {
     }
 
     fn with_product(&self, sum: u32, one: u32, other: u32) -> u32 {
-        if self.kernel.are_integers {
+        if self.kernel.arithmetic == Arithmetic::Integers {
             return sum.wrapping_add(one.wrapping_mul(other));
         }
         let [sum, one, other] = [sum, one, other].map(f32::from_bits);

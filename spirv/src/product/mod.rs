@@ -1,6 +1,7 @@
 //! Kernels that add up products: tiles of rows and columns, one product after the other.
 
 mod cooperative;
+mod fused;
 mod host;
 mod record;
 
@@ -32,8 +33,25 @@ pub struct Product {
     /// Whether columns are read as quads: their innermost dimension has stride 1 and a multiple of four of
     /// them, and all else begins at a multiple of four.
     pub columns_are_whole: bool,
-    /// Whether words are integers, which wrap, or floats.
-    pub are_integers: bool,
+    /// What words are, and how they are multiplied and added.
+    pub arithmetic: Arithmetic,
+}
+
+/// How products are made and added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arithmetic {
+    /// Integers of 32 bits, which wrap.
+    Integers,
+    /// FLOAT32: each product is rounded, then the sum.
+    Floats,
+    /// FLOAT32, where the driver may fuse a multiplication and the addition that follows. The twin on the host
+    /// fuses nothing: it gives the bits of [`Arithmetic::Floats`].
+    FusedFloats,
+}
+
+impl Arithmetic {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Floats, Self::Integers, Self::FusedFloats];
 }
 
 /// The sums that an invocation adds up, or a work group whose invocations share what they read. Each is added
@@ -92,13 +110,20 @@ impl Tile {
     }
 }
 
+/// Whether results of a kernel may differ between devices, as one fuses multiplications and additions that
+/// another one rounds apart.
+pub fn is_fused(kernel: &KernelModule) -> bool {
+    let fused = Product::all().filter(|it| it.arithmetic == Arithmetic::FusedFloats);
+    kernel.name.starts_with("product_") && fused.into_iter().any(|it| it.variant() == kernel)
+}
+
 impl Product {
     /// Every kernel.
     pub fn all() -> impl Iterator<Item = Self> {
         let kernels = Tile::ALL.into_iter().flat_map(|tile| {
             let of = move |columns_are_whole| {
-                let of = move |are_integers| Self { tile, columns_are_whole, are_integers };
-                [false, true].map(of)
+                let of = move |arithmetic| Self { tile, columns_are_whole, arithmetic };
+                Arithmetic::ALL.map(of)
             };
             [false, true].map(of)
         });
@@ -107,7 +132,7 @@ impl Product {
 
     fn skeleton(self) -> &'static Source {
         let whole = if self.columns_are_whole { "_whole" } else { "" };
-        let numbers = if self.are_integers { "i32" } else { "f32" };
+        let numbers = if self.arithmetic == Arithmetic::Integers { "i32" } else { "f32" };
         let name = format!("product_{}{whole}_{numbers}", self.tile.name());
         let found = kernels::LINKED.iter().find(|it| it.name == name);
         found.expect("every combination is compiled, a test links all")
@@ -115,7 +140,11 @@ impl Product {
 
     /// The kernel's SPIR-V.
     pub fn spirv(self) -> Vec<u32> {
-        link::link(self.skeleton(), &[])
+        let linked = link::link(self.skeleton(), &[]);
+        match self.arithmetic {
+            Arithmetic::FusedFloats => fused::without_no_contraction(&linked),
+            Arithmetic::Integers | Arithmetic::Floats => linked,
+        }
     }
 
     /// The kernel as plans name it, made at the first call and never given up.
@@ -132,7 +161,8 @@ impl Product {
         };
         let inputs = [self.tile != Tile::Row, self.columns_are_whole].map(operand);
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
-        let name = skeleton.name.to_owned();
+        let is_fused = self.arithmetic == Arithmetic::FusedFloats;
+        let name = format!("{}{}", skeleton.name, if is_fused { " fused" } else { "" });
         let linked = LinkedKernel { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
         // Sums may go on from what is there.
         linked.module(&inputs, Touch::ReadWrite)

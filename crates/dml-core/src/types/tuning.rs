@@ -1,10 +1,10 @@
 //! Which way of working suits a driver.
 
-use crate::types::Strategy;
+use crate::types::{Numerics, Strategy};
 
 /// Preferences for one driver. They change how fast a result comes, and but for
-/// [`Strategy::CooperativeMatrices`] never the result, and they are fixed data: nothing is timed at run
-/// time, so plans are reproducible.
+/// [`Strategy::CooperativeMatrices`] and [`Numerics::Fast`], which nobody gets who does not ask for them, never
+/// the result. They are fixed data: nothing is timed at run time, so plans are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tuning {
@@ -31,6 +31,8 @@ pub struct Tuning {
     /// Used wherever it can serve the tensors; where it cannot, or where this is `None`, the tensors
     /// and the other preferences decide.
     pub strategy: Option<Strategy>,
+    /// What may be done to results for speed: the choice of whoever creates the device, whatever its driver.
+    pub numerics: Numerics,
 }
 
 impl Tuning {
@@ -47,6 +49,7 @@ impl Tuning {
             shared_tiles: false,
             native_types: true,
             strategy: None,
+            numerics: Numerics::Exact,
         }
     }
 
@@ -86,6 +89,12 @@ impl Tuning {
     /// The same with one strategy wherever it can serve the tensors.
     pub const fn with_strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
+        self
+    }
+
+    /// These preferences, with other numerics.
+    pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
+        self.numerics = numerics;
         self
     }
 }

@@ -8,11 +8,11 @@ mod cooperative;
 mod parts;
 mod tile;
 
-use dml_core::Error;
 use dml_core::plan::{Access as Touch, Cost, Slot, Step, Window};
+use dml_core::{Error, Numerics};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
-use dml_spirv::product::{BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
+use dml_spirv::product::{Arithmetic, BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
 
 use super::{Schedule, modulo_2_32};
 use crate::ir::space::{IterationSpace, Operand};
@@ -138,7 +138,7 @@ impl Schedule<'_> {
             let kernel = Product {
                 tile: tile::best(&record, rows, dispatches.target()),
                 columns_are_whole: columns,
-                are_integers: sums.are_integers,
+                arithmetic: arithmetic(sums.are_integers, dispatches.target().numerics()),
             };
             let tile = kernel.tile;
             self.strategy = tile::strategy(tile);
@@ -161,6 +161,15 @@ impl Schedule<'_> {
             dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block), cost)?;
         }
         self.add_dispatches(dispatches)
+    }
+}
+
+/// How sums are added up: floats as the caller of the device has chosen, integers always alike.
+fn arithmetic(are_integers: bool, numerics: Numerics) -> Arithmetic {
+    match (are_integers, numerics) {
+        (true, _) => Arithmetic::Integers,
+        (false, Numerics::Exact) => Arithmetic::Floats,
+        (false, Numerics::Fast) => Arithmetic::FusedFloats,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use dml_core::Strategy;
 use dml_core::kernel::select;
-use dml_spirv::product::{Product, Record, Tile};
+use dml_spirv::product::{Arithmetic, Product, Record, Tile};
 
 use crate::Target;
 
@@ -15,7 +15,8 @@ pub(super) fn best(record: &Record, rows_are_quads: bool, target: &Target<'_>) -
         return Tile::Row;
     }
     // Kernels of one tile need the same of a device.
-    let module = |tile| Product { tile, columns_are_whole: false, are_integers: false }.variant();
+    let arithmetic = Arithmetic::Floats;
+    let module = |tile| Product { tile, columns_are_whole: false, arithmetic }.variant();
     let tiles: Vec<Tile> = preferred(record, target).chain([Tile::Registers]).collect();
     let modules: Vec<_> = tiles.iter().copied().map(module).collect();
     let selected = select(&modules, target.capabilities);
