@@ -6,7 +6,7 @@ mod transfer;
 
 use std::num::NonZeroUsize;
 
-use dml_core::{Capabilities, CapabilityCap, FeatureLevel, Tuning};
+use dml_core::{Capabilities, CapabilityCap, FeatureLevel, Numerics, Tuning};
 use dml_vk::{
     Buffer, BufferDesc, BufferUsage, DeviceDesc, DeviceSelector, DeviceType, Instance,
     InstanceDesc, MemoryLocation, PhysicalDevice,
@@ -25,6 +25,9 @@ pub struct DeviceOptions {
     /// DirectML's minimum: where the device cannot meet it, opening fails. It cannot where the level
     /// that it is created at is lower. The default is no minimum.
     pub minimum_feature_level: Option<FeatureLevel>,
+    /// Whether sums of products are the same bits on every device, or may be faster. The default is
+    /// [`Numerics::Exact`].
+    pub numerics: Numerics,
     /// Makes the device behave as one that has less. The default, `None`, is what the environment
     /// variable `DML_PROFILE` names, and no cap where it is not set.
     pub cap: Option<CapabilityCap>,
@@ -113,7 +116,7 @@ impl Device {
 
     /// Uses a Vulkan device that is there already: one that was wrapped with
     /// [`dml_vk::Device::from_raw`], or created with a [`dml_vk::DeviceDesc`]. Of `options` only the
-    /// feature levels are used; a cap is part of the device.
+    /// feature levels and the numerics are used; a cap is part of the device.
     ///
     /// Without a queue of its own, a wrapped device compiles operators and records them with
     /// [`dml_vk::record_plan`]; what submits is refused.
@@ -122,7 +125,7 @@ impl Device {
     /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
     pub fn from_vulkan(vulkan: dml_vk::Device, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
-        let tuning = tuning_for(vulkan.info().device_type);
+        let tuning = tuning_for(vulkan.info().device_type).with_numerics(options.numerics);
         Ok(Self { vulkan, feature_level: options.feature_level, tuning })
     }
 
@@ -131,7 +134,8 @@ impl Device {
         Self { feature_level, ..self.clone() }
     }
 
-    /// The same device with other preferences; results do not depend on them.
+    /// The same device with other preferences. Results depend on their [`Numerics`] alone, which replace those
+    /// that the device was created with.
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning, ..self.clone() }
     }
@@ -139,6 +143,11 @@ impl Device {
     /// Its preferences.
     pub fn tuning(&self) -> Tuning {
         self.tuning
+    }
+
+    /// What may be done to results for speed.
+    pub fn numerics(&self) -> Numerics {
+        self.tuning.numerics
     }
 
     /// The level that the device was created at.

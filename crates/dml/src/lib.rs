@@ -53,8 +53,8 @@ pub use dml_core::enums::*;
 pub use dml_core::graph::{GraphBuilder, GraphDesc};
 pub use dml_core::operators::descs::*;
 pub use dml_core::{
-    AbstractOperator, CapabilityCap, DataType, ExecutionFlags, FeatureLevel, HResult, ScalarUnion,
-    TensorDesc, TensorFlags, TensorLayout,
+    AbstractOperator, CapabilityCap, DataType, ExecutionFlags, FeatureLevel, HResult, Numerics,
+    ScalarUnion, TensorDesc, TensorFlags, TensorLayout,
 };
 pub use dml_ops::graph::GraphOptions;
 pub use dml_vk::{
