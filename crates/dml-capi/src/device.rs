@@ -4,17 +4,24 @@ use std::ffi::{CStr, c_char};
 
 use dml::{
     CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, HResult, InstanceDesc,
-    Validation, profiles,
+    Numerics, Validation, profiles,
 };
 
 use crate::boundary::{Failure, Result, S_FALSE, S_OK, call_for_code};
 use crate::handle::{Object, create, get, remove};
 use crate::memory::{read_sized, text};
-use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, HRESULT};
+use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, DmlVkNumerics, HRESULT};
 
 /// The version of this interface: it changes whenever a function, a struct or a value does so that
 /// programs have to be compiled again.
-pub const DMLVK_ABI_VERSION: u32 = 2;
+pub const DMLVK_ABI_VERSION: u32 = 3;
+
+/// All devices give the same bits: each product is rounded before it is added. The default.
+pub const DMLVK_NUMERICS_EXACT: DmlVkNumerics = 0;
+/// Where FLOAT32 products are added up the driver may fuse a multiplication and the addition that follows,
+/// which some GPUs do twice as fast. Sums may then differ from one device to another; on one device they are
+/// the same bits from run to run. All other results are those of DMLVK_NUMERICS_EXACT.
+pub const DMLVK_NUMERICS_FAST: DmlVkNumerics = 1;
 
 /// How dmlvk_create_device creates a device. Zeros stand for the defaults.
 #[repr(C)]
@@ -35,6 +42,10 @@ pub struct DmlVkDeviceDesc {
     /// or the path of a file (docs/profiles.md). Null: what the environment variable DML_PROFILE names.
     /// Empty: no cap, whatever the environment says.
     pub profile: *const c_char,
+    /// DMLVK_NUMERICS_*.
+    pub numerics: DmlVkNumerics,
+    /// 0.
+    pub reserved: u32,
 }
 
 impl Object for Device {
@@ -53,9 +64,9 @@ pub extern "C" fn dmlvk_abi_version() -> u32 {
 /// Creates a device that owns everything: instance, device, queue and memory.
 ///
 /// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no device that can be used, or where the
-/// minimum feature level is above the maximum; with E_INVALIDARG where a level, the size, a text, the
-/// device or the profile is wrong, be it that of the environment: a device is wrong where the machine
-/// has none like it, or several.
+/// minimum feature level is above the maximum; with E_INVALIDARG where a level, the numerics, the size, a
+/// text, the device or the profile is wrong, be it that of the environment: a device is wrong where the
+/// machine has none like it, or several.
 ///
 /// # Safety
 ///
@@ -70,6 +81,11 @@ pub unsafe extern "C" fn dmlvk_create_device(
         // SAFETY: the caller's promise.
         let desc = unsafe { read_sized(desc, "desc") }?;
         let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+        let numerics = numerics(desc.numerics, "desc.numerics")?;
+        if desc.reserved != 0 {
+            let problem = format_args!("{} (accepted: 0)", desc.reserved);
+            return Err(Failure::invalid("desc.reserved", problem));
+        }
         // SAFETY: the caller's promise.
         let selector = match unsafe { utf8(desc.device, "desc.device") }? {
             None => DeviceSelector::Best,
@@ -84,7 +100,7 @@ pub unsafe extern "C" fn dmlvk_create_device(
         let validation =
             if desc.require_validation == 0 { Validation::Off } else { Validation::Required };
         let instance = InstanceDesc { validation, ..InstanceDesc::default() };
-        Ok(Device::open_with(&DeviceOptions { selector, cap, instance, ..levels })?)
+        Ok(Device::open_with(&DeviceOptions { selector, cap, instance, numerics, ..levels })?)
     };
     // SAFETY: the caller's promise.
     unsafe { create("dmlvk_create_device", (device, "device"), NO_PARENT, make) }
@@ -113,6 +129,18 @@ pub(crate) fn levels(minimum: u32, maximum: u32) -> Result<DeviceOptions> {
         feature_level: level(maximum, "maximum_feature_level")?.unwrap_or_default(),
         ..DeviceOptions::default()
     })
+}
+
+/// The numerics with this number.
+pub(crate) fn numerics(value: DmlVkNumerics, name: &str) -> Result<Numerics> {
+    match value {
+        DMLVK_NUMERICS_EXACT => Ok(Numerics::Exact),
+        DMLVK_NUMERICS_FAST => Ok(Numerics::Fast),
+        other => {
+            let accepted = "0: DMLVK_NUMERICS_EXACT, 1: DMLVK_NUMERICS_FAST";
+            Err(Failure::invalid(name, format_args!("{other} (accepted: {accepted})")))
+        }
+    }
 }
 
 /// Destroys a device and everything made from it; those handles are unknown from then on. Waits for

@@ -83,6 +83,9 @@ pub type PFN_vkGetInstanceProcAddr = Option<vk::PFN_vkGetInstanceProcAddr>;
 /// Locks or unlocks a queue that the caller shares; called with `queue_lock_data`.
 pub type DmlVkQueueCallback = Option<unsafe extern "C" fn(data: *mut std::ffi::c_void)>;
 
+/// Whether results are the same bits on every device: DMLVK_NUMERICS_*.
+pub type DmlVkNumerics = u32;
+
 /// What a device handle points to as far as C is concerned. Nothing lies there.
 #[derive(Debug)]
 pub struct DmlVkDevice_T(());

@@ -3,18 +3,18 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
-use dml::Device;
 use dml::ash::vk;
 use dml::vk::{DeviceDesc, QueueLock, RawDeviceDesc, RawPhysicalDevice, RawQueue};
+use dml::{Device, DeviceOptions};
 
 use crate::boundary::{Failure, Result};
-use crate::device::{NO_PARENT, levels};
+use crate::device::{NO_PARENT, levels, numerics};
 use crate::enablement::features;
 use crate::handle::create;
 use crate::memory::{read_array, read_sized, text};
 use crate::types::{
-    DML_FEATURE_LEVEL, DmlVkDevice, DmlVkQueueCallback, HRESULT, PFN_vkGetInstanceProcAddr,
-    VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
+    DML_FEATURE_LEVEL, DmlVkDevice, DmlVkNumerics, DmlVkQueueCallback, HRESULT,
+    PFN_vkGetInstanceProcAddr, VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
 };
 
 /// More extensions than this are refused.
@@ -53,6 +53,8 @@ pub struct DmlVkRawDeviceDesc {
     pub features: u64,
     /// The family of the command buffers to record into.
     pub queue_family: u32,
+    /// DMLVK_NUMERICS_*.
+    pub numerics: DmlVkNumerics,
     /// A queue of that family, for functions that submit; null where nothing is to be submitted.
     pub queue: VkQueue,
     /// Locks the queue. Null where nobody else uses it.
@@ -85,9 +87,10 @@ pub unsafe extern "C" fn dmlvk_wrap_device(
         // SAFETY: the caller's promise.
         let desc = unsafe { read_sized(desc, "desc") }?;
         let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
+        let numerics = numerics(desc.numerics, "desc.numerics")?;
         // SAFETY: the caller's promise.
         let vulkan = unsafe { wrap(&desc) }?;
-        Ok(Device::from_vulkan(vulkan, &levels)?)
+        Ok(Device::from_vulkan(vulkan, &DeviceOptions { numerics, ..levels })?)
     };
     // SAFETY: the caller's promise.
     unsafe { create("dmlvk_wrap_device", (device, "device"), NO_PARENT, make) }

@@ -16,14 +16,16 @@ macro_rules! assert_layout {
 
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn structs_have_the_layout_of_version_2() {
-    assert_layout!(DmlVkDeviceDesc, 32, {
+fn structs_have_the_layout_of_version_3() {
+    assert_layout!(DmlVkDeviceDesc, 40, {
         struct_size: 0,
         minimum_feature_level: 4,
         maximum_feature_level: 8,
         require_validation: 12,
         device: 16,
-        profile: 24
+        profile: 24,
+        numerics: 32,
+        reserved: 36
     });
     assert_layout!(DmlVkRawDeviceDesc, 120, {
         struct_size: 0,
@@ -40,6 +42,7 @@ fn structs_have_the_layout_of_version_2() {
         device_extension_count: 68,
         features: 72,
         queue_family: 80,
+        numerics: 84,
         queue: 88,
         lock_queue: 96,
         unlock_queue: 104,
@@ -77,10 +80,11 @@ fn structs_have_the_layout_of_version_2() {
 }
 
 #[test]
-fn values_are_those_of_version_2() {
-    assert_eq!(DMLVK_ABI_VERSION, 2);
+fn values_are_those_of_version_3() {
+    assert_eq!(DMLVK_ABI_VERSION, 3);
     assert_eq!(dmlvk_abi_version(), DMLVK_ABI_VERSION);
     assert_eq!((DMLVK_PHASE_INITIALIZE, DMLVK_PHASE_EXECUTE), (0, 1));
+    assert_eq!((DMLVK_NUMERICS_EXACT, DMLVK_NUMERICS_FAST), (0, 1));
     let header = include_str!("../include/dmlvk/dmlvk.h");
     let value = |line: &'static str| {
         let line = line.strip_prefix("#define DMLVK_FEATURE_")?;

@@ -36,6 +36,7 @@ fn describe(caller: &Caller) -> DmlVkRawDeviceDesc {
         device_extension_count: 0,
         features: 0,
         queue_family: raw.queue_family,
+        numerics: DMLVK_NUMERICS_FAST,
         queue: vk::Queue::null(),
         lock_queue: None,
         unlock_queue: None,

@@ -54,6 +54,24 @@ fn null_pointers_are_refused_by_name() {
 }
 
 #[test]
+fn numerics_are_exact_or_fast() {
+    let create = |numerics, reserved| {
+        try_create_device(&DmlVkDeviceDesc { numerics, reserved, ..device_desc() })
+    };
+    for numerics in [DMLVK_NUMERICS_EXACT, DMLVK_NUMERICS_FAST] {
+        let (code, device) = create(numerics, 0);
+        ok(code);
+        // SAFETY: nothing was recorded.
+        ok(unsafe { dmlvk_destroy_device(device) });
+    }
+    let (code, device) = create(2, 0);
+    let accepted = "(accepted: 0: DMLVK_NUMERICS_EXACT, 1: DMLVK_NUMERICS_FAST)";
+    refused(code, E_INVALIDARG, &format!("desc.numerics: 2 {accepted}"));
+    assert!(device.is_null());
+    refused(create(1, 7).0, E_INVALIDARG, "desc.reserved: 7 (accepted: 0)");
+}
+
+#[test]
 fn wrong_sizes_and_unknown_values_are_refused() {
     let device = create_device(0, 0, 0);
     let create = |struct_size, minimum_feature_level, maximum_feature_level| {
@@ -66,15 +84,15 @@ fn wrong_sizes_and_unknown_values_are_refused() {
         assert!(handle.is_null());
         code
     };
-    refused(create(0, 0, 0), E_INVALIDARG, "desc.struct_size: 0 (accepted: 32)");
+    refused(create(0, 0, 0), E_INVALIDARG, "desc.struct_size: 0 (accepted: 40)");
     // A program of another version has a shorter struct: nothing after its size is read.
     let short = 24u32;
     // SAFETY: there is a size, which is not that of the struct.
     let (code, _) =
         made(|place| unsafe { dmlvk_create_device(ptr::from_ref(&short).cast(), place) });
-    refused(code, E_INVALIDARG, "desc.struct_size: 24 (accepted: 32)");
-    refused(create(32, 0x5300, 0), E_INVALIDARG, "minimum_feature_level: 0x5300");
-    let code = create(32, 0x5000, 0x4000);
+    refused(code, E_INVALIDARG, "desc.struct_size: 24 (accepted: 40)");
+    refused(create(40, 0x5300, 0), E_INVALIDARG, "minimum_feature_level: 0x5300");
+    let code = create(40, 0x5000, 0x4000);
     refused(code, DXGI_ERROR_UNSUPPORTED, "minimum feature level 5_0");
     let compile = |data_type, sizes: &[u32], bytes, flags, wanted: &str| {
         let (code, operator) =

@@ -72,7 +72,7 @@ typedef void (*DmlVkQueueCallback)(void *data);
 
 // The version of this interface: it changes whenever a function, a struct or a value does so that
 // programs have to be compiled again.
-#define DMLVK_ABI_VERSION 2
+#define DMLVK_ABI_VERSION 3
 
 // What a binding table's handle points to as far as C is concerned. Nothing lies there.
 typedef struct DmlVkBindingTable_T DmlVkBindingTable_T;
@@ -122,6 +122,9 @@ typedef struct DmlVkRawBufferDesc {
     uint64_t size;
 } DmlVkRawBufferDesc;
 
+// Whether results are the same bits on every device: DMLVK_NUMERICS_*.
+typedef uint32_t DmlVkNumerics;
+
 // How dmlvk_create_device creates a device. Zeros stand for the defaults.
 typedef struct DmlVkDeviceDesc {
     // sizeof(DmlVkDeviceDesc).
@@ -139,6 +142,10 @@ typedef struct DmlVkDeviceDesc {
     // or the path of a file (docs/profiles.md). Null: what the environment variable DML_PROFILE names.
     // Empty: no cap, whatever the environment says.
     const char *profile;
+    // DMLVK_NUMERICS_*.
+    DmlVkNumerics numerics;
+    // 0.
+    uint32_t reserved;
 } DmlVkDeviceDesc;
 
 // A physical device of the caller's, for dmlvk_get_enablement.
@@ -287,6 +294,8 @@ typedef struct DmlVkRawDeviceDesc {
     uint64_t features;
     // The family of the command buffers to record into.
     uint32_t queue_family;
+    // DMLVK_NUMERICS_*.
+    DmlVkNumerics numerics;
     // A queue of that family, for functions that submit; null where nothing is to be submitted.
     VkQueue queue;
     // Locks the queue. Null where nobody else uses it.
@@ -296,6 +305,14 @@ typedef struct DmlVkRawDeviceDesc {
     // Handed to both.
     void *queue_lock_data;
 } DmlVkRawDeviceDesc;
+
+// All devices give the same bits: each product is rounded before it is added. The default.
+#define DMLVK_NUMERICS_EXACT 0
+
+// Where FLOAT32 products are added up the driver may fuse a multiplication and the addition that follows,
+// which some GPUs do twice as fast. Sums may then differ from one device to another; on one device they are
+// the same bits from run to run. All other results are those of DMLVK_NUMERICS_EXACT.
+#define DMLVK_NUMERICS_FAST 1
 
 // It is refused: its feature level or its types, or it is not implemented. dmlvk_compile_operator says why.
 #define DMLVK_SUPPORT_NONE 0
@@ -383,9 +400,9 @@ uint32_t dmlvk_abi_version(void);
 // Creates a device that owns everything: instance, device, queue and memory.
 //
 // Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no device that can be used, or where the
-// minimum feature level is above the maximum; with E_INVALIDARG where a level, the size, a text, the
-// device or the profile is wrong, be it that of the environment: a device is wrong where the machine
-// has none like it, or several.
+// minimum feature level is above the maximum; with E_INVALIDARG where a level, the numerics, the size, a
+// text, the device or the profile is wrong, be it that of the environment: a device is wrong where the
+// machine has none like it, or several.
 //
 // Safety:
 //

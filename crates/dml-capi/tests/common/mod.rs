@@ -58,6 +58,8 @@ pub fn device_desc() -> DmlVkDeviceDesc {
         require_validation: (validation() == Validation::Required).into(),
         device: ptr::null(),
         profile: ptr::null(),
+        numerics: DMLVK_NUMERICS_EXACT,
+        reserved: 0,
     }
 }
 
