@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use dml::{CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, PipelineCache};
+use dml::{
+    CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, Numerics, PipelineCache,
+};
 
 use crate::boundary::Result;
 use crate::process;
@@ -14,12 +16,25 @@ pub(crate) struct OpenDevice {
 }
 
 /// What tells one device from another.
-#[derive(PartialEq)]
+#[derive(Debug, PartialEq)]
 struct Key {
     selector: DeviceSelector,
     feature_level: FeatureLevel,
+    numerics: Numerics,
     cap: Option<CapabilityCap>,
     pipeline_cache: PipelineCache,
+}
+
+impl Key {
+    fn of(options: &DeviceOptions) -> Self {
+        Self {
+            selector: options.selector.clone(),
+            feature_level: options.feature_level,
+            numerics: options.numerics,
+            cap: options.cap,
+            pipeline_cache: options.pipeline_cache.clone(),
+        }
+    }
 }
 
 /// The devices that are open.
@@ -32,12 +47,7 @@ impl OpenDevices {
     /// # Errors
     /// There is no such device, or it cannot be opened, or this process was forked from one with a device.
     pub(crate) fn open(&self, options: &DeviceOptions) -> Result<Arc<OpenDevice>> {
-        let key = Key {
-            selector: options.selector.clone(),
-            feature_level: options.feature_level,
-            cap: options.cap,
-            pipeline_cache: options.pipeline_cache.clone(),
-        };
+        let key = Key::of(options);
         process::opens_a_device()?;
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|it| it.strong_count() > 0);
@@ -48,5 +58,17 @@ impl OpenDevices {
         let device = Arc::new(OpenDevice { device: Device::open_with(options)?, key });
         open.push(Arc::downgrade(&device));
         Ok(device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_of_other_numerics_have_another_device() {
+        let key = |numerics| Key::of(&DeviceOptions { numerics, ..DeviceOptions::default() });
+        assert_eq!(key(Numerics::Fast), key(Numerics::Fast));
+        assert_ne!(key(Numerics::Fast), key(Numerics::Exact));
     }
 }

@@ -18,7 +18,7 @@ fn prefix() -> String {
 type Take = fn(&mut DeviceOptions, &str) -> Result<()>;
 
 /// The options, with what each takes.
-const OPTIONS: [(&str, Take); 4] = [
+const OPTIONS: [(&str, Take); 5] = [
     ("device", |options, value| {
         options.selector = value.parse().map_err(dml::Error::from)?;
         Ok(())
@@ -27,6 +27,11 @@ const OPTIONS: [(&str, Take); 4] = [
         options.feature_level = value
             .parse()
             .map_err(|error| Failure::invalid(format!("feature_level `{value}`: {error}")))?;
+        Ok(())
+    }),
+    ("numerics", |options, value| {
+        options.numerics =
+            value.parse().map_err(|error| Failure::invalid(format!("option numerics: {error}")))?;
         Ok(())
     }),
     ("profile", |options, value| {
@@ -85,6 +90,8 @@ pub(crate) fn parse(
 
 #[cfg(test)]
 mod tests {
+    use dml::Numerics;
+
     use super::*;
 
     fn parsed(entries: &[(&str, &str)]) -> Result<DeviceOptions> {
@@ -110,11 +117,14 @@ mod tests {
             ("ep.dmlvulkanexecutionprovider.device", "llvmpipe"),
             ("ep.dmlvulkanexecutionprovider.feature_level", "5_0"),
             ("ep.dmlvulkanexecutionprovider.cache", "off"),
+            ("ep.dmlvulkanexecutionprovider.numerics", "fast"),
         ])
         .unwrap();
         assert_eq!(options.selector, DeviceSelector::Name("llvmpipe".to_owned()));
         assert_eq!(options.feature_level, "5_0".parse().unwrap());
         assert_eq!(options.pipeline_cache, PipelineCache::Off);
+        assert_eq!(options.numerics, Numerics::Fast);
+        assert_eq!(parsed(&[]).unwrap().numerics, Numerics::Exact);
     }
 
     #[test]
@@ -147,6 +157,9 @@ mod tests {
         );
         let level = message("feature_level", "9_9");
         assert!(level.contains("9_9") && level.contains("6_4"), "{level}");
+        let numerics = message("numerics", "quick");
+        let expected = "option numerics: unknown numerics 'quick'; accepted: exact, fast";
+        assert_eq!(numerics, expected);
         assert!(message("profile", "no such profile").contains("no such profile"));
     }
 }
