@@ -32,7 +32,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use dml::core::Strategy;
-use dml::{Device, DeviceOptions, DeviceSelector, Instance, InstanceDesc, PhysicalDevice};
+use dml::{
+    Device, DeviceOptions, DeviceSelector, Instance, InstanceDesc, Numerics, PhysicalDevice,
+};
 use dml_bench::exit_code;
 use dml_file::{eprintln, print, println};
 use globset::{Glob, GlobMatcher};
@@ -66,6 +68,9 @@ struct Cli {
     /// Use this strategy wherever it can serve, whatever would be chosen
     #[arg(long, value_name = "S")]
     strategy: Option<Strategy>,
+    /// Whether sums of products are the same bits on every device (exact), or may be faster (fast)
+    #[arg(long, value_name = "exact|fast", default_value_t)]
+    numerics: Numerics,
     /// Also measure the libraries that are installed in this folder: `cargo xtask bench --peers`
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
@@ -154,7 +159,8 @@ fn run_on(
     machine: &Machine,
     peers: &mut Peers,
 ) -> Result<DeviceReport> {
-    let device = Device::on_with(physical, &DeviceOptions::default())?;
+    let options = DeviceOptions { numerics: cli.numerics, ..DeviceOptions::default() };
+    let device = Device::on_with(physical, &options)?;
     let device = match cli.strategy {
         Some(strategy) => device.with_tuning(device.tuning().with_strategy(strategy)),
         None => device,
@@ -183,6 +189,7 @@ fn run_on(
         if filter.is_match("cold_start") { cold_start::measure(info, starts)? } else { vec![] };
     Ok(DeviceReport {
         name: info.name.clone(),
+        numerics: cli.numerics.name(),
         driver: format!("{} {}", info.driver_name, info.driver_info).trim().to_owned(),
         cases: results,
         limits,

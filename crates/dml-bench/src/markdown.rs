@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::report::{Presence, Report};
+use crate::report::{DeviceReport, Presence, Report};
 use crate::table::{self, Style};
 use crate::text::bytes_text;
 
@@ -22,7 +22,8 @@ pub(crate) fn page(report: &Report, plots: &[Option<PathBuf>]) -> String {
     text += &format!("- Last-level cache: {}\n", size(machine.cache));
     text += &format!("- System: {}\n", machine.system);
     for device in &report.devices {
-        text += &format!("- Device: {} ({})\n", device.name, device.driver);
+        let DeviceReport { name, driver, numerics, .. } = device;
+        text += &format!("- Device: {name} ({driver}), numerics {numerics}\n");
     }
     for peer in &report.peers {
         text += &match &peer.status {

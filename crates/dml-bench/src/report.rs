@@ -34,6 +34,8 @@ pub(crate) struct DeviceReport {
     pub(crate) name: String,
     /// The driver with its version.
     pub(crate) driver: String,
+    /// `exact`, or `fast`.
+    pub(crate) numerics: &'static str,
     /// The operator on shapes.
     pub(crate) cases: Vec<CaseResult>,
     /// What the device itself loses where more than one fill is asked of it.

@@ -44,11 +44,12 @@ pub(crate) fn header(report: &Report) -> String {
 
 /// Everything of one device, for a terminal.
 pub(crate) fn device(device: &DeviceReport) -> String {
-    let mut text = format!("\n{} ({})\n", device.name, device.driver);
+    let DeviceReport { name, driver, numerics, .. } = device;
+    let mut text = format!("\n{name} ({driver}), numerics {numerics}\n");
     for (title, table) in sections(device, Style::Terminal) {
         text += &format!("\n{title}\n{table}\n");
     }
-    text + &format!("\n{}: {}\n", device.name, device.score())
+    text + &format!("\n{name}: {}\n", device.score())
 }
 
 /// The tables of one device with their titles; those without a row are left out.

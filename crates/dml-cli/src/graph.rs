@@ -118,7 +118,7 @@ fn compile(args: &Args, desc: &GraphDesc, graph: &ValidatedGraph) -> anyhow::Res
     let capabilities = &profile.map(|profile| profile.cap).unwrap_or_default().alone();
     let target = Target {
         capabilities,
-        tuning: dml::core::Tuning::default(),
+        tuning: dml::core::Tuning::new().with_numerics(args.device.numerics.numerics),
         transfer: TransferUse::Allowed,
     };
     let (plan, explanation) = compile_graph(graph, &target, options)?;

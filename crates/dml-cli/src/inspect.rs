@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 mod memory;
 mod picture;
 
+use dml::Numerics;
 use dml_file::{InputFiles, stdout};
 use dml_import::{InputReport, Model, NodeName, NodeReport, NodeSupport, Report, ValueReport};
 
+use crate::NumericsArgs;
 use crate::files::write_raw;
 use crate::model_inputs::{InputArgs, open_shape, option, shape_text};
 use memory::Memory;
@@ -26,6 +28,8 @@ pub(crate) struct Args {
     /// Write a picture to this file, in Graphviz's language DOT; - prints it and nothing else
     #[arg(long, value_name = "OUT")]
     dot: Option<PathBuf>,
+    #[command(flatten)]
+    numerics: NumericsArgs,
 }
 
 /// Prints the report. No device is asked.
@@ -49,11 +53,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     writeln!(stdout(), "{}", text(&report))?;
     // What is open, or does not run, has been said.
     if let Ok(program) = model.bind(&inputs) {
-        let memory = Memory::of(&program).map(|it| it.text());
+        let memory = Memory::of(&program, args.numerics.numerics).map(|it| it.text());
         let memory = memory.unwrap_or_else(|error| format!("memory: not known: {error:#}"));
-        writeln!(stdout(), "{memory}")?;
+        writeln!(stdout(), "{memory}\n{}", numerics_text(args.numerics.numerics))?;
     }
     Ok(())
+}
+
+/// What can be said of results before anything runs.
+fn numerics_text(numerics: Numerics) -> String {
+    let promise = match numerics {
+        Numerics::Exact => "the same bits on every device",
+        Numerics::Fast => "sums of products may differ between devices",
+    };
+    format!("numerics: {numerics}, {promise}")
 }
 
 fn text(report: &Report) -> String {

@@ -3,14 +3,22 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use dml::Numerics;
+
 /// What came before the first answer, and how long each run after it took.
 #[derive(Debug, Default)]
 pub(crate) struct Latency {
     before: Vec<(&'static str, Duration)>,
     runs: Vec<Duration>,
+    numerics: Numerics,
 }
 
 impl Latency {
+    /// Of runs with these numerics.
+    pub(crate) fn new(numerics: Numerics) -> Self {
+        Self { numerics, ..Self::default() }
+    }
+
     /// Does `work` and keeps how long it took, as something that is done once.
     pub(crate) fn once<T>(&mut self, what: &'static str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -47,7 +55,8 @@ impl fmt::Display for Latency {
         sorted.sort_unstable();
         let [least, median, most] = [0, 50, 99].map(|at| milliseconds(percentile(&sorted, at)));
         let count = sorted.len();
-        write!(f, "runs: {count}, median {median}, p99 {most}, least {least}")
+        let numerics = self.numerics;
+        write!(f, "runs: {count}, median {median}, p99 {most}, least {least}, numerics {numerics}")
     }
 }
 
@@ -70,11 +79,12 @@ mod tests {
         let latency = Latency {
             before: vec![("read", Duration::from_micros(1500)), ("compile", Duration::ZERO)],
             runs: [3, 1, 2].map(Duration::from_millis).to_vec(),
+            numerics: Numerics::Fast,
         };
         assert_eq!(
             latency.to_string(),
             "once: read 1.500 ms, compile 0.000 ms\n\
-             runs: 3, median 2.000 ms, p99 3.000 ms, least 1.000 ms"
+             runs: 3, median 2.000 ms, p99 3.000 ms, least 1.000 ms, numerics fast"
         );
     }
 }

@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 use dml::profiles::{self, Profile};
 use dml::{
     CapabilityCap, Device, DeviceOptions, DeviceSelector, FeatureLevel, Instance, InstanceDesc,
-    Validation,
+    Numerics, Validation,
 };
 use dml_file::{InputFiles, OverwrittenInput, eprintln};
 
@@ -119,11 +119,21 @@ impl ProfileArgs {
     }
 }
 
+/// Whether results are the same bits on every device.
+#[derive(Debug, clap::Args)]
+struct NumericsArgs {
+    /// Whether sums of products are the same bits on every device (exact), or may be faster (fast)
+    #[arg(long, value_name = "exact|fast", default_value_t)]
+    numerics: Numerics,
+}
+
 /// The device that runs an operator.
 #[derive(Debug, clap::Args)]
 struct DeviceArgs {
     #[command(flatten)]
     name: NameArgs,
+    #[command(flatten)]
+    numerics: NumericsArgs,
     #[command(flatten)]
     profile: ProfileArgs,
     /// Run under the Vulkan validation layer; any message of it is an error
@@ -138,6 +148,7 @@ impl DeviceArgs {
         let validation = if self.validation { Validation::Required } else { Validation::Off };
         let options = DeviceOptions {
             feature_level: self.name.feature_level,
+            numerics: self.numerics.numerics,
             selector: self.name.device.clone().unwrap_or_default(),
             cap: Some(self.profile.cap()?),
             instance: InstanceDesc { validation, ..InstanceDesc::default() },

@@ -54,7 +54,7 @@ pub(crate) struct Args {
 /// Runs the model, shows every output, and writes them where that is asked for.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let line = if args.quiet { Line::hidden() } else { Line::new("reading") };
-    let mut latency = Latency::default();
+    let mut latency = Latency::new(args.device.numerics.numerics);
     let model = Arc::new(latency.once("read", || Model::read(&args.model))?);
     let delivery = delivery(args, &model)?;
     let inputs = inputs(args, &model)?;

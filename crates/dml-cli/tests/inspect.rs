@@ -48,6 +48,27 @@ fn arithmetic_and_memory_are_counted_where_sizes_are_known() {
 }
 
 #[test]
+fn numerics_are_printed_and_no_others_are_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), Some(2));
+    let last = |arguments: &[&str]| {
+        let printed = stdout(without_device(&[&["inspect", &path], arguments].concat()));
+        printed.lines().last().unwrap().to_owned()
+    };
+    assert_eq!(last(&[]), "numerics: exact, the same bits on every device");
+    let fast = "numerics: fast, sums of products may differ between devices";
+    assert_eq!(last(&["--numerics", "fast"]), fast);
+    for command in ["inspect", "run"] {
+        let refused = without_device(&[command, &path, "--numerics", "quick"]);
+        failed(
+            &refused,
+            2,
+            "'--numerics <exact|fast>': unknown numerics 'quick'; accepted: exact, fast",
+        );
+    }
+}
+
+#[test]
 fn a_picture_has_each_node_and_no_name_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), Some(2));
@@ -169,8 +190,11 @@ fn a_repeated_run_says_how_long_it_took_after_its_outputs() {
     let printed = stdout(output);
     let lines: Vec<&str> = printed.lines().rev().take(2).collect();
     assert!(lines[0].starts_with("runs: 3, median ") && lines[0].contains(", p99 "), "{printed}");
+    assert!(lines[0].ends_with(", numerics exact"), "{printed}");
     assert!(lines[1].starts_with("once: read ") && lines[1].contains("first run "), "{printed}");
     assert!(printed.starts_with("y: float32 [2, 3] -> "), "{printed}");
+    let fast = stdout(dml(&[&arguments[..], &["1", "--numerics", "fast"]].concat()));
+    assert!(fast.ends_with(", numerics fast\n"), "{fast}");
     failed(dml(&[&arguments[..], &["0"]].concat()), 2, "--repeat");
 }
 

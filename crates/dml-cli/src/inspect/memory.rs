@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use dml::core::plan::Plan;
-use dml::core::{Capabilities, FeatureLevel, Tuning, validate, validate_graph};
+use dml::core::{Capabilities, FeatureLevel, Numerics, Tuning, validate, validate_graph};
 use dml::ops::graph::compile_graph;
 use dml::ops::{Target, TransferUse};
 use dml_import::Program;
@@ -21,7 +21,7 @@ pub(super) struct Memory {
 impl Memory {
     /// That of a device which has no more than Vulkan guarantees. Programs' operators run one after the other, so
     /// that the largest of their temporary resources serves all.
-    pub(super) fn of(program: &Program) -> anyhow::Result<Self> {
+    pub(super) fn of(program: &Program, numerics: Numerics) -> anyhow::Result<Self> {
         let mut memory = Self::default();
         for buffer in program.buffers() {
             let part = match buffer.initial {
@@ -34,7 +34,7 @@ impl Memory {
             *part = part.saturating_add(buffer.size);
         }
         for operator in program.operators() {
-            let plan = plan(&operator.work).with_context(|| operator.node.to_string())?;
+            let plan = plan(&operator.work, numerics).with_context(|| operator.node.to_string())?;
             memory.intermediate = memory.intermediate.max(plan.temporary_size);
             memory.kept = memory.kept.saturating_add(plan.persistent_size);
         }
@@ -51,9 +51,10 @@ impl Memory {
     }
 }
 
-fn plan(work: &Work) -> anyhow::Result<Plan> {
+fn plan(work: &Work, numerics: Numerics) -> anyhow::Result<Plan> {
     let capabilities = &Capabilities::vulkan_minimum();
-    let target = Target { capabilities, tuning: Tuning::default(), transfer: TransferUse::Allowed };
+    let tuning = Tuning::new().with_numerics(numerics);
+    let target = Target { capabilities, tuning, transfer: TransferUse::Allowed };
     match work {
         Work::Operator(operator) => {
             Ok(dml::ops::lower(&validate(operator, FeatureLevel::HIGHEST)?, &target)?)
