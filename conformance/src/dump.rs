@@ -11,7 +11,7 @@ use dml::core::plan::Plan;
 use dml_reference::{Case as CornerCase, Memory};
 
 use crate::cases::{Case, CaseId, Expectation};
-use crate::execute::{Executable, Executor, kernel_strategy, memory, plan_text};
+use crate::execute::{Executable, Executor, is_fused, kernel_strategy, memory, plan_text};
 use files::{Folder, Moment};
 use host::Interpretation;
 
@@ -129,7 +129,8 @@ impl<'a> Dumped<'a> {
         }
         let plan = compiled.plan(corner);
         let plan = plan.map_err(|error| DumpError::NotExecuted(error.to_string()))?;
-        let memory = memory(compiled.operator(), corner).map_err(DumpError::NotExecuted)?;
+        let memory = memory(compiled.operator(), corner, executor.numerics());
+        let memory = memory.map_err(DumpError::NotExecuted)?;
         Ok(Self { case, corner, compiled, strategy, plan, memory })
     }
 
@@ -137,6 +138,12 @@ impl<'a> Dumped<'a> {
     fn readme(&self, title: &str, dispatches: usize) -> String {
         let id = &self.case.id;
         let how = self.strategy.map_or_else(String::new, |it| format!(" by strategy {it}"));
+        let fused = match is_fused(&self.plan, self.corner) {
+            true => {
+                "The device may fuse multiplications and additions of a `fused` kernel, which the host rounds apart.\n"
+            }
+            false => "",
+        };
         let dispatches = match dispatches {
             1 => "1 dispatch".to_owned(),
             some => format!("{some} dispatches"),
@@ -153,7 +160,7 @@ impl<'a> Dumped<'a> {
              push_constants.bin, dispatch the groups.\n\
              Compare each written binding with binding_B.expected.bin; binding_B.actual.bin is what this \
              device left, replaying the dispatch alone. An actual file that is missing was not reached.\n"
-        )
+        ) + fused
     }
 
     fn description(&self, host: &Interpretation) -> String {

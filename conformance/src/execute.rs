@@ -14,7 +14,7 @@ use dml::core::plan::{Plan, Slot};
 use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Error as LoweringError, Strategy, Validated, validate};
 use dml::core::{TensorFlags, TensorLayout};
-use dml::{AbstractOperator, FeatureLevel, HResult};
+use dml::{AbstractOperator, FeatureLevel, HResult, Numerics};
 use dml_ops::Target;
 use dml_reference::{Case as CornerCase, Memory, MemoryAfter};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ use crate::cases::{BadBinding, Case, Expectation};
 use crate::matrices::matrices;
 use crate::results::{CaseError, CaseKernels, CaseResult, Failure, ResultCode};
 
-pub(crate) use by_kernels::kernel_strategy;
+pub(crate) use by_kernels::{is_fused, kernel_strategy};
 pub use device::{DeviceExecutor, DeviceMemory};
 pub use interpreter::Interpreter;
 pub use replay::Replay;
@@ -96,6 +96,11 @@ pub trait Executor {
     /// The strategy that it was opened with, which no case leaves; `None` where the runtime chooses.
     fn strategy(&self) -> Option<Strategy> {
         None
+    }
+
+    /// What plans may do to results for speed.
+    fn numerics(&self) -> Numerics {
+        Numerics::Exact
     }
 
     /// The limits and the features that plans are made for; `None` where they are not known.
@@ -232,6 +237,7 @@ fn outputs(
     corner: &CornerCase,
     compiled: dml::Result<Box<dyn Executable + '_>>,
     details: Details,
+    numerics: Numerics,
 ) -> Outcome {
     let compiled = match compiled {
         Ok(compiled) => compiled,
@@ -243,7 +249,7 @@ fn outputs(
     if let Some(refusal) = storage_refusal(&*compiled, corner) {
         return Outcome::new(ResultCode::Unsupported, refusal);
     }
-    let execution = memory(compiled.operator(), corner)
+    let execution = memory(compiled.operator(), corner, numerics)
         .and_then(|memory| Ok((compiled.execute(corner, &memory)?, memory)));
     let (after, memory) = match execution {
         Ok(execution) => execution,
@@ -251,11 +257,13 @@ fn outputs(
     };
     let difference = memory.check(&after);
     let errors = memory.maximum_errors(&after).into_iter().map(CaseError::from).collect();
+    let plan = compiled.plan(corner);
+    // Devices need not fuse alike.
+    let is_compared = !plan.as_ref().is_ok_and(|plan| is_fused(plan, corner));
     let outcome = match &difference {
-        Ok(_) => Outcome { digest: Some(memory.digest(&after)), ..Outcome::PASS },
+        Ok(_) => Outcome { digest: is_compared.then(|| memory.digest(&after)), ..Outcome::PASS },
         Err(difference) => Outcome::fail(&difference.problem),
     };
-    let plan = compiled.plan(corner);
     let kernels = plan.as_ref().map(|plan| by_kernels::kernels(plan, corner)).unwrap_or_default();
     let outcome = Outcome { executed: true, errors, kernels, ..outcome };
     let place = match (&difference, details) {
@@ -285,13 +293,18 @@ fn storage_refusal(compiled: &dyn Executable, corner: &CornerCase) -> Option<Str
     (error.hresult() == HResult::DXGI_ERROR_UNSUPPORTED).then(|| error.to_string())
 }
 
-/// The buffers of a case, with what its operator's reference says about them.
+/// The buffers of a case, with what its operator's reference says about them on a device of these numerics.
 ///
 /// # Errors
 /// The operator is not implemented, or its reference is wrong.
-pub fn memory(operator: &Validated, corner: &CornerCase) -> Result<Memory, String> {
+pub fn memory(
+    operator: &Validated,
+    corner: &CornerCase,
+    numerics: Numerics,
+) -> Result<Memory, String> {
     let reference = dml_reference::find(operator.schema().operator_type);
-    Memory::new(reference.ok_or("the operator is not implemented")?, operator, corner)
+    let reference = reference.ok_or("the operator is not implemented")?;
+    Memory::with_numerics(reference, operator, corner, numerics)
 }
 
 fn refusal(case: &Case, executor: &dyn Executor) -> Result<(), String> {

@@ -4,6 +4,7 @@ pub(crate) mod block;
 mod case;
 pub(crate) mod errors;
 pub(crate) mod kernels;
+mod numerics;
 pub mod onnx;
 pub(crate) mod tally;
 mod target;
@@ -11,6 +12,7 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
+use dml::Numerics;
 use serde::{Deserialize, Serialize};
 
 use crate::cases::CaseId;
@@ -87,6 +89,9 @@ pub struct TargetRun {
     /// Whether kernels emulated the optional types that the device has.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
+    /// The numerics that the device was created with; exact in reports of versions that had no others.
+    #[serde(default, with = "numerics")]
+    pub numerics: Numerics,
     /// Whether the validation layer was on.
     pub validation: bool,
     /// Whether kernels were kept inside of what is bound (robustBufferAccess); `None` on the host

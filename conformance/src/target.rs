@@ -9,8 +9,8 @@ use dml::core::kernel::Feature;
 use dml::core::{Capabilities, Strategy, Tuning};
 use dml::profiles::{self, Profile};
 use dml::{
-    CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, PipelineCache,
-    Validation, support,
+    CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Numerics,
+    PipelineCache, Validation, support,
 };
 use dml_ops::{NativeTypes, TransferUse};
 use dml_reference::{Reference, Signature};
@@ -74,6 +74,7 @@ impl Target {
             profile,
             strategy: None,
             emulated: false,
+            numerics: Numerics::Exact,
             validation: opened.validation,
             robust_access: opened.robust_access,
             staged_transfers: opened.staged_transfers == Some(true),
@@ -105,13 +106,20 @@ impl Target {
         (NativeTypes::of(features) != NativeTypes::NONE).then_some(self)
     }
 
+    /// The target, created with these numerics.
+    pub fn with_numerics(mut self, numerics: Numerics) -> Self {
+        self.run.numerics = numerics;
+        self
+    }
+
     /// The names of the device, and of the profile and the strategy where there are some.
     pub fn title(&self) -> String {
         self.run.title()
     }
 
-    /// What suits the target, `own`, with the strategy that is preferred.
+    /// What suits the target, `own`, with the numerics and the strategy that are asked for.
     fn tuning(&self, own: Tuning) -> anyhow::Result<Tuning> {
+        let own = own.with_numerics(self.run.numerics);
         let own = if self.run.emulated { own.without_native_types() } else { own };
         Ok(match &self.run.strategy {
             Some(strategy) => own.with_strategy(strategy.parse()?),

@@ -7,6 +7,7 @@ mod common;
 use std::process::Stdio;
 
 use common::{Folder, conformance, runner, text};
+use dml::Numerics;
 use dml_conformance::results::{ResultCode, Verdict};
 
 const INTERPRETER: [&str; 2] = ["--device", "interpreter"];
@@ -218,6 +219,20 @@ fn what_a_limit_refuses_is_incomplete_unless_allowed() {
 }
 
 #[test]
+fn fast_numerics_are_named_by_the_table_and_the_report() {
+    let folder = Folder::new();
+    let filter = ["--filter", "1_0/gemm/float32/rank4/{values,ones}_*"];
+    let arguments = [&INTERPRETER[..], &filter, &["--numerics", "fast"]].concat();
+    let (run, output) = folder.run(runner(), &arguments);
+    assert_eq!((output.status.code(), run.targets[0].numerics), (Some(0), Numerics::Fast));
+    let printed = text(&output.stdout);
+    assert!(printed.contains(" with fast numerics\n"), "{printed}");
+    assert!(printed.contains(", numerics fast, validation off"), "{printed}");
+    let (run, _) = folder.run(runner(), &[&INTERPRETER[..], &filter].concat());
+    assert_eq!(run.targets[0].numerics, Numerics::Exact);
+}
+
+#[test]
 fn refusals_alone_are_not_executed_and_say_so() {
     let folder = Folder::new();
     let arguments = |filter| [&INTERPRETER[..], &["--filter", filter]].concat();
@@ -299,6 +314,10 @@ fn wrong_usage_is_2() {
         (
             &[&doc[..], &["--strategy", "fil-and-scatter"]].concat(),
             "(did you mean fill-and-scatter?)",
+        ),
+        (
+            &[&doc[..], &["--numerics", "quick"]].concat(),
+            "'--numerics <exact|fast>': unknown numerics 'quick'; accepted: exact, fast",
         ),
         (&["show", "nonsense"], "is not a case id"),
         (

@@ -5,8 +5,8 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dml::DeviceSelector;
 use dml::core::Strategy;
+use dml::{DeviceSelector, Numerics};
 use dml_file::eprintln;
 
 use crate::child::Launch;
@@ -31,6 +31,10 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "native|emulated|all", value_enum, default_value = "native")]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     variants: Variants,
+    /// Create devices with these numerics. With fast ones sums of products are compared within a tolerance of
+    /// their own, and not between devices
+    #[arg(long, value_name = "exact|fast", default_value_t)]
+    numerics: Numerics,
     /// Run under the Vulkan validation layer; any message fails the case that caused it
     #[arg(long)]
     validation: bool,
@@ -150,6 +154,7 @@ impl PoolArgs {
         pool: &Pool,
     ) -> anyhow::Result<Vec<Target>> {
         let targets = self.found(&place.survey(devices)?, pool)?.into_iter();
+        let targets = targets.map(|target| target.with_numerics(place.numerics));
         let targets: Vec<Target> = targets.flat_map(|target| place.variants.of(target)).collect();
         let Some(Strategies(strategies)) = &place.strategy else { return Ok(targets) };
         let with_each = |target: Target| {

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use dml::core::validate;
+use dml::core::{Numerics, validate};
 
 use super::LeftOut;
 use super::manifest::{ExportedCase, ExportedOutput, MANIFEST, Manifest};
@@ -120,7 +120,8 @@ impl Export<'_> {
 fn write_case(folder: &Path, case: &Case) -> anyhow::Result<Result<ExportedCase, LeftOut>> {
     let Expectation::Outputs(corner) = &case.expectation else { return Ok(Err(LeftOut::Refusal)) };
     let operator = validate(&case.operator, case.level)?;
-    let memory = execute::memory(&operator, corner).map_err(|problem| anyhow!(problem))?;
+    let memory =
+        execute::memory(&operator, corner, Numerics::Exact).map_err(|problem| anyhow!(problem))?;
     let script = match Script::of(&operator, corner, &memory) {
         Ok(script) => script,
         Err(reason) => return Ok(Err(reason)),

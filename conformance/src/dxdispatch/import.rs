@@ -191,7 +191,7 @@ fn expectation(folder: &Path, output: &ExportedOutput) -> anyhow::Result<Output>
     let flushed = flushed.map(elements).transpose()?;
     let tensor = Tensor { before: vec![SENTINEL; usize::try_from(size)?], offset: 0, size };
     let comparison = output.comparison();
-    Ok(Output { tensor, layout, elements: expected, flushed, comparison })
+    Ok(Output { tensor, layout, elements: expected, flushed, errors: None, comparison })
 }
 
 fn expected_elements(

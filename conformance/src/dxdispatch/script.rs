@@ -146,7 +146,7 @@ mod tests {
         let case = Finder::default().find(&id.parse().unwrap()).unwrap();
         let Expectation::Outputs(corner) = &case.expectation else { panic!("{id} has no outputs") };
         let operator = dml::core::validate(&case.operator, case.level).unwrap();
-        let memory = execute::memory(&operator, corner).unwrap();
+        let memory = execute::memory(&operator, corner, dml::Numerics::Exact).unwrap();
         let script = Script::of(&operator, corner, &memory).unwrap();
         let inputs = script.inputs.into_iter().map(|(name, bytes)| (name, bytes.len()));
         let outputs = script.outputs.into_iter().map(|(name, _)| name);

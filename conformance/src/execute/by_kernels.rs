@@ -28,11 +28,11 @@ pub(super) fn outputs(
         Ok(compiled) if executor.strategy().is_none() => kernel_strategy(&**compiled, corner),
         _ => None,
     };
-    let chosen = super::outputs(case, corner, compiled, details);
+    let chosen = super::outputs(case, corner, compiled, details, executor.numerics());
     match strategy {
         Some(strategy) if chosen.result == ResultCode::Pass => {
             let compiled = executor.compile_by(&case.operator, case.level, strategy);
-            let by_kernels = super::outputs(case, corner, compiled, details);
+            let by_kernels = super::outputs(case, corner, compiled, details, executor.numerics());
             both(chosen, by_kernels, strategy)
         }
         _ => chosen,
@@ -75,12 +75,21 @@ pub(crate) fn kernel_strategy(compiled: &dyn Executable, corner: &CornerCase) ->
 
 /// The kernels that a plan dispatches for the case, each as a number that is the same in every process.
 pub(super) fn kernels(plan: &Plan, corner: &CornerCase) -> BTreeSet<u64> {
+    dispatched(plan, corner).map(number).collect()
+}
+
+/// Whether the plan dispatches kernels for the case whose results may differ from one device to another.
+pub(crate) fn is_fused(plan: &Plan, corner: &CornerCase) -> bool {
+    dispatched(plan, corner).any(dml_ops::is_fused)
+}
+
+fn dispatched(plan: &Plan, corner: &CornerCase) -> impl Iterator<Item = &'static KernelModule> {
     let executed = plan.exec_with(&corner.aliases()).unwrap_or_default();
     let kernel = |step: &Step| match step {
-        Step::Dispatch(dispatch) => Some(number(dispatch.kernel.variant)),
+        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant),
         _ => None,
     };
-    plan.init.iter().chain(executed).filter_map(kernel).collect()
+    plan.init.iter().chain(executed).filter_map(kernel)
 }
 
 /// Half of the bits of a kernel's identity, which is a hash.

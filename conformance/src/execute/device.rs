@@ -6,7 +6,7 @@ use dml::core::{Capabilities, Strategy, TensorLayout, Tuning, Validated};
 use dml::vk::{CompileInput, LowerPlan};
 use dml::{
     AbstractOperator, Buffer, BufferBinding, BufferDesc, BufferUsage, CompiledOperator, Device,
-    FeatureLevel, Instance, MemoryLocation,
+    FeatureLevel, Instance, MemoryLocation, Numerics,
 };
 use dml_ops::{Target, TransferUse};
 use dml_reference::{Case as CornerCase, Input, Memory, MemoryAfter, Tensor};
@@ -120,6 +120,10 @@ impl Executor for DeviceExecutor<'_> {
 
     fn strategy(&self) -> Option<Strategy> {
         self.device.tuning().strategy
+    }
+
+    fn numerics(&self) -> Numerics {
+        self.device.numerics()
     }
 
     fn capabilities(&self) -> Option<&Capabilities> {

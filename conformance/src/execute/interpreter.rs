@@ -1,7 +1,7 @@
 //! Runs cases on the host interpreter: no Vulkan at all, and any limits that a device could have.
 
 use dml::core::plan::{Plan, Slot};
-use dml::core::{Capabilities, Strategy, Tuning, Validated};
+use dml::core::{Capabilities, Numerics, Strategy, Tuning, Validated};
 use dml::{AbstractOperator, FeatureLevel};
 use dml_ops::{Target, TransferUse};
 use dml_reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
@@ -77,6 +77,10 @@ impl Executor for Interpreter<'_> {
 
     fn strategy(&self) -> Option<Strategy> {
         self.tuning.strategy
+    }
+
+    fn numerics(&self) -> Numerics {
+        self.tuning.numerics
     }
 
     fn capabilities(&self) -> Option<&Capabilities> {

@@ -83,6 +83,7 @@ fn write_properties(
         ("profile", profile),
         ("strategy", target.strategy.as_deref().unwrap_or("")),
         ("variants", if target.emulated { "emulated" } else { "" }),
+        ("numerics", target.numerics.name()),
         ("validation", on_or_off(target.validation)),
         ("robust access", target.robust_access.map_or("", on_or_off)),
         ("staged transfers", if target.staged_transfers { "on" } else { "" }),

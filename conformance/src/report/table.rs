@@ -178,7 +178,8 @@ mod tests {
     #[test]
     fn a_target_has_a_heading_counts_and_what_did_not_pass() {
         let text = written(&samples::run());
-        let heading = "Sample <device> & co\nsample driver 1.2, Vulkan 1.1.0, validation on, robust access on\n";
+        let heading = "Sample <device> & co\nsample driver 1.2, Vulkan 1.1.0, numerics exact, validation on, \
+                       robust access on\n";
         assert!(text.starts_with(heading), "{text}");
         let row = text.lines().find(|line| line.starts_with("│ 5_1")).unwrap();
         let cells: Vec<_> = row.split('┆').map(|it| it.trim_matches(['│', ' '])).collect();

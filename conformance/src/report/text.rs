@@ -118,13 +118,14 @@ impl DeviceIdentity {
 }
 
 impl TargetRun {
-    /// The driver, the version of Vulkan, the validation layer, robust access and staged transfers, in a line.
+    /// The driver, the version of Vulkan, the numerics, the validation layer, robust access and staged transfers, in a line.
     pub(super) fn surroundings(&self) -> String {
         let driver = self.device.driver();
         let validation = format!("validation {}", on_or_off(self.validation));
         let robust = self.robust_access.map(|is_on| format!("robust access {}", on_or_off(is_on)));
         let staged = self.staged_transfers.then(|| "staged transfers on".to_owned());
-        let parts = [driver, self.device.vulkan(), validation].into_iter();
+        let numerics = format!("numerics {}", self.numerics);
+        let parts = [driver, self.device.vulkan(), numerics, validation].into_iter();
         let parts = parts.chain(robust).chain(staged);
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
     }
@@ -195,6 +196,8 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use dml::Numerics;
+
     use super::*;
     use crate::results::samples;
 
@@ -218,7 +221,7 @@ mod tests {
         let mut run = samples::run();
         assert_eq!(
             run.targets[0].surroundings(),
-            "sample driver 1.2, Vulkan 1.1.0, validation on, robust access on"
+            "sample driver 1.2, Vulkan 1.1.0, numerics exact, validation on, robust access on"
         );
         assert_eq!(run.request(), "feature level 5_1");
         run.selection.random = 4;
@@ -240,6 +243,10 @@ mod tests {
         assert_eq!(target.options(), " --robust-access off --staged-transfers on");
         target.staged_transfers = false;
         target.robust_access = None;
+        target.numerics = Numerics::Fast;
+        assert!(target.surroundings().contains(", numerics fast, "));
+        assert!(target.title().ends_with(" with fast numerics"));
+        assert_eq!(target.options(), " --numerics fast");
         assert!(target.surroundings().ends_with("validation on"));
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn target() -> TargetRun {
         profile: None,
         strategy: None,
         emulated: false,
+        numerics: Numerics::Exact,
         validation: true,
         robust_access: Some(true),
         staged_transfers: false,

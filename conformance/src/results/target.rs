@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use dml::FeatureLevel;
+use dml::{FeatureLevel, Numerics};
 
 use super::{Counts, TargetRun};
 
 impl TargetRun {
-    /// The names of the device, and of the profile and the strategy where there are some, and whether types are
-    /// emulated.
+    /// The names of the device, and of the profile and the strategy where there are some, whether types are
+    /// emulated, and whether numerics are fast.
     pub fn title(&self) -> String {
         let profile = self.profile.as_ref().map(|profile| format!(" as {}", profile.name));
         let strategy = self.strategy.as_ref().map(|strategy| format!(" by {strategy}"));
         let emulated = self.emulated.then(|| " with emulated types".to_owned());
-        let parts = [Some(self.device.name.clone()), profile, strategy, emulated];
+        let fast = self.is_fast().then(|| " with fast numerics".to_owned());
+        let parts = [Some(self.device.name.clone()), profile, strategy, emulated, fast];
         parts.into_iter().flatten().collect()
     }
 
@@ -24,9 +25,15 @@ impl TargetRun {
         let unguarded = self.robust_access.filter(|is_on| !is_on).map(|_| ("robust-access", "off"));
         let staged = self.staged_transfers.then_some(("staged-transfers", "on"));
         let emulated = self.emulated.then_some(("variants", "emulated"));
-        let given = sources.chain(strategies).chain(emulated).chain(unguarded).chain(staged);
+        let fast = self.is_fast().then_some(("numerics", Numerics::Fast.name()));
+        let given = sources.chain(strategies).chain(emulated).chain(fast);
+        let given = given.chain(unguarded).chain(staged);
         let given = given.filter(|(_, value)| !value.is_empty());
         given.map(|(option, value)| format!(" --{option} {value}")).collect()
+    }
+
+    fn is_fast(&self) -> bool {
+        self.numerics == Numerics::Fast
     }
 
     /// Counts for each feature level that has cases.

@@ -3,7 +3,7 @@
 use dml_core::DataType;
 use dml_core::schema::Comparison;
 
-use super::number::Format;
+use super::number::{Format, double, encoded};
 
 impl Format {
     /// The bits but for the sign; as numbers they have the order of the values.
@@ -62,6 +62,16 @@ pub(super) fn ulp(data_type: DataType, one: u64, other: u64) -> Option<u128> {
 pub(super) fn distance(data_type: DataType, expected: u64, found: u64) -> Option<u128> {
     let allowed = [expected, flushed(data_type, expected)];
     allowed.into_iter().filter_map(|expected| ulp(data_type, expected, found)).min()
+}
+
+/// The number nearest to `found` that is at most `error` from `expected`; `expected` where one of both is no
+/// number, or infinite.
+pub(super) fn moved(data_type: DataType, expected: u64, found: u64, error: f64) -> u64 {
+    let [from, to] = [expected, found].map(|bits| double(data_type, bits));
+    match from.is_finite() && to.is_finite() {
+        true => encoded(data_type, to.clamp(from - error, from + error)),
+        false => expected,
+    }
 }
 
 /// Whether `comparison` takes `found` where the reference says `expected`. Without a bound, or for

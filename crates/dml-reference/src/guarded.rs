@@ -6,7 +6,7 @@ use std::hash::Hasher;
 use dml_core::schema::Comparison;
 use dml_core::{DataType, TensorLayout};
 
-use super::compare::{accepts, canonical, ulp};
+use super::compare::{accepts, canonical, moved, ulp};
 use super::elements::{element, elements_in, mask, set_element};
 use super::text::text_and_bits;
 
@@ -39,6 +39,9 @@ pub struct Output {
     pub elements: Vec<u64>,
     /// What they may be as well: the result where subnormal inputs are zeros.
     pub flushed: Option<Vec<u64>>,
+    /// How far each element may be from that, as a number, before the comparison counts: with
+    /// [`Numerics::Fast`](dml_core::Numerics::Fast).
+    pub errors: Option<Vec<f64>>,
     /// How far from that they may be.
     pub comparison: Comparison,
 }
@@ -102,7 +105,8 @@ fn sentinels(count: u64) -> Vec<u8> {
 impl Output {
     /// An output whose elements must be these, bit by bit.
     pub fn exact(tensor: Tensor, layout: TensorLayout, elements: Vec<u64>) -> Self {
-        Self { tensor, layout, elements, flushed: None, comparison: Comparison::BitExact }
+        let (flushed, errors, comparison) = (None, None, Comparison::BitExact);
+        Self { tensor, layout, elements, flushed, errors, comparison }
     }
 
     /// The tensor's bytes where these are its elements and no other byte was written.
@@ -117,8 +121,20 @@ impl Output {
     /// Whether the element with this number may have these bits.
     pub fn accepts(&self, index: usize, found: u64) -> bool {
         let data_type = self.layout.data_type();
-        let mut allowed = self.allowed(index);
-        allowed.any(|expected| accepts(self.comparison, data_type, expected, found))
+        let mut nearest = self.nearest(index, found);
+        nearest.any(|expected| accepts(self.comparison, data_type, expected, found))
+    }
+
+    /// The elements that [`Self::allowed`] has, each moved towards `found` as far as the errors allow.
+    pub(super) fn nearest(&self, index: usize, found: u64) -> impl Iterator<Item = u64> {
+        let data_type = self.layout.data_type();
+        let error = self.errors.as_ref().and_then(|it| it.get(index).copied());
+        self.allowed(index).map(move |expected| match error {
+            Some(error) if error > 0.0 && error.is_finite() => {
+                moved(data_type, expected, found, error)
+            }
+            _ => expected,
+        })
     }
 
     /// The bits that an element must have, and those that it may have as well. Whatever a reference

@@ -122,6 +122,21 @@ pub trait Reference: Sync {
         operator.schema().comparison(data_type)
     }
 
+    /// How far each element of each output may be from [`Self::outputs`] with [`Numerics::Fast`], as a number; the
+    /// bound of [`Self::comparison`] counts from there on. `None` where that bound alone counts.
+    ///
+    /// # Errors
+    /// As [`Self::outputs`].
+    ///
+    /// [`Numerics::Fast`]: dml_core::Numerics::Fast
+    fn fast_errors(
+        &self,
+        _operator: &Validated,
+        _inputs: &[Option<Vec<u64>>],
+    ) -> Result<Option<Vec<Vec<f64>>>, Error> {
+        Ok(None)
+    }
+
     /// Operators that break one of the rules between this operator's fields, for tensors of this
     /// signature, which some level accepts.
     fn broken_rules(&self, _signature: &Signature) -> Vec<BrokenRule> {

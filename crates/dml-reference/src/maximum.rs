@@ -37,7 +37,8 @@ impl Output {
         let mut error = MaximumError { data_type, allowed, ulp: Some(0) };
         for (index, place) in self.layout.element_offsets().enumerate() {
             let found = self.element(after, place)?;
-            let distances = self.allowed(index).filter_map(|it| distance(data_type, it, found));
+            let distances =
+                self.nearest(index, found).filter_map(|it| distance(data_type, it, found));
             // The distances of 64-bit floats fit 64 bits: infinities are 2 * 0x7ff0 << 48 apart.
             let nearest = distances.min().and_then(|it| u64::try_from(it).ok());
             error.merge(nearest);

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::mem;
 
 use dml_core::schema::{Comparison, FieldKind};
-use dml_core::{DataType, TensorFlags, TensorLayout, Validated};
+use dml_core::{DataType, Numerics, TensorFlags, TensorLayout, Validated};
 
 use super::compare::{flushed, is_subnormal};
 use super::elements::input_bytes;
@@ -50,15 +50,29 @@ impl Input {
 }
 
 impl Memory {
-    /// Inputs hold what the case says, outputs sentinels. Inputs in place hold what the first of them
-    /// does, and so does the first output, which is the same memory.
+    /// That of a device of [`Numerics::Exact`].
     ///
     /// # Errors
-    /// There is no reference of this operator, or it differs from what the documentation prints.
+    /// As [`Self::with_numerics`].
     pub fn new(
         reference: &dyn Reference,
         operator: &Validated,
         case: &Case,
+    ) -> Result<Self, String> {
+        Self::with_numerics(reference, operator, case, Numerics::Exact)
+    }
+
+    /// Inputs hold what the case says, outputs sentinels. Inputs in place hold what the first of them
+    /// does, and so does the first output, which is the same memory. With [`Numerics::Fast`] elements may be as
+    /// far from the reference as [`Reference::fast_errors`] says.
+    ///
+    /// # Errors
+    /// There is no reference of this operator, or it differs from what the documentation prints.
+    pub fn with_numerics(
+        reference: &dyn Reference,
+        operator: &Validated,
+        case: &Case,
+        numerics: Numerics,
     ) -> Result<Self, String> {
         let layouts = |kind| operator.tensors(kind).map(|(_, layout)| layout).enumerate();
         let input = |(index, layout): (usize, Option<&TensorLayout>)| {
@@ -82,10 +96,17 @@ impl Memory {
             return Err("the reference differs from what the documentation prints".to_owned());
         }
         let mut flushed = flushed_outputs(reference, operator, &read)?;
+        let mut errors = match numerics {
+            Numerics::Exact => None,
+            Numerics::Fast => {
+                reference.fast_errors(operator, &read).map_err(|error| error.to_string())?
+            }
+        };
         let output = |((index, layout), elements): ((usize, Option<&TensorLayout>), Vec<u64>)| {
             let layout = layout?.clone();
             let comparison = reference.comparison(operator, layout.data_type());
             let flushed = flushed.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
+            let errors = errors.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
             let in_place = inputs.iter().flatten().find(|it| it.is_output);
             let tensor = match in_place.filter(|_| index == 0) {
                 Some(input) => input.tensor.clone(),
@@ -94,7 +115,7 @@ impl Memory {
                     Tensor::unwritten(case.output_offset, size)
                 }
             };
-            Some(Output { tensor, layout, elements, flushed, comparison })
+            Some(Output { tensor, layout, elements, flushed, errors, comparison })
         };
         let outputs = layouts(FieldKind::Output).zip(expected).map(output).collect();
         Ok(Self { inputs, outputs })

@@ -40,6 +40,7 @@ fn facts(target: &TargetRun) -> BTreeMap<(usize, &str), String> {
         ("driver version", device.driver_version.to_string()),
         ("Vulkan", device.api_version.clone()),
         ("UUID", device.uuid.clone()),
+        ("numerics", target.numerics.to_string()),
         ("validation", on_or_off(target.validation).to_owned()),
         ("robust access", target.robust_access.map_or("", on_or_off).to_owned()),
         ("staged transfers", on_or_off(target.staged_transfers).to_owned()),

@@ -1,6 +1,6 @@
 //! One device under one profile.
 
-use dml::FeatureLevel;
+use dml::{FeatureLevel, Numerics};
 
 use super::excuse::Excuse;
 use super::grid::{self, OperatorView};
@@ -108,11 +108,13 @@ impl<'a> TargetView<'a> {
 
     /// The profile's name, or the device's: what tells it apart from others on the same device.
     pub(super) fn name(&self) -> String {
-        let TargetRun { device, profile, strategy, emulated, .. } = self.run;
+        let TargetRun { device, profile, strategy, emulated, numerics, .. } = self.run;
         let profile = profile.as_ref().map(|profile| profile.name.clone());
         let strategy = strategy.as_ref().map(|strategy| format!("by {strategy}"));
         let emulated = emulated.then(|| "with emulated types".to_owned());
-        let parts: Vec<String> = [profile, strategy, emulated].into_iter().flatten().collect();
+        let fast = (*numerics == Numerics::Fast).then(|| "with fast numerics".to_owned());
+        let parts: Vec<String> =
+            [profile, strategy, emulated, fast].into_iter().flatten().collect();
         if parts.is_empty() { device.name.clone() } else { parts.join(" ") }
     }
 
@@ -144,6 +146,7 @@ impl<'a> TargetView<'a> {
             ("driver version", device.driver_version.to_string()),
             ("Vulkan", device.api_version.clone()),
             ("UUID", device.uuid.clone()),
+            ("numerics", self.run.numerics.to_string()),
             ("validation layer", on_or_off(self.run.validation).to_owned()),
             ("robust access", self.run.robust_access.map_or("", on_or_off).to_owned()),
             ("staged transfers", if self.run.staged_transfers { "on" } else { "" }.to_owned()),

@@ -6,6 +6,8 @@ mod cases;
 mod fields;
 mod meaning;
 mod reference;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cases::Shapes;
 pub(crate) use reference::OfProducts;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Error, Result, ensure};
 use dml::vk::{BindingTable, Bindings, Recorder};
-use dml::{AbstractOperator, Buffer, BufferBinding, CompiledOperator, Device, HResult, Submission};
+use dml::{
+    AbstractOperator, Buffer, BufferBinding, CompiledOperator, Device, HResult, Numerics,
+    Submission,
+};
 use dml_conformance::cases::{Case, Expectation};
 use dml_conformance::execute::{self, DeviceMemory};
 use dml_reference::{Case as CornerCase, Memory};
@@ -26,7 +29,7 @@ impl Work {
     pub(crate) fn new(case: &Case) -> Result<Option<Arc<Self>>> {
         let Expectation::Outputs(corner) = &case.expectation else { return Ok(None) };
         let validated = dml::core::validate(&case.operator, case.level)?;
-        let memory = execute::memory(&validated, corner).map_err(Error::msg)?;
+        let memory = execute::memory(&validated, corner, Numerics::Exact).map_err(Error::msg)?;
         let (id, operator) = (case.id.to_string(), case.operator.clone());
         let corner = CornerCase::clone(corner);
         Ok(Some(Arc::new(Self { id, corner, operator, memory })))

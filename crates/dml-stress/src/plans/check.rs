@@ -66,7 +66,7 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
     if !align(&mut case, &plan) || is_large(operator) {
         return Ok(Outcome::TooLarge);
     }
-    let memory = execute::memory(operator, &case)?;
+    let memory = execute::memory(operator, &case, draw.tuning.numerics)?;
     let after = compiled.execute(&case, &memory)?;
     let bytes = memory.check(&after).map_err(|difference| difference.problem)?;
     if bytes == 0 {
@@ -200,7 +200,7 @@ mod tests {
             // Those of one element, in a type that they take everywhere.
             let Ok(operator) = validate(&minimal, dml::FeatureLevel::HIGHEST) else { continue };
             let case = dml_reference::Case::new("a", minimal);
-            let mut memory = execute::memory(&operator, &case).unwrap();
+            let mut memory = execute::memory(&operator, &case, dml::Numerics::Exact).unwrap();
             let outputs = memory.outputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
             let inputs = memory.inputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
             let mut after = MemoryAfter { inputs: inputs.collect(), outputs: outputs.collect() };

@@ -62,17 +62,32 @@ fn integer((data_type, bits): (DataType, u64)) -> Option<i128> {
     data_type.integer_value(bits)
 }
 
+/// What is rounded beside products: both factors where zero points are subtracted, the sum, the product of the
+/// scales, and what this and Alpha make of the sum.
+const OTHER_ROUNDINGS: u32 = 6;
+
+/// A sum of products.
+#[derive(Default)]
+struct Sum {
+    /// Of integers.
+    exact: Option<i128>,
+    /// Of floats, which is rounded once.
+    real: f64,
+    /// The sum of what the products are without their signs.
+    magnitude: f64,
+    products: u32,
+}
+
 impl OfProducts {
     fn factors(&self) -> [&'static str; 2] {
         self.shapes.factors()
     }
 
-    /// A sum: of integers, or of floats, which is rounded once.
-    fn sum(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<(Option<i128>, f64), Error> {
+    fn sum(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<Sum, Error> {
         let names = self.factors();
         let zeros = self.shapes.zero_points();
         let zero = |side: usize| inputs.broadcast(zeros[side], at);
-        let (mut exact, mut real) = (Some(0), 0.0);
+        let mut sum = Sum { exact: Some(0), ..Sum::default() };
         for pair in pairs(inputs.operator, names, at)? {
             let mut terms = [0.0; 2];
             let mut integers = [None; 2];
@@ -83,16 +98,19 @@ impl OfProducts {
                 integers[side] =
                     integer(element).map(|it| it - zero(side).and_then(integer).unwrap_or(0));
             }
-            exact = exact.zip(integers[0].zip(integers[1])).map(|(sum, (a, b))| sum + a * b);
-            real += terms[0] * terms[1];
+            let factors = integers[0].zip(integers[1]);
+            sum.exact = sum.exact.zip(factors).map(|(sum, (a, b))| sum + a * b);
+            sum.real += terms[0] * terms[1];
+            sum.magnitude += (terms[0] * terms[1]).abs();
+            sum.products += 1;
         }
-        Ok((exact, real))
+        Ok(sum)
     }
 
     /// An element before activations, which is one of single precision or an integer of the output's type.
     fn element(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<f64, Error> {
         let operator = inputs.operator;
-        let (exact, real) = self.sum(inputs, at)?;
+        let Sum { exact, real, .. } = self.sum(inputs, at)?;
         let exact = exact.filter(|_| are_integers(operator, self.factors()).unwrap_or(false));
         let addend = ADDENDS.iter().find_map(|name| inputs.broadcast(name, at));
         let mut value = match exact {
@@ -115,6 +133,19 @@ impl OfProducts {
             value = single(value + single(double(addend) * beta));
         }
         Ok(value)
+    }
+
+    /// How far an element before activations may be from [`Self::element`] where products are added up in FLOAT32
+    /// in any order, each rounded before it is added or fused with the addition: n products differ from the exact
+    /// sum by at most n u / (1 - n u) of the sum of their magnitudes, u = 2^-24 (Higham, Accuracy and Stability of
+    /// Numerical Algorithms, 3.1 and 4.2). [`OTHER_ROUNDINGS`] count like products.
+    fn error_of_sum(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<f64, Error> {
+        let Sum { magnitude, products, .. } = self.sum(inputs, at)?;
+        let roundings = f64::from(products + OTHER_ROUNDINGS) / f64::from(1 << 24);
+        let alpha = f64::from(number(inputs.operator, "Alpha")?);
+        let scales = SCALES.iter().flatten().filter_map(|name| inputs.double(name, at));
+        let scale = scales.product::<f64>() * alpha;
+        Ok(roundings / (1.0 - roundings) * magnitude * scale.abs())
     }
 
     /// Quantized, where the operator does that.
@@ -161,6 +192,30 @@ impl Reference for OfProducts {
             encoded(output.data_type(), value)
         });
         Ok(vec![encoded.collect()])
+    }
+
+    fn fast_errors(
+        &self,
+        operator: &Validated,
+        elements: &[Option<Vec<u64>>],
+    ) -> Result<Option<Vec<Vec<f64>>>, Error> {
+        let has_rows = fused(operator)?.is_some_and(|it| is_of_rows(it.schema()));
+        if has_rows || are_integers(operator, self.factors())? {
+            return Ok(None);
+        }
+        let inputs = Inputs { operator, elements };
+        let output = operator.required_tensor(OUTPUT)?;
+        let count = usize::try_from(output.element_count()).unwrap_or(usize::MAX);
+        let same = |it| it;
+        let activated = |it: f64| activated(operator, it, [same; 2]);
+        let error = |at: usize| {
+            let at = coordinate(output.sizes(), at);
+            let value = self.element(&inputs, &at)?;
+            let error = self.error_of_sum(&inputs, &at)?;
+            let off = |it: f64| (activated(it) - activated(value)).abs();
+            Ok(off(value - error).max(off(value + error)))
+        };
+        (0..count).map(error).collect::<Result<_, Error>>().map(|errors| Some(vec![errors]))
     }
 
     fn input_elements(

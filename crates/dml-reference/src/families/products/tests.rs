@@ -1,0 +1,82 @@
+use dml_core::operators::descs::GemmDesc;
+use dml_core::{
+    AbstractOperator, DataType, FeatureLevel, MatrixTransform, Numerics, TensorDesc, validate,
+};
+
+use crate::{Case, Memory, MemoryAfter};
+
+/// A row of four FLOAT32 elements times a column of ones, with this Alpha and activation.
+fn product(alpha: f32, fused_activation: Option<AbstractOperator>) -> AbstractOperator {
+    let tensor = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
+    GemmDesc {
+        a_tensor: tensor(&[1, 1, 1, 4]),
+        b_tensor: tensor(&[1, 1, 4, 1]),
+        c_tensor: None,
+        output_tensor: tensor(&[1, 1, 1, 1]),
+        trans_a: MatrixTransform::None,
+        trans_b: MatrixTransform::None,
+        alpha,
+        beta: 0.0,
+        fused_activation,
+    }
+    .into()
+}
+
+/// Whether `found` is accepted as the sum of these products, alone.
+fn is_accepted(operator: &AbstractOperator, row: [f32; 4], found: f32, numerics: Numerics) -> bool {
+    let bits = |it: f32| u64::from(it.to_bits());
+    let inputs = vec![row.map(bits).to_vec(), vec![bits(1.0); 4]];
+    let case = Case::new("a", operator.clone()).with_inputs(inputs);
+    let validated = validate(operator, FeatureLevel::HIGHEST).unwrap();
+    let reference = crate::find(validated.schema().operator_type).unwrap();
+    let memory = Memory::with_numerics(reference, &validated, &case, numerics).unwrap();
+    let output = memory.outputs[0].as_ref().unwrap();
+    let mut after = output.tensor.before.clone();
+    after[256..260].copy_from_slice(&found.to_le_bytes());
+    let inputs = memory.inputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone())).collect();
+    memory.check(&MemoryAfter { inputs, outputs: vec![Some(after)] }).is_ok()
+}
+
+/// 2^-24 of the sum of magnitudes: what one rounding may cost.
+const UNIT: f32 = 2.0 * 1024.0 / (1 << 24) as f32;
+
+#[test]
+fn with_fast_numerics_sums_that_cancel_may_be_off_by_a_part_of_their_magnitudes() {
+    let row = [1024.0, 1.0, -1024.0, 0.0];
+    let sum = product(1.0, None);
+    for numerics in Numerics::ALL {
+        assert!(is_accepted(&sum, row, 1.0, numerics), "{numerics}");
+        assert!(!is_accepted(&sum, row, f32::NAN, numerics), "{numerics}");
+        assert!(!is_accepted(&sum, row, f32::INFINITY, numerics), "{numerics}");
+    }
+    // Four products, and six roundings more.
+    for off in [-10.0 * UNIT, 10.0 * UNIT] {
+        assert!(is_accepted(&sum, row, 1.0 + off, Numerics::Fast), "{off}");
+        assert!(!is_accepted(&sum, row, 1.0 + off, Numerics::Exact), "{off}");
+        assert!(!is_accepted(&sum, row, 1.0 + 1.2 * off, Numerics::Fast), "{off}");
+    }
+    let nothing = [1024.0, 1.0, -1024.0, -1.0];
+    assert!(is_accepted(&sum, nothing, -0.0, Numerics::Fast));
+    assert!(!is_accepted(&sum, nothing, -0.0, Numerics::Exact));
+}
+
+#[test]
+fn alpha_and_activations_change_what_is_allowed_as_they_change_the_sum() {
+    let row = [1024.0, 1.0, -1024.0, 0.0];
+    let halved = product(-0.5, None);
+    assert!(is_accepted(&halved, row, -0.5 + 4.9 * UNIT, Numerics::Fast));
+    assert!(!is_accepted(&halved, row, -0.5 + 5.5 * UNIT, Numerics::Fast));
+    let relu = AbstractOperator::nested(&dml_core::operators::ACTIVATION_RELU, vec![]).unwrap();
+    let cut = product(-1.0, Some(relu));
+    assert!(is_accepted(&cut, row, 0.0, Numerics::Fast));
+    assert!(!is_accepted(&cut, row, UNIT, Numerics::Fast), "all of the interval is 0");
+}
+
+#[test]
+fn sums_that_are_exact_stay_exact_with_fast_numerics() {
+    // Nothing is added to 0, whose products are 0.
+    let zeros = [0.0; 4];
+    let sum = product(1.0, None);
+    assert!(is_accepted(&sum, zeros, 0.0, Numerics::Fast));
+    assert!(!is_accepted(&sum, zeros, 1e-30, Numerics::Fast));
+}
