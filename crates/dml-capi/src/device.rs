@@ -9,7 +9,7 @@ use dml::{
 
 use crate::boundary::{Failure, Result, S_FALSE, S_OK, call_for_code};
 use crate::handle::{Object, create, get, remove};
-use crate::memory::{read_sized, text};
+use crate::memory::{read_sized, reserved, text};
 use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, DmlVkNumerics, HRESULT};
 
 /// The version of this interface: it changes whenever a function, a struct or a value does so that
@@ -82,10 +82,7 @@ pub unsafe extern "C" fn dmlvk_create_device(
         let desc = unsafe { read_sized(desc, "desc") }?;
         let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
         let numerics = numerics(desc.numerics, "desc.numerics")?;
-        if desc.reserved != 0 {
-            let problem = format_args!("{} (accepted: 0)", desc.reserved);
-            return Err(Failure::invalid("desc.reserved", problem));
-        }
+        reserved(desc.reserved, "desc.reserved")?;
         // SAFETY: the caller's promise.
         let selector = match unsafe { utf8(desc.device, "desc.device") }? {
             None => DeviceSelector::Best,
@@ -137,8 +134,8 @@ pub(crate) fn numerics(value: DmlVkNumerics, name: &str) -> Result<Numerics> {
         DMLVK_NUMERICS_EXACT => Ok(Numerics::Exact),
         DMLVK_NUMERICS_FAST => Ok(Numerics::Fast),
         other => {
-            let accepted = "0: DMLVK_NUMERICS_EXACT, 1: DMLVK_NUMERICS_FAST";
-            Err(Failure::invalid(name, format_args!("{other} (accepted: {accepted})")))
+            let accepted = "DMLVK_NUMERICS_EXACT (0) or DMLVK_NUMERICS_FAST (1)";
+            Err(Failure::invalid(name, format_args!("{other}, expected {accepted}")))
         }
     }
 }

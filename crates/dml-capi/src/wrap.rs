@@ -11,7 +11,7 @@ use crate::boundary::{Failure, Result};
 use crate::device::{NO_PARENT, levels, numerics};
 use crate::enablement::features;
 use crate::handle::create;
-use crate::memory::{read_array, read_sized, text};
+use crate::memory::{read_array, read_sized, reserved, text};
 use crate::types::{
     DML_FEATURE_LEVEL, DmlVkDevice, DmlVkNumerics, DmlVkQueueCallback, HRESULT,
     PFN_vkGetInstanceProcAddr, VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
@@ -53,8 +53,6 @@ pub struct DmlVkRawDeviceDesc {
     pub features: u64,
     /// The family of the command buffers to record into.
     pub queue_family: u32,
-    /// DMLVK_NUMERICS_*.
-    pub numerics: DmlVkNumerics,
     /// A queue of that family, for functions that submit; null where nothing is to be submitted.
     pub queue: VkQueue,
     /// Locks the queue. Null where nobody else uses it.
@@ -63,6 +61,10 @@ pub struct DmlVkRawDeviceDesc {
     pub unlock_queue: DmlVkQueueCallback,
     /// Handed to both.
     pub queue_lock_data: *mut c_void,
+    /// DMLVK_NUMERICS_*.
+    pub numerics: DmlVkNumerics,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// Wraps a device that the caller owns. Nothing of the caller's is ever destroyed, no feature is used
@@ -88,6 +90,7 @@ pub unsafe extern "C" fn dmlvk_wrap_device(
         let desc = unsafe { read_sized(desc, "desc") }?;
         let levels = levels(desc.minimum_feature_level, desc.maximum_feature_level)?;
         let numerics = numerics(desc.numerics, "desc.numerics")?;
+        reserved(desc.reserved, "desc.reserved")?;
         // SAFETY: the caller's promise.
         let vulkan = unsafe { wrap(&desc) }?;
         Ok(Device::from_vulkan(vulkan, &DeviceOptions { numerics, ..levels })?)

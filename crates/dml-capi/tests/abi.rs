@@ -27,7 +27,7 @@ fn structs_have_the_layout_of_version_3() {
         numerics: 32,
         reserved: 36
     });
-    assert_layout!(DmlVkRawDeviceDesc, 120, {
+    assert_layout!(DmlVkRawDeviceDesc, 128, {
         struct_size: 0,
         minimum_feature_level: 4,
         maximum_feature_level: 8,
@@ -42,11 +42,12 @@ fn structs_have_the_layout_of_version_3() {
         device_extension_count: 68,
         features: 72,
         queue_family: 80,
-        numerics: 84,
         queue: 88,
         lock_queue: 96,
         unlock_queue: 104,
-        queue_lock_data: 112
+        queue_lock_data: 112,
+        numerics: 120,
+        reserved: 124
     });
     assert_layout!(DmlVkEnablementDesc, 40, {
         struct_size: 0,

@@ -41,6 +41,7 @@ fn describe(caller: &Caller) -> DmlVkRawDeviceDesc {
         lock_queue: None,
         unlock_queue: None,
         queue_lock_data: ptr::null_mut(),
+        reserved: 0,
     }
 }
 
@@ -284,6 +285,7 @@ fn what_can_be_seen_to_be_wrong_is_refused() {
         refuse(DmlVkRawDeviceDesc { get_instance_proc_addr: None, ..good }, "proc_addr: null");
         refuse(DmlVkRawDeviceDesc { device: vk::Device::null(), ..good }, "its handle is null");
         refuse(DmlVkRawDeviceDesc { api_version: 0, ..good }, "below Vulkan 1.1");
+        refuse(DmlVkRawDeviceDesc { reserved: 7, ..good }, "desc.reserved: 7");
         refuse(DmlVkRawDeviceDesc { features: 1 << 63, ..good }, "unknown bits");
         refuse(DmlVkRawDeviceDesc { lock_queue: Some(lock), ..good }, "one is null");
         let queue = caller.queue;

@@ -155,7 +155,9 @@ impl<'a> Calls<'a> {
             false => self.call(Callee::Exported("inner_stride"), vec![operand]),
         };
         let displacement = access.displacement().map(|by| self.value(by)).unwrap_or_default();
-        let count = if self.quads.are_whole { WHOLE } else { COUNT };
+        // What is written keeps its count, or lavapipe (Mesa 22.3) compiles kernels anew: functions/memory.glsl.
+        let is_read = number != super::OUTPUT_BINDING;
+        let count = if self.quads.are_whole && is_read { WHOLE } else { COUNT };
         [&[element, stride, count], displacement.as_slice()].concat()
     }
 

@@ -136,7 +136,7 @@ pub struct Reduce {
     pub output: Operand,
     /// The least number of outer dimensions, at most 7.
     pub outer_dimensions: usize,
-    /// Nothing is known of those of grids.
+    /// Those of grids have any length.
     pub quads: Quads,
 }
 
@@ -176,6 +176,10 @@ impl Reduce {
     }
 
     fn module(&self, types: NativeTypes) -> KernelModule {
+        debug_assert!(
+            self.grids.is_none() || self.quads == Quads::default(),
+            "grids have any columns"
+        );
         let (_, skeleton) = self.skeleton();
         let (program, last) = (self.program.name(), self.last.name());
         let operands = operands(&self.inputs, self.output);

@@ -48,7 +48,7 @@ SIZE(DML_BINDING_PROPERTIES, 24);
 SIZE(DmlVkDeviceDesc, 40);
 FIELD(DmlVkDeviceDesc, profile, 24);
 FIELD(DmlVkDeviceDesc, numerics, 32);
-SIZE(DmlVkRawDeviceDesc, 120);
+SIZE(DmlVkRawDeviceDesc, 128);
 SIZE(DmlVkRawBufferDesc, 24);
 SIZE(DmlVkBufferBinding, 24);
 SIZE(DmlVkBindings, 80);

@@ -294,8 +294,6 @@ typedef struct DmlVkRawDeviceDesc {
     uint64_t features;
     // The family of the command buffers to record into.
     uint32_t queue_family;
-    // DMLVK_NUMERICS_*.
-    DmlVkNumerics numerics;
     // A queue of that family, for functions that submit; null where nothing is to be submitted.
     VkQueue queue;
     // Locks the queue. Null where nobody else uses it.
@@ -304,6 +302,10 @@ typedef struct DmlVkRawDeviceDesc {
     DmlVkQueueCallback unlock_queue;
     // Handed to both.
     void *queue_lock_data;
+    // DMLVK_NUMERICS_*.
+    DmlVkNumerics numerics;
+    // 0.
+    uint32_t reserved;
 } DmlVkRawDeviceDesc;
 
 // All devices give the same bits: each product is rounded before it is added. The default.

@@ -105,7 +105,9 @@ impl<'a> Piece<'a> {
             of_rows.all(|(size, stride)| *size == 1 || *stride == 0)
         };
         let inputs = record.inputs.iter().enumerate().take(self.space.inputs.len());
-        let in_every_row = inputs.filter(|(_, it)| outer(&it.strides));
+        // A single row begins where every row does: the kernel is that of several.
+        let has_rows = record.rows() > 1;
+        let in_every_row = inputs.filter(|(_, it)| has_rows && outer(&it.strides));
         Quads {
             are_whole: self.inner().is_multiple_of(QUAD),
             in_every_row: in_every_row.fold(0, |all, (input, _)| all | 1 << input),
