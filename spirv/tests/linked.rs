@@ -10,9 +10,7 @@ use std::process::{Command, Stdio};
 use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Quads, Step, Value};
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Arithmetic, Product, cooperative};
-use dml_spirv::reduce::{
-    Elements, Form, GREATEST_F32, REDUCERS, Reduce, Reducer, SUM_F32, SUM_I64,
-};
+use dml_spirv::reduce::{Elements, Form, GREATEST_F32, REDUCERS, Reduce, SUM_F32, SUM_I64};
 use dml_spirv::scan::Scan;
 use dml_spirv::sort::sort;
 use dml_spirv::transpose::Transpose;
@@ -66,30 +64,6 @@ fn displaced(width: ElementWidth, of_rows: bool, of_output: bool) -> ElementWise
     ElementWise { program, inputs: vec![input, indices], output, outer_dimensions: 2 }
 }
 
-/// A kernel that reduces rows.
-fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) -> Reduce {
-    Reduce {
-        program: Program::default(),
-        reducer,
-        last: Program::default(),
-        inputs: vec![Operand { width: reducer.width(), access }],
-        elements: Elements::Values,
-        form: Form::Blocks,
-        grids: None,
-        output: Operand { width: reducer.output_width(), access: Access::Ragged },
-        outer_dimensions,
-        quads: Quads { are_whole: access == Access::Whole, in_every_row: 0 },
-    }
-}
-
-/// A kernel that reduces grids.
-fn reduce_grids(reducer: &'static Reducer) -> Reduce {
-    let mut kernel = reduce(reducer, Access::Ragged, 7);
-    kernel.grids = Some(kernel.inputs.len());
-    kernel.inputs.push(Operand { width: ElementWidth::B64, access: Access::Single });
-    kernel
-}
-
 /// Links a kernel.
 type Link = Box<dyn Fn() -> Vec<u32>>;
 
@@ -121,7 +95,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
     let mut all: BTreeMap<String, Link> = BTreeMap::new();
     for reducer in REDUCERS {
         for (access, outer) in [(Access::Whole, 1), (Access::Ragged, 7), (Access::Ragged, 0)] {
-            let kernel = reduce(reducer, access, outer);
+            let kernel = rows::reduce(reducer, access, outer);
             insert(&mut all, format!("{reducer:?} {access:?} {outer}"), move |types| {
                 kernel.spirv(types)
             });
@@ -129,19 +103,19 @@ fn every_kernel() -> BTreeMap<String, Link> {
     }
     for reducer in [&SUM_F32, &GREATEST_F32, &SUM_I64] {
         for form in [Form::OneBlock, Form::Group] {
-            let kernel = Reduce { form, ..reduce(reducer, Access::Whole, 1) };
+            let kernel = Reduce { form, ..rows::reduce(reducer, Access::Whole, 1) };
             let quads = Quads { in_every_row: 1, ..kernel.quads };
             for kernel in [Reduce { quads, ..kernel.clone() }, kernel] {
                 let name = format!("{reducer:?} {form:?}{}", kernel.quads);
                 insert(&mut all, name, move |types| kernel.spirv(types));
             }
         }
-        let kernel = reduce_grids(reducer);
+        let kernel = rows::reduce_grids(reducer);
         insert(&mut all, format!("{reducer:?} grids"), move |types| kernel.spirv(types));
     }
     for form in [Form::Blocks, Form::OneBlock, Form::Group] {
         let inputs = vec![Operand { width: ElementWidth::B64, access: Access::Whole }];
-        let states = reduce(&SUM_F32, Access::Whole, 1);
+        let states = rows::reduce(&SUM_F32, Access::Whole, 1);
         let kernel = Reduce { elements: Elements::States, form, inputs, ..states };
         insert(&mut all, format!("states {form:?}"), move |types| kernel.spirv(types));
     }

@@ -3,8 +3,32 @@
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{Access, Operand, Program, Quads, Value};
 use dml_spirv::functions;
-use dml_spirv::reduce::{Form, GREATEST_F32, SUM_F32};
+use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32};
 use dml_spirv::rows::{Action, Phase, Rows, Source};
+
+/// A kernel that reduces rows.
+pub(crate) fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) -> Reduce {
+    Reduce {
+        program: Program::default(),
+        reducer,
+        last: Program::default(),
+        inputs: vec![Operand { width: reducer.width(), access }],
+        elements: Elements::Values,
+        form: Form::Blocks,
+        grids: None,
+        output: Operand { width: reducer.output_width(), access: Access::Ragged },
+        outer_dimensions,
+        quads: Quads { are_whole: access == Access::Whole, in_every_row: 0 },
+    }
+}
+
+/// A kernel that reduces grids.
+pub(crate) fn reduce_grids(reducer: &'static Reducer) -> Reduce {
+    let mut kernel = reduce(reducer, Access::Ragged, 7);
+    kernel.grids = Some(kernel.inputs.len());
+    kernel.inputs.push(Operand { width: ElementWidth::B64, access: Access::Single });
+    kernel
+}
 
 /// A kernel for rows, whose inputs are rows of whole quads, and after these single elements.
 fn rows(form: Form, phases: Vec<Phase>, inputs: [usize; 2]) -> Rows {
