@@ -98,7 +98,7 @@ pub trait Executor {
         None
     }
 
-    /// What plans may do to results for speed.
+    /// The numerics of the device: whether its plans may change sums of products for speed.
     fn numerics(&self) -> Numerics {
         Numerics::Exact
     }

@@ -31,12 +31,12 @@ pub(crate) const COUNT: Argument = Argument::Parameter(3);
 
 const WHOLE: Argument = Argument::Literal(super::QUAD);
 
-/// What is known of the quads of rows.
+/// Whether rows are of whole quads, and which inputs are the same for all rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quads {
     /// Whether all have four elements.
     pub are_whole: bool,
-    /// The inputs of which all rows are one, a bit for each: no row is found for them.
+    /// The inputs that all rows share, a bit for each: their elements are found without the number of a row.
     pub in_every_row: u8,
 }
 

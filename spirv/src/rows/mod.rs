@@ -45,7 +45,7 @@ pub struct Rows {
     pub form: Form,
     /// The least number of outer dimensions, at most 7.
     pub outer_dimensions: usize,
-    /// What is known of the quads of a row.
+    /// Whether rows are of whole quads, and which inputs all rows share.
     pub quads: Quads,
 }
 

@@ -98,7 +98,7 @@ impl<'a> Piece<'a> {
         (record, inputs.iter().map(|input| input.operand).collect(), output.operand)
     }
 
-    /// What is known of the quads of its rows.
+    /// Whether its rows are of whole quads, and which inputs are the same for all rows.
     pub(super) fn quads(&self, record: &Record) -> Quads {
         let outer = |it: &[u32; DIMENSIONS]| {
             let mut of_rows = self.sizes.iter().zip(it).take(DIMENSIONS - 1);
