@@ -11,8 +11,7 @@
 // What is done with a quad; `n` of its elements are in the row. The linker replaces the body by calls
 // of functions that it links and of those that are named here.
 void linked_quad(const uvec4 low, const uvec4 high, const uint x, const uint n) {
-    const uint at = element_of(OUTPUT, low, high, x) * inner_stride(OUTPUT) + parameter(0u)
-        + neighbour_of(OUTPUT, low, high, x);
+    const uint at = every_place(low, high, x) * inner_stride(OUTPUT) + parameter(0u);
     const uint one = read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
         + read1_5(at) + read1_6(at) + every_narrow(at);
     const uvec2 two = read2_0(at) + read2_1(at) + read2_2(at) + read2_3(at) + read2_4(at)

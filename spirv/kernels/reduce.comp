@@ -23,23 +23,14 @@
 // Its columns and rows.
 void linked_size(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 size) {
-    const uint at = element_of(0u, low, high, x);
+    const uint at = every_place(low, high, x);
     const uvec4 one = uvec4(read1_0(at) + read1_1(at) + read1_2(at) + read1_3(at) + read1_4(at)
         + read1_5(at) + read1_6(at));
     hold(size, one, n);
 }
 #endif
 
-// Writes what has become of the row.
-void linked_row(
-    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
-    const uvec4 value = held(a) + held(b);
-    const uint at = element_of(OUTPUT, low, high, x) + neighbour_of(OUTPUT, low, high, x);
-    write1(at, value.x);
-    write2(at, value.xy);
-    write4(at, value);
-    merge1(at, value.x, n);
-}
+#include "include/result.glsl"
 
 #if defined(GRIDS)
 

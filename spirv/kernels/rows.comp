@@ -53,7 +53,7 @@ void linked_row(
 
 void linked_element(
     const uvec4 low, const uvec4 high, const uint x, const uint n) {
-    const uint at = element_of(OUTPUT, low, high, x) + neighbour_of(OUTPUT, low, high, x)
+    const uint at = every_place(low, high, x)
         + element_of_every_row(OUTPUT, x) + parameter(0u);
     write1(at, at);
     write2(at, uvec2(at));

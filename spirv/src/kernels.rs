@@ -1259,6 +1259,42 @@ pub static PRODUCT_8_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of products of a row with columns of floats, eight to an invocation.
+pub static PRODUCT_COLUMNS_F32: Source = Source {
+    name: "product_columns_f32",
+    spirv: include_bytes!("../compiled/product_columns_f32.spv"),
+    relocations: include_bytes!("../compiled/product_columns_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of products of a row with columns of integers, eight to an invocation.
+pub static PRODUCT_COLUMNS_I32: Source = Source {
+    name: "product_columns_i32",
+    spirv: include_bytes!("../compiled/product_columns_i32.spv"),
+    relocations: include_bytes!("../compiled/product_columns_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// Sums of products of halves, by cooperative matrices.
 pub static PRODUCT_COOPERATIVE: Source = Source {
     name: "product_cooperative",
@@ -1998,6 +2034,42 @@ pub static SORT: Source = Source {
     },
 };
 
+/// Sums of floats, one row to an invocation.
+pub static SUM_ROWS_F32: Source = Source {
+    name: "sum_rows_f32",
+    spirv: include_bytes!("../compiled/sum_rows_f32.spv"),
+    relocations: include_bytes!("../compiled/sum_rows_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of integers, one row to an invocation.
+pub static SUM_ROWS_I32: Source = Source {
+    name: "sum_rows_i32",
+    spirv: include_bytes!("../compiled/sum_rows_i32.spv"),
+    relocations: include_bytes!("../compiled/sum_rows_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// Sine, cosine, tangent and their inverses.
 pub static TRIGONOMETRIC: Source = Source {
     name: "trigonometric",
@@ -2072,6 +2144,8 @@ pub static LINKED: &[&Source] = &[
     &PRODUCT_8_I32,
     &PRODUCT_8_WHOLE_F32,
     &PRODUCT_8_WHOLE_I32,
+    &PRODUCT_COLUMNS_F32,
+    &PRODUCT_COLUMNS_I32,
     &PRODUCT_COOPERATIVE,
     &PRODUCT_TILES_128_F32,
     &PRODUCT_TILES_128_I32,
@@ -2118,6 +2192,8 @@ pub static LINKED: &[&Source] = &[
     &SCAN_WIDE,
     &SCAN_WORDS,
     &SORT,
+    &SUM_ROWS_F32,
+    &SUM_ROWS_I32,
     &TRIGONOMETRIC,
     &WIDE,
     &WIDE_INT64,

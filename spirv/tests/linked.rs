@@ -10,7 +10,9 @@ use std::process::{Command, Stdio};
 use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Quads, Step, Value};
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Arithmetic, Product, cooperative};
-use dml_spirv::reduce::{Elements, Form, GREATEST_F32, REDUCERS, Reduce, SUM_F32, SUM_I64};
+use dml_spirv::reduce::{
+    Elements, Form, GREATEST_F32, REDUCERS, ROUNDED_SUM_F32, Reduce, SUM_F32, SUM_I32, SUM_I64,
+};
 use dml_spirv::scan::Scan;
 use dml_spirv::sort::sort;
 use dml_spirv::transpose::Transpose;
@@ -118,6 +120,19 @@ fn every_kernel() -> BTreeMap<String, Link> {
         let states = rows::reduce(&SUM_F32, Access::Whole, 1);
         let kernel = Reduce { elements: Elements::States, form, inputs, ..states };
         insert(&mut all, format!("states {form:?}"), move |types| kernel.spirv(types));
+    }
+    for reducer in [&ROUNDED_SUM_F32, &SUM_I32] {
+        for form in [Form::Blocks, Form::Columns, Form::Group] {
+            let kernel = rows::products(reducer, form);
+            insert(&mut all, format!("products {reducer:?} {form:?}"), move |types| {
+                kernel.spirv(types)
+            });
+        }
+    }
+    for form in [Form::OneBlock, Form::Group] {
+        let states = rows::reduce(&ROUNDED_SUM_F32, Access::Whole, 1);
+        let kernel = Reduce { elements: Elements::States, form, ..states };
+        insert(&mut all, format!("states of one word {form:?}"), move |types| kernel.spirv(types));
     }
     for form in [Form::Blocks, Form::OneBlock, Form::Group, Form::Long] {
         for kernel in [rows::softmax(form), rows::norm(form)] {

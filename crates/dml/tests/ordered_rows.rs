@@ -6,10 +6,10 @@ mod common;
 
 use common::on_every_device;
 use dml::core::operators::{
-    ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc,
+    ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc, GemmDesc,
     MeanVarianceNormalization2Desc, TopK1Desc,
 };
-use dml::core::{AbstractOperator, AxisDirection, Strategy, Tuning};
+use dml::core::{AbstractOperator, AxisDirection, MatrixTransform, Strategy, Tuning};
 use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
 use dml_reference::Random;
 
@@ -176,6 +176,76 @@ fn rows_of_several_turns_are_normalized_alike() {
                 fused_activation: None,
             };
             check(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
+        }
+    });
+}
+
+/// Bits of the sum of products, as the order of rows is stated: lanes of blocks, then neighbours.
+fn product_of_rows(a: impl Iterator<Item = f32>, b: impl Iterator<Item = f32>) -> u32 {
+    let products: Vec<f32> = a.zip(b).map(|(a, b)| a * b).collect();
+    let lane = |block: &[f32], lane: usize| {
+        block.iter().copied().skip(lane).step_by(16).reduce(|sum, next| sum + next)
+    };
+    let lanes = |block| (0..16).filter_map(move |it| lane(block, it));
+    let mut sums: Vec<f32> = products.chunks(128).flat_map(lanes).collect();
+    while sums.len() > 1 {
+        let pairs = sums.chunks(2).filter_map(|pair| pair.iter().copied().reduce(|a, b| a + b));
+        sums = pairs.collect();
+    }
+    sums[0].to_bits()
+}
+
+#[test]
+fn a_vector_is_multiplied_in_the_order_of_rows_however_the_matrix_lies() {
+    on_every_device(|device| {
+        let mut random = Random::new("products of a vector");
+        for depth in [16_u32, 17, 127, 130, 515, 4100, 9001] {
+            for columns in [1_u32, 3, 4, 12, 37] {
+                let numbers: Vec<f32> = (0..depth * columns)
+                    .map(|_| {
+                        let exponent = 126 + u32::try_from(random.below(3)).unwrap();
+                        let bits = u32::try_from(random.bits() & 0x807f_ffff).unwrap();
+                        f32::from_bits(bits | exponent << 23)
+                    })
+                    .collect();
+                let bytes: Vec<u8> = numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
+                for is_transposed in [false, true] {
+                    let (step, next) = if is_transposed { (1, depth) } else { (columns, 1) };
+                    let column = |at: u32| {
+                        let first = numbers.iter().copied().skip((at * next) as usize);
+                        first.step_by(step as usize).take(depth as usize)
+                    };
+                    let expected = (0..columns)
+                        .map(|at| product_of_rows(numbers.iter().copied(), column(at)))
+                        .flat_map(u32::to_le_bytes);
+                    let expected: Vec<u8> = expected.collect();
+                    let tensor = |sizes: [u32; 2]| {
+                        TensorDesc::packed(DataType::Float32, &[1, 1, sizes[0], sizes[1]])
+                    };
+                    let matrix = if is_transposed { [columns, depth] } else { [depth, columns] };
+                    let operator: AbstractOperator = GemmDesc {
+                        a_tensor: tensor([1, depth]),
+                        b_tensor: tensor(matrix),
+                        c_tensor: None,
+                        output_tensor: tensor([1, columns]),
+                        trans_a: MatrixTransform::None,
+                        trans_b: match is_transposed {
+                            true => MatrixTransform::Transpose,
+                            false => MatrixTransform::None,
+                        },
+                        alpha: 1.0,
+                        beta: 0.0,
+                        fused_activation: None,
+                    }
+                    .into();
+                    for strategy in [Strategy::Kernel, Strategy::RowGroups] {
+                        let device = device.with_tuning(Tuning::new().with_strategy(strategy));
+                        let results = run(&device, &operator, &bytes);
+                        let name = format!("{depth} x {columns} {is_transposed} {strategy:?}");
+                        assert!(results[0][..expected.len()] == expected, "{name}");
+                    }
+                }
+            }
         }
     });
 }

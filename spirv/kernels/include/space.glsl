@@ -39,34 +39,42 @@ uint row_of(const uint operand, const uvec4 low, const uvec4 high) {
     return element;
 }
 
-#ifdef KNOWS_ROWS
+// Where the elements of each operand are at `x` of a row, and where they are if those of a row are neighbours. Each operand has
+// functions of its own: SwiftShader goes through all elements of a vector to find one by its number.
+#define PLACES(K, FIRST)                                                                                               \
+    uint element_of_##K(const uvec4 low, const uvec4 high, const uint x) { return FIRST + x * inner_stride(uint(K)); }    \
+    uint neighbour_of_##K(const uvec4 low, const uvec4 high, const uint x) { return FIRST + x; }
 
+#ifdef KNOWS_ROWS
 // `low` and `high` are where the row begins in each operand, the output's last: what is found for a row once is not
 // found again for each of its quads.
-uint first_of(const uint operand, const uvec4 low, const uvec4 high) {
-    return operand < 4u ? low[operand & 3u] : high[operand & 3u];
-}
-
+PLACES(0, low.x)
+PLACES(1, low.y)
+PLACES(2, low.z)
+PLACES(3, low.w)
+PLACES(4, high.x)
+PLACES(5, high.y)
+PLACES(6, high.z)
+PLACES(7, high.w)
 #else
-
 // `low` and `high` are the coordinate of the row.
-uint first_of(const uint operand, const uvec4 low, const uvec4 high) {
-    return row_of(operand, low, high);
-}
-
+PLACES(0, row_of(0u, low, high))
+PLACES(1, row_of(1u, low, high))
+PLACES(2, row_of(2u, low, high))
+PLACES(3, row_of(3u, low, high))
+PLACES(4, row_of(4u, low, high))
+PLACES(5, row_of(5u, low, high))
+PLACES(6, row_of(6u, low, high))
+PLACES(7, row_of(7u, low, high))
 #endif
 
-// The element of an operand at `x` of a row.
-uint element_of(const uint operand, const uvec4 low, const uvec4 high, const uint x) {
-    return first_of(operand, low, high) + x * inner_stride(operand);
+// Makes all of these known to the linker.
+uint every_place(const uvec4 low, const uvec4 high, const uint x) {
+#define EVERY(K) element_of_##K(low, high, x) + neighbour_of_##K(low, high, x)
+    return EVERY(0) + EVERY(1) + EVERY(2) + EVERY(3) + EVERY(4) + EVERY(5) + EVERY(6) + EVERY(7);
 }
 
-// The same where the elements of a row are neighbours.
-uint neighbour_of(const uint operand, const uvec4 low, const uvec4 high, const uint x) {
-    return first_of(operand, low, high) + x;
-}
-
-// The same where all rows are one.
+// The element of an operand at `x` of a row, where all rows are one.
 uint element_of_every_row(const uint operand, const uint x) {
     return start_of(operand) + x * inner_stride(operand);
 }

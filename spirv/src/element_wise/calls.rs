@@ -69,6 +69,8 @@ pub(crate) struct Calls<'a> {
     results: Vec<Registers>,
     types: NativeTypes,
     quads: Quads,
+    /// Whether a quad is of neighbouring rows, at one place of each.
+    are_columns: bool,
     pub(crate) made: Vec<Call>,
 }
 
@@ -82,6 +84,7 @@ impl<'a> Calls<'a> {
             results: Vec::new(),
             types,
             quads: Quads::default(),
+            are_columns: false,
             made: Vec::new(),
         }
     }
@@ -89,6 +92,11 @@ impl<'a> Calls<'a> {
     /// The same, of such quads.
     pub(crate) fn of(self, quads: Quads) -> Self {
         Self { quads, ..self }
+    }
+
+    /// The same where a quad is what four rows have at one place, which are next to each other in what is stored.
+    pub(crate) fn of_columns(self) -> Self {
+        Self { are_columns: true, ..self }
     }
 
     /// Loads the inputs and applies the program to them; one that is displaced is loaded where it is first
@@ -145,18 +153,22 @@ impl<'a> Calls<'a> {
         let are_neighbours = matches!(access, Access::Whole | Access::Moved(_));
         let [low, high, x] = COORDINATE;
         let (name, arguments) = match are_neighbours {
+            _ if self.are_columns => (PLACES[number as usize][1], vec![low, high, x]),
             _ if self.quads.is_in_every_row(number) => ("element_of_every_row", vec![operand, x]),
-            true => ("neighbour_of", vec![operand, low, high, x]),
-            false => ("element_of", vec![operand, low, high, x]),
+            true => (PLACES[number as usize][1], vec![low, high, x]),
+            false => (PLACES[number as usize][0], vec![low, high, x]),
         };
         let element = self.call(Callee::Exported(name), arguments);
-        let stride = match are_neighbours {
+        let is_read = number != super::OUTPUT_BINDING;
+        let stride = match are_neighbours || self.are_columns && is_read {
             true => Argument::Literal(1),
+            false if self.are_columns => {
+                self.call(Callee::Exported("stride_of_columns"), vec![operand])
+            }
             false => self.call(Callee::Exported("inner_stride"), vec![operand]),
         };
         let displacement = access.displacement().map(|by| self.value(by)).unwrap_or_default();
         // What is written keeps its count, or lavapipe (Mesa 22.3) compiles kernels anew: functions/memory.glsl.
-        let is_read = number != super::OUTPUT_BINDING;
         let count = if self.quads.are_whole && is_read { WHOLE } else { COUNT };
         [&[element, stride, count], displacement.as_slice()].concat()
     }
@@ -249,6 +261,18 @@ impl<'a> Calls<'a> {
         }
     }
 }
+
+/// What finds an element of each operand, and where those of a row are neighbours.
+static PLACES: [[&str; 2]; super::OUTPUT_BINDING as usize + 1] = [
+    ["element_of_0", "neighbour_of_0"],
+    ["element_of_1", "neighbour_of_1"],
+    ["element_of_2", "neighbour_of_2"],
+    ["element_of_3", "neighbour_of_3"],
+    ["element_of_4", "neighbour_of_4"],
+    ["element_of_5", "neighbour_of_5"],
+    ["element_of_6", "neighbour_of_6"],
+    ["element_of_7", "neighbour_of_7"],
+];
 
 /// What the loads of each input read by.
 static READS: [[(&str, Callee); 3]; MAX_INPUTS] = {

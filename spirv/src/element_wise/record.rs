@@ -64,6 +64,8 @@ pub struct Record {
 
 /// Places in the block, in words.
 const OUTER_AT: usize = 4;
+/// Of a kernel for columns: beside the size and the divisor of the last outer dimension.
+const COLUMNS_AT: usize = OUTER_AT + 4 * (OUTER - 1) + 3;
 const STARTS_AT: usize = OUTER_AT + 4 * OUTER;
 const INNER_STRIDES_AT: usize = STARTS_AT + 8;
 const STRIDES_AT: usize = INNER_STRIDES_AT + 8;
@@ -110,6 +112,15 @@ impl Record {
         words[PARAMETERS_AT..][..self.parameters.len()].copy_from_slice(&self.parameters);
         words
     }
+
+    /// The block of a kernel for columns, through which the last outer dimension goes.
+    pub fn words_of_columns(&self) -> Vec<u32> {
+        let mut of_rows = self.clone();
+        of_rows.sizes[OUTER - 1] = 1;
+        let mut words = of_rows.words(OUTER);
+        words[COLUMNS_AT] = self.sizes[OUTER - 1];
+        words
+    }
 }
 
 /// The block as a kernel reads it.
@@ -132,6 +143,11 @@ impl Space {
     /// A parameter of the program.
     pub(crate) fn parameter(&self, index: usize) -> u32 {
         self.words[PARAMETERS_AT + index]
+    }
+
+    /// How many columns there are side by side, of a kernel for such.
+    pub(crate) fn columns(&self) -> u32 {
+        self.words[COLUMNS_AT]
     }
 
     fn divisor(&self, at: usize) -> Divisor {

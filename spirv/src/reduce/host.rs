@@ -2,12 +2,12 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::{Elements, LANES, Reduce, Reducer};
+use super::{COLUMNS, Elements, Form, LANES, Reduce, Reducer};
 use crate::element_wise::{OUTPUT, Operands, PushConstants, QUAD, Space, Value, Values, low_word};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
-/// The outer dimension of a kernel for grids that goes through their rows.
-const ROWS_OF_GRIDS: usize = 6;
+/// The outer dimension of a kernel for grids that goes through their rows, and of one for columns that goes along them.
+const LAST_OUTER: usize = 6;
 
 /// The numbers of a state.
 type State = Vec<u64>;
@@ -17,6 +17,14 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
     let push = PushConstants::of(dispatch);
     let row = |dispatch: &mut HostDispatch<'_>, index| reduce(kernel, &space, dispatch, index);
+    if kernel.form == Form::Columns {
+        let of_a_row = Form::invocations_of_columns(space.columns());
+        return for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
+            let (row, first) = (index / of_a_row, index % of_a_row * COLUMNS);
+            let mut columns = first..space.columns().min(first + COLUMNS);
+            columns.try_for_each(|column| add_up_column(kernel, &space, dispatch, [row, column]))
+        });
+    }
     let blocks = space.inner().div_ceil(kernel.elements.block_length());
     let Some(rows) = kernel.form.rows_of_a_group(blocks) else {
         return for_each_index(dispatch, push.first_group, push.count, row);
@@ -52,7 +60,7 @@ fn reduce(
     for row in 0..rows {
         let mut coordinate = coordinate;
         if kernel.grids.is_some() {
-            coordinate[ROWS_OF_GRIDS] = row;
+            coordinate[LAST_OUTER] = row;
         }
         for at in 0..columns {
             let (first, by) = (at - at % QUAD, at % QUAD);
@@ -60,20 +68,53 @@ fn reduce(
                 |input, of| operands.load(dispatch, space, &coordinate, (input, of), (first, by));
             let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
             match kernel.elements {
-                Elements::Values => all.add(at, values.get(kernel.program.last())?),
-                Elements::States => {
+                Elements::States if kernel.reducer.join.len() > 1 => {
                     let words = values.get(Value::Input(0))?;
                     all.add_state(at, &vec![low_word(words).into(), words >> 32]);
+                }
+                Elements::Values | Elements::States => {
+                    all.add(at, values.get(kernel.program.last())?);
                 }
             }
         }
     }
-    let result = all.result();
+    write(kernel, space, dispatch, &coordinate, all.result())
+}
+
+/// Adds up a column of a row of columns.
+fn add_up_column(
+    kernel: &Reduce,
+    space: &Space,
+    dispatch: &mut HostDispatch<'_>,
+    [row, column]: [u32; 2],
+) -> Result<(), HostError> {
+    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
+    let mut coordinate = space.outer_coordinate(row);
+    coordinate[LAST_OUTER] = column;
+    let mut all = Joined::of_values(kernel.reducer);
+    for depth in 0..space.inner() {
+        let load = |input, of| operands.load(dispatch, space, &coordinate, (input, of), (depth, 0));
+        let mut values =
+            Values::of(&kernel.program, &kernel.inputs, load, |index| space.parameter(index))?;
+        all.add(depth, values.get(kernel.program.last())?);
+    }
+    write(kernel, space, dispatch, &coordinate, all.result())
+}
+
+/// Writes what rows have become, after the last program.
+fn write(
+    kernel: &Reduce,
+    space: &Space,
+    dispatch: &mut HostDispatch<'_>,
+    coordinate: &[u32; 7],
+    result: u64,
+) -> Result<(), HostError> {
+    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
     // What is reduced is the only input of the last program.
     let (only, load) = ([kernel.output], |_, _| Ok(result));
-    let mut values = Values::of(&kernel.last, &only, load, parameter)?;
+    let mut values = Values::of(&kernel.last, &only, load, |index| space.parameter(index))?;
     let value = values.get(kernel.last.last())?;
-    operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
+    operands.store(dispatch, space.element(OUTPUT, coordinate, 0), value)
 }
 
 /// The elements of a row while they are joined, in lanes and blocks of these sizes.

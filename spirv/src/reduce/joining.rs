@@ -51,12 +51,12 @@ impl Joining {
     /// The states of the elements of a quad, which `program` makes of the inputs; of a wide reducer its elements.
     pub(crate) fn element(self, calls: &mut Calls<'_>, program: &Program) -> Registers {
         match self.elements {
-            Elements::States => {
+            Elements::States if self.reducer.registers() > 1 => {
                 let words = calls.value(Value::Input(0));
                 let word = |it| calls.apply(it, std::slice::from_ref(&words), &[]);
                 [&f::LOW_WORDS, &f::HIGH_WORDS].into_iter().flat_map(word).collect()
             }
-            Elements::Values => {
+            Elements::Values | Elements::States => {
                 let value = calls.run(program);
                 self.state_of(calls, value)
             }

@@ -4,6 +4,7 @@
 mod host;
 mod joining;
 mod reducer;
+mod sums;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -58,6 +59,8 @@ static LINKED: LazyLock<Mutex<HashMap<(Reduce, NativeTypes), &'static KernelModu
 /// Elements of a block of a row: [`Elements::Values`] and [`Elements::States`].
 const BLOCK_LENGTH: u32 = 128;
 const LANES: u32 = 16;
+/// Columns of an invocation.
+const COLUMNS: u32 = 8;
 /// Invocations of a work group, of which a row has some.
 const GROUP_SIZE: u32 = 256;
 
@@ -68,6 +71,11 @@ pub enum Form {
     Blocks,
     /// One invocation; no row is longer than a block, or [`Reducer::has_any_order`].
     OneBlock,
+    /// One invocation for up to eight rows, which are columns: next to each other in the last outer dimension, wherever they
+    /// are stored. Operands are taken as rows of columns would be; the record is that of
+    /// [`Record::words_of_columns`](crate::element_wise::Record). Only where [`Reduce::multiplies_columns`]; no row has
+    /// more than [`MOST_BLOCKS`].
+    Columns,
     /// Four invocations of a work group for each block; no row has more than [`MOST_BLOCKS`].
     Group,
     /// A work group goes through a row, [`MOST_BLOCKS`] at a time; no row has more than [`MOST_BLOCKS_OF_LONG`]. Only
@@ -76,10 +84,15 @@ pub enum Form {
 }
 
 impl Form {
-    /// How many rows of so many blocks a work group has; `None` if each invocation has a whole row.
+    /// How many invocations go through the columns of a space.
+    pub fn invocations_of_columns(columns: u32) -> u32 {
+        columns.div_ceil(COLUMNS)
+    }
+
+    /// How many rows of so many blocks a work group has; `None` if each invocation has whole rows.
     pub fn rows_of_a_group(self, blocks: u32) -> Option<u32> {
         match self {
-            Self::Blocks | Self::OneBlock => None,
+            Self::Blocks | Self::OneBlock | Self::Columns => None,
             Self::Group => Some(GROUP_SIZE / (4 * blocks.next_power_of_two())),
             Self::Long => Some(1),
         }
@@ -96,8 +109,8 @@ pub const MOST_BLOCKS_OF_LONG: u32 = MOST_BLOCKS * GROUP_SIZE;
 pub enum Elements {
     /// What the program makes of the inputs' elements.
     Values,
-    /// States that parts of rows have become, as a reducer writes them that gives states: of two words. They are all
-    /// that is read, and nothing is computed of them before.
+    /// States that parts of rows have become, as [`Reducer::of_parts`] writes them. They are all that is read, and nothing
+    /// is computed of them before.
     States,
 }
 
@@ -147,11 +160,15 @@ impl Reduce {
     }
 
     fn skeleton(&self) -> (usize, &'static Source) {
+        if let Some(skeleton) = self.skeleton_of_sums() {
+            return skeleton;
+        }
         let skeletons = match self.form {
             _ if self.grids.is_some() => return GRIDS,
             Form::Blocks => &BLOCKS,
             Form::OneBlock => &ONE_BLOCK,
             Form::Group => &GROUPS,
+            Form::Columns => unreachable!("it has skeletons of its own"),
             Form::Long => unreachable!("only kernels for row groups have it"),
         };
         least(skeletons, self.outer_dimensions)
@@ -159,6 +176,9 @@ impl Reduce {
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
+        if let Some((_, skeleton)) = self.skeleton_of_sums() {
+            return link::link(skeleton, &self.bodies_of_sums(types));
+        }
         let size = self.grids.map(|input| ("size", self.size(input, types)));
         let own = [("quad", self.quad(types)), ("row", self.row(types))];
         let bodies: Vec<_> =
@@ -214,7 +234,8 @@ impl Reduce {
 
     /// Writes what the state in the first lane is.
     fn row(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&[], types);
+        let calls = Calls::new(&[], types);
+        let mut calls = if self.form == Form::Columns { calls.of_columns() } else { calls };
         let state = self.joining().result(&mut calls);
         let result = calls.run_on(&self.last, vec![state]);
         calls.store(self.output, &result);

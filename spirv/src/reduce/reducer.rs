@@ -59,7 +59,7 @@ impl Reducer {
 
     /// Whether elements are joined to the same in any order: states are single numbers, and nothing is rounded.
     pub fn has_any_order(&self) -> bool {
-        self.join.len() == 1
+        self.join.len() == 1 && *self != ROUNDED_SUM_F32
     }
 
     /// Whether a register has two lanes of 64 bits.
@@ -126,6 +126,8 @@ reducers! {
     LEAST_F32 = "least_f32" [0x7f80_0000; 2], [MINIMUM_F32];
     /// The product of numbers, as if each multiplication had twice the digits.
     PRODUCT_F32 = "product_f32" [0x3f80_0000, 0], [PRODUCT_HIGH_F32, PRODUCT_REST_F32] => SUM_F32;
+    /// The sum of numbers, each addition rounded: that of the products of a matrix and a vector.
+    ROUNDED_SUM_F32 = "rounded_sum_f32" [0x8000_0000; 2], [ADD_F32];
     /// The sum of integers; what does not fit wraps.
     SUM_I32 = "sum_i32" [0; 2], [ADD_I32];
     /// The same of 64 bits.

@@ -111,6 +111,7 @@ impl Rows {
             Form::OneBlock => ONE_BLOCK,
             Form::Group => GROUPS,
             Form::Long => LONG,
+            Form::Columns => unreachable!("only kernels for products have it"),
         };
         if self.outer_dimensions <= few.0 { few } else { many }
     }

@@ -3,7 +3,7 @@
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{Access, Operand, Program, Quads, Value};
 use dml_spirv::functions;
-use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32};
+use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_I32};
 use dml_spirv::rows::{Action, Phase, Rows, Source};
 
 /// A kernel that reduces rows.
@@ -28,6 +28,20 @@ pub(crate) fn reduce_grids(reducer: &'static Reducer) -> Reduce {
     kernel.grids = Some(kernel.inputs.len());
     kernel.inputs.push(Operand { width: ElementWidth::B64, access: Access::Single });
     kernel
+}
+
+/// A kernel that adds up the products of a row with others.
+pub(crate) fn products(reducer: &'static Reducer, form: Form) -> Reduce {
+    let multiply = match *reducer == SUM_I32 {
+        true => &functions::MULTIPLY_I32,
+        false => &functions::MULTIPLY_F32,
+    };
+    let mut kernel = reduce(reducer, Access::Whole, 1);
+    kernel.program.apply(multiply, vec![Value::Input(0), Value::Input(1)]);
+    let row = if form == Form::Columns { Access::Single } else { Access::Whole };
+    kernel.inputs =
+        [row, Access::Whole].map(|access| Operand { access, ..kernel.inputs[0] }).into();
+    Reduce { form, ..kernel }
 }
 
 /// A kernel for rows, whose inputs are rows of whole quads, and after these single elements.

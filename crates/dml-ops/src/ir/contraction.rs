@@ -1,12 +1,16 @@
 //! Sums of products: those of matrices, and those of a convolution's filter with what it passes over.
 
-use dml_spirv::element_wise::MAX_INPUTS;
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS};
 
 use super::buffer::Buffer;
-use super::space::Operand;
+use super::space::{IterationSpace, Operand};
 
 /// A part is worth a dispatch and its place in memory from so many products on.
 const PRODUCTS_OF_A_PART: u64 = 1024;
+
+/// The product of a matrix and a vector is a reduction from so many products for each sum on: there is a lane for each.
+const PRODUCTS_OF_A_ROW: u32 = 16;
 
 /// Beyond so many sums there is work for every invocation that a GPU has, eight sums each.
 const MOST_SUMS: u64 = 1 << 16;
@@ -100,6 +104,44 @@ impl Sums {
             are_integers: self.are_integers,
             goes_on: self.goes_on,
         }
+    }
+
+    /// The space of the products, if these are sums of a matrix and a vector that begin at 0: its rows are what is added up.
+    /// What the operator says and sizes decide, not how tensors lie, as they do of the order of additions.
+    pub(crate) fn of_a_vector(&self) -> Option<IterationSpace> {
+        let is_long = |it: &Dimension| it.size > 1;
+        let [columns, depths] = [&self.columns, &self.depths].map(|all| {
+            let mut long = all.iter().filter(|it| is_long(it));
+            (long.next(), long.next().is_some())
+        });
+        // Sums that go on stay one dispatch.
+        let (Some(depth), false, false) = (depths.0, depths.1, self.goes_on) else { return None };
+        let is_vector = !is_long(&self.row) || columns.0.is_none();
+        if !is_vector || columns.1 || depth.size < PRODUCTS_OF_A_ROW {
+            return None;
+        }
+        let dimensions: Vec<Dimension> = self.dimensions().filter(is_long).collect();
+        let first = DIMENSIONS.checked_sub(dimensions.len())?;
+        let mut sizes = [1; DIMENSIONS];
+        let mut strides = [[0; DIMENSIONS]; OPERANDS];
+        for (at, dimension) in (first..).zip(dimensions) {
+            sizes[at] = dimension.size;
+            for (strides, stride) in strides.iter_mut().zip(dimension.strides) {
+                strides[at] = stride;
+            }
+        }
+        let operand = |at: usize| {
+            let Place { buffer, base, has_slack } = self.places[at];
+            let strides = strides[at];
+            Operand { strides, has_slack, ..Operand::at(buffer, ElementWidth::B32, base) }
+        };
+        // The vector first: where rows are the columns of the matrix, four of its elements are read at once.
+        let inputs = if is_long(&self.row) {
+            vec![operand(1), operand(0)]
+        } else {
+            vec![operand(0), operand(1)]
+        };
+        Some(IterationSpace { sizes, inputs, output: operand(SUMS) })
     }
 }
 

@@ -3,7 +3,9 @@
 use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::reduce::Reducer;
+use dml_spirv::element_wise::Value;
+use dml_spirv::functions as f;
+use dml_spirv::reduce::{ROUNDED_SUM_F32, Reducer, SUM_I32};
 
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
@@ -178,6 +180,21 @@ impl<'a> Recorder<'a> {
         }
         self.program.push(Node::Contract(all));
         Ok(())
+    }
+
+    /// Adds the products of matrices: a Contract, or for a matrix and a vector a Reduce, whose rows more invocations share.
+    ///
+    /// # Errors
+    /// As [`Self::contract`].
+    pub(crate) fn multiply(&mut self, sums: Sums) -> Result<(), Error> {
+        let Some(space) = sums.of_a_vector() else { return self.contract(vec![sums]) };
+        let (multiply, reducer) = match sums.are_integers {
+            true => (&f::MULTIPLY_I32, &SUM_I32),
+            false => (&f::MULTIPLY_F32, &ROUNDED_SUM_F32),
+        };
+        let mut reduction = Reduction::of(reducer);
+        reduction.program.apply(multiply, vec![Value::Input(0), Value::Input(1)]);
+        self.reduce(space, reduction)
     }
 
     /// Adds a contraction by cooperative matrices.

@@ -32,8 +32,10 @@ impl Reduction {
 
     /// What makes the whole of parts.
     pub(crate) fn rest(&self) -> Self {
-        let gives_states = self.reducer.of_parts().gives_states();
-        let elements = if gives_states { Elements::States } else { Elements::Values };
+        let elements = match self.reducer.has_any_order() {
+            true => Elements::Values,
+            false => Elements::States,
+        };
         Self { program: Program::default(), elements, ..self.clone() }
     }
 }

@@ -5,13 +5,16 @@
 //! multiple of its length, is a subtree. So rows that are too long for one dispatch, and those that no descriptor shows,
 //! are reduced in such parts, and then the states of these, in the same order on every device.
 //!
+//! Rows that are columns of a matrix, which a vector is multiplied by, are added up some at a time (`reduce/columns.rs`).
 //! A row of several dimensions that do not follow each other in memory is written one element after the other first.
 
-use dml_core::kernel::select;
+mod columns;
+
+use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{self, Access, DIMENSIONS, Quads};
-use dml_spirv::reduce::{Form, MOST_BLOCKS, Reduce};
+use dml_spirv::reduce::{Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
 
 use super::Schedule;
 use crate::Target;
@@ -23,7 +26,8 @@ use crate::schedule::piece::{Piece, Taken, Work};
 
 /// Parts of rows: so that a device has more of them than it has cores.
 const PART: u32 = 4096;
-/// Parts of few rows whose elements are far from each other, on GPUs, where an invocation has each.
+/// Parts of few rows whose elements are far from each other, where an invocation has each: on GPUs, and of products on
+/// CPU drivers, where more rows of a matrix are more pages than a processor knows at one time.
 const PART_OF_STRIDED: u32 = 256;
 /// Rows that are not longer, such as most windows, are an invocation's: a quad for each lane of a block at most.
 const SHORT_ROW: u32 = 16;
@@ -135,6 +139,9 @@ impl Schedule<'_> {
                 None => space.outermost().try_for_each(|it| self.rows(it, reduction)),
             };
         }
+        if self.columns(&space, reduction)? {
+            return Ok(());
+        }
         for part in boxes {
             let piece = Piece::of(&space, &part, alignment);
             self.dispatch_rows(&piece, reduction, None, &mut dispatches)?;
@@ -236,21 +243,19 @@ impl Schedule<'_> {
             quads: if grids.is_none() { piece.quads(&record) } else { Quads::default() },
         };
         let target = dispatches.target();
+        let types = target.native_types();
         let is_one_block = blocks == 1 || reduction.reducer.has_any_order();
         let alone = kernel(if is_one_block { Form::OneBlock } else { Form::Blocks });
-        let block = record.words(alone.skeleton_dimensions());
-        let alone = alone.variant(target.native_types());
-        let are_neighbours =
-            inputs.iter().any(|it| it.access == Access::Whole) || piece.are_neighbours();
-        let has_groups = has_groups(target, piece.inner());
-        let variant = match grids.is_none() && are_neighbours && has_groups {
-            true => {
-                let group = kernel(Form::Group).variant(target.native_types());
-                select(&[group, alone], target.capabilities)
-            }
-            false => alone,
-        };
-        let of_a_group = if variant == alone { None } else { Form::Group.rows_of_a_group(blocks) };
+        // A factor that has neighbours is worth nothing where the other one has none.
+        let is_whole = !alone.adds_words() && inputs.iter().any(|it| it.access == Access::Whole);
+        let may_share = grids.is_none()
+            && (is_whole || piece.are_neighbours())
+            && has_groups(target, piece.inner());
+        let group = may_share.then(|| kernel(Form::Group));
+        let group = group.filter(|it| can_run(it.variant(types), target.capabilities));
+        let kernel = group.unwrap_or(alone);
+        let block = record.words(kernel.skeleton_dimensions());
+        let of_a_group = kernel.form.rows_of_a_group(blocks);
         if of_a_group.is_some() {
             self.strategy = Strategy::RowGroups;
         }
@@ -260,7 +265,7 @@ impl Schedule<'_> {
         let of_rows = record.rows().saturating_mul(reduction.last.steps.len() as u64);
         let operations = of_elements.saturating_add(of_rows);
         let work = Work { count: record.rows(), operations, of_a_group };
-        piece.dispatch(variant, &block, work, dispatches, &mut self.constants)
+        piece.dispatch(kernel.variant(types), &block, work, dispatches, &mut self.constants)
     }
 }
 
@@ -274,10 +279,11 @@ pub(super) fn has_groups(target: &Target<'_>, length: u32) -> bool {
 
 /// How many elements of a row one dispatch joins.
 fn most_at_once(space: &IterationSpace<Slot>, reduction: &Reduction, target: &Target<'_>) -> u32 {
+    let is_of_products = *reduction.reducer == ROUNDED_SUM_F32;
     let most = MOST_BLOCKS * reduction.elements.block_length();
     let rows = cost::elements(&space.sizes[..LAST]);
     let is_strided = space.inputs.iter().any(|it| it.strides[LAST].unsigned_abs() > 1);
-    if target.tuning.shared_tiles && is_strided && rows < MANY_ROWS {
+    if is_strided && rows < MANY_ROWS && (target.tuning.shared_tiles || is_of_products) {
         return PART_OF_STRIDED.min(most);
     }
     most

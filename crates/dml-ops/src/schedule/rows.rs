@@ -109,6 +109,7 @@ impl Schedule<'_> {
             Form::OneBlock => true,
             Form::Blocks => has_rows,
             Form::Group => are_neighbours,
+            Form::Columns => unreachable!("no group of rows has it"),
             Form::Long => (has_rows || self.target.tuning.strategy.is_some()) && are_neighbours,
         }
     }

@@ -246,7 +246,7 @@ impl<'b, 'a> Attention<'b, 'a> {
             are_integers: false,
             goes_on: false,
         };
-        self.products.recorder.contract(vec![sums])
+        self.products.recorder.multiply(sums)
     }
 
     /// Writes the powers of scores below the greatest of their query, and their sum.

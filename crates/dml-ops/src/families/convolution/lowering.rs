@@ -73,7 +73,7 @@ struct Parts<'a> {
 impl Geometry for Convolution {
     const FACTORS: [&'static str; 2] = ["InputTensor", "FilterTensor"];
 
-    fn sums(products: &mut ProductRecorder<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+    fn add_up(products: &mut ProductRecorder<'_>, output: &Words) -> Result<(), Error> {
         let operator = products.operator;
         let sizes = |name: &str| operator.required_tensor(name).map(TensorLayout::sizes);
         let [of_input, of_filter, of_output] =
@@ -134,7 +134,7 @@ impl Geometry for Convolution {
                 false => all.push(parts.sums(&phases, products.are_integers)),
             }
         }
-        Ok(all)
+        products.recorder.contract(all)
     }
 }
 

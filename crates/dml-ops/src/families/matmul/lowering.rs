@@ -40,7 +40,7 @@ pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<ir::
 impl Geometry for Matrices {
     const FACTORS: [&'static str; 2] = ["ATensor", "BTensor"];
 
-    fn sums(products: &mut ProductRecorder<'_>, output: &Words) -> Result<Vec<Sums>, Error> {
+    fn add_up(products: &mut ProductRecorder<'_>, output: &Words) -> Result<(), Error> {
         let operator = products.operator;
         let sizes = operator.required_tensor("OutputTensor")?.sizes();
         let [is_a_transposed, is_b_transposed] = transposed(operator)?;
@@ -55,7 +55,7 @@ impl Geometry for Matrices {
             size: sizes[at],
             strides: [a.strides[at], b.strides[at], output.strides[at]],
         };
-        Ok(vec![Sums {
+        products.recorder.multiply(Sums {
             batches: (0..first).map(batch).collect(),
             row: Dimension {
                 size: sizes[first],
@@ -72,6 +72,6 @@ impl Geometry for Matrices {
             places: [a.place, b.place, output.place],
             are_integers: products.are_integers,
             goes_on: false,
-        }])
+        })
     }
 }

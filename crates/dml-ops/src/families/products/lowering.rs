@@ -14,15 +14,15 @@ use crate::Target;
 use crate::families::element_wise::fused;
 use crate::families::softmax::fused_softmax;
 use crate::ir::space::Operand;
-use crate::ir::{self, Map, Sums};
+use crate::ir::{self, Map};
 
 /// Which elements meet.
 pub(crate) trait Geometry {
     /// The fields of the factors.
     const FACTORS: [&'static str; 2];
 
-    /// The sums that make up `output`, each element once.
-    fn sums(products: &mut ProductRecorder<'_>, output: &Words) -> Result<Vec<Sums>, Error>;
+    /// Records the sums that make up `output`, each element once.
+    fn add_up(products: &mut ProductRecorder<'_>, output: &Words) -> Result<(), Error>;
 }
 
 /// The program of an operator that adds up products.
@@ -81,8 +81,6 @@ impl ProductRecorder<'_> {
     /// Writes the sums to where `output` has the elements of the operator's.
     fn add_up<G: Geometry>(&mut self, output: &Operand) -> Result<(), Error> {
         let rank = self.operator.required_tensor(OUTPUT)?.sizes().len();
-        let words = Words::of(output, rank);
-        let all = G::sums(self, &words)?;
-        self.recorder.contract(all)
+        G::add_up(self, &Words::of(output, rank))
     }
 }

@@ -200,7 +200,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             are_integers: false,
             goes_on,
         };
-        self.products.recorder.contract(vec![sums])
+        self.products.recorder.multiply(sums)
     }
 
     /// Where the weights of this direction are, from a row on.
@@ -342,7 +342,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             are_integers: false,
             goes_on,
         };
-        self.products.recorder.contract(vec![sums])
+        self.products.recorder.multiply(sums)
     }
 
     /// Writes the state that the program's last value is, for all sequences that have the step; the others keep

@@ -1,0 +1,68 @@
+//! Sums of one word where an invocation has whole rows: their kernels, `kernels/sum_rows.comp` and
+//! `kernels/product_columns.comp`, add by themselves. The elements' program is linked to the first, and is the product in the
+//! second.
+
+use super::{Elements, Form, ROUNDED_SUM_F32, Reduce, SUM_I32};
+use crate::element_wise::{Access, COUNT, Calls, DIMENSIONS, Operand, Step, Value};
+use crate::functions as f;
+use crate::kernels;
+use crate::link::{Argument, Body, Callee, Source};
+use crate::{ElementWidth, NativeTypes};
+
+use super::joining::STATE_AT;
+
+/// Outer dimensions of the skeletons.
+const OUTER_DIMENSIONS: usize = DIMENSIONS - 1;
+
+impl Reduce {
+    /// Whether [`Form::Columns`] is possible: the products of a row and of columns that are read as quads are added up.
+    pub fn multiplies_columns(&self) -> bool {
+        let [Step { function, arguments }] = self.program.steps.as_slice() else { return false };
+        let multiply = if *self.reducer == SUM_I32 { &f::MULTIPLY_I32 } else { &f::MULTIPLY_F32 };
+        let words = |access| Operand { width: ElementWidth::B32, access };
+        self.adds_words()
+            && *function == multiply
+            && *arguments == [Value::Input(0), Value::Input(1)]
+            && self.inputs == [words(Access::Single), words(Access::Whole)]
+            && self.quads.are_whole
+    }
+
+    /// Whether numbers of 32 bits are added up: floats, each addition rounded, or integers that several inputs become.
+    pub fn adds_words(&self) -> bool {
+        let is_of_products = *self.reducer == SUM_I32 && self.inputs.len() > 1;
+        (*self.reducer == ROUNDED_SUM_F32 || is_of_products)
+            && self.elements == Elements::Values
+            && self.grids.is_none()
+    }
+
+    /// The skeleton that adds by itself, and its outer dimensions; `None` where that is linked.
+    pub(super) fn skeleton_of_sums(&self) -> Option<(usize, &'static Source)> {
+        let is_integer = *self.reducer == SUM_I32;
+        let source = match self.form {
+            Form::Columns if is_integer => &kernels::PRODUCT_COLUMNS_I32,
+            Form::Columns => &kernels::PRODUCT_COLUMNS_F32,
+            Form::Blocks | Form::OneBlock if !self.adds_words() => return None,
+            Form::Blocks | Form::OneBlock if is_integer => &kernels::SUM_ROWS_I32,
+            Form::Blocks | Form::OneBlock => &kernels::SUM_ROWS_F32,
+            Form::Group | Form::Long => return None,
+        };
+        Some((OUTER_DIMENSIONS, source))
+    }
+
+    /// What is linked with it: what becomes of a quad, and what is written.
+    pub(super) fn bodies_of_sums(&self, types: NativeTypes) -> Vec<Body> {
+        let row = ("row", self.row(types));
+        if self.form == Form::Columns {
+            return vec![row];
+        }
+        let mut calls = Calls::new(&self.inputs, types).of(self.quads);
+        let element = calls.run(&self.program)[0];
+        let place = Argument::Parameter(STATE_AT);
+        let (name, arguments) = match self.quads.are_whole {
+            true => ("replace", vec![place, element]),
+            false => ("hold", vec![place, element, COUNT]),
+        };
+        calls.call(Callee::Exported(name), arguments);
+        vec![("quad", calls.made), row]
+    }
+}
