@@ -240,6 +240,37 @@ fn shapes() -> Vec<(&'static str, &'static str, Value)> {
                 "AxisDirection": "DECREASING",
             }),
         ),
+        (
+            "training/batch.rs",
+            "BATCH_NORMALIZATION_TRAINING",
+            json!({
+                "InputTensor": float32(&[2, 3]),
+                "ScaleTensor": float32(&[1, 3]),
+                "BiasTensor": float32(&[1, 3]),
+                "OutputTensor": float32(&[2, 3]),
+                "OutputMeanTensor": float32(&[1, 3]),
+                "OutputVarianceTensor": float32(&[1, 3]),
+                "Epsilon": 0.00001,
+            }),
+        ),
+        (
+            "training/adam.rs",
+            "ADAM_OPTIMIZER",
+            json!({
+                "InputParametersTensor": float32(&[2, 3]),
+                "InputFirstMomentTensor": float32(&[2, 3]),
+                "InputSecondMomentTensor": float32(&[2, 3]),
+                "GradientTensor": float32(&[2, 3]),
+                "TrainingStepTensor": tensor("UINT32", &[1, 1]),
+                "OutputParametersTensor": float32(&[2, 3]),
+                "OutputFirstMomentTensor": float32(&[2, 3]),
+                "OutputSecondMomentTensor": float32(&[2, 3]),
+                "LearningRate": 0.01,
+                "Beta1": 0.9,
+                "Beta2": 0.999,
+                "Epsilon": 1e-8,
+            }),
+        ),
     ]
 }
 

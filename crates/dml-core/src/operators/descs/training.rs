@@ -196,32 +196,38 @@ impl From<SliceGradDesc> for AbstractOperator {
 
 /// DML_ADAM_OPTIMIZER_OPERATOR_DESC: parameters and moments after one step of Adam.
 ///
-/// This runtime does not execute it yet.
+/// `first = beta1 * first + (1 - beta1) * gradient` and `second = beta2 * second + (1 - beta2) *
+/// gradient * gradient` are
+/// written, and of what is written `parameters - rate * first / (sqrt(second) + epsilon)` is made,
+/// where `rate` is
+/// `learning_rate * sqrt(1 - beta2^step) / (1 - beta1^step)`. Each step is rounded to single
+/// precision. Training begins with
+/// the step 1: the step 0 gives NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdamOptimizerDesc {
-    /// DirectML's InputParametersTensor.
+    /// The parameters before: a stride of 0 repeats elements.
     pub input_parameters_tensor: TensorDesc,
-    /// DirectML's InputFirstMomentTensor.
+    /// The first moments before: of the first step 0.
     pub input_first_moment_tensor: TensorDesc,
-    /// DirectML's InputSecondMomentTensor.
+    /// The second moments before: of the first step 0.
     pub input_second_moment_tensor: TensorDesc,
-    /// DirectML's GradientTensor.
+    /// The gradients of the parameters.
     pub gradient_tensor: TensorDesc,
-    /// DirectML's TrainingStepTensor.
+    /// The number of the step, one element; 1 is the first.
     pub training_step_tensor: TensorDesc,
-    /// DirectML's OutputParametersTensor.
+    /// The parameters after.
     pub output_parameters_tensor: TensorDesc,
-    /// DirectML's OutputFirstMomentTensor.
+    /// The first moments after.
     pub output_first_moment_tensor: TensorDesc,
-    /// DirectML's OutputSecondMomentTensor.
+    /// The second moments after.
     pub output_second_moment_tensor: TensorDesc,
-    /// DirectML's LearningRate.
+    /// What steps are multiplied by.
     pub learning_rate: f32,
-    /// DirectML's Beta1.
+    /// What is left of the first moment in a step: 0 to below 1.
     pub beta1: f32,
-    /// DirectML's Beta2.
+    /// What is left of the second moment in a step: 0 to below 1.
     pub beta2: f32,
-    /// DirectML's Epsilon.
+    /// What is added to the root of the second moment.
     pub epsilon: f32,
 }
 
@@ -326,26 +332,30 @@ impl From<LocalResponseNormalizationGradDesc> for AbstractOperator {
 
 /// DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC: the gradients of batch normalization.
 ///
-/// This runtime does not execute it yet.
+/// `gradient * (scale / sqrt(variance + epsilon))`, and for each row, all elements that share a
+/// mean, the sum of
+/// `gradient * (x - mean) / sqrt(variance + epsilon)` and that of the gradients. Each step is
+/// rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the normalized elements, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's MeanTensor.
+    /// The means: the output's sizes, or 1 along the dimensions of a row.
     pub mean_tensor: TensorDesc,
-    /// DirectML's VarianceTensor.
+    /// The variances, in the same way.
     pub variance_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// The factors of the normalized elements, in the same way.
     pub scale_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's OutputScaleGradientTensor.
+    /// The gradients of the factors.
     pub output_scale_gradient_tensor: TensorDesc,
-    /// DirectML's OutputBiasGradientTensor.
+    /// The gradients of what was added.
     pub output_bias_gradient_tensor: TensorDesc,
-    /// DirectML's Epsilon.
+    /// The number that is added to variances.
     pub epsilon: f32,
 }
 
@@ -433,26 +443,31 @@ impl From<RoiAlignGradDesc> for AbstractOperator {
 /// DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC: batch normalization by the batch's own mean and
 /// variance.
 ///
-/// This runtime does not execute it yet.
+/// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias + fused_add)` with the mean
+/// and the variance of each row,
+/// all elements that share a scale, which are written as well. The variance is the mean of `(x -
+/// mean)^2`. Each step is rounded
+/// to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationTrainingDesc {
-    /// DirectML's InputTensor.
+    /// The elements to normalize: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// The factors of the normalized elements: the output's sizes, or 1 along the dimensions of a
+    /// row.
     pub scale_tensor: TensorDesc,
-    /// DirectML's BiasTensor.
+    /// The numbers that are added then, in the same way.
     pub bias_tensor: TensorDesc,
-    /// DirectML's FusedAddTensor.
+    /// Numbers that are added after the bias; left out, none.
     pub fused_add_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// The normalized elements.
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputMeanTensor.
+    /// The mean of each row.
     pub output_mean_tensor: TensorDesc,
-    /// DirectML's OutputVarianceTensor.
+    /// The variance of each row.
     pub output_variance_tensor: TensorDesc,
-    /// DirectML's Epsilon.
+    /// The number that is added to variances.
     pub epsilon: f32,
-    /// DirectML's FusedActivation.
+    /// The function that is applied to the results; left out, none.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -478,26 +493,33 @@ impl From<BatchNormalizationTrainingDesc> for AbstractOperator {
 /// DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC: the gradients of batch normalization in
 /// training.
 ///
-/// This runtime does not execute it yet.
+/// `scale / sqrt(variance + epsilon) * (gradient - mean(gradient) - (x - mean(x)) * products /
+/// (variance + epsilon))`, where
+/// means are those of a row, all elements that share a mean, and `products` is the mean of
+/// `gradient * (x - mean(x))`; and for
+/// each row the sum of `gradient * (x - mean) / sqrt(variance + epsilon)` and that of the
+/// gradients. Each step is rounded to
+/// single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationTrainingGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the normalized elements, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's MeanTensor.
+    /// The means: the output's sizes, or 1 along the dimensions of a row.
     pub mean_tensor: TensorDesc,
-    /// DirectML's VarianceTensor.
+    /// The variances, in the same way.
     pub variance_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// The factors of the normalized elements, in the same way.
     pub scale_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's OutputScaleGradientTensor.
+    /// The gradients of the factors.
     pub output_scale_gradient_tensor: TensorDesc,
-    /// DirectML's OutputBiasGradientTensor.
+    /// The gradients of what was added.
     pub output_bias_gradient_tensor: TensorDesc,
-    /// DirectML's Epsilon.
+    /// The number that is added to variances.
     pub epsilon: f32,
 }
 

@@ -1,0 +1,21 @@
+//! Operators that only training needs: an optimizer, batch normalization by the moments of a batch, and gradients of
+//! operators of other families.
+
+mod adam;
+mod batch;
+mod cases;
+mod given;
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use crate::Reference;
+use reference::Trained;
+
+/// All of them.
+pub(crate) static REFERENCES: &[&dyn Reference] = &[
+    &Trained(&adam::Adam),
+    &Trained(&batch::Gradients { in_training: false }),
+    &Trained(&batch::Training),
+    &Trained(&batch::Gradients { in_training: true }),
+];
