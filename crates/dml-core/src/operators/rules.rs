@@ -199,6 +199,16 @@ pub(crate) fn moments_are_repeated(operator: &Validated) -> Result<(), Error> {
     training::repeated(operator, "MeanTensor", "OutputGradientTensor")
 }
 
+/// AVERAGE_POOLING_GRAD: the input has an element for each window of the output.
+pub(crate) fn windows_of_output_make_input(operator: &Validated) -> Result<(), Error> {
+    windows::pooling_gradient(operator, "OutputGradientTensor")
+}
+
+/// MAX_POOLING_GRAD: the gradients have an element for each window of the input.
+pub(crate) fn windows_of_input_make_gradients(operator: &Validated) -> Result<(), Error> {
+    windows::pooling_gradient(operator, "InputTensor")
+}
+
 /// The refusal of what stands at `path`.
 fn invalid(
     operator: &Validated,

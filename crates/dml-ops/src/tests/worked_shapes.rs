@@ -241,6 +241,20 @@ fn shapes() -> Vec<(&'static str, &'static str, Value)> {
             }),
         ),
         (
+            "pooling/gradient.rs",
+            "AVERAGE_POOLING_GRAD",
+            json!({
+                "InputGradientTensor": float32(&[1, 1, 2, 2]),
+                "OutputGradientTensor": float32(&[1, 1, 3, 3]),
+                "DimensionCount": 2,
+                "Strides": [1, 1],
+                "WindowSize": [2, 2],
+                "StartPadding": [0, 0],
+                "EndPadding": [0, 0],
+                "IncludePadding": false,
+            }),
+        ),
+        (
             "training/batch.rs",
             "BATCH_NORMALIZATION_TRAINING",
             json!({

@@ -5,7 +5,9 @@ mod adam;
 mod batch;
 mod cases;
 mod given;
+mod pooling;
 mod reference;
+mod response;
 #[cfg(test)]
 mod tests;
 
@@ -18,4 +20,7 @@ pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &Trained(&batch::Gradients { in_training: false }),
     &Trained(&batch::Training),
     &Trained(&batch::Gradients { in_training: true }),
+    &Trained(&pooling::Average),
+    &Trained(&pooling::Maximum),
+    &Trained(&response::Response),
 ];

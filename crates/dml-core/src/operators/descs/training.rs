@@ -41,22 +41,26 @@ impl From<ActivationReluGradDesc> for AbstractOperator {
 
 /// DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC: the gradient of average pooling.
 ///
-/// This runtime does not execute it yet.
+/// Every window of AVERAGE_POOLING hands its gradient back to its elements in equal shares, and an
+/// element is the sum of its
+/// shares in all windows. Where all windows have as many elements the sum is divided by that
+/// number; else each share is
+/// rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AveragePoolingGradDesc {
-    /// DirectML's InputGradientTensor.
+    /// The gradients of averages, one for each window; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements: batches, channels, and 2 or 3 more dimensions.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's IncludePadding.
+    /// Whether what a window has outside of the tensor counts as elements.
     pub include_padding: bool,
 }
 
@@ -81,24 +85,26 @@ impl From<AveragePoolingGradDesc> for AbstractOperator {
 
 /// DML_MAX_POOLING_GRAD_OPERATOR_DESC: the gradient of max pooling.
 ///
-/// This runtime does not execute it yet.
+/// Every window of MAX_POOLING2 hands its gradient back to its greatest element, the first of
+/// several, or the first NaN where
+/// there is one; an element is the sum of the gradients of all windows that chose it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPoolingGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were pooled: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the greatest elements, one for each window.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements: batches, channels, and 2 or 3 more dimensions.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
     pub dilations: Vec<u32>,
 }
 
@@ -291,24 +297,31 @@ impl From<ElementWiseClipGradDesc> for AbstractOperator {
 /// DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC: the gradient of local response
 /// normalization.
 ///
-/// This runtime does not execute it yet.
+/// With `s = bias + alpha / local_size * sum`, where `sum` is that of the squares in an element's
+/// window as of
+/// LOCAL_RESPONSE_NORMALIZATION, an element becomes `gradient / s^beta - 2 * alpha * beta /
+/// local_size * x * shares`, where
+/// `shares` is the sum of `gradient * x / (s^beta * s)` of all elements in whose windows it is.
+/// Each step is rounded to single
+/// precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalResponseNormalizationGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the normalized elements, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements: of batches, channels, height and width.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's CrossChannel.
+    /// Whether windows go along the channels, or along height and width.
     pub cross_channel: bool,
-    /// DirectML's LocalSize.
+    /// The elements of a window in each of its dimensions, at least 1.
     pub local_size: u32,
-    /// DirectML's Alpha.
+    /// The factor of the mean of the squares.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// The exponent.
     pub beta: f32,
-    /// DirectML's Bias.
+    /// The number that is added to it.
     pub bias: f32,
 }
 

@@ -69,11 +69,12 @@ pub static AVERAGE_POOLING_GRAD: OperatorSchema = OperatorSchema {
     name: "AVERAGE_POOLING_GRAD",
     operator_type: 130,
     summary: "the gradient of average pooling",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -86,7 +87,10 @@ pub static AVERAGE_POOLING_GRAD: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("IncludePadding", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "windows_of_output_make_input",
+        check: rules::windows_of_output_make_input,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V3_0,
         tensors: &[
@@ -102,12 +106,15 @@ pub static MAX_POOLING_GRAD: OperatorSchema = OperatorSchema {
     name: "MAX_POOLING_GRAD",
     operator_type: 131,
     summary: "the gradient of max pooling",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -121,7 +128,10 @@ pub static MAX_POOLING_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("Dilations", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "windows_of_input_make_gradients",
+        check: rules::windows_of_input_make_gradients,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -378,12 +388,35 @@ pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
     name: "LOCAL_RESPONSE_NORMALIZATION_GRAD",
     operator_type: 144,
     summary: "the gradient of local response normalization",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(8)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("CrossChannel", FieldKind::Attribute, FieldType::Bool),
         FieldSchema::new("LocalSize", FieldKind::Attribute, FieldType::Uint),
@@ -391,7 +424,7 @@ pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Bias", FieldKind::Attribute, FieldType::Float),
     ],
-    rule: None,
+    rule: Some(Rule { name: "local_size_is_not_0", check: rules::local_size_is_not_0 }),
     tables: &[SupportTable {
         level: FeatureLevel::V3_1,
         tensors: &[

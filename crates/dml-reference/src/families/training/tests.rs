@@ -2,6 +2,7 @@
 //! of the references of those operators.
 
 mod batch;
+mod windows;
 
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, DataType, FeatureLevel, TensorDesc, validate};
