@@ -146,7 +146,12 @@ pub(crate) fn quantized_windows_make_output(operator: &Validated) -> Result<(), 
 
 /// RESAMPLE and its successors: a scale for each dimension, and what is executed.
 pub(crate) fn a_scale_for_each_dimension(operator: &Validated) -> Result<(), Error> {
-    windows::resampling(operator)
+    windows::resampling(operator, ["InputTensor", "OutputTensor"])
+}
+
+/// RESAMPLE_GRAD, RESAMPLE_GRAD1: the same of the gradients.
+pub(crate) fn a_scale_for_each_dimension_of_gradients(operator: &Validated) -> Result<(), Error> {
+    windows::resampling(operator, ["OutputGradientTensor", "InputGradientTensor"])
 }
 
 /// LOCAL_RESPONSE_NORMALIZATION: a window has elements.

@@ -255,6 +255,19 @@ fn shapes() -> Vec<(&'static str, &'static str, Value)> {
             }),
         ),
         (
+            "resample/gradient.rs",
+            "RESAMPLE_GRAD",
+            json!({
+                "InputGradientTensor": float32(&[1, 1, 1, 8]),
+                "OutputGradientTensor": float32(&[1, 1, 1, 4]),
+                "InterpolationMode": "LINEAR",
+                "DimensionCount": 4,
+                "Scales": [1.0, 1.0, 1.0, 2.0],
+                "InputPixelOffsets": [0.5, 0.5, 0.5, 0.5],
+                "OutputPixelOffsets": [-0.5, -0.5, -0.5, -0.5],
+            }),
+        ),
+        (
             "training/batch.rs",
             "BATCH_NORMALIZATION_TRAINING",
             json!({

@@ -7,6 +7,7 @@ mod cases;
 mod given;
 mod pooling;
 mod reference;
+mod resample;
 mod response;
 #[cfg(test)]
 mod tests;
@@ -23,4 +24,6 @@ pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &Trained(&pooling::Average),
     &Trained(&pooling::Maximum),
     &Trained(&response::Response),
+    &Trained(&resample::Resampling { has_direction: false }),
+    &Trained(&resample::Resampling { has_direction: true }),
 ];

@@ -130,20 +130,22 @@ impl From<MaxPoolingGradDesc> for AbstractOperator {
 
 /// DML_RESAMPLE_GRAD_OPERATOR_DESC: the gradient of resampling.
 ///
-/// This runtime does not execute it yet.
+/// Every element that RESAMPLE1 makes hands its gradient back to those that it was made of, with
+/// their weights, and an element is the
+/// sum of its shares, which are added up along one dimension after the other in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleGradDesc {
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the resampled elements; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements before: any sizes.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's Scales.
+    /// How many resampled elements each element makes, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// DirectML's InputPixelOffsets.
+    /// The number that is added to the coordinate of an element before it is scaled.
     pub input_pixel_offsets: Vec<f32>,
-    /// DirectML's OutputPixelOffsets.
+    /// The number that is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
 }
 
@@ -595,22 +597,24 @@ impl From<ElementWiseClipGrad1Desc> for AbstractOperator {
 
 /// DML_RESAMPLE_GRAD1_OPERATOR_DESC: the gradient of resampling, with a choice of rounding.
 ///
-/// This runtime does not execute it yet.
+/// Every element that RESAMPLE2 makes hands its gradient back to those that it was made of, with
+/// their weights, and an element is the
+/// sum of its shares, which are added up along one dimension after the other in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleGrad1Desc {
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the resampled elements; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements before: any sizes.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's RoundingDirection.
+    /// Whether a coordinate is rounded up (INCREASING) or down; of NEAREST_NEIGHBOR alone.
     pub rounding_direction: AxisDirection,
-    /// DirectML's Scales.
+    /// How many resampled elements each element makes, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// DirectML's InputPixelOffsets.
+    /// The number that is added to the coordinate of an element before it is scaled.
     pub input_pixel_offsets: Vec<f32>,
-    /// DirectML's OutputPixelOffsets.
+    /// The number that is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
 }
 

@@ -121,13 +121,13 @@ pub(super) fn local_size(operator: &Validated) -> Result<(), Error> {
 
 /// The tensors have as many dimensions as there are scales, which are above 0; what is between coordinates is
 /// some number.
-pub(super) fn resampling(operator: &Validated) -> Result<(), Error> {
-    let [input, _] = same_ranks(operator, [INPUT, OUTPUT])?;
+pub(super) fn resampling(operator: &Validated, tensors: [&str; 2]) -> Result<(), Error> {
+    let [input, _] = same_ranks(operator, tensors)?;
     let scales = operator.float_array("Scales")?;
     if scales.len() != input.len() {
         let fields = &operator.schema().fields;
         let count = fields.iter().find(|it| it.name.ends_with("Count")).map_or("", |it| it.name);
-        let problem = "differs from InputTensor.DimensionCount";
+        let problem = format!("differs from {}.DimensionCount", tensors[0]);
         return Err(invalid(operator, count, scales.len(), problem, input.len().to_string()));
     }
     if let Some(at) = scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {

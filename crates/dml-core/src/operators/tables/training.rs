@@ -158,11 +158,31 @@ pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
     name: "RESAMPLE_GRAD",
     operator_type: 134,
     summary: "the gradient of resampling",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -174,7 +194,10 @@ pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("OutputPixelOffsets", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension_of_gradients",
+        check: rules::a_scale_for_each_dimension_of_gradients,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -670,11 +693,31 @@ pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
     name: "RESAMPLE_GRAD1",
     operator_type: 162,
     summary: "the gradient of resampling, with a choice of rounding",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -688,7 +731,10 @@ pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
         FieldSchema::new("OutputPixelOffsets", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension_of_gradients",
+        check: rules::a_scale_for_each_dimension_of_gradients,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V5_1,
         tensors: &[

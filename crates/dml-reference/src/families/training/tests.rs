@@ -2,6 +2,7 @@
 //! of the references of those operators.
 
 mod batch;
+mod resample;
 mod windows;
 
 use dml_core::schema::FieldKind;
