@@ -252,8 +252,10 @@ impl DeviceMemory {
             .map(|output| output.as_ref().map(|output| create(&output.tensor)).transpose())
             .collect::<Result<_, _>>()?;
         let inputs = memory.inputs.iter().map(|input| match input {
-            Some(input) if input.is_output => Ok(outputs.first().cloned().flatten()),
-            Some(input) => create(&input.tensor).map(Some),
+            Some(input) => match input.output {
+                Some(output) => Ok(outputs.get(output).cloned().flatten()),
+                None => create(&input.tensor).map(Some),
+            },
             None => Ok(None),
         });
         let inputs = inputs.collect::<Result<_, _>>()?;

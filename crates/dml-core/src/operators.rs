@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(find("diagonal_matrix"), Some(&DIAGONAL_MATRIX));
         assert_eq!(find("DML_OPERATOR_DIAGONAL_MATRIX"), Some(&DIAGONAL_MATRIX));
         let gradient = find("local_response_normalization_grad");
-        assert_eq!(gradient.map(|schema| schema.implemented), Some(false));
+        assert_eq!(gradient, Some(&LOCAL_RESPONSE_NORMALIZATION_GRAD));
         assert_eq!(find("DML_OPERATOR_SCATTER"), find("SCATTER_ELEMENTS"));
         assert_eq!(find("DIAGONAL_MATRIX2"), None);
     }

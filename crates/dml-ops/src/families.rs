@@ -20,3 +20,4 @@ pub(crate) mod resample;
 pub(crate) mod roi;
 pub(crate) mod softmax;
 pub(crate) mod sort;
+pub(crate) mod training;

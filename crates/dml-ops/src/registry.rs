@@ -9,7 +9,7 @@ use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Tuning, Vali
 use crate::families::{
     attention, convolution, data_movement, diagonal, element_wise, fill, gather_scatter, matmul,
     nonzero, normalization, pooling, quantization, random, recurrent, reduce, resample, roi,
-    softmax, sort,
+    softmax, sort, training,
 };
 use crate::{Operator, Target, TransferUse};
 
@@ -35,6 +35,7 @@ pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
         roi::OPERATORS,
         softmax::OPERATORS,
         sort::OPERATORS,
+        training::OPERATORS,
     ];
     let mut all = families.concat();
     all.sort_by_key(|operator| operator.schema().operator_type);

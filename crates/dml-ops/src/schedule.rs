@@ -176,7 +176,9 @@ impl<'a> Schedule<'a> {
             locals: vec![None; program.locals.len()],
             parts: None,
             strategy: Strategy::Kernel,
-            in_place: in_place.map(|input| InPlace::by_same_steps(*input, 0)).collect(),
+            in_place: in_place
+                .map(|(input, output)| InPlace::by_same_steps(*input, *output))
+                .collect(),
         };
         schedule.place_locals(program.nodes.iter().flat_map(|it| it.node.outside()));
         schedule

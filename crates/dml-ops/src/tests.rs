@@ -177,12 +177,14 @@ fn documented_examples_are_what_the_reference_says() {
     counts.retain(|(_, count)| *count > 0);
     counts.sort_unstable();
     let expected = [
+        ("AVERAGE_POOLING_GRAD", 1),
         ("DEPTH_TO_SPACE1", 2),
         // Four of one page, and five of the other with 2, 3 and 4 dimensions.
         ("DIAGONAL_MATRIX", 4),
         ("DIAGONAL_MATRIX1", 15),
         ("FILL_VALUE_SEQUENCE", 2),
         ("GATHER_ELEMENTS", 1),
+        ("MAX_POOLING_GRAD", 1),
         ("PADDING1", 3),
         ("RANDOM_GENERATOR", 3),
         ("REVERSE_SUBSEQUENCES", 2),

@@ -21,3 +21,4 @@ pub(crate) mod roi;
 pub(crate) mod rows;
 pub(crate) mod softmax;
 pub(crate) mod sort;
+pub(crate) mod training;

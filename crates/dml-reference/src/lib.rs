@@ -169,8 +169,9 @@ pub struct Case {
     pub output_offset: u64,
     /// Whether the buffers have storage usage alone.
     pub storage_only: bool,
-    /// The inputs that are bound to exactly the first output's range, and hold the same bytes.
-    pub in_place: Vec<u32>,
+    /// Inputs that are bound to exactly the range of an output, each with that output. Those of one output hold the
+    /// same bytes.
+    pub in_place: Vec<(u32, u32)>,
     /// The elements of the first inputs; those of the others are pseudo-random, see
     /// [`Reference::input_elements`].
     pub inputs: Vec<Vec<u64>>,
@@ -207,14 +208,25 @@ impl Case {
     }
 
     /// The same with these inputs bound to the first output's range.
-    pub fn in_place(mut self, inputs: impl Into<Vec<u32>>) -> Self {
-        self.in_place = inputs.into();
+    pub fn in_place(self, inputs: impl Into<Vec<u32>>) -> Self {
+        self.in_place_of(inputs.into().into_iter().map(|input| (input, 0)).collect::<Vec<_>>())
+    }
+
+    /// The same with these inputs bound each to the range of the output beside it.
+    pub fn in_place_of(mut self, pairs: impl Into<Vec<(u32, u32)>>) -> Self {
+        self.in_place = pairs.into();
         self
     }
 
-    /// Which inputs are the first output.
+    /// Which inputs are which outputs.
     pub fn aliases(&self) -> Aliases {
-        Aliases::new(self.in_place.iter().map(|input| (*input, 0)))
+        Aliases::new(self.in_place.iter().copied())
+    }
+
+    /// The output to whose range an input is bound.
+    pub(crate) fn output_of(&self, input: usize) -> Option<usize> {
+        let pair = self.in_place.iter().find(|(it, _)| *it as usize == input);
+        pair.map(|(_, output)| *output as usize)
     }
 
     /// The same with these elements in the first inputs.

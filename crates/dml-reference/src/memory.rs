@@ -18,7 +18,7 @@ use super::{Case, Reference, elements_in};
 pub struct Memory {
     /// One for each input; `None` where an optional one is left out.
     pub inputs: Vec<Option<Input>>,
-    /// One for each output; the first one holds the bytes of the inputs that are in place.
+    /// One for each output; it holds the bytes of the inputs that are in its place.
     pub outputs: Vec<Option<Output>>,
 }
 
@@ -29,8 +29,8 @@ pub struct Input {
     pub tensor: Tensor,
     /// OWNED_BY_DML: bound at initialization only.
     pub is_owned: bool,
-    /// In place: the buffer is the first output's.
-    pub is_output: bool,
+    /// In place: the output whose buffer it is.
+    pub output: Option<usize>,
 }
 
 /// Every byte of the buffers after execution.
@@ -45,7 +45,7 @@ pub struct MemoryAfter {
 impl Input {
     /// Whether it is bound to executions with a buffer of its own, which must keep its bytes.
     pub fn is_only_read(&self) -> bool {
-        !self.is_owned && !self.is_output
+        !self.is_owned && self.output.is_none()
     }
 }
 
@@ -62,8 +62,8 @@ impl Memory {
         Self::with_numerics(reference, operator, case, Numerics::Exact)
     }
 
-    /// Inputs hold what the case says, outputs sentinels. Inputs in place hold what the first of them
-    /// does, and so does the first output, which is the same memory. With [`Numerics::Fast`] elements may be as
+    /// Inputs hold what the case says, outputs sentinels. Inputs in place hold what the first of those of one output
+    /// does, and so does that output, which is the same memory. With [`Numerics::Fast`] elements may be as
     /// far from the reference as [`Reference::fast_errors`] says.
     ///
     /// # Errors
@@ -77,14 +77,14 @@ impl Memory {
         let layouts = |kind| operator.tensors(kind).map(|(_, layout)| layout).enumerate();
         let input = |(index, layout): (usize, Option<&TensorLayout>)| {
             let layout = layout?;
-            let is_in_place = |index: &usize| case.in_place.iter().any(|it| *it as usize == *index);
-            let is_output = is_in_place(&index);
-            let offset = if is_output { case.output_offset } else { case.input_offset };
-            let first = (0..index).find(|it| is_output && is_in_place(it)).unwrap_or(index);
+            let output = case.output_of(index);
+            let offset = if output.is_some() { case.output_offset } else { case.input_offset };
+            let is_same = |it: &usize| output.is_some() && case.output_of(*it) == output;
+            let first = (0..index).find(is_same).unwrap_or(index);
             let bytes = input_bytes(reference, operator, case, first, layout);
             let tensor = Tensor::guarded(offset, &bytes);
             let is_owned = layout.flags().contains(TensorFlags::OWNED_BY_DML);
-            Some(Input { tensor, is_owned, is_output })
+            Some(Input { tensor, is_owned, output })
         };
         let inputs: Vec<Option<Input>> = layouts(FieldKind::Input).map(input).collect();
         let elements = |((_, layout), input): ((usize, Option<&TensorLayout>), &Option<Input>)| {
@@ -107,8 +107,7 @@ impl Memory {
             let comparison = reference.comparison(operator, layout.data_type());
             let flushed = flushed.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
             let errors = errors.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
-            let in_place = inputs.iter().flatten().find(|it| it.is_output);
-            let tensor = match in_place.filter(|_| index == 0) {
+            let tensor = match inputs.iter().flatten().find(|it| it.output == Some(index)) {
                 Some(input) => input.tensor.clone(),
                 None => {
                     let size = layout.total_size().next_multiple_of(4);

@@ -6,7 +6,7 @@ use crate::Reference;
 use crate::families::{
     attention, convolution, data_movement, diagonal, element_wise, fill, gather_scatter, matmul,
     nonzero, normalization, pooling, quantization, random, recurrent, reduce, resample, roi,
-    softmax, sort,
+    softmax, sort, training,
 };
 
 /// The reference of every implemented operator, by ascending operator number.
@@ -31,6 +31,7 @@ pub static REFERENCES: LazyLock<Vec<&'static dyn Reference>> = LazyLock::new(|| 
         roi::REFERENCES,
         softmax::REFERENCES,
         sort::REFERENCES,
+        training::REFERENCES,
     ];
     let mut all = families.concat();
     all.sort_by_key(|reference| reference.schema().operator_type);

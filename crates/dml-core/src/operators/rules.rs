@@ -5,12 +5,14 @@
 //! nested also sees it without its tensors, of which nothing has to hold then.
 
 mod attention;
+mod blocks;
 mod indices;
 mod movement;
 mod products;
 mod recurrent;
 mod regions;
 mod rows;
+mod training;
 mod windows;
 
 pub use regions::MOST_ROI_SAMPLES;
@@ -144,7 +146,12 @@ pub(crate) fn quantized_windows_make_output(operator: &Validated) -> Result<(), 
 
 /// RESAMPLE and its successors: a scale for each dimension, and what is executed.
 pub(crate) fn a_scale_for_each_dimension(operator: &Validated) -> Result<(), Error> {
-    windows::resampling(operator)
+    windows::resampling(operator, ["InputTensor", "OutputTensor"])
+}
+
+/// RESAMPLE_GRAD, RESAMPLE_GRAD1: the same of the gradients.
+pub(crate) fn a_scale_for_each_dimension_of_gradients(operator: &Validated) -> Result<(), Error> {
+    windows::resampling(operator, ["OutputGradientTensor", "InputGradientTensor"])
 }
 
 /// LOCAL_RESPONSE_NORMALIZATION: a window has elements.
@@ -180,6 +187,31 @@ pub(crate) fn cells_of_regions_make_output(operator: &Validated) -> Result<(), E
 /// ROI_ALIGN and 1: regions of four numbers with a batch each, and limits that leave samples.
 pub(crate) fn samples_of_regions_make_output(operator: &Validated) -> Result<(), Error> {
     regions::align(operator)
+}
+
+/// ADAM_OPTIMIZER: one training step, and rates of decay that leave something of a gradient.
+pub(crate) fn moments_decay(operator: &Validated) -> Result<(), Error> {
+    training::optimizer(operator)
+}
+
+/// BATCH_NORMALIZATION_TRAINING: scales are repeated along the dimensions whose moments are taken.
+pub(crate) fn scales_are_repeated(operator: &Validated) -> Result<(), Error> {
+    training::repeated(operator, "ScaleTensor", "OutputTensor")
+}
+
+/// BATCH_NORMALIZATION_GRAD, BATCH_NORMALIZATION_TRAINING_GRAD: moments are repeated along the dimensions that are summed.
+pub(crate) fn moments_are_repeated(operator: &Validated) -> Result<(), Error> {
+    training::repeated(operator, "MeanTensor", "OutputGradientTensor")
+}
+
+/// AVERAGE_POOLING_GRAD: the input has an element for each window of the output.
+pub(crate) fn windows_of_output_make_input(operator: &Validated) -> Result<(), Error> {
+    windows::pooling_gradient(operator, "OutputGradientTensor")
+}
+
+/// MAX_POOLING_GRAD: the gradients have an element for each window of the input.
+pub(crate) fn windows_of_input_make_gradients(operator: &Validated) -> Result<(), Error> {
+    windows::pooling_gradient(operator, "InputTensor")
 }
 
 /// The refusal of what stands at `path`.
@@ -315,67 +347,7 @@ pub(crate) fn bias_of_channels(operator: &Validated) -> Result<(), Error> {
 /// There are as many `QuantizationTensors` as `QuantizationType` says, of the same sizes, each of which divides
 /// that of `OutputTensor`; the first are floats.
 pub(crate) fn quantization_tensors_of_blocks(operator: &Validated) -> Result<(), Error> {
-    let invalid = |field| Error::Invalid { operator: operator.schema().name, field };
-    let (name, kind) = ("QuantizationTensors", operator.uint("QuantizationType")?);
-    let (tensors, output) =
-        (operator.tensor_array(name)?, operator.required_tensor("OutputTensor")?);
-    // No quantization would have no tensors, and an array has at least one.
-    if u32::try_from(tensors.len()) != Ok(kind) {
-        let problem = "is not the number of tensors for the QuantizationType";
-        let field = InvalidField::new(
-            "QuantizationTensorCount",
-            tensors.len(),
-            problem,
-            kind.max(1).to_string(),
-        );
-        return Err(invalid(field));
-    }
-    let scale = &tensors[0];
-    if scale.data_type().integer_range().is_some() {
-        let path = format!("{name}[0].DataType");
-        let given = scale.data_type();
-        return Err(invalid(InvalidField::new(
-            path,
-            given,
-            "is no type of scales",
-            "FLOAT32, FLOAT16",
-        )));
-    }
-    for (index, tensor) in tensors.iter().enumerate() {
-        blocks(&format!("{name}[{index}]"), tensor.sizes(), output.sizes()).map_err(invalid)?;
-    }
-    match tensors.iter().position(|it| it.sizes() != scale.sizes()) {
-        None => Ok(()),
-        Some(other) => {
-            let (given, accepted) =
-                (format!("{:?}", tensors[other].sizes()), format!("{:?}", scale.sizes()));
-            let problem = format!("differs from {name}[0].Sizes");
-            Err(invalid(InvalidField::new(
-                format!("{name}[{other}].Sizes"),
-                given,
-                problem,
-                accepted,
-            )))
-        }
-    }
-}
-
-/// A tensor with an element for each block of another one.
-fn blocks(path: &str, sizes: &[u32], whole: &[u32]) -> Result<(), InvalidField> {
-    if sizes.len() != whole.len() {
-        let problem = "differs from OutputTensor.DimensionCount";
-        let path = format!("{path}.DimensionCount");
-        return Err(InvalidField::new(path, sizes.len(), problem, whole.len().to_string()));
-    }
-    let mut pairs = sizes.iter().zip(whole).enumerate();
-    match pairs.find(|(_, (blocks, whole))| !whole.is_multiple_of(**blocks)) {
-        None => Ok(()),
-        Some((at, (blocks, whole))) => {
-            let problem = format!("does not divide OutputTensor.Sizes[{at}]");
-            let accepted = format!("a divisor of {whole}");
-            Err(InvalidField::new(format!("{path}.Sizes[{at}]"), blocks, problem, accepted))
-        }
-    }
+    blocks::quantization(operator)
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
-//! Pooling and local response normalization: each output element is computed from a window of the input. A row for
-//! each operator.
+//! Pooling and local response normalization: each output element is computed from a window of the input; and their
+//! gradients. A row for each operator.
 
 mod along;
 mod coordinates;
+mod gradient;
 mod lowering;
 mod quantized;
 mod response;
 mod space;
+mod spread;
 mod taps;
 #[cfg(test)]
 mod tests;
@@ -36,4 +38,7 @@ windows! {
     LP_POOLING1 = lowering::norm;
     QUANTIZED_LINEAR_AVERAGE_POOLING = quantized::average;
     LOCAL_RESPONSE_NORMALIZATION = response::normalization;
+    AVERAGE_POOLING_GRAD = gradient::of_average;
+    MAX_POOLING_GRAD = gradient::of_maximum;
+    LOCAL_RESPONSE_NORMALIZATION_GRAD = response::gradient;
 }

@@ -1,6 +1,7 @@
-//! Operators that resize a tensor: each output element is an input element, or a mean of neighbours. A row for each
-//! operator.
+//! Operators that resize a tensor: each output element is an input element, or a mean of neighbours; and their
+//! gradients. A row for each operator.
 
+mod gradient;
 mod lowering;
 mod smooth;
 #[cfg(test)]
@@ -10,21 +11,23 @@ use dml_core::operators;
 
 use crate::Operator;
 
-/// Rows: `NAME;`.
+/// Rows: `NAME = lowering;`.
 macro_rules! resample {
-    ($($name:ident;)*) => {
+    ($($name:ident = $lower:path;)*) => {
         /// All of them.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
-            program: lowering::resample,
+            program: $lower,
         }),*];
     };
 }
 
 resample! {
-    UPSAMPLE_2D;
-    RESAMPLE;
-    RESAMPLE1;
-    RESAMPLE2;
-    RESAMPLE3;
+    UPSAMPLE_2D = lowering::resample;
+    RESAMPLE = lowering::resample;
+    RESAMPLE1 = lowering::resample;
+    RESAMPLE2 = lowering::resample;
+    RESAMPLE3 = lowering::resample;
+    RESAMPLE_GRAD = gradient::gradient;
+    RESAMPLE_GRAD1 = gradient::gradient;
 }

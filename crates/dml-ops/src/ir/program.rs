@@ -19,8 +19,8 @@ pub struct Program {
     /// In binding order; `None` where a tensor is left out.
     pub(crate) inputs: Vec<Option<Binding>>,
     pub(crate) outputs: Vec<Option<Binding>>,
-    /// Numbers of the inputs that may be bound to the bytes of the first output.
-    pub(crate) in_place: Vec<u32>,
+    /// Numbers of an input and an output that may be bound to the same bytes.
+    pub(crate) in_place: Vec<(u32, u32)>,
     pub(crate) locals: Vec<Content>,
     /// In execution order.
     pub(crate) nodes: Vec<Recorded>,

@@ -292,7 +292,9 @@ impl<'a> Recorder<'a> {
 
     /// Allows each input of `space` with the output's layout to be bound to the output's bytes.
     pub(crate) fn allow_in_place(&mut self, space: &IterationSpace) {
-        self.program.in_place = self.program.inputs_as_output(space);
+        let Some(Buffer::Output(output)) = space.output.buffer else { return };
+        let inputs = self.program.inputs_as_output(space);
+        self.program.in_place.extend(inputs.into_iter().map(|input| (input, output)));
     }
 
     /// The most bytes of a tensor that one descriptor shows.

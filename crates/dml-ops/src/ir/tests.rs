@@ -29,7 +29,7 @@ pub(crate) fn target(capabilities: &Capabilities) -> Target<'_> {
 }
 
 /// Those that ask what a descriptor shows.
-const DEPENDENT: [&str; 17] = [
+const DEPENDENT: [&str; 20] = [
     "AVERAGE_POOLING",
     "LP_POOLING",
     "MAX_POOLING",
@@ -41,7 +41,10 @@ const DEPENDENT: [&str; 17] = [
     "GATHER_ELEMENTS",
     "GATHER_ND",
     "MAX_POOLING2",
+    "AVERAGE_POOLING_GRAD",
+    "MAX_POOLING_GRAD",
     "GATHER_ND1",
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD",
     "LP_POOLING1",
     "AVERAGE_POOLING1",
     "QUANTIZED_LINEAR_AVERAGE_POOLING",

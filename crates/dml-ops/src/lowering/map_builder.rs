@@ -40,6 +40,12 @@ impl MapBuilder {
         self.computation.program.apply_all(functions, element)
     }
 
+    /// A value times a number that is the same for all elements.
+    pub(crate) fn times(&mut self, value: Value, factor: f32) -> Value {
+        // A sum with -0 is the other number, whichever zero that is.
+        self.computation.scaled(value, factor, -0.0)
+    }
+
     /// The map that writes the last value, or the one input, for each coordinate of `sizes`.
     pub(crate) fn finish(self, sizes: [u32; DIMENSIONS], output: Operand) -> Map {
         let space = IterationSpace { sizes, inputs: self.inputs, output };

@@ -27,7 +27,7 @@ pub(crate) enum Axes {
 pub(crate) type Sizes = [u32; DIMENSIONS];
 
 /// An operand of a larger space, with the same element along what has a size of 1.
-fn repeated(operand: Operand, sizes: Sizes) -> Operand {
+pub(crate) fn repeated(operand: Operand, sizes: Sizes) -> Operand {
     let strides = std::array::from_fn(|at| if sizes[at] > 1 { operand.strides[at] } else { 0 });
     Operand { strides, ..operand }
 }

@@ -1,7 +1,7 @@
 //! Operators whose elements are each made of a window of the input: pooling, and elements divided by a measure
 //! of their neighbours.
 
-mod cases;
+pub(crate) mod cases;
 mod meaning;
 mod reference;
 

@@ -1,7 +1,7 @@
 //! Operators that give a tensor other sizes: each element of the output is one of the input, or a mean of
 //! neighbours.
 
-mod cases;
+pub(crate) mod cases;
 mod reference;
 
 use dml_core::operators;

@@ -8,7 +8,7 @@ mod reference;
 
 pub(crate) use elements::Elements;
 pub(crate) use oracles::{factor_of, softmax_of_rows};
-pub(crate) use reference::{OfRow, OverRows};
+pub(crate) use reference::{OfRow, OverRows, rows as reference_rows};
 
 /// Rows: `NAME = oracle, elements;`.
 macro_rules! references_of_rows {

@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(memory.check(&after), Ok(bytes(&after)));
             let tensor = expected.tensor.clone();
             after.inputs = vec![Some(vec![0; 4])];
-            memory.inputs = vec![Some(Input { tensor, is_owned: false, is_output: false })];
+            memory.inputs = vec![Some(Input { tensor, is_owned: false, output: None })];
             let found = memory.check(&after).unwrap_err().problem;
             assert!(found.contains("input 0 was written to"), "{found}");
         }

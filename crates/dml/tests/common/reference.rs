@@ -16,9 +16,9 @@ pub(crate) fn check(device: &Device, case: &Case) {
         .inputs
         .iter()
         .flatten()
-        .map(|it| match it.is_output {
-            true => (output.0.clone(), &it.tensor),
-            false => buffer(device, &it.tensor),
+        .map(|it| match it.output {
+            Some(_) => (output.0.clone(), &it.tensor),
+            None => buffer(device, &it.tensor),
         })
         .collect();
     let bound: Vec<_> = inputs.iter().map(binding).map(Some).collect();

@@ -41,22 +41,26 @@ impl From<ActivationReluGradDesc> for AbstractOperator {
 
 /// DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC: the gradient of average pooling.
 ///
-/// This runtime does not execute it yet.
+/// Every window of AVERAGE_POOLING hands its gradient back to its elements in equal shares, and an
+/// element is the sum of its
+/// shares in all windows. Where all windows have as many elements the sum is divided by that
+/// number; else each share is
+/// rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AveragePoolingGradDesc {
-    /// DirectML's InputGradientTensor.
+    /// The gradients of averages, one for each window; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements: batches, channels, and 2 or 3 more dimensions.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's IncludePadding.
+    /// Whether what a window has outside of the tensor counts as elements.
     pub include_padding: bool,
 }
 
@@ -81,24 +85,26 @@ impl From<AveragePoolingGradDesc> for AbstractOperator {
 
 /// DML_MAX_POOLING_GRAD_OPERATOR_DESC: the gradient of max pooling.
 ///
-/// This runtime does not execute it yet.
+/// Every window of MAX_POOLING2 hands its gradient back to its greatest element, the first of
+/// several, or the first NaN where
+/// there is one; an element is the sum of the gradients of all windows that chose it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPoolingGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were pooled: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the greatest elements, one for each window.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements: batches, channels, and 2 or 3 more dimensions.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's Strides.
+    /// How far a window is from the one before, in each dimension after the first two.
     pub strides: Vec<u32>,
-    /// DirectML's WindowSize.
+    /// How many elements a window has in each of these dimensions.
     pub window_size: Vec<u32>,
-    /// DirectML's StartPadding.
+    /// How far the first window begins before the first element, in each of them.
     pub start_padding: Vec<u32>,
-    /// DirectML's EndPadding.
+    /// How far windows may end beyond the last element, in each of them.
     pub end_padding: Vec<u32>,
-    /// DirectML's Dilations.
+    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
     pub dilations: Vec<u32>,
 }
 
@@ -124,20 +130,22 @@ impl From<MaxPoolingGradDesc> for AbstractOperator {
 
 /// DML_RESAMPLE_GRAD_OPERATOR_DESC: the gradient of resampling.
 ///
-/// This runtime does not execute it yet.
+/// Every element that RESAMPLE1 makes hands its gradient back to those that it was made of, with
+/// their weights, and an element is the
+/// sum of its shares, which are added up along one dimension after the other in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleGradDesc {
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the resampled elements; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements before: any sizes.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's Scales.
+    /// How many resampled elements each element makes, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// DirectML's InputPixelOffsets.
+    /// The number that is added to the coordinate of an element before it is scaled.
     pub input_pixel_offsets: Vec<f32>,
-    /// DirectML's OutputPixelOffsets.
+    /// The number that is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
 }
 
@@ -196,32 +204,38 @@ impl From<SliceGradDesc> for AbstractOperator {
 
 /// DML_ADAM_OPTIMIZER_OPERATOR_DESC: parameters and moments after one step of Adam.
 ///
-/// This runtime does not execute it yet.
+/// `first = beta1 * first + (1 - beta1) * gradient` and `second = beta2 * second + (1 - beta2) *
+/// gradient * gradient` are
+/// written, and of what is written `parameters - rate * first / (sqrt(second) + epsilon)` is made,
+/// where `rate` is
+/// `learning_rate * sqrt(1 - beta2^step) / (1 - beta1^step)`. Each step is rounded to single
+/// precision. Training begins with
+/// the step 1: the step 0 gives NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdamOptimizerDesc {
-    /// DirectML's InputParametersTensor.
+    /// The parameters before: a stride of 0 repeats elements.
     pub input_parameters_tensor: TensorDesc,
-    /// DirectML's InputFirstMomentTensor.
+    /// The first moments before: of the first step 0.
     pub input_first_moment_tensor: TensorDesc,
-    /// DirectML's InputSecondMomentTensor.
+    /// The second moments before: of the first step 0.
     pub input_second_moment_tensor: TensorDesc,
-    /// DirectML's GradientTensor.
+    /// The gradients of the parameters.
     pub gradient_tensor: TensorDesc,
-    /// DirectML's TrainingStepTensor.
+    /// The number of the step, one element; 1 is the first.
     pub training_step_tensor: TensorDesc,
-    /// DirectML's OutputParametersTensor.
+    /// The parameters after.
     pub output_parameters_tensor: TensorDesc,
-    /// DirectML's OutputFirstMomentTensor.
+    /// The first moments after.
     pub output_first_moment_tensor: TensorDesc,
-    /// DirectML's OutputSecondMomentTensor.
+    /// The second moments after.
     pub output_second_moment_tensor: TensorDesc,
-    /// DirectML's LearningRate.
+    /// What steps are multiplied by.
     pub learning_rate: f32,
-    /// DirectML's Beta1.
+    /// What is left of the first moment in a step: 0 to below 1.
     pub beta1: f32,
-    /// DirectML's Beta2.
+    /// What is left of the second moment in a step: 0 to below 1.
     pub beta2: f32,
-    /// DirectML's Epsilon.
+    /// What is added to the root of the second moment.
     pub epsilon: f32,
 }
 
@@ -285,24 +299,31 @@ impl From<ElementWiseClipGradDesc> for AbstractOperator {
 /// DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC: the gradient of local response
 /// normalization.
 ///
-/// This runtime does not execute it yet.
+/// With `s = bias + alpha / local_size * sum`, where `sum` is that of the squares in an element's
+/// window as of
+/// LOCAL_RESPONSE_NORMALIZATION, an element becomes `gradient / s^beta - 2 * alpha * beta /
+/// local_size * x * shares`, where
+/// `shares` is the sum of `gradient * x / (s^beta * s)` of all elements in whose windows it is.
+/// Each step is rounded to single
+/// precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalResponseNormalizationGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the normalized elements, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements: of batches, channels, height and width.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's CrossChannel.
+    /// Whether windows go along the channels, or along height and width.
     pub cross_channel: bool,
-    /// DirectML's LocalSize.
+    /// The elements of a window in each of its dimensions, at least 1.
     pub local_size: u32,
-    /// DirectML's Alpha.
+    /// The factor of the mean of the squares.
     pub alpha: f32,
-    /// DirectML's Beta.
+    /// The exponent.
     pub beta: f32,
-    /// DirectML's Bias.
+    /// The number that is added to it.
     pub bias: f32,
 }
 
@@ -326,26 +347,30 @@ impl From<LocalResponseNormalizationGradDesc> for AbstractOperator {
 
 /// DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC: the gradients of batch normalization.
 ///
-/// This runtime does not execute it yet.
+/// `gradient * (scale / sqrt(variance + epsilon))`, and for each row, all elements that share a
+/// mean, the sum of
+/// `gradient * (x - mean) / sqrt(variance + epsilon)` and that of the gradients. Each step is
+/// rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the normalized elements, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's MeanTensor.
+    /// The means: the output's sizes, or 1 along the dimensions of a row.
     pub mean_tensor: TensorDesc,
-    /// DirectML's VarianceTensor.
+    /// The variances, in the same way.
     pub variance_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// The factors of the normalized elements, in the same way.
     pub scale_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's OutputScaleGradientTensor.
+    /// The gradients of the factors.
     pub output_scale_gradient_tensor: TensorDesc,
-    /// DirectML's OutputBiasGradientTensor.
+    /// The gradients of what was added.
     pub output_bias_gradient_tensor: TensorDesc,
-    /// DirectML's Epsilon.
+    /// The number that is added to variances.
     pub epsilon: f32,
 }
 
@@ -433,26 +458,31 @@ impl From<RoiAlignGradDesc> for AbstractOperator {
 /// DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC: batch normalization by the batch's own mean and
 /// variance.
 ///
-/// This runtime does not execute it yet.
+/// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias + fused_add)` with the mean
+/// and the variance of each row,
+/// all elements that share a scale, which are written as well. The variance is the mean of `(x -
+/// mean)^2`. Each step is rounded
+/// to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationTrainingDesc {
-    /// DirectML's InputTensor.
+    /// The elements to normalize: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// The factors of the normalized elements: the output's sizes, or 1 along the dimensions of a
+    /// row.
     pub scale_tensor: TensorDesc,
-    /// DirectML's BiasTensor.
+    /// The numbers that are added then, in the same way.
     pub bias_tensor: TensorDesc,
-    /// DirectML's FusedAddTensor.
+    /// Numbers that are added after the bias; left out, none.
     pub fused_add_tensor: Option<TensorDesc>,
-    /// DirectML's OutputTensor.
+    /// The normalized elements.
     pub output_tensor: TensorDesc,
-    /// DirectML's OutputMeanTensor.
+    /// The mean of each row.
     pub output_mean_tensor: TensorDesc,
-    /// DirectML's OutputVarianceTensor.
+    /// The variance of each row.
     pub output_variance_tensor: TensorDesc,
-    /// DirectML's Epsilon.
+    /// The number that is added to variances.
     pub epsilon: f32,
-    /// DirectML's FusedActivation.
+    /// The function that is applied to the results; left out, none.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -478,26 +508,33 @@ impl From<BatchNormalizationTrainingDesc> for AbstractOperator {
 /// DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC: the gradients of batch normalization in
 /// training.
 ///
-/// This runtime does not execute it yet.
+/// `scale / sqrt(variance + epsilon) * (gradient - mean(gradient) - (x - mean(x)) * products /
+/// (variance + epsilon))`, where
+/// means are those of a row, all elements that share a mean, and `products` is the mean of
+/// `gradient * (x - mean(x))`; and for
+/// each row the sum of `gradient * (x - mean) / sqrt(variance + epsilon)` and that of the
+/// gradients. Each step is rounded to
+/// single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationTrainingGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the normalized elements, in the same way.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's MeanTensor.
+    /// The means: the output's sizes, or 1 along the dimensions of a row.
     pub mean_tensor: TensorDesc,
-    /// DirectML's VarianceTensor.
+    /// The variances, in the same way.
     pub variance_tensor: TensorDesc,
-    /// DirectML's ScaleTensor.
+    /// The factors of the normalized elements, in the same way.
     pub scale_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's OutputScaleGradientTensor.
+    /// The gradients of the factors.
     pub output_scale_gradient_tensor: TensorDesc,
-    /// DirectML's OutputBiasGradientTensor.
+    /// The gradients of what was added.
     pub output_bias_gradient_tensor: TensorDesc,
-    /// DirectML's Epsilon.
+    /// The number that is added to variances.
     pub epsilon: f32,
 }
 
@@ -560,22 +597,24 @@ impl From<ElementWiseClipGrad1Desc> for AbstractOperator {
 
 /// DML_RESAMPLE_GRAD1_OPERATOR_DESC: the gradient of resampling, with a choice of rounding.
 ///
-/// This runtime does not execute it yet.
+/// Every element that RESAMPLE2 makes hands its gradient back to those that it was made of, with
+/// their weights, and an element is the
+/// sum of its shares, which are added up along one dimension after the other in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleGrad1Desc {
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the resampled elements; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements before: any sizes.
     pub output_gradient_tensor: TensorDesc,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's RoundingDirection.
+    /// Whether a coordinate is rounded up (INCREASING) or down; of NEAREST_NEIGHBOR alone.
     pub rounding_direction: AxisDirection,
-    /// DirectML's Scales.
+    /// How many resampled elements each element makes, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// DirectML's InputPixelOffsets.
+    /// The number that is added to the coordinate of an element before it is scaled.
     pub input_pixel_offsets: Vec<f32>,
-    /// DirectML's OutputPixelOffsets.
+    /// The number that is added to it after that.
     pub output_pixel_offsets: Vec<f32>,
 }
 

@@ -10,16 +10,26 @@ const OUTER: usize = 2;
 
 /// The output has an element for each window; what the operator divides by is not 0.
 pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
-    let [input, output] = same_ranks(operator, [INPUT, OUTPUT])?;
-    let counts = counts(operator, "InputTensor", input, "WindowSize")?;
-    let sizes: Vec<u64> =
-        input[..OUTER].iter().map(|size| u64::from(*size)).chain(counts).collect();
-    let problem = "is not the number of windows";
-    sizes_are(operator, "OutputTensor.Sizes", output, problem, |at| sizes[at])?;
+    one_for_each_window(operator, [INPUT, OUTPUT])?;
     match operator.uint("P") {
         Ok(0) => Err(invalid(operator, "P", 0, "is too small", "1 and more")),
         _ => Ok(()),
     }
+}
+
+/// The gradients of windows have an element for each window of the tensor `whole`.
+pub(super) fn pooling_gradient(operator: &Validated, whole: &str) -> Result<(), Error> {
+    one_for_each_window(operator, [whole, "InputGradientTensor"])
+}
+
+/// The second tensor has an element for each window of the first.
+fn one_for_each_window(operator: &Validated, tensors: [&str; 2]) -> Result<(), Error> {
+    let [whole, windows] = same_ranks(operator, tensors)?;
+    let counts = counts(operator, tensors[0], whole, "WindowSize")?;
+    let sizes: Vec<u64> =
+        whole[..OUTER].iter().map(|size| u64::from(*size)).chain(counts).collect();
+    let problem = "is not the number of windows";
+    sizes_are(operator, &format!("{}.Sizes", tensors[1]), windows, problem, |at| sizes[at])
 }
 
 /// How many windows a tensor of these sizes has in each dimension after batches and channels.
@@ -111,13 +121,13 @@ pub(super) fn local_size(operator: &Validated) -> Result<(), Error> {
 
 /// The tensors have as many dimensions as there are scales, which are above 0; what is between coordinates is
 /// some number.
-pub(super) fn resampling(operator: &Validated) -> Result<(), Error> {
-    let [input, _] = same_ranks(operator, [INPUT, OUTPUT])?;
+pub(super) fn resampling(operator: &Validated, tensors: [&str; 2]) -> Result<(), Error> {
+    let [input, _] = same_ranks(operator, tensors)?;
     let scales = operator.float_array("Scales")?;
     if scales.len() != input.len() {
         let fields = &operator.schema().fields;
         let count = fields.iter().find(|it| it.name.ends_with("Count")).map_or("", |it| it.name);
-        let problem = "differs from InputTensor.DimensionCount";
+        let problem = format!("differs from {}.DimensionCount", tensors[0]);
         return Err(invalid(operator, count, scales.len(), problem, input.len().to_string()));
     }
     if let Some(at) = scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {

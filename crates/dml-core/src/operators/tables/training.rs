@@ -69,11 +69,12 @@ pub static AVERAGE_POOLING_GRAD: OperatorSchema = OperatorSchema {
     name: "AVERAGE_POOLING_GRAD",
     operator_type: 130,
     summary: "the gradient of average pooling",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -86,7 +87,10 @@ pub static AVERAGE_POOLING_GRAD: OperatorSchema = OperatorSchema {
             .with_count("DimensionCount"),
         FieldSchema::new("IncludePadding", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "windows_of_output_make_input",
+        check: rules::windows_of_output_make_input,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V3_0,
         tensors: &[
@@ -102,12 +106,15 @@ pub static MAX_POOLING_GRAD: OperatorSchema = OperatorSchema {
     name: "MAX_POOLING_GRAD",
     operator_type: 131,
     summary: "the gradient of max pooling",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("DimensionCount", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("Strides", FieldKind::Attribute, FieldType::UintArray)
@@ -121,7 +128,10 @@ pub static MAX_POOLING_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("Dilations", FieldKind::Attribute, FieldType::UintArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "windows_of_input_make_gradients",
+        check: rules::windows_of_input_make_gradients,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -148,11 +158,31 @@ pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
     name: "RESAMPLE_GRAD",
     operator_type: 134,
     summary: "the gradient of resampling",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -164,7 +194,10 @@ pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("OutputPixelOffsets", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension_of_gradients",
+        check: rules::a_scale_for_each_dimension_of_gradients,
+    }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -236,24 +269,55 @@ pub static ADAM_OPTIMIZER: OperatorSchema = OperatorSchema {
     name: "ADAM_OPTIMIZER",
     operator_type: 136,
     summary: "parameters and moments after one step of Adam",
-    implemented: false,
+    implemented: true,
     in_place: true,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(6)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputParametersTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputFirstMomentTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputSecondMomentTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("GradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputParametersTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputParametersTensor")
+            .with_sizes_of("OutputParametersTensor"),
+        FieldSchema::new("InputFirstMomentTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputParametersTensor")
+            .with_sizes_of("OutputParametersTensor"),
+        FieldSchema::new("InputSecondMomentTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputParametersTensor")
+            .with_sizes_of("OutputParametersTensor"),
+        FieldSchema::new("GradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputParametersTensor")
+            .with_sizes_of("OutputParametersTensor"),
         FieldSchema::new("TrainingStepTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputParametersTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputFirstMomentTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputSecondMomentTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputFirstMomentTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputParametersTensor")
+            .with_sizes_of("OutputParametersTensor"),
+        FieldSchema::new("OutputSecondMomentTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputParametersTensor")
+            .with_sizes_of("OutputParametersTensor"),
         FieldSchema::new("LearningRate", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Beta1", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Beta2", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Epsilon", FieldKind::Attribute, FieldType::Float),
     ],
-    rule: None,
+    rule: Some(Rule { name: "moments_decay", check: rules::moments_decay }),
     tables: &[
         SupportTable {
             level: FeatureLevel::V3_0,
@@ -262,7 +326,11 @@ pub static ADAM_OPTIMIZER: OperatorSchema = OperatorSchema {
                 TensorSupport::new("InputFirstMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
                 TensorSupport::new("InputSecondMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
                 TensorSupport::new("GradientTensor", RankSet::range(4, 4), FLOAT_16_32),
-                TensorSupport::new("TrainingStepTensor", RankSet::range(4, 4), FLOAT_16_32),
+                TensorSupport::new(
+                    "TrainingStepTensor",
+                    RankSet::range(4, 4),
+                    DataTypeSet::of(&[DataType::Float32, DataType::Float16, DataType::Uint32]),
+                ),
                 TensorSupport::new("OutputParametersTensor", RankSet::range(4, 4), FLOAT_16_32),
                 TensorSupport::new("OutputFirstMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
                 TensorSupport::new("OutputSecondMomentTensor", RankSet::range(4, 4), FLOAT_16_32),
@@ -275,7 +343,11 @@ pub static ADAM_OPTIMIZER: OperatorSchema = OperatorSchema {
                 TensorSupport::new("InputFirstMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
                 TensorSupport::new("InputSecondMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
                 TensorSupport::new("GradientTensor", RankSet::range(1, 8), FLOAT_16_32),
-                TensorSupport::new("TrainingStepTensor", RankSet::range(1, 8), FLOAT_16_32),
+                TensorSupport::new(
+                    "TrainingStepTensor",
+                    RankSet::range(1, 8),
+                    DataTypeSet::of(&[DataType::Float32, DataType::Float16, DataType::Uint32]),
+                ),
                 TensorSupport::new("OutputParametersTensor", RankSet::range(1, 8), FLOAT_16_32),
                 TensorSupport::new("OutputFirstMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
                 TensorSupport::new("OutputSecondMomentTensor", RankSet::range(1, 8), FLOAT_16_32),
@@ -339,12 +411,35 @@ pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
     name: "LOCAL_RESPONSE_NORMALIZATION_GRAD",
     operator_type: 144,
     summary: "the gradient of local response normalization",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(8)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("CrossChannel", FieldKind::Attribute, FieldType::Bool),
         FieldSchema::new("LocalSize", FieldKind::Attribute, FieldType::Uint),
@@ -352,7 +447,7 @@ pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("Beta", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("Bias", FieldKind::Attribute, FieldType::Float),
     ],
-    rule: None,
+    rule: Some(Rule { name: "local_size_is_not_0", check: rules::local_size_is_not_0 }),
     tables: &[SupportTable {
         level: FeatureLevel::V3_1,
         tensors: &[
@@ -369,21 +464,34 @@ pub static BATCH_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
     name: "BATCH_NORMALIZATION_GRAD",
     operator_type: 146,
     summary: "the gradients of batch normalization",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
+        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputScaleGradientTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputBiasGradientTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputScaleGradientTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
+        FieldSchema::new("OutputBiasGradientTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
         FieldSchema::new("Epsilon", FieldKind::Attribute, FieldType::Float),
     ],
-    rule: None,
+    rule: Some(Rule { name: "moments_are_repeated", check: rules::moments_are_repeated }),
     tables: &[SupportTable {
         level: FeatureLevel::V3_1,
         tensors: &[
@@ -452,22 +560,34 @@ pub static BATCH_NORMALIZATION_TRAINING: OperatorSchema = OperatorSchema {
     name: "BATCH_NORMALIZATION_TRAINING",
     operator_type: 151,
     summary: "batch normalization by the batch's own mean and variance",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("FusedAddTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor"),
+        FieldSchema::new("BiasTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("ScaleTensor"),
+        FieldSchema::new("FusedAddTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("OutputTensor")
+            .with_sizes_of("OutputTensor"),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputMeanTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputVarianceTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputMeanTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("ScaleTensor"),
+        FieldSchema::new("OutputVarianceTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputTensor")
+            .with_sizes_of("ScaleTensor"),
         FieldSchema::new("Epsilon", FieldKind::Attribute, FieldType::Float),
         FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc)
             .optional(),
     ],
-    rule: None,
+    rule: Some(Rule { name: "scales_are_repeated", check: rules::scales_are_repeated }),
     tables: &[SupportTable {
         level: FeatureLevel::V4_1,
         tensors: &[
@@ -488,21 +608,34 @@ pub static BATCH_NORMALIZATION_TRAINING_GRAD: OperatorSchema = OperatorSchema {
     name: "BATCH_NORMALIZATION_TRAINING_GRAD",
     operator_type: 152,
     summary: "the gradients of batch normalization in training",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("OutputGradientTensor"),
+        FieldSchema::new("MeanTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
+        FieldSchema::new("VarianceTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
+        FieldSchema::new("ScaleTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputScaleGradientTensor", FieldKind::Output, FieldType::Tensor),
-        FieldSchema::new("OutputBiasGradientTensor", FieldKind::Output, FieldType::Tensor),
+        FieldSchema::new("OutputScaleGradientTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
+        FieldSchema::new("OutputBiasGradientTensor", FieldKind::Output, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor")
+            .with_sizes_of("MeanTensor"),
         FieldSchema::new("Epsilon", FieldKind::Attribute, FieldType::Float),
     ],
-    rule: None,
+    rule: Some(Rule { name: "moments_are_repeated", check: rules::moments_are_repeated }),
     tables: &[SupportTable {
         level: FeatureLevel::V4_1,
         tensors: &[
@@ -560,11 +693,31 @@ pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
     name: "RESAMPLE_GRAD1",
     operator_type: 162,
     summary: "the gradient of resampling, with a choice of rounding",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("OutputGradientTensor"),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&INTERPOLATION_MODE),
@@ -578,7 +731,10 @@ pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
         FieldSchema::new("OutputPixelOffsets", FieldKind::Attribute, FieldType::FloatArray)
             .with_count("DimensionCount"),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "a_scale_for_each_dimension_of_gradients",
+        check: rules::a_scale_for_each_dimension_of_gradients,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V5_1,
         tensors: &[

@@ -16,7 +16,7 @@
 //! coordinates, which a second table has.
 
 use dml_core::schema::FieldKind;
-use dml_core::{DataType, Error, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
@@ -85,7 +85,15 @@ impl<'a> Pooling<'a> {
 /// The dimensions after batches and channels, with the windows in them.
 pub(super) fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     let [input, output] = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
-    let (input, output) = (input?, output?);
+    along_of(operator, input?, output?)
+}
+
+/// The same of windows of `input` that `output` has an element for.
+pub(super) fn along_of(
+    operator: &Validated,
+    input: &TensorLayout,
+    output: &TensorLayout,
+) -> Result<Vec<Along>, Error> {
     let [windows, steps, start] =
         ["WindowSize", "Strides", "StartPadding"].map(|it| operator.uint_array(it));
     let (windows, steps, start) = (windows?, steps?, start?);
@@ -126,24 +134,11 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     if !is_constant {
         let mut map = MapBuilder::default();
         let sum = map.input(sums);
-        let quotient = pooling.over_counts(&mut map, sum)?;
+        let quotient = pooling.windows.over_counts(&mut pooling.recorder, &mut map, sum)?;
         map.apply_all(narrowed(data_type), quotient);
         map.record(&mut pooling.recorder, pooling.windows.sizes, output)?;
     }
     Ok(pooling.recorder.finish())
-}
-
-impl Pooling<'_> {
-    /// Adds the quotient of a sum and how many elements its window has inside of the input.
-    pub(super) fn over_counts(&mut self, map: &mut MapBuilder, sum: Value) -> Result<Value, Error> {
-        let counts = self.windows.counts(&mut self.recorder)?;
-        let counts = counts.into_iter().map(|it| map.input(it)).collect::<Vec<_>>();
-        let product = counts.into_iter().reduce(|a, b| map.apply(&f::MULTIPLY_F32, &[a, b], &[]));
-        Ok(match product {
-            Some(count) => map.apply(&f::DIVIDE_F32, &[sum, count], &[]),
-            None => sum,
-        })
-    }
 }
 
 /// The greatest degree whose powers of what is below 4 can be added up.
@@ -252,7 +247,7 @@ impl Pooling<'_> {
     fn indices(&mut self, greatest: Operand, indices: Operand) -> Result<(), Error> {
         let data_type = self.data_type;
         let element = |map: &mut MapBuilder, it: Element| {
-            let number = number_where_equal(map, data_type, &it);
+            let number = number_where_equal(map, [data_type; 2], &it);
             match it.offset {
                 Some(offset) => map.apply(&f::UNLESS_NOWHERE, &[number, offset], &[f::NOWHERE]),
                 None => number,
@@ -264,17 +259,22 @@ impl Pooling<'_> {
         let sizes = self.operator.required_tensor("InputTensor")?.sizes();
         let packed = Operand::numbers(0, [0; DIMENSIONS]).packed(sizes);
         let of_indices = self.operator.tensors(FieldKind::Output).nth(1).and_then(|(_, it)| it);
-        let to = of_indices.map_or(DataType::Uint32, dml_core::TensorLayout::data_type);
+        let to = of_indices.map_or(DataType::Uint32, TensorLayout::data_type);
         let conversion = conversion(DataType::Uint32, to);
         self.windows.write_numbers(&mut self.recorder, &first, &packed, conversion, &indices)
     }
 }
 
-/// Adds the number of an element in its window where it is the greatest, all bits elsewhere.
-fn number_where_equal(map: &mut MapBuilder, data_type: DataType, it: &Element) -> Value {
+/// Adds the number of an element in its window where it is the greatest, all bits elsewhere, of elements of the first type
+/// and greatest ones of the second.
+pub(super) fn number_where_equal(
+    map: &mut MapBuilder,
+    [data_type, of_greatest]: [DataType; 2],
+    it: &Element,
+) -> Value {
     let number = map.input(it.number.clone());
-    let [value, greatest] =
-        [it.value, it.others[0]].map(|it| map.apply_all(widened(data_type), it));
+    let value = map.apply_all(widened(data_type), it.value);
+    let greatest = map.apply_all(widened(of_greatest), it.others[0]);
     let is_equal = match data_type {
         DataType::Float16 | DataType::Float32 => {
             let elements = [value, greatest, number];

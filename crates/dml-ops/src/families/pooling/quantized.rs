@@ -50,7 +50,7 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
         let count = pooling.windows.count() as f32;
         map.apply(&f::DIVIDE_BY_F32, &[sum], &[count.to_bits()])
     } else {
-        pooling.over_counts(&mut map, sum)?
+        pooling.windows.over_counts(&mut pooling.recorder, &mut map, sum)?
     };
     pooling.quantize(map, average)
 }

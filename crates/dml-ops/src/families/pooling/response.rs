@@ -1,25 +1,29 @@
-//! How LOCAL_RESPONSE_NORMALIZATION is executed: the sums of squares of all windows, and then the elements.
+//! How LOCAL_RESPONSE_NORMALIZATION and its gradient are executed: the sums of squares of all windows, and then the elements;
+//! for the gradient, between them, the sums of what each element adds to those of its window.
 
 use dml_core::{Error, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
 use super::along::Along;
 use super::lowering::Pooling;
-use super::space::{Element, Making};
+use super::space::{Element, Making, Windows};
 use crate::Target;
-use crate::ir::{self};
+use crate::ir::space::{Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::operands::required;
 
 /// `x / (bias + alpha / size * sum of squares)^beta`
 pub(super) fn normalization(
     operator: &Validated,
     target: &Target<'_>,
 ) -> Result<ir::Program, Error> {
-    let mut pooling = Pooling::new(operator, target, along(operator)?)?;
+    let along = along(operator, None)?;
+    let mut pooling = Pooling::new(operator, target, along)?;
     let data_type = pooling.data_type;
     let element = |map: &mut MapBuilder, it: Element| {
         let value = map.apply_all(widened(data_type), it.value);
@@ -44,19 +48,107 @@ pub(super) fn normalization(
     Ok(pooling.recorder.finish())
 }
 
+/// The gradient of that: with `s` for what `x` is divided by the power of, `gradient / s^beta` less
+/// `2 * alpha * beta / size * x` times the sum of `gradient * x / (s^beta * s)` of all elements in whose windows the element
+/// is.
+pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
+    let mut recorder = Recorder::new(operator, target);
+    let [input, gradient] = required(operator, recorder.inputs()?)?;
+    let [output] = required(operator, recorder.outputs()?)?;
+    let tensor = operator.required_tensor("InputTensor")?;
+    let (data_type, sizes) = (tensor.data_type(), leading(tensor.sizes(), 1));
+    let factors = Factors::of(operator)?;
+    let mut temporary = || recorder.packed_temporary(ElementWidth::B32, &sizes);
+    let [squares, shares, sums] = [temporary(), temporary(), temporary()];
+
+    let element = |map: &mut MapBuilder, it: Element| {
+        let value = map.apply_all(widened(data_type), it.value);
+        map.apply(&f::MULTIPLY_F32, &[value, value], &[])
+    };
+    let making = Making { element: &element, reducer: &SUM_F32, last: &|_, _| () };
+    let windows = Windows::new(input.clone(), sizes, along(operator, None)?);
+    windows.reduce(&mut recorder, &making, &[], &squares)?;
+
+    let mut map = MapBuilder::default();
+    let [x, dy] = [&input, &gradient].map(|it| map.input(it.clone()));
+    let [x, dy] = [x, dy].map(|it| map.apply_all(widened(data_type), it));
+    let sum = map.input(squares.clone());
+    let [base, power] = factors.power(&mut map, sum);
+    let product = map.apply(&f::MULTIPLY_F32, &[dy, x], &[]);
+    let divisor = map.apply(&f::MULTIPLY_F32, &[power, base], &[]);
+    map.apply(&f::DIVIDE_F32, &[product, divisor], &[]);
+    map.record(&mut recorder, sizes, shares.clone())?;
+
+    let element = |_: &mut MapBuilder, it: Element| it.value;
+    // Zeros are positive, whatever stands for elements outside.
+    let positive = |map: &mut MapBuilder, sum: Value| {
+        map.computation.scaled(sum, 1.0, 0.0);
+    };
+    let making = Making { element: &element, reducer: &SUM_F32, last: &positive };
+    let mirrored = along(operator, Some(&shares))?;
+    let windows = Windows::new(shares, sizes, mirrored);
+    windows.reduce(&mut recorder, &making, &[], &sums)?;
+
+    let mut map = MapBuilder::default();
+    let [x, dy] = [input, gradient].map(|it| map.input(it));
+    let [x, dy] = [x, dy].map(|it| map.apply_all(widened(data_type), it));
+    let [squares, sums] = [squares, sums].map(|it| map.input(it));
+    let [_, power] = factors.power(&mut map, squares);
+    let own = map.apply(&f::DIVIDE_F32, &[dy, power], &[]);
+    let factor = map.times(x, factors.of_neighbours);
+    let of_neighbours = map.apply(&f::MULTIPLY_F32, &[factor, sums], &[]);
+    let difference = map.apply(&f::SUBTRACT_F32, &[own, of_neighbours], &[]);
+    map.apply_all(narrowed(data_type), difference);
+    map.record(&mut recorder, sizes, output)?;
+    Ok(recorder.finish())
+}
+
+/// The operator's factors.
+struct Factors {
+    /// The factor of a sum of squares, and the number that is added then.
+    scale: f32,
+    bias: f32,
+    exponent: f32,
+    /// `2 * alpha * beta / size`
+    of_neighbours: f32,
+}
+
+impl Factors {
+    fn of(operator: &Validated) -> Result<Self, Error> {
+        let size = operator.uint("LocalSize")?;
+        let (alpha, beta) = (operator.float("Alpha")?, operator.float("Beta")?);
+        #[expect(clippy::cast_possible_truncation, reason = "factors are in single precision")]
+        let of_neighbours = (2.0 * f64::from(alpha) * f64::from(beta) / f64::from(size)) as f32;
+        let (scale, bias) = (alpha / size as f32, operator.float("Bias")?);
+        Ok(Self { scale, bias, exponent: beta, of_neighbours })
+    }
+
+    /// Adds what becomes of a sum of squares, and its power.
+    fn power(&self, map: &mut MapBuilder, sum: Value) -> [Value; 2] {
+        let base = map.computation.scaled(sum, self.scale, self.bias);
+        [base, map.apply(&f::CONSTANT_POW_F32, &[base], &[self.exponent.to_bits()])]
+    }
+}
+
 /// The channels, or height and width, with a window around each element: of what lies outside, which adds
-/// nothing, no more than any element meets, however large the window is.
-fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
+/// nothing, no more than any element meets, however large the window is. With shares, which lie so, of the elements in
+/// whose windows an element is: windows are mirrored.
+fn along(operator: &Validated, shares: Option<&Operand>) -> Result<Vec<Along>, Error> {
     const CHANNELS: usize = 1;
     let input = operator.required_tensor("InputTensor")?;
     let (rank, others) = (input.sizes().len(), operator.uint("LocalSize")? - 1);
     let of = |at: usize| {
         let size = input.sizes()[at];
-        let [before, after] = [others / 2, others - others / 2].map(|it| it.min(size - 1));
+        let [mut before, mut after] = [others / 2, others - others / 2].map(|it| it.min(size - 1));
+        let mut stride = input.strides()[at];
+        if let Some(shares) = shares {
+            std::mem::swap(&mut before, &mut after);
+            stride = u32::try_from(shares.strides[DIMENSIONS - rank + at]).unwrap_or(0);
+        }
         Along {
             at: DIMENSIONS - rank + at,
             size,
-            stride: input.strides()[at],
+            stride,
             windows: size,
             step: 1,
             window: before + 1 + after,

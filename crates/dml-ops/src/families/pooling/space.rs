@@ -200,6 +200,25 @@ impl Windows {
         let along = self.along.iter().filter(|it| it.is_tapped());
         along.map(|along| along.counts(recorder)).collect()
     }
+
+    /// Adds the quotient of a number for each window and how many elements the window has inside of the input.
+    ///
+    /// # Errors
+    /// As [`Recorder::reduce`].
+    pub(super) fn over_counts(
+        &self,
+        recorder: &mut Recorder<'_>,
+        map: &mut MapBuilder,
+        number: Value,
+    ) -> Result<Value, Error> {
+        let counts = self.counts(recorder)?;
+        let counts = counts.into_iter().map(|it| map.input(it)).collect::<Vec<_>>();
+        let product = counts.into_iter().reduce(|a, b| map.apply(&f::MULTIPLY_F32, &[a, b], &[]));
+        Ok(match product {
+            Some(count) => map.apply(&f::DIVIDE_F32, &[number, count], &[]),
+            None => number,
+        })
+    }
 }
 
 impl Making<'_> {

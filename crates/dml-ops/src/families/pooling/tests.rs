@@ -1,6 +1,9 @@
 //! Which plans come out for which windows.
 
-use dml_core::operators::{AveragePoolingDesc, LpPoolingDesc, MaxPooling1Desc, MaxPooling2Desc};
+use dml_core::operators::{
+    AveragePoolingDesc, AveragePoolingGradDesc, LocalResponseNormalizationGradDesc, LpPoolingDesc,
+    MaxPooling1Desc, MaxPooling2Desc, MaxPoolingGradDesc,
+};
 use dml_core::plan::Plan;
 use dml_core::{DataType, TensorDesc, Tuning};
 
@@ -158,6 +161,67 @@ fn taps_are_computed_where_tables_would_be_large() {
 fn windows_in_more_than_a_descriptor_shows_are_few_dispatches() {
     // 192 MB, of which descriptors show 128 MiB.
     let desc = greatest(&[1, 1, 3, 4000, 4000], &[1; 3], false);
+    let plan = lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
+    assert!(plan.exec.len() <= 32, "{}", plan.exec.len());
+}
+
+#[test]
+fn gradients_are_few_dispatches_that_read_tables() {
+    let [pictures, windows] = [[2, 3, 20, 20], [2, 3, 10, 10]].map(|sizes| move || tensor(sizes));
+    let (twos, zeros) = (vec![2; 2], vec![0; 2]);
+    let average = AveragePoolingGradDesc {
+        input_gradient_tensor: windows(),
+        output_gradient_tensor: pictures(),
+        strides: twos.clone(),
+        window_size: twos.clone(),
+        start_padding: zeros.clone(),
+        end_padding: zeros.clone(),
+        include_padding: false,
+    };
+    let maximum = MaxPoolingGradDesc {
+        input_tensor: pictures(),
+        input_gradient_tensor: windows(),
+        output_gradient_tensor: pictures(),
+        strides: twos.clone(),
+        window_size: twos,
+        start_padding: zeros.clone(),
+        end_padding: zeros,
+        dilations: vec![1; 2],
+    };
+    let response = LocalResponseNormalizationGradDesc {
+        input_tensor: pictures(),
+        input_gradient_tensor: pictures(),
+        output_gradient_tensor: pictures(),
+        cross_channel: true,
+        local_size: 5,
+        alpha: 1e-4,
+        beta: 0.75,
+        bias: 1.0,
+    };
+    let plan = |desc| lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
+    let average = plan(dml_core::AbstractOperator::from(average));
+    assert_eq!(average.exec.len(), 1);
+    assert!(!names(&average).contains("pair_of_candidate"), "{}", names(&average));
+    // The greatest elements, which of them are first, where they are, and the sums.
+    let maximum = plan(maximum.into());
+    assert_eq!(maximum.exec.len(), 4);
+    assert!(!names(&maximum).contains("pair_of_candidate"), "{}", names(&maximum));
+    // The sums of squares, the shares, their sums, and the gradients.
+    assert_eq!(plan(response.into()).exec.len(), 4);
+}
+
+/// One channel that descriptors show in parts.
+#[test]
+fn gradients_of_more_windows_than_a_descriptor_shows_are_few_dispatches() {
+    let desc = AveragePoolingGradDesc {
+        input_gradient_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 4000, 4000]),
+        output_gradient_tensor: TensorDesc::packed(DataType::Float32, &[1, 1, 3, 4000, 4000]),
+        strides: vec![1; 3],
+        window_size: vec![3; 3],
+        start_padding: vec![1; 3],
+        end_padding: vec![1; 3],
+        include_padding: true,
+    };
     let plan = lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
     assert!(plan.exec.len() <= 32, "{}", plan.exec.len());
 }

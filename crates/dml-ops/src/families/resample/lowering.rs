@@ -40,15 +40,15 @@ pub(super) struct Along {
     pub(super) output: u32,
     pub(super) scale: f32,
     /// What is added to coordinates of the input before they are scaled, and after that.
-    input_offset: f32,
-    output_offset: f32,
+    pub(super) input_offset: f32,
+    pub(super) output_offset: f32,
     /// Whether means are those of all elements that are nearer than the next one of the output.
-    is_smoothed: bool,
+    pub(super) is_smoothed: bool,
 }
 
 /// How a coordinate becomes that of an element.
 #[derive(Clone, Copy, PartialEq)]
-enum Rounding {
+pub(super) enum Rounding {
     /// The nearest one; halves are rounded up.
     Nearest,
     Down,
@@ -80,7 +80,7 @@ pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<ir::
 }
 
 /// Operators without a direction take the nearest element.
-fn rounding(operator: &Validated) -> Rounding {
+pub(super) fn rounding(operator: &Validated) -> Rounding {
     match operator.uint("RoundingDirection") {
         Ok(direction) if direction == AxisDirection::Increasing.dml_value() => Rounding::Up,
         Ok(_) => Rounding::Down,
@@ -91,7 +91,16 @@ fn rounding(operator: &Validated) -> Rounding {
 /// The dimensions that are resampled.
 fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     let [input, output] = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
-    let (input, output, scales) = (input?.sizes(), output?.sizes(), scales(operator)?);
+    along_of(operator, input?.sizes(), output?.sizes())
+}
+
+/// The dimensions in which a tensor of the sizes of `input` is resampled to one of those of `output`.
+pub(super) fn along_of(
+    operator: &Validated,
+    input: &[u32],
+    output: &[u32],
+) -> Result<Vec<Along>, Error> {
+    let scales = scales(operator, input.len())?;
     let rank = input.len();
     let is_antialiased = operator.bool("Antialiased").unwrap_or(false);
     let offset = |name, at: usize, default: f32| {
@@ -111,11 +120,11 @@ fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
 }
 
 /// How many elements of the output each of the input makes, in each dimension.
-fn scales(operator: &Validated) -> Result<Vec<f32>, Error> {
+fn scales(operator: &Validated, rank: usize) -> Result<Vec<f32>, Error> {
     let Ok([width, height]) = operator.size_2d(WHOLE_SCALES) else {
         return Ok(operator.float_array("Scales")?.to_vec());
     };
-    let mut scales = vec![1.0; operator.required_tensor("InputTensor")?.sizes().len()];
+    let mut scales = vec![1.0; rank];
     scales.iter_mut().rev().zip([width, height]).for_each(|(scale, whole)| *scale = whole as f32);
     Ok(scales)
 }
@@ -141,6 +150,11 @@ impl Along {
         strides[self.at] = 1;
         let number = map.input(Operand::numbers(0, strides));
         let number = map.apply(&f::U32_TO_F32, &[number], &[]);
+        self.coordinate_of(map, number)
+    }
+
+    /// Adds the coordinate in the input of the output's element with a number.
+    pub(super) fn coordinate_of(&self, map: &mut MapBuilder, number: Value) -> Value {
         let moved = [ONE, (-self.output_offset).to_bits()];
         let moved = map.apply(&f::SCALE_BIAS_F32, &[number], &moved);
         let scaled = map.apply(&f::DIVIDE_BY_F32, &[moved], &[self.scale.to_bits()]);
@@ -174,8 +188,17 @@ impl Along {
 }
 
 impl Rounding {
+    /// The coordinate without a fraction.
+    pub(super) fn of(self, coordinate: f32) -> f32 {
+        match self {
+            Self::Nearest => (coordinate + HALF).floor(),
+            Self::Down => coordinate.floor(),
+            Self::Up => coordinate.ceil(),
+        }
+    }
+
     /// Adds the coordinate without a fraction.
-    fn apply(self, map: &mut MapBuilder, coordinate: Value) -> Value {
+    pub(super) fn apply(self, map: &mut MapBuilder, coordinate: Value) -> Value {
         match self {
             Self::Nearest => {
                 let halves = [ONE, HALF.to_bits()];

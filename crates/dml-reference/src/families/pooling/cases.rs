@@ -1,6 +1,6 @@
 //! The corner cases of operators on windows.
 
-mod shape;
+pub(crate) mod shape;
 
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc, TensorFlags};

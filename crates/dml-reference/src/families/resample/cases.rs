@@ -19,25 +19,25 @@ pub(super) struct Maker<'a> {
 
 /// Up to four dimensions, of which the last ones are used.
 #[derive(Clone, Copy)]
-struct Shape {
-    input: [u32; 4],
-    output: [u32; 4],
-    scales: [f32; 4],
-    input_offset: f32,
-    output_offset: f32,
+pub(crate) struct Shape {
+    pub(crate) input: [u32; 4],
+    pub(crate) output: [u32; 4],
+    pub(crate) scales: [f32; 4],
+    pub(crate) input_offset: f32,
+    pub(crate) output_offset: f32,
 }
 
-const PIXELS: Shape = Shape {
+pub(crate) const PIXELS: Shape = Shape {
     input: [1; 4],
     output: [1; 4],
     scales: [1.0; 4],
     input_offset: 0.5,
     output_offset: -0.5,
 };
-const LARGER: Shape =
+pub(crate) const LARGER: Shape =
     Shape { input: [1, 2, 3, 5], output: [1, 2, 6, 15], scales: [1.0, 1.0, 2.0, 3.0], ..PIXELS };
 
-const SHAPES: [(&str, Shape); 14] = [
+pub(crate) const SHAPES: [(&str, Shape); 14] = [
     ("one_element", PIXELS),
     ("same", Shape { input: [2, 3, 4, 5], output: [2, 3, 4, 5], ..PIXELS }),
     ("larger", LARGER),
@@ -304,7 +304,7 @@ impl Maker<'_> {
 }
 
 /// Any scales and offsets for an input, with the output's sizes.
-fn drawn(random: &mut Random, input: &[u32]) -> (Shape, Vec<u32>) {
+pub(crate) fn drawn(random: &mut Random, input: &[u32]) -> (Shape, Vec<u32>) {
     let mut shape = Shape {
         input_offset: random.pick(&[0.0, 0.5, -0.25]),
         output_offset: random.pick(&[0.0, -0.5, 0.75]),

@@ -54,7 +54,7 @@ pub(in super::super) fn random(random: &mut Random, data_type: DataType, rank: u
     let operator = desc(input, output, random.element(data_type), band);
     let mut case = Case::new("random", operator).with_random_buffers(random);
     if kind == 1 {
-        case.in_place = vec![0];
+        case.in_place = vec![(0, 0)];
     }
     if has_elements {
         let count = sizes.iter().product();

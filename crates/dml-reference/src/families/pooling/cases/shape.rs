@@ -4,16 +4,16 @@ use crate::Sizes;
 
 /// What windows are in up to three dimensions, of which the last ones are used.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub(super) input: Sizes,
-    pub(super) window: [u32; 3],
-    pub(super) step: [u32; 3],
-    pub(super) dilation: [u32; 3],
-    pub(super) start: [u32; 3],
-    pub(super) end: [u32; 3],
+pub(crate) struct Shape {
+    pub(crate) input: Sizes,
+    pub(crate) window: [u32; 3],
+    pub(crate) step: [u32; 3],
+    pub(crate) dilation: [u32; 3],
+    pub(crate) start: [u32; 3],
+    pub(crate) end: [u32; 3],
 }
 
-pub(super) const ONE: Shape = Shape {
+pub(crate) const ONE: Shape = Shape {
     input: [1; 8],
     window: [1; 3],
     step: [1; 3],
@@ -23,13 +23,13 @@ pub(super) const ONE: Shape = Shape {
 };
 
 /// What most cases have: windows that overlap and reach beyond.
-pub(super) const USUAL: Shape =
+pub(crate) const USUAL: Shape =
     Shape { input: [1, 1, 1, 2, 3, 3, 5, 6], window: [2, 3, 3], start: [1; 3], end: [1; 3], ..ONE };
 /// Strides of its input with two elements between neighbours, and with the first dimension innermost.
 pub(super) const PADDED: Sizes = [0, 0, 0, 2000, 600, 190, 20, 3];
 pub(super) const REVERSED: Sizes = [0, 0, 0, 1, 2, 6, 18, 90];
 
-pub(super) const SHAPES: [(&str, Shape); 12] = [
+pub(crate) const SHAPES: [(&str, Shape); 12] = [
     ("one_element", ONE),
     ("usual", USUAL),
     ("apart", Shape { window: [1, 2, 2], step: [2, 2, 3], ..USUAL_INSIDE }),
