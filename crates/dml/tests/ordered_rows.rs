@@ -35,11 +35,13 @@ fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8
     let buffers: Vec<Buffer> = sizes.map(zeros).collect();
     let outputs: Vec<_> = buffers.iter().map(|it| Some(BufferBinding::whole(it))).collect();
     let bound = |size: u64| BufferBinding { size, ..BufferBinding::whole(&input) };
-    let inputs: Vec<_> = (0..3)
+    let mut inputs: Vec<_> = (0..3)
         .map(|at| operator.input_size(at))
         .take_while(|size| *size > 0)
         .map(|size| Some(bound(size)))
         .collect();
+    // GEMM has a third tensor, which is left out here.
+    inputs.extend((inputs.len() == 2).then_some(None));
     device.execute(&operator, &inputs, &outputs).unwrap();
     let read = |it: &Buffer| device.vulkan().read_buffer(it, 0..it.size()).unwrap();
     buffers.iter().map(read).collect()
