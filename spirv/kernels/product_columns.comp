@@ -1,7 +1,9 @@
 // A skeleton: adds up the products of a row, the first input, with columns, each invocation those of two quads of neighbouring
 // columns, which are quads of the second input, as include/sums.glsl says. Products are not linked: SwiftShader would take
-// twice as long. Columns are the rows of the space that the last outer dimension goes through, of which the
-// record says beside its size how many there are.
+// twice as long.
+//
+// The last outer dimension goes from column to column. Its size in the record is 1; the fourth word beside it is the
+// number of columns.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require

@@ -1,4 +1,4 @@
-// A quad of elements of rows, and the state that they are joined to, as what is linked sees them.
+// The registers of a state, and the function that is linked for each quad of elements.
 
 // A register of the state, as a value.
 uvec4 held(inout uvec4 state) {

@@ -18,7 +18,7 @@ use crate::element_wise::{
     COUNT, Calls, LinkedKernel, Operand, Program, Quads, Skeletons, Value, least, operands, touch,
 };
 use crate::kernels;
-use crate::link::{self, Argument, Call, Callee, Source};
+use crate::link::{self, Argument, Body, Call, Callee, Source};
 
 pub(crate) use host::Joined;
 pub(crate) use joining::Joining;
@@ -176,14 +176,18 @@ impl Reduce {
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
-        if let Some((_, skeleton)) = self.skeleton_of_sums() {
-            return link::link(skeleton, &self.bodies_of_sums(types));
-        }
+        let bodies = match self.skeleton_of_sums() {
+            Some(_) => self.bodies_of_sums(types),
+            None => self.bodies(types),
+        };
+        with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
+    }
+
+    /// What is linked with a skeleton that joins by linked functions.
+    fn bodies(&self, types: NativeTypes) -> Vec<Body> {
         let size = self.grids.map(|input| ("size", self.size(input, types)));
         let own = [("quad", self.quad(types)), ("row", self.row(types))];
-        let bodies: Vec<_> =
-            self.joining().bodies(types).into_iter().chain(own).chain(size).collect();
-        with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
+        self.joining().bodies(types).into_iter().chain(own).chain(size).collect()
     }
 
     /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.

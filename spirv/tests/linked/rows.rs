@@ -64,6 +64,7 @@ pub(crate) fn softmax(form: Form) -> Rows {
     let (keep, kept) = match form {
         Form::Group => (Action::Keep, Source::Kept),
         Form::Blocks | Form::OneBlock | Form::Long => (Action::Write, Source::Operand(1)),
+        Form::Columns => unreachable!("no group of rows has it"),
     };
     let powers = Program::of(&functions::EXP_BELOW_F32);
     let phases = vec![

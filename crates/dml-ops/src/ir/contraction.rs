@@ -107,7 +107,7 @@ impl Sums {
     }
 
     /// The space of the products, if these are sums of a matrix and a vector that begin at 0: its rows are what is added up.
-    /// What the operator says and sizes decide, not how tensors lie, as they do of the order of additions.
+    /// Sizes decide, never strides: this decides the order of additions.
     pub(crate) fn of_a_vector(&self) -> Option<IterationSpace> {
         let is_long = |it: &Dimension| it.size > 1;
         let [columns, depths] = [&self.columns, &self.depths].map(|all| {

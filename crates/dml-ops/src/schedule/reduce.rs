@@ -27,7 +27,7 @@ use crate::schedule::piece::{Piece, Taken, Work};
 /// Parts of rows: so that a device has more of them than it has cores.
 const PART: u32 = 4096;
 /// Parts of few rows whose elements are far from each other, where an invocation has each: on GPUs, and of products on
-/// CPU drivers, where more rows of a matrix are more pages than a processor knows at one time.
+/// CPU drivers, where each row of a matrix may be in another page: the TLB holds so many.
 const PART_OF_STRIDED: u32 = 256;
 /// Rows that are not longer, such as most windows, are an invocation's: a quad for each lane of a block at most.
 const SHORT_ROW: u32 = 16;

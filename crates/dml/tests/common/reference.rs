@@ -17,7 +17,8 @@ pub(crate) fn check(device: &Device, case: &Case) {
         .iter()
         .flatten()
         .map(|it| match it.output {
-            Some(_) => (output.0.clone(), &it.tensor),
+            Some(0) => (output.0.clone(), &it.tensor),
+            Some(other) => panic!("{name}: only output 0 is bound, not {other}"),
             None => buffer(device, &it.tensor),
         })
         .collect();

@@ -48,9 +48,20 @@ impl Geometry for Matrices {
         let [row_of_a, depth_of_a] = if is_a_transposed { [last, first] } else { [first, last] };
         let [depth_of_b, column_of_b] = if is_b_transposed { [last, first] } else { [first, last] };
         let depth = operator.required_tensor("ATensor")?.sizes()[depth_of_a];
-        let stored = |innermost| Storage { innermost, margins: &[], channels: 1, is_copied: false };
-        let a = products.factor(["ATensor", "AZeroPointTensor"], &stored(row_of_a))?;
-        let b = products.factor(["BTensor", "BZeroPointTensor"], &stored(column_of_b))?;
+        // A vector is read along the depth, and what it is multiplied by as it lies.
+        let [is_row, is_column] = [first, last].map(|at| sizes[at] == 1);
+        let stored = |is_vector, is_of_vector, outer, depth| {
+            let innermost = match (is_vector, is_of_vector) {
+                (true, _) => depth,
+                (false, true) => last,
+                (false, false) => outer,
+            };
+            Storage { innermost, margins: &[], channels: 1, is_copied: false }
+        };
+        let a_stored = stored(is_row, is_column, row_of_a, depth_of_a);
+        let b_stored = stored(is_column, is_row, column_of_b, depth_of_b);
+        let a = products.factor(["ATensor", "AZeroPointTensor"], &a_stored)?;
+        let b = products.factor(["BTensor", "BZeroPointTensor"], &b_stored)?;
         let batch = |at: usize| Dimension {
             size: sizes[at],
             strides: [a.strides[at], b.strides[at], output.strides[at]],

@@ -68,6 +68,22 @@ fn few_sums_of_many_products_are_added_up_in_parts_whatever_the_device() {
     }
 }
 
+#[test]
+fn a_matrix_of_halves_stays_packed_where_a_vector_is_multiplied() {
+    let sizes = [1, 1024, 512];
+    let halves = 2 * 1024 * 512;
+    for flags in [TensorFlags::NONE, TensorFlags::OWNED_BY_DML] {
+        let b_tensor =
+            TensorDesc { flags, ..TensorDesc::packed(DataType::Float16, &[1, 1, 512, 1024]) };
+        let trans_b = MatrixTransform::Transpose;
+        let desc = GemmDesc { b_tensor, trans_b, ..gemm(DataType::Float16, sizes) };
+        let plan = lower_with(desc, Tuning::new(), TransferUse::Allowed);
+        let kept = if flags == TensorFlags::NONE { 0 } else { halves };
+        assert!(plan.temporary_size < 64 << 10, "{}", plan.describe());
+        assert_eq!(plan.persistent_size, kept, "{}", plan.describe());
+    }
+}
+
 /// A convolution whose window is all of its input, each row of which has so many elements in memory.
 fn of_all(row: u32) -> Plan {
     let sizes = [1, 40, 2, 40];

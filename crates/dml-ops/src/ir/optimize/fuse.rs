@@ -2,6 +2,7 @@
 //! stored nor loaded.
 
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
+use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 
 use super::merge::merged;
 use super::uses::Uses;
@@ -69,7 +70,8 @@ fn with_reader(
     if matches!(result, Buffer::Output(_)) {
         return Err(Some("its result is an output of the graph"));
     }
-    if uses.only_writer(result) != Some(number) || program.stage(result) != Stage::Execution {
+    let is_made_once = program.stage(result) != Stage::Execution && !unpacks_a_factor(map, last);
+    if uses.only_writer(result) != Some(number) || is_made_once {
         return Err(None);
     }
     if readers.next().is_some() {
@@ -88,6 +90,15 @@ fn with_reader(
         return Err(Some("what is larger than its result would be kept for longer"));
     }
     Ok((reader, node))
+}
+
+/// Whether a Map makes the factors of a product of what has fewer bits, such as FLOAT16: an owned one is read as it is then, and
+/// converted in each execution, as nothing is gained by a copy that is larger.
+fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
+    let Node::Reduce(Reduce { reduction, .. }) = reader else { return false };
+    let [first, ..] = map.space.inputs.as_slice() else { return false };
+    let is_product = [&ROUNDED_SUM_F32, &SUM_I32].contains(&reduction.reducer);
+    is_product && first.width.bits() < map.space.output.width.bits()
 }
 
 fn has_displaced(space: &IterationSpace) -> bool {
