@@ -161,7 +161,7 @@ pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
         (
             DataTypeSet::of(&[
                 DataType::Float16,
@@ -271,26 +271,7 @@ pub static ADAM_OPTIMIZER: OperatorSchema = OperatorSchema {
     summary: "parameters and moments after one step of Adam",
     implemented: true,
     in_place: true,
-    comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(6)),
-        (
-            DataTypeSet::of(&[
-                DataType::Float16,
-                DataType::Uint32,
-                DataType::Uint16,
-                DataType::Uint8,
-                DataType::Int32,
-                DataType::Int16,
-                DataType::Int8,
-                DataType::Float64,
-                DataType::Uint64,
-                DataType::Int64,
-                DataType::Uint4,
-                DataType::Int4,
-            ]),
-            Comparison::Ulp(1),
-        ),
-    ],
+    comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
     fields: &[
         FieldSchema::new("InputParametersTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputParametersTensor")
@@ -696,7 +677,7 @@ pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
         (
             DataTypeSet::of(&[
                 DataType::Float16,
