@@ -154,7 +154,7 @@ impl Meaning for Response {
         _index: usize,
         layout: &TensorLayout,
     ) -> Vec<u64> {
-        let mut element = || 0.125 + 0.5 * f64::from(random.word()) / f64::from(u32::MAX);
+        let mut element = || 0.03125 + 0.125 * f64::from(random.word()) / f64::from(u32::MAX);
         let count = layout.element_count();
         (0..count).map(|_| encoded(layout.data_type(), element())).collect()
     }
