@@ -395,7 +395,7 @@ pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
         (
             DataTypeSet::of(&[
                 DataType::Float16,
