@@ -119,6 +119,28 @@ fn wrong_sizes_and_unknown_values_are_refused() {
     let mut unknown = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
     unknown.operator.Type = 1000;
     refused(unknown.compile(device, 0).0, E_INVALIDARG, "1000 is no operator");
+    let image = Diagonal::new(1, &[1, 1, 2, 2], 16, 0, 1.0);
+    let regions = Diagonal::new(1, &[1, 1, 1, 4], 16, 0, 1.0);
+    let indices = Diagonal::new(3, &[1, 1, 1, 1], 4, 0, 1.0);
+    let gradient = DML_ROI_ALIGN_GRAD_OPERATOR_DESC {
+        InputTensor: ptr::null(),
+        InputGradientTensor: &raw const *image.tensor,
+        ROITensor: &raw const *regions.tensor,
+        BatchIndicesTensor: &raw const *indices.tensor,
+        OutputGradientTensor: &raw const *image.tensor,
+        OutputROIGradientTensor: ptr::null(),
+        ReductionFunction: 5,
+        InterpolationMode: 1,
+        SpatialScaleX: 1.0,
+        SpatialScaleY: 1.0,
+        InputPixelOffset: 0.5,
+        OutputPixelOffset: -0.5,
+        MinimumSamplesPerOutput: 1,
+        MaximumSamplesPerOutput: 1,
+        AlignRegionsToCorners: 0,
+    };
+    unknown.operator = DML_OPERATOR_DESC { Type: 150, Desc: (&raw const gradient).cast() };
+    refused(unknown.compile(device, 0).0, E_NOTIMPL, "ROI_ALIGN_GRAD: not implemented");
     // SAFETY: the query's size is wrong, so neither pointer is followed.
     let code =
         unsafe { dmlvk_check_feature_support(device, 1, 15, ptr::null(), 4, ptr::null_mut()) };

@@ -48,14 +48,21 @@ descs! {
         Beta: f32,
         FusedActivation: *const DML_OPERATOR_DESC,
     }
-    DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC {
+    DML_ROI_ALIGN_GRAD_OPERATOR_DESC {
         InputTensor: *const DML_TENSOR_DESC,
         InputGradientTensor: *const DML_TENSOR_DESC,
+        ROITensor: *const DML_TENSOR_DESC,
+        BatchIndicesTensor: *const DML_TENSOR_DESC,
         OutputGradientTensor: *const DML_TENSOR_DESC,
-        CrossChannel: i32,
-        LocalSize: u32,
-        Alpha: f32,
-        Beta: f32,
-        Bias: f32,
+        OutputROIGradientTensor: *const DML_TENSOR_DESC,
+        ReductionFunction: u32,
+        InterpolationMode: u32,
+        SpatialScaleX: f32,
+        SpatialScaleY: f32,
+        InputPixelOffset: f32,
+        OutputPixelOffset: f32,
+        MinimumSamplesPerOutput: u32,
+        MaximumSamplesPerOutput: u32,
+        AlignRegionsToCorners: i32,
     }
 }
