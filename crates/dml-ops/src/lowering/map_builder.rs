@@ -3,9 +3,10 @@
 use dml_core::Error;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
 use dml_spirv::functions::{self as f, Function};
+use dml_spirv::reduce::Reducer;
 
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Computation, Map, Recorder};
+use crate::ir::{Computation, Map, Recorder, Reduction};
 
 /// The inputs of a map and its computation, before its space and its output are known.
 #[derive(Default)]
@@ -50,6 +51,24 @@ impl MapBuilder {
     pub(crate) fn finish(self, sizes: [u32; DIMENSIONS], output: Operand) -> Map {
         let space = IterationSpace { sizes, inputs: self.inputs, output };
         Map { space, computation: self.computation }
+    }
+
+    /// The space and the reduction of rows of `element`, of whose result `last` makes what is written.
+    pub(crate) fn reduced(
+        mut self,
+        element: Value,
+        reducer: &'static Reducer,
+        (sizes, output): ([u32; DIMENSIONS], Operand),
+        last: impl FnOnce(&mut Self, Value),
+    ) -> (IterationSpace, Reduction) {
+        if element != self.computation.program.last() {
+            self.apply(&f::SAME, &[element], &[]);
+        }
+        let program = std::mem::take(&mut self.computation.program);
+        last(&mut self, Value::Input(0));
+        let Computation { program: last, parameters, .. } = self.computation;
+        let reduction = Reduction { program, last, parameters, ..Reduction::of(reducer) };
+        (IterationSpace { sizes, inputs: self.inputs, output }, reduction)
     }
 
     /// Records the map that [`Self::finish`] gives.

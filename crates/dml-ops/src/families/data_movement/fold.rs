@@ -12,7 +12,7 @@ use dml_spirv::reduce::{SUM_F32, SUM_I32, SUM_I64};
 use super::columns::{Along, Columns, Index, Part, ROW, join};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
-use crate::ir::{self, Computation, Recorder, Reduction};
+use crate::ir::{self, Computation, Recorder};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
@@ -236,24 +236,18 @@ impl Folding<'_, '_> {
         output: Operand,
     ) -> Result<(), Error> {
         let value = map.apply_all(widened(self.data_type), value);
-        if value != map.computation.program.last() {
-            map.apply(&f::SAME, &[value], &[]);
-        }
         let reducer = match self.data_type {
             DataType::Int32 | DataType::Uint32 => &SUM_I32,
             DataType::Int64 | DataType::Uint64 => &SUM_I64,
             _ => &SUM_F32,
         };
-        let program = std::mem::take(&mut map.computation.program);
-        let mut sum = Value::Input(0);
-        if self.data_type.integer_range().is_none() {
-            // A sum of -0 alone has no other zero to be added to where nothing else is tried.
-            sum = map.apply(&f::SCALE_BIAS_F32, &[sum], &[1.0, 0.0].map(f32::to_bits));
-        }
-        map.apply_all(narrowed(self.data_type), sum);
-        let Computation { program: last, parameters, .. } = map.computation;
-        let reduction = Reduction { program, last, parameters, ..Reduction::of(reducer) };
-        let space = IterationSpace { sizes, inputs: map.inputs, output };
+        let (space, reduction) = map.reduced(value, reducer, (sizes, output), |map, mut sum| {
+            if self.data_type.integer_range().is_none() {
+                // A sum of -0 alone has no other zero to be added to where nothing else is tried.
+                sum = map.computation.scaled(sum, 1.0, 0.0);
+            }
+            map.apply_all(narrowed(self.data_type), sum);
+        });
         self.recorder.reduce(space, reduction)
     }
 }

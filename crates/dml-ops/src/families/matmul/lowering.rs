@@ -50,18 +50,15 @@ impl Geometry for Matrices {
         let depth = operator.required_tensor("ATensor")?.sizes()[depth_of_a];
         // A vector is read along the depth, and what it is multiplied by as it lies.
         let [is_row, is_column] = [first, last].map(|at| sizes[at] == 1);
-        let stored = |is_vector, is_of_vector, outer, depth| {
-            let innermost = match (is_vector, is_of_vector) {
-                (true, _) => depth,
-                (false, true) => last,
-                (false, false) => outer,
-            };
-            Storage { innermost, margins: &[], channels: 1, is_copied: false }
+        let [of_a, of_b] = match (is_row, is_column) {
+            (true, true) => [depth_of_a, depth_of_b],
+            (true, false) => [depth_of_a, last],
+            (false, true) => [last, depth_of_b],
+            (false, false) => [row_of_a, column_of_b],
         };
-        let a_stored = stored(is_row, is_column, row_of_a, depth_of_a);
-        let b_stored = stored(is_column, is_row, column_of_b, depth_of_b);
-        let a = products.factor(["ATensor", "AZeroPointTensor"], &a_stored)?;
-        let b = products.factor(["BTensor", "BZeroPointTensor"], &b_stored)?;
+        let stored = |innermost| Storage { innermost, margins: &[], channels: 1, is_copied: false };
+        let a = products.factor(["ATensor", "AZeroPointTensor"], &stored(of_a))?;
+        let b = products.factor(["BTensor", "BZeroPointTensor"], &stored(of_b))?;
         let batch = |at: usize| Dimension {
             size: sizes[at],
             strides: [a.strides[at], b.strides[at], output.strides[at]],

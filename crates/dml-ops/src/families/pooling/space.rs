@@ -5,7 +5,7 @@
 //! the windows large, they are strides of the input instead.
 
 use dml_core::Error;
-use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::{Reducer, SUM_F32};
 
@@ -232,19 +232,12 @@ impl Making<'_> {
         output: Operand,
     ) -> (IterationSpace, Reduction) {
         let value = (self.element)(&mut map, element);
-        if value != map.computation.program.last() {
-            map.apply(&f::SAME, &[value], &[]);
-        }
-        let program = std::mem::take(&mut map.computation.program);
-        let whole = Value::Input(0);
-        let whole = match is_clipped && std::ptr::eq(self.reducer, &raw const SUM_F32) {
-            true => map.apply(&f::SCALE_BIAS_F32, &[whole], &[1.0, 0.0].map(f32::to_bits)),
-            false => whole,
-        };
-        (self.last)(&mut map, whole);
-        let last: Program = map.computation.program;
-        let parameters = map.computation.parameters;
-        let reduction = Reduction { program, last, parameters, ..Reduction::of(self.reducer) };
-        (IterationSpace { sizes, inputs: map.inputs, output }, reduction)
+        map.reduced(value, self.reducer, (sizes, output), |map, whole| {
+            let whole = match is_clipped && *self.reducer == SUM_F32 {
+                true => map.computation.scaled(whole, 1.0, 0.0),
+                false => whole,
+            };
+            (self.last)(map, whole);
+        })
     }
 }

@@ -7,8 +7,8 @@ use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
 use super::along::{Along, moved, with_row};
-use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
-use crate::ir::{Recorder, Reduction};
+use crate::ir::Recorder;
+use crate::ir::space::{Displacement, Operand, bytes_shown};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::tables::MOST_ELEMENTS;
@@ -32,7 +32,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of windows whose gradients lie as in `gradients`.
+    /// The windows of a dimension, whose gradients have the strides of `gradients`.
     pub(super) fn of(along: &Along, gradients: &Operand) -> Self {
         Self {
             at: along.at,
@@ -300,21 +300,17 @@ impl Spreading {
                 value = map.apply(&f::UNLESS_NOWHERE, &[value, offset], &[0]);
             }
         }
-        if value != map.computation.program.last() || map.computation.program.steps.is_empty() {
+        if map.computation.program.steps.is_empty() {
             value = map.apply(&f::SAME, &[value], &[]);
         }
-        debug_assert_eq!(value, map.computation.program.last());
-        let program = std::mem::take(&mut map.computation.program);
-        let mut result = Value::Input(0);
-        if let Some(divisor) = self.divisor {
-            result = map.apply(&f::DIVIDE_BY_F32, &[result], &[divisor.to_bits()]);
-        }
-        // Zeros are positive, whatever stands for windows that there are not.
-        let result = map.computation.scaled(result, 1.0, 0.0);
-        map.apply_all(narrowed(self.data_type), result);
-        let last = map.computation.program;
-        let parameters = map.computation.parameters;
-        let reduction = Reduction { program, last, parameters, ..Reduction::of(&SUM_F32) };
-        recorder.reduce(IterationSpace { sizes, inputs: map.inputs, output }, reduction)
+        let (space, reduction) = map.reduced(value, &SUM_F32, (sizes, output), |map, mut sum| {
+            if let Some(divisor) = self.divisor {
+                sum = map.apply(&f::DIVIDE_BY_F32, &[sum], &[divisor.to_bits()]);
+            }
+            // Zeros are positive, whatever stands for windows that there are not.
+            let sum = map.computation.scaled(sum, 1.0, 0.0);
+            map.apply_all(narrowed(self.data_type), sum);
+        });
+        recorder.reduce(space, reduction)
     }
 }

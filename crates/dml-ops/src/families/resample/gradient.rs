@@ -25,8 +25,8 @@ use dml_spirv::reduce::SUM_F32;
 
 use super::lowering::{Along, ONE, Rounding, along_of, rounding};
 use crate::Target;
-use crate::ir::space::{Displacement, IterationSpace, Operand, leading};
-use crate::ir::{self, Recorder, Reduction};
+use crate::ir::space::{Displacement, Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
@@ -99,20 +99,18 @@ impl Gathered<'_> {
         map.inputs[0].strides[along.at] = 0;
         map.inputs[0].displacement = Some(Displacement::new(by, reach));
         let element = map.apply_all(widening.iter().copied(), element);
-        match self.rounding {
+        let share = match self.rounding {
             Some(_) => map.apply(&f::SAME, &[element], &[]),
             None => map.apply(&f::MULTIPLY_F32, &[element, weight], &[]),
         };
-        let program = std::mem::take(&mut map.computation.program);
-        // Zeros are positive, whatever stands for elements that are nowhere.
-        let sum = map.computation.scaled(Value::Input(0), 1.0, 0.0);
-        map.apply_all(narrowing.iter().copied(), sum);
-        let (last, parameters) = (map.computation.program, map.computation.parameters);
-        let reduction = Reduction { program, last, parameters, ..Reduction::of(&SUM_F32) };
         let mut space = sizes;
         space[ROW] = row;
-        let output = to.clone();
-        recorder.reduce(IterationSpace { sizes: space, inputs: map.inputs, output }, reduction)
+        let (space, reduction) = map.reduced(share, &SUM_F32, (space, to.clone()), |map, sum| {
+            // Zeros are positive, whatever stands for elements that are nowhere.
+            let sum = map.computation.scaled(sum, 1.0, 0.0);
+            map.apply_all(narrowing.iter().copied(), sum);
+        });
+        recorder.reduce(space, reduction)
     }
 
     /// Adds where the element of a row is, and how much it counts.
@@ -169,15 +167,15 @@ impl Gathered<'_> {
         let first = map.apply(&f::CLIP_F32, &[first], &[0, last.to_bits()]);
         let first = map.apply(&f::F32_TO_U32, &[first], &[]);
         let first = map.apply(&f::CLIP_U32, &[first], &[0, self.along.output - row]);
-        // What is before all elements is made of the first one.
+        // Elements whose coordinate is below 0 are made of the first one.
         let is_first = map.apply(&f::LOGICAL_NOT_WORD, &[own], &[]);
         let mask = map.apply(&f::OPPOSITE_I32, &[is_first], &[]);
         let mask = map.apply(&f::BIT_NOT_WORD, &[mask], &[]);
         map.apply(&f::BIT_AND_WORD, &[first, mask], &[])
     }
 
-    /// What is added to a number of an element, what that is multiplied by, and what is added then, to find the first
-    /// element that may have been made of it. Roundings lead no farther than 0.001 elements, and one more in 2^20 of
+    /// The summand, factor and second summand that lead from the number of an element to the first element that may have
+    /// been made of it. Roundings lead no farther than 0.001 elements, and one more in 2^20 of
     /// the greatest number on the way.
     fn inverse(&self) -> [f32; 3] {
         let along = self.along;

@@ -10,8 +10,8 @@ use dml_spirv::reduce::{GREATEST_F32, SUM_F32};
 
 use super::space::{Axis, GRID, REGION, Regions, coordinates};
 use crate::Target;
-use crate::ir::space::{Displacement, IterationSpace, Operand};
-use crate::ir::{self, Reduction};
+use crate::ir;
+use crate::ir::space::{Displacement, Operand};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 
@@ -199,28 +199,28 @@ impl Sampling {
         let places = tables.map(|it| map.input(it));
         let number = map.inputs.len();
         map.input(counts.clone());
-        self.sample(&mut map, &regions, places);
-        let program = std::mem::take(&mut map.computation.program);
-        let is_constant = self.least == self.most;
-        let mut output = regions.output.clone();
-        if self.is_average && !is_constant {
-            output = regions.recorder.packed_temporary(ElementWidth::B32, &regions.sizes);
-        } else {
-            let mut result = Value::Input(0);
+        let sample = self.sample(&mut map, &regions, places);
+        let is_divided_later = self.is_average && self.least != self.most;
+        let output = match is_divided_later {
+            true => regions.recorder.packed_temporary(ElementWidth::B32, &regions.sizes),
+            false => regions.output.clone(),
+        };
+        let reducer = if self.is_average { &SUM_F32 } else { &GREATEST_F32 };
+        let mut sizes = regions.sizes;
+        sizes[GRID..].fill(self.most);
+        let to = (sizes, output.clone());
+        let (space, reduction) = map.reduced(sample, reducer, to, |map, mut result| {
+            if is_divided_later {
+                return;
+            }
             if self.is_average {
                 let count = (self.most * self.most) as f32;
                 result = map.apply(&f::DIVIDE_BY_F32, &[result], &[count.to_bits()]);
             }
             map.apply_all(narrowed(regions.data_type), result);
-        }
-        let reducer = if self.is_average { &SUM_F32 } else { &GREATEST_F32 };
-        let (last, parameters) = (map.computation.program, map.computation.parameters);
-        let reduction = Reduction { program, last, parameters, ..Reduction::of(reducer) };
-        let mut sizes = regions.sizes;
-        sizes[GRID..].fill(self.most);
-        let space = IterationSpace { sizes, inputs: map.inputs, output: output.clone() };
+        });
         regions.recorder.reduce_grids(space, number, reduction)?;
-        if output != regions.output {
+        if is_divided_later {
             let mut map = MapBuilder::default();
             let [sum, counts] = [output, counts].map(|it| map.input(it));
             let [columns, rows] =

@@ -24,14 +24,14 @@
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::Value;
 use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
 use crate::Target;
 use crate::families::element_wise::activated;
-use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Recorder, Reduction};
+use crate::ir::space::{Operand, leading};
+use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
@@ -40,8 +40,9 @@ use crate::lowering::rows::{Sizes, repeated};
 /// Rows of a batch, whose steps are recorded.
 struct Batch<'a> {
     recorder: Recorder<'a>,
-    /// Of the tensors with all elements, and of those with one for each row.
+    /// Sizes of the tensors that have all elements.
     sizes: Sizes,
+    /// Sizes of the tensors that have one element for each row.
     rows: Sizes,
     data_type: DataType,
 }
@@ -51,7 +52,8 @@ struct Batch<'a> {
 struct Typed(Operand, DataType);
 
 impl<'a> Batch<'a> {
-    /// Of an operator whose tensors are like these two: with all elements, and with one for each row.
+    /// The rows of an operator. The first field names a tensor with all elements, the second one with an element for each
+    /// row.
     fn new(
         operator: &'a Validated,
         target: &'a Target<'a>,
@@ -122,23 +124,13 @@ impl<'a> Batch<'a> {
     ) -> Result<(), Error> {
         let (mut map, values) = loaded(inputs);
         let value = compute(&mut map, values);
-        if value != map.computation.program.last() {
-            map.apply(&f::SAME, &[value], &[]);
-        }
-        let program = std::mem::take(&mut map.computation.program);
-        let mut result = Value::Input(0);
-        if let Some(divisor) = divisor {
-            result = map.apply(&f::DIVIDE_BY_F32, &[result], &[divisor.to_bits()]);
-        }
-        map.apply_all(narrowed(output.1), result);
-        let last: Program = map.computation.program;
-        let parameters = map.computation.parameters;
-        let reduction = Reduction { program, last, parameters, ..Reduction::of(&SUM_F32) };
-        let space = IterationSpace {
-            sizes: self.sizes,
-            inputs: map.inputs,
-            output: repeated(output.0.clone(), self.rows),
-        };
+        let to = (self.sizes, repeated(output.0.clone(), self.rows));
+        let (space, reduction) = map.reduced(value, &SUM_F32, to, |map, mut result| {
+            if let Some(divisor) = divisor {
+                result = map.apply(&f::DIVIDE_BY_F32, &[result], &[divisor.to_bits()]);
+            }
+            map.apply_all(narrowed(output.1), result);
+        });
         // Rows of several dimensions, such as channels of pictures, are read where they lie: one dimension after the other,
         // by their sizes alone.
         self.recorder.reduce_windows(space, reduction)
