@@ -10,15 +10,9 @@
 #extension GL_EXT_shader_16bit_storage : require
 
 #define KNOWS_ROWS
-#define COLUMNS
 
 #include "include/dispatch.glsl"
 #include "include/space.glsl"
-
-// How far it is from one column to the next in an operand.
-uint stride_of_columns(const uint operand) {
-    return high_strides(operand).z;
-}
 
 #include "include/sums.glsl"
 
@@ -120,7 +114,7 @@ void main() {
             high_sum = waiting_high[level] + high_sum;
         }
     }
-    const uvec4 of_columns = uvec4(0u, 0u, 0u, stride_of_columns(OUTPUT));
+    const uvec4 of_columns = uvec4(0u, 0u, 0u, inner_stride(OUTPUT));
     write_sums(row_low, places + column * of_columns, 0u, QUAD, low_sum);
     if (has_high) {
         write_sums(row_low, places + next_column * of_columns, 0u, QUAD, high_sum);

@@ -3,9 +3,6 @@ void linked_row(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
     const uvec4 value = held(a) + held(b);
     const uint at = every_place(low, high, x);
-#ifdef COLUMNS
-    write1(stride_of_columns(OUTPUT), value.x);
-#endif
     write1(at, value.x);
     write2(at, value.xy);
     write4(at, value);

@@ -69,8 +69,6 @@ pub(crate) struct Calls<'a> {
     results: Vec<Registers>,
     types: NativeTypes,
     quads: Quads,
-    /// Whether a quad is of neighbouring rows, at one place of each.
-    are_columns: bool,
     pub(crate) made: Vec<Call>,
 }
 
@@ -84,7 +82,6 @@ impl<'a> Calls<'a> {
             results: Vec::new(),
             types,
             quads: Quads::default(),
-            are_columns: false,
             made: Vec::new(),
         }
     }
@@ -92,11 +89,6 @@ impl<'a> Calls<'a> {
     /// The same, of such quads.
     pub(crate) fn of(self, quads: Quads) -> Self {
         Self { quads, ..self }
-    }
-
-    /// The same where a quad is what four rows have at one place, which are next to each other in what is stored.
-    pub(crate) fn of_columns(self) -> Self {
-        Self { are_columns: true, ..self }
     }
 
     /// Loads the inputs and applies the program to them; one that is displaced is loaded where it is first
@@ -153,22 +145,18 @@ impl<'a> Calls<'a> {
         let are_neighbours = matches!(access, Access::Whole | Access::Moved(_));
         let [low, high, x] = COORDINATE;
         let (name, arguments) = match are_neighbours {
-            _ if self.are_columns => (PLACES[number as usize][1], vec![low, high, x]),
             _ if self.quads.is_in_every_row(number) => ("element_of_every_row", vec![operand, x]),
             true => (PLACES[number as usize][1], vec![low, high, x]),
             false => (PLACES[number as usize][0], vec![low, high, x]),
         };
         let element = self.call(Callee::Exported(name), arguments);
-        let is_read = number != super::OUTPUT_BINDING;
-        let stride = match are_neighbours || self.are_columns && is_read {
+        let stride = match are_neighbours {
             true => Argument::Literal(1),
-            false if self.are_columns => {
-                self.call(Callee::Exported("stride_of_columns"), vec![operand])
-            }
             false => self.call(Callee::Exported("inner_stride"), vec![operand]),
         };
         let displacement = access.displacement().map(|by| self.value(by)).unwrap_or_default();
         // What is written keeps its count, or lavapipe (Mesa 22.3) compiles kernels anew: functions/memory.glsl.
+        let is_read = number != super::OUTPUT_BINDING;
         let count = if self.quads.are_whole && is_read { WHOLE } else { COUNT };
         [&[element, stride, count], displacement.as_slice()].concat()
     }

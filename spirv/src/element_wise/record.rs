@@ -113,10 +113,12 @@ impl Record {
         words
     }
 
-    /// The block of a kernel for columns, through which the last outer dimension goes.
+    /// The block of a kernel for columns: the last outer dimension goes from one to the next, and the output is written along
+    /// it.
     pub fn words_of_columns(&self) -> Vec<u32> {
         let mut of_rows = self.clone();
         of_rows.sizes[OUTER - 1] = 1;
+        of_rows.output.strides[OUTER] = self.output.strides[OUTER - 1];
         let mut words = of_rows.words(OUTER);
         words[COLUMNS_AT] = self.sizes[OUTER - 1];
         words

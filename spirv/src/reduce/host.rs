@@ -16,15 +16,20 @@ type State = Vec<u64>;
 pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
     let push = PushConstants::of(dispatch);
-    let row = |dispatch: &mut HostDispatch<'_>, index| reduce(kernel, &space, dispatch, index);
     if kernel.form == Form::Columns {
         let of_a_row = Form::invocations_of_columns(space.columns());
         return for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
-            let (row, first) = (index / of_a_row, index % of_a_row * COLUMNS);
-            let mut columns = first..space.columns().min(first + COLUMNS);
-            columns.try_for_each(|column| add_up_column(kernel, &space, dispatch, [row, column]))
+            let mut coordinate = space.outer_coordinate(index / of_a_row);
+            let first = index % of_a_row * COLUMNS;
+            (first..space.columns().min(first + COLUMNS)).try_for_each(|column| {
+                coordinate[LAST_OUTER] = column;
+                reduce(kernel, &space, dispatch, coordinate)
+            })
         });
     }
+    let row = |dispatch: &mut HostDispatch<'_>, index| {
+        reduce(kernel, &space, dispatch, space.outer_coordinate(index))
+    };
     let blocks = space.inner().div_ceil(kernel.elements.block_length());
     let Some(rows) = kernel.form.rows_of_a_group(blocks) else {
         return for_each_index(dispatch, push.first_group, push.count, row);
@@ -36,15 +41,14 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     })
 }
 
-/// Reduces the row with that number.
+/// Reduces the row at that coordinate.
 fn reduce(
     kernel: &Reduce,
     space: &Space,
     dispatch: &mut HostDispatch<'_>,
-    index: u32,
+    coordinate: [u32; LAST_OUTER + 1],
 ) -> Result<(), HostError> {
     let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    let coordinate = space.outer_coordinate(index);
     let parameter = |index| space.parameter(index);
     let (columns, rows) = match kernel.grids {
         Some(input) => {
@@ -63,9 +67,8 @@ fn reduce(
             coordinate[LAST_OUTER] = row;
         }
         for at in 0..columns {
-            let (first, by) = (at - at % QUAD, at % QUAD);
             let load =
-                |input, of| operands.load(dispatch, space, &coordinate, (input, of), (first, by));
+                |input, of| operands.load(dispatch, space, &coordinate, (input, of), (at, 0));
             let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
             match kernel.elements {
                 Elements::States if kernel.reducer.join.len() > 1 => {
@@ -78,43 +81,12 @@ fn reduce(
             }
         }
     }
-    write(kernel, space, dispatch, &coordinate, all.result())
-}
-
-/// Adds up a column of a row of columns.
-fn add_up_column(
-    kernel: &Reduce,
-    space: &Space,
-    dispatch: &mut HostDispatch<'_>,
-    [row, column]: [u32; 2],
-) -> Result<(), HostError> {
-    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    let mut coordinate = space.outer_coordinate(row);
-    coordinate[LAST_OUTER] = column;
-    let mut all = Joined::of_values(kernel.reducer);
-    for depth in 0..space.inner() {
-        let load = |input, of| operands.load(dispatch, space, &coordinate, (input, of), (depth, 0));
-        let mut values =
-            Values::of(&kernel.program, &kernel.inputs, load, |index| space.parameter(index))?;
-        all.add(depth, values.get(kernel.program.last())?);
-    }
-    write(kernel, space, dispatch, &coordinate, all.result())
-}
-
-/// Writes what rows have become, after the last program.
-fn write(
-    kernel: &Reduce,
-    space: &Space,
-    dispatch: &mut HostDispatch<'_>,
-    coordinate: &[u32; 7],
-    result: u64,
-) -> Result<(), HostError> {
-    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
+    let result = all.result();
     // What is reduced is the only input of the last program.
     let (only, load) = ([kernel.output], |_, _| Ok(result));
-    let mut values = Values::of(&kernel.last, &only, load, |index| space.parameter(index))?;
+    let mut values = Values::of(&kernel.last, &only, load, parameter)?;
     let value = values.get(kernel.last.last())?;
-    operands.store(dispatch, space.element(OUTPUT, coordinate, 0), value)
+    operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
 }
 
 /// The elements of a row while they are joined, in lanes and blocks of these sizes.

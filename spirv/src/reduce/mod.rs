@@ -238,8 +238,7 @@ impl Reduce {
 
     /// Writes what the state in the first lane is.
     fn row(&self, types: NativeTypes) -> Vec<Call> {
-        let calls = Calls::new(&[], types);
-        let mut calls = if self.form == Form::Columns { calls.of_columns() } else { calls };
+        let mut calls = Calls::new(&[], types);
         let state = self.joining().result(&mut calls);
         let result = calls.run_on(&self.last, vec![state]);
         calls.store(self.output, &result);
