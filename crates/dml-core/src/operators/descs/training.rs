@@ -229,13 +229,13 @@ pub struct AdamOptimizerDesc {
     pub output_first_moment_tensor: TensorDesc,
     /// The second moments after.
     pub output_second_moment_tensor: TensorDesc,
-    /// What steps are multiplied by.
+    /// The learning rate: the factor of each step.
     pub learning_rate: f32,
-    /// What is left of the first moment in a step: 0 to below 1.
+    /// The decay of the first moment in each step: 0 to below 1.
     pub beta1: f32,
-    /// What is left of the second moment in a step: 0 to below 1.
+    /// The decay of the second moment in each step: 0 to below 1.
     pub beta2: f32,
-    /// What is added to the root of the second moment.
+    /// The number added to the root of the second moment, so that nothing is divided by 0.
     pub epsilon: f32,
 }
 

@@ -88,7 +88,7 @@ pub(super) fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     along_of(operator, input?, output?)
 }
 
-/// The same of windows of `input` that `output` has an element for.
+/// The dimensions along which windows go: those of `input`, for which `output` has an element each.
 pub(super) fn along_of(
     operator: &Validated,
     input: &TensorLayout,

@@ -49,7 +49,7 @@ impl Maker<'_> {
         }
         for at in 3 - self.dimensions()..3 {
             let size = &mut sizes[5 + at];
-            // Those of operators that break a rule are some.
+            // Where an operator breaks a rule any size does.
             let padded = (*size + shape.start[at]).saturating_add(shape.end[at]);
             let reach = shape.window[at].saturating_sub(1) * shape.dilation[at] + 1;
             let room = padded.checked_sub(reach);

@@ -104,7 +104,7 @@ impl Maker<'_> {
         AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
     }
 
-    /// The same operator with other tensors.
+    /// An operator like this one, with other tensors.
     pub(super) fn with_tensors(
         &self,
         operator: &AbstractOperator,
