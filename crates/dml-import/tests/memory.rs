@@ -76,8 +76,10 @@ fn the_tensor_that_is_too_large_is_named() {
 #[test]
 fn memory_of_operators_is_named_by_the_largest_result() {
     let nodes =
-        vec![node("Add", &["a", "b"], &["c"], &[]), node("MatMul", &["c", "a"], &["y"], &[])];
-    let said = refusal(graph(nodes, vec![]), &[("a", &[60, 1]), ("b", &[1, 60])]);
+        vec![node("Add", &["a", "b"], &["c"], &[]), node("MatMul", &["c", "w"], &["y"], &[])];
+    // Two columns, as a product with a vector computes the sum in its own kernel.
+    let weight = floats("w", &[60, 2], &[1.0; 120]);
+    let said = refusal(graph(nodes, vec![weight]), &[("a", &[60, 1]), ("b", &[1, 60])]);
     let start = "temporary memory of graph '2 operators', such as the result of Add 'c' FLOAT32 [";
     // How much more than the 14,400 bytes of the sum depends on the device.
     let end = "60], needs 14,";

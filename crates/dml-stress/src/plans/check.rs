@@ -228,9 +228,9 @@ mod tests {
         after.inputs.iter().chain(&after.outputs).flatten().map(|it| it.len() as u64).sum()
     }
 
-    fn outcomes(seed: &str, count: u32) -> Vec<Outcome> {
+    fn outcomes(count: u32, draw: impl Fn(&mut Random) -> Draw) -> Vec<Outcome> {
         let outcome = |at: u32| {
-            let draw = Draw::new(&mut Random::new(&format!("{seed}/{at}")));
+            let draw = draw(&mut Random::new(&format!("test/{at}")));
             check(&draw).unwrap_or_else(|it| panic!("{at}: {:?}: {it}", draw.case.operator))
         };
         (0..count).map(outcome).collect()
@@ -238,9 +238,15 @@ mod tests {
 
     #[test]
     fn random_plans_give_the_reference_s_bytes_and_most_are_executed() {
-        let outcomes = outcomes("test", 16_000);
+        let mut outcomes = outcomes(16_000, Draw::new);
         let equal = outcomes.iter().filter(|it| matches!(it, Outcome::Equal { .. })).count();
         assert!(equal > 10_000, "{equal}");
+        // Every operator is drawn as often; this one alone has strategies of its own.
+        let diagonal = *dml_reference::REFERENCES
+            .iter()
+            .find(|it| it.schema().name == "DIAGONAL_MATRIX")
+            .unwrap();
+        outcomes.extend(self::outcomes(1_000, |random| Draw::of(diagonal, random)));
         // FLOAT16 on a device that has all that it takes is too rare.
         let drawn = Strategy::ALL.into_iter().filter(|it| *it != Strategy::CooperativeMatrices);
         for strategy in drawn.map(Strategy::name).chain(["in place"]) {

@@ -35,7 +35,20 @@ impl Draw {
         // The highest has every operator.
         let level =
             if random.one_in(2) { FeatureLevel::HIGHEST } else { random.pick(&FeatureLevel::ALL) };
-        let mut case = legal(random, level);
+        let case = legal(random, level);
+        Self::around(case, level, random)
+    }
+
+    /// Draws everything but the operator.
+    #[cfg(test)]
+    pub fn of(reference: &'static dyn Reference, random: &mut Random) -> Self {
+        let level = FeatureLevel::HIGHEST;
+        let cell = Cell::of(reference, random, level);
+        Self::around(cell.reference.random(random, &cell.signature), level, random)
+    }
+
+    /// Draws what else there is for a legal `case`.
+    fn around(mut case: Case, level: FeatureLevel, random: &mut Random) -> Self {
         let is_changed = random.one_in(5);
         if is_changed {
             case.operator = hostile::change(&case.operator, random);
@@ -74,9 +87,14 @@ impl Cell {
         let of_kind = OPERATORS.iter().copied().filter(|it| it.is_element_wise() == element_wise);
         let operator = random.pick(&of_kind.collect::<Vec<_>>()).schema();
         let reference = dml_reference::find(operator.operator_type).expect("one of each operator");
+        Self::of(reference, random, level)
+    }
+
+    /// Mostly a signature that `level` accepts.
+    fn of(reference: &'static dyn Reference, random: &mut Random, level: FeatureLevel) -> Self {
         let accepted = accepted(level, reference);
         if accepted.is_empty() || random.one_in(32) {
-            let parameters = 0..operator.type_parameters().count();
+            let parameters = 0..reference.schema().type_parameters().count();
             let types = parameters.map(|_| random.pick(&DataType::ALL)).collect();
             let rank = random.pick(&[1, 2, 3, 4, 5, 6, 7, 8]);
             return Self { reference, signature: Signature { types, rank } }.drawable();
