@@ -5,6 +5,8 @@ use dml_core::kernel::KernelModule;
 /// The width of the elements that a kernel variant moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ElementWidth {
+    /// 4-bit elements, eight in a word; inputs of linked kernels only.
+    B4,
     /// 8-bit elements, four in a word.
     B8,
     /// 16-bit elements, two in a word.
@@ -16,10 +18,10 @@ pub enum ElementWidth {
 }
 
 impl ElementWidth {
-    /// Every element width, by width.
+    /// The widths of elements that kernels write, by width.
     pub const ALL: [Self; 4] = [Self::B8, Self::B16, Self::B32, Self::B64];
 
-    /// The element width of elements of `bits` bits; `None` where no kernel moves such elements.
+    /// The element width of elements of `bits` bits; `None` where no kernel writes such elements.
     pub fn from_element_bits(bits: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|element_width| element_width.bits() == bits)
     }
@@ -27,6 +29,7 @@ impl ElementWidth {
     /// Bits of an element.
     pub fn bits(self) -> u32 {
         match self {
+            Self::B4 => 4,
             Self::B8 => 8,
             Self::B16 => 16,
             Self::B32 => 32,
@@ -34,9 +37,21 @@ impl ElementWidth {
         }
     }
 
-    /// Bytes of an element.
+    /// Bytes of an element that has at least one.
+    ///
+    /// # Panics
+    /// For [`Self::B4`].
     pub fn bytes(self) -> u32 {
+        assert!(self != Self::B4, "two elements of 4 bits share a byte");
         self.bits() / 8
+    }
+
+    /// Bytes of so many elements, the last of which may fill a part of one.
+    pub fn bytes_of(self, count: u64) -> u64 {
+        match self {
+            Self::B4 => count.div_ceil(2),
+            _ => count.saturating_mul(self.bytes().into()),
+        }
     }
 }
 
@@ -63,6 +78,7 @@ impl Kernel {
 
     fn of(&self, element_width: ElementWidth) -> &&'static KernelModule {
         match element_width {
+            ElementWidth::B4 => unreachable!("no kernel writes elements of 4 bits"),
             ElementWidth::B8 => &self.b8,
             ElementWidth::B16 => &self.b16,
             ElementWidth::B32 => &self.b32,

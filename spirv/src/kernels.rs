@@ -988,6 +988,14 @@ pub static INTEGERS: Source = Source {
 };
 
 /// Loads and stores of quads.
+pub static MEMORY_B4: Source = Source {
+    name: "memory_b4",
+    spirv: include_bytes!("../compiled/memory_b4.spv"),
+    relocations: include_bytes!("../compiled/memory_b4.ids"),
+    interface: Interface::NONE,
+};
+
+/// Loads and stores of quads.
 pub static MEMORY_B8: Source = Source {
     name: "memory_b8",
     spirv: include_bytes!("../compiled/memory_b8.spv"),
@@ -2125,6 +2133,7 @@ pub static LINKED: &[&Source] = &[
     &HYPERBOLIC,
     &INDEX,
     &INTEGERS,
+    &MEMORY_B4,
     &MEMORY_B8,
     &MEMORY_B16,
     &MEMORY_B32,

@@ -102,6 +102,7 @@ impl NativeTypes {
     /// The loads and stores of elements of a width.
     pub(crate) fn memory(self, width: ElementWidth) -> &'static Source {
         match width {
+            ElementWidth::B4 => &kernels::MEMORY_B4,
             ElementWidth::B8 if self.storage8 => &kernels::MEMORY_NARROW_B8,
             ElementWidth::B8 => &kernels::MEMORY_B8,
             ElementWidth::B16 if self.storage16 => &kernels::MEMORY_NARROW_B16,

@@ -8,8 +8,13 @@ use dml_spirv_compiler::manifest::read_text;
 use serde::Deserialize;
 
 /// The names of the element widths and their bits, in the order of the generated table.
-pub(crate) const ELEMENT_WIDTHS: [(&str, u32); 4] =
-    [("b8", 8), ("b16", 16), ("b32", 32), ("b64", 64)];
+pub(crate) const ELEMENT_WIDTHS: [(&str, u32); 5] =
+    [("b4", 4), ("b8", 8), ("b16", 16), ("b32", 32), ("b64", 64)];
+
+/// The widths of elements that are written: a kernel for all of them is one in the generated table.
+pub(crate) fn written_widths() -> impl Iterator<Item = &'static str> {
+    ELEMENT_WIDTHS.iter().filter(|(_, bits)| *bits >= 8).map(|(name, _)| *name)
+}
 
 /// The contents of `kernels.toml`.
 #[derive(Clone, Debug)]
@@ -112,7 +117,8 @@ impl KernelIntent {
 
     /// Whether it is a kernel that exists for every element width.
     pub(crate) fn has_every_width(&self) -> bool {
-        self.kind == Kind::Kernel && self.element_widths.len() == ELEMENT_WIDTHS.len()
+        self.kind == Kind::Kernel
+            && written_widths().all(|name| self.element_widths.iter().any(|it| it == name))
     }
 
     fn validate(&self, name: &str) -> Result<(), String> {
@@ -128,7 +134,9 @@ impl KernelIntent {
         let mut seen = BTreeSet::new();
         for element_width in &self.element_widths {
             if !ELEMENT_WIDTHS.iter().any(|(known, _)| known == element_width) {
-                return Err(format!("unknown width {element_width:?} (known: b8, b16, b32, b64)"));
+                return Err(format!(
+                    "unknown width {element_width:?} (known: b4, b8, b16, b32, b64)"
+                ));
             }
             if !seen.insert(element_width) {
                 return Err(format!("width {element_width:?} is named twice"));

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use dml_spirv_compiler::manifest::BUILD_COMMAND;
 
 use crate::ENTRY_POINT;
-use crate::intent::{ELEMENT_WIDTHS, Intent, KernelIntent, Kind};
+use crate::intent::{Intent, KernelIntent, Kind, written_widths};
 use crate::layout::Field;
 use crate::reflect::Reflection;
 
@@ -108,13 +108,10 @@ fn import(path: &str, names: &BTreeSet<&str>) -> String {
 }
 
 fn push_kernel(text: &mut String, name: &str, kernel: &KernelIntent) {
-    let fields = ELEMENT_WIDTHS.map(|(element_width, _)| {
-        format!("{element_width}: &{}_{}", upper(name), upper(element_width))
-    });
-    let fields = fields.map(|field| format!("    {field},\n"));
+    let fields: String =
+        written_widths().map(|it| format!("    {it}: &{}_{},\n", upper(name), upper(it))).collect();
     let _ = writeln!(text, "\n/// {}", kernel.summary);
-    let _ =
-        writeln!(text, "pub static {}: Kernel = Kernel {{\n{}}};", upper(name), fields.concat());
+    let _ = writeln!(text, "pub static {}: Kernel = Kernel {{\n{}}};", upper(name), fields);
 }
 
 fn push_variant(text: &mut String, variant: &Variant) {

@@ -4,6 +4,10 @@
 
 #include "include/bits.glsl"
 
+uvec4 sign_extend_4(const uvec4 bits) {
+    return uvec4(ivec4(bits << 28) >> 28);
+}
+
 uvec4 sign_extend_8(const uvec4 bits) {
     return uvec4(ivec4(bits << 24) >> 24);
 }
@@ -322,16 +326,6 @@ uvec4 dequantize_i32(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
 // start + a * delta.
 uvec4 sequence(const uvec4 a, const uint start, const uint delta) {
     return start + a * delta;
-}
-
-// The integer of 4 bits that the factor, 2^28 or 2^24, moves to the upper ones: the low half of a byte, or the
-// other one.
-uvec4 half_byte_u4(const uvec4 a, const uint factor) {
-    return a * factor >> 28;
-}
-
-uvec4 half_byte_i4(const uvec4 a, const uint factor) {
-    return uvec4(ivec4(a * factor) >> 28);
 }
 
 // The byte with other bits in a half: the low one where the unit is 1, the other one where it is 16.

@@ -1,9 +1,9 @@
-// Loads and stores of a quad: four elements of a row, of ELEMENT_BITS bits, as raw bits.
+// Loads and stores of a quad: four elements of a row, of ELEMENT_BITS bits, as raw bits. Elements of 4 bits are not stored.
 //
 // Classes of the innermost dimension:
 //   whole    stride 1, every row a multiple of four elements that starts at a multiple of them
 //   ragged   any stride, `n` elements of the four
-//   single   stride 0 (loads only)
+//   single   stride 0, or elements that repeat in each quad (loads only)
 //   displaced  as ragged, each element as much further on as its word of `by` says
 //   moved    as whole, all elements as much further on as `by` says, a multiple of four (loads only)
 // A register is four words: four elements, or two of 64 bits, the low word first. `part` tells which
@@ -150,12 +150,15 @@ uint load_element(const uint e) {
     return linked_read1(e / PER_WORD) >> e % PER_WORD * uint(ELEMENT_BITS) & MASK;
 }
 
+#if ELEMENT_BITS > 4
+
 // Neighbours in the same word may be another invocation's, or no elements of the tensor.
 void store_element(const uint e, const uint value) {
     const uint shift = e % PER_WORD * uint(ELEMENT_BITS);
     linked_merge1(e / PER_WORD, MASK << shift, (value & MASK) << shift);
 }
 
+#endif
 #endif
 
 #if ELEMENT_BITS == 16
@@ -170,7 +173,7 @@ void store_quad(const uint e, const uvec4 value) {
     linked_write2(e >> 2, uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16));
 }
 
-#else
+#elif ELEMENT_BITS == 8
 
 uvec4 load_quad(const uint e) {
     return uvec4(linked_read1(e >> 2)) >> uvec4(0u, 8u, 16u, 24u) & MASK;
@@ -179,6 +182,13 @@ uvec4 load_quad(const uint e) {
 void store_quad(const uint e, const uvec4 value) {
     const uvec4 bits = value & MASK;
     linked_write1(e >> 2, bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24);
+}
+
+#else
+
+// The first four of a word, or the other ones.
+uvec4 load_quad(const uint e) {
+    return uvec4(linked_read1(e >> 3)) >> ((e & 4u) << 2) + uvec4(0u, 4u, 8u, 12u) & MASK;
 }
 
 #endif
@@ -226,6 +236,8 @@ uvec4 load_displaced(const uint e, const uint stride, const uint n, const uvec4 
 uvec4 load_moved(const uint e, const uint stride, const uint n, const uvec4 by, const uint part) {
     return unless_nowhere(by.x, load_quad(e + far(by.x)));
 }
+
+#if ELEMENT_BITS > 4
 
 void store_whole(const uint e, const uint stride, const uint n, const uint part, const uvec4 value) {
     store_quad(e, value);
@@ -302,4 +314,5 @@ void store_displaced(const uint e, const uint stride, const uint n, const uvec4 
     }
 }
 
+#endif
 #endif

@@ -68,10 +68,15 @@ PLACES(6, row_of(6u, low, high))
 PLACES(7, row_of(7u, low, high))
 #endif
 
+// The number of the block, of a power of two elements, that `x` of a row is in.
+uint block_of(const uint x, const uint shift) {
+    return x >> shift;
+}
+
 // Makes all of these known to the linker.
 uint every_place(const uvec4 low, const uvec4 high, const uint x) {
 #define EVERY(K) element_of_##K(low, high, x) + neighbour_of_##K(low, high, x)
-    return EVERY(0) + EVERY(1) + EVERY(2) + EVERY(3) + EVERY(4) + EVERY(5) + EVERY(6) + EVERY(7);
+    return block_of(x, 1u) + EVERY(0) + EVERY(1) + EVERY(2) + EVERY(3) + EVERY(4) + EVERY(5) + EVERY(6) + EVERY(7);
 }
 
 // The element of an operand at `x` of a row, where all rows are one.

@@ -143,7 +143,10 @@ impl<'a> Calls<'a> {
     fn place(&mut self, number: u32, access: Access) -> Vec<Argument> {
         let operand = Argument::Literal(number);
         let are_neighbours = matches!(access, Access::Whole | Access::Moved(_));
-        let [low, high, x] = COORDINATE;
+        let [low, high, mut x] = COORDINATE;
+        if let Access::Repeated(shift) = access {
+            x = self.call(Callee::Exported("block_of"), vec![x, Argument::Literal(shift)]);
+        }
         let (name, arguments) = match are_neighbours {
             _ if self.quads.is_in_every_row(number) => ("element_of_every_row", vec![operand, x]),
             true => (PLACES[number as usize][1], vec![low, high, x]),
@@ -171,7 +174,7 @@ impl<'a> Calls<'a> {
             }
             Access::Whole => "load_whole",
             Access::Ragged => "load_ragged",
-            Access::Single => "load_single",
+            Access::Single | Access::Repeated(_) => "load_single",
             Access::Displaced(_) => "load_displaced",
             Access::Moved(_) => "load_moved",
         };

@@ -23,8 +23,12 @@ impl Operands<'_> {
         (input, by): (usize, u32),
         (x, lane): (u32, u32),
     ) -> Result<u64, HostError> {
-        let lane = if self.inputs[input].access == Access::Single { 0 } else { lane };
-        let element = space.element(input, coordinate, x + lane).wrapping_add(by);
+        let at = match self.inputs[input].access {
+            Access::Single => x,
+            Access::Repeated(shift) => (x + lane) >> shift,
+            _ => x + lane,
+        };
+        let element = space.element(input, coordinate, at).wrapping_add(by);
         match self.inputs[input].access {
             Access::Index => Ok(element.into()),
             _ if by == NOWHERE => Ok(0),

@@ -17,6 +17,8 @@ pub enum Access {
     Ragged,
     /// Stride 0; inputs only.
     Single,
+    /// An element for each block of a row, whose length is two to this power, at least a quad: inputs only.
+    Repeated(u32),
     /// No binding: the number of an element is the element. Inputs of 32 bits only.
     Index,
     /// Any strides and sizes, and each element so many further on, modulo 2^32, as a value of 32 bits says
@@ -31,7 +33,7 @@ impl Access {
     pub(crate) fn displacement(self) -> Option<Value> {
         match self {
             Self::Displaced(by) | Self::Moved(by) => Some(by),
-            Self::Whole | Self::Ragged | Self::Single | Self::Index => None,
+            Self::Whole | Self::Ragged | Self::Single | Self::Repeated(_) | Self::Index => None,
         }
     }
 }

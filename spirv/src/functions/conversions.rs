@@ -12,6 +12,8 @@ functions! {
     ZERO_EXTEND_8 = INTEGERS.zero_extend_8(1) Alike |a| a[0] & 0xff;
     /// The last 16 bits, as if they had been stored and loaded.
     ZERO_EXTEND_16 = INTEGERS.zero_extend_16(1) Alike |a| a[0] & 0xffff;
+    /// Repeats the sign of 4 bits in the others.
+    SIGN_EXTEND_4 = INTEGERS.sign_extend_4(1) Alike |a| word(i32(a[0]) << 28 >> 28);
     /// Repeats the sign of 8 bits in the others.
     SIGN_EXTEND_8 = INTEGERS.sign_extend_8(1) Alike |a| word(i32(a[0]) << 24 >> 24);
     /// Repeats the sign of 16 bits in the others.

@@ -1,6 +1,6 @@
 //! Between real numbers and integers with a scale and a zero point.
 
-use super::{Function, Shape, f32, i32, low, word};
+use super::{Function, Shape, f32, i32, low};
 use crate::kernels::{INTEGERS, ROUNDING};
 
 functions! {
@@ -18,13 +18,6 @@ functions! {
     /// The same without a sign.
     DEQUANTIZE_U32 = INTEGERS.dequantize_u32(3) Alike |a| {
         dequantized(a[0].cast_signed() - a[2].cast_signed(), a[1])
-    };
-    /// The integer of 4 bits in the half of a byte that the parameter moves to the upper bits: 2^28 the low one, 2^24
-    /// the other one.
-    HALF_BYTE_U4 = INTEGERS.half_byte_u4(1; 1) Alike |a| (low(a[0]).wrapping_mul(low(a[1])) >> 28).into();
-    /// The same with a sign.
-    HALF_BYTE_I4 = INTEGERS.half_byte_i4(1; 1) Alike |a| {
-        word(low(a[0]).wrapping_mul(low(a[1])).cast_signed() >> 28)
     };
     /// The first element, a byte, with the last 4 bits of the second in a half: the low one where the parameter is 1,
     /// the other one where it is 16.

@@ -49,6 +49,7 @@ impl Transpose {
 
     fn skeleton(self) -> &'static Source {
         match self.width {
+            ElementWidth::B4 => unreachable!("no kernel writes elements of 4 bits"),
             ElementWidth::B8 => &kernels::COPY_TILES_B8,
             ElementWidth::B16 => &kernels::COPY_TILES_B16,
             ElementWidth::B32 => &kernels::COPY_TILES_B32,
@@ -63,7 +64,8 @@ impl Transpose {
 
     /// The kernel as plans name it, made at the first call and never given up.
     pub fn variant(self) -> &'static KernelModule {
-        &Self::modules()[self.width as usize]
+        let at = ElementWidth::ALL.iter().position(|it| *it == self.width);
+        &Self::modules()[at.expect("a width of elements that kernels write")]
     }
 
     /// Whether `variant` is such a kernel.

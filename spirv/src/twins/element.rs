@@ -31,7 +31,7 @@ pub(super) fn store_on_zero(
     pattern: Pattern,
 ) -> Result<(), HostError> {
     match element_width {
-        ElementWidth::B8 | ElementWidth::B16 => {
+        ElementWidth::B4 | ElementWidth::B8 | ElementWidth::B16 => {
             let word = element_word(element_width, base_word, element);
             dispatch.atomic_or(WORDS, word, pattern.low << element_shift(element_width, element))
         }
@@ -50,7 +50,7 @@ pub(super) fn store(
     pattern: Pattern,
 ) -> Result<(), HostError> {
     match element_width {
-        ElementWidth::B8 | ElementWidth::B16 => {
+        ElementWidth::B4 | ElementWidth::B8 | ElementWidth::B16 => {
             let mask = (1 << element_width.bits()) - 1;
             let word = element_word(element_width, base_word, element);
             let shift = element_shift(element_width, element);
@@ -77,7 +77,7 @@ pub(super) fn load(
     element: u32,
 ) -> Result<Pattern, HostError> {
     match element_width {
-        ElementWidth::B8 | ElementWidth::B16 => {
+        ElementWidth::B4 | ElementWidth::B8 | ElementWidth::B16 => {
             let mask = (1 << element_width.bits()) - 1;
             let word =
                 dispatch.load(INPUT_WORDS, element_word(element_width, base_word, element))?;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dml_core::operators::DEQUANTIZE;
 use dml_core::schema::FieldKind;
 
 use super::Origin;
@@ -31,9 +32,16 @@ pub(super) fn constants(nodes: &[DeviceNode], is_needed: &[bool]) -> Vec<bool> {
     for (node, is_needed) in nodes.iter().zip(is_needed) {
         let mut inputs = node.inputs.iter().flatten().peekable();
         let reads_some = inputs.peek().is_some();
-        all.push(*is_needed && reads_some && inputs.all(|it| is_constant(it, &all)));
+        let is_made_once = *is_needed && reads_some && !expands_blocks(node);
+        all.push(is_made_once && inputs.all(|it| is_constant(it, &all)));
     }
     all
+}
+
+/// Whether a node makes numbers of integers with a scale for each block: a result that is kept would be several times as
+/// large, and whoever multiplies by it can read the integers instead.
+fn expands_blocks(node: &DeviceNode) -> bool {
+    node.operator.schema() == &DEQUANTIZE
 }
 
 /// The number of the graph that each node is in, and how many graphs have constants: they come before all

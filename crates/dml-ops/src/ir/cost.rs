@@ -136,7 +136,7 @@ fn of_sums(sums: &Sums) -> NodeCost {
     let sizes: Vec<u32> = sums.dimensions().map(|it| it.size).collect();
     let bytes = |operand: usize| {
         let strides: Vec<i64> = sums.dimensions().map(|it| it.strides[operand]).collect();
-        moved(&sizes, &strides, 4)
+        moved(&sizes, &strides, u32::BITS)
     };
     let again = if sums.goes_on { bytes(SUMS) } else { 0 };
     let depths: u64 = sums.depths.iter().map(|it| u64::from(it.size)).product();
@@ -148,30 +148,31 @@ fn of_sums(sums: &Sums) -> NodeCost {
 }
 
 fn moved_by(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> u64 {
-    let bytes = operand.width.bytes();
+    let bits = operand.width.bits();
     match operand.displacement {
         // Anywhere.
         Some(it) if !it.is_of_quads => elements(sizes).saturating_mul(SECTOR),
-        _ => moved(sizes, &operand.strides, bytes),
+        _ => moved(sizes, &operand.strides, bits),
     }
 }
 
 /// Bytes that a card moves for the elements at all coordinates: what lies closer together than a sector is moved
 /// with what is between.
-fn moved(sizes: &[u32], strides: &[i64], element_bytes: u32) -> u64 {
+fn moved(sizes: &[u32], strides: &[i64], element_bits: u32) -> u64 {
+    const SECTOR_BITS: u64 = 8 * SECTOR;
     let used = sizes.iter().zip(strides).filter(|(size, stride)| **size > 1 && **stride != 0);
-    let bytes = u64::from(element_bytes);
+    let bits = u64::from(element_bits);
     let mut used: Vec<(u64, u64)> = used
-        .map(|(size, stride)| (stride.unsigned_abs().saturating_mul(bytes), (*size).into()))
+        .map(|(size, stride)| (stride.unsigned_abs().saturating_mul(bits), (*size).into()))
         .collect();
     used.sort_unstable();
-    // Bytes of a run; and runs in equal steps, of which dimensions further out may share some.
-    let mut run = bytes;
+    // Bits of a run; and runs in equal steps, of which dimensions further out may share some.
+    let mut run = bits;
     let mut all: Vec<(u64, u64)> = Vec::new();
     for (step, size) in used {
         match all.last_mut() {
             // Windows that overlap are one run.
-            None if step <= run.max(SECTOR) => {
+            None if step <= run.max(SECTOR_BITS) => {
                 run = run.saturating_add(step.saturating_mul(size - 1));
             }
             Some((last, count)) if step.is_multiple_of(*last) && step / *last <= *count => {
@@ -181,10 +182,10 @@ fn moved(sizes: &[u32], strides: &[i64], element_bytes: u32) -> u64 {
         }
     }
     match all.as_slice() {
-        [] => run,
+        [] => run.div_ceil(8),
         all => {
             let runs = all.iter().map(|(_, count)| *count).fold(1, u64::saturating_mul);
-            run.max(SECTOR).saturating_mul(runs)
+            (run.max(SECTOR_BITS) / 8).saturating_mul(runs)
         }
     }
 }
@@ -206,20 +207,20 @@ mod tests {
     #[test]
     fn what_is_touched_alone_moves_a_sector() {
         // Dense, in any order of its dimensions.
-        assert_eq!(moved(&[64, 32], &[32, 1], 4), 64 * 32 * 4);
-        assert_eq!(moved(&[32, 64], &[1, 32], 4), 64 * 32 * 4);
+        assert_eq!(moved(&[64, 32], &[32, 1], 32), 64 * 32 * 4);
+        assert_eq!(moved(&[32, 64], &[1, 32], 32), 64 * 32 * 4);
         // One element for all.
-        assert_eq!(moved(&[64, 32], &[0, 0], 4), 4);
+        assert_eq!(moved(&[64, 32], &[0, 0], 32), 4);
         // Every second element, with those between.
-        assert_eq!(moved(&[100], &[2], 4), 4 + 99 * 8);
+        assert_eq!(moved(&[100], &[2], 32), 4 + 99 * 8);
         // A column of a matrix of 1,024 columns.
-        assert_eq!(moved(&[512], &[1024], 4), 512 * 32);
+        assert_eq!(moved(&[512], &[1024], 32), 512 * 32);
         // Rows of 16 elements in one of 1,024 columns; of 2, which are less than a sector.
-        assert_eq!(moved(&[512, 16], &[1024, 1], 4), 512 * 64);
-        assert_eq!(moved(&[512, 2], &[1024, 1], 4), 512 * 32);
+        assert_eq!(moved(&[512, 16], &[1024, 1], 32), 512 * 64);
+        assert_eq!(moved(&[512, 2], &[1024, 1], 32), 512 * 32);
         // Windows of 3 rows of a padded picture, 10 of them: 12 rows.
-        assert_eq!(moved(&[10, 3, 8], &[64, 64, 1], 4), 12 * 32);
+        assert_eq!(moved(&[10, 3, 8], &[64, 64, 1], 32), 12 * 32);
         // Windows of 3 that overlap.
-        assert_eq!(moved(&[10, 3], &[1, 1], 4), 12 * 4);
+        assert_eq!(moved(&[10, 3], &[1, 1], 32), 12 * 4);
     }
 }

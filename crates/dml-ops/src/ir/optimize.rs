@@ -11,6 +11,7 @@ mod merge;
 mod rows;
 mod tables;
 mod uses;
+mod views;
 
 use std::collections::HashSet;
 

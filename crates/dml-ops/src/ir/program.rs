@@ -3,6 +3,7 @@
 use dml_core::plan::BindingRequirement;
 use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorFlags, TensorLayout, Validated};
+use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::MAX_INPUTS;
 
 use super::buffer::{Buffer, Content, Stage};
@@ -170,8 +171,7 @@ impl Program {
         }
         for operand in space.stored() {
             let dimensions = space.sizes.into_iter().zip(operand.strides);
-            let bytes = u64::from(operand.width.bytes());
-            self.check(operand.buffer, operand.base, operand.beyond(), dimensions, bytes)?;
+            self.check(operand.buffer, operand.base, operand.beyond(), dimensions, operand.width)?;
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Program {
         base: i64,
         beyond: u64,
         dimensions: impl IntoIterator<Item = (u32, i64)>,
-        element_bytes: u64,
+        width: ElementWidth,
     ) -> Result<(), Error> {
         let Some(buffer) = buffer else { return Ok(()) };
         let size = self.bytes(buffer);
@@ -210,14 +210,15 @@ impl Program {
             least = least.saturating_add(distance.min(0));
             greatest = greatest.saturating_add(distance.max(0));
         }
-        let end = u64::try_from(greatest).map_or(0, |it| (it + 1).saturating_mul(element_bytes));
+        let end = u64::try_from(greatest).map_or(0, |it| width.bytes_of(it + 1));
         match size {
             Some(size) if least >= 0 && end <= size => Ok(()),
             _ => {
                 let size = size.unwrap_or_default();
                 let problem = format!(
-                    "a node has elements {least} to {greatest} of {element_bytes} bytes in {buffer}, \
-                     which has {size} bytes"
+                    "a node has elements {least} to {greatest} of {} bits in {buffer}, which has \
+                     {size} bytes",
+                    width.bits()
                 );
                 Err(Error::internal(self.operator, problem))
             }

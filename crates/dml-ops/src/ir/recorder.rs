@@ -174,7 +174,13 @@ impl<'a> Recorder<'a> {
             for operand in 0..OPERANDS {
                 let place = sums.places[operand];
                 let dimensions = sums.dimensions().map(|it| (it.size, it.strides[operand]));
-                self.program.check(Some(place.buffer), place.base, 0, dimensions, 4)?;
+                self.program.check(
+                    Some(place.buffer),
+                    place.base,
+                    0,
+                    dimensions,
+                    ElementWidth::B32,
+                )?;
             }
             self.program.check_stage(Some(sums.places[SUMS].buffer), false)?;
         }
@@ -203,8 +209,8 @@ impl<'a> Recorder<'a> {
     /// As [`Self::contract`].
     pub(crate) fn contract_whole(&mut self, matrices: WholeMatrices) -> Result<(), Error> {
         for Matrices { place, count, .. } in &matrices.operands {
-            let (bytes, last) = (u64::from(place.width.bytes()), count.saturating_sub(1));
-            self.program.check(place.buffer, place.base, last, [], bytes)?;
+            let last = count.saturating_sub(1);
+            self.program.check(place.buffer, place.base, last, [], place.width)?;
         }
         self.program.check_stage(matrices.operands[SUMS].place.buffer, false)?;
         self.program.push(Node::ContractWhole(matrices));
@@ -262,8 +268,8 @@ impl<'a> Recorder<'a> {
 
     /// Checks that an operand is `count` packed elements of a buffer that nodes other than Maps may write.
     fn check_packed(&self, elements: &Operand, count: u64) -> Result<(), Error> {
-        let (last, bytes) = (count.saturating_sub(1), u64::from(elements.width.bytes()));
-        self.program.check(elements.buffer, elements.base, last, [], bytes)?;
+        let last = count.saturating_sub(1);
+        self.program.check(elements.buffer, elements.base, last, [], elements.width)?;
         self.program.check_stage(elements.buffer, false)
     }
 

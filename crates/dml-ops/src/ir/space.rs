@@ -6,7 +6,7 @@
 
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Value};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
 
 use super::buffer::Buffer;
 
@@ -26,6 +26,9 @@ pub(crate) struct Operand<B = Buffer> {
     pub(crate) base: i64,
     /// Elements from a coordinate to the next, outermost dimension first.
     pub(crate) strides: [i64; DIMENSIONS],
+    /// So many coordinates of the last dimension have one element, as a power of two; the stride leads to the next
+    /// element. Only where rows of blocks are reduced it is not 0.
+    pub(crate) repeats: u32,
     /// Whether [`SLACK`] elements after any of its elements may be read, which are not used.
     pub(crate) has_slack: bool,
     /// Where its elements are further on than their coordinates say.
@@ -70,14 +73,15 @@ impl<B> Operand<B> {
 
     /// One element of a buffer, at every coordinate.
     pub(crate) fn at(buffer: B, width: ElementWidth, base: i64) -> Self {
-        let strides = [0; DIMENSIONS];
-        Self { buffer: Some(buffer), width, base, strides, has_slack: false, displacement: None }
+        let (buffer, strides) = (Some(buffer), [0; DIMENSIONS]);
+        Self { buffer, width, base, strides, repeats: 0, has_slack: false, displacement: None }
     }
 
     /// Numbers of 32 bits: `base` at coordinate 0, and so much more from a coordinate to the next.
     pub(crate) fn numbers(base: i64, strides: [i64; DIMENSIONS]) -> Self {
         let width = ElementWidth::B32;
-        Self { buffer: None, width, base, strides, has_slack: false, displacement: None }
+        let (buffer, repeats) = (None, 0);
+        Self { buffer, width, base, strides, repeats, has_slack: false, displacement: None }
     }
 
     /// The same place as the elements of a tensor of `sizes`, in row-major order without gaps. Where a size is
@@ -94,8 +98,8 @@ impl<B> Operand<B> {
 
     /// The same view of another buffer, of which this one begins with the element `start`.
     pub(crate) fn moved<T>(&self, buffer: Option<T>, start: i64) -> Operand<T> {
-        let Self { width, base, strides, has_slack, displacement, .. } = *self;
-        Operand { buffer, width, base: base + start, strides, has_slack, displacement }
+        let Self { width, base, strides, repeats, has_slack, displacement, .. } = *self;
+        Operand { buffer, width, base: base + start, strides, repeats, has_slack, displacement }
     }
 
     /// How many elements further on than its coordinate says an element may be accessed.
@@ -132,8 +136,8 @@ impl Operand {
 /// descriptor begins: at a multiple of four words and four elements.
 pub(crate) fn bytes_shown(width: ElementWidth, reach: u64) -> u64 {
     const FOUR: u64 = 4;
-    let bytes = u64::from(width.bytes());
-    (reach + 1) * bytes + FOUR * bytes.max(FOUR)
+    let four = width.bytes_of(FOUR).max(FOUR * FOUR);
+    width.bytes_of(reach + 1) + four
 }
 
 /// The sizes of a space whose tensors have `sizes`.
@@ -226,6 +230,33 @@ impl<B: Clone> IterationSpace<B> {
             operand.strides[dimension..].rotate_left(1);
         }
         self
+    }
+
+    /// The same with the last two dimensions as one, if each operand goes on in it or has one element for each block, which the
+    /// last dimension is, a power of two that is at most `longest`.
+    pub(crate) fn with_blocks(&self, longest: u32) -> Option<Self> {
+        const LAST: usize = DIMENSIONS - 1;
+        let [blocks, length] = [self.sizes[LAST - 1], self.sizes[LAST]];
+        if !length.is_power_of_two() || !(QUAD..=longest).contains(&length) {
+            return None;
+        }
+        let joined = |operand: &Operand<B>| {
+            let mut joined = operand.clone();
+            let [outer, inner] = [operand.strides[LAST - 1], operand.strides[LAST]];
+            if outer != inner * i64::from(length) {
+                joined.repeats = length.ilog2();
+                joined.strides[LAST] = outer;
+            }
+            joined.strides[..LAST].rotate_right(1);
+            joined.strides[0] = 0;
+            let is_one = operand.buffer.is_some() && operand.displacement.is_none() && inner == 0;
+            (joined.repeats == 0 || is_one).then_some(joined)
+        };
+        let inputs = self.inputs.iter().map(joined).collect::<Option<_>>()?;
+        let mut sizes = self.sizes;
+        sizes[..LAST].rotate_right(1);
+        (sizes[0], sizes[LAST]) = (1, blocks.checked_mul(length)?);
+        Some(Self { sizes, inputs, output: joined(&self.output)? })
     }
 
     /// A space for each coordinate of the outermost dimension.

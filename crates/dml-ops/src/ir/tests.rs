@@ -115,7 +115,7 @@ fn a_view_that_leaves_its_buffer_is_refused() {
     assert_eq!(recorded(|_| ()), Ok(()));
     // Backwards, from the last row on.
     assert_eq!(recorded(|it| (it.inputs[0].base, it.inputs[0].strides[ROW]) = (18, -6)), Ok(()));
-    let beyond = "elements 1 to 24 of 4 bytes in input 0, which has 96 bytes";
+    let beyond = "elements 1 to 24 of 32 bits in input 0, which has 96 bytes";
     assert!(recorded(|it| it.inputs[0].base = 1).unwrap_err().contains(beyond));
     assert!(recorded(|it| it.inputs[0].strides[ROW] = -6).is_err());
     assert!(recorded(|it| it.output.strides[ROW] = 7).is_err());

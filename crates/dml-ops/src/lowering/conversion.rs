@@ -79,6 +79,7 @@ pub(crate) fn narrowed(data_type: DataType) -> Chain {
 
 fn sign_extended(bits: u32) -> Chain {
     match bits {
+        4 => vec![&f::SIGN_EXTEND_4],
         8 => vec![&f::SIGN_EXTEND_8],
         16 => vec![&f::SIGN_EXTEND_16],
         _ => vec![],

@@ -16,8 +16,10 @@ pub(crate) struct Placement<const N: usize> {
     pub(crate) first: i64,
     /// In elements, outermost dimension first. Those of dimensions of size 1 mean nothing.
     pub(crate) strides: [i64; N],
-    /// 1, 2, 4 or 8.
-    pub(crate) element_bytes: u32,
+    /// So many coordinates of the last dimension have one element, as a power of two.
+    pub(crate) repeats: u32,
+    /// 4, 8, 16, 32 or 64.
+    pub(crate) element_bits: u32,
     /// Windows begin at a multiple of so many bytes, a power of two, at least [`WORD`].
     pub(crate) granule: u64,
     /// An access may be so many elements beyond the one at its coordinate: every box needs them.
@@ -45,25 +47,27 @@ pub(crate) struct View {
 
 impl<const N: usize> Placement<N> {
     /// An operand of a kernel that accesses single words.
-    pub(crate) fn in_words(first: u64, strides: [u32; N], element_bytes: u32) -> Self {
+    pub(crate) fn in_words(first: u64, strides: [u32; N], element_bits: u32) -> Self {
         let first = first.cast_signed();
-        Self { first, strides: strides.map(i64::from), element_bytes, granule: WORD, beyond: 0 }
+        let (strides, granule) = (strides.map(i64::from), WORD);
+        Self { first, strides, repeats: 0, element_bits, granule, beyond: 0 }
     }
 
     /// The words that hold the elements of `part`.
     pub(crate) fn view(&self, part: &TensorBox<N>) -> View {
-        let width = u64::from(self.element_bytes);
+        let bits = u64::from(self.element_bits);
         let origin = self.first + self.distance(part.origin);
         // Elements below the one at the origin, by negative strides.
-        let lasts = part.sizes.map(|size| size - 1);
+        let lasts = self.elements(part.sizes.map(|size| size - 1));
         let below = lasts.into_iter().zip(self.strides);
         let below: i64 = below.map(|(last, stride)| i64::from(last) * stride.min(0)).sum();
         let lowest = (origin + below).cast_unsigned();
-        let (begin, end) = (lowest * width, (lowest + self.reach(part.sizes) + 1) * width);
-        let lead = begin % self.granule;
-        let start = lead / width + below.unsigned_abs();
+        let begin = lowest * bits;
+        let end = self.bytes(lowest + self.reach(part.sizes) + 1);
+        let lead = begin % (8 * self.granule);
+        let start = lead / bits + below.unsigned_abs();
         View {
-            range: begin - lead..end.next_multiple_of(WORD),
+            range: (begin - lead) / 8..end.next_multiple_of(WORD),
             start: u32::try_from(start).expect("within a window"),
         }
     }
@@ -72,9 +76,8 @@ impl<const N: usize> Placement<N> {
     /// outermost in memory is cut, so that as much as possible of what lies together stays together.
     /// `None` where not even one element fits.
     fn cut(&self, mut sizes: [u32; N], window: u64) -> Option<[u32; N]> {
-        let width = u64::from(self.element_bytes);
         let usable = (window - window % WORD).checked_sub(self.lead())?;
-        let most = (usable / width).checked_sub(1)?;
+        let most = (8 * usable / u64::from(self.element_bits)).checked_sub(1)?;
         let mut order: [usize; N] = std::array::from_fn(|dimension| dimension);
         order.sort_by_key(|dimension| std::cmp::Reverse(self.strides[*dimension].unsigned_abs()));
         for dimension in order {
@@ -83,9 +86,12 @@ impl<const N: usize> Placement<N> {
                 break;
             }
             let stride = self.strides[dimension].unsigned_abs();
-            let others = all - u64::from(sizes[dimension] - 1) * stride;
+            let mut alone = [0; N];
+            alone[dimension] = sizes[dimension] - 1;
+            let others = all - self.distance(alone).unsigned_abs();
             let neighbours = most.checked_sub(others).map_or(0, |room| room / stride);
-            let fitting = u32::try_from(neighbours + 1).expect("less than the size");
+            let repeats = if dimension == N - 1 { self.repeats } else { 0 };
+            let fitting = u32::try_from((neighbours + 1) << repeats).expect("less than the size");
             sizes[dimension] = self.in_whole_granules(dimension, fitting);
         }
         (self.reach(sizes) <= most).then_some(sizes)
@@ -94,8 +100,8 @@ impl<const N: usize> Placement<N> {
     /// At most `size`, and such that boxes which touch in this dimension share no granule, where that
     /// is possible: then neither has to wait for the other.
     fn in_whole_granules(&self, dimension: usize, size: u32) -> u32 {
-        let elements =
-            (u32::try_from(self.granule).unwrap_or(u32::MAX) / self.element_bytes).max(1);
+        let granule = u32::try_from(8 * self.granule).unwrap_or(u32::MAX);
+        let elements = (granule / self.element_bits).max(1);
         let common = self.strides[dimension].trailing_zeros().min(elements.trailing_zeros());
         let multiple = elements >> common;
         if size < multiple { size } else { size - size % multiple }
@@ -103,26 +109,39 @@ impl<const N: usize> Placement<N> {
 
     /// Elements from the one at coordinate 0 to the one at `coordinate`.
     fn distance(&self, coordinate: [u32; N]) -> i64 {
-        let terms = coordinate.into_iter().zip(self.strides);
+        let terms = self.elements(coordinate).into_iter().zip(self.strides);
         terms.map(|(at, stride)| i64::from(at) * stride).sum()
     }
 
     /// Elements from the lowest one that a box may need to the highest one.
     fn reach(&self, sizes: [u32; N]) -> u64 {
-        let terms = sizes.into_iter().zip(self.strides);
-        let coordinates = terms.map(|(size, stride)| u64::from(size - 1) * stride.unsigned_abs());
-        coordinates.sum::<u64>() + self.beyond
+        let lasts = self.elements(sizes.map(|size| size - 1));
+        let terms = lasts.into_iter().zip(self.strides);
+        let distances = terms.map(|(last, stride)| u64::from(last) * stride.unsigned_abs());
+        distances.sum::<u64>() + self.beyond
+    }
+
+    /// How many elements an operand goes on for a coordinate in each dimension.
+    fn elements(&self, mut coordinate: [u32; N]) -> [u32; N] {
+        if let Some(last) = coordinate.last_mut() {
+            *last >>= self.repeats;
+        }
+        coordinate
     }
 
     /// Bytes of a window that shows a box of `sizes` wherever it begins.
     pub(crate) fn window(&self, sizes: [u32; N]) -> u64 {
-        let width = u64::from(self.element_bytes);
-        ((self.reach(sizes) + 1) * width).next_multiple_of(WORD) + self.lead()
+        self.bytes(self.reach(sizes) + 1).next_multiple_of(WORD) + self.lead()
     }
 
     /// Bytes from the start of a granule to the last element that can begin in it.
     fn lead(&self) -> u64 {
-        self.granule.saturating_sub(self.element_bytes.into())
+        (8 * self.granule).saturating_sub(self.element_bits.into()).div_ceil(8)
+    }
+
+    /// Bytes of so many elements.
+    fn bytes(&self, count: u64) -> u64 {
+        (count * u64::from(self.element_bits)).div_ceil(8)
     }
 }
 

@@ -261,7 +261,8 @@ impl Sums<Slot> {
         Placement {
             first: place.base,
             strides: self.strides(operand),
-            element_bytes: words.width.bytes(),
+            repeats: 0,
+            element_bits: words.width.bits(),
             granule: words.placement(alignment).granule,
             beyond: if is_read_beyond { u64::from(QUAD) - 1 } else { 0 },
         }
@@ -313,7 +314,12 @@ impl Sums<Slot> {
     /// as well.
     fn cost(&self, part: &TensorBox<AXES>, views: &[View; OPERANDS], goes_on: bool) -> Cost {
         let bytes = |operand: usize| {
-            cost::bytes(&part.sizes, &self.strides(operand), 4, &views[operand].range)
+            cost::bytes(
+                &part.sizes,
+                &self.strides(operand),
+                ElementWidth::B32,
+                &views[operand].range,
+            )
         };
         let factor = |at: usize| (self.places[at].buffer, bytes(at), views[at].range.clone());
         let of_sums = bytes(SUMS) * if goes_on { 2 } else { 1 };

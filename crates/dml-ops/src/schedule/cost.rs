@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use dml_core::plan::{Cost, Slot};
+use dml_spirv::ElementWidth;
 
 /// Elements of a box.
 pub(crate) fn elements(sizes: &[u32]) -> u64 {
@@ -13,10 +14,15 @@ pub(crate) fn elements(sizes: &[u32]) -> u64 {
 /// Bytes of the elements that an operand has at the coordinates of a box, of which its window shows `range`.
 /// Coordinates that differ only where the stride is 0 have one element; where windows of a convolution overlap,
 /// there are no more elements than the window shows.
-pub(crate) fn bytes(sizes: &[u32], strides: &[i64], element_bytes: u32, range: &Range<u64>) -> u64 {
+pub(crate) fn bytes(
+    sizes: &[u32],
+    strides: &[i64],
+    width: ElementWidth,
+    range: &Range<u64>,
+) -> u64 {
     let told_apart = sizes.iter().zip(strides).filter(|(_, stride)| **stride != 0);
     let count: u64 = told_apart.map(|(size, _)| u64::from(*size)).product();
-    count.saturating_mul(element_bytes.into()).min(range.end - range.start)
+    width.bytes_of(count).min(range.end - range.start)
 }
 
 /// Bytes that are read by operands of these slots, each with its bytes and with what its window shows: operands
@@ -51,17 +57,18 @@ pub(crate) fn of_writing(count: u32, element_bytes: u32) -> Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ElementWidth::B32;
 
     #[test]
     fn an_element_counts_once_however_often_it_is_read() {
-        assert_eq!(bytes(&[8, 16], &[16, 1], 4, &(0..512)), 512);
+        assert_eq!(bytes(&[8, 16], &[16, 1], B32, &(0..512)), 512);
         // A row for all rows, and one element for all.
-        assert_eq!(bytes(&[8, 16], &[0, 1], 4, &(0..64)), 64);
-        assert_eq!(bytes(&[8, 16], &[0, 0], 4, &(0..64)), 4);
+        assert_eq!(bytes(&[8, 16], &[0, 1], B32, &(0..64)), 64);
+        assert_eq!(bytes(&[8, 16], &[0, 0], B32, &(0..64)), 4);
         // Every second row: the window shows the others as well.
-        assert_eq!(bytes(&[4, 16], &[32, 1], 4, &(0..448)), 256);
+        assert_eq!(bytes(&[4, 16], &[32, 1], B32, &(0..448)), 256);
         // Overlapping windows of 3.
-        assert_eq!(bytes(&[10, 3], &[1, 1], 4, &(0..48)), 48);
+        assert_eq!(bytes(&[10, 3], &[1, 1], B32, &(0..48)), 48);
     }
 
     #[test]

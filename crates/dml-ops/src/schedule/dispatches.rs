@@ -39,13 +39,14 @@ impl Operand<Slot> {
     /// Where its elements are; windows begin where kernels can access several words, or one.
     pub(crate) fn placement(&self, alignment: Alignment) -> Placement<DIMENSIONS> {
         let granule = match alignment {
-            Alignment::Quads => FOUR_WORDS.max(u64::from(QUAD * self.width.bytes())),
+            Alignment::Quads => FOUR_WORDS.max(self.width.bytes_of(QUAD.into())),
             Alignment::Words => WORD,
         };
         Placement {
             first: self.base,
             strides: self.strides,
-            element_bytes: self.width.bytes(),
+            repeats: self.repeats,
+            element_bits: self.width.bits(),
             granule,
             beyond: self.beyond(),
         }

@@ -60,7 +60,7 @@ impl Schedule<'_> {
             access: Access::Read,
             base_word_at: PushConstants::CONSTANTS_WORD_AT,
         };
-        let placement = Placement::in_words(0, strides, width.bytes());
+        let placement = Placement::in_words(0, strides, width.bits());
         let [value_low, value_high] = low_and_high(*value);
         let mut dispatches = self.dispatches();
         for part in dispatches.boxes(leading(tensor.sizes(), 1), &[placement])? {

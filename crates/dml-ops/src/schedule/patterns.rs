@@ -21,6 +21,7 @@ pub(crate) fn inline(data: Vec<u8>) -> Step {
 pub(crate) fn repeated(value: u64, element_width: ElementWidth) -> Option<u32> {
     let [low, high] = low_and_high(value);
     match element_width {
+        ElementWidth::B4 => Some(low * 0x1111_1111),
         ElementWidth::B8 => Some(low * 0x0101_0101),
         ElementWidth::B16 => Some(low * 0x0001_0001),
         ElementWidth::B32 => Some(low),

@@ -76,7 +76,8 @@ impl<'a> Piece<'a> {
     /// Whether the elements of rows are next to each other wherever they are read.
     pub(super) fn are_neighbours(&self) -> bool {
         let stored = self.space.inputs.iter().filter(|it| it.buffer.is_some());
-        stored.map(|it| it.strides[DIMENSIONS - 1]).all(|stride| (0..=1).contains(&stride))
+        let mut goes_on = stored.filter(|it| it.repeats == 0).map(|it| it.strides[DIMENSIONS - 1]);
+        goes_on.all(|stride| (0..=1).contains(&stride))
     }
 
     /// What a kernel is told of the operands, the output last, and how it takes them.
@@ -121,7 +122,9 @@ impl<'a> Piece<'a> {
                 Some(_) => [1; DIMENSIONS],
                 None => operand.strides,
             };
-            let bytes = cost::bytes(&self.sizes, &strides, operand.width.bytes(), range);
+            let mut sizes = self.sizes;
+            sizes[DIMENSIONS - 1] = sizes[DIMENSIONS - 1].div_ceil(1 << operand.repeats);
+            let bytes = cost::bytes(&sizes, &strides, operand.width, range);
             Some((operand.buffer?, bytes, range.clone()))
         };
         let read = self.space.inputs.iter().zip(&self.views).filter_map(of);
@@ -184,6 +187,7 @@ impl<'a> Piece<'a> {
     pub(super) fn take(&self, (operand, start): (&Operand<Slot>, u32)) -> Taken {
         let access = match operand.strides[DIMENSIONS - 1] {
             _ if operand.buffer.is_none() => Access::Index,
+            _ if operand.repeats > 0 => Access::Repeated(operand.repeats),
             0 if self.inner() > 1 => Access::Single,
             1 if self.is_in_multiples((operand, start), QUAD) => Access::Whole,
             _ => Access::Ragged,

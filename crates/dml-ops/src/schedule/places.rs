@@ -39,9 +39,9 @@ impl Schedule<'_> {
     }
 
     pub(super) fn placed_operand(&self, operand: &Operand) -> Operand<Slot> {
-        let width = u64::from(operand.width.bytes());
+        let bits = u64::from(operand.width.bits());
         match operand.buffer.map(|it| self.place(it)) {
-            Some((slot, start)) => operand.moved(Some(slot), (start / width).cast_signed()),
+            Some((slot, start)) => operand.moved(Some(slot), (8 * start / bits).cast_signed()),
             None => operand.moved(None, 0),
         }
     }

@@ -35,6 +35,7 @@ const SHORT_ROW: u32 = 16;
 const MANY_ROWS: u64 = 1 << 16;
 
 const LAST: usize = DIMENSIONS - 1;
+const LAST_BUT_ONE: usize = LAST - 1;
 const ROWS_OF_GRIDS: usize = LAST - 1;
 
 /// A row of several dimensions goes along those in which the output stands still.
@@ -60,8 +61,24 @@ impl Schedule<'_> {
             [] => self.rows_of_one(space, reduction),
             [row] => self.rows(space.with_last(*row), reduction),
             [.., innermost] if is_nested => self.innermost_first(space, *innermost, reduction),
+            [LAST_BUT_ONE, LAST] => match self.rows_of_blocks(&space) {
+                Some(rows) => self.rows(rows, reduction),
+                None => self.rows_one_after_the_other(&space, reduction),
+            },
             _ => self.rows_one_after_the_other(&space, reduction),
         }
+    }
+
+    /// Rows of two dimensions as ones of blocks, for each of which some of what is read has one element, such as scales; `None`
+    /// where they are not such, or where a descriptor shows no whole row of each operand.
+    fn rows_of_blocks(&self, space: &IterationSpace<Slot>) -> Option<IterationSpace<Slot>> {
+        // Every part of a row begins with a block.
+        let rows = space.with_blocks(PART_OF_STRIDED)?;
+        let dispatches = self.dispatches();
+        let placements: Vec<_> =
+            rows.stored().map(|it| it.placement(dispatches.alignment())).collect();
+        let boxes = dispatches.boxes(rows.sizes, &placements).ok()?;
+        (boxes.most()[LAST] == rows.sizes[LAST]).then_some(rows)
     }
 
     /// Reduces one dimension of rows, and then the others.
@@ -188,8 +205,8 @@ impl Schedule<'_> {
     ) -> Result<(), Error> {
         if length < 2 {
             // Parts would be no fewer than their elements.
-            let bytes = u64::from(space.inputs[0].width.bytes());
-            return Err(self.dispatches().beyond_window(2 * bytes));
+            let bytes = space.inputs[0].width.bytes_of(2);
+            return Err(self.dispatches().beyond_window(bytes));
         }
         let (count, rest) = (space.sizes[LAST] / length, space.sizes[LAST] % length);
         let mut sizes = space.sizes;
@@ -199,7 +216,7 @@ impl Schedule<'_> {
         for (first, count, elements) in ranges.into_iter().filter(|(.., elements)| *elements > 0) {
             // An operand that a part goes through by so many elements.
             let by_parts = |operand: &Operand<Slot>, elements: u32| {
-                let step = operand.strides[LAST] * i64::from(elements);
+                let step = operand.strides[LAST] * i64::from(elements >> operand.repeats);
                 let mut moved = operand.clone();
                 moved.base += i64::from(first) * step;
                 moved.strides[dimension] = step;

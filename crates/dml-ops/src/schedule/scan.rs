@@ -139,8 +139,8 @@ impl Schedule<'_> {
 
 /// Rows of so many elements, which follow each other.
 fn placement(operand: &Operand<Slot>, row: u32, alignment: Alignment) -> Placement<2> {
-    let Placement { first, element_bytes, granule, beyond, .. } = operand.placement(alignment);
-    Placement { first, strides: [row.into(), 1], element_bytes, granule, beyond }
+    let Placement { first, element_bits, granule, beyond, .. } = operand.placement(alignment);
+    Placement { first, strides: [row.into(), 1], repeats: 0, element_bits, granule, beyond }
 }
 
 #[cfg(test)]

@@ -135,8 +135,8 @@ impl Schedule<'_> {
 
 /// Numbers that follow each other.
 fn placement(operand: &Operand<Slot>, alignment: Alignment) -> Placement<1> {
-    let Placement { first, element_bytes, granule, beyond, .. } = operand.placement(alignment);
-    Placement { first, strides: [1], element_bytes, granule, beyond }
+    let Placement { first, element_bits, granule, beyond, .. } = operand.placement(alignment);
+    Placement { first, strides: [1], repeats: 0, element_bits, granule, beyond }
 }
 
 #[cfg(test)]

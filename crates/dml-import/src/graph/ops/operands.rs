@@ -321,6 +321,15 @@ impl Operands<'_> {
             .map_err(|_| self.node.invalid(name, size, "is no size", format!("0 to {}", i64::MAX)))
     }
 
+    /// An input in another shape of as many elements, as its users may give it.
+    pub(crate) fn reshaped_to(&self, value: &Value, shape: &[u64], name: &str) -> Result<Value> {
+        if element_count(value.shape()?) == element_count(shape) {
+            return self.reshaped(value, shape);
+        }
+        let (given, accepted) = (text(value.shape()?), text(shape));
+        Err(self.node.invalid(name, given, "is the wrong shape", accepted))
+    }
+
     /// Checks that an input has this shape.
     pub(crate) fn has_shape(&self, value: &Value, shape: &[u64], name: &str) -> Result<()> {
         let given = value.shape()?;

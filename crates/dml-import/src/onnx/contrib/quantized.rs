@@ -96,11 +96,11 @@ MatMulNBits<K: int!, N: int!, accuracy_level: int, bits: int, block_size: int!, 
   refuse g_idx: its rows are in another order
   refuse weight_prepacked: its weights are in an order of another runtime's
   refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
-  codes = Reshape(_Codes<bits=@bits>(B), [-1, @block_size])
-  if zero_points: all = Reshape(_Codes<bits=@bits>(zero_points), [@N, -1])
-  if zero_points: zeros = Reshape(Slice(all, [0], Shape<start=1, end=2>(B), [1]), [-1])
-  if not zero_points: zeros = _MiddleCode<bits=@bits>(B)
-  rows = DequantizeLinear<axis=0>(codes, Reshape(scales, [-1]), zeros)
+  if not bits == 8: rows = _DequantizeHalves<N=@N, block_size=@block_size>(B, scales, zero_points)
+  if bits == 8: scale = Reshape(scales, [@N, -1])
+  if bits == 8 and zero_points: zeros = Reshape(zero_points, [@N, -1])
+  if bits == 8 and not zero_points: zeros = Expand(128:B, Shape(scale))
+  if bits == 8: rows = DequantizeLinear<axis=1, block_size=@block_size>(Reshape(B, [@N, -1]), scale, zeros)
   weights = Slice(Reshape(rows, [@N, -1]), [0], [@K], [1])
   Y = Add(ms.FusedMatMul<transB=1>(A, weights), bias?)
 

@@ -3,7 +3,9 @@
 use super::build::{self, Built};
 use super::element_wise::swish;
 use super::{INTERNAL, MICROSOFT, Row, quantization, recurrent, row};
-use crate::graph::{Attention, CachedAttention, KeyMask, MatrixProduct, RotaryEmbedding, Turned};
+use crate::graph::{
+    Attention, CachedAttention, DequantizeHalves, KeyMask, MatrixProduct, RotaryEmbedding, Turned,
+};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const AXIS: [(&str, Kind); 1] = [("axis", Kind::Int)];
@@ -25,6 +27,8 @@ const CACHED: [(&str, Kind); 5] = [
     ("smooth_softmax", Kind::Int),
     ("softcap", Kind::Float),
 ];
+
+const HALVES: [(&str, Kind); 2] = [("N", Kind::Int), ("block_size", Kind::Int)];
 
 /// An operator of the domain.
 const fn of(row: Row) -> Row {
@@ -50,6 +54,10 @@ pub(super) static ROWS: &[Row] = &[
     of(row("Trilu", 1, &[("upper", Kind::Int)], 1..=2, build::trilu)),
     of(row("Pad", 1, &[("mode", Kind::Text)], 2..=3, |it| {
         build::pad(it, &build::PADDING_MODES[..3])
+    })),
+    internal(row("_DequantizeHalves", 1, &HALVES, 2..=3, |it| {
+        let attribute = |name| it.int(name).unwrap_or_default();
+        Ok(Box::new(DequantizeHalves { rows: attribute("N"), block: attribute("block_size") }))
     })),
     internal(row("_KeyMask", 1, &[], 3..=3, |_| Ok(Box::new(KeyMask)))),
     internal(row("_Rotary", 1, &ROTARY, 4..=4, rotary)),

@@ -56,10 +56,10 @@ pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir
     map.program_of(real)
 }
 
-/// A value of a type, of which integers of 4 bits have been made ones of 32.
+/// A value of a type.
 type Typed = (Value, DataType);
 
-/// A map under construction that is recorded over several spaces: blocks and halves of bytes divide its tensors.
+/// A map under construction that is recorded over several spaces: blocks, and an output of half bytes, divide its tensors.
 struct BlockwiseMap<'a> {
     operator: &'a Validated,
     output: &'a TensorLayout,
@@ -85,19 +85,8 @@ impl<'a> BlockwiseMap<'a> {
         let tensor = tensors.find(|(number, _)| *number == index).map(|(_, (_, tensor))| tensor);
         let tensor = tensor
             .ok_or_else(|| Error::internal(self.operator.schema().name, "has too few inputs"))?;
-        let place = Place::of(Buffer::Input(index), tensor);
-        let (value, is_half) = (Value::Input(self.inputs.len()), place.is_half());
-        let factor = Value::Parameter(self.halves());
-        self.inputs.push(place);
-        Ok(match tensor.data_type() {
-            DataType::Int4 if is_half => {
-                (self.program.apply(&f::HALF_BYTE_I4, vec![value, factor]), DataType::Int32)
-            }
-            DataType::Uint4 if is_half => {
-                (self.program.apply(&f::HALF_BYTE_U4, vec![value, factor]), DataType::Uint32)
-            }
-            data_type => (value, data_type),
-        })
+        self.inputs.push(Place::of(Buffer::Input(index), tensor));
+        Ok((Value::Input(self.inputs.len() - 1), tensor.data_type()))
     }
 
     /// Reads floats, one for each place along the second dimension.
@@ -121,11 +110,6 @@ impl<'a> BlockwiseMap<'a> {
         Ok([element, scale, zero_point])
     }
 
-    /// Of how many inputs the elements are half a byte.
-    fn halves(&self) -> u32 {
-        self.inputs.iter().map(|it| u32::from(it.is_half())).sum()
-    }
-
     fn single(&mut self, (value, data_type): Typed) -> Value {
         self.program.apply_all(conversion(data_type, DataType::Float32), value)
     }
@@ -139,8 +123,9 @@ impl<'a> BlockwiseMap<'a> {
         let data_type = self.output.data_type();
         let result = self.program.apply_all(conversion(DataType::Float32, data_type), result);
         let output = Place::of(Buffer::Output(0), self.output);
-        if output.is_half() {
-            let (before, unit) = (Value::Input(self.inputs.len()), Value::Parameter(self.halves()));
+        let has_halves = output.is_half();
+        if has_halves {
+            let (before, unit) = (Value::Input(self.inputs.len()), Value::Parameter(0));
             self.program.apply(&f::WITH_HALF_BYTE, vec![before, result, unit]);
         }
         self.inputs.push(output);
@@ -148,24 +133,8 @@ impl<'a> BlockwiseMap<'a> {
         let spaces = spaces(name, places)?
             .ok_or_else(|| beyond_steps(name, OUTPUT, u64::from(MAX_STEPS) + 1))?;
         for Halves { space, are_second } in spaces {
-            let halves = places.iter().zip(are_second).filter(|(place, _)| place.is_half());
-            let parameter = |(place, is_second): (&Place, bool)| match place.is_written() {
-                true => {
-                    if is_second {
-                        1 << 4
-                    } else {
-                        1
-                    }
-                }
-                false => {
-                    if is_second {
-                        1 << 24
-                    } else {
-                        1 << 28
-                    }
-                }
-            };
-            let parameters = halves.map(parameter).collect();
+            let unit = if are_second { 1 << 4 } else { 1 };
+            let parameters = if has_halves { vec![unit] } else { vec![] };
             let computation =
                 Computation { program: self.program.clone(), parameters, packed: None };
             self.recorder.map(space, computation)?;

@@ -1,9 +1,9 @@
 //! Iteration spaces of tensors with blocks, and with elements of half a byte.
 //!
 //! A dimension of blocks becomes two: from block to block, and within one, where the blocks' elements repeat.
-//! Kernels access bytes: a dimension along which half bytes alternate becomes two spaces, of its even and its odd
-//! coordinates, so that in each space all elements of an operand are the same half of their bytes. What then has
-//! more dimensions than a space is a space for each coordinate of the smallest ones.
+//! Kernels read elements of 4 bits, but write bytes: a dimension along which the output's elements are by turns the first
+//! and the second half of a byte becomes two spaces, of its even and its odd coordinates. What then has more dimensions
+//! than a space is a space for each coordinate of the smallest ones.
 
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
@@ -42,14 +42,9 @@ impl Place {
         Self { buffer, width, base: 0, sizes: vec![], strides: vec![] }
     }
 
-    /// Whether its elements share bytes.
+    /// Whether it is an output whose elements share bytes.
     pub(super) fn is_half(&self) -> bool {
-        self.width == 4
-    }
-
-    /// Whether it is an output.
-    pub(super) fn is_written(&self) -> bool {
-        matches!(self.buffer, Buffer::Output(_))
+        self.width == 4 && matches!(self.buffer, Buffer::Output(_))
     }
 }
 
@@ -68,10 +63,10 @@ struct Part {
     bases: Vec<i64>,
 }
 
-/// A space, and for each operand whether its elements are the second halves of bytes.
+/// A space, and whether the elements of its output are the second halves of bytes.
 pub(super) struct Halves {
     pub(super) space: IterationSpace,
-    pub(super) are_second: Vec<bool>,
+    pub(super) are_second: bool,
 }
 
 /// The spaces of the elements of the last of `places`, which is written. `None` where there are more than a plan
@@ -121,10 +116,9 @@ fn dimensions(places: &[Place], size: u32, at: usize) -> [Dimension; 2] {
 impl Part {
     /// The parts that it has to be divided into, unless it is a space.
     fn divided(&self, places: &[Place]) -> Option<Vec<Self>> {
-        let alternates = |it: &Dimension| {
-            let mut strides = it.strides.iter().zip(places);
-            strides.any(|(stride, place)| place.is_half() && stride % 2 != 0)
-        };
+        let has_halves = places.last().is_some_and(Place::is_half);
+        let alternates =
+            |it: &Dimension| has_halves && it.strides.last().is_some_and(|it| it % 2 != 0);
         if let Some(at) = self.dimensions.iter().position(alternates) {
             return Some((0..2).map(|parity| self.every_second(at, parity)).collect());
         }
@@ -160,14 +154,15 @@ impl Part {
 
     fn space(&self, operator: &'static str, places: &[Place]) -> Result<Halves, Error> {
         let sizes: Vec<u32> = self.dimensions.iter().map(|it| it.size).collect();
-        let are_second = places.iter().zip(&self.bases);
-        let are_second: Vec<bool> =
-            are_second.map(|(place, base)| place.is_half() && base % 2 != 0).collect();
         let operand = |(index, place): (usize, &Place)| {
-            let bits = place.width.max(8);
-            let width = ElementWidth::from_element_bits(bits)
-                .ok_or_else(|| Error::internal(operator, format!("no kernel moves {bits} bits")))?;
-            let unit = i64::from(bits / place.width);
+            let width = match place.width {
+                4 if place.is_half() => ElementWidth::B8,
+                4 => ElementWidth::B4,
+                bits => ElementWidth::from_element_bits(bits).ok_or_else(|| {
+                    Error::internal(operator, format!("no kernel moves {bits} bits"))
+                })?,
+            };
+            let unit = i64::from(width.bits() / place.width);
             let mut strides = [0; DIMENSIONS];
             let first = DIMENSIONS - self.dimensions.len();
             for (stride, dimension) in strides[first..].iter_mut().zip(&self.dimensions) {
@@ -181,10 +176,12 @@ impl Part {
             return Err(Error::internal(operator, "nothing is written"));
         };
         let mut inputs = inputs.to_vec();
-        // What is half a byte is written with the other half, which is read before.
-        if places.last().is_some_and(Place::is_half) {
+        // Half a byte is written with the other half, which is read before.
+        let has_halves = places.last().is_some_and(Place::is_half);
+        if has_halves {
             inputs.push(output.clone());
         }
+        let are_second = has_halves && self.bases.last().is_some_and(|it| it % 2 != 0);
         let space = IterationSpace { sizes: leading(&sizes, 1), inputs, output: output.clone() };
         Ok(Halves { space, are_second })
     }

@@ -36,8 +36,8 @@ fn blocks_take_one_dispatch_as_long_as_they_fit_eight_dimensions() {
 }
 
 #[test]
-fn halves_of_bytes_take_a_dispatch_each() {
-    assert_eq!(dequantized(Uint4, &[4096, 4096], &[4096, 128]).exec.len(), 2);
+fn halves_of_bytes_are_read_by_one_dispatch_and_written_by_one_each() {
+    assert_eq!(dequantized(Uint4, &[4096, 4096], &[4096, 128]).exec.len(), 1);
     assert_eq!(dequantized(Uint4, &[1], &[1]).exec.len(), 1);
     let desc = QuantizeDesc {
         input_tensor: tensor(Float32, &[3, 5]),

@@ -1,11 +1,14 @@
 //! Maps that one other node reads element by element become a part of that node: what passes between them is neither
 //! stored nor loaded.
 
+use std::borrow::Cow;
+
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
 use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 
 use super::merge::merged;
 use super::uses::Uses;
+use super::views;
 use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, Stage};
 
@@ -77,15 +80,14 @@ fn with_reader(
     if readers.next().is_some() {
         return Err(Some("its result is read by several"));
     }
-    if !reads_as_written(space, &map.space) {
-        return Err(Some("its result is read with other sizes or strides"));
-    }
+    let (map, last) = over_one_space(map, last, space)
+        .ok_or(Some("its result is read with other sizes or strides"))?;
     let is_overwritten = |buffer: Buffer| uses.is_written_within(buffer, number + 1..=reader);
     if map.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten) {
         return Err(None);
     }
-    let node = merged(map, last).ok_or(None)?;
-    fits(&node, kernel_bytes(&recorded.node).max(kernel_bytes(last)))?;
+    let node = merged(&map, &last).ok_or(None)?;
+    fits(&node, kernel_bytes(&recorded.node).max(kernel_bytes(&last)))?;
     if would_hold_more(program, uses, number, reader) {
         return Err(Some("what is larger than its result would be kept for longer"));
     }
@@ -112,6 +114,22 @@ fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
         _ => return None,
     };
     Some(space).filter(|it| !has_displaced(it))
+}
+
+/// A Map and the node that reads its result, over the same dimensions. A Reduce may read it by a view of its own, such as
+/// a matrix that is transposed, or has blocks.
+fn over_one_space<'a>(
+    map: &'a Map,
+    reader: &'a Node,
+    space: &IterationSpace,
+) -> Option<(Cow<'a, Map>, Cow<'a, Node>)> {
+    if reads_as_written(space, &map.space) {
+        return Some((Cow::Borrowed(map), Cow::Borrowed(reader)));
+    }
+    let Node::Reduce(reduce) = reader else { return None };
+    let (space, of_map) = views::over_the_same(space, &map.space)?;
+    let map = Map { space: of_map, computation: map.computation.clone() };
+    Some((Cow::Owned(map), Cow::Owned(Node::Reduce(Reduce { space, ..reduce.clone() }))))
 }
 
 /// Whether a space reads each element of what another one writes at the same coordinate.

@@ -58,7 +58,8 @@ struct Key {
 fn known_element(program: &Program, operand: &Operand) -> Option<u64> {
     let Buffer::Local(at) = operand.buffer? else { return None };
     let Content::Constant { bytes, .. } = &program.locals[at] else { return None };
-    if operand.strides.iter().any(|it| *it != 0) || operand.displacement.is_some() {
+    let is_one = operand.strides.iter().all(|it| *it == 0) && operand.displacement.is_none();
+    if !is_one || operand.width == ElementWidth::B4 {
         return None;
     }
     let width = operand.width.bytes() as usize;

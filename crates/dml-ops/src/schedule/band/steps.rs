@@ -66,7 +66,7 @@ impl BandedOutput {
         let along = if diagonal.length > 1 { row_stride + column_stride } else { 0 };
         let first = diagonal.row * row_stride + diagonal.column * column_stride;
         let strides = [stride0, stride1, along];
-        let output = Placement::in_words(first.into(), strides, self.element_width.bytes());
+        let output = Placement::in_words(first.into(), strides, self.element_width.bits());
         let [value_low, value_high] = low_and_high(self.value);
         let variant = target.variant(&kernels::DIAGONAL_SCATTER, self.element_width);
         let mut dispatches = self.dispatches(target);
@@ -188,7 +188,7 @@ impl BandedOutput {
     }
 
     fn placement(&self, batches: &Batches) -> Placement<4> {
-        Placement::in_words(0, batches.strides, self.element_width.bytes())
+        Placement::in_words(0, batches.strides, self.element_width.bits())
     }
 
     /// What kernels are told of a box whose first element is at `start` in its window.

@@ -21,20 +21,20 @@ fn strides(random: &mut Random, sizes: [u32; 4]) -> [u32; 4] {
     strides
 }
 
-fn placement(random: &mut Random, sizes: [u32; 4], element_bytes: u32) -> Placement<4> {
+fn placement(random: &mut Random, sizes: [u32; 4], element_bits: u32) -> Placement<4> {
     let strides = strides(random, sizes).map(i64::from);
     // Some dimensions are walked backwards, from their last element on.
     let mirrored = strides.map(|stride| if random.one_in(4) { -stride } else { stride });
     let lasts = sizes.into_iter().zip(mirrored).map(|(size, it)| i64::from(size - 1) * it.min(0));
     let first = i64::from(random.below(6)) - lasts.sum::<i64>();
     let granule = random.pick(&[WORD, 16]);
-    Placement { first, strides: mirrored, element_bytes, granule, beyond: 0 }
+    Placement { first, strides: mirrored, repeats: 0, element_bits, granule, beyond: 0 }
 }
 
-fn packed(sizes: [u32; 4], element_bytes: u32) -> Placement<4> {
+fn packed(sizes: [u32; 4], element_bits: u32) -> Placement<4> {
     let [_, size1, height, width] = sizes;
     let strides = [size1 * height * width, height * width, width, 1];
-    Placement::in_words(0, strides, element_bytes)
+    Placement::in_words(0, strides, element_bits)
 }
 
 fn length(range: &Range<u64>) -> u64 {
@@ -63,20 +63,20 @@ fn check(sizes: [u32; 4], operands: &[Placement<4>], window: u64) -> u64 {
         found += 1;
         for operand in operands {
             let view = operand.view(&part);
-            let width = u64::from(operand.element_bytes);
+            let bits = u64::from(operand.element_bits);
             assert!(length(&view.range) <= window, "{name} {part:?}");
             let (start, end) = (view.range.start, view.range.end);
             assert!(start % operand.granule == 0 && end % WORD == 0, "{name} {part:?}");
             let is_forward = operand.strides.iter().all(|stride| *stride >= 0);
-            let lead = u64::from(view.start) * width;
-            assert!(lead < operand.granule || !is_forward, "{name} {part:?}");
+            let lead = u64::from(view.start) * bits;
+            assert!(lead < 8 * operand.granule || !is_forward, "{name} {part:?}");
             for at in coordinates(part) {
-                let byte = (operand.first + operand.distance(at)).cast_unsigned() * width;
+                let bit = (operand.first + operand.distance(at)).cast_unsigned() * bits;
                 let offset: [u32; 4] = std::array::from_fn(|it| at[it] - part.origin[it]);
                 let inside = i64::from(view.start) + operand.distance(offset);
-                let inside = inside.cast_unsigned() * width;
-                assert_eq!(view.range.start + inside, byte, "{name} {part:?}");
-                assert!(byte + width <= view.range.end, "{name} {part:?}");
+                let inside = inside.cast_unsigned() * bits;
+                assert_eq!(8 * view.range.start + inside, bit, "{name} {part:?}");
+                assert!(bit + bits <= 8 * view.range.end, "{name} {part:?}");
             }
         }
         assert!(coordinates(part).all(|at| seen.insert(at)), "{name} {part:?}");
@@ -94,9 +94,9 @@ fn boxes_cover_every_element_once_and_fit_every_operand() {
     let mut several = 0;
     for _ in 0..4000 {
         let sizes = std::array::from_fn(|_| random.pick(&[1, 1, 2, 3, 4, 7, 9, 17]));
-        let width = random.pick(&[1, 2, 4, 8]);
+        let bits = random.pick(&[4, 8, 16, 32, 64]);
         let window = random.pick(&[8, 12, 16, 35, 64, 100, 256, 1024]);
-        let mut operand = || match placement(&mut random, sizes, width) {
+        let mut operand = || match placement(&mut random, sizes, bits) {
             // Not even a granule.
             it if window <= 16 => Placement { granule: WORD, ..it },
             it => it,
@@ -109,20 +109,20 @@ fn boxes_cover_every_element_once_and_fit_every_operand() {
 
 #[test]
 fn a_tensor_that_fits_is_one_box_whatever_its_layout() {
-    for width in [1, 2, 4, 8] {
-        let tensor = packed([2, 3, 5, 7], width);
-        let window = (210 * u64::from(width)).next_multiple_of(4);
+    for bits in [4, 8, 16, 32, 64] {
+        let tensor = packed([2, 3, 5, 7], bits);
+        let window = (210 * u64::from(bits) / 8).next_multiple_of(4);
         assert_eq!(check([2, 3, 5, 7], &[tensor], window), 1);
         assert!(check([2, 3, 5, 7], &[tensor], window - 4) > 1);
     }
-    let broadcast = Placement::in_words(0, [0; 4], 8);
+    let broadcast = Placement::in_words(0, [0; 4], 64);
     assert_eq!(check([2, 3, 5, 7], &[broadcast], 8), 1);
 }
 
 #[test]
 fn what_is_outermost_in_memory_is_cut() {
     let parts = |strides, window| {
-        let tensor = Placement::in_words(0, strides, 4);
+        let tensor = Placement::in_words(0, strides, 32);
         let boxes = divide([1, 2, 8, 8], &[tensor], window).unwrap();
         boxes.map(|part| part.sizes).collect::<Vec<_>>()
     };
@@ -140,25 +140,25 @@ fn what_is_outermost_in_memory_is_cut() {
 
 #[test]
 fn boxes_of_narrow_elements_share_no_word_where_it_can_be_helped() {
-    let ranges = |width: u32, sizes: [u32; 4], window| {
-        let tensor = packed(sizes, width);
+    let ranges = |bits: u32, sizes: [u32; 4], window| {
+        let tensor = packed(sizes, bits);
         let boxes = divide(sizes, &[tensor], window).unwrap();
         boxes.map(|part| tensor.view(&part).range).collect::<Vec<_>>()
     };
     let touching = |ranges: &[Range<u64>]| ranges.windows(2).any(|two| two[0].end > two[1].start);
     // Rows of an odd number of bytes: four together are whole words.
-    let rows = ranges(1, [1, 1, 64, 7], 61);
+    let rows = ranges(8, [1, 1, 64, 7], 61);
     assert!(rows.len() == 8 && !touching(&rows), "{rows:?}");
-    let columns = ranges(2, [1, 1, 1, 101], 30);
+    let columns = ranges(16, [1, 1, 1, 101], 30);
     assert!(columns.len() == 9 && !touching(&columns), "{columns:?}");
     // Not even two rows fit.
-    assert!(touching(&ranges(1, [1, 1, 4, 7], 12)));
+    assert!(touching(&ranges(8, [1, 1, 4, 7], 12)));
 }
 
 #[test]
 fn a_window_below_one_element_is_refused() {
-    for (width, window) in [(1, 3), (2, 3), (4, 3), (8, 7), (8, 4), (1, 0)] {
-        assert!(divide([1, 1, 2, 3], &[packed([1, 1, 2, 3], width)], window).is_none());
+    for (bits, window) in [(4, 3), (8, 3), (16, 3), (32, 3), (64, 7), (64, 4), (8, 0)] {
+        assert!(divide([1, 1, 2, 3], &[packed([1, 1, 2, 3], bits)], window).is_none());
     }
 }
 
@@ -168,11 +168,11 @@ fn the_largest_tensors_take_few_boxes() {
     // What Vulkan guarantees, less the largest alignment.
     let window = (1 << 27) - 256;
     let total = |operands: &[Placement<4>]| divide(sizes, operands, window).unwrap().total();
-    for (width, boxes) in [(1, 33), (2, 65), (4, 129), (8, 257)] {
-        let tensor = packed(sizes, width);
-        let span = ((1u64 << 32) - 1) * u64::from(width);
+    for (bits, boxes) in [(4, 17), (8, 33), (16, 65), (32, 129), (64, 257)] {
+        let tensor = packed(sizes, bits);
+        let span = (((1u64 << 32) - 1) * u64::from(bits)).div_ceil(8);
         assert!(total(&[tensor]) == boxes && boxes <= span.div_ceil(window) + 1);
-        let transposed = Placement::in_words(0, [0, 0, 1, 65_535], width);
+        let transposed = Placement::in_words(0, [0, 0, 1, 65_535], bits);
         assert!(total(&[transposed]) <= span.div_ceil(window) + 1);
         assert!(total(&[tensor, transposed]) <= boxes * boxes);
         let mut last = divide(sizes, &[tensor], window).unwrap();

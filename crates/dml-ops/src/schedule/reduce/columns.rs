@@ -83,7 +83,7 @@ fn are_columns(space: &IterationSpace<Slot>) -> bool {
     space.sizes[COLUMNS] >= QUAD
         && space.inputs.len() == 2
         && space.output.strides[COLUMNS] != 0
-        && space.operands().all(|it| it.displacement.is_none())
+        && space.operands().all(|it| it.displacement.is_none() && it.repeats == 0)
         && stored().count() == space.inputs.len()
         && stored().all(|it| (0..=1).contains(&it.strides[COLUMNS]))
         && stored().any(|it| it.strides[COLUMNS] == 1 && !(0..=1).contains(&it.strides[DEPTHS]))

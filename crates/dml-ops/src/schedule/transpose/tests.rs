@@ -122,7 +122,7 @@ fn tiled(plan: &Plan) -> usize {
 fn tiles_copy_every_element_and_nothing_else() {
     let tuning = Tuning::new().with_strategy(Strategy::TransposeTiles);
     let mut counts = [0; 4];
-    for width in ElementWidth::ALL {
+    for (width, count) in ElementWidth::ALL.into_iter().zip(&mut counts) {
         for [x, y] in SIZES.iter().flat_map(|x| SIZES.map(|y| [*x, y])) {
             for layout in &LAYOUTS {
                 let space = space(layout, width, [x, y]);
@@ -132,7 +132,7 @@ fn tiles_copy_every_element_and_nothing_else() {
                     let target = Target { capabilities: &capabilities, tuning, transfer };
                     let (plan, found) = run(&space, &target, [&input, &before]);
                     assert!(found == expected, "{space:?}");
-                    counts[width as usize] += tiled(&plan);
+                    *count += tiled(&plan);
                     // Boxes of small windows may have one row.
                     let is_tiled = tiled(&plan) == plan.exec.len() || plan.exec.len() > 1;
                     let is_wide = width.bits() >= 32;

@@ -1,0 +1,81 @@
+//! Matrices of 4-bit integers, two in a byte, that have a scale for each block of a row.
+
+use dml_core::operators::DequantizeDesc;
+use dml_core::{DataType, QuantizationType, TensorDesc};
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::dml::packed_tensor;
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::{Kind, Value};
+use crate::tensor::Tensor;
+
+/// Both halves of a byte of zero points where none are given: the middle of 0 to 15.
+const MIDDLE: u8 = 0x88;
+const UINT8: ElementType = ElementType::Dml(DataType::Uint8);
+
+/// The numbers that a matrix of 4-bit integers stands for, read as it is stored.
+///
+/// The inputs are the bytes `[rows, blocks, block / 2]`, the lower half of each first; a scale for each block of each row;
+/// and perhaps zero points `[rows, (blocks + 1) / 2]`, two in a byte as well. The output is `[rows, blocks * block]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DequantizeHalves {
+    pub(crate) rows: i64,
+    pub(crate) block: i64,
+}
+
+impl Op for DequantizeHalves {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        let [rows, block] =
+            [operands.size(self.rows, "N")?, operands.size(self.block, "block_size")?];
+        let (bytes, scales) = (operands.value(0, "B")?, operands.value(1, "scales")?);
+        operands.type_is(bytes.element()?, &[UINT8], "B")?;
+        let blocks = bytes.shape()?.get(1).copied().unwrap_or_default();
+        operands.has_shape(bytes, &[rows, blocks, block / 2], "B")?;
+        let scales = operands.reshaped_to(scales, &[rows, blocks], "scales")?;
+        let given = scales.element()?;
+        let real = match given {
+            ElementType::FLOAT16 => given,
+            _ => ElementType::FLOAT32,
+        };
+        let mut read = vec![bytes.clone(), cast(operands, &scales, real)?];
+        let of_rows = |columns: u64| [1, 1, rows, columns];
+        let zeros_of_row = blocks.next_multiple_of(2);
+        match operands.optional(2) {
+            Some(it) => {
+                operands.type_is(it.element()?, &[UINT8], "zero_points")?;
+                read.push(operands.reshaped_to(it, &[rows, zeros_of_row / 2], "zero_points")?);
+            }
+            None => read.push(Value::host(Tensor::new(UINT8, vec![1], vec![MIDDLE])?)),
+        }
+        let has_zeros = operands.optional(2).is_some();
+        let output = Kind { element: real, shape: vec![rows, blocks * block] };
+        let stored = read.iter().map(|it| {
+            let packed = operands.materialized(it)?;
+            packed.check()?;
+            Ok(packed.view().map(|view| view.storage.clone()))
+        });
+        let stored = stored.collect::<Result<Vec<_>>>()?;
+        let numbers = operands.write(stored, output, || {
+            let real = |columns| packed_tensor(operands.node, real, &of_rows(columns));
+            let halves = |columns| -> Result<TensorDesc> {
+                let bytes = packed_tensor(operands.node, UINT8, &of_rows(columns))?;
+                Ok(TensorDesc::packed(DataType::Uint4, &bytes.sizes))
+            };
+            let zeros = halves(blocks)?;
+            let zeros = match u32::try_from(zeros_of_row) {
+                Ok(stride) if has_zeros => zeros.with_strides(&[0, 0, stride, 1]),
+                _ => zeros.with_strides(&[0; 4]),
+            };
+            Ok(DequantizeDesc {
+                input_tensor: halves(blocks * block)?,
+                quantization_type: QuantizationType::ScaleZeroPoint,
+                quantization_tensors: vec![real(blocks)?, zeros],
+                output_tensor: real(blocks * block)?,
+            }
+            .into())
+        });
+        cast(operands, &numbers, given).map(|it| vec![it])
+    }
+}

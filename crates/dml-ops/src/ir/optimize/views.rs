@@ -1,0 +1,109 @@
+//! Spaces of two nodes, one of which reads what the other one writes by a view of its own: transposed, or with a dimension
+//! that is several of the other's.
+
+use dml_spirv::element_wise::DIMENSIONS;
+
+use crate::ir::space::{IterationSpace, Operand};
+
+/// A dimension of both spaces: a part of one in each.
+struct Common {
+    size: u32,
+    reader: Part,
+    written: Part,
+}
+
+/// A part of a dimension.
+#[derive(Clone, Copy)]
+struct Part {
+    dimension: usize,
+    /// How many coordinates of the dimension lead to the next one of the part.
+    step: u32,
+}
+
+/// What is left of a dimension, from the stride on that its next part has.
+struct Rest {
+    size: u32,
+    stride: i64,
+    part: Part,
+}
+
+impl Rest {
+    fn take(&mut self, size: u32) {
+        self.size /= size;
+        self.stride *= i64::from(size);
+        self.part.step *= size;
+    }
+}
+
+/// Both spaces over the same dimensions, where `reader` reads each element that `written` writes at one coordinate. The
+/// dimensions of `reader` stay in their order.
+pub(super) fn over_the_same(
+    reader: &IterationSpace,
+    written: &IterationSpace,
+) -> Option<(IterationSpace, IterationSpace)> {
+    let output = &written.output;
+    let mut views = reader.inputs.iter().filter(|it| it.buffer == output.buffer);
+    let view = views.next()?;
+    if view.base != output.base || view.width != output.width {
+        return None;
+    }
+    if !views.all(|it| it.base == view.base && it.lies_as(view, &reader.sizes)) {
+        return None;
+    }
+    let mut common = common(rests(reader, view), rests(written, output))?;
+    common.sort_by_key(|it| (it.reader.dimension, std::cmp::Reverse(it.reader.step)));
+    let of_reader: Vec<_> = common.iter().map(|it| (it.size, it.reader)).collect();
+    let of_written: Vec<_> = common.iter().map(|it| (it.size, it.written)).collect();
+    Some((in_parts(reader, &of_reader)?, in_parts(written, &of_written)?))
+}
+
+/// The dimensions of a space, from the least stride of an operand on.
+fn rests(space: &IterationSpace, operand: &Operand) -> Vec<Rest> {
+    let used = (0..DIMENSIONS).filter(|at| space.sizes[*at] > 1);
+    let mut rests: Vec<Rest> = used
+        .map(|dimension| Rest {
+            size: space.sizes[dimension],
+            stride: operand.strides[dimension],
+            part: Part { dimension, step: 1 },
+        })
+        .collect();
+    rests.sort_by_key(|it| it.stride);
+    rests
+}
+
+/// The parts of both; `None` where an element is read several times, or never.
+fn common(reader: Vec<Rest>, written: Vec<Rest>) -> Option<Vec<Common>> {
+    let (mut reader, mut written) = (reader.into_iter().peekable(), written.into_iter().peekable());
+    let mut all = vec![];
+    while let (Some(one), Some(other)) = (reader.peek_mut(), written.peek_mut()) {
+        let size = one.size.min(other.size);
+        let is_part = one.size.is_multiple_of(size) && other.size.is_multiple_of(size);
+        if one.stride != other.stride || one.stride <= 0 || !is_part {
+            return None;
+        }
+        all.push(Common { size, reader: one.part, written: other.part });
+        one.take(size);
+        other.take(size);
+        reader.next_if(|it| it.size == 1);
+        written.next_if(|it| it.size == 1);
+    }
+    (reader.next().is_none() && written.next().is_none()).then_some(all)
+}
+
+/// A space over these parts of its dimensions, outermost first.
+fn in_parts(space: &IterationSpace, parts: &[(u32, Part)]) -> Option<IterationSpace> {
+    let first = DIMENSIONS.checked_sub(parts.len())?;
+    let mut sizes = [1; DIMENSIONS];
+    for (place, (size, _)) in sizes[first..].iter_mut().zip(parts) {
+        *place = *size;
+    }
+    let operand = |it: &Operand| {
+        let mut strides = [0; DIMENSIONS];
+        for (place, (_, part)) in strides[first..].iter_mut().zip(parts) {
+            *place = it.strides[part.dimension] * i64::from(part.step);
+        }
+        Operand { strides, ..it.clone() }
+    };
+    let inputs = space.inputs.iter().map(operand).collect();
+    Some(IterationSpace { sizes, inputs, output: operand(&space.output) })
+}
