@@ -1,5 +1,6 @@
 //! Graphs compiled in every way have the results of their operators one by one.
 
+mod factors;
 mod forms;
 mod operators;
 mod picture;

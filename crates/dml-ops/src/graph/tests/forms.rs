@@ -136,7 +136,7 @@ fn broadcast(from: [u32; 4], to: [u32; 4]) -> TensorDesc {
 }
 
 /// The kinds of the nodes of a program's text, members of groups not among them.
-fn kinds(text: &str) -> Vec<&'static str> {
+pub(super) fn kinds(text: &str) -> Vec<&'static str> {
     let of = |line: &str| {
         let node = line.strip_prefix("  ").filter(|it| !it.starts_with(' '))?;
         let named = |kind: &&str| node == *kind || node.contains(&format!("= {kind} "));

@@ -1,0 +1,102 @@
+//! Matrices that a vector is multiplied by are read as they are stored: with few bits, in blocks, or transposed.
+
+use dml_core::operators::DequantizeDesc;
+use dml_core::{AbstractOperator, QuantizationType};
+
+use super::*;
+
+/// A vector of `depth` elements times a matrix with that many columns.
+#[derive(Clone, Copy, Debug)]
+struct Product {
+    depth: u32,
+    columns: u32,
+    /// Whether the matrix is `[columns, depth]`.
+    is_transposed: bool,
+}
+
+impl Product {
+    fn matrix(self) -> [u32; 4] {
+        let Self { depth, columns, is_transposed } = self;
+        if is_transposed { [1, 1, columns, depth] } else { [1, 1, depth, columns] }
+    }
+
+    /// The kinds of nodes of what is executed, where `factor` makes the matrix of this many inputs. Its results are checked
+    /// against those of the operators one by one.
+    fn parts(self, inputs: usize, factor: impl Into<AbstractOperator>) -> Vec<String> {
+        let single = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
+        let mut graph = GraphBuilder::new();
+        let vector = graph.input();
+        let inputs: Vec<_> = (0..inputs).map(|_| graph.input()).collect();
+        let matrix = graph.operator(factor, &inputs);
+        let product = GemmDesc {
+            a_tensor: single(&[1, 1, 1, self.depth]),
+            b_tensor: single(&self.matrix()),
+            c_tensor: None,
+            output_tensor: single(&[1, 1, 1, self.columns]),
+            trans_a: MatrixTransform::None,
+            trans_b: match self.is_transposed {
+                true => MatrixTransform::Transpose,
+                false => MatrixTransform::None,
+            },
+            alpha: 1.0,
+            beta: 0.0,
+            fused_activation: None,
+        };
+        let result = graph.operator(product, &[vector, matrix]);
+        graph.output(result);
+        let name = format!("{self:?}");
+        let explanation = check(&valid(&graph.finish()), &mut Random::new(&name), &name);
+        explanation.parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()
+    }
+}
+
+/// What dequantizes a matrix that has a scale for each block of rows and columns.
+fn dequantize(integer: DataType, sizes: [u32; 4], block: [u32; 2]) -> DequantizeDesc {
+    let blocks = [1, 1, sizes[2] / block[0], sizes[3] / block[1]];
+    DequantizeDesc {
+        input_tensor: TensorDesc::packed(integer, &sizes),
+        quantization_type: QuantizationType::ScaleZeroPoint,
+        quantization_tensors: vec![
+            TensorDesc::packed(DataType::Float32, &blocks),
+            TensorDesc::packed(integer, &blocks),
+        ],
+        output_tensor: TensorDesc::packed(DataType::Float32, &sizes),
+    }
+}
+
+#[test]
+fn integers_with_a_scale_for_each_block_are_read_by_the_product() {
+    for integer in [DataType::Uint4, DataType::Int4, DataType::Uint8, DataType::Int8] {
+        // Whole blocks of additions, odd rows, blocks that are no powers of two, one scale for a row, rows of several parts.
+        let all = [(96, 32), (80, 16), (33, 11), (24, 12), (130, 130), (512, 256), (1024, 512)];
+        for (depth, block) in all.into_iter().chain([(9216, 64)]) {
+            for is_transposed in [true, false] {
+                let product = Product { depth, columns: 6, is_transposed };
+                let block = if is_transposed { [1, block] } else { [block, 1] };
+                let factor = dequantize(integer, product.matrix(), block);
+                assert_eq!(product.parts(3, factor), ["reduce"], "{product:?} {integer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_of_columns_are_read_by_the_product() {
+    let product = Product { depth: 64, columns: 32, is_transposed: false };
+    let factor = dequantize(DataType::Uint4, product.matrix(), [1, 16]);
+    assert_eq!(product.parts(3, factor), ["reduce"]);
+}
+
+#[test]
+fn halves_are_read_by_the_product() {
+    for (depth, columns) in [(64, 8), (130, 5), (9000, 3)] {
+        for is_transposed in [true, false] {
+            let product = Product { depth, columns, is_transposed };
+            let sizes = product.matrix();
+            let [input_tensor, output_tensor] = [DataType::Float16, DataType::Float32]
+                .map(|data_type| TensorDesc::packed(data_type, &sizes));
+            let factor = CastDesc { input_tensor, output_tensor };
+            assert_eq!(product.parts(1, factor), ["reduce"], "{product:?}");
+        }
+    }
+}
