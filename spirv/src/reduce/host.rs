@@ -82,9 +82,14 @@ fn reduce(
         }
     }
     let result = all.result();
-    // What is reduced is the only input of the last program.
-    let (only, load) = ([kernel.output], |_, _| Ok(result));
-    let mut values = Values::of(&kernel.last, &only, load, parameter)?;
+    // What is reduced is the first input of the last program.
+    let first = kernel.elements_of_rows().len();
+    let inputs = [&[kernel.output], &kernel.inputs[first..]].concat();
+    let load = |input, by| match input {
+        0 => Ok(result),
+        _ => operands.load(dispatch, space, &coordinate, (first + input - 1, by), (0, 0)),
+    };
+    let mut values = Values::of(&kernel.last, &inputs, load, parameter)?;
     let value = values.get(kernel.last.last())?;
     operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
 }

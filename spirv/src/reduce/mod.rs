@@ -134,8 +134,10 @@ pub struct Reduce {
     pub program: Program,
     /// How those of a row become one.
     pub reducer: &'static Reducer,
-    /// What becomes of that one.
+    /// What becomes of that one, the first input; the others are the last ones of `inputs`, as many as there are `ends`.
     pub last: Program,
+    /// Inputs that have one element for each row, which only `last` reads.
+    pub ends: usize,
     /// At most as many as an element-wise kernel has, at least those that the program names.
     pub inputs: Vec<Operand>,
     /// What the elements are.
@@ -210,8 +212,9 @@ impl Reduce {
         let sizes = self.grids.map(|it| format!(" by {it}")).unwrap_or_default();
         let reducer = self.reducer;
         let of = if self.elements == Elements::States { " of states" } else { "" };
+        let ends = if self.ends > 0 { format!(" of {}", self.ends) } else { String::new() };
         let name = format!(
-            "{}{}{sizes}{of} {program}, {reducer:?}, {last} {operands}",
+            "{}{}{sizes}{of} {program}, {reducer:?}, {last}{ends} {operands}",
             skeleton.name, self.quads
         );
         let kernel = self.clone();
@@ -231,18 +234,26 @@ impl Reduce {
 
     /// Joins a quad to the state.
     fn quad(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&self.inputs, types).of(self.quads);
+        let mut calls = Calls::new(self.elements_of_rows(), types).of(self.quads);
         let element = self.joining().element(&mut calls, &self.program);
         self.joining().quad(calls, element)
     }
 
     /// Writes what the state in the first lane is.
     fn row(&self, types: NativeTypes) -> Vec<Call> {
-        let mut calls = Calls::new(&[], types);
+        let mut calls = Calls::new(&self.inputs, types);
         let state = self.joining().result(&mut calls);
-        let result = calls.run_on(&self.last, vec![state]);
+        let first = self.elements_of_rows().len();
+        let ends = (first..self.inputs.len()).map(|it| calls.value(Value::Input(it)));
+        let values = [state].into_iter().chain(ends).collect();
+        let result = calls.run_on(&self.last, values);
         calls.store(self.output, &result);
         calls.made
+    }
+
+    /// The inputs of which a row has elements.
+    fn elements_of_rows(&self) -> &[Operand] {
+        &self.inputs[..self.inputs.len() - self.ends]
     }
 
     fn joining(&self) -> Joining {

@@ -29,7 +29,7 @@ impl Reduce {
 
     /// Whether numbers of 32 bits are added up: floats, each addition rounded, or integers that several inputs become.
     pub fn adds_words(&self) -> bool {
-        let is_of_products = *self.reducer == SUM_I32 && self.inputs.len() > 1;
+        let is_of_products = *self.reducer == SUM_I32 && self.elements_of_rows().len() > 1;
         (*self.reducer == ROUNDED_SUM_F32 || is_of_products)
             && self.elements == Elements::Values
             && self.grids.is_none()
@@ -55,7 +55,7 @@ impl Reduce {
         if self.form == Form::Columns {
             return vec![row];
         }
-        let mut calls = Calls::new(&self.inputs, types).of(self.quads);
+        let mut calls = Calls::new(self.elements_of_rows(), types).of(self.quads);
         let element = calls.run(&self.program)[0];
         let place = Argument::Parameter(STATE_AT);
         let (name, arguments) = match self.quads.are_whole {

@@ -11,6 +11,7 @@ pub(crate) fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions
     Reduce {
         program: Program::default(),
         reducer,
+        ends: 0,
         last: Program::default(),
         inputs: vec![Operand { width: reducer.width(), access }],
         elements: Elements::Values,

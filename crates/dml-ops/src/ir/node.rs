@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use dml_core::TensorLayout;
 use dml_spirv::ElementWidth;
+use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 
 use super::buffer::Buffer;
 use super::computation::Computation;
@@ -203,6 +204,14 @@ pub(crate) struct Reduce {
     /// of the space then, grids that have as many rows and columns as that element says: of 64 bits, the columns in
     /// the low word, neither more than the space has.
     pub(crate) grids: Option<usize>,
+}
+
+impl Reduce {
+    /// Whether it is a product of a matrix and a vector.
+    pub(crate) fn is_product(&self) -> bool {
+        let is_sum = [&ROUNDED_SUM_F32, &SUM_I32].contains(&self.reduction.reducer);
+        is_sum && self.space.inputs.len() > 1
+    }
 }
 
 /// The order in which a row's elements are added: [`dml_spirv::reduce`] has that of one dimension.

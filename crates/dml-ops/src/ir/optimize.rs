@@ -6,6 +6,7 @@
 //! are optimized in the same way.
 
 mod copies;
+mod epilogues;
 mod fuse;
 mod merge;
 mod rows;
@@ -36,6 +37,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, most_shown: u64) -> Re
     if fuse {
         report.folded = copies::fold(program, &mut uses);
         report.not_fused = fuse::fuse(program, &mut uses);
+        epilogues::fuse(program, &mut uses);
     }
     program.nodes = uses.into_nodes();
     // A node of which something else is left is executed.

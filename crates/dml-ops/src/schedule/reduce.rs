@@ -16,6 +16,8 @@ use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{self, Access, DIMENSIONS, Quads};
 use dml_spirv::reduce::{Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
 
+use columns::are_columns;
+
 use super::Schedule;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
@@ -91,9 +93,11 @@ impl Schedule<'_> {
         let mut sizes = space.sizes;
         sizes[innermost] = 1;
         let partial = self.partial(reduction, sizes);
-        let of_parts = IterationSpace { output: partial.clone(), ..space.clone() };
+        let (elements, ends) = reduction.divided(&space.inputs);
+        let of_parts =
+            IterationSpace { inputs: elements.to_vec(), output: partial.clone(), ..space.clone() };
         self.rows(of_parts.with_last(innermost), &reduction.of_parts())?;
-        let (inputs, output) = (vec![partial], space.output);
+        let (inputs, output) = ([&[partial], ends].concat(), space.output.clone());
         let rest = IterationSpace { sizes, inputs, output };
         self.reduce(rest, RowOrder::Nested, &reduction.rest())
     }
@@ -111,8 +115,10 @@ impl Schedule<'_> {
             packed: None,
             parameters: reduction.parameters.clone(),
         };
-        self.map(IterationSpace { output: packed.clone(), ..space.clone() }, &computation)?;
-        let (inputs, output) = (vec![packed], space.output.clone());
+        let (elements, ends) = reduction.divided(&space.inputs);
+        let (sizes, inputs) = (space.sizes, elements.to_vec());
+        self.map(IterationSpace { sizes, inputs, output: packed.clone() }, &computation)?;
+        let (inputs, output) = ([&[packed], ends].concat(), space.output.clone());
         let rows = IterationSpace { sizes: space.sizes, inputs, output };
         let reduction = Reduction { program: Default::default(), ..reduction.clone() };
         self.reduce(rows, RowOrder::Flattened, &reduction)
@@ -156,6 +162,9 @@ impl Schedule<'_> {
                 None => space.outermost().try_for_each(|it| self.rows(it, reduction)),
             };
         }
+        if reduction.ends > 0 && are_columns(reduction.divided(&space.inputs).0, &space) {
+            return self.rows_before_ends(&space, reduction);
+        }
         if self.columns(&space, reduction)? {
             return Ok(());
         }
@@ -195,6 +204,26 @@ impl Schedule<'_> {
         self.add_dispatches(dispatches)
     }
 
+    /// Reduces rows, and computes what becomes of that after it: where a kernel for rows has no room for ends.
+    fn rows_before_ends(
+        &mut self,
+        space: &IterationSpace<Slot>,
+        reduction: &Reduction,
+    ) -> Result<(), Error> {
+        let mut sizes = space.sizes;
+        sizes[LAST] = 1;
+        let (elements, ends) = reduction.divided(&space.inputs);
+        let count = cost::elements(&sizes);
+        let reduced = self.temporary(reduction.reducer.output_width(), count).packed(&sizes);
+        let (inputs, output) = (elements.to_vec(), reduced.clone());
+        let alone = Reduction { last: Default::default(), ends: 0, ..reduction.clone() };
+        self.rows(IterationSpace { sizes: space.sizes, inputs, output }, &alone)?;
+        let (program, parameters) = (reduction.last.clone(), reduction.parameters.clone());
+        let (inputs, output) = ([&[reduced], ends].concat(), space.output.clone());
+        let computation = Computation { program, packed: None, parameters };
+        self.map(IterationSpace { sizes, inputs, output }, &computation)
+    }
+
     /// Reduces rows in parts of `length`, the parts of a row in a dimension that is not used, and then these.
     fn parts(
         &mut self,
@@ -212,6 +241,7 @@ impl Schedule<'_> {
         let mut sizes = space.sizes;
         sizes[LAST] = count + u32::from(rest > 0);
         let partial = self.partial(reduction, sizes);
+        let (elements_of_rows, ends) = reduction.divided(&space.inputs);
         let ranges = [(0, count, length), (count, 1, rest)];
         for (first, count, elements) in ranges.into_iter().filter(|(.., elements)| *elements > 0) {
             // An operand that a part goes through by so many elements.
@@ -222,15 +252,15 @@ impl Schedule<'_> {
                 moved.strides[dimension] = step;
                 moved
             };
-            let inputs = space.inputs.iter().map(|it| by_parts(it, length)).collect();
+            let inputs = elements_of_rows.iter().map(|it| by_parts(it, length)).collect();
             let mut output = by_parts(&partial, 1);
             output.strides[LAST] = 0;
             let mut parts = IterationSpace { sizes: space.sizes, inputs, output };
             (parts.sizes[dimension], parts.sizes[LAST]) = (count, elements);
             self.rows(parts, &reduction.of_parts())?;
         }
-        let rest = IterationSpace { sizes, inputs: vec![partial], output: space.output };
-        self.rows(rest, &reduction.rest())
+        let inputs = [&[partial], ends].concat();
+        self.rows(IterationSpace { sizes, inputs, output: space.output }, &reduction.rest())
     }
 
     fn dispatch_rows(
@@ -250,6 +280,7 @@ impl Schedule<'_> {
             program: reduction.program.clone(),
             reducer: reduction.reducer,
             last: reduction.last.clone(),
+            ends: reduction.ends,
             inputs: inputs.clone(),
             elements: reduction.elements,
             form,

@@ -100,3 +100,57 @@ fn halves_are_read_by_the_product() {
         }
     }
 }
+
+/// The kinds of nodes of a vector times a matrix of `data_type`, plus what a second input holds; checked as the others.
+fn sum(product: Product, data_type: DataType, has_bias: bool) -> Vec<String> {
+    let tensor = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
+    let of_result = || tensor(&[1, 1, 1, product.columns]);
+    let mut graph = GraphBuilder::new();
+    let [vector, matrix, bias, other] = std::array::from_fn(|_| graph.input());
+    let desc = GemmDesc {
+        a_tensor: tensor(&[1, 1, 1, product.depth]),
+        b_tensor: tensor(&product.matrix()),
+        c_tensor: has_bias.then(of_result),
+        output_tensor: of_result(),
+        trans_a: MatrixTransform::None,
+        trans_b: match product.is_transposed {
+            true => MatrixTransform::Transpose,
+            false => MatrixTransform::None,
+        },
+        alpha: 0.5,
+        beta: 3.0,
+        fused_activation: None,
+    };
+    let inputs = [vector, matrix, bias];
+    let result = graph.operator(desc, &inputs[..if has_bias { 3 } else { 2 }]);
+    let desc = ActivationReluDesc { input_tensor: of_result(), output_tensor: of_result() };
+    let result = graph.operator(desc, &[result]);
+    let desc = ElementWiseAddDesc {
+        a_tensor: of_result(),
+        b_tensor: of_result(),
+        output_tensor: of_result(),
+    };
+    let result = graph.operator(desc, &[result, other]);
+    graph.output(result);
+    let name = format!("{product:?} {data_type:?} {has_bias}");
+    let explanation = check(&valid(&graph.finish()), &mut Random::new(&name), &name);
+    explanation.parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()
+}
+
+#[test]
+fn what_is_added_to_a_product_is_added_by_its_kernel() {
+    for (depth, columns) in [(64, 8), (130, 5), (300, 1), (9000, 3)] {
+        for is_transposed in [true, false] {
+            let product = Product { depth, columns, is_transposed };
+            for has_bias in [false, true] {
+                assert_eq!(sum(product, DataType::Float32, has_bias), ["reduce"], "{product:?}");
+                // What makes single precision of the vector, which all columns read.
+                let halves = sum(product, DataType::Float16, has_bias);
+                assert!(
+                    ["map reduce", "reduce"].contains(&halves.join(" ").as_str()),
+                    "{halves:?}"
+                );
+            }
+        }
+    }
+}

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
-use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 
 use super::merge::merged;
 use super::uses::Uses;
@@ -49,7 +48,7 @@ fn source_of(uses: &Uses, number: usize) -> Option<usize> {
 }
 
 /// The origin of a fused node: the reader's, with the graph's nodes of both.
-fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
+pub(super) fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
     let mut sources = first.sources.clone();
     let Some(Recorded { origin, .. }) = reader else { return first.clone() };
     sources.extend(origin.sources.iter().filter(|it| !first.sources.contains(it)));
@@ -97,10 +96,9 @@ fn with_reader(
 /// Whether a Map makes the factors of a product of what has fewer bits, such as FLOAT16: an owned one is read as it is then, and
 /// converted in each execution, as nothing is gained by a copy that is larger.
 fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
-    let Node::Reduce(Reduce { reduction, .. }) = reader else { return false };
+    let Node::Reduce(reduce) = reader else { return false };
     let [first, ..] = map.space.inputs.as_slice() else { return false };
-    let is_product = [&ROUNDED_SUM_F32, &SUM_I32].contains(&reduction.reducer);
-    is_product && first.width.bits() < map.space.output.width.bits()
+    reduce.is_product() && first.width.bits() < map.space.output.width.bits()
 }
 
 fn has_displaced(space: &IterationSpace) -> bool {
@@ -153,16 +151,16 @@ fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
     if parameters.len() > MAX_PARAMETERS {
         return Err(Some("one kernel would have too many parameters"));
     }
-    match kernel_bytes(node) {
-        bytes if bytes <= MAX_KERNEL_BYTES => Ok(()),
-        bytes
-            if bytes <= MAX_BYTES_OF_JOINED
-                && bytes.saturating_sub(larger) <= MOST_JOINED_BYTES =>
-        {
-            Ok(())
-        }
-        _ => Err(Some("one kernel would be too large")),
+    match may_join(kernel_bytes(node), larger) {
+        true => Ok(()),
+        false => Err(Some("one kernel would be too large")),
     }
+}
+
+/// Whether two kernels, the larger one of so many bytes, may become one of `bytes`.
+pub(super) fn may_join(bytes: usize, larger: usize) -> bool {
+    let is_little_more = bytes.saturating_sub(larger) <= MOST_JOINED_BYTES;
+    bytes <= MAX_KERNEL_BYTES || (bytes <= MAX_BYTES_OF_JOINED && is_little_more)
 }
 
 /// About how large the kernel of a Map or a Reduce is.

@@ -23,7 +23,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     };
     let Computation { program, packed, parameters } = &first.computation;
     let moved = u32::try_from(parameters.len()).ok()?;
-    let extension = extension(first);
+    let extension = extension(program, first.space.inputs[0].width, first.space.output.width);
     let joined = |program: &Functions, extension, last: &Functions, reads: &[Option<Value>]| {
         let mut joined = Functions::default();
         let result = append(&mut joined, program, &of_first, 0);
@@ -86,7 +86,7 @@ impl Inputs<'_> {
 
 /// Adds the steps of `program`, whose inputs are `values` and whose first parameter is now `first_parameter`, and
 /// returns its result.
-fn append(
+pub(super) fn append(
     all: &mut Functions,
     program: &Functions,
     values: &[Value],
@@ -104,15 +104,20 @@ fn append(
     if program.steps.is_empty() { values[0] } else { all.last() }
 }
 
-/// The function that clears the bits above a result of `map`, as storing and loading it would; `None` if they are zeros.
-fn extension(map: &Map) -> Option<&'static Function> {
-    let last = map.computation.program.steps.last().map(|it| it.function);
+/// The function that clears the bits above a result of `program`, whose first input has elements `from` so wide, as storing it
+/// as one of `to` and loading it would; `None` if they are zeros.
+pub(super) fn extension(
+    program: &Functions,
+    from: ElementWidth,
+    to: ElementWidth,
+) -> Option<&'static Function> {
+    let last = program.steps.last().map(|it| it.function);
     let is_one_of = |functions: &[&Function]| match last {
         Some(last) => functions.contains(&last),
         // The elements of the first input, with zeros above.
-        None => map.space.inputs[0].width.bits() <= map.space.output.width.bits(),
+        None => from.bits() <= to.bits(),
     };
-    match map.space.output.width {
+    match to {
         ElementWidth::B8 if !is_one_of(&[&ZERO_EXTEND_8]) => Some(&ZERO_EXTEND_8),
         ElementWidth::B16 if !is_one_of(&[&F32_TO_F16, &ZERO_EXTEND_8, &ZERO_EXTEND_16]) => {
             Some(&ZERO_EXTEND_16)

@@ -50,7 +50,10 @@ struct RowSpace {
 impl RowSpace {
     /// The rows that a node reduces.
     fn of(node: &Node) -> Option<Self> {
-        let Node::Reduce(Reduce { space, grids: None, .. }) = node else { return None };
+        let Node::Reduce(Reduce { space, reduction, grids: None, .. }) = node else { return None };
+        if reduction.ends > 0 {
+            return None;
+        }
         let along: [bool; DIMENSIONS] =
             std::array::from_fn(|at| space.sizes[at] > 1 && space.output.strides[at] == 0);
         along.contains(&true).then_some(Self { sizes: space.sizes, along })

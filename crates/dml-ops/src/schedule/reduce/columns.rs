@@ -7,7 +7,7 @@ use dml_spirv::element_wise::{DIMENSIONS, QUAD, Quads};
 use dml_spirv::reduce::{Form, Reduce};
 
 use crate::ir::Reduction;
-use crate::ir::space::IterationSpace;
+use crate::ir::space::{IterationSpace, Operand};
 use crate::schedule::piece::{Piece, Taken, Work};
 use crate::schedule::{Schedule, cost};
 
@@ -25,7 +25,7 @@ impl Schedule<'_> {
         space: &IterationSpace<Slot>,
         reduction: &Reduction,
     ) -> Result<bool, Error> {
-        if !are_columns(space) {
+        if reduction.ends > 0 || !are_columns(&space.inputs, space) {
             return Ok(false);
         }
         let mut dispatches = self.dispatches();
@@ -52,6 +52,7 @@ impl Schedule<'_> {
                 program: reduction.program.clone(),
                 reducer: reduction.reducer,
                 last: reduction.last.clone(),
+                ends: 0,
                 inputs,
                 elements: reduction.elements,
                 form: Form::Columns,
@@ -78,13 +79,13 @@ impl Schedule<'_> {
 }
 
 /// Whether elements of neighbouring columns are next to each other, and those of one column are not.
-fn are_columns(space: &IterationSpace<Slot>) -> bool {
-    let stored = || space.inputs.iter().filter(|it| it.buffer.is_some());
+pub(super) fn are_columns(inputs: &[Operand<Slot>], space: &IterationSpace<Slot>) -> bool {
+    let stored = || inputs.iter().filter(|it| it.buffer.is_some());
     space.sizes[COLUMNS] >= QUAD
-        && space.inputs.len() == 2
+        && inputs.len() == 2
         && space.output.strides[COLUMNS] != 0
-        && space.operands().all(|it| it.displacement.is_none() && it.repeats == 0)
-        && stored().count() == space.inputs.len()
+        && inputs.iter().all(|it| it.displacement.is_none() && it.repeats == 0)
+        && stored().count() == inputs.len()
         && stored().all(|it| (0..=1).contains(&it.strides[COLUMNS]))
         && stored().any(|it| it.strides[COLUMNS] == 1 && !(0..=1).contains(&it.strides[DEPTHS]))
 }

@@ -1,0 +1,121 @@
+//! Maps that read what a product of a vector has become, each element once: an activation, a bias, or what is added to the
+//! product. They become the end of the Reduce, which writes their result.
+
+use dml_spirv::element_wise::{
+    DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions, Value, estimated_bytes,
+};
+
+use super::fuse::{may_join, origin_of};
+use super::merge::{append, extension};
+use super::uses::Uses;
+use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{Buffer, Map, Node, Program, Recorded, Reduce, Reduction, Stage};
+
+/// Fuses each product of a vector with the Map that reads it, if that one alone does.
+pub(super) fn fuse(program: &Program, uses: &mut Uses) {
+    for number in uses.numbers() {
+        let Some((reader, node)) = with_reader(program, uses, number) else { continue };
+        let Some(Recorded { origin, .. }) = uses.remove(number) else { continue };
+        let origin = origin_of(&origin, uses.get(reader));
+        uses.replace(reader, Recorded { node, origin });
+    }
+}
+
+/// The Map that reads the result of a Reduce, and what both are together.
+fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, Node)> {
+    let Node::Reduce(reduce) = &uses.get(number)?.node else { return None };
+    let result = reduce.space.output.buffer.filter(|it| matches!(it, Buffer::Local(_)))?;
+    let mut readers = uses.readers(result);
+    let (reader, None) = (readers.next()?, readers.next()) else { return None };
+    let Node::Map(map) = &uses.get(reader)?.node else { return None };
+    let is_made_once = |it: &Buffer| program.stage(*it) != Stage::Execution;
+    let is_overwritten = |it: Buffer| uses.is_written_within(it, number + 1..=reader);
+    if !reduce.is_product()
+        || map.space.operands().any(|it| it.displacement.is_some())
+        || map.space.output.buffer.as_ref().is_none_or(is_made_once)
+        || uses.only_writer(result) != Some(number)
+        || reduce.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten)
+    {
+        return None;
+    }
+    let ended = ended(reduce, map)?;
+    fits(&ended).then_some((reader, Node::Reduce(ended)))
+}
+
+/// `reduce` with `map` as its end.
+fn ended(reduce: &Reduce, map: &Map) -> Option<Reduce> {
+    let Reduce { space, reduction, .. } = reduce;
+    let result = &space.output;
+    let is_result = |it: &Operand| it.buffer == result.buffer;
+    let mut views = map.space.inputs.iter().filter(|it| is_result(it));
+    let view = views.next()?;
+    if view.base != result.base || view.width != result.width {
+        return None;
+    }
+    if views.any(|it| it.base != view.base || !it.lies_as(view, &map.space.sizes)) {
+        return None;
+    }
+    let dimension_of = dimensions(space, &map.space, view)?;
+    let in_rows = |it: &Operand| {
+        let strides = dimension_of.map(|of| of.map_or(0, |dimension| it.strides[dimension]));
+        Operand { strides, ..it.clone() }
+    };
+    let mut inputs = space.inputs.clone();
+    let mut values = Vec::with_capacity(map.space.inputs.len());
+    for input in &map.space.inputs {
+        if is_result(input) {
+            values.push(Value::Input(0));
+        } else {
+            inputs.push(in_rows(input));
+            values.push(Value::Input(reduction.ends + inputs.len() - space.inputs.len()));
+        }
+    }
+    let first_parameter = u32::try_from(reduction.parameters.len()).ok()?;
+    let mut last = reduction.last.clone();
+    let extension = extension(&last, reduction.reducer.output_width(), result.width);
+    let reduced = last.apply_all(extension, last.last());
+    for value in values.iter_mut().filter(|it| **it == Value::Input(0)) {
+        *value = reduced;
+    }
+    append(&mut last, &map.computation.program, &values, first_parameter);
+    let reduction = Reduction {
+        last,
+        ends: reduction.ends + inputs.len() - space.inputs.len(),
+        parameters: [reduction.parameters.as_slice(), &map.computation.parameters].concat(),
+        ..reduction.clone()
+    };
+    let space = IterationSpace { sizes: space.sizes, inputs, output: in_rows(&map.space.output) };
+    Some(Reduce { space, reduction, ..reduce.clone() })
+}
+
+/// For each dimension of `rows` the one of `map` in which `view` goes through their results; none for those of rows' elements.
+/// `None` where `map` has others, or does not read each result once.
+fn dimensions(
+    rows: &IterationSpace,
+    map: &IterationSpace,
+    view: &Operand,
+) -> Option<[Option<usize>; DIMENSIONS]> {
+    let mut left: Vec<usize> = (0..DIMENSIONS).filter(|at| map.sizes[*at] > 1).collect();
+    let mut found = [None; DIMENSIONS];
+    let of_rows = rows.sizes.into_iter().zip(rows.output.strides).zip(&mut found);
+    for ((size, stride), found) in of_rows.filter(|(it, _)| it.0 > 1 && it.1 != 0) {
+        let is_same = |it: &usize| (map.sizes[*it], view.strides[*it]) == (size, stride);
+        let same = left.iter().position(is_same)?;
+        *found = Some(left.swap_remove(same));
+    }
+    left.is_empty().then_some(found)
+}
+
+/// Whether a Reduce with an end can be one kernel.
+fn fits(Reduce { space, reduction, .. }: &Reduce) -> bool {
+    let inputs = space.inputs.len();
+    let [before, after, both] = [
+        (&reduction.program.steps[..], inputs),
+        (&reduction.last.steps[..], reduction.ends),
+        (&[reduction.program.steps.as_slice(), &reduction.last.steps].concat(), inputs),
+    ]
+    .map(|(steps, inputs)| estimated_bytes(&Functions { steps: steps.to_vec() }, inputs));
+    inputs <= MAX_INPUTS
+        && reduction.parameters.len() <= MAX_PARAMETERS
+        && may_join(both, before.max(after))
+}
