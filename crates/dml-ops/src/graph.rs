@@ -51,7 +51,7 @@ pub fn compile_graph(
 ) -> Result<(Plan, Explanation), Error> {
     let needed = concatenation::needed(graph);
     let mut program = concatenation::program(graph, &needed, target)?;
-    let report = optimize(&mut program, options.fuse, target.max_window());
+    let report = optimize(&mut program, options.fuse, target);
     let refused = |refusal: Refusal| {
         let sources = &program.nodes[refusal.node].origin.sources;
         let node = sources.last().copied().unwrap_or_default();

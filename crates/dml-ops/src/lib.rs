@@ -61,7 +61,7 @@ impl Operator {
     /// As [`Self::lower`].
     pub fn program(&self, operator: &Validated, target: &Target<'_>) -> Result<Program, Error> {
         let mut program = self.recorded(operator, target)?;
-        ir::optimize::optimize(&mut program, true, target.max_window());
+        ir::optimize::optimize(&mut program, true, target);
         Ok(program)
     }
 

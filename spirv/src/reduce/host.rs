@@ -3,7 +3,9 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::{COLUMNS, Elements, Form, LANES, Reduce, Reducer};
-use crate::element_wise::{OUTPUT, Operands, PushConstants, QUAD, Space, Value, Values, low_word};
+use crate::element_wise::{
+    Access, OUTPUT, Operands, PushConstants, QUAD, Space, Value, Values, low_word,
+};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 /// The outer dimension of a kernel for grids that goes through their rows, and of one for columns that goes along them.
@@ -19,12 +21,12 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     if kernel.form == Form::Columns {
         let of_a_row = Form::invocations_of_columns(space.columns());
         return for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
-            let mut coordinate = space.outer_coordinate(index / of_a_row);
+            let coordinate = space.outer_coordinate(index / of_a_row);
             let first = index % of_a_row * COLUMNS;
-            (first..space.columns().min(first + COLUMNS)).try_for_each(|column| {
-                coordinate[LAST_OUTER] = column;
-                reduce(kernel, &space, dispatch, coordinate)
-            })
+            let quads = (first..space.columns().min(first + COLUMNS)).step_by(QUAD as usize);
+            quads
+                .into_iter()
+                .try_for_each(|first| reduce_columns(kernel, &space, dispatch, coordinate, first))
         });
     }
     let row = |dispatch: &mut HostDispatch<'_>, index| {
@@ -41,13 +43,47 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     })
 }
 
-/// Reduces the row at that coordinate.
+/// Reduces the row at that coordinate, and writes what it becomes.
 fn reduce(
     kernel: &Reduce,
     space: &Space,
     dispatch: &mut HostDispatch<'_>,
     coordinate: [u32; LAST_OUTER + 1],
 ) -> Result<(), HostError> {
+    let value = reduced(kernel, space, dispatch, coordinate)?;
+    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
+    operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
+}
+
+/// The same of a quad of columns.
+fn reduce_columns(
+    kernel: &Reduce,
+    space: &Space,
+    dispatch: &mut HostDispatch<'_>,
+    mut coordinate: [u32; LAST_OUTER + 1],
+    first: u32,
+) -> Result<(), HostError> {
+    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
+    let mut of_column = |column| {
+        coordinate[LAST_OUTER] = column;
+        let value = reduced(kernel, space, dispatch, coordinate)?;
+        Ok((space.element(OUTPUT, &coordinate, 0), value))
+    };
+    let quad = (first..first + QUAD).map(&mut of_column).collect::<Result<Vec<_>, HostError>>()?;
+    if kernel.output.access == Access::Whole && kernel.output.width.bits() < 32 {
+        let values: Vec<u64> = quad.iter().map(|(_, value)| *value).collect();
+        return operands.store_whole(dispatch, quad[0].0, &values);
+    }
+    quad.into_iter().try_for_each(|(element, value)| operands.store(dispatch, element, value))
+}
+
+/// What the row at that coordinate becomes.
+fn reduced(
+    kernel: &Reduce,
+    space: &Space,
+    dispatch: &mut HostDispatch<'_>,
+    coordinate: [u32; LAST_OUTER + 1],
+) -> Result<u64, HostError> {
     let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
     let parameter = |index| space.parameter(index);
     let (columns, rows) = match kernel.grids {
@@ -90,8 +126,7 @@ fn reduce(
         _ => operands.load(dispatch, space, &coordinate, (first + input - 1, by), (0, 0)),
     };
     let mut values = Values::of(&kernel.last, &inputs, load, parameter)?;
-    let value = values.get(kernel.last.last())?;
-    operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
+    values.get(kernel.last.last())
 }
 
 /// The elements of a row while they are joined, in lanes and blocks of these sizes.

@@ -27,7 +27,17 @@ pub fn compiled(
     compile_graph(graph, &Target { capabilities, tuning: Tuning::new(), transfer }, options)
 }
 
-/// The plans of `graph` in every way, each with what it is called.
+/// Compiles `graph` for a GPU that can do no more than the least device.
+///
+/// # Errors
+/// As [`compile_graph`].
+pub fn compiled_for_gpu(graph: &ValidatedGraph) -> Result<(Plan, Explanation), Error> {
+    let tuning = Tuning::new().with_most_regions(0).with_shared_tiles();
+    let (capabilities, transfer) = (&Capabilities::vulkan_minimum(), TransferUse::Allowed);
+    compile_graph(graph, &Target { capabilities, tuning, transfer }, WAYS[0])
+}
+
+/// The plans of `graph` in every way, and for a GPU, each with what it is called.
 ///
 /// # Errors
 /// As [`compile_graph`].
@@ -38,7 +48,8 @@ pub fn plans(graph: &ValidatedGraph) -> Result<Vec<(String, Plan)>, Error> {
         let (plan, _) = compiled(graph, options, transfer)?;
         Ok((format!("{options:?} {transfer:?}"), plan))
     };
-    ways.map(plan).collect()
+    let for_gpu = || Ok(("for a GPU".to_owned(), compiled_for_gpu(graph)?.0));
+    ways.map(plan).chain(std::iter::once_with(for_gpu)).collect()
 }
 
 /// The plan of one operator for the least device.

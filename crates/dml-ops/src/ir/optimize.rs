@@ -17,6 +17,7 @@ mod views;
 use std::collections::HashSet;
 
 use super::Program;
+use crate::Target;
 use uses::Uses;
 
 /// The effect on the nodes of a graph, by their numbers in [`super::Origin::sources`].
@@ -28,15 +29,14 @@ pub(crate) struct Report {
     pub(crate) not_fused: Vec<(usize, &'static str)>,
 }
 
-/// Optimizes `program` for a device of which a descriptor shows `most_shown` bytes; without `fuse` only what nobody reads
-/// is dropped.
-pub(crate) fn optimize(program: &mut Program, fuse: bool, most_shown: u64) -> Report {
+/// Optimizes `program` for a device; without `fuse` only what nobody reads is dropped.
+pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -> Report {
     let mut report = Report::default();
     let mut uses = Uses::of(std::mem::take(&mut program.nodes));
     uses.drop_unread();
     if fuse {
         report.folded = copies::fold(program, &mut uses);
-        report.not_fused = fuse::fuse(program, &mut uses);
+        report.not_fused = fuse::fuse(program, &mut uses, target);
         epilogues::fuse(program, &mut uses);
     }
     program.nodes = uses.into_nodes();
@@ -46,7 +46,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, most_shown: u64) -> Re
     report.folded.retain(|it| !left.contains(it));
     if fuse {
         rows::group(program);
-        tables::tabulate(program, most_shown);
+        tables::tabulate(program, target.max_window());
     }
     report
 }

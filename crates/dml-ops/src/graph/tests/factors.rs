@@ -45,9 +45,18 @@ impl Product {
         let result = graph.operator(product, &[vector, matrix]);
         graph.output(result);
         let name = format!("{self:?}");
-        let explanation = check(&valid(&graph.finish()), &mut Random::new(&name), &name);
-        explanation.parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()
+        kinds(&graph.finish(), &name, self.is_transposed)
     }
+}
+
+/// The kinds of nodes of each part of a graph, whose results are checked. Only GPUs multiply by columns of what has to be made
+/// first.
+fn kinds(graph: &GraphDesc, name: &str, is_transposed: bool) -> Vec<String> {
+    let graph = valid(graph);
+    let explanation = check(&graph, &mut Random::new(name), name);
+    let for_gpu = every_way::compiled_for_gpu(&graph).unwrap().1;
+    let parts = if is_transposed { explanation.parts } else { for_gpu.parts };
+    parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()
 }
 
 /// What dequantizes a matrix that has a scale for each block of rows and columns.
@@ -133,8 +142,7 @@ fn sum(product: Product, data_type: DataType, has_bias: bool) -> Vec<String> {
     let result = graph.operator(desc, &[result, other]);
     graph.output(result);
     let name = format!("{product:?} {data_type:?} {has_bias}");
-    let explanation = check(&valid(&graph.finish()), &mut Random::new(&name), &name);
-    explanation.parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()
+    kinds(&graph.finish(), &name, product.is_transposed)
 }
 
 #[test]
