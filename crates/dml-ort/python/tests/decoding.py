@@ -122,7 +122,7 @@ def main():
         for way in WAYS if place == 0 else WAYS[:1]:
             for source, answer in zip(sources, answers, strict=True):
                 wrong += check(source, answer, place, device, way)
-    sys.exit("\n".join(wrong))
+    sys.exit("\n".join(wrong) or 0)
 
 
 if len(sys.argv) == 5:
