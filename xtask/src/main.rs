@@ -15,6 +15,7 @@ mod c_api;
 mod ci;
 mod conformance;
 mod count;
+mod decoding;
 mod devices;
 mod discrete;
 mod dist;
@@ -80,6 +81,7 @@ enum Command {
     InstallCapi(install_capi::Args),
     Wheel(wheel::Args),
     Onnxruntime(onnxruntime::Args),
+    Decoding(decoding::Args),
     Stress(stress::Args),
     Fuzz(fuzz::Args),
     Dist(dist::Args),
@@ -120,6 +122,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Budgets(args) => budgets::run(&sh, args),
         Command::Wheel(wheel::Args {}) => wheel::run(&sh).map(|()| 0),
         Command::Onnxruntime(args) => onnxruntime::run(&sh, &args),
+        Command::Decoding(decoding::Args {}) => decoding::run(&sh),
         Command::Stress(args) => stress::run(&sh, &args),
         Command::Fuzz(args) => fuzz::run(&sh, &args),
         Command::BuildShaders(args) => build_shaders::run(&sh, args).map(|()| 0),

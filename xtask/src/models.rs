@@ -3,6 +3,7 @@
 mod filled;
 mod package;
 mod peers;
+pub(crate) mod smollm2;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -23,17 +23,13 @@ const TOO_OLD: &str = "1.23.2";
 /// What the tests make models with.
 const ONNX: &str = "onnx==1.22.0";
 
-const TESTS: &str = "crates/dml-ort/python/tests";
+pub(crate) const TESTS: &str = "crates/dml-ort/python/tests";
 
 /// Runs the command and returns the exit code of the first program that fails.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let folder = workspace::root().join("target/onnxruntime");
-    sh.remove_path(&folder)?;
     let profile = if args.full { Profile::Release } else { Profile::Dev };
-    let package = wheel::build(sh, profile)?;
-    let installed = folder.join("package");
-    let named = ["--no-deps".as_ref(), "--no-index".as_ref(), package.as_os_str()];
-    pip::install(sh, &named, &installed)?;
+    let installed = install(sh, profile, &folder)?;
     let drivers = setup::make_sure(sh)?.environment()?;
     devices::of_cpu_drivers(sh, &drivers)?;
     let mut environment = drivers.with("DML_LOSSY_LOADER", lossy_loader(sh, &folder)?);
@@ -64,6 +60,16 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         }
     }
     Ok(0)
+}
+
+/// Builds the plug-in's package and installs it below `folder`, which is emptied; the folder to import it from.
+pub(crate) fn install(sh: &Shell, profile: Profile, folder: &Path) -> Result<PathBuf> {
+    sh.remove_path(folder)?;
+    let package = wheel::build(sh, profile)?;
+    let installed = folder.join("package");
+    let named = ["--no-deps".as_ref(), "--no-index".as_ref(), package.as_os_str()];
+    pip::install(sh, &named, &installed)?;
+    Ok(installed)
 }
 
 /// The folder of the current version of ONNX Runtime that is tested.

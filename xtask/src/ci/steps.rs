@@ -9,8 +9,8 @@ use crate::example::Name;
 use crate::process::{no_failure, succeed};
 use crate::step_runner::Step;
 use crate::{
-    budgets, build_shaders, c_api, conformance, discrete, dist, example, fuzz, html_report,
-    kernels, leaks, models, node_tests, onnxruntime, sanitizer, stress, test, tools,
+    budgets, build_shaders, c_api, conformance, decoding, discrete, dist, example, fuzz,
+    html_report, kernels, leaks, models, node_tests, onnxruntime, sanitizer, stress, test, tools,
 };
 
 /// The budget is two to four times what a step takes on two quiet cores, building its tools included: others
@@ -67,6 +67,7 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("model-budgets", 8, model_budgets),
     step("staged-models", 40, |sh| whole_models(sh, &["--staged-transfers", "on", "--validation"])),
     step("full-onnxruntime", 30, |sh| onnxruntime(sh, true)),
+    step("decoding", 30, |sh| no_failure("decoding", decoding::run(sh)?)),
     step("full-dist", 20, dist::check),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),

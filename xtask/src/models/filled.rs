@@ -10,7 +10,7 @@ use super::package;
 use crate::{pip, process, workspace};
 
 /// What the scripts import, and where the models are.
-const TOOLS: [&str; 2] = ["onnxruntime==1.32.0", "onnx==1.23.2"];
+pub(super) const TOOLS: [&str; 2] = ["onnxruntime==1.32.0", "onnx==1.23.2"];
 const FILL: &str = "xtask/src/models/fill.py";
 const MEASURE: &str = "xtask/src/models/measure.py";
 
@@ -27,7 +27,7 @@ pub(super) fn lay_out(sh: &Shell, index: &Path, folder: &Path) -> Result<()> {
     let models: Vec<Model> = serde_json::from_str(&sh.read_file(index)?)
         .context("reading the index of models without weights")?;
     let tools = tools(sh)?;
-    let kept = kept(sh)?;
+    let kept = package::made_by(sh, "filled-models", &TOOLS, &[FILL])?;
     for Model { name, sha256 } in &models {
         let made = kept.join(name);
         if !made.is_dir() {
@@ -57,23 +57,11 @@ pub(super) fn measured(sh: &Shell, folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-fn tools(sh: &Shell) -> Result<PathBuf> {
+/// The folder of packages that scripts which make models import.
+pub(super) fn tools(sh: &Shell) -> Result<PathBuf> {
     pip::kept(sh, "models", &TOOLS.join("+"), &TOOLS)
 }
 
-fn python<'a>(sh: &'a Shell, tools: &Path, script: &str) -> xshell::Cmd<'a> {
+pub(super) fn python<'a>(sh: &'a Shell, tools: &Path, script: &str) -> xshell::Cmd<'a> {
     cmd!(sh, "python3 {script}").env("PYTHONPATH", tools)
-}
-
-/// The folder of models that were filled by what would fill them now.
-fn kept(sh: &Shell) -> Result<PathBuf> {
-    let folder = workspace::root().join("target/filled-models");
-    let made_by = format!("{} {}", TOOLS.join(" "), package::digest(sh, FILL.as_ref())?);
-    let stamp = folder.join("made-by");
-    if !stamp.is_file() || sh.read_file(&stamp)? != made_by {
-        sh.remove_path(&folder)?;
-        sh.create_dir(&folder)?;
-        sh.write_file(stamp, made_by)?;
-    }
-    Ok(folder)
 }

@@ -1,9 +1,11 @@
-//! Files in packages.
+//! Files in packages, and files that scripts make of them.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use xshell::{Shell, cmd};
+
+use crate::workspace;
 
 /// The file of this name and digest, wherever it is in the folder.
 pub(super) fn find(sh: &Shell, package: &Path, file: &str, sha256: &str) -> Result<PathBuf> {
@@ -22,4 +24,20 @@ pub(super) fn digest(sh: &Shell, path: &Path) -> Result<String> {
     let line = cmd!(sh, "sha256sum {path}").quiet().read()?;
     let digest = line.split_whitespace().next();
     digest.map(str::to_owned).context("sha256sum printed nothing")
+}
+
+/// The folder `target/NAME` of what these scripts and packages make; empty where others made what was in it.
+pub(super) fn made_by(sh: &Shell, name: &str, tools: &[&str], scripts: &[&str]) -> Result<PathBuf> {
+    let folder = workspace::root().join("target").join(name);
+    let mut makers = tools.join(" ");
+    for script in scripts {
+        makers = format!("{makers} {}", digest(sh, script.as_ref())?);
+    }
+    let stamp = folder.join("made-by");
+    if !stamp.is_file() || sh.read_file(&stamp)? != makers {
+        sh.remove_path(&folder)?;
+        sh.create_dir(&folder)?;
+        sh.write_file(stamp, makers)?;
+    }
+    Ok(folder)
 }

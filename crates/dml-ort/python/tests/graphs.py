@@ -8,6 +8,10 @@ import onnxruntime_ep_dmlvk as ep
 from onnx import TensorProto, helper, numpy_helper
 
 PREFIX = "ep.dmlvulkanexecutionprovider."
+# Shapes are computed with these, and elements seen by them: leaving them out costs nothing.
+ARITHMETIC = set(
+    "Cast Concat Constant ConstantOfShape Equal Gather Identity Not Reshape Shape Size Slice Squeeze Unsqueeze".split()
+)
 
 
 def register(name="dmlvk"):

@@ -12,10 +12,6 @@ import numpy as np
 
 import graphs
 
-# Shapes are computed with these, and elements seen by them: leaving them out costs nothing.
-ARITHMETIC = set(
-    "Cast Concat Constant ConstantOfShape Equal Gather Identity Not Reshape Shape Size Slice Squeeze Unsqueeze".split()
-)
 CONTROL = {"If", "Loop", "Scan"}
 # Of the greatest element. Models of networks with many layers add up what their operators round.
 TOLERANCE = 1e-3
@@ -47,8 +43,8 @@ def main():
         own, groups, others, far = run(path, device)
         listed = ", ".join(f"{count} {name}" for name, count in others.most_common())
         print(f"| {path.name} | {len(own)} of {len(own) + others.total()} | {groups} | {listed} | {far:.1e} |", flush=True)
-        computing = sum(name not in ARITHMETIC for name in own)
-        missed = sum(count for name, count in others.items() if name not in ARITHMETIC | CONTROL)
+        computing = sum(name not in graphs.ARITHMETIC for name in own)
+        missed = sum(count for name, count in others.items() if name not in graphs.ARITHMETIC | CONTROL)
         if not far <= TOLERANCE or computing < 0.9 * (computing + missed):
             wrong.append(path.name)
     sys.exit(f"too far, or too few nodes on the device: {', '.join(wrong)}" if wrong else 0)
