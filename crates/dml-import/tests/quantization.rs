@@ -4,9 +4,13 @@
 
 mod common;
 
-use common::onnx::{Graph, Message, model, node, value};
+use common::onnx::{Graph, Message, floats, model, node, value};
 use common::{f32s, host};
+use dml_core::{Capabilities, FeatureLevel, Tuning, validate_graph};
+use dml_import::program::Work;
 use dml_import::{Inputs, Model, Program, Tensor};
+use dml_ops::graph::compile_graph;
+use dml_ops::{Target, TransferUse};
 
 fn result(program: &Program) -> Tensor {
     host::run(program).remove(0).tensor
@@ -102,4 +106,43 @@ fn types_that_directml_does_not_quantize_to_are_made_of_what_it_has() {
     assert_eq!(quantized(5, &numbers), words([0x7fff, 0x8000, 2, 0xfffc, 0]));
     assert_eq!(quantized(21, &numbers), [15, 0, 2, 0, 0]);
     assert_eq!(quantized(22, &numbers), [7, 0xf8, 2, 0xfc, 0]);
+}
+
+/// Bytes of intermediate results of products of two rows with so many matrices of 64 x 64 integers of 4 bits, one after the other.
+fn bytes_between_products(count: usize) -> u64 {
+    const SIZE: i64 = 64;
+    let product = [("K", SIZE), ("N", SIZE), ("bits", 4), ("block_size", 16)];
+    let names: Vec<String> = (0..=count).map(|it| format!("x{it}")).collect();
+    let nodes = names.windows(2).map(|pair| {
+        let [from, to] = [&pair[0], &pair[1]];
+        node("MatMulNBits", &[from, "q", "scales"], &[to], &product).text(7, "com.microsoft")
+    });
+    let bytes = Message::default().int(1, SIZE).int(1, 4).int(1, 8);
+    let graph = Graph {
+        nodes: nodes.collect(),
+        initializers: vec![
+            bytes.int(2, 2).text(8, "q").bytes(9, &[0x5a; 64 * 4 * 8]),
+            floats("scales", &[64 * 4], &[0.25; 64 * 4]),
+        ],
+        inputs: vec![value("x0", 1, &[Some(2), Some(SIZE)])],
+        outputs: vec![value(&names[count], 1, &[])],
+    };
+    let opset = Message::default().text(1, "com.microsoft").int(2, 1);
+    let model = Model::from_bytes(Message(model(17, graph)).message(8, opset).0).unwrap();
+    let program = model.bind(&Inputs::new().with_shape("x0", [2, 64])).unwrap();
+    let capabilities = &Capabilities::vulkan_minimum();
+    let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
+    let temporary = program.operators().iter().map(|it| {
+        let Work::Graph { desc, .. } = &it.work else { return 0 };
+        let graph = validate_graph(desc, FeatureLevel::HIGHEST).unwrap();
+        compile_graph(&graph, &target, Default::default()).unwrap().0.temporary_size
+    });
+    temporary.sum()
+}
+
+#[test]
+fn what_is_made_of_weights_in_each_run_shares_memory() {
+    let [few, many] = [2, 9].map(bytes_between_products);
+    let of_a_matrix = 64 * 64 * 4;
+    assert!(few >= of_a_matrix && many < 2 * of_a_matrix, "{few} {many}");
 }

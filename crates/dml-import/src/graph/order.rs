@@ -1,9 +1,13 @@
 //! In which order nodes are evaluated.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 
-/// Every node after those whose outputs it uses.
+/// Every node after those whose outputs it uses: the first one in the file of those that can be next, so that what is made of
+/// weights alone is made when it is needed, and its memory serves others afterwards.
 ///
 /// # Errors
 /// [`Error::Malformed`]: nodes depend on each other in a circle, or two write the same value.
@@ -19,15 +23,16 @@ pub(crate) fn topological(graph: &Graph) -> Result<Vec<usize>> {
             }
         }
     }
-    let ready = |index: &usize| waiting_for[*index] == 0;
-    let mut order: Vec<usize> = (0..graph.nodes.len()).filter(ready).collect();
-    let mut next = 0;
-    while let Some(node) = order.get(next).copied() {
-        next += 1;
+    let is_ready = |index: &usize| waiting_for[*index] == 0;
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..graph.nodes.len()).filter(is_ready).map(Reverse).collect();
+    let mut order = Vec::with_capacity(graph.nodes.len());
+    while let Some(Reverse(node)) = ready.pop() {
+        order.push(node);
         for user in &users[node] {
             waiting_for[*user] -= 1;
             if waiting_for[*user] == 0 {
-                order.push(*user);
+                ready.push(Reverse(*user));
             }
         }
     }
