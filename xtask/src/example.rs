@@ -1,4 +1,5 @@
-//! `cargo xtask example`: the examples of models that others made, and what ONNX Runtime says to the same.
+//! `cargo xtask example`: the examples of models that others made, and what ONNX Runtime says to the same; and one that
+//! trains a network, as NumPy does too.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,8 +12,8 @@ use xshell::{Shell, cmd};
 use crate::environment::{Environment, joined};
 use crate::{conformance, models, onnxruntime, process, programs, workspace};
 
-/// Run an example of crates/dml-import on a model that others made, and compare with ONNX Runtime; fetches both,
-/// and sets up CPU drivers where no Vulkan device answers
+/// Run an example on a model that others made, and compare with ONNX Runtime, or train one, and compare with NumPy; fetches
+/// these, and sets up CPU drivers where no Vulkan device answers
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Which example
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     pub(crate) cpu_drivers: bool,
 }
 
-/// An example with a model.
+/// An example.
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Name {
@@ -30,6 +31,8 @@ pub(crate) enum Name {
     VoiceActivity,
     /// Tells the types of files of the repository with Magika's model
     FileTypes,
+    /// Trains a classifier of points by DirectML's operators alone
+    Train,
 }
 
 /// Runs the command and returns the exit code of the first program that fails.
@@ -40,6 +43,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     match args.name {
         Name::VoiceActivity => voice_activity(sh, &environment, &results),
         Name::FileTypes => file_types(sh, &environment, &results),
+        Name::Train => train(sh, &environment, &results),
     }
 }
 
@@ -64,6 +68,17 @@ fn file_types(sh: &Shell, environment: &Environment, results: &Path) -> Result<i
     sh.write_file(&answers, found)?;
     let check = cmd!(sh, "python3 xtask/src/example/file_types.py {answers}");
     process::exit_code(check.env("PYTHONPATH", joined(&[package, onnxruntime::current(sh)?])?))
+}
+
+fn train(sh: &Shell, environment: &Environment, results: &Path) -> Result<i32> {
+    let example = programs::example(sh, "dml", "train")?;
+    let found = environment.apply(cmd!(sh, "{example}")).quiet().read()?;
+    println!("{found}");
+    let answers = results.join("train.txt");
+    sh.write_file(&answers, found)?;
+    let check = cmd!(sh, "python3 xtask/src/example/train.py {answers}");
+    // Which has NumPy beside it.
+    process::exit_code(check.env("PYTHONPATH", onnxruntime::current(sh)?))
 }
 
 /// A CPU driver takes most of a second for a file: so many of each kind of name, which are different enough.

@@ -127,9 +127,9 @@ fn wrong_sizes_and_unknown_values_are_refused() {
         InputGradientTensor: &raw const *image.tensor,
         ROITensor: &raw const *regions.tensor,
         BatchIndicesTensor: &raw const *indices.tensor,
-        OutputGradientTensor: &raw const *image.tensor,
+        OutputGradientTensor: ptr::null(),
         OutputROIGradientTensor: ptr::null(),
-        ReductionFunction: 5,
+        ReductionFunction: 2,
         InterpolationMode: 1,
         SpatialScaleX: 1.0,
         SpatialScaleY: 1.0,
@@ -140,7 +140,7 @@ fn wrong_sizes_and_unknown_values_are_refused() {
         AlignRegionsToCorners: 0,
     };
     unknown.operator = DML_OPERATOR_DESC { Type: 150, Desc: (&raw const gradient).cast() };
-    refused(unknown.compile(device, 0).0, E_NOTIMPL, "ROI_ALIGN_GRAD: not implemented");
+    refused(unknown.compile(device, 0).0, E_INVALIDARG, "OutputGradientTensor: none is left out");
     // SAFETY: the query's size is wrong, so neither pointer is followed.
     let code =
         unsafe { dmlvk_check_feature_support(device, 1, 15, ptr::null(), 4, ptr::null_mut()) };

@@ -188,6 +188,7 @@ fn documented_examples_are_what_the_reference_says() {
         ("PADDING1", 3),
         ("RANDOM_GENERATOR", 3),
         ("REVERSE_SUBSEQUENCES", 2),
+        ("ROI_ALIGN_GRAD", 1),
         ("SLICE", 1),
         ("SLICE1", 2),
         ("SPACE_TO_DEPTH1", 2),

@@ -11,7 +11,7 @@ use dml_ops::{Target, TransferUse};
 use dml_reference::{Case, Memory, Random, Signature, run_on_host};
 
 /// The operators.
-pub static OPERATORS: [&OperatorSchema; 12] = [
+pub static OPERATORS: [&OperatorSchema; 13] = [
     &op::GATHER,
     &op::GATHER_ELEMENTS,
     &op::GATHER_ND,
@@ -24,6 +24,7 @@ pub static OPERATORS: [&OperatorSchema; 12] = [
     &op::ROI_POOLING,
     &op::ROI_ALIGN,
     &op::ROI_ALIGN1,
+    &op::ROI_ALIGN_GRAD,
 ];
 
 /// What tensors of each operator may have.

@@ -12,6 +12,8 @@ mod common;
 mod bring_your_own;
 #[path = "../examples/owning.rs"]
 mod owning;
+#[path = "../examples/train.rs"]
+mod train;
 
 use std::process::Command;
 
@@ -67,6 +69,17 @@ fn bring_your_own_runs() {
     let found = bring_your_own::run(index).unwrap();
     let expected: Vec<f32> = (0..16).map(|at| if at % 4 >= at / 4 { 1.0 } else { 2.0 }).collect();
     assert_eq!(found, expected);
+}
+
+/// Every device has the same bits after as many steps.
+#[test]
+fn train_runs() {
+    let Some(index) = device() else { return on_each_device("train_runs") };
+    let lines = train::run(&DeviceSelector::Index(index)).unwrap();
+    assert_eq!(lines.len(), 11, "{lines:?}");
+    assert_eq!(lines[0], "step  25  loss 0.9308");
+    assert_eq!(lines[9], "step 250  loss 0.1906");
+    assert_eq!(lines[10], "492 of 512 points are classified rightly");
 }
 
 /// The positive control: what is looked for is what the layer prints.

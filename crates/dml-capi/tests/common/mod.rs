@@ -20,7 +20,6 @@ use dmlvk::*;
 use borrowing::Borrowing;
 
 pub const E_INVALIDARG: HRESULT = 0x8007_0057_u32.cast_signed();
-pub const E_NOTIMPL: HRESULT = 0x8000_4001_u32.cast_signed();
 pub const DXGI_ERROR_UNSUPPORTED: HRESULT = 0x887A_0004_u32.cast_signed();
 
 pub fn message() -> String {

@@ -25,8 +25,11 @@ pub(super) fn page() -> String {
     let (implemented, others): (Vec<&OperatorSchema>, Vec<&OperatorSchema>) =
         OPERATORS.iter().copied().partition(|schema| schema.implemented);
     let others: Vec<&str> = others.iter().map(|schema| schema.name).collect();
-    let table = table(&implemented);
-    format!("{INTRODUCTION}{table}{NOTES}\nNot implemented: {}.", others.join(", "))
+    let mut page = format!("{INTRODUCTION}{}{NOTES}", table(&implemented));
+    if !others.is_empty() {
+        page += &format!("\nNot implemented: {}.", others.join(", "));
+    }
+    page
 }
 
 /// A table with a row for each operator, or for each group of its tensors that take other types or

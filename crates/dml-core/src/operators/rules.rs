@@ -189,6 +189,11 @@ pub(crate) fn samples_of_regions_make_output(operator: &Validated) -> Result<(),
     regions::align(operator)
 }
 
+/// ROI_ALIGN_GRAD: the same of the gradients of cells, and what is needed for the outputs that are given.
+pub(crate) fn samples_of_regions_make_gradients(operator: &Validated) -> Result<(), Error> {
+    regions::align_gradient(operator)
+}
+
 /// ADAM_OPTIMIZER: one training step, and rates of decay that leave something of a gradient.
 pub(crate) fn moments_decay(operator: &Validated) -> Result<(), Error> {
     training::optimizer(operator)

@@ -113,7 +113,8 @@ pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use mish::Mish;
 pub(crate) use nonzero::NonZero;
 pub(crate) use normalize::{
-    BatchNormalize, Common, NormOfRow, Normalize, PRODUCTS, Running, SUMS, Standardize,
+    BatchNormalize, BatchTraining, Common, NormOfRow, Normalize, PRODUCTS, Running, SUMS,
+    Standardize,
 };
 pub(crate) use operands::{Budget, Operands};
 pub(crate) use pad::{CenterCropPad, Margins, Pad};

@@ -1,4 +1,5 @@
-//! The operators of the domain com.microsoft, which ONNX Runtime's optimizer and quantizer write.
+//! The operators of the domain com.microsoft, which ONNX Runtime's optimizer and quantizer write, and some of ai.onnx
+//! that stand for others.
 //!
 //! One that an operation of the graph does is a row of `operators/microsoft.rs`. Any other is a definition: a few
 //! lines of ai.onnx's operators ([`notation`]) that are read in its place, as the bodies of a model's functions are.
@@ -6,6 +7,7 @@
 mod activations;
 mod attention;
 mod condition;
+mod losses;
 mod notation;
 mod quantized;
 
@@ -23,12 +25,18 @@ use notation::Head;
 /// The version of ai.onnx that definitions are written in.
 const OPSET: i64 = 24;
 
-/// Texts of definitions: each a head and its lines, with an empty line between two.
-static TEXTS: [&str; 3] = [activations::TEXT, attention::TEXT, quantized::TEXT];
+/// Texts of definitions by their domain: each a head and its lines, with an empty line between two.
+static TEXTS: [(&str, &str); 4] = [
+    ("", losses::TEXT),
+    (MICROSOFT, activations::TEXT),
+    (MICROSOFT, attention::TEXT),
+    (MICROSOFT, quantized::TEXT),
+];
 
 /// An operator that stands for others.
 #[derive(Clone, Copy)]
 pub(super) struct Definition {
+    domain: &'static str,
     name: &'static str,
     text: &'static str,
 }
@@ -37,21 +45,25 @@ pub(super) struct Definition {
 pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
     static BY_NAME: LazyLock<HashMap<&str, Definition>> =
         LazyLock::new(|| definitions().map(|it| (it.name, it)).collect());
-    let is_of_domain = match proto.domain.as_str() {
-        MICROSOFT => !proto.op_type.starts_with('_'),
-        INTERNAL => is_within,
-        _ => false,
+    let domain = match proto.domain.as_str() {
+        INTERNAL if is_within => MICROSOFT,
+        _ if proto.op_type.starts_with('_') => return None,
+        domain if operators::is_default(domain) => "",
+        domain => domain,
     };
-    if is_of_domain { BY_NAME.get(proto.op_type.as_str()).copied() } else { None }
+    let definition = BY_NAME.get(proto.op_type.as_str()).copied();
+    definition.filter(|it| it.domain == domain)
 }
 
 /// Every definition, those that only others use included: their names begin with `_`.
 pub(super) fn definitions() -> impl Iterator<Item = Definition> {
-    let paragraphs = TEXTS.into_iter().flat_map(|text| text.split("\n\n"));
-    paragraphs
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .map(|text| Definition { name: text.split(['<', '(']).next().unwrap_or(text).trim(), text })
+    TEXTS.into_iter().flat_map(|(domain, text)| {
+        let paragraphs = text.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
+        paragraphs.map(move |text| {
+            let name = text.split(['<', '(']).next().unwrap_or(text).trim();
+            Definition { domain, name, text }
+        })
+    })
 }
 
 /// A call of a definition: what its lines can ask for.
@@ -64,6 +76,9 @@ struct Call<'a> {
 }
 
 impl Definition {
+    /// The version of ai.onnx that has its operators among the definitions first.
+    pub(super) const SINCE: i64 = 12;
+
     pub(super) fn head(&self) -> Result<Head> {
         let head = self.text.lines().next().unwrap_or_default();
         notation::head(head).ok_or_else(|| Error::malformed(format!("no head: {head}")))

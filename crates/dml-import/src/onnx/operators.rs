@@ -314,6 +314,12 @@ pub(super) fn version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
     })
 }
 
+/// Checks that the version of ai.onnx has what came with the version `since`.
+pub(super) fn at_least(name: &NodeName, opset: Option<i64>, since: i64) -> Result<()> {
+    let opset = version(name, opset)?;
+    if opset < since { Err(too_early(name, opset, since)) } else { Ok(()) }
+}
+
 /// The version that decides what a node of the domain means.
 pub(super) fn contrib_version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
     match opset {

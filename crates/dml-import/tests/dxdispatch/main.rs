@@ -12,10 +12,8 @@ mod resources;
 use common::device::on_every_device;
 use common::run_on_both;
 use dml::core::FieldValue;
-use dml::core::operators::OPERATORS;
-use dml::core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
 use dml_import::program::{Output, Step, Work};
-use dml_import::{Error, Inputs, Model, NodeSupport, Program};
+use dml_import::{Inputs, Model, NodeSupport, Program};
 use serde_json::{Value, json};
 
 fn tensor(sizes: &[u32]) -> Value {

@@ -2,6 +2,7 @@
 //! elements of one cell of a region.
 
 mod align;
+mod gradient;
 mod pooling;
 mod space;
 
@@ -24,4 +25,5 @@ regions! {
     ROI_POOLING = pooling::greatest;
     ROI_ALIGN = align::samples;
     ROI_ALIGN1 = align::samples;
+    ROI_ALIGN_GRAD = gradient::gradients;
 }

@@ -208,6 +208,25 @@ fn shapes() -> Vec<(&'static str, &'static str, Value)> {
             }),
         ),
         (
+            "roi/gradient.rs",
+            "ROI_ALIGN_GRAD",
+            json!({
+                "InputGradientTensor": float32(&[1, 1, 2, 2]),
+                "ROITensor": float32(&[1, 4]),
+                "BatchIndicesTensor": tensor("UINT32", &[1]),
+                "OutputGradientTensor": float32(&[1, 1, 4, 4]),
+                "ReductionFunction": "AVERAGE",
+                "InterpolationMode": "NEAREST_NEIGHBOR",
+                "SpatialScaleX": 1.0,
+                "SpatialScaleY": 1.0,
+                "InputPixelOffset": 0.5,
+                "OutputPixelOffset": -0.5,
+                "MinimumSamplesPerOutput": 2,
+                "MaximumSamplesPerOutput": 2,
+                "AlignRegionsToCorners": false,
+            }),
+        ),
+        (
             "roi/pooling.rs",
             "ROI_POOLING",
             json!({

@@ -1,8 +1,8 @@
 //! Operators on regions of interest: an element of the output is made of the elements of a cell of a region, and
 //! regions are inputs.
 
-mod cases;
-mod reference;
+pub(super) mod cases;
+pub(super) mod reference;
 
 use dml_core::operators;
 

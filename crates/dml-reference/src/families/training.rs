@@ -7,6 +7,7 @@ mod cases;
 mod given;
 mod pooling;
 mod reference;
+mod regions;
 mod resample;
 mod response;
 #[cfg(test)]
@@ -26,4 +27,5 @@ pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &Trained(&response::Response),
     &Trained(&resample::Resampling { has_direction: false }),
     &Trained(&resample::Resampling { has_direction: true }),
+    &Trained(&regions::Regions),
 ];

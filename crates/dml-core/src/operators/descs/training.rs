@@ -395,38 +395,46 @@ impl From<BatchNormalizationGradDesc> for AbstractOperator {
 
 /// DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradients of aligned regions of interest.
 ///
-/// This runtime does not execute it yet.
+/// The cells of ROI_ALIGN1 hand their gradients back to the elements that their samples were made
+/// of, with their weights: equal
+/// shares of all samples of a cell, or all to the greatest one. The gradient of a corner is the sum
+/// of the slopes of the
+/// samples in the direction of that coordinate. Samples outside hand back nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiAlignGradDesc {
-    /// DirectML's InputTensor.
+    /// The elements that samples were taken of: batches, channels, height and width; a stride of 0
+    /// repeats elements. Needed for the gradients of regions, and where the greatest sample counts.
     pub input_tensor: Option<TensorDesc>,
-    /// DirectML's InputGradientTensor.
+    /// The gradients of the cells: regions, channels, and cells down and across; a stride of 0
+    /// repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// DirectML's ROITensor.
+    /// Four numbers for each region along the last dimension: x and y of the first corner, x and y
+    /// of the last one.
     pub roi_tensor: TensorDesc,
-    /// DirectML's BatchIndicesTensor.
+    /// Which batch each region is of, along the last dimension; beyond the last batch it is that.
     pub batch_indices_tensor: TensorDesc,
-    /// DirectML's OutputGradientTensor.
+    /// The gradients of the elements: InputTensor's sizes.
     pub output_gradient_tensor: Option<TensorDesc>,
-    /// DirectML's OutputROIGradientTensor.
+    /// The gradients of the regions' numbers: ROITensor's sizes. One of the outputs may be left
+    /// out.
     pub output_roi_gradient_tensor: Option<TensorDesc>,
-    /// DirectML's ReductionFunction.
+    /// What was made of the samples of a cell: AVERAGE or MAX.
     pub reduction_function: ReduceFunction,
-    /// DirectML's InterpolationMode.
+    /// NEAREST_NEIGHBOR, of which the gradients of regions are 0, or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// DirectML's SpatialScaleX.
+    /// What the corners' x is multiplied by.
     pub spatial_scale_x: f32,
-    /// DirectML's SpatialScaleY.
+    /// What their y is multiplied by.
     pub spatial_scale_y: f32,
-    /// DirectML's InputPixelOffset.
+    /// Where in the input the centers of elements are from their coordinates: 0.5, or 0.
     pub input_pixel_offset: f32,
-    /// DirectML's OutputPixelOffset.
+    /// How far samples are moved the other way before they are scaled: -0.5, or 0.
     pub output_pixel_offset: f32,
-    /// DirectML's MinimumSamplesPerOutput.
+    /// How many samples a cell has at least, in each dimension; 0 is 1, and 500 the most.
     pub minimum_samples_per_output: u32,
-    /// DirectML's MaximumSamplesPerOutput.
+    /// How many it has at most; more than 500 is 500.
     pub maximum_samples_per_output: u32,
-    /// DirectML's AlignRegionsToCorners.
+    /// Whether the first sample of a region lies in its first corner and the last one in its last.
     pub align_regions_to_corners: bool,
 }
 

@@ -4,10 +4,12 @@ use super::invalid;
 use super::movement::{INPUT, OUTPUT, no_zeros, sizes_are};
 use crate::error::Error;
 use crate::schema::validated::Validated;
+use crate::tensor::TensorLayout;
 use crate::types::enums::ReduceFunction;
 
 const REGIONS: &str = "ROITensor";
 const BATCHES: &str = "BatchIndicesTensor";
+const ELEMENTS: &str = "OutputGradientTensor";
 
 /// The most samples that a cell of ROI_ALIGN has in each dimension.
 // Those of both are 63,000 iterations: lavapipe ends loops at 65,535.
@@ -28,8 +30,43 @@ pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
 /// As many regions as the output has, of four numbers each, and a batch for each.
 pub(super) fn align(operator: &Validated) -> Result<(), Error> {
     let output = output(operator)?;
-    each_region_has(operator, REGIONS, output[0], Some(4))?;
-    each_region_has(operator, BATCHES, output[0], None)?;
+    samples(operator, output[0])
+}
+
+/// As many regions as there are gradients of, and channels like these. The input is there where it counts.
+pub(super) fn align_gradient(operator: &Validated) -> Result<(), Error> {
+    let cells = operator.required_tensor("InputGradientTensor")?.sizes();
+    samples(operator, cells[0])?;
+    let [input, elements] =
+        [INPUT, ELEMENTS].map(|name| operator.tensor(name).map(|it| it.map(TensorLayout::sizes)));
+    let (input, elements) = (input?, elements?);
+    let of_regions = operator.tensor("OutputROIGradientTensor")?;
+    let absent = |name: &str, reason: &str| invalid(operator, name, "none", reason, "a tensor");
+    if elements.is_none() && of_regions.is_none() {
+        return Err(absent(ELEMENTS, "is left out, and so is OutputROIGradientTensor"));
+    }
+    if input.is_none() && of_regions.is_some() {
+        return Err(absent(INPUT, "is left out, but OutputROIGradientTensor is computed of it"));
+    }
+    let is_greatest = operator.uint("ReductionFunction")? == ReduceFunction::Max.dml_value();
+    if input.is_none() && is_greatest {
+        return Err(absent(INPUT, "is left out, but ReductionFunction is MAX"));
+    }
+    for (name, sizes) in [(INPUT, input), (ELEMENTS, elements)] {
+        let Some(sizes) = sizes else { continue };
+        let wanted = [sizes[0], cells[1], sizes[2], sizes[3]];
+        let problem = "is not InputGradientTensor's number of channels";
+        sizes_are(operator, &format!("{name}.Sizes"), sizes, problem, |at| wanted[at].into())?;
+    }
+    let (Some(input), Some(elements)) = (input, elements) else { return Ok(()) };
+    let problem = "differs from InputTensor's";
+    sizes_are(operator, "OutputGradientTensor.Sizes", elements, problem, |at| input[at].into())
+}
+
+/// Four numbers and a batch for each region, and samples of which something is made.
+fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
+    each_region_has(operator, REGIONS, regions, Some(4))?;
+    each_region_has(operator, BATCHES, regions, None)?;
     let function = operator.uint("ReductionFunction")?;
     let functions = [ReduceFunction::Average, ReduceFunction::Max].map(ReduceFunction::dml_value);
     if !functions.contains(&function) {
@@ -70,6 +107,6 @@ fn each_region_has(
     let last = [Some(regions), numbers].into_iter().flatten();
     let before = sizes.len().saturating_sub(last.clone().count());
     let wanted: Vec<u32> = std::iter::repeat_n(1, before).chain(last).collect();
-    let problem = "is not what a number of regions like OutputTensor's takes";
+    let problem = "is not what the number of regions takes";
     sizes_are(operator, &format!("{name}.Sizes"), sizes, problem, |at| wanted[at].into())
 }

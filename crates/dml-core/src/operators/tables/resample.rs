@@ -270,7 +270,7 @@ pub static RESAMPLE3: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[
-        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(3)),
         (
             DataTypeSet::of(&[
                 DataType::Float16,

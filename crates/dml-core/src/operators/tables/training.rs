@@ -494,17 +494,43 @@ pub static ROI_ALIGN_GRAD: OperatorSchema = OperatorSchema {
     name: "ROI_ALIGN_GRAD",
     operator_type: 150,
     summary: "the gradients of aligned regions of interest",
-    implemented: false,
+    implemented: true,
     in_place: false,
-    comparisons: &[],
+    comparisons: &[
+        (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(4)),
+        (
+            DataTypeSet::of(&[
+                DataType::Float16,
+                DataType::Uint32,
+                DataType::Uint16,
+                DataType::Uint8,
+                DataType::Int32,
+                DataType::Int16,
+                DataType::Int8,
+                DataType::Float64,
+                DataType::Uint64,
+                DataType::Int64,
+                DataType::Uint4,
+                DataType::Int4,
+            ]),
+            Comparison::Ulp(1),
+        ),
+    ],
     fields: &[
-        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor).optional(),
+        FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputGradientTensor"),
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor),
+        FieldSchema::new("ROITensor", FieldKind::Input, FieldType::Tensor)
+            .with_type_of("InputGradientTensor"),
         FieldSchema::new("BatchIndicesTensor", FieldKind::Input, FieldType::Tensor),
-        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor).optional(),
+        FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor)
+            .optional()
+            .with_type_of("InputGradientTensor"),
         FieldSchema::new("OutputROIGradientTensor", FieldKind::Output, FieldType::Tensor)
-            .optional(),
+            .optional()
+            .with_type_of("InputGradientTensor")
+            .with_sizes_of("ROITensor"),
         FieldSchema::new("ReductionFunction", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&REDUCE_FUNCTION),
         FieldSchema::new("InterpolationMode", FieldKind::Attribute, FieldType::Uint)
@@ -517,7 +543,10 @@ pub static ROI_ALIGN_GRAD: OperatorSchema = OperatorSchema {
         FieldSchema::new("MaximumSamplesPerOutput", FieldKind::Attribute, FieldType::Uint),
         FieldSchema::new("AlignRegionsToCorners", FieldKind::Attribute, FieldType::Bool),
     ],
-    rule: None,
+    rule: Some(Rule {
+        name: "samples_of_regions_make_gradients",
+        check: rules::samples_of_regions_make_gradients,
+    }),
     tables: &[SupportTable {
         level: FeatureLevel::V4_1,
         tensors: &[

@@ -1,9 +1,10 @@
 //! Normalizations: by the mean and the variance of rows or by given ones, or by a norm; and running sums.
 
+mod batch;
+
 use dml_core::operators::{
-    BatchNormalizationDesc, CUMULATIVE_PRODUCT, CUMULATIVE_SUMMATION, ELEMENT_WISE_RECIP,
-    ELEMENT_WISE_SQRT, LpNormalizationDesc, MeanVarianceNormalization1Desc,
-    MeanVarianceNormalization2Desc,
+    CUMULATIVE_PRODUCT, CUMULATIVE_SUMMATION, ELEMENT_WISE_RECIP, ELEMENT_WISE_SQRT,
+    LpNormalizationDesc, MeanVarianceNormalization1Desc, MeanVarianceNormalization2Desc,
 };
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, AxisDirection, FieldValue, ReduceFunction, TensorDesc};
@@ -21,6 +22,8 @@ use crate::graph::ops::reduce::{along, axes_of, reduced};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
+
+pub(crate) use batch::{BatchNormalize, BatchTraining};
 
 /// What has a mean and a variance in common.
 #[derive(Debug)]
@@ -262,46 +265,6 @@ impl Op for Standardize {
         let deviation = of(ADD, &[of(root, &[variance])?, epsilon])?;
         let result = of(DIVIDE, &[distance, deviation])?;
         Ok(vec![cast(operands, &result, element)?])
-    }
-}
-
-/// Elements less a given mean, divided by a given deviation, for each channel.
-#[derive(Debug)]
-pub(crate) struct BatchNormalize {
-    pub(crate) epsilon: f32,
-}
-
-impl Op for BatchNormalize {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        let input = operands.value(0, "X")?;
-        let (sizes, element) = (channels(operands, input.shape()?)?, input.element()?);
-        let of_scales = [1, sizes[1], 1];
-        let mut others = vec![];
-        // In DirectML's order.
-        for (at, name) in [(3, "input_mean"), (4, "input_var"), (1, "scale"), (2, "B")] {
-            let given = (operands.value(at, name)?, name);
-            others.push(of_channels(operands, given, sizes[1], element)?);
-        }
-        let mut values = vec![(input, &sizes[..])];
-        values.extend(others.iter().map(|value| (value, &of_scales[..])));
-        let epsilon = self.epsilon;
-        let result = write(operands, &values, |inputs, output_tensor| {
-            let mut inputs = inputs.into_iter();
-            let mut next = || inputs.next().expect("five inputs");
-            BatchNormalizationDesc {
-                input_tensor: next(),
-                mean_tensor: next(),
-                variance_tensor: next(),
-                scale_tensor: next(),
-                bias_tensor: next(),
-                output_tensor,
-                spatial: true,
-                epsilon,
-                fused_activation: None,
-            }
-            .into()
-        });
-        Ok(vec![result?])
     }
 }
 

@@ -1,4 +1,4 @@
-//! When a line of a definition counts: `not bias`, `bits == 4 and zero_points`, `activation in Relu Tanh`.
+//! When a line of a definition counts: `not bias`, `bits == 4 and zero_points`, `activation in Relu Tanh`, `axis given`.
 
 use super::{Call, Kind};
 
@@ -38,6 +38,9 @@ fn part_holds(call: &Call<'_>, text: &str) -> Option<bool> {
     }
     let number = number(call, name, *kind);
     let Some(operator) = operator else { return Some(number.is_some_and(|it| it != 0.0)) };
+    if operator == "given" {
+        return Some(number.is_some());
+    }
     let other: f64 = words.next()?.parse().ok()?;
     // Nothing is said of what is not given.
     let Some(number) = number else { return Some(false) };

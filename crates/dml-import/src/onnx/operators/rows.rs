@@ -6,8 +6,8 @@ use dml_core::ReduceFunction;
 
 use crate::error::{Error, Result};
 use crate::graph::{
-    BatchNormalize, Common, DynamicQuantize, Extreme, GREATEST, LEAST, NormOfRow, Normalize, Op,
-    PRODUCTS, Reduce, Running, SUMS, Standardize,
+    BatchNormalize, BatchTraining, Common, DynamicQuantize, Extreme, GREATEST, LEAST, NormOfRow,
+    Normalize, Op, PRODUCTS, Reduce, Running, SUMS, Standardize,
 };
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -78,7 +78,7 @@ pub(super) static ROWS: &[Row] = &[
     Row { outputs: 1..=5, ..row("BatchNormalization", 1, &BATCH_1, 5..=5, tested_batch) },
     Row { outputs: 1..=5, ..row("BatchNormalization", 7, &BATCH_7, 5..=5, batch) },
     Row { outputs: 1..=5, ..row("BatchNormalization", 9, &BATCH_9, 5..=5, batch) },
-    Row { outputs: 1..=3, ..row("BatchNormalization", 14, &BATCH_14, 5..=5, batch) },
+    Row { outputs: 1..=3, ..row("BatchNormalization", 14, &BATCH_14, 5..=5, batch_or_training) },
     row("InstanceNormalization", 6, &EPSILON, 3..=3, |it| normalize(it, Common::Channel)),
     row("GroupNormalization", 18, &GROUP_18, 3..=3, |it| group(it, false)),
     row("GroupNormalization", 21, &GROUP_21, 3..=3, |it| group(it, true)),
@@ -129,17 +129,25 @@ fn tested_batch(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
 }
 
 fn trained(it: &Attributes<'_>) -> Error {
-    it.node.not_supported("DirectML's is for inference")
+    it.node.not_supported("it is trained, which version 14 alone says how")
 }
 
 fn batch(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
-    if it.flag("training_mode", false) || it.outputs > 1 {
+    if it.outputs > 1 {
         return Err(trained(it));
     }
     if !it.flag("spatial", true) {
         return Err(it.node.not_supported("it has a mean for each element"));
     }
     Ok(Box::new(BatchNormalize { epsilon: epsilon(it) }))
+}
+
+fn batch_or_training(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
+    if !it.flag("training_mode", false) {
+        return batch(it);
+    }
+    let momentum = it.float("momentum").unwrap_or(0.9);
+    Ok(Box::new(BatchTraining { epsilon: epsilon(it), momentum, outputs: it.outputs }))
 }
 
 pub(super) fn normalize(it: &Attributes<'_>, common: Common) -> Result<Box<dyn Op>> {

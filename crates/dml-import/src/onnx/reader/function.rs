@@ -65,8 +65,14 @@ pub(super) fn defined(
     inputs: &[Option<ValueId>],
     (outputs, outer): (&[Option<ValueId>], &Scope<'_>),
 ) -> Result<Vec<ValueId>> {
-    if proto.domain != operators::INTERNAL {
-        operators::contrib_version(name, outer.contrib)?;
+    match proto.domain.as_str() {
+        operators::INTERNAL => {}
+        domain if operators::is_default(domain) => {
+            operators::at_least(name, outer.opset, Definition::SINCE)?;
+        }
+        _ => {
+            operators::contrib_version(name, outer.contrib)?;
+        }
     }
     let head = definition.head()?;
     let resolved = outer.resolved(proto)?;

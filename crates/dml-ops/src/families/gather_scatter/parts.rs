@@ -6,6 +6,7 @@ use dml_spirv::functions as f;
 
 use crate::ir::space::{Displacement, Operand, bytes_shown};
 use crate::lowering::map_builder::MapBuilder;
+use crate::target::MAX_STEPS;
 
 /// The part of the data that offsets from `first` on lead to.
 #[derive(Clone, Copy)]
@@ -30,6 +31,10 @@ impl Part {
         let Some(length) = u32::try_from(length).ok().filter(|length| *length > 0) else {
             return whole;
         };
+        // So many parts are more than a plan takes: refused as a whole too.
+        if reach / u64::from(length) >= u64::from(MAX_STEPS) {
+            return whole;
+        }
         let firsts = (0..=reach).step_by(length as usize).map_while(|it| u32::try_from(it).ok());
         firsts.map(|first| Self { first, length: Some(length) }).collect()
     }

@@ -160,3 +160,24 @@ fn parts_have_the_bits_of_the_whole() {
         }
     }
 }
+
+/// One part for every few of four billion elements would be more nodes than memory holds.
+#[test]
+fn data_in_more_parts_than_a_plan_takes_are_refused_as_a_whole() {
+    let window = with_window(516, 32);
+    let target =
+        Target { capabilities: &window, tuning: Tuning::new(), transfer: TransferUse::Allowed };
+    let apart = tensor(&[2, 2]).with_strides(&[4_000_000_000, 1]);
+    let desc = ScatterNdDesc {
+        input_tensor: tensor(&[2, 2]),
+        indices_tensor: indices(&[1, 2]),
+        updates_tensor: tensor(&[1, 1]),
+        output_tensor: apart,
+        input_dimension_count: 2,
+        indices_dimension_count: 2,
+    };
+    let operator = dml_core::validate(&desc.into(), dml_core::FeatureLevel::HIGHEST).unwrap();
+    let row = crate::find(operator.schema().operator_type).unwrap();
+    let error = row.lower(&operator, &target).unwrap_err();
+    assert!(matches!(error, dml_core::Error::DeviceLimit { unit: "bytes", .. }), "{error}");
+}

@@ -19,23 +19,23 @@ const ONE: u32 = 0x3f80_0000;
 const HALF: u32 = 0x3f00_0000;
 
 /// How samples are taken.
-struct Sampling {
+pub(super) struct Sampling {
     /// How many a cell has in each dimension: at least, and at most.
-    least: u32,
-    most: u32,
+    pub(super) least: u32,
+    pub(super) most: u32,
     /// What is subtracted from coordinates of the input, and from numbers of samples before they are scaled.
     input_offset: f32,
     output_offset: f32,
     /// Whether the first and the last one are in the corners.
     is_to_corners: bool,
-    is_linear: bool,
-    is_average: bool,
+    pub(super) is_linear: bool,
+    pub(super) is_average: bool,
     /// The bits of one outside.
     outside: u32,
 }
 
 impl Sampling {
-    fn new(operator: &Validated) -> Result<Self, Error> {
+    pub(super) fn new(operator: &Validated) -> Result<Self, Error> {
         let is_to_corners = operator.bool("AlignRegionsToCorners").unwrap_or(false);
         let output_offset = operator.float("OutputPixelOffset").unwrap_or(-0.5);
         Ok(Self {
@@ -46,25 +46,34 @@ impl Sampling {
             is_to_corners,
             is_linear: operator.uint("InterpolationMode")? == InterpolationMode::Linear.dml_value(),
             is_average: operator.uint("ReductionFunction")? == ReduceFunction::Average.dml_value(),
-            outside: operator.float("OutOfBoundsInputValue")?.to_bits(),
+            // Gradients have none.
+            outside: operator.float("OutOfBoundsInputValue").unwrap_or(0.0).to_bits(),
         })
     }
+}
+
+/// Where a sample is along an axis: at `moved / steps` of the way from the first corner to the last, and at this
+/// coordinate.
+pub(super) struct Place {
+    pub(super) moved: Value,
+    pub(super) steps: Value,
+    pub(super) coordinate: Value,
 }
 
 /// The averages or the greatest of samples.
 pub(super) fn samples(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let sampling = Sampling::new(operator)?;
     let [y, x] = ["SpatialScaleY", "SpatialScaleX"].map(|it| operator.float(it));
-    let mut regions = Regions::new(operator, target, 0, [y?, x?])?;
+    let (mut regions, input) = Regions::new(operator, target, 0, [y?, x?])?;
     let [y, x] = regions.axes;
     let tables = [sampling.table(&mut regions, &y)?, sampling.table(&mut regions, &x)?];
     let counts = sampling.counts(&mut regions)?;
-    sampling.reduce(regions, tables, counts)
+    sampling.reduce(regions, input, tables, counts)
 }
 
 impl Sampling {
     /// Adds how many samples a cell has along an axis, by the length of the region.
-    fn count(&self, map: &mut MapBuilder, length: Value, axis: &Axis) -> Value {
+    pub(super) fn count(&self, map: &mut MapBuilder, length: Value, axis: &Axis) -> Value {
         let cell = map.apply(&f::DIVIDE_BY_F32, &[length], &[(axis.cells as f32).to_bits()]);
         let count = map.apply(&f::CEIL_F32, &[cell], &[]);
         // What is no number, or below 0, is 0.
@@ -72,8 +81,8 @@ impl Sampling {
         map.apply(&f::CLIP_U32, &[count], &[self.least, self.most])
     }
 
-    /// Adds the coordinate of a sample.
-    fn coordinate(&self, map: &mut MapBuilder, regions: &Regions<'_>, axis: &Axis) -> Value {
+    /// Adds where a sample is along an axis.
+    pub(super) fn place(&self, map: &mut MapBuilder, regions: &Regions<'_>, axis: &Axis) -> Place {
         let [first, last] = regions.corners(map, axis);
         let length = map.apply(&f::SUBTRACT_F32, &[last, first], &[]);
         let count = self.count(map, length, axis);
@@ -95,40 +104,32 @@ impl Sampling {
         let moved = map.apply(&f::SCALE_BIAS_F32, &[sample], &moved);
         let scaled = map.apply(&f::MULTIPLY_F32, &[moved, step], &[]);
         let coordinate = map.apply(&f::ADD_F32, &[scaled, first], &[]);
-        let moved = [ONE, (-self.input_offset).to_bits()];
-        map.apply(&f::SCALE_BIAS_F32, &[coordinate], &moved)
+        let from_first = [ONE, (-self.input_offset).to_bits()];
+        let coordinate = map.apply(&f::SCALE_BIAS_F32, &[coordinate], &from_first);
+        Place { moved, steps, coordinate }
     }
 
-    /// Adds the steps that find the places of all samples along an axis: offsets, which of the height lead to the
-    /// batch as well, and for interpolation the weight of the neighbour after it in the high word.
-    fn table(&self, regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
-        let mut map = MapBuilder::default();
-        let coordinate = self.coordinate(&mut map, regions, axis);
+    /// Adds whether a coordinate is near the elements along an axis, and the nearest one within them.
+    pub(super) fn within(map: &mut MapBuilder, axis: &Axis, coordinate: Value) -> [Value; 2] {
         let around = [(-1.0_f32).to_bits(), (axis.size as f32).to_bits()];
         let near = map.apply(&f::CLIP_F32, &[coordinate], &around);
         let is_near = map.apply(&f::EQUALS_F32, &[near, coordinate], &[]);
         let edges = [0, ((axis.size - 1) as f32).to_bits()];
-        let within = map.apply(&f::CLIP_F32, &[coordinate], &edges);
+        [is_near, map.apply(&f::CLIP_F32, &[coordinate], &edges)]
+    }
+
+    /// Adds the steps that find the places of all samples along an axis: offsets, which of the height lead to the
+    /// batch as well, and for interpolation the weight of the neighbour after it in the high word.
+    pub(super) fn table(&self, regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
+        let mut map = MapBuilder::default();
+        let Place { coordinate, .. } = self.place(&mut map, regions, axis);
+        let [is_near, within] = Self::within(&mut map, axis, coordinate);
         let rounded = match self.is_linear {
             true => within,
             false => map.apply(&f::SCALE_BIAS_F32, &[within], &[ONE, HALF]),
         };
         let below = map.apply(&f::FLOOR_F32, &[rounded], &[]);
-        let number = map.apply(&f::F32_TO_U32, &[below], &[]);
-        let mut offset = map.apply(&f::NEAREST_U32, &[number], &[axis.size, axis.stride]);
-        if let Some(batches) = regions.batches.clone().filter(|_| axis.at == 0) {
-            let data_type = regions.operator.required_tensor("BatchIndicesTensor")?.data_type();
-            let nearest = match data_type {
-                DataType::Uint64 => &f::NEAREST_U64,
-                _ => &f::NEAREST_U32,
-            };
-            let index = map.input(batches);
-            offset = regions.in_batch(&mut map, offset, index, nearest);
-        }
-        // All bits are set but where it is near.
-        let mask = map.apply(&f::OPPOSITE_I32, &[is_near], &[]);
-        let mask = map.apply(&f::BIT_NOT_WORD, &[mask], &[]);
-        let offset = map.apply(&f::BIT_OR_WORD, &[offset, mask], &[]);
+        let offset = Self::offset(&mut map, regions, axis, [below, is_near])?;
         let sizes = regions.table(axis, self.most);
         if !self.is_linear {
             return regions.write(map, sizes, ElementWidth::B32);
@@ -138,9 +139,33 @@ impl Sampling {
         regions.write(map, sizes, ElementWidth::B64)
     }
 
+    /// Adds the offset of an element with a whole coordinate, which of the height leads to the batch as well: all bits
+    /// are set but where it is near.
+    pub(super) fn offset(
+        map: &mut MapBuilder,
+        regions: &Regions<'_>,
+        axis: &Axis,
+        [whole, is_near]: [Value; 2],
+    ) -> Result<Value, Error> {
+        let number = map.apply(&f::F32_TO_U32, &[whole], &[]);
+        let mut offset = map.apply(&f::NEAREST_U32, &[number], &[axis.size, axis.stride]);
+        if let Some(batches) = regions.batches.clone().filter(|_| axis.at == 0) {
+            let data_type = regions.operator.required_tensor("BatchIndicesTensor")?.data_type();
+            let nearest = match data_type {
+                DataType::Uint64 => &f::NEAREST_U64,
+                _ => &f::NEAREST_U32,
+            };
+            let index = map.input(batches);
+            offset = regions.in_batch(map, offset, index, nearest);
+        }
+        let mask = map.apply(&f::OPPOSITE_I32, &[is_near], &[]);
+        let mask = map.apply(&f::BIT_NOT_WORD, &[mask], &[]);
+        Ok(map.apply(&f::BIT_OR_WORD, &[offset, mask], &[]))
+    }
+
     /// Adds the steps that find how many samples the cells of each region have: along the width, and in the high
     /// word along the height.
-    fn counts(&self, regions: &mut Regions<'_>) -> Result<Operand, Error> {
+    pub(super) fn counts(&self, regions: &mut Regions<'_>) -> Result<Operand, Error> {
         let mut map = MapBuilder::default();
         let counts = regions.axes.map(|axis| {
             let [first, last] = regions.corners(&mut map, &axis);
@@ -155,11 +180,17 @@ impl Sampling {
     }
 
     /// Adds a sample, by its places in both tables.
-    fn sample(&self, map: &mut MapBuilder, regions: &Regions<'_>, places: [Value; 2]) -> Value {
+    fn sample(
+        &self,
+        map: &mut MapBuilder,
+        regions: &Regions<'_>,
+        input: &Operand,
+        places: [Value; 2],
+    ) -> Value {
         let most = regions.reach();
         let element = |map: &mut MapBuilder, by: Value| {
             let displacement = Some(Displacement::new(by, most));
-            let element = map.input(Operand { displacement, ..regions.input.clone() });
+            let element = map.input(Operand { displacement, ..input.clone() });
             map.apply_all(widened(regions.data_type), element)
         };
         let joined = |map: &mut MapBuilder, [y, x]: [Value; 2]| map.apply(&f::JOINED, &[y, x], &[]);
@@ -192,6 +223,7 @@ impl Sampling {
     fn reduce(
         &self,
         mut regions: Regions<'_>,
+        input: Operand,
         tables: [Operand; 2],
         counts: Operand,
     ) -> Result<ir::Program, Error> {
@@ -199,11 +231,11 @@ impl Sampling {
         let places = tables.map(|it| map.input(it));
         let number = map.inputs.len();
         map.input(counts.clone());
-        let sample = self.sample(&mut map, &regions, places);
+        let sample = self.sample(&mut map, &regions, &input, places);
         let is_divided_later = self.is_average && self.least != self.most;
         let output = match is_divided_later {
             true => regions.recorder.packed_temporary(ElementWidth::B32, &regions.sizes),
-            false => regions.output.clone(),
+            false => regions.of_cells.clone(),
         };
         let reducer = if self.is_average { &SUM_F32 } else { &GREATEST_F32 };
         let mut sizes = regions.sizes;
@@ -229,7 +261,7 @@ impl Sampling {
             let count = map.apply(&f::U32_TO_F32, &[count], &[]);
             let average = map.apply(&f::DIVIDE_F32, &[sum, count], &[]);
             map.apply_all(narrowed(regions.data_type), average);
-            map.record(&mut regions.recorder, regions.sizes, regions.output)?;
+            map.record(&mut regions.recorder, regions.sizes, regions.of_cells)?;
         }
         Ok(regions.recorder.finish())
     }

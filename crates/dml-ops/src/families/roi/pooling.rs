@@ -43,12 +43,12 @@ const MOST_ITERATIONS: u32 = 60_000;
 /// The greatest elements of cells.
 pub(super) fn greatest(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let scale = operator.float("SpatialScale")?;
-    let mut regions = Regions::new(operator, target, 1, [scale; 2])?;
+    let (mut regions, input) = Regions::new(operator, target, 1, [scale; 2])?;
     let parts = parts(&regions.axes);
     let [y, x] = regions.axes;
     let tables = [cells(&mut regions, &y)?, cells(&mut regions, &x)?];
     let counts = counts(&mut regions, &tables, &parts)?;
-    reduce(regions, tables, counts, &parts)
+    reduce(regions, input, tables, counts, &parts)
 }
 
 /// A grid in parts along the height and along the width: how many there are, and of how many elements.
@@ -145,6 +145,7 @@ fn counts(
 /// The program, after the steps that find the greatest elements.
 fn reduce(
     mut regions: Regions<'_>,
+    input: Operand,
     tables: [Operand; 2],
     counts: Operand,
     parts: &[[u32; 2]; 2],
@@ -165,7 +166,7 @@ fn reduce(
     let cell = map.apply(&f::JOINED, &[y, x], &[]);
     let by = map.apply(&f::JOINED, &[cell, within], &[]);
     let displacement = Some(Displacement::new(by, regions.reach()));
-    let element = map.input(Operand { displacement, ..regions.input.clone() });
+    let element = map.input(Operand { displacement, ..input });
     let element = map.apply(&f::SAME, &[element], &[]);
     map.apply_all(widened(regions.data_type), element);
     let program = std::mem::take(&mut map.computation.program);
@@ -175,7 +176,7 @@ fn reduce(
     let of_grids = Reduction { program, parameters, ..of_parts.clone() };
     let space = |sizes, inputs, output| IterationSpace { sizes, inputs, output };
     if sizes[PARTS..GRID] == [1; 2] {
-        let space = space(sizes, map.inputs, regions.output);
+        let space = space(sizes, map.inputs, regions.of_cells);
         regions.recorder.reduce_grids(space, number, of_grids)?;
         return Ok(regions.recorder.finish());
     }
@@ -185,6 +186,6 @@ fn reduce(
     let of_grids = Reduction { last: Default::default(), ..of_grids };
     let grids = space(sizes, map.inputs, greatest.clone());
     regions.recorder.reduce_grids(grids, number, of_grids)?;
-    regions.recorder.reduce(space(all, vec![greatest], regions.output), of_parts)?;
+    regions.recorder.reduce(space(all, vec![greatest], regions.of_cells), of_parts)?;
     Ok(regions.recorder.finish())
 }

@@ -3,7 +3,7 @@
 //! A cell is a grid of places along the height and along the width. A table has a row for each cell along one of
 //! these, and what is made of a grid reads one of both: where they lead together displaces the input.
 
-use dml_core::{DataType, Error, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions::{self as f, Function};
@@ -18,7 +18,7 @@ use crate::lowering::operands::required;
 /// Dimensions of spaces: the output's, parts of grids, and grids.
 pub(super) const REGION: usize = 0;
 pub(super) const CHANNEL: usize = 1;
-const CELLS: usize = 2;
+pub(super) const CELLS: usize = 2;
 pub(super) const PARTS: usize = 4;
 pub(super) const GRID: usize = 6;
 
@@ -27,10 +27,9 @@ pub(super) struct Regions<'a> {
     pub(super) operator: &'a Validated,
     pub(super) recorder: Recorder<'a>,
     pub(super) data_type: DataType,
-    /// The elements at coordinate 0 of all channels.
-    pub(super) input: Operand,
-    pub(super) output: Operand,
-    /// Sizes of the output.
+    /// An element for each cell of each channel of each region.
+    pub(super) of_cells: Operand,
+    /// Its sizes.
     pub(super) sizes: [u32; DIMENSIONS],
     /// The first number of each region, and elements from a number to the next.
     numbers: Operand,
@@ -56,61 +55,81 @@ pub(super) struct Axis {
     /// The place of the first corner's coordinate among a region's numbers; the last one's is two further on.
     corner: i64,
     /// What corners are multiplied by.
-    scale: f32,
+    pub(super) scale: f32,
+}
+
+/// What an operator on regions reads and writes.
+pub(super) struct Tensors {
+    /// Sizes and strides of the elements that regions are in.
+    pub(super) layout: [[u32; 4]; 2],
+    /// The numbers of each region, and the index of its batch, where that is none of them.
+    pub(super) numbers: Operand,
+    pub(super) batches: Option<Operand>,
+    /// An element for each cell.
+    pub(super) of_cells: Operand,
 }
 
 impl<'a> Regions<'a> {
     /// Of an operator whose regions begin with a corner after so many other numbers, which are multiplied by
-    /// `scales`, those of the height first.
+    /// `scales`, those of the height first. The input comes with them: the elements at coordinate 0 of all channels.
     pub(super) fn new(
         operator: &'a Validated,
         target: &'a Target<'a>,
         first_corner: i64,
         scales: [f32; 2],
-    ) -> Result<Self, Error> {
-        const OF_REGIONS: usize = DIMENSIONS - 1;
+    ) -> Result<(Self, Operand), Error> {
         let recorder = Recorder::new(operator, target);
         let mut inputs = recorder.inputs()?;
         let batches = if inputs.len() > 2 { inputs.pop().flatten() } else { None };
         let [input, numbers] = required(operator, inputs)?;
-        let [mut output] = required(operator, recorder.outputs()?)?;
-        let layouts = ["InputTensor", "OutputTensor"].map(|it| operator.required_tensor(it));
-        let (from, to) = (layouts[0].clone()?, layouts[1].clone()?);
+        let [of_cells] = required(operator, recorder.outputs()?)?;
+        let from = operator.required_tensor("InputTensor")?;
+        let layout = [from.sizes(), from.strides()].map(|it| [0, 1, 2, 3].map(|at| it[at]));
+        let cells = operator.required_tensor("OutputTensor")?;
+        let tensors = Tensors { layout, numbers, batches, of_cells };
+        let regions = Self::of(operator, recorder, cells, tensors, (first_corner, scales));
+        let input = Operand { strides: along(CHANNEL, layout[1][CHANNEL].into()), ..input };
+        Ok((regions, input))
+    }
+
+    /// The same of these tensors, of which `cells` has an element for each cell.
+    pub(super) fn of(
+        operator: &'a Validated,
+        recorder: Recorder<'a>,
+        cells: &TensorLayout,
+        tensors: Tensors,
+        (first_corner, scales): (i64, [f32; 2]),
+    ) -> Self {
+        const OF_REGIONS: usize = DIMENSIONS - 1;
+        let Tensors { layout: [from, strides], numbers, batches, mut of_cells } = tensors;
         let axis = |at: usize| Axis {
             at,
-            size: from.sizes()[CELLS + at],
-            stride: from.strides()[CELLS + at],
-            cells: to.sizes()[CELLS + at],
+            size: from[CELLS + at],
+            stride: strides[CELLS + at],
+            cells: cells.sizes()[CELLS + at],
             corner: first_corner + [1, 0][at],
             scale: scales[at],
         };
         let mut sizes = [1; DIMENSIONS];
-        sizes[..PARTS].copy_from_slice(to.sizes());
-        output.strides.rotate_left(PARTS);
-        let along = |at: usize, stride: i64| {
-            let mut strides = [0; DIMENSIONS];
-            strides[at] = stride;
-            strides
-        };
-        let channel = i64::from(from.strides()[CHANNEL]);
+        sizes[..PARTS].copy_from_slice(cells.sizes());
+        of_cells.strides.rotate_left(PARTS);
         let region = numbers.strides[OF_REGIONS - 1];
         let batches = batches.map(|it| {
             let strides = along(REGION, it.strides[OF_REGIONS]);
             Operand { strides, ..it }
         });
-        Ok(Self {
+        Self {
             operator,
             recorder,
-            data_type: from.data_type(),
-            input: Operand { strides: along(CHANNEL, channel), ..input },
-            output,
+            data_type: cells.data_type(),
+            of_cells,
             sizes,
             number_stride: numbers.strides[OF_REGIONS],
             numbers: Operand { strides: along(REGION, region), ..numbers },
             batches,
-            batch: [from.sizes()[REGION], from.strides()[REGION]],
+            batch: [from[REGION], strides[REGION]],
             axes: [axis(0), axis(1)],
-        })
+        }
     }
 
     /// Adds a number of the region.
@@ -182,7 +201,12 @@ impl Axis {
 
 /// Coordinates in a dimension, from `first` on.
 pub(super) fn coordinates(first: i64, dimension: usize) -> Operand {
+    Operand::numbers(first, along(dimension, 1))
+}
+
+/// Strides of an operand that goes along one dimension.
+pub(super) fn along(dimension: usize, stride: i64) -> [i64; DIMENSIONS] {
     let mut strides = [0; DIMENSIONS];
-    strides[dimension] = 1;
-    Operand::numbers(first, strides)
+    strides[dimension] = stride;
+    strides
 }

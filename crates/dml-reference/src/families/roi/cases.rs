@@ -1,6 +1,6 @@
 //! The corner cases of operators on regions.
 
-mod elements;
+pub(in crate::families) mod elements;
 
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, DataType, FieldValue, ReduceFunction, TensorDesc, TensorFlags};
@@ -17,16 +17,17 @@ pub(super) struct Maker<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Shape {
-    input: [u32; 4],
-    regions: u32,
-    cells: [u32; 2],
+pub(in crate::families) struct Shape {
+    pub(in crate::families) input: [u32; 4],
+    pub(in crate::families) regions: u32,
+    pub(in crate::families) cells: [u32; 2],
 }
 
-const ONE: Shape = Shape { input: [1; 4], regions: 1, cells: [1; 2] };
-const USUAL: Shape = Shape { input: [2, 3, 5, 6], regions: 4, cells: [3, 2] };
+pub(in crate::families) const ONE: Shape = Shape { input: [1; 4], regions: 1, cells: [1; 2] };
+pub(in crate::families) const USUAL: Shape =
+    Shape { input: [2, 3, 5, 6], regions: 4, cells: [3, 2] };
 
-const SHAPES: [(&str, Shape); 6] = [
+pub(in crate::families) const SHAPES: [(&str, Shape); 6] = [
     ("one_element", ONE),
     ("usual", USUAL),
     ("larger", Shape { cells: [8, 11], ..USUAL }),
@@ -37,19 +38,19 @@ const SHAPES: [(&str, Shape); 6] = [
 
 /// What an operator has beside its tensors.
 #[derive(Clone, Copy)]
-struct Mode {
-    function: ReduceFunction,
-    is_linear: bool,
+pub(in crate::families) struct Mode {
+    pub(in crate::families) function: ReduceFunction,
+    pub(in crate::families) is_linear: bool,
     /// Of x and y.
-    scales: [f32; 2],
+    pub(in crate::families) scales: [f32; 2],
     /// Of the input and of the output.
-    offsets: [f32; 2],
-    outside: f32,
-    samples: [u32; 2],
-    to_corners: bool,
+    pub(in crate::families) offsets: [f32; 2],
+    pub(in crate::families) outside: f32,
+    pub(in crate::families) samples: [u32; 2],
+    pub(in crate::families) to_corners: bool,
 }
 
-const AVERAGE: Mode = Mode {
+pub(in crate::families) const AVERAGE: Mode = Mode {
     function: ReduceFunction::Average,
     is_linear: true,
     scales: [1.0; 2],
@@ -58,11 +59,11 @@ const AVERAGE: Mode = Mode {
     samples: [1, 4],
     to_corners: false,
 };
-const MAXIMUM: Mode = Mode { function: ReduceFunction::Max, ..AVERAGE };
-const NEAREST: Mode = Mode { is_linear: false, ..AVERAGE };
+pub(in crate::families) const MAXIMUM: Mode = Mode { function: ReduceFunction::Max, ..AVERAGE };
+pub(in crate::families) const NEAREST: Mode = Mode { is_linear: false, ..AVERAGE };
 const MOVED: Mode = Mode { is_linear: false, ..MAXIMUM };
 
-const MODES: [(&str, Mode); 14] = [
+pub(in crate::families) const MODES: [(&str, Mode); 14] = [
     ("average", AVERAGE),
     ("maximum", MAXIMUM),
     ("nearest_average", NEAREST),

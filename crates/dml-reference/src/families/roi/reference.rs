@@ -16,26 +16,32 @@ pub(super) struct OfRegions {
 }
 
 /// A region along the height or the width of the input.
-struct Extent {
+pub(in crate::families) struct Extent {
     /// Elements of the input, and cells of the region.
-    size: u32,
-    cells: u32,
+    pub(in crate::families) size: u32,
+    pub(in crate::families) cells: u32,
     /// Its corners, scaled.
-    first: f32,
-    last: f32,
+    pub(in crate::families) first: f32,
+    pub(in crate::families) last: f32,
 }
 
 /// A place along a dimension: the element below, the one above, and how much that counts.
 #[derive(Clone, Copy)]
-struct Place {
-    below: usize,
-    above: usize,
-    weight: f64,
+pub(in crate::families) struct Place {
+    pub(in crate::families) below: usize,
+    pub(in crate::families) above: usize,
+    pub(in crate::families) weight: f64,
+    /// How much of the way from the first corner to the last it is.
+    pub(in crate::families) part: f64,
 }
 
 impl Extent {
     /// The places that a cell has samples at, `None` outside; every step in single precision.
-    fn samples(&self, operator: &Validated, cell: u32) -> Result<Vec<Option<Place>>, Error> {
+    pub(in crate::families) fn samples(
+        &self,
+        operator: &Validated,
+        cell: u32,
+    ) -> Result<Vec<Option<Place>>, Error> {
         let optional = |name, default| operator.float(name).unwrap_or(default);
         let corners = operator.bool("AlignRegionsToCorners").unwrap_or(false);
         let offset = if corners { 0.0 } else { optional("OutputPixelOffset", -0.5) };
@@ -60,7 +66,8 @@ impl Extent {
             let nearest = if is_linear { within } else { within + 0.5 };
             let below = saturated(nearest.floor()) as usize;
             let weight = if is_linear { f64::from(within.fract()) } else { 0.0 };
-            Some(Place { below, above: (below + 1).min(last as usize), weight })
+            let part = f64::from(sample - offset) / f64::from(steps);
+            Some(Place { below, above: (below + 1).min(last as usize), weight, part })
         };
         Ok((0..count).map(place).collect())
     }
@@ -116,7 +123,7 @@ fn greatest(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.reduce(|a, b| if is_less(a, b) { b } else { a })
 }
 
-fn is_average(operator: &Validated) -> bool {
+pub(in crate::families) fn is_average(operator: &Validated) -> bool {
     operator.uint("ReductionFunction").ok() == Some(ReduceFunction::Average.dml_value())
 }
 

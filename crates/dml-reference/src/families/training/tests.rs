@@ -2,6 +2,7 @@
 //! of the references of those operators.
 
 mod batch;
+mod regions;
 mod resample;
 mod windows;
 

@@ -39,7 +39,7 @@ pub(in crate::families::roi) fn drawn(
 }
 
 /// A coordinate in eighths, which halves have as well, or no usual one.
-fn corner(random: &mut Random, size: u32) -> f64 {
+pub(in crate::families) fn corner(random: &mut Random, size: u32) -> f64 {
     let unusual = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 60_000.0, -60_000.0, 1e-6];
     match random.below(40) {
         0 => random.pick(&unusual),
