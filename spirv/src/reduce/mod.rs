@@ -134,7 +134,7 @@ pub struct Reduce {
     pub program: Program,
     /// How those of a row become one.
     pub reducer: &'static Reducer,
-    /// What becomes of that one, the first input; the others are the last ones of `inputs`, as many as there are `ends`.
+    /// The epilogue: input 0 is the reduced value, the others are the last ones of `inputs`, as many as there are `ends`.
     pub last: Program,
     /// Inputs that have one element for each row, which only `last` reads.
     pub ends: usize,

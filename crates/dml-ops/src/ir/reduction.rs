@@ -12,7 +12,7 @@ pub(crate) struct Reduction {
     pub(crate) elements: Elements,
     /// For all of a row.
     pub(crate) reducer: &'static Reducer,
-    /// For what comes out, the first input; the others are the last ones of the space, as many as there are `ends`.
+    /// The epilogue: input 0 is the reduced value, the others are the last inputs of the space, as many as there are `ends`.
     pub(crate) last: Program,
     /// Inputs that have one element for each row, which only `last` reads.
     pub(crate) ends: usize,

@@ -232,8 +232,8 @@ impl<B: Clone> IterationSpace<B> {
         self
     }
 
-    /// The same with the last two dimensions as one, if each operand goes on in it or has one element for each block, which the
-    /// last dimension is, a power of two that is at most `longest`.
+    /// Merges the last two dimensions, [blocks, length of a block], if the length is a power of two of at most `longest` elements,
+    /// and each operand is contiguous across both or has one element for each block.
     pub(crate) fn with_blocks(&self, longest: u32) -> Option<Self> {
         const LAST: usize = DIMENSIONS - 1;
         let [blocks, length] = [self.sizes[LAST - 1], self.sizes[LAST]];

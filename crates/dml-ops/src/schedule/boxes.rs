@@ -76,6 +76,8 @@ impl<const N: usize> Placement<N> {
     /// outermost in memory is cut, so that as much as possible of what lies together stays together.
     /// `None` where not even one element fits.
     fn cut(&self, mut sizes: [u32; N], window: u64) -> Option<[u32; N]> {
+        // Kernels count elements in 32 bits.
+        let window = window.min(u64::from(self.element_bits) << 29);
         let usable = (window - window % WORD).checked_sub(self.lead())?;
         let most = (8 * usable / u64::from(self.element_bits)).checked_sub(1)?;
         let mut order: [usize; N] = std::array::from_fn(|dimension| dimension);

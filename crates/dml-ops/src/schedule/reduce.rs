@@ -71,8 +71,8 @@ impl Schedule<'_> {
         }
     }
 
-    /// Rows of two dimensions as ones of blocks, for each of which some of what is read has one element, such as scales; `None`
-    /// where they are not such, or where a descriptor shows no whole row of each operand.
+    /// Merges a reduction of two dimensions into one of a single dimension of blocks, where some operands, such as scales, have one
+    /// element for each block; `None` where that is not so, or where a descriptor shows no whole row of each operand.
     fn rows_of_blocks(&self, space: &IterationSpace<Slot>) -> Option<IterationSpace<Slot>> {
         // Every part of a row begins with a block.
         let rows = space.with_blocks(PART_OF_STRIDED)?;
@@ -152,7 +152,8 @@ impl Schedule<'_> {
         let block = reduction.elements.block_length();
         let at_once = most_at_once(&space, reduction, self.target);
         if size > at_once || shown < size {
-            let is_packed = space.inputs.iter().all(|it| it.strides[LAST] == 1);
+            let elements = reduction.divided(&space.inputs).0;
+            let is_packed = elements.iter().all(|it| it.strides[LAST] == 1);
             if shown < block.min(size) && !is_packed {
                 return self.rows_one_after_the_other(&space, reduction);
             }

@@ -32,6 +32,11 @@ impl Op for DequantizeHalves {
         let (bytes, scales) = (operands.value(0, "B")?, operands.value(1, "scales")?);
         operands.type_is(bytes.element()?, &[UINT8], "B")?;
         let blocks = bytes.shape()?.get(1).copied().unwrap_or_default();
+        let columns = blocks.checked_mul(block).filter(|_| block > 0 && block % 2 == 0);
+        let Some(columns) = columns else {
+            let accepted = "an even number of elements, at least 2, in rows of up to 2^64";
+            return Err(operands.node.invalid("block_size", block, "is no length", accepted));
+        };
         operands.has_shape(bytes, &[rows, blocks, block / 2], "B")?;
         let scales = operands.reshaped_to(scales, &[rows, blocks], "scales")?;
         let given = scales.element()?;
@@ -50,7 +55,10 @@ impl Op for DequantizeHalves {
             None => read.push(Value::host(Tensor::new(UINT8, vec![1], vec![MIDDLE])?)),
         }
         let has_zeros = operands.optional(2).is_some();
-        let output = Kind { element: real, shape: vec![rows, blocks * block] };
+        let output = Kind { element: real, shape: vec![rows, columns] };
+        if output.is_empty() {
+            return Tensor::new(given, output.shape, vec![]).map(|it| vec![Value::host(it)]);
+        }
         let stored = read.iter().map(|it| {
             let packed = operands.materialized(it)?;
             packed.check()?;
@@ -69,10 +77,10 @@ impl Op for DequantizeHalves {
                 _ => zeros.with_strides(&[0; 4]),
             };
             Ok(DequantizeDesc {
-                input_tensor: halves(blocks * block)?,
+                input_tensor: halves(columns)?,
                 quantization_type: QuantizationType::ScaleZeroPoint,
                 quantization_tensors: vec![real(blocks)?, zeros],
-                output_tensor: real(blocks * block)?,
+                output_tensor: real(columns)?,
             }
             .into())
         });

@@ -54,6 +54,15 @@ impl Product {
 fn kinds(graph: &GraphDesc, name: &str, is_transposed: bool) -> Vec<String> {
     let graph = valid(graph);
     let explanation = check(&graph, &mut Random::new(name), name);
+    for window in [64, 272, 1024] {
+        let (capabilities, transfer) = (&with_window(window, 16), TransferUse::Allowed);
+        let target = Target { capabilities, tuning: Tuning::new(), transfer };
+        let Ok((plan, _)) = compile_graph(&graph, &target, WAYS[0]) else { continue };
+        let plans = vec![(format!("window of {window}"), plan)];
+        let random = &mut Random::new(name);
+        graphs::check(&graph, random, &Capabilities::vulkan_minimum(), every_way::lowered, plans)
+            .expect(name);
+    }
     let for_gpu = every_way::compiled_for_gpu(&graph).unwrap().1;
     let parts = if is_transposed { explanation.parts } else { for_gpu.parts };
     parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()

@@ -31,6 +31,7 @@ fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, 
     let is_made_once = |it: &Buffer| program.stage(*it) != Stage::Execution;
     let is_overwritten = |it: Buffer| uses.is_written_within(it, number + 1..=reader);
     if !reduce.is_product()
+        || reduce.grids.is_some()
         || map.space.operands().any(|it| it.displacement.is_some())
         || map.space.output.buffer.as_ref().is_none_or(is_made_once)
         || uses.only_writer(result) != Some(number)
@@ -88,8 +89,8 @@ fn ended(reduce: &Reduce, map: &Map) -> Option<Reduce> {
     Some(Reduce { space, reduction, ..reduce.clone() })
 }
 
-/// For each dimension of `rows` the one of `map` in which `view` goes through their results; none for those of rows' elements.
-/// `None` where `map` has others, or does not read each result once.
+/// Maps each dimension of `rows` to the dimension of `map` with the same size, in which `view` has the same stride as the results;
+/// dimensions that are reduced have none. `None` where `map` has others, or does not read each result once.
 fn dimensions(
     rows: &IterationSpace,
     map: &IterationSpace,

@@ -84,6 +84,7 @@ pub(super) fn are_columns(inputs: &[Operand<Slot>], space: &IterationSpace<Slot>
     space.sizes[COLUMNS] >= QUAD
         && inputs.len() == 2
         && space.output.strides[COLUMNS] != 0
+        && space.output.displacement.is_none()
         && inputs.iter().all(|it| it.displacement.is_none() && it.repeats == 0)
         && stored().count() == inputs.len()
         && stored().all(|it| (0..=1).contains(&it.strides[COLUMNS]))
