@@ -19,7 +19,7 @@ fn opened(device: &Device) -> Session {
     Session::new(device, Model::from_bytes(decoder()).unwrap())
 }
 
-/// Weights of 4 and 8 bits become floats by the first program, whether others come after it, take its place, or
+/// Weights of 8 bits with one scale become floats by the first program, whether others come after it, take its place, or
 /// are compiled at the same time.
 #[test]
 fn weights_are_prepared_once_for_all_shapes() {
@@ -47,9 +47,9 @@ fn weights_are_prepared_once_for_all_shapes() {
             };
             let [[first, buffers], later @ ..] = [4, 5, 6, 7].map(compiled);
             assert!(first > 0);
-            // Raw weights and what is made of them, and scratch memory for that.
+            // Weights, and what is made of some of them.
             assert_eq!(later.map(|it| it[0]), [0; 3]);
-            assert!(later.iter().all(|it| it[1] + 4 < buffers), "{later:?}, at first {buffers}");
+            assert!(later.iter().all(|it| it[1] + 1 < buffers), "{later:?}, at first {buffers}");
 
             let (session, barrier) = (&opened(device), &Barrier::new(2));
             let both = calls(&|| {
