@@ -121,20 +121,15 @@ fn hand_back(plane: &mut [f64], width: usize, sample: &Sample, share: f64) {
     }
 }
 
-/// Gives a share of a gradient to the numbers of a region, x and y of each corner, whose changes move a sample.
-fn move_corners(
-    numbers: &mut [f64],
-    element: &Element<'_>,
-    sample: &Sample,
-    share: f64,
-    scales: [f32; 2],
-) {
+/// Gives a share of a gradient to the numbers of a region, x and y of each corner, whose changes move a sample; scales are left
+/// to the end.
+fn move_corners(numbers: &mut [f64], element: &Element<'_>, sample: &Sample, share: f64) {
     for (number, sum) in numbers.iter_mut().enumerate() {
         let at = 1 - number % 2;
         let place = &sample[at];
         let part = if number < 2 { 1.0 - place.part } else { place.part };
         if part != 0.0 && place.weight != 0.0 {
-            *sum += share * slope(element, sample, at == 0) * part * f64::from(scales[at]);
+            *sum += share * slope(element, sample, at == 0) * part;
         }
     }
 }
@@ -185,10 +180,16 @@ impl Meaning for Regions {
                         }
                         if of_regions.is_some() && is_linear(operator) {
                             let numbers = &mut regions[region * 4..][..4];
-                            move_corners(numbers, &element, sample, gradient / shares, scales);
+                            move_corners(numbers, &element, sample, gradient / shares);
                         }
                     }
                 }
+            }
+        }
+        if is_linear(operator) {
+            for (number, sum) in regions.iter_mut().enumerate() {
+                // Zeros have no sign.
+                *sum = *sum * f64::from(scales[1 - number % 2]) + 0.0;
             }
         }
         Ok(vec![elements, regions])
