@@ -58,7 +58,7 @@ pub(super) struct Axis {
     pub(super) scale: f32,
 }
 
-/// What an operator on regions reads and writes.
+/// The tensors of an operator on regions.
 pub(super) struct Tensors {
     /// Sizes and strides of the elements that regions are in.
     pub(super) layout: [[u32; 4]; 2],
@@ -92,7 +92,7 @@ impl<'a> Regions<'a> {
         Ok((regions, input))
     }
 
-    /// The same of these tensors, of which `cells` has an element for each cell.
+    /// The space of these tensors, where `cells` has an element for each cell.
     pub(super) fn of(
         operator: &'a Validated,
         recorder: Recorder<'a>,

@@ -58,7 +58,7 @@ fn kinds(graph: &GraphDesc, name: &str, is_transposed: bool) -> Vec<String> {
         let (capabilities, transfer) = (&with_window(window, 16), TransferUse::Allowed);
         let target = Target { capabilities, tuning: Tuning::new(), transfer };
         let Ok((plan, _)) = compile_graph(&graph, &target, WAYS[0]) else { continue };
-        // What shows no block of a row is added up in an order of its own.
+        // A window that shows no whole block of a row has an order of additions of its own.
         if window < 1024 {
             continue;
         }
@@ -72,7 +72,7 @@ fn kinds(graph: &GraphDesc, name: &str, is_transposed: bool) -> Vec<String> {
     parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()
 }
 
-/// What dequantizes a matrix that has a scale for each block of rows and columns.
+/// A DEQUANTIZE of a matrix with a scale for each block of rows and columns.
 fn dequantize(integer: DataType, sizes: [u32; 4], block: [u32; 2]) -> DequantizeDesc {
     let blocks = [1, 1, sizes[2] / block[0], sizes[3] / block[1]];
     DequantizeDesc {
@@ -165,7 +165,7 @@ fn what_is_added_to_a_product_is_added_by_its_kernel() {
             let product = Product { depth, columns, is_transposed };
             for has_bias in [false, true] {
                 assert_eq!(sum(product, DataType::Float32, has_bias), ["reduce"], "{product:?}");
-                // What makes single precision of the vector, which all columns read.
+                // The Map converts the vector, which all columns read, to FLOAT32.
                 let halves = sum(product, DataType::Float16, has_bias);
                 assert!(
                     ["map reduce", "reduce"].contains(&halves.join(" ").as_str()),

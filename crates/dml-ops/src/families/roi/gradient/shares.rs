@@ -19,7 +19,7 @@ const BATCHES: usize = 0;
 const HEIGHT: usize = 2;
 const WIDTH: usize = 3;
 const OF_REGIONS: usize = 4;
-/// What is made of some channels at a time has at most so many elements, 64 MiB, unless one channel has more.
+/// The most elements of a temporary buffer for some of the channels, 64 MiB; one channel may have more.
 const MOST_ELEMENTS: u64 = 1 << 24;
 /// There are at most about so many parts, which are larger then.
 const MOST_PARTS: u32 = 64;

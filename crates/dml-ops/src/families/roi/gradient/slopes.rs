@@ -88,7 +88,7 @@ impl Gradient<'_> {
         sizes[CORNER] = CORNERS;
         let mut cells = self.regions.sizes;
         cells[CORNER] = CORNERS;
-        // What a row has is next to each other.
+        // The elements of a row are contiguous.
         let mut output = self.regions.recorder.packed_temporary(ElementWidth::B32, &cells);
         let of_region: i64 =
             self.regions.sizes[REGION + 1..].iter().map(|it| i64::from(*it)).product();
