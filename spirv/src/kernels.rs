@@ -14,6 +14,54 @@ pub static ACTIVATIONS: Source = Source {
     interface: Interface::NONE,
 };
 
+/// Attention of queries, keys and values of at most 64 elements, without a buffer for scores.
+pub static ATTENTION_1: Source = Source {
+    name: "attention_1",
+    spirv: include_bytes!("../compiled/attention_1.spv"),
+    relocations: include_bytes!("../compiled/attention_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Attention of queries, keys and values of at most 128 elements, without a buffer for scores.
+pub static ATTENTION_2: Source = Source {
+    name: "attention_2",
+    spirv: include_bytes!("../compiled/attention_2.spv"),
+    relocations: include_bytes!("../compiled/attention_2.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Attention of queries, keys and values of at most 256 elements, without a buffer for scores.
+pub static ATTENTION_4: Source = Source {
+    name: "attention_4",
+    spirv: include_bytes!("../compiled/attention_4.spv"),
+    relocations: include_bytes!("../compiled/attention_4.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Copies elements by tiles that work groups share, from rows along one dimension to rows along another.
 pub static COPY_TILES_B8: Source = Source {
     name: "copy_tiles_b8",
@@ -2113,6 +2161,9 @@ pub static WINDOWS: Source = Source {
 /// Every skeleton and every library.
 pub static LINKED: &[&Source] = &[
     &ACTIVATIONS,
+    &ATTENTION_1,
+    &ATTENTION_2,
+    &ATTENTION_4,
     &COPY_TILES_B8,
     &COPY_TILES_B16,
     &COPY_TILES_B32,

@@ -13,6 +13,7 @@
 //! Nothing here compiles GLSL; a test keeps the checked-in SPIR-V true to its sources.
 #![forbid(unsafe_code)]
 
+pub mod attention;
 mod element_width;
 pub mod element_wise;
 pub mod functions;

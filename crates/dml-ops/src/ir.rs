@@ -9,6 +9,7 @@
 //! | [`Map`] | a program of functions for each coordinate of a space; its reads and writes may be displaced by values that it computes (gather, scatter) |
 //! | [`Reduce`] | rows of a space: a program before, what joins a row's elements, a program after; a row's length may be data |
 //! | [`RowGroup`] | reductions of the same rows, and the Maps of these rows: softmax, norms |
+//! | [`Attention`] | scores of queries and keys, their softmax, and the values that it weighs, where a kernel can compute all of it |
 //! | [`Scan`] | each element of a row joined with all before it |
 //! | [`Sort`] | the least numbers of a row, in order |
 //! | [`Node::Contract`] | sums of products |
@@ -20,6 +21,7 @@
 //! descriptor, and so are the depths of products. A Reduce over several dimensions that do not follow each other in
 //! memory is still added up in an order that depends on strides; [`Node::ContractWhole`] leaves its order to the device.
 
+mod attention;
 mod buffer;
 mod computation;
 mod contraction;
@@ -35,6 +37,7 @@ pub(crate) mod space;
 pub(crate) mod tests;
 mod text;
 
+pub(crate) use attention::{Along, Attention, Formulas, Input};
 pub(crate) use buffer::{Buffer, Content, Stage};
 pub(crate) use computation::{Computation, low_and_high, with_parameters_from};
 pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};

@@ -5,6 +5,7 @@
 //! where that gives work to more invocations. Local buffers get their places in the temporary and the persistent
 //! resource and in the constants; inputs that are OWNED_BY_DML are kept by initialization ([`owned`]).
 
+mod attention;
 mod band;
 pub(crate) mod boxes;
 pub(crate) mod constants;
@@ -39,7 +40,7 @@ use dml_core::{Error, Strategy};
 
 use crate::Target;
 use crate::ir::space::Operand;
-use crate::ir::{Binding, Buffer, Node, Origin, Program, Recorded};
+use crate::ir::{Attention, Binding, Buffer, Node, Origin, Program, Recorded};
 use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
 use dispatches::Dispatches;
@@ -186,6 +187,9 @@ impl<'a> Schedule<'a> {
 
     /// Schedules a node of the program: of a group as many members as possible as one kernel, and others by themselves.
     fn add(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
+        if let Node::Attention(attention) = &recorded.node {
+            return self.add_attention(number, attention, recorded);
+        }
         let Node::Rows(group) = &recorded.node else { return self.add_node(number, recorded) };
         let mut first = 0;
         while let Some(member) = group.members.get(first) {
@@ -203,6 +207,25 @@ impl<'a> Schedule<'a> {
                     self.add_node(number, member)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Schedules an attention as one kernel, or, where no kernel can compute it, its members.
+    fn add_attention(
+        &mut self,
+        number: usize,
+        attention: &'a Attention,
+        recorded: &'a Recorded,
+    ) -> Result<(), Error> {
+        self.begin(&recorded.origin);
+        if self.attention(attention)? {
+            self.end(number, Cow::Borrowed(recorded), None);
+            return Ok(());
+        }
+        for member in &attention.members {
+            self.place_locals(member.node.outside());
+            self.add(number, member)?;
         }
         Ok(())
     }
@@ -256,7 +279,9 @@ impl<'a> Schedule<'a> {
             }
             Node::Scan(scan) => self.scan(scan)?,
             Node::Sort(sort) => self.sort(sort)?,
-            Node::Rows(_) => return Err(self.internal("a group is a member of a group")),
+            Node::Rows(_) | Node::Attention(_) => {
+                return Err(self.internal("a group is a member of a group"));
+            }
             Node::Contract(all) => {
                 let all = all.iter().map(|it| it.placed(|place| self.placed_words(place)));
                 self.contract(all.collect())?;

@@ -4,10 +4,16 @@
 
 mod common;
 
+use common::graphs::check;
 use common::on_every_device;
+use dml::core::operators::ActivationSoftmax1Desc;
+use dml::core::{Strategy, Tuning};
 use dml::{
-    BufferBinding, DataType, Device, MultiheadAttentionDesc, MultiheadAttentionMaskType, TensorDesc,
+    BufferBinding, DataType, Device, ElementWiseAddDesc, GemmDesc, GraphBuilder, GraphDesc,
+    MatrixTransform, MultiheadAttentionDesc, MultiheadAttentionMaskType, TensorDesc,
 };
+
+use dml_reference::Random;
 
 const HEADS: u32 = 64;
 const KEYS: u32 = 256;
@@ -78,4 +84,140 @@ fn a_query_finds_the_same_in_every_part() {
         assert_eq!(all, [found(device, first), found(device, last)].concat());
         assert!(all.iter().any(|it| *it != all[0]));
     });
+}
+
+/// Sizes of an attention: queries, keys, heads, elements of a query and of a value in a head.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    queries: u32,
+    keys: u32,
+    heads: u32,
+    elements: u32,
+    of_value: u32,
+}
+
+/// Around a tile of 64 queries and keys, a block of 128 keys, a chunk of 16 depths, and the values of each kernel.
+const SIZES: [Sizes; 7] = [
+    Sizes { queries: 2, keys: 2, heads: 1, elements: 1, of_value: 1 },
+    Sizes { queries: 65, keys: 129, heads: 2, elements: 17, of_value: 64 },
+    Sizes { queries: 64, keys: 64, heads: 3, elements: 16, of_value: 65 },
+    Sizes { queries: 7, keys: 515, heads: 2, elements: 32, of_value: 128 },
+    Sizes { queries: 3, keys: 1029, heads: 1, elements: 3, of_value: 200 },
+    Sizes { queries: 130, keys: 256, heads: 1, elements: 40, of_value: 256 },
+    Sizes { queries: 5, keys: 300, heads: 2, elements: 8, of_value: 33 },
+];
+
+/// With a bias for each score, and a mask where `mask` says so.
+fn with_bias(sizes: Sizes, data_type: DataType, mask: bool) -> MultiheadAttentionDesc {
+    let Sizes { queries, keys, heads, elements, of_value } = sizes;
+    let tensor = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
+    MultiheadAttentionDesc {
+        query_tensor: Some(tensor(&[2, queries, heads * elements])),
+        key_tensor: Some(tensor(&[2, keys, heads * elements])),
+        value_tensor: Some(tensor(&[2, keys, heads * of_value])),
+        mask_tensor: mask.then(|| TensorDesc::packed(DataType::Int32, &[2, heads, queries, keys])),
+        mask_type: match mask {
+            true => MultiheadAttentionMaskType::Boolean,
+            false => MultiheadAttentionMaskType::None,
+        },
+        relative_position_bias_tensor: Some(tensor(&[2, heads, queries, keys])),
+        output_tensor: tensor(&[2, queries, heads * of_value]),
+        scale: 0.375,
+        mask_filter_value: -3.5,
+        head_count: heads,
+        ..attention(queries)
+    }
+}
+
+/// The bytes that an operator writes, of inputs that follow from its name.
+fn written(device: &Device, desc: &MultiheadAttentionDesc, name: &str) -> Vec<u8> {
+    let operator = device.compile(desc.clone()).unwrap();
+    let mut random = Random::new(name);
+    let data_type = desc.output_tensor.data_type;
+    let places = operator.vulkan().inputs().len();
+    let buffers: Vec<_> = (0..places)
+        .map(|at| {
+            let size = operator.input_size(at);
+            let word = |random: &mut Random| match data_type {
+                DataType::Float16 => random.word() & 0x87ff_87ff | 0x3000_3000,
+                _ => random.word() & 0x80ff_ffff | 0x3e00_0000,
+            };
+            let words = (0..size.div_ceil(4)).flat_map(|_| word(&mut random).to_le_bytes());
+            let bytes: Vec<u8> = words.collect();
+            (size > 0).then(|| {
+                let buffer = device.create_buffer(size).unwrap();
+                let size = usize::try_from(size).unwrap();
+                device.vulkan().write_buffer(&buffer, 0, &bytes[..size]).unwrap();
+                buffer
+            })
+        })
+        .collect();
+    let output = device.create_buffer(operator.output_size(0)).unwrap();
+    let zeros = vec![0; usize::try_from(output.size()).unwrap()];
+    device.vulkan().write_buffer(&output, 0, &zeros).unwrap();
+    let inputs: Vec<_> = buffers.iter().map(|it| it.as_ref().map(BufferBinding::whole)).collect();
+    device.execute(&operator, &inputs, &[Some(BufferBinding::whole(&output)), None, None]).unwrap();
+    device.vulkan().read_buffer(&output, 0..output.size()).unwrap()
+}
+
+#[test]
+fn one_kernel_and_its_members_give_the_same_bits() {
+    on_every_device(|device| {
+        for (number, sizes) in SIZES.into_iter().enumerate() {
+            for data_type in [DataType::Float32, DataType::Float16] {
+                let mask = number % 2 == 1;
+                let desc = with_bias(sizes, data_type, mask);
+                let [members, kernel] = [Strategy::Kernel, Strategy::RowGroups].map(|strategy| {
+                    let device = device.with_tuning(Tuning::new().with_strategy(strategy));
+                    written(&device, &desc, "attention")
+                });
+                assert!(members == kernel, "{sizes:?} {data_type}");
+                assert!(members.iter().any(|it| *it != members[0]), "{sizes:?} {data_type}");
+            }
+        }
+    });
+}
+
+/// Products, a mask, a softmax and products: weights are divided by their sum before values are multiplied by them.
+fn decomposed(sizes: Sizes) -> GraphDesc {
+    let Sizes { queries, keys, heads, elements, of_value } = sizes;
+    let tensor = |rows, columns| TensorDesc::packed(DataType::Float32, &[1, heads, rows, columns]);
+    let product = |depths, columns, trans_b| GemmDesc {
+        a_tensor: tensor(queries, depths),
+        b_tensor: match trans_b {
+            MatrixTransform::Transpose => tensor(columns, depths),
+            MatrixTransform::None => tensor(depths, columns),
+        },
+        c_tensor: None,
+        output_tensor: tensor(queries, columns),
+        trans_a: MatrixTransform::None,
+        trans_b,
+        alpha: 0.25,
+        beta: 0.0,
+        fused_activation: None,
+    };
+    let scores = || tensor(queries, keys);
+    let mut graph = GraphBuilder::new();
+    let [query, key, value, mask] = std::array::from_fn(|_| graph.input());
+    let products = product(elements, keys, MatrixTransform::Transpose);
+    let products = graph.operator(products, &[query, key]);
+    let masked = ElementWiseAddDesc {
+        a_tensor: scores(),
+        b_tensor: TensorDesc::packed(DataType::Float32, &[1, heads, queries, keys])
+            .with_strides(&[0, 0, keys, 1]),
+        output_tensor: scores(),
+    };
+    let masked = graph.operator(masked, &[products, mask]);
+    let softmax =
+        ActivationSoftmax1Desc { input_tensor: scores(), output_tensor: scores(), axes: vec![3] };
+    let shares = graph.operator(softmax, &[masked]);
+    let result = graph.operator(product(keys, of_value, MatrixTransform::None), &[shares, value]);
+    graph.output(result);
+    graph.finish()
+}
+
+#[test]
+fn decomposed_attention_has_the_results_of_its_operators() {
+    let sizes = [SIZES[0], SIZES[1], SIZES[4], SIZES[6]];
+    check(sizes.into_iter().map(|sizes| (format!("{sizes:?}"), decomposed(sizes))));
 }

@@ -4,12 +4,12 @@
 
 mod common;
 
+use common::graphs::{buffer, compiled, run};
 use common::on_every_device;
 use dml::core::{Capabilities, validate_graph};
 use dml::{
-    ActivationReluDesc, Buffer, BufferBinding, CompiledOperator, DataType, Device,
-    ElementWiseAddDesc, ExecutionFlags, GraphBuilder, GraphDesc, GraphOptions, TensorDesc,
-    TensorFlags,
+    ActivationReluDesc, Buffer, BufferBinding, DataType, ElementWiseAddDesc, GraphBuilder,
+    GraphDesc, GraphOptions, TensorDesc, TensorFlags,
 };
 use dml_ops::graph::every_way::lowered;
 use dml_reference::Random;
@@ -19,29 +19,6 @@ const WAYS: [GraphOptions; 2] = [
     GraphOptions { fuse: true, share_memory: true },
     GraphOptions { fuse: false, share_memory: true },
 ];
-
-fn buffer(device: &Device, bytes: &[u8]) -> Buffer {
-    let buffer = device.create_buffer(bytes.len() as u64).unwrap();
-    device.vulkan().write_buffer(&buffer, 0, bytes).unwrap();
-    buffer
-}
-
-/// What an execution writes to new outputs.
-fn run(device: &Device, graph: &CompiledOperator, inputs: &[Option<Vec<u8>>]) -> Vec<Vec<u8>> {
-    let inputs: Vec<Option<Buffer>> =
-        inputs.iter().map(|it| it.as_ref().map(|bytes| buffer(device, bytes))).collect();
-    let outputs = 0..graph.vulkan().outputs().len();
-    let outputs: Vec<Buffer> =
-        outputs.map(|at| device.create_buffer(graph.output_size(at)).unwrap()).collect();
-    let inputs: Vec<_> = inputs.iter().map(|it| it.as_ref().map(BufferBinding::whole)).collect();
-    let bound: Vec<_> = outputs.iter().map(|it| Some(BufferBinding::whole(it))).collect();
-    device.execute(graph, &inputs, &bound).unwrap();
-    outputs.iter().map(|it| device.vulkan().read_buffer(it, 0..it.size()).unwrap()).collect()
-}
-
-fn compiled(device: &Device, graph: &GraphDesc, options: GraphOptions) -> CompiledOperator {
-    device.compile_graph_with(graph, ExecutionFlags::NONE, options).unwrap()
-}
 
 #[test]
 fn random_graphs_have_the_results_of_their_operators() {

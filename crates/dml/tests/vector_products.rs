@@ -5,16 +5,11 @@
 
 mod common;
 
-use common::on_every_device;
-use dml::core::{Capabilities, Strategy, Tuning, validate_graph};
+use common::graphs::check;
 use dml::{
-    ActivationReluDesc, Buffer, BufferBinding, DataType, DequantizeDesc, Device,
-    ElementWiseAddDesc, ExecutionFlags, GemmDesc, GraphBuilder, GraphDesc, GraphOptions,
-    MatrixTransform, QuantizationType, TensorDesc,
+    ActivationReluDesc, DataType, DequantizeDesc, ElementWiseAddDesc, GemmDesc, GraphBuilder,
+    GraphDesc, MatrixTransform, QuantizationType, TensorDesc,
 };
-use dml_ops::graph::every_way::lowered;
-use dml_reference::Random;
-use dml_reference::graphs::{input_bytes, node_by_node, output_elements};
 
 /// A vector times the transposed matrix of `columns` rows, which have a scale and a zero point for each block of elements.
 fn product(integer: DataType, [depth, columns, block]: [u32; 3]) -> GraphDesc {
@@ -45,50 +40,6 @@ fn product(integer: DataType, [depth, columns, block]: [u32; 3]) -> GraphDesc {
     let result = graph.operator(product, &[vector, factor]);
     graph.output(result);
     graph.finish()
-}
-
-fn buffer(device: &Device, bytes: &[u8]) -> Buffer {
-    let buffer = device.create_buffer(bytes.len() as u64).unwrap();
-    device.vulkan().write_buffer(&buffer, 0, bytes).unwrap();
-    buffer
-}
-
-/// The bytes of the result.
-fn run(device: &Device, graph: &GraphDesc, inputs: &[Option<Vec<u8>>]) -> Vec<u8> {
-    let options = GraphOptions { fuse: true, share_memory: true };
-    let compiled = device.compile_graph_with(graph, ExecutionFlags::NONE, options).unwrap();
-    let inputs: Vec<Option<Buffer>> =
-        inputs.iter().map(|it| it.as_ref().map(|bytes| buffer(device, bytes))).collect();
-    let output = device.create_buffer(compiled.output_size(0)).unwrap();
-    let inputs: Vec<_> = inputs.iter().map(|it| it.as_ref().map(BufferBinding::whole)).collect();
-    device.execute(&compiled, &inputs, &[Some(BufferBinding::whole(&output))]).unwrap();
-    device.vulkan().read_buffer(&output, 0..output.size()).unwrap()
-}
-
-/// Checks that every device gives what the operators of each graph, with its name, give one by one.
-fn check(graphs: impl Iterator<Item = (String, GraphDesc)>) {
-    let least = Capabilities::vulkan_minimum();
-    let with_results = graphs.map(|(name, graph)| {
-        let valid = validate_graph(&graph, dml::FeatureLevel::HIGHEST).unwrap();
-        // Numbers without a subnormal one: what a device makes of such is its own affair.
-        let found = (0..100).find_map(|seed| {
-            let inputs = input_bytes(&valid, &mut Random::new(&format!("{name} {seed}")));
-            let (outputs, has_subnormals) = node_by_node(&valid, &inputs, &least, lowered).unwrap();
-            (!has_subnormals).then(|| (inputs, output_elements(&valid, &outputs, true)))
-        });
-        let (inputs, expected) = found.expect("random numbers without a subnormal one");
-        (name, graph, valid, inputs, expected)
-    });
-    let with_results: Vec<_> = with_results.collect();
-    on_every_device(|device| {
-        for (name, graph, valid, inputs, expected) in &with_results {
-            for strategy in [Strategy::Kernel, Strategy::RowGroups] {
-                let device = device.with_tuning(Tuning::new().with_strategy(strategy));
-                let found = output_elements(valid, &[run(&device, graph, inputs)], true);
-                assert_eq!(&found, expected, "{name} {strategy:?}");
-            }
-        }
-    });
 }
 
 #[test]

@@ -105,6 +105,7 @@ impl<'a> Calls<'a> {
     /// Applies the program to these values instead of the kernel's inputs.
     pub(crate) fn run_on(&mut self, program: &Program, values: Vec<Registers>) -> Registers {
         self.loaded = values.into_iter().map(Some).collect();
+        self.results.clear();
         self.apply_all(program)
     }
 

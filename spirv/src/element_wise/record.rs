@@ -142,6 +142,11 @@ impl Space {
         self.words[0]
     }
 
+    /// The size of an outer dimension, of a kernel with all of them.
+    pub(crate) fn outer_size(&self, dimension: usize) -> u32 {
+        self.words[OUTER_AT + 4 * dimension]
+    }
+
     /// A parameter of the program.
     pub(crate) fn parameter(&self, index: usize) -> u32 {
         self.words[PARAMETERS_AT + index]

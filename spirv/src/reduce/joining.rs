@@ -189,7 +189,7 @@ fn hold(calls: &mut Calls<'_>, state: Registers) {
 /// Which parameter of a body the first register of the state is: of that before the row, of those that have a
 /// coordinate, and of a right neighbour.
 const START_AT: usize = 0;
-pub(super) const STATE_AT: usize = 4;
+pub(crate) const STATE_AT: usize = 4;
 const RIGHT_AT: usize = 2;
 
 fn literal(value: usize) -> Argument {

@@ -24,7 +24,7 @@ pub(crate) use host::Joined;
 pub(crate) use joining::Joining;
 pub use reducer::*;
 
-use joining::STATE_AT;
+pub(crate) use joining::STATE_AT;
 
 /// The skeletons of each form by the number of outer dimensions that they have.
 static BLOCKS: Skeletons = [

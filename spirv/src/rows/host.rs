@@ -11,7 +11,7 @@ use crate::reduce::{Elements, Joined};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 /// What is not stored, as an operand.
-const VALUE: Operand = Operand { width: ElementWidth::B32, access: Access::Single };
+pub(super) const VALUE: Operand = Operand { width: ElementWidth::B32, access: Access::Single };
 
 /// Runs the kernel for every row of a dispatch.
 pub(super) fn run(kernel: &Rows, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
@@ -108,7 +108,7 @@ impl Row<'_> {
         at: u32,
     ) -> Result<u64, HostError> {
         let coordinate = self.space.outer_coordinate(self.index);
-        let load = |source: usize, _| match phase.sources[source] {
+        let load = |source| match source {
             Source::Operand(input) => {
                 let place = (at - at % QUAD, at % QUAD);
                 self.operands().load(dispatch, self.space, &coordinate, (input, 0), place)
@@ -116,10 +116,7 @@ impl Row<'_> {
             Source::Row(number) => Ok(self.values[number]),
             Source::Kept => Ok(self.kept[at as usize]),
         };
-        let inputs = vec![VALUE; phase.sources.len()];
-        let parameter = |index| self.space.parameter(index);
-        let mut values = Values::of(&phase.program, &inputs, load, parameter)?;
-        values.get(phase.program.last())
+        phase.formula.value(load, |index| self.space.parameter(index))
     }
 
     /// What a program gives for a value.

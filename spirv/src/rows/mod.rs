@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use dml_core::capabilities::with_float_modes;
-use dml_core::host::HostDispatch;
+use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, LinkedKernel, Operand, Program, Quads, Registers, Value, operands, touch,
+    Calls, LinkedKernel, Operand, Program, Quads, Registers, Value, Values, operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
@@ -52,12 +52,19 @@ pub struct Rows {
 /// One pass over a row, or a computation with values of the row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Phase {
-    /// What the inputs of the program are.
+    /// The computation.
+    pub formula: Formula,
+    /// How its value is used.
+    pub action: Action,
+}
+
+/// A program, and where the kernel finds each of its inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Formula {
+    /// The inputs of the program.
     pub sources: Vec<Source>,
     /// What is computed of them.
     pub program: Program,
-    /// What becomes of that.
-    pub action: Action,
 }
 
 /// What a phase computes with. Values of rows and kept ones have 32 bits.
@@ -139,7 +146,7 @@ impl Rows {
             Action::Reduce { reducer, last } => {
                 let joining = self.joining(reducer);
                 let mut quad = calls();
-                let element = phase.result(&mut quad);
+                let element = phase.formula.result(&mut quad);
                 let state = joining.state_of(&mut quad, element);
                 let mut row = calls();
                 let result = joining.result(&mut row);
@@ -150,18 +157,18 @@ impl Rows {
             }
             Action::Row => {
                 let mut row = calls();
-                let result = phase.result(&mut row);
+                let result = phase.formula.result(&mut row);
                 ("row_phase", vec![("row", set_row(row, number, &result))])
             }
             Action::Keep => {
                 let mut element = calls();
-                let result = phase.result(&mut element);
+                let result = phase.formula.result(&mut element);
                 element.call(Callee::Exported("keep"), vec![result[0]]);
                 ("keep_phase", vec![("element", element.made)])
             }
             Action::Write => {
                 let mut element = calls();
-                let result = phase.result(&mut element);
+                let result = phase.formula.result(&mut element);
                 element.store(self.output, &result);
                 ("write_phase", vec![("element", element.made)])
             }
@@ -204,8 +211,21 @@ impl Rows {
 }
 
 impl Phase {
-    /// What its program gives.
-    fn result(&self, calls: &mut Calls<'_>) -> Registers {
+    /// Such as `reduce sum_f32 of f32.subtract f32.exp, then f32.divide_by`, with what it reads.
+    fn name(&self) -> String {
+        let of = self.formula.name();
+        match &self.action {
+            Action::Reduce { reducer, last } => format!("{reducer:?} of {of}, {}", last.name()),
+            Action::Row => format!("row {of}"),
+            Action::Keep => format!("keep {of}"),
+            Action::Write => format!("write {of}"),
+        }
+    }
+}
+
+impl Formula {
+    /// The value of the program, in a function of the kernel.
+    pub(crate) fn result(&self, calls: &mut Calls<'_>) -> Registers {
         let sources = self.sources.iter().map(|source| match *source {
             Source::Operand(index) => calls.value(Value::Input(index)),
             Source::Row(number) => {
@@ -217,27 +237,32 @@ impl Phase {
         calls.run_on(&self.program, sources)
     }
 
-    /// Such as `reduce sum_f32 of f32.subtract f32.exp, then f32.divide_by`, with what it reads: `i` inputs, `r` values of
-    /// the row, or what is kept.
-    fn name(&self) -> String {
+    /// The value of the program on the host, where `load` gives that of each source.
+    pub(crate) fn value(
+        &self,
+        load: impl FnMut(Source) -> Result<u64, HostError>,
+        parameter: impl Fn(usize) -> u32,
+    ) -> Result<u64, HostError> {
+        let mut load = load;
+        let inputs = vec![host::VALUE; self.sources.len()];
+        let load = |number: usize, _| load(self.sources[number]);
+        Values::of(&self.program, &inputs, load, parameter)?.get(self.program.last())
+    }
+
+    /// The program with its sources: `i` inputs, `r` values of the row, or the kept value.
+    pub(crate) fn name(&self) -> String {
         let source = |it: &Source| match it {
             Source::Operand(index) => format!("i{index}"),
             Source::Row(number) => format!("r{number}"),
             Source::Kept => "kept".to_owned(),
         };
         let sources: Vec<String> = self.sources.iter().map(source).collect();
-        let of = format!("{} ({})", self.program.name(), sources.join(" "));
-        match &self.action {
-            Action::Reduce { reducer, last } => format!("{reducer:?} of {of}, {}", last.name()),
-            Action::Row => format!("row {of}"),
-            Action::Keep => format!("keep {of}"),
-            Action::Write => format!("write {of}"),
-        }
+        format!("{} ({})", self.program.name(), sources.join(" "))
     }
 }
 
 /// The body that makes what `calls` has computed a value of the row.
-fn set_row(mut calls: Calls<'_>, number: usize, value: &Registers) -> Vec<Call> {
+pub(crate) fn set_row(mut calls: Calls<'_>, number: usize, value: &Registers) -> Vec<Call> {
     calls.call(Callee::Exported("set_row_value"), vec![literal(number), value[0]]);
     calls.made
 }

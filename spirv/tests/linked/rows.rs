@@ -4,7 +4,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{Access, Operand, Program, Quads, Value};
 use dml_spirv::functions;
 use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_I32};
-use dml_spirv::rows::{Action, Phase, Rows, Source};
+use dml_spirv::rows::{Action, Formula, Phase, Rows, Source};
 
 /// A kernel that reduces rows.
 pub(crate) fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) -> Reduce {
@@ -56,7 +56,7 @@ fn rows(form: Form, phases: Vec<Phase>, inputs: [usize; 2]) -> Rows {
 }
 
 fn phase(sources: &[Source], program: Program, action: Action) -> Phase {
-    Phase { sources: sources.to_vec(), program, action }
+    Phase { formula: Formula { sources: sources.to_vec(), program }, action }
 }
 
 /// The greatest element, powers, their sum and shares. What is kept is the output, bound once more, or in registers.

@@ -1,5 +1,6 @@
 //! Graphs compiled in every way have the results of their operators one by one.
 
+mod attention;
 mod factors;
 mod forms;
 mod operators;

@@ -6,6 +6,7 @@ use dml_core::TensorLayout;
 use dml_core::plan::Cost;
 use dml_spirv::element_wise::DIMENSIONS;
 
+use super::attention::{Along, Attention};
 use super::buffer::Buffer;
 use super::contraction::{OPERANDS, SUMS, Sums};
 use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup};
@@ -48,6 +49,7 @@ impl Node {
                 NodeCost { work: Cost { operations, bytes }, invocations: sums }
             }
             Self::Rows(group) => group.cost(),
+            Self::Attention(attention) => attention.cost(),
             Self::Scan(scan) => of_scan(scan),
             Self::Sort(sort) => of_sort(sort),
             Self::Fill(Fill { output, .. }) => of_tensors(&output.tensor, 1),
@@ -82,6 +84,17 @@ impl RowGroup {
         }
         cost.work.bytes = bytes.values().copied().fold(0, u64::saturating_add);
         cost
+    }
+}
+
+impl Attention {
+    /// The scores are computed in each pass, and no scores are moved.
+    fn cost(&self) -> NodeCost {
+        let bytes = self.operands().filter(|(it, _)| it.buffer.is_some());
+        let bytes = bytes.map(|(it, sizes)| moved_by(it, &sizes));
+        let work =
+            Cost { operations: self.operations(), bytes: bytes.fold(0, u64::saturating_add) };
+        NodeCost { work, invocations: elements(&self.sizes(Along::Elements)) }
     }
 }
 

@@ -7,6 +7,7 @@ use dml_core::TensorLayout;
 use dml_spirv::ElementWidth;
 use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 
+use super::attention::Attention;
 use super::buffer::Buffer;
 use super::computation::Computation;
 use super::contraction::{Matrices, Place, SUMS, Sums, WholeMatrices};
@@ -20,6 +21,7 @@ pub(crate) enum Node {
     Map(Map),
     Reduce(Reduce),
     Rows(RowGroup),
+    Attention(Box<Attention>),
     Scan(Scan),
     Sort(Sort),
     /// Sums of products. No two of them write the same element.
@@ -54,6 +56,7 @@ impl Node {
             | Self::Reduce(Reduce { space, .. })
             | Self::Move(space) => space.inputs.iter().filter_map(|it| it.buffer).collect(),
             Self::Rows(group) => group.members.iter().flat_map(|it| it.node.reads()).collect(),
+            Self::Attention(attention) => attention.reads(),
             Self::Contract(all) => all.iter().flat_map(sums).collect(),
             Self::ContractWhole(of) => {
                 of.operands[..SUMS].iter().filter_map(|it| it.place.buffer).collect()
@@ -72,6 +75,7 @@ impl Node {
             | Self::Reduce(Reduce { space, .. })
             | Self::Move(space) => space.output.buffer.into_iter().collect(),
             Self::Rows(group) => group.members.iter().flat_map(|it| it.node.writes()).collect(),
+            Self::Attention(attention) => attention.output.buffer.into_iter().collect(),
             Self::Scan(scan) => scan.operands().filter_map(|it| it.buffer).collect(),
             Self::Sort(Sort { numbers, result, .. }) => {
                 [numbers, result].into_iter().filter_map(|it| it.buffer).collect()
@@ -119,6 +123,7 @@ impl Node {
                     results: results.iter().copied().map(name).collect(),
                 })
             }
+            Self::Attention(attention) => Self::Attention(Box::new(attention.renamed(name))),
             Self::Contract(all) => {
                 let place = |it: Place| Place { buffer: name(it.buffer), ..it };
                 Self::Contract(all.iter().map(|it| it.placed(place)).collect())

@@ -1,10 +1,11 @@
 //! Passes over a program that change no bit of its results: copies become views, what nobody reads is dropped, Maps are
-//! fused with the node that reads them, reductions of the same rows become groups, and costly functions of narrow elements
-//! become tables.
+//! fused with the node that reads them, reductions of the same rows become groups, products whose softmax weighs others
+//! become an attention, and costly functions of narrow elements become tables.
 //!
 //! Each pass sees buffers and nodes alone, so what one operator recorded and what several operators of a graph recorded
 //! are optimized in the same way.
 
+mod attention;
 mod copies;
 mod epilogues;
 mod fuse;
@@ -46,6 +47,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
     report.folded.retain(|it| !left.contains(it));
     if fuse {
         rows::group(program);
+        attention::fuse(program, target);
         tables::tabulate(program, target.max_window());
     }
     report

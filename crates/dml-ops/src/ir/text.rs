@@ -135,6 +135,10 @@ impl fmt::Display for Node {
                 let [numbers, result] = [numbers, result].map(buffer);
                 write!(f, "{result} = sort the least {wanted} of [{rows}, {length}] ({numbers})")
             }
+            Self::Attention(attention) => {
+                write!(f, "attention")?;
+                attention.members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))
+            }
             Self::Rows(RowGroup { members, .. }) => {
                 write!(f, "rows")?;
                 members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))

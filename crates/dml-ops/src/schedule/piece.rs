@@ -166,14 +166,8 @@ impl<'a> Piece<'a> {
             .collect()
     }
 
-    /// Whether rows are whole multiples of `count` elements, and start at such.
     fn is_in_multiples(&self, (operand, start): (&Operand<Slot>, u32), count: u32) -> bool {
-        let outer = self.sizes.iter().zip(&operand.strides).take(DIMENSIONS - 1);
-        let mut outer = outer.filter(|(size, _)| **size > 1);
-        self.alignment == Alignment::Quads
-            && (operand.has_slack || self.inner().is_multiple_of(count))
-            && start.is_multiple_of(count)
-            && outer.all(|(_, stride)| stride % i64::from(count) == 0)
+        is_in_multiples(operand, start, &self.sizes, self.alignment, count)
     }
 
     /// Whether an input is displaced by the same for all elements of a row: what other inputs say has one element
@@ -185,23 +179,16 @@ impl<'a> Piece<'a> {
 
     /// An operand by elements.
     pub(super) fn take(&self, (operand, start): (&Operand<Slot>, u32)) -> Taken {
-        let access = match operand.strides[DIMENSIONS - 1] {
-            _ if operand.buffer.is_none() => Access::Index,
-            _ if operand.repeats > 0 => Access::Repeated(operand.repeats),
-            0 if self.inner() > 1 => Access::Single,
-            1 if self.is_in_multiples((operand, start), QUAD) => Access::Whole,
-            _ => Access::Ragged,
-        };
-        let access = match operand.displacement {
-            None => access,
-            Some(it) if it.is_of_quads && access == Access::Whole && self.moves_rows(operand) => {
+        let mut taken = take(operand, start, &self.sizes, self.alignment);
+        let access = &mut taken.operand.access;
+        *access = match operand.displacement {
+            None => *access,
+            Some(it) if it.is_of_quads && *access == Access::Whole && self.moves_rows(operand) => {
                 Access::Moved(it.by)
             }
             Some(it) => Access::Displaced(it.by),
         };
-        let operand_of_kernel = element_wise::Operand { width: operand.width, access };
-        let strides = operand.strides.map(modulo_2_32);
-        Taken { operand: operand_of_kernel, record: OperandRecord { start, strides } }
+        taken
     }
 
     /// How many elements a word has where all operands can be taken by words.
@@ -236,5 +223,42 @@ impl<'a> Piece<'a> {
         let taken = self.take((&words, start / per_word));
         let operand = element_wise::Operand { access: Access::Whole, ..taken.operand };
         Taken { operand, ..taken }
+    }
+}
+
+/// Whether rows are whole multiples of `count` elements, and start at such.
+fn is_in_multiples(
+    operand: &Operand<Slot>,
+    start: u32,
+    sizes: &[u32; DIMENSIONS],
+    alignment: Alignment,
+    count: u32,
+) -> bool {
+    let outer = sizes.iter().zip(&operand.strides).take(DIMENSIONS - 1);
+    let mut outer = outer.filter(|(size, _)| **size > 1);
+    alignment == Alignment::Quads
+        && (operand.has_slack || sizes[DIMENSIONS - 1].is_multiple_of(count))
+        && start.is_multiple_of(count)
+        && outer.all(|(_, stride)| stride % i64::from(count) == 0)
+}
+
+/// An operand that is not displaced, in a space of `sizes`; `start` is its first element in its window.
+pub(super) fn take(
+    operand: &Operand<Slot>,
+    start: u32,
+    sizes: &[u32; DIMENSIONS],
+    alignment: Alignment,
+) -> Taken {
+    let access = match operand.strides[DIMENSIONS - 1] {
+        _ if operand.buffer.is_none() => Access::Index,
+        _ if operand.repeats > 0 => Access::Repeated(operand.repeats),
+        0 if sizes[DIMENSIONS - 1] > 1 => Access::Single,
+        1 if is_in_multiples(operand, start, sizes, alignment, QUAD) => Access::Whole,
+        _ => Access::Ragged,
+    };
+    let strides = operand.strides.map(modulo_2_32);
+    Taken {
+        operand: element_wise::Operand { width: operand.width, access },
+        record: OperandRecord { start, strides },
     }
 }

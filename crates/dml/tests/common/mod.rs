@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 pub(crate) mod band;
+pub(crate) mod graphs;
 pub(crate) mod reference;
 
 use dml::{

@@ -34,6 +34,7 @@
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
+use dml_spirv::attention::{MOST_ELEMENTS, MOST_KEYS};
 use dml_spirv::element_wise::QUAD;
 use dml_spirv::functions as f;
 use dml_spirv::reduce::{GREATEST_F32, SUM_F32};
@@ -56,7 +57,28 @@ const FEWEST_QUERIES: u32 = 8;
 
 /// The program of an attention.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
-    in_parts(operator, target, rows_at_once(operator, &Sizes::of(operator)?)?)
+    let sizes = Sizes::of(operator)?;
+    let rows = match is_one_kernel(&sizes, target) {
+        true => sizes.queries,
+        false => rows_at_once(operator, &sizes)?,
+    };
+    in_parts(operator, target, rows)
+}
+
+/// Whether one kernel computes all of it, so that no scores are stored: there are several queries, and a descriptor shows each
+/// tensor. The kernel is made of the nodes when they are optimized.
+fn is_one_kernel(sizes: &Sizes, target: &Target<'_>) -> bool {
+    let heads = u64::from(sizes.batches) * u64::from(sizes.heads);
+    let [queries, keys] = [sizes.queries, sizes.keys()].map(u64::from);
+    let elements = u64::from(sizes.elements.max(sizes.of_value));
+    let is_shown = target.shows(heads * queries.max(keys) * elements, ElementWidth::B32)
+        && target.shows(heads * queries * keys, ElementWidth::B32);
+    target.shares_attention()
+        && queries > 1
+        && keys > 1
+        && is_shown
+        && sizes.keys() <= MOST_KEYS
+        && sizes.of_value <= MOST_ELEMENTS
 }
 
 /// The program that answers so many queries at once.
@@ -81,7 +103,9 @@ pub(super) fn in_parts(
         }
     }
     // Columns of two dimensions are put in order once, and what several dispatches take.
-    let is_grouped = sizes.heads != sizes.groups && sizes.keys() >= ROWS_WORTH_A_COPY;
+    let is_grouped = sizes.heads != sizes.groups
+        && sizes.keys() >= ROWS_WORTH_A_COPY
+        && !is_one_kernel(&sizes, target);
     let factors = Factors {
         query: query.words(&mut products, STEPS, is_grouped)?,
         key: key.words(&mut products, STEPS, rows < sizes.queries)?,

@@ -1,8 +1,10 @@
 //! Attention of some queries at a time.
 
 use dml_core::operators::MultiheadAttentionDesc;
+use dml_core::plan::{Plan, Step};
 use dml_core::{
-    Capabilities, DataType, FeatureLevel, MultiheadAttentionMaskType, TensorDesc, Tuning, validate,
+    Capabilities, DataType, FeatureLevel, MultiheadAttentionMaskType, Strategy, TensorDesc, Tuning,
+    validate,
 };
 use dml_reference::{Memory, Signature, run_on_host};
 
@@ -82,4 +84,74 @@ fn a_long_sequence_has_no_place_for_all_its_scores() {
     }
     // All scores alone would be 768 MiB.
     assert!(temporary(4096) < 72 << 20);
+}
+
+/// A device that prefers that work groups share rows, and runs any.
+fn groups(card: &Capabilities) -> Target<'_> {
+    let tuning = Tuning::new().with_strategy(Strategy::RowGroups);
+    Target { capabilities: card, tuning, transfer: TransferUse::Allowed }
+}
+
+fn card() -> Capabilities {
+    let mut card = Capabilities::vulkan_minimum();
+    let limits = &mut card.limits;
+    limits.max_compute_work_group_invocations = 1024;
+    limits.max_compute_work_group_size = [1024; 3];
+    limits.max_compute_shared_memory_size = 32 << 10;
+    card
+}
+
+/// The names of the kernels that a plan dispatches.
+fn kernels(plan: &Plan) -> Vec<&'static str> {
+    let kernel = |step: &Step| match step {
+        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant.name),
+        _ => None,
+    };
+    plan.exec.iter().filter_map(kernel).collect()
+}
+
+fn is_attention(kernel: &str) -> bool {
+    kernel.starts_with("attention_")
+}
+
+#[test]
+fn one_kernel_has_the_bits_of_its_members() {
+    let (card, least) = (card(), Capabilities::vulkan_minimum());
+    let (groups, alone) = (groups(&card), Target { capabilities: &least, ..groups(&card) });
+    let mut fused = 0;
+    for operator in OPERATORS {
+        for data_type in [DataType::Float32, DataType::Float16] {
+            let parameters = operator.schema().type_parameters().map(|field| match field.name {
+                "OutputTensor" => data_type,
+                _ => DataType::Int32,
+            });
+            let signature = Signature { types: parameters.collect(), rank: 5 };
+            for case in reference(operator).cases(&signature) {
+                let validated = validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
+                let memory = Memory::new(reference(operator), &validated, &case).unwrap();
+                let [one, several] = [&groups, &alone].map(|target| {
+                    let plan = crate::lower(&validated, target).unwrap();
+                    let after = run_on_host(&plan, &case.aliases(), &memory, target.capabilities);
+                    let after = after.unwrap();
+                    memory.check(&after).expect(&case.name);
+                    (plan, after)
+                });
+                fused += usize::from(kernels(&one.0).iter().any(|it| is_attention(it)));
+                assert!(one.1.outputs == several.1.outputs, "{}", case.name);
+            }
+        }
+    }
+    println!("{fused}");
+    assert!(fused > 20, "{fused}");
+}
+
+#[test]
+fn a_long_sequence_is_one_dispatch_on_a_gpu() {
+    let card = card();
+    let tuning = Tuning::new().with_shared_tiles();
+    let target = Target { tuning, ..groups(&card) };
+    let validated = validate(&of_steps(1024).into(), FeatureLevel::HIGHEST).unwrap();
+    let plan = crate::lower(&validated, &target).unwrap();
+    assert!(matches!(kernels(&plan).as_slice(), [it] if is_attention(it)), "{:?}", kernels(&plan));
+    assert_eq!(plan.temporary_size, 0);
 }

@@ -15,15 +15,15 @@ const ROWS: [u32; 4] = [1, 2, 3, 40];
 const KEPT: [u32; 4] = [1, 2, 3, 1];
 
 /// A graph while operators are added to it, each on FLOAT32.
-struct Form(GraphBuilder);
+pub(super) struct Form(pub(super) GraphBuilder);
 
 /// A value, and its sizes.
-type Sized = (GraphValue, [u32; 4]);
+pub(super) type Sized = (GraphValue, [u32; 4]);
 
 /// A binary operator is its descriptor and two values, the second of which may be broadcast.
 macro_rules! binary {
     ($name:ident, $desc:ident) => {
-        fn $name(&mut self, a: Sized, b: Sized) -> Sized {
+        pub(super) fn $name(&mut self, a: Sized, b: Sized) -> Sized {
             let sizes = std::array::from_fn(|at| a.1[at].max(b.1[at]));
             let desc = $desc {
                 a_tensor: broadcast(a.1, sizes),
@@ -37,7 +37,7 @@ macro_rules! binary {
 
 macro_rules! unary {
     ($name:ident, $desc:ident $(, $field:ident: $value:expr)*) => {
-        fn $name(&mut self, (value, sizes): Sized) -> Sized {
+        pub(super) fn $name(&mut self, (value, sizes): Sized) -> Sized {
             let desc = $desc {
                 input_tensor: packed(sizes),
                 output_tensor: packed(sizes),
@@ -59,17 +59,17 @@ impl Form {
     unary!(erf, ElementWiseErfDesc);
     unary!(square, ElementWiseConstantPowDesc, exponent: 2.0);
 
-    fn input(&mut self, sizes: [u32; 4]) -> Sized {
+    pub(super) fn input(&mut self, sizes: [u32; 4]) -> Sized {
         (self.0.input(), sizes)
     }
 
     /// A number, as exporters write it: a constant of one element.
-    fn number(&mut self, number: f32) -> Sized {
+    pub(super) fn number(&mut self, number: f32) -> Sized {
         (self.0.constant(number.to_le_bytes().to_vec()), [1; 4])
     }
 
     /// One element of each row.
-    fn reduce(&mut self, function: ReduceFunction, (value, sizes): Sized) -> Sized {
+    pub(super) fn reduce(&mut self, function: ReduceFunction, (value, sizes): Sized) -> Sized {
         let kept = [sizes[0], sizes[1], sizes[2], 1];
         let desc = ReduceDesc {
             function,
@@ -81,7 +81,7 @@ impl Form {
     }
 
     /// `e^(x - max) / sum`.
-    fn softmax(&mut self, x: Sized) -> Sized {
+    pub(super) fn softmax(&mut self, x: Sized) -> Sized {
         let greatest = self.reduce(ReduceFunction::Max, x);
         let less = self.subtract(x, greatest);
         let powers = self.exp(less);
@@ -90,7 +90,7 @@ impl Form {
     }
 
     /// A product of matrices, the second one transposed where that is asked for.
-    fn product(&mut self, a: Sized, b: Sized, trans_b: MatrixTransform) -> Sized {
+    pub(super) fn product(&mut self, a: Sized, b: Sized, trans_b: MatrixTransform) -> Sized {
         let columns = if trans_b == MatrixTransform::None { b.1[3] } else { b.1[2] };
         let sizes = [a.1[0], a.1[1], a.1[2], columns];
         let desc = GemmDesc {
@@ -120,7 +120,7 @@ impl Form {
     }
 }
 
-fn packed(sizes: [u32; 4]) -> TensorDesc {
+pub(super) fn packed(sizes: [u32; 4]) -> TensorDesc {
     TensorDesc::packed(DataType::Float32, &sizes)
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions};
 use dml_spirv::reduce::Elements;
-use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase, Source};
+use dml_spirv::rows::{Action, Formula, MAX_ROW_VALUES, Phase, Source};
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::with_parameters_from;
@@ -165,7 +165,8 @@ impl Members {
             self.operations += program.steps.len().max(1) as u64;
         }
         self.parameters.extend(parameters);
-        self.phases.push(Phase { sources: sources?, program, action });
+        let formula = Formula { sources: sources?, program };
+        self.phases.push(Phase { formula, action });
         Some(())
     }
 

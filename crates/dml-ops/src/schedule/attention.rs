@@ -1,0 +1,152 @@
+//! Attention as one kernel, where a descriptor shows all of each operand; else its members by themselves.
+
+use std::ops::Range;
+
+use dml_core::kernel::can_run;
+use dml_core::plan::{Access as Touch, Cost, Slot, Window};
+use dml_core::{Error, Strategy};
+use dml_spirv::attention::{self, QUERIES};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, OperandRecord, PushConstants, Record};
+
+use super::Schedule;
+use crate::Target;
+use crate::ir::space::Operand;
+use crate::ir::{Attention, Formulas};
+use crate::schedule::boxes::TensorBox;
+use crate::schedule::cost;
+use crate::schedule::piece::{Taken, take};
+
+/// Invocations of a work group, and the bytes that they share.
+const GROUP: u32 = 256;
+const SHARED_BYTES: u64 = 30 << 10;
+
+/// A CPU driver gives up loops of an invocation after 65,535 iterations: lavapipe (Mesa 22.3). No attention for which a strategy
+/// is forced there has more.
+const MOST_ITERATIONS_OF_CPU: u64 = 1 << 15;
+
+impl Target<'_> {
+    /// Whether work groups share the queries and keys of an attention.
+    pub(crate) fn shares_attention(&self) -> bool {
+        let limits = &self.capabilities.limits;
+        let tuning = self.tuning;
+        tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups)
+            && limits.max_compute_work_group_invocations >= GROUP
+            && limits.max_compute_work_group_size[0] >= GROUP
+            && u64::from(limits.max_compute_shared_memory_size) >= SHARED_BYTES
+    }
+
+    /// Whether a kernel has room for an attention, and a descriptor shows each of its operands.
+    pub(crate) fn can_share(&self, attention: &Attention) -> bool {
+        let shows = |(operand, sizes): (&Operand, [u32; DIMENSIONS])| {
+            let used = sizes.iter().zip(operand.strides).filter(|(size, _)| **size > 1);
+            let reach = used.map(|(size, stride)| u64::from(*size - 1) * stride.unsigned_abs());
+            let bytes = crate::ir::space::bytes_shown(operand.width, reach.sum());
+            operand.buffer.is_none() || bytes <= self.max_window()
+        };
+        let groups = attention.outer.iter().chain([&attention.queries]);
+        let groups = groups.map(|size| u64::from(*size)).product::<u64>();
+        let tiles = u64::from(attention.keys.div_ceil(QUERIES));
+        let of_a_tile = u64::from(attention.depths) + u64::from(QUERIES) * 2;
+        let iterations = attention.passes() * tiles * of_a_tile;
+        attention.keys <= attention::MOST_KEYS
+            && attention.elements <= attention::MOST_ELEMENTS
+            && u32::try_from(groups).is_ok()
+            && (self.tuning.shared_tiles || iterations <= MOST_ITERATIONS_OF_CPU)
+            && attention.operands().all(shows)
+    }
+}
+
+impl Schedule<'_> {
+    /// Adds one kernel that computes an attention; returns whether there is such.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLimit`]: there would be too many steps.
+    pub(super) fn attention(&mut self, attention: &Attention) -> Result<bool, Error> {
+        let mut dispatches = self.dispatches();
+        let alignment = dispatches.alignment();
+        let mut taken = vec![];
+        let mut windows = vec![];
+        let mut bytes = 0_u64;
+        let output = u32::try_from(attention.inputs.len()).ok();
+        for (number, (operand, sizes)) in (0..).zip(attention.operands()) {
+            let operand = self.placed_operand(operand);
+            let all = TensorBox { origin: [0; DIMENSIONS], sizes };
+            let Some(slot) = operand.buffer else {
+                taken.push(take(&operand, modulo(&operand), &sizes, alignment));
+                continue;
+            };
+            let view = operand.placement(alignment).view(&all);
+            if view.range.end - view.range.start > self.target.max_window() {
+                return Ok(false);
+            }
+            taken.push(take(&operand, view.start, &sizes, alignment));
+            bytes += cost::bytes(&sizes, &operand.strides, operand.width, &view.range);
+            let input = Some(number).filter(|it| Some(*it) != output);
+            windows.push(window(slot, view.range, input));
+        }
+        let (record, inputs, output) = record(attention, &taken);
+        let Formulas { factors, score, weight, share, result } = attention.formulas.clone();
+        let Some(elements) = attention::Attention::room(attention.elements) else {
+            return Ok(false);
+        };
+        let kernel = attention::Attention {
+            factors,
+            score,
+            weight,
+            share,
+            result,
+            inputs,
+            output,
+            elements,
+        };
+        let variant = kernel.variant(self.target.native_types());
+        if !can_run(variant, self.target.capabilities) {
+            return Ok(false);
+        }
+        if let (Some(window), Some(binding)) = (windows.last_mut(), variant.bindings.last()) {
+            window.access = binding.access;
+        }
+        let block = record.words(DIMENSIONS - 1);
+        let block = block.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let block = self.constants.add_uniform(block);
+        let heads: u32 = attention.outer.iter().product();
+        let count = heads * attention.queries.div_ceil(QUERIES);
+        let push = PushConstants { count, ..Default::default() };
+        let cost = Cost { operations: attention.operations(), bytes };
+        dispatches.push_groups(variant, &windows, &push, Some(block), 1, cost)?;
+        self.strategy = Strategy::RowGroups;
+        self.add_dispatches(dispatches)?;
+        Ok(true)
+    }
+}
+
+fn modulo(operand: &Operand<Slot>) -> u32 {
+    super::modulo_2_32(operand.base)
+}
+
+fn window(slot: Slot, range: Range<u64>, input: Option<u32>) -> Window {
+    let (access, base_word_at) = match input {
+        Some(number) => (Touch::Read, PushConstants::base_word_at(number)),
+        None => (Touch::Write, PushConstants::BASE_WORD_OF_OUTPUT_AT),
+    };
+    Window { slot, range, access, base_word_at }
+}
+
+/// What the kernel is told, and how it takes its inputs and its output.
+fn record(
+    attention: &Attention,
+    taken: &[Taken],
+) -> (Record, Vec<dml_spirv::element_wise::Operand>, dml_spirv::element_wise::Operand) {
+    let (output, inputs) = taken.split_last().expect("the output");
+    let mut records = [OperandRecord::default(); MAX_INPUTS];
+    for (place, input) in records.iter_mut().zip(inputs) {
+        *place = input.record;
+    }
+    let record = Record {
+        sizes: attention.sizes_of_kernel(),
+        inputs: records,
+        output: output.record,
+        parameters: attention.parameters.clone(),
+    };
+    (record, inputs.iter().map(|it| it.operand).collect(), output.operand)
+}

@@ -1,0 +1,453 @@
+// A skeleton: attention. A work group has SIDE queries of a head, and goes through all keys, SIDE at a time: first for the
+// greatest score of each query, then for the weights, their sum, and the weighted sum of the values. Scores are computed
+// again in each pass, so none is ever written to a buffer.
+//
+// Bits are those of the separate products and reductions: products are added in the order of the depths and of the keys,
+// weights are joined in the tree of include/rows.glsl. The dimensions of the space are four of batches and heads, the
+// queries, the keys and the elements of a value; a row goes along the depths. Operands 0 to 2 are queries, keys and values,
+// the others are inputs of scores, whose elements of a row are keys.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
+
+#define LOCAL_SIZE_LITERAL 256
+#define OUTER_DIMENSIONS 7
+#define KNOWS_ROWS
+
+#include "include/dispatch.glsl"
+#include "include/space.glsl"
+#include "include/joining.glsl"
+
+const uint SIDE = 64u;
+const uint SIDE_QUADS = SIDE / QUAD;
+// Depths of queries and keys that are multiplied at one time.
+const uint DEPTHS = 16u;
+// Keys whose values are: with so many elements each they fill the same memory.
+const uint VALUE_KEYS = 16u / VALUE_QUADS;
+const uint VALUE_ROW = SIDE_QUADS * VALUE_QUADS;
+const uint LANES = 16u;
+// Keys of a block: two tiles of them.
+const uint BLOCK = 128u;
+// 1 << LEVELS blocks are more than a query has keys.
+const uint LEVELS = 10u;
+
+// Queries and then keys, by depths; values, by keys; states that invocations join.
+const uint FACTOR = DEPTHS * SIDE_QUADS;
+shared uvec4 factors[2u * FACTOR];
+// By keys and quads of queries.
+shared uvec4 weights[SIDE * SIDE_QUADS];
+// By levels and queries: the states of 1, 2, 4, .. blocks that have no right neighbour yet.
+shared uvec2 waiting[LEVELS * SIDE];
+// Of each query the sum of its weights.
+shared uint sums[SIDE];
+
+// Where the head begins in each operand, and how far it is to the next query and to the next key.
+uvec4 head_low;
+uvec4 head_high;
+uvec4 query_low;
+uvec4 query_high;
+uvec4 key_low;
+uvec4 key_high;
+uint first_query;
+uint queries;
+uint keys;
+uint depths;
+uint elements;
+
+// Scores: four queries by a quad of keys.
+vec4 products[QUAD];
+// Weighted values: four queries by quads of elements.
+vec4 found[QUAD * VALUE_QUADS];
+// The greatest score of each of four queries, and the sum of their weights.
+uvec4 row_values[2];
+// The same of the query whose turn it is.
+uvec4 query_values[2];
+// The quad whose turn it is: products, weights, or weighted values.
+uvec4 kept_quad;
+
+uvec4 kept() {
+    return kept_quad;
+}
+
+void keep(const uvec4 value) {
+    kept_quad = value;
+}
+
+uvec4 row_value(const uint number) {
+    return query_values[number];
+}
+
+void set_row_value(const uint number, const uvec4 value) {
+    row_values[number] = value;
+}
+
+// The linker replaces the bodies of these: a quad of queries, keys or values; what a phase makes of the state of a row; and
+// what it makes of a quad that is kept.
+void linked_query(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    linked_quad(low, high, x, n, a, b);
+}
+
+void linked_key(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    linked_quad(low, high, x, n, a, b);
+}
+
+void linked_value(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    linked_quad(low, high, x, n, a, b);
+}
+
+void linked_row(
+    const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
+    set_row_value(0u, held(a) + held(b) + row_value(0u));
+}
+
+void linked_element(
+    const uvec4 low, const uvec4 high, const uint x, const uint n) {
+    const uint at = every_place(low, high, x) + element_of_every_row(OUTPUT, x) + parameter(0u);
+    write1(at, at);
+    write2(at, uvec2(at));
+    write4(at, row_value(0u));
+    merge1(at, at, n);
+    keep(kept());
+}
+
+// How many elements of the quad that begins at `x` come before `end`.
+uint elements_of_quad(const uint x, const uint end) {
+    return x < end ? min(QUAD, end - x) : 0u;
+}
+
+// Where a quad is read that may be past the end: something that is there.
+uint within(const uint x, const uint end) {
+    return min(x, end - 1u & ~3u);
+}
+
+// Where the row of a query begins; past the last one it is that one's.
+uvec4 low_of_query(const uint query) {
+    return head_low + min(query, queries - 1u) * query_low;
+}
+
+uvec4 high_of_query(const uint query) {
+    return head_high + min(query, queries - 1u) * query_high;
+}
+
+// Computes the scores of four queries with the quad of keys `first_key` + 4 * (invocation / 16).
+void multiply(const uint first_key) {
+    const uint invocation = gl_LocalInvocationIndex;
+    const uint row = invocation >> 2;
+    const uint query = first_query + row;
+    const uint key = min(first_key + row, keys - 1u);
+    for (uint at = 0u; at < QUAD; ++at) {
+        products[at] = vec4(0.0);
+    }
+    uint first = 0u;
+    do {
+        const uint x = first + QUAD * (invocation & 3u);
+        const uint n = elements_of_quad(x, depths);
+        uvec4 of_query;
+        uvec4 of_key;
+        uvec4 unused;
+        linked_query(low_of_query(query), high_of_query(query), within(x, depths), n, of_query, unused);
+        linked_key(head_low + key * key_low, head_high + key * key_high, within(x, depths), n, of_key, unused);
+        barrier();
+        for (uint at = 0u; at < QUAD; ++at) {
+            const uint place = (QUAD * (invocation & 3u) + at) * SIDE_QUADS + (row >> 2);
+            factors[place][row & 3u] = of_query[at];
+            factors[FACTOR + place][row & 3u] = of_key[at];
+        }
+        barrier();
+        const uint end = min(DEPTHS, depths - first) * SIDE_QUADS;
+        for (uint depth = 0u; depth < end; depth += SIDE_QUADS) {
+            const vec4 some_queries = uintBitsToFloat(factors[depth + (invocation & 15u)]);
+            const vec4 some_keys = uintBitsToFloat(factors[FACTOR + depth + (invocation >> 4)]);
+            products[0] += some_queries.x * some_keys;
+            products[1] += some_queries.y * some_keys;
+            products[2] += some_queries.z * some_keys;
+            products[3] += some_queries.w * some_keys;
+        }
+        first += DEPTHS;
+    } while (first < depths);
+}
+
+// Joins the state of an invocation with that of the one whose number differs by `step`.
+void join_invocations(const uint step, inout uvec4 a, inout uvec4 b) {
+    const uint invocation = gl_LocalInvocationIndex;
+    barrier();
+    factors[invocation] = a;
+    factors[FACTOR + invocation] = b;
+    barrier();
+    const bool is_left = (invocation & step) == 0u;
+    const uvec4 other_a = factors[invocation ^ step];
+    const uvec4 other_b = factors[FACTOR + (invocation ^ step)];
+    uvec4 right_a = is_left ? other_a : a;
+    uvec4 right_b = is_left ? other_b : b;
+    a = is_left ? a : other_a;
+    b = is_left ? b : other_b;
+    linked_join(a, b, right_a, right_b);
+}
+
+// Finds the greatest score of each query.
+void greatest_phase() {
+    uvec4 a[QUAD];
+    uvec4 b[QUAD];
+    for (uint at = 0u; at < QUAD; ++at) {
+        linked_start(a[at], b[at]);
+    }
+    const uint first_of_invocation = first_query + QUAD * (gl_LocalInvocationIndex & 15u);
+    uint first_key = 0u;
+    do {
+        multiply(first_key);
+        const uint x = first_key + QUAD * (gl_LocalInvocationIndex >> 4);
+        for (uint at = 0u; at < QUAD; ++at) {
+            const uint query = first_of_invocation + at;
+            kept_quad = floatBitsToUint(products[at]);
+            linked_quad(low_of_query(query), high_of_query(query), within(x, keys),
+                elements_of_quad(x, keys), a[at], b[at]);
+        }
+        first_key += SIDE;
+    } while (first_key < keys);
+    for (uint at = 0u; at < QUAD; ++at) {
+        linked_lanes(a[at], b[at]);
+    }
+    uvec4 all_a = uvec4(a[0].x, a[1].x, a[2].x, a[3].x);
+    uvec4 all_b = uvec4(b[0].x, b[1].x, b[2].x, b[3].x);
+    for (uint step = SIDE_QUADS; step < LOCAL_SIZE; step <<= 1) {
+        join_invocations(step, all_a, all_b);
+    }
+    linked_row(head_low, head_high, 0u, 1u, all_a, all_b);
+}
+
+// Computes the weights of a tile of keys.
+void weigh(const uint first_key) {
+    const uint query_quad = gl_LocalInvocationIndex & 15u;
+    const uint key_quad = gl_LocalInvocationIndex >> 4;
+    multiply(first_key);
+    const uint x = first_key + QUAD * key_quad;
+    uvec4 some_weights[QUAD];
+    for (uint at = 0u; at < QUAD; ++at) {
+        const uint query = first_query + QUAD * query_quad + at;
+        kept_quad = floatBitsToUint(products[at]);
+        query_values[0] = uvec4(row_values[0][at]);
+        query_values[1] = uvec4(row_values[1][at]);
+        linked_element(low_of_query(query), high_of_query(query), within(x, keys), elements_of_quad(x, keys));
+        some_weights[at] = kept_quad;
+    }
+    barrier();
+    for (uint at = 0u; at < QUAD; ++at) {
+        weights[(QUAD * key_quad + at) * SIDE_QUADS + query_quad] = uvec4(
+            some_weights[0][at], some_weights[1][at], some_weights[2][at], some_weights[3][at]);
+    }
+    barrier();
+}
+
+// The sums of weights while tiles of keys are added to them. An invocation has four lanes of a query's blocks.
+struct Sum {
+    uvec4 a;
+    uvec4 b;
+    uint blocks;
+    uint level;
+};
+
+// Joins the blocks before with the block of this state.
+void end_block(inout Sum sum) {
+    const uint invocation = gl_LocalInvocationIndex;
+    linked_lanes(sum.a, sum.b);
+    join_invocations(SIDE, sum.a, sum.b);
+    join_invocations(2u * SIDE, sum.a, sum.b);
+    sum.level = 0u;
+    if (invocation < SIDE) {
+        while ((sum.blocks >> sum.level & 1u) != 0u) {
+            uvec4 right_a = sum.a;
+            uvec4 right_b = sum.b;
+            const uvec2 left = waiting[sum.level * SIDE + invocation];
+            sum.a = left.xxxx;
+            sum.b = left.yyyy;
+            linked_join(sum.a, sum.b, right_a, right_b);
+            ++sum.level;
+        }
+        waiting[sum.level * SIDE + invocation] = uvec2(sum.a.x, sum.b.x);
+    }
+    ++sum.blocks;
+}
+
+// Adds the weights of a tile of keys.
+void add_weights(const uint first_key, inout Sum sum) {
+    const uint query = gl_LocalInvocationIndex & SIDE - 1u;
+    if ((first_key & BLOCK - 1u) == 0u) {
+        linked_start(sum.a, sum.b);
+    }
+    for (uint x = QUAD * (gl_LocalInvocationIndex / SIDE); x < SIDE; x += LANES) {
+        const uint place = x * SIDE_QUADS + (query >> 2);
+        kept_quad = uvec4(weights[place][query & 3u], weights[place + SIDE_QUADS][query & 3u],
+            weights[place + 2u * SIDE_QUADS][query & 3u], weights[place + 3u * SIDE_QUADS][query & 3u]);
+        linked_quad(head_low, head_high, 0u, elements_of_quad(first_key + x, keys), sum.a, sum.b);
+    }
+    if ((first_key + SIDE & BLOCK - 1u) == 0u || first_key + SIDE >= keys) {
+        end_block(sum);
+    }
+}
+
+// Joins the blocks that are left, and shares what the weights of each query are together.
+void end_sum(inout Sum sum) {
+    const uint invocation = gl_LocalInvocationIndex;
+    if (invocation < SIDE) {
+        for (++sum.level; sum.blocks >> sum.level != 0u; ++sum.level) {
+            if ((sum.blocks >> sum.level & 1u) != 0u) {
+                uvec4 right_a = sum.a;
+                uvec4 right_b = sum.b;
+                const uvec2 left = waiting[sum.level * SIDE + invocation];
+                sum.a = left.xxxx;
+                sum.b = left.yyyy;
+                linked_join(sum.a, sum.b, right_a, right_b);
+            }
+        }
+        linked_row(head_low, head_high, 0u, 1u, sum.a, sum.b);
+        sums[invocation] = row_values[1].x;
+    }
+    barrier();
+}
+
+// The sums of the weights of four queries.
+uvec4 sums_of(const uint quad) {
+    const uint first = QUAD * quad;
+    return uvec4(sums[first], sums[first + 1u], sums[first + 2u], sums[first + 3u]);
+}
+
+// Adds the values of a tile of keys, times their weights.
+void add_values(const uint first_key) {
+    const uint invocation = gl_LocalInvocationIndex;
+    const uint end = min(SIDE, keys - first_key);
+    uint first = 0u;
+    do {
+        const uint key = min(first_key + first + invocation / VALUE_ROW, keys - 1u);
+        const uint x = QUAD * (invocation % VALUE_ROW);
+        uvec4 value;
+        uvec4 unused;
+        linked_value(head_low + key * key_low, head_high + key * key_high, within(x, elements),
+            elements_of_quad(x, elements), value, unused);
+        barrier();
+        factors[invocation] = value;
+        barrier();
+        const uint some = min(VALUE_KEYS, end - first);
+        for (uint at = 0u; at < some; ++at) {
+            const vec4 of_queries = uintBitsToFloat(weights[(first + at) * SIDE_QUADS + (invocation >> 4)]);
+            for (uint quad = 0u; quad < VALUE_QUADS; ++quad) {
+                const vec4 some_values =
+                    uintBitsToFloat(factors[at * VALUE_ROW + quad * SIDE_QUADS + (invocation & 15u)]);
+                found[QUAD * quad] += of_queries.x * some_values;
+                found[QUAD * quad + 1u] += of_queries.y * some_values;
+                found[QUAD * quad + 2u] += of_queries.z * some_values;
+                found[QUAD * quad + 3u] += of_queries.w * some_values;
+            }
+        }
+        first += VALUE_KEYS;
+    } while (first < end);
+}
+
+// Adds up the weights of each query.
+void sum_phase() {
+    Sum sum;
+    sum.blocks = 0u;
+    sum.level = 0u;
+    uint first_key = 0u;
+    do {
+        weigh(first_key);
+        add_weights(first_key, sum);
+        first_key += SIDE;
+    } while (first_key < keys);
+    end_sum(sum);
+    row_values[1] = sums_of(gl_LocalInvocationIndex & 15u);
+}
+
+// Adds up weighted values.
+void value_phase() {
+    uint first_key = 0u;
+    do {
+        weigh(first_key);
+        add_values(first_key);
+        first_key += SIDE;
+    } while (first_key < keys);
+}
+
+// Both in one pass, where weights do not depend on their sum.
+void sum_and_value_phase() {
+    Sum sum;
+    sum.blocks = 0u;
+    sum.level = 0u;
+    uint first_key = 0u;
+    do {
+        weigh(first_key);
+        add_weights(first_key, sum);
+        add_values(first_key);
+        first_key += SIDE;
+    } while (first_key < keys);
+    end_sum(sum);
+}
+
+// Writes what is found.
+void write_phase() {
+    const uint query_quad = gl_LocalInvocationIndex >> 4;
+    const uvec4 some_sums = sums_of(query_quad);
+    for (uint quad = 0u; quad < VALUE_QUADS; ++quad) {
+        const uint x = QUAD * (quad * SIDE_QUADS + (gl_LocalInvocationIndex & 15u));
+        const uint n = elements_of_quad(x, elements);
+        for (uint at = 0u; at < QUAD; ++at) {
+            const uint query = first_query + QUAD * query_quad + at;
+            if (n > 0u && query < queries) {
+                kept_quad = floatBitsToUint(found[QUAD * quad + at]);
+                query_values[1] = uvec4(some_sums[at]);
+                linked_element(low_of_query(query), high_of_query(query), x, n);
+            }
+        }
+    }
+}
+
+// The linker replaces the body by calls of copies of these, one for each phase.
+void linked_phases() {
+    greatest_phase();
+    sum_phase();
+    value_phase();
+    sum_and_value_phase();
+    write_phase();
+}
+
+// The coordinates of a work group's head, and its queries.
+void find_head(const uint group) {
+    queries = outer_size(4u).x;
+    keys = varying_bound(outer_size(5u).x, group);
+    elements = outer_size(6u).x;
+    depths = varying_bound(inner_size().x, group);
+    const uint tiles = (queries + SIDE - 1u) / SIDE;
+    uint rest = group / tiles;
+    first_query = (group - rest * tiles) * SIDE;
+    uvec4 head;
+    head.w = split(3u, rest);
+    head.z = split(2u, rest);
+    head.y = split(1u, rest);
+    head.x = rest;
+    const uvec4 origin = uvec4(0u);
+    head_low = uvec4(
+        row_of(0u, head, origin), row_of(1u, head, origin), row_of(2u, head, origin), row_of(3u, head, origin));
+    head_high = uvec4(
+        row_of(4u, head, origin), row_of(5u, head, origin), row_of(6u, head, origin), row_of(OUTPUT, head, origin));
+    query_low = uvec4(high_strides(0u).x, high_strides(1u).x, high_strides(2u).x, high_strides(3u).x);
+    query_high = uvec4(high_strides(4u).x, high_strides(5u).x, high_strides(6u).x, high_strides(OUTPUT).x);
+    key_low = uvec4(high_strides(0u).y, high_strides(1u).y, high_strides(2u).y, high_strides(3u).y);
+    key_high = uvec4(high_strides(4u).y, high_strides(5u).y, high_strides(6u).y, high_strides(OUTPUT).y);
+}
+
+void main() {
+    const uint group = linear_group(push.first_group);
+    if (group >= push.count) {
+        return;
+    }
+    find_head(group);
+    for (uint at = 0u; at < QUAD * VALUE_QUADS; ++at) {
+        found[at] = vec4(0.0);
+    }
+    row_values[0] = uvec4(0u);
+    row_values[1] = uvec4(0u);
+    linked_phases();
+}

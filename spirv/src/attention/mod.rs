@@ -1,0 +1,209 @@
+//! Kernels for attention: the scores of queries and keys, their softmax, and the weighted sum of values, without a buffer
+//! for scores.
+
+mod host;
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use dml_core::capabilities::with_float_modes;
+use dml_core::host::HostDispatch;
+use dml_core::kernel::KernelModule;
+
+use crate::NativeTypes;
+use crate::element_wise::{
+    Calls, DIMENSIONS, LinkedKernel, Operand, Quads, Registers, operands, touch,
+};
+use crate::kernels;
+use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
+use crate::reduce::{Elements, Form, GREATEST_F32, Joining, Reducer, STATE_AT, SUM_F32};
+use crate::rows::{Formula, set_row};
+
+/// Queries of a work group.
+pub const QUERIES: u32 = 64;
+/// Keys that there may be: as many as blocks have levels in the kernel.
+pub const MOST_KEYS: u32 = 128 << 10;
+/// Elements that a value may have.
+pub const MOST_ELEMENTS: u32 = 256;
+
+/// Where [`crate::element_wise::Record`] has the queries, the keys and the elements of a value among its sizes; before them
+/// are batches and heads, and the last one has the depths.
+pub const QUERY_DIMENSION: usize = 4;
+/// The keys. Operands that are inputs of scores go along them in the last dimension.
+pub const KEY_DIMENSION: usize = 5;
+/// The elements of a value. Values and the output go along them in the last dimension.
+pub const ELEMENT_DIMENSION: usize = 6;
+
+/// Among the values of a query: its greatest score.
+pub const GREATEST: usize = 0;
+/// Among the values of a query: the sum of its weights.
+pub const SUM: usize = 1;
+
+/// The skeletons by the elements of a value that they have room for.
+static SKELETONS: [(u32, &Skeleton); 3] =
+    [(64, &kernels::ATTENTION_1), (128, &kernels::ATTENTION_2), (256, &kernels::ATTENTION_4)];
+
+/// What is linked already.
+static LINKED: LazyLock<Mutex<HashMap<(Attention, NativeTypes), &'static KernelModule>>> =
+    LazyLock::new(Mutex::default);
+
+/// A kernel for attention: what is linked for it. The record is that of an element-wise kernel with all dimensions.
+///
+/// A formula reads operands by [`crate::rows::Source::Operand`], the values of a query, [`GREATEST`] and [`SUM`], by
+/// [`crate::rows::Source::Row`], and by [`crate::rows::Source::Kept`] what was computed before: the product of a query and
+/// a key, a weight, or a weighted value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Attention {
+    /// Numbers of 32 bits that are multiplied, of operand 0, 1 and 2: queries, keys and values.
+    pub factors: [Formula; 3],
+    /// A score, of a product.
+    pub score: Formula,
+    /// A weight, of a product and the greatest score.
+    pub weight: Formula,
+    /// What a value is multiplied by, of a weight and the sum of weights; where there is none it is the weight, and one
+    /// pass over the keys fewer.
+    pub share: Option<Formula>,
+    /// An element of the output, of a weighted value and the sum of weights.
+    pub result: Formula,
+    /// Queries, keys, values, and inputs of scores; none is displaced.
+    pub inputs: Vec<Operand>,
+    /// What is written.
+    pub output: Operand,
+    /// Elements of a value that there is room for: 64, 128 or 256.
+    pub elements: u32,
+}
+
+impl Attention {
+    /// The least room for the elements of a value; `None` beyond [`MOST_ELEMENTS`].
+    pub fn room(elements: u32) -> Option<u32> {
+        SKELETONS.iter().map(|(room, _)| *room).find(|room| *room >= elements)
+    }
+
+    fn skeleton(&self) -> &'static Skeleton {
+        let mut skeletons = SKELETONS.iter();
+        let (_, skeleton) =
+            skeletons.find(|(room, _)| *room == self.elements).expect("a room of a skeleton");
+        skeleton
+    }
+
+    /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
+    pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
+        let mut phases = vec![("greatest_phase", self.greatest(types))];
+        match self.share {
+            None => phases.push(("sum_and_value_phase", self.sum(types))),
+            Some(_) => {
+                phases
+                    .extend([("sum_phase", self.sum(types)), ("value_phase", self.shares(types))]);
+            }
+        }
+        phases.push(("write_phase", self.results(types)));
+        let call = |(name, bodies): (&'static str, Vec<Body>)| {
+            let bodies = bodies.into_iter().chain(self.loads(types)).collect();
+            Call { callee: Callee::Instance { name, bodies }, arguments: vec![] }
+        };
+        let bodies = [("phases", phases.into_iter().map(call).collect())];
+        with_float_modes(&link::link(self.skeleton(), &bodies), types.float16.modes())
+    }
+
+    fn calls(&self, types: NativeTypes) -> Calls<'_> {
+        Calls::new(&self.inputs, types)
+    }
+
+    /// Quads of queries, keys and values.
+    fn loads(&self, types: NativeTypes) -> impl Iterator<Item = Body> {
+        let names = ["query", "key", "value"].into_iter().zip(&self.factors);
+        names.map(move |(name, factor)| {
+            let mut calls = self.calls(types);
+            let value = factor.result(&mut calls);
+            let arguments = vec![Argument::Parameter(STATE_AT), value[0]];
+            calls.call(Callee::Exported("replace"), arguments);
+            (name, calls.made)
+        })
+    }
+
+    /// Joins scores to the greatest one.
+    fn greatest(&self, types: NativeTypes) -> Vec<Body> {
+        let mut quad = self.calls(types);
+        let score = self.score.result(&mut quad);
+        self.joined(&GREATEST_F32, quad, score, GREATEST, types)
+    }
+
+    /// Computes weights, and joins them to their sum.
+    fn sum(&self, types: NativeTypes) -> Vec<Body> {
+        let mut quad = self.calls(types);
+        let weight = vec![quad.call(Callee::Exported("kept"), vec![])];
+        let mut element = self.calls(types);
+        let kept = self.weight.result(&mut element);
+        let bodies = self.joined(&SUM_F32, quad, weight, SUM, types);
+        bodies.into_iter().chain([("element", keep(element, &kept))]).collect()
+    }
+
+    /// Computes what values are multiplied by.
+    fn shares(&self, types: NativeTypes) -> Vec<Body> {
+        let mut element = self.calls(types);
+        let mut kept = self.weight.result(&mut element);
+        if let Some(share) = &self.share {
+            element.call(Callee::Exported("keep"), vec![kept[0]]);
+            kept = share.result(&mut element);
+        }
+        vec![("element", keep(element, &kept))]
+    }
+
+    /// Writes the output.
+    fn results(&self, types: NativeTypes) -> Vec<Body> {
+        let mut element = self.calls(types);
+        let result = self.result.result(&mut element);
+        element.store(self.output, &result);
+        vec![("element", element.made)]
+    }
+
+    /// The bodies by which a phase joins a quad of numbers to a value of the query.
+    fn joined(
+        &self,
+        reducer: &'static Reducer,
+        quad: Calls<'_>,
+        number: Registers,
+        value: usize,
+        types: NativeTypes,
+    ) -> Vec<Body> {
+        let (elements, quads) = (Elements::Values, Quads::default());
+        let joining = Joining { reducer, elements, form: Form::Group, quads };
+        let mut quad = quad;
+        let state = joining.state_of(&mut quad, number);
+        let mut row = self.calls(types);
+        let result = joining.result(&mut row);
+        let own = [("quad", joining.quad(quad, state)), ("row", set_row(row, value, &result))];
+        joining.bodies(types).into_iter().chain(own).collect()
+    }
+
+    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
+    pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
+        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
+        linked
+            .entry((self.clone(), types))
+            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
+    }
+
+    fn module(&self, types: NativeTypes) -> KernelModule {
+        let skeleton = self.skeleton();
+        let formulas = self.factors.iter().chain([&self.score, &self.weight]);
+        let formulas = formulas.chain(&self.share).chain([&self.result]).map(Formula::name);
+        let formulas: Vec<String> = formulas.collect();
+        let operands = operands(&self.inputs, self.output);
+        let name = format!("{} {} {operands}", skeleton.name, formulas.join("; "));
+        let kernel = self.clone();
+        let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
+        let linked =
+            LinkedKernel { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
+        linked.module(&self.inputs, touch(self.output))
+    }
+}
+
+/// The body that keeps what `calls` has computed.
+fn keep(mut calls: Calls<'_>, value: &Registers) -> Vec<Call> {
+    calls.call(Callee::Exported("keep"), vec![value[0]]);
+    calls.made
+}
+
+/// All dimensions of a record but the last are outer ones.
+const OUTER_DIMENSIONS: usize = DIMENSIONS - 1;
