@@ -5,15 +5,15 @@
 //!   "desc": { "OutputTensor": { "DataType": "FLOAT32", "Sizes": [3, 4] }, "Offset": 1, "Value": 2 } }
 //! ```
 //!
-//! - Names of enums' values, of flags and of operators are full or without their type's name in
-//!   front, in any case.
-//! - Every field is required but those that the schema calls optional; null means left out. Fields
-//!   that the schema does not know are errors.
+//! - Names of enum values, flags and operators may omit the prefix of their type; upper and lower case
+//!   are equal.
+//! - Every field is required unless the schema marks it optional; null means left out. Fields that the
+//!   schema does not have are errors.
 //! - A tensor or an operator is `{"Type": .., "Desc": {..}}`, or has its fields beside its type. A
 //!   tensor needs `DataType` and `Sizes` only.
 //! - Floats are numbers, or `"nan"`, `"inf"`, `"-inf"`. A number that is too large for its type is
 //!   an error, and so is a fraction for an integer.
-//! - A scalar union is read as the type that the field beside it tells, or is an object with the
+//! - A scalar union is read as the type that its type field states, or is an object with the
 //!   union's member of that type, such as `{"UInt16": 15360}` for FLOAT16.
 
 mod graph;
@@ -37,11 +37,11 @@ type Object = Map<String, Value>;
 /// Stands for the operator's name in errors while it is not known.
 const UNNAMED: &str = "operator";
 
-/// What a model may say beside an operator; how it is compiled is nothing to this runtime.
+/// A key that a model may have next to an operator. This runtime ignores its value.
 const COMPILE_TYPE: &str = "dmlCompileType";
 const COMPILE_TYPES: [&str; 2] = ["DmlCompileOp", "DmlCompileGraph"];
 
-/// Decodes one operator, unchecked but for the types of its fields.
+/// Decodes one operator, checking only the types of its fields.
 ///
 /// # Errors
 /// [`Error::Invalid`] names the operator, the field's path, the value and what is accepted.
@@ -66,15 +66,15 @@ pub fn operator(json: &Value) -> std::result::Result<AbstractOperator, Error> {
 /// An operator whose type is known and whose fields have been found.
 struct Form<'a> {
     schema: &'static OperatorSchema,
-    /// Where it is nested; empty where it is not.
+    /// The path of the field that nests the operator; empty if it is not nested.
     path: &'a str,
     object: &'a Object,
-    /// Keys of `object` that are no fields.
+    /// Keys of `object` that are not fields.
     beside: Vec<&'a str>,
 }
 
 impl<'a> Form<'a> {
-    /// `beside` are keys that may stand beside the type.
+    /// `beside` are further keys that are allowed next to the type.
     fn read(path: &'a str, json: &'a Value, beside: &[&'a str]) -> Result<Self> {
         let outer = object(path, json)?;
         // Beside the type of a RANDOM_GENERATOR, `Type` is a field.

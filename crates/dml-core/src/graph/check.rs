@@ -16,9 +16,9 @@ use crate::validate::validate;
 /// Checks `graph` for a device that was created at `level`.
 ///
 /// # Errors
-/// [`Error::InNode`] where an operator is refused, as [`validate`] does; [`Error::InvalidGraph`] where
-/// an edge leads nowhere or to an end that has one, where its ends differ, where something is not bound,
-/// and where nodes read each other in a circle; [`Error::FeatureLevel`] where the level has no graphs.
+/// [`Error::InNode`] if [`validate`] refuses an operator; [`Error::InvalidGraph`] if an edge has an invalid
+/// index or an input that already has an edge, if the tensors at its ends do not match, if an input or output
+/// has no edge, or if the nodes form a cycle; [`Error::FeatureLevel`] if the level has no graphs.
 pub fn validate_graph(graph: &GraphDesc, level: FeatureLevel) -> Result<ValidatedGraph, Error> {
     level_has("GRAPH", GRAPHS, level)?;
     check_counts(graph).map_err(Error::InvalidGraph)?;
@@ -44,7 +44,7 @@ pub fn validate_graph(graph: &GraphDesc, level: FeatureLevel) -> Result<Validate
     Ok(ValidatedGraph { nodes, order, inputs, outputs })
 }
 
-/// Bounds what the counts may say, before memory is taken for that.
+/// Checks the counts before memory is allocated for them.
 fn check_counts(graph: &GraphDesc) -> Result<(), InvalidField> {
     if graph.input_count > MAX_INPUTS {
         let problem = "is too many";
@@ -89,7 +89,7 @@ fn work(kind: &NodeKind, level: FeatureLevel) -> Result<NodeWork, Error> {
     }
 }
 
-/// Gives every node what its edges bring, and checks that it has all that it needs.
+/// Sets the sources of every node's inputs, and checks that each tensor has one.
 fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
     for node in &mut *nodes {
         let count = node.operator().map_or(0, |it| it.tensors(FieldKind::Input).count());
@@ -122,7 +122,7 @@ fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
     Ok(())
 }
 
-/// Checks that what is read fits what is written.
+/// Checks that the tensor that is read at the end of an edge fits the tensor that is written at its start.
 fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
     let (to, input) = edge.to;
     let Some(read) = nodes[to].tensor(FieldKind::Input, input) else {
@@ -192,7 +192,7 @@ fn in_a_circle(nodes: &[GraphNode], circle: &[usize]) -> Error {
     Error::InvalidGraph(field)
 }
 
-/// What each input of the graph needs: the most that any of the tensors needs that it is.
+/// The binding requirement of each input of the graph: the maximum over all tensors that read the input.
 fn inputs(
     graph: &GraphDesc,
     nodes: &[GraphNode],

@@ -1,4 +1,4 @@
-//! What graphs are refused, and with which words.
+//! Invalid graphs, and their error messages.
 
 use super::{GraphBuilder, GraphDesc, InputEdge, IntermediateEdge, NodeKind, Source};
 use crate::error::{Error, HResult};

@@ -15,8 +15,8 @@ use crate::types::DataType;
 const MEMBERS: [&str; 6] =
     ["InputCount", "OutputCount", "Nodes", "InputEdges", "OutputEdges", "IntermediateEdges"];
 
-/// Decodes a graph from DML_GRAPH_DESC's members, unchecked but for the types of them and of its
-/// operators' fields.
+/// Decodes a graph from DML_GRAPH_DESC's members, checking only the types of these and of the operators'
+/// fields.
 ///
 /// ```text
 /// { "Nodes": [
@@ -30,20 +30,21 @@ const MEMBERS: [&str; 6] =
 ///       "Name": "a bias" }] }
 /// ```
 ///
-/// - `InputCount` is one more than the largest `GraphInputIndex` where it is left out, `OutputCount` the
-///   number of `OutputEdges`. Arrays of edges that are left out are empty.
-/// - `Operator` is what [`operator`](super::operator) reads, and `Name` may be left out everywhere; the
-///   `Type` of a node may be called `type`, as operators have it.
+/// - If left out, `InputCount` is one more than the largest `GraphInputIndex`, `OutputCount` is the number
+///   of `OutputEdges`, and arrays of edges are empty.
+/// - `Operator` is in the form of [`operator`](super::operator), and `Name` may be left out everywhere; the
+///   `Type` of a node may be called `type`, as for operators.
 /// - A constant's data are bytes, or numbers of one type, whose bytes are little-endian.
 ///
 /// # Errors
-/// [`Error::Invalid`] where an operator is wrong, else [`Error::InvalidGraph`]: they name the path, such
-/// as `Nodes[3].Operator.InputTensor.Sizes`, the value and what is accepted.
+/// [`Error::Invalid`] if an operator is invalid, else [`Error::InvalidGraph`]. Both name the path, such as
+/// `Nodes[3].Operator.InputTensor.Sizes`, the value and the accepted values.
 pub fn graph(json: &Value) -> std::result::Result<GraphDesc, Error> {
     graph_with(json, |_| None)
 }
 
-/// The same, where a node may also have an operator's name: `"Operator": "sum"`. `named` knows them.
+/// Like [`graph`], with operators that nodes may refer to by name: `"Operator": "sum"`. `named` gives the operator
+/// of a name.
 ///
 /// # Errors
 /// As [`graph`], and where `named` does not know a name.

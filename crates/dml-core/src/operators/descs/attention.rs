@@ -100,9 +100,11 @@ impl From<MultiheadAttentionDesc> for AbstractOperator {
 /// the new ones. Each of the G heads of keys and values serves H / G heads of queries. All
 /// intermediate results are FLOAT32.
 ///
-/// With lengths of earlier sequences, OutputPresentKeyTensor is PastKeyTensor with the new keys
-/// written right after the earlier keys that each sequence uses, as far as they fit; the same holds
-/// for values.
+/// With lengths of earlier sequences, OutputPresentKeyTensor is [B, G, P, D], or larger in the
+/// third
+/// dimension: PastKeyTensor with the new keys written right after the earlier keys that each
+/// sequence
+/// uses, as far as they fit. The same holds for values.
 ///
 /// Sizes: B sequences of S queries and L new keys, P keys before these, and T = P + L; H heads of
 /// queries, G of keys and values; D elements of a query and a key in a head, V of a value.

@@ -1,4 +1,4 @@
-//! The rule of attention: where queries, keys and values are, and which sizes all tensors have.
+//! The rule of attention: which tensors hold queries, keys and values, and the sizes of all tensors.
 
 use super::invalid;
 use crate::error::Error;
@@ -7,13 +7,13 @@ use crate::schema::validated::Validated;
 use crate::tensor::TensorLayout;
 use crate::types::enums::MultiheadAttentionMaskType as MaskType;
 
-/// The tensors of which exactly one has queries, keys, and values.
+/// The tensors that may hold queries, keys, or values. Exactly one of each list is given.
 const QUERIES: [&str; 3] = ["QueryTensor", "StackedQueryKeyTensor", "StackedQueryKeyValueTensor"];
 const KEYS: [&str; 4] =
     ["KeyTensor", "StackedQueryKeyTensor", "StackedKeyValueTensor", "StackedQueryKeyValueTensor"];
 const VALUES: [&str; 3] = ["ValueTensor", "StackedKeyValueTensor", "StackedQueryKeyValueTensor"];
 
-/// All sizes follow from those of queries, keys and values, and from the heads.
+/// All sizes follow from the sizes of queries, keys and values, and from the number of heads.
 pub(super) fn attention(operator: &Validated) -> Result<(), Error> {
     let sizes = Sizes::of(operator)?;
     partners_are_there(operator)?;
@@ -34,7 +34,7 @@ pub(super) fn attention(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// The only tensor of `names` that is there.
+/// The only given tensor of `names`.
 fn only<'a>(
     operator: &'a Validated,
     names: &[&'static str],
@@ -52,7 +52,7 @@ fn only<'a>(
     found.ok_or_else(|| invalid(operator, names[0], "null", "is in no tensor", others()))
 }
 
-/// The last sizes, before which all are 1.
+/// The last `count` sizes; all sizes before them must be 1.
 fn inner<'a>(
     operator: &Validated,
     name: &str,
@@ -73,7 +73,7 @@ fn inner<'a>(
     }
 }
 
-/// Tensors that are there together or not at all.
+/// Checks tensors that must be given together or not at all.
 fn partners_are_there(operator: &Validated) -> Result<(), Error> {
     let is_there = |name: &str| match operator.schema().has_field(name) {
         true => operator.tensor(name).map(|it| it.is_some()),
@@ -101,13 +101,13 @@ fn partners_are_there(operator: &Validated) -> Result<(), Error> {
     }
 }
 
-/// How sizes may differ from those that are wanted.
+/// How a tensor's sizes may differ from the expected ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
     Exact,
-    /// They may be 1.
+    /// Each size may be 1.
     Repeated,
-    /// There may be more keys.
+    /// There may be more keys (dimension 2).
     More,
 }
 
@@ -119,7 +119,7 @@ impl Fit {
     }
 }
 
-/// The sizes that `attention.toml` names, and what mask there is.
+/// The sizes that `attention.toml` names, and the kind of mask.
 struct Sizes {
     batches: u32,
     queries: u32,
@@ -164,7 +164,7 @@ impl Sizes {
         })
     }
 
-    /// Those of a tensor. Of sizes so large there is no tensor.
+    /// The expected sizes of a tensor. They saturate; no tensor has sizes that large.
     fn of_tensor(&self, name: &str) -> (Vec<u32>, Fit) {
         let Self { batches: b, queries: s, keys: l, past: p, elements: d, of_value: v, .. } = *self;
         let [h, g] = self.heads;
@@ -201,7 +201,7 @@ impl Sizes {
     }
 }
 
-/// Heads of queries, and of keys and values.
+/// The number of heads of queries, and of keys and values.
 fn heads(operator: &Validated) -> Result<[u32; 2], Error> {
     let names = match operator.schema().has_field("HeadCount") {
         true => ["HeadCount", "HeadCount"],
@@ -228,11 +228,11 @@ fn heads(operator: &Validated) -> Result<[u32; 2], Error> {
 /// Queries, keys or values.
 struct Steps {
     name: &'static str,
-    /// Which dimension steps are.
+    /// The dimension of steps.
     dimension: usize,
     batches: u32,
     steps: u32,
-    /// Of a step in a head.
+    /// Elements of a step in a head.
     elements: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Rules of operators on regions of interest: how many numbers tell a region, and what is made of it.
+//! Rules of operators on regions of interest: the numbers that describe a region, and the sizes of outputs.
 
 use super::invalid;
 use super::movement::{INPUT, OUTPUT, no_zeros, sizes_are};
@@ -12,7 +12,7 @@ const BATCHES: &str = "BatchIndicesTensor";
 const ELEMENTS: &str = "OutputGradientTensor";
 
 /// The most samples that a cell of ROI_ALIGN has in each dimension.
-// Those of both are 63,000 iterations: lavapipe ends loops at 65,535.
+// A cell with the most samples in both dimensions takes about 63,000 loop iterations; lavapipe ends a loop at 65,535.
 pub const MOST_ROI_SAMPLES: u32 = 500;
 
 /// As many regions as the output has, of five numbers each, and the output's cells.
