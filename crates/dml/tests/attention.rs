@@ -37,7 +37,7 @@ fn attention(queries: u32) -> MultiheadAttentionDesc {
     }
 }
 
-/// What queries find, as bits: all have the same keys and values.
+/// The results of attention, as bits, for queries over fixed keys and values.
 fn found(device: &Device, queries: &[f32]) -> Vec<u32> {
     let steps = u32::try_from(queries.len()).unwrap() / HEADS;
     let operator = device.compile(attention(steps)).unwrap();

@@ -33,7 +33,7 @@ fn on_each_device(name: &str) {
     }
 }
 
-/// What a successful run of the test called `name` prints, layers included.
+/// The output of a successful run of the test called `name`, with messages of validation layers.
 fn in_a_process(name: &str, device: usize) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([name, "--exact", "--nocapture"]).env(DEVICE, device.to_string());

@@ -26,7 +26,7 @@ fn buffer(device: &Device, bytes: &[u8]) -> Buffer {
     buffer
 }
 
-/// What an execution writes to new outputs.
+/// The bytes that an execution writes to new outputs.
 fn run(device: &Device, graph: &CompiledOperator, inputs: &[Option<Vec<u8>>]) -> Vec<Vec<u8>> {
     let inputs: Vec<Option<Buffer>> =
         inputs.iter().map(|it| it.as_ref().map(|bytes| buffer(device, bytes))).collect();

@@ -55,7 +55,7 @@ fn check(device: &Device, input: &TensorDesc, output: &TensorDesc) -> Strategy {
     strategy
 }
 
-/// What a matrix of `x` columns and `y` rows in the input becomes, where these are the output's rows and columns.
+/// Tensors that transpose a matrix of `x` columns and `y` rows of the input to the output's rows and columns.
 fn tensors(data_type: DataType, [x, y]: [u32; 2]) -> Vec<[TensorDesc; 2]> {
     let packed = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
     // Rows of whole words for any type.

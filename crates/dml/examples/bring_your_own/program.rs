@@ -23,7 +23,7 @@ pub(crate) struct ProgramBuffer<'a> {
     device: &'a ash::Device,
 }
 
-/// What a device is created from.
+/// The Vulkan objects that a device is created from.
 pub(crate) struct Machine {
     pub(crate) entry: ash::Entry,
     pub(crate) instance: ash::Instance,

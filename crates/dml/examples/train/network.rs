@@ -30,7 +30,7 @@ fn tensor(rows: u32, columns: u32) -> TensorDesc {
     TensorDesc::packed(DataType::Float32, &[1, 1, rows, columns])
 }
 
-/// What a layer reads and gives.
+/// The input and the output of a layer.
 struct Layer {
     input: GraphValue,
     output: GraphValue,
