@@ -199,7 +199,7 @@ fn names_with_line_breaks_do_not_break_a_message() {
     )]);
 }
 
-/// What can be read is judged as from Rust: nothing is lost on the way.
+/// Graphs from C get the same errors as graphs from Rust.
 #[test]
 fn rules_of_graphs_hold() {
     all_refused(&[

@@ -62,7 +62,7 @@ fn a_descriptor_names_a_profile() {
     assert!(device.is_null());
 }
 
-/// What the program below finds in its environment.
+/// The environment variable with the expected profile of the program below.
 const EXPECTED: &str = "DML_TEST_EXPECTED_PROFILE";
 
 /// Where the test below starts this one again, `DML_PROFILE` is set; a descriptor's own wish wins.
