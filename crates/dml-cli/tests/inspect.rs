@@ -1,4 +1,4 @@
-//! What `dml inspect` counts and draws, and what `dml run --repeat` measures.
+//! The counts and pictures of `dml inspect`, and the times of `dml run --repeat`.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
