@@ -47,7 +47,7 @@ pub fn graph(json: &Value) -> std::result::Result<GraphDesc, Error> {
 /// of a name.
 ///
 /// # Errors
-/// As [`graph`], and where `named` does not know a name.
+/// As [`graph`], and if `named` does not know a name.
 pub fn graph_with(
     json: &Value,
     mut named: impl FnMut(&str) -> Option<AbstractOperator>,
@@ -109,13 +109,13 @@ fn node(
     Ok(NodeDesc { name: node.name, kind })
 }
 
-/// An operator that stands in a node.
+/// Decodes the operator of a node.
 fn inner_operator(
     node: String,
     path: &str,
     json: &Value,
 ) -> std::result::Result<AbstractOperator, Error> {
-    // What is no object would be named without where it stands.
+    // The check here names the path, which `operator` does not know.
     object(path, json).map_err(Error::InvalidGraph)?;
     super::operator(json).map_err(|error| match error {
         Error::Invalid { operator, field } => {
@@ -125,15 +125,16 @@ fn inner_operator(
     })
 }
 
-/// The members that say what a node is.
+/// The members of a node that hold its operator or its constant.
 const OPERATOR: &str = "Operator";
 const DATA: &str = "Data";
 
 /// A node whose type is known.
 struct Node<'a> {
     name: String,
-    /// [`OPERATOR`] or [`DATA`], and what stands there.
+    /// [`OPERATOR`] or [`DATA`].
     member: &'static str,
+    /// The value of that member.
     content: &'a Value,
 }
 
@@ -175,14 +176,14 @@ fn edges<T>(graph: &Object, name: &str, edge: impl Fn(&Edge<'_>) -> Result<T>) -
     array(name, json, |path, json| edge(&Edge { path, object: object(path, json)? }))
 }
 
-/// An edge, and where it stands.
+/// An edge, with its path.
 struct Edge<'a> {
     path: &'a str,
     object: &'a Object,
 }
 
 impl Edge<'_> {
-    /// The indices that this kind of edge has, and its name.
+    /// The given indices of the edge, and its name.
     fn read<const N: usize>(&self, indices: [&str; N]) -> Result<([u32; N], String)> {
         let known: Vec<&str> = indices.into_iter().chain(["Name"]).collect();
         known_keys(self.path, self.object, &known)?;

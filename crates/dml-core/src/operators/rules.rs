@@ -349,8 +349,8 @@ pub(crate) fn bias_of_channels(operator: &Validated) -> Result<(), Error> {
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
-/// There are as many `QuantizationTensors` as `QuantizationType` says, of the same sizes, each of which divides
-/// that of `OutputTensor`; the first are floats.
+/// There are as many `QuantizationTensors` as `QuantizationType` states, of equal sizes, which divide those of
+/// `OutputTensor`; the first holds floats.
 pub(crate) fn quantization_tensors_of_blocks(operator: &Validated) -> Result<(), Error> {
     blocks::quantization(operator)
 }

@@ -3,7 +3,7 @@
 use super::named_enum::named_enum;
 
 named_enum! {
-    /// DML_REDUCE_FUNCTION: what a reduction makes of its elements.
+    /// DML_REDUCE_FUNCTION: the function of a reduction.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     ReduceFunction,
@@ -48,7 +48,7 @@ impl ReduceFunction {
 }
 
 named_enum! {
-    /// DML_MATRIX_TRANSFORM: what is done to a matrix before it is multiplied.
+    /// DML_MATRIX_TRANSFORM: whether a matrix is transposed before the multiplication.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     MatrixTransform,
@@ -98,7 +98,7 @@ impl ConvolutionMode {
 }
 
 named_enum! {
-    /// DML_CONVOLUTION_DIRECTION: whether a convolution goes from input to output, or is transposed.
+    /// DML_CONVOLUTION_DIRECTION: whether a convolution is transposed (BACKWARD).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     ConvolutionDirection,
@@ -123,7 +123,7 @@ impl ConvolutionDirection {
 }
 
 named_enum! {
-    /// DML_PADDING_MODE: what stands in the margin of a padded tensor.
+    /// DML_PADDING_MODE: the elements of the padding of a padded tensor.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     PaddingMode,
@@ -154,7 +154,7 @@ impl PaddingMode {
 }
 
 named_enum! {
-    /// DML_INTERPOLATION_MODE: how a value between elements is made.
+    /// DML_INTERPOLATION_MODE: the interpolation between elements.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     InterpolationMode,
@@ -233,7 +233,7 @@ impl RoundingMode {
 }
 
 named_enum! {
-    /// DML_IS_INFINITY_MODE: which infinities are looked for.
+    /// DML_IS_INFINITY_MODE: the infinities to find.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     IsInfinityMode,
@@ -285,7 +285,7 @@ impl AxisDirection {
 }
 
 named_enum! {
-    /// DML_DEPTH_SPACE_ORDER: how the elements of a block lie in the depth dimension.
+    /// DML_DEPTH_SPACE_ORDER: the order of channels in the depth dimension.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     DepthSpaceOrder,
@@ -333,7 +333,7 @@ impl RandomGeneratorType {
 }
 
 named_enum! {
-    /// DML_MULTIHEAD_ATTENTION_MASK_TYPE: what an attention's mask tensor holds.
+    /// DML_MULTIHEAD_ATTENTION_MASK_TYPE: the layout of an attention mask.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     MultiheadAttentionMaskType,
@@ -364,7 +364,7 @@ impl MultiheadAttentionMaskType {
 }
 
 named_enum! {
-    /// DML_QUANTIZATION_TYPE: which tensors a quantization takes beside its input.
+    /// DML_QUANTIZATION_TYPE: the quantization parameters: a scale, or a scale and a zero point.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     QuantizationType,

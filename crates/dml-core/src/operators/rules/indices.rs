@@ -1,12 +1,12 @@
-//! Rules of operators that read or write where indices say: which sizes their tensors have.
+//! Rules of gather, scatter and similar operators: the sizes of their tensors.
 //!
-//! Sizes are aligned at the innermost dimension; what is before them is 1.
+//! Sizes are aligned at the innermost dimension; sizes before them are 1.
 
 use super::invalid;
 use crate::error::Error;
 use crate::schema::validated::Validated;
 
-/// The sizes of `InputTensor`, with those of the indices in place of that of the axis.
+/// The output has the sizes of `InputTensor`, with the indices' sizes in place of the axis.
 pub(super) fn along_axis(operator: &Validated) -> Result<(), Error> {
     let [input, indices, output] = of_one_rank(operator, [INPUT, INDICES, OUTPUT])?;
     let axis = axis(operator, input)?;
@@ -15,7 +15,7 @@ pub(super) fn along_axis(operator: &Validated) -> Result<(), Error> {
     sizes_are(operator, (OUTPUT, output), &sizes)
 }
 
-/// The indices' sizes are those of `whole` but for the axis, where `along_axis` may tell what they are.
+/// The indices have the sizes of `whole`, except along the axis, where their size is `along_axis` if given.
 pub(super) fn but_along_axis(
     operator: &Validated,
     whole: &'static str,
@@ -29,8 +29,8 @@ pub(super) fn but_along_axis(
     sizes_are(operator, (indices, given), &sizes)
 }
 
-/// Parts of `InputTensor` at the coordinates that the innermost dimension of the indices has are
-/// `parts`; the first dimensions of both, as many as `batches`, go together.
+/// The tensor `parts` has the sizes of the parts of `InputTensor` at the coordinates in the innermost dimension
+/// of the indices. The first `batches` dimensions of input and indices are common batches.
 pub(super) fn at_coordinates(
     operator: &Validated,
     parts: &'static str,
@@ -63,7 +63,7 @@ pub(super) fn at_coordinates(
     sizes_are(operator, (parts, parts_sizes), &[tuples, after].concat())
 }
 
-/// `OutputValueTensor` has `K` elements along the axis, at most all.
+/// `OutputValueTensor` has `K` elements along the axis, at most as many as the input.
 pub(super) fn wanted(operator: &Validated) -> Result<(), Error> {
     let (count, value) = (operator.uint("K")?, "OutputValueTensor");
     let [input, _] = of_one_rank(operator, [INPUT, value])?;
@@ -75,8 +75,8 @@ pub(super) fn wanted(operator: &Validated) -> Result<(), Error> {
     but_along_axis(operator, INPUT, value, Some(count))
 }
 
-/// `OutputCoordinatesTensor` has a row for each element of `InputTensor`, with a column for each dimension but
-/// perhaps the first ones of size 1; `OutputCountTensor` has one element.
+/// `OutputCoordinatesTensor` has a row for each element of `InputTensor`, with a column for each dimension, where
+/// leading dimensions of size 1 may be left out; `OutputCountTensor` has one element.
 pub(super) fn coordinates(operator: &Validated) -> Result<(), Error> {
     let count = operator.required_tensor("OutputCountTensor")?.sizes();
     sizes_are(operator, ("OutputCountTensor", count), &[1])?;
@@ -113,7 +113,7 @@ pub(super) fn state(operator: &Validated) -> Result<(), Error> {
     Err(invalid(operator, path, given, "are not those of a state", list(&accepted)))
 }
 
-/// A tensor has at least so many elements.
+/// The tensor `name` has at least `least` elements.
 pub(super) fn at_least(operator: &Validated, name: &str, least: u64) -> Result<(), Error> {
     let tensor = operator.required_tensor(name)?;
     if tensor.element_count() >= least {
@@ -128,7 +128,7 @@ const INPUT: &str = "InputTensor";
 const INDICES: &str = "IndicesTensor";
 const OUTPUT: &str = "OutputTensor";
 
-/// The sizes of tensors, which have as many dimensions as the first one.
+/// The sizes of tensors, which must have as many dimensions as the first one.
 fn of_one_rank<'a, const N: usize>(
     operator: &'a Validated,
     names: [&str; N],
@@ -155,7 +155,7 @@ fn axis(operator: &Validated, sizes: &[u32]) -> Result<usize, Error> {
     found.ok_or_else(|| invalid(operator, "Axis", axis, "is no dimension", accepted()))
 }
 
-/// The last sizes of a tensor, as many as the field `count` says; the others must be 1.
+/// The last sizes of a tensor, as many as the field `count` states; the others must be 1.
 fn counted<'a>(
     operator: &Validated,
     (tensor, sizes): (&str, &'a [u32]),
@@ -179,7 +179,7 @@ fn counted<'a>(
     }
 }
 
-/// A tensor has these sizes, which may begin with more or fewer that are 1.
+/// Checks that a tensor has these sizes, with any number of leading sizes of 1.
 fn sizes_are(
     operator: &Validated,
     (tensor, given): (&str, &[u32]),

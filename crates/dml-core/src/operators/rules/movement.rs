@@ -1,4 +1,4 @@
-//! Rules of operators that move elements: which sizes the tensors have by the attributes.
+//! Rules of data movement: the sizes of tensors, which follow from the attributes.
 
 use super::invalid;
 use crate::error::{Error, LevelRefusal};
@@ -33,7 +33,8 @@ pub(super) fn slice(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// The window is within the tensor `whole`, and `part` has no more elements than it for the strides.
+/// The window is within the tensor `whole`, and `part` has at most as many elements as the window holds at the
+/// strides.
 pub(super) fn window(operator: &Validated, whole: &str, part: &str) -> Result<(), Error> {
     let [whole_sizes, part_sizes] = of_one_rank(operator, "DimensionCount", [whole, part])?;
     let offsets = operator.uint_array("InputWindowOffsets")?;
@@ -60,7 +61,7 @@ pub(super) fn window(operator: &Validated, whole: &str, part: &str) -> Result<()
     Ok(())
 }
 
-/// The output's sizes are the input's with both margins, and the level has the mode.
+/// The output's sizes are the input's plus both paddings, and the level has the mode.
 pub(super) fn padding(operator: &Validated) -> Result<(), Error> {
     let [input, output] = of_one_rank(operator, "DimensionCount", [INPUT, OUTPUT])?;
     let (start, end) = (operator.uint_array("StartPadding")?, operator.uint_array("EndPadding")?);
@@ -110,7 +111,7 @@ pub(super) fn upsample(operator: &Validated) -> Result<(), Error> {
     sizes_are(operator, OUTPUT_SIZES, output, problem, larger)
 }
 
-/// Blocks of height and width are channels of the other tensor; `to_depth` tells which one is written.
+/// Blocks of height and width of one tensor are channels of the other; the channels are the output's if `to_depth`.
 /// Both tensors have 4 dimensions.
 pub(super) fn blocks(operator: &Validated, to_depth: bool) -> Result<(), Error> {
     let block = operator.uint("BlockSize")?;
@@ -136,7 +137,7 @@ pub(super) const INPUT: &str = "InputTensor";
 pub(super) const OUTPUT: &str = "OutputTensor";
 const OUTPUT_SIZES: &str = "OutputTensor.Sizes";
 
-/// The sizes of two tensors, which have as many dimensions as `count` says.
+/// The sizes of two tensors, which must have as many dimensions as the field `count` states.
 fn of_one_rank<'a>(
     operator: &'a Validated,
     count: &str,
@@ -151,7 +152,7 @@ fn of_one_rank<'a>(
     Ok([first, second])
 }
 
-/// The sizes of two tensors of as many dimensions.
+/// The sizes of two tensors, which must have equal numbers of dimensions.
 pub(super) fn same_ranks<'a>(
     operator: &'a Validated,
     tensors: [&str; 2],
@@ -166,7 +167,7 @@ pub(super) fn same_ranks<'a>(
     Ok([first, second])
 }
 
-/// Each of `sizes`, which are at `path`, is what `wanted` says.
+/// Checks that each of `sizes`, which are at `path`, is the value of `wanted` for its dimension.
 pub(super) fn sizes_are(
     operator: &Validated,
     path: &str,
@@ -183,7 +184,7 @@ pub(super) fn sizes_are(
     }
 }
 
-/// None of the values at `path` is 0.
+/// Checks that no value at `path` is 0.
 pub(super) fn no_zeros(operator: &Validated, path: &str, values: &[u32]) -> Result<(), Error> {
     let Some(at) = values.iter().position(|value| *value == 0) else { return Ok(()) };
     let path = if values.len() > 1 { format!("{path}[{at}]") } else { path.to_owned() };

@@ -1,4 +1,4 @@
-//! The rule of recurrent networks: which sizes their tensors have.
+//! The rule of recurrent networks: the sizes of their tensors.
 
 use super::invalid;
 use super::products::sizes_are;
@@ -8,10 +8,10 @@ use crate::schema::validated::Validated;
 use crate::tensor::TensorLayout;
 use crate::types::enums::RecurrentNetworkDirection;
 
-/// Gates, and functions of a direction, by the operator's name.
+/// The numbers of gates and of activations of a direction, by the operator's name.
 const NETWORKS: [(&str, [u32; 2]); 3] = [("RNN", [1, 1]), ("GRU", [3, 2]), ("LSTM", [4, 3])];
 
-/// All sizes follow from those of the input and of the recurrence.
+/// All sizes follow from the sizes of the input and of the recurrence weights.
 pub(super) fn network(operator: &Validated) -> Result<(), Error> {
     let name = operator.schema().name;
     let found = NETWORKS.into_iter().find(|(network, _)| *network == name);
@@ -25,7 +25,7 @@ pub(super) fn network(operator: &Validated) -> Result<(), Error> {
     let directions = if operator.uint("Direction")? == both { 2 } else { 1 };
     for kind in [FieldKind::Input, FieldKind::Output] {
         for (path, tensor) in operator.present_tensors(kind) {
-            // Of numbers so high no tensor has sizes.
+            // It saturates; no tensor has sizes that large.
             let times = |count: u32| hidden.saturating_mul(count);
             let wanted = match path.field.name {
                 "InputTensor" => [1, *steps, *sequences, *elements],

@@ -33,7 +33,7 @@ pub(super) fn align(operator: &Validated) -> Result<(), Error> {
     samples(operator, output[0])
 }
 
-/// As many regions as there are gradients of, and channels like these. The input is there where it counts.
+/// As many regions and channels as the gradients have. The input is given if it is needed.
 pub(super) fn align_gradient(operator: &Validated) -> Result<(), Error> {
     let cells = operator.required_tensor("InputGradientTensor")?.sizes();
     samples(operator, cells[0])?;
@@ -63,7 +63,7 @@ pub(super) fn align_gradient(operator: &Validated) -> Result<(), Error> {
     sizes_are(operator, "OutputGradientTensor.Sizes", elements, problem, |at| input[at].into())
 }
 
-/// Four numbers and a batch for each region, and samples of which something is made.
+/// Four numbers and a batch for each region, a known reduction of samples, and valid limits on their number.
 fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
     each_region_has(operator, REGIONS, regions, Some(4))?;
     each_region_has(operator, BATCHES, regions, None)?;
@@ -85,7 +85,7 @@ fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// The output's sizes, of which the channels are the input's.
+/// The output's sizes, after checking that it has the input's channels.
 fn output(operator: &Validated) -> Result<&[u32], Error> {
     let [input, output] = [INPUT, OUTPUT].map(|name| operator.required_tensor(name));
     let (input, output) = (input?.sizes(), output?.sizes());
@@ -95,8 +95,8 @@ fn output(operator: &Validated) -> Result<&[u32], Error> {
     Ok(output)
 }
 
-/// The last dimension of a tensor has so many numbers, where there are several, and the one before the regions;
-/// others have one element.
+/// Checks a tensor with `numbers` elements for each region in the last dimension and the regions before it, or
+/// with one element for each region in the last dimension. All other dimensions are 1.
 fn each_region_has(
     operator: &Validated,
     name: &str,

@@ -1,4 +1,4 @@
-//! Operators on rows: all elements along some dimensions.
+//! Rules of reductions and normalizations, whose rows are all elements along some dimensions.
 
 use crate::error::Error;
 use crate::schema::FieldKind;
@@ -45,7 +45,7 @@ pub(super) fn axis(operator: &Validated) -> Result<(), Error> {
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
-/// The norm is one of the two that there are.
+/// The norm is 1 or 2.
 pub(super) fn norm(operator: &Validated) -> Result<(), Error> {
     let norm = operator.uint("P")?;
     if matches!(norm, 1 | 2) {
@@ -79,7 +79,7 @@ pub(super) fn repeated(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// A tensor of one element.
+/// The tensor `name` has one element.
 pub(super) fn single(operator: &Validated, name: &str) -> Result<(), Error> {
     let sizes = operator.required_tensor(name)?.sizes();
     let Some(at) = sizes.iter().position(|size| *size != 1) else { return Ok(()) };
