@@ -364,7 +364,7 @@ impl MultiheadAttentionMaskType {
 }
 
 named_enum! {
-    /// DML_QUANTIZATION_TYPE: the quantization parameters: a scale, or a scale and a zero point.
+    /// DML_QUANTIZATION_TYPE: whether quantization has a scale, or a scale and a zero point.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     QuantizationType,
