@@ -107,7 +107,7 @@ fn a_thousand_operators_are_recorded_without_an_allocation() {
                 "{index}"
             );
         }
-        // Everything that the library made is gone with the device; the caller's is the caller's.
+        // The library's objects are destroyed with the device; the caller's are not.
         destroy(device);
     });
 }

@@ -31,7 +31,7 @@ fn execute_with(
 fn a_graph_is_executed_as_an_operator_is() {
     for index in 0..device_count() {
         let device = create_device(index, 0, 0);
-        // What described it is gone when it is executed.
+        // The description is gone when the graph is executed.
         let operator = Graph::new(0).compiled(device);
         let buffer = create_buffer(device, 512);
         ok(write(buffer, 0, &bytes(INPUT)));
@@ -71,7 +71,7 @@ fn an_owned_input_of_a_graph_is_initialized_once() {
     }
 }
 
-/// A change to a graph, and what the message of its refusal says.
+/// A change to a graph, and the expected error message.
 type Mistake = (fn(&mut Graph), &'static str);
 
 /// Asserts that each is refused for its own reason.
@@ -118,7 +118,7 @@ fn null_pointers_are_refused_with_their_path() {
     ]);
 }
 
-/// A count that cannot be true is refused before anything is read.
+/// An impossible count is refused before the array is read.
 #[test]
 fn counts_that_cannot_be_true_are_refused() {
     all_refused(&[

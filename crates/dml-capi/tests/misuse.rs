@@ -256,7 +256,7 @@ fn threads_that_race_with_a_destroy_get_codes() {
     }
 }
 
-/// One round of an owning program; the first code that is no success.
+/// One round of an owning program; the first code that is not success.
 fn round(device: DmlVkDevice, diagonal: &Diagonal) -> HRESULT {
     let (code, operator) = diagonal.compile(device, 0);
     if code != 0 {

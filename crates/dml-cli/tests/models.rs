@@ -236,7 +236,7 @@ fn a_folder_without_permission_is_1() {
     }
 }
 
-/// A model may run as on a lesser device: the same bytes.
+/// A model gives the same bytes under a profile of a less capable device.
 #[test]
 fn profiles_do_not_change_what_a_model_gives() {
     let profiles = ["no-optional-features", "no-transfer-usage", "api-1-1", "storage-range-16-kib"];

@@ -1,4 +1,4 @@
-//! Attention whose queries are answered in parts, on every device.
+//! Attention that processes its queries in parts, on every device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -59,7 +59,7 @@ fn found(device: &Device, queries: &[f32]) -> Vec<u32> {
     elements.into_iter().map(f32::to_bits).collect()
 }
 
-/// From -1 to 1.
+/// Numbers from -1 to 1.
 fn numbers(steps: u32, factor: u16) -> Vec<f32> {
     let number = |at: u32| {
         let mixed = u16::try_from(at * u32::from(factor) % 129).unwrap();

@@ -1,5 +1,5 @@
-//! A vector times a matrix in one dispatch: a matrix of few bits is read as it is stored, and what is added to the product is
-//! added by its kernel; by an invocation a row and by work groups.
+//! A vector times a matrix in one dispatch: the kernel reads a quantized matrix as it is stored, and adds the bias; with
+//! an invocation for each row, and with work groups.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -70,7 +70,7 @@ fn check(graphs: impl Iterator<Item = (String, GraphDesc)>) {
     let least = Capabilities::vulkan_minimum();
     let with_results = graphs.map(|(name, graph)| {
         let valid = validate_graph(&graph, dml::FeatureLevel::HIGHEST).unwrap();
-        // Numbers without a subnormal one: what a device makes of such is its own affair.
+        // No subnormal numbers, because devices may treat them differently.
         let found = (0..100).find_map(|seed| {
             let inputs = input_bytes(&valid, &mut Random::new(&format!("{name} {seed}")));
             let (outputs, has_subnormals) = node_by_node(&valid, &inputs, &least, lowered).unwrap();

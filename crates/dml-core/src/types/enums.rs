@@ -41,7 +41,7 @@ impl ReduceFunction {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -66,7 +66,7 @@ impl MatrixTransform {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -91,7 +91,7 @@ impl ConvolutionMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -116,7 +116,7 @@ impl ConvolutionDirection {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -147,7 +147,7 @@ impl PaddingMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -172,7 +172,7 @@ impl InterpolationMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -199,7 +199,7 @@ impl RecurrentNetworkDirection {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -226,7 +226,7 @@ impl RoundingMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -253,7 +253,7 @@ impl IsInfinityMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -278,7 +278,7 @@ impl AxisDirection {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -303,7 +303,7 @@ impl DepthSpaceOrder {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -326,7 +326,7 @@ impl RandomGeneratorType {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -357,7 +357,7 @@ impl MultiheadAttentionMaskType {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -384,7 +384,7 @@ impl QuantizationType {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
