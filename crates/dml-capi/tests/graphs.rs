@@ -195,7 +195,7 @@ fn names_with_line_breaks_do_not_break_a_message() {
             it.operator_nodes[1].Name = c"the\nresult\x07".as_ptr();
             it.intermediate[1].FromNodeIndex = 2;
         },
-        "graph: IntermediateEdges: Nodes[2] (the result ) read each other in a circle",
+        "graph: IntermediateEdges: Nodes[2] (the result ) read each other in a cycle",
     )]);
 }
 
@@ -212,10 +212,7 @@ fn rules_of_graphs_hold() {
             },
             "graph: IntermediateEdges[0] (b).ToNodeInputIndex: 2",
         ),
-        (
-            |it| it.intermediate[1].FromNodeIndex = 2,
-            "Nodes[2] (result) read each other in a circle",
-        ),
+        (|it| it.intermediate[1].FromNodeIndex = 2, "Nodes[2] (result) read each other in a cycle"),
         (|it| it.desc.IntermediateEdgeCount = 1, "graph: Nodes[2] (result).InputTensor"),
         (|it| it.constant.DataSize = 12, "bytes are read from Nodes[1], which has fewer"),
         (|it| it.buffers[1].TotalTensorSizeInBytes = 12, "graph: Nodes[0] (sum): ELEMENT_WISE_ADD"),

@@ -115,7 +115,7 @@ fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
         if let Some(((path, _), _)) =
             bound.into_iter().find(|((_, it), from)| it.is_some() && from.is_none())
         {
-            let (path, problem) = (format!("{}.{path}", node.label), "is bound by no edge");
+            let (path, problem) = (format!("{}.{path}", node.label), "has no edge");
             return Err(InvalidField::new(path, "the tensor", problem, "one edge for each input"));
         }
     }
@@ -182,13 +182,9 @@ fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
 
 fn in_a_circle(nodes: &[GraphNode], circle: &[usize]) -> Error {
     let labels: Vec<&str> = circle.iter().map(|node| nodes[*node].label.as_str()).collect();
-    let problem = "read each other in a circle";
-    let field = InvalidField::new(
-        "IntermediateEdges",
-        labels.join(", "),
-        problem,
-        "edges without a circle",
-    );
+    let problem = "read each other in a cycle";
+    let field =
+        InvalidField::new("IntermediateEdges", labels.join(", "), problem, "edges without a cycle");
     Error::InvalidGraph(field)
 }
 
@@ -249,7 +245,7 @@ fn outputs(
         let Source::Node { node, output } = source else { continue };
         let Some(tensor) = nodes[node].tensor(FieldKind::Output, output) else {
             let accepted = "an output of an operator";
-            let problem = "is no output of an operator";
+            let problem = "is not an output of an operator";
             return Err(InvalidField::new(label, nodes[node].label.as_str(), problem, accepted));
         };
         all.push((source, BindingRequirement::of(format!("Outputs[{index}]"), tensor)));

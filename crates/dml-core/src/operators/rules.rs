@@ -236,7 +236,7 @@ fn parts_along_axis(operator: &Validated, whole: &str, parts: FieldKind) -> Resu
     let invalid = |field| Error::Invalid { operator: operator.schema().name, field };
     let (axis, sizes) = (operator.uint("Axis")?, operator.required_tensor(whole)?.sizes());
     let along = usize::try_from(axis).ok().filter(|axis| *axis < sizes.len()).ok_or_else(|| {
-        let problem = format!("is no dimension of {whole}");
+        let problem = format!("is not a dimension of {whole}");
         invalid(InvalidField::new("Axis", axis, problem, format!("0 to {}", sizes.len() - 1)))
     })?;
     let parts = || operator.present_tensors(parts);
@@ -246,7 +246,7 @@ fn parts_along_axis(operator: &Validated, whole: &str, parts: FieldKind) -> Resu
         return Ok(());
     }
     let path = format!("{whole}.Sizes[{along}]");
-    let problem = "is not what the sizes of the parts add up to";
+    let problem = "is not the sum of the sizes of the parts";
     Err(invalid(InvalidField::new(path, sizes[along], problem, sum.to_string())))
 }
 
@@ -280,8 +280,8 @@ pub(crate) fn axes_are_dimensions(operator: &Validated) -> Result<(), Error> {
     let (axes, rank) = (operator.uint_array("Axes")?, input.sizes().len());
     for (at, axis) in axes.iter().enumerate() {
         let problem = match *axis as usize >= rank {
-            true => "is no dimension of InputTensor",
-            false if axes[..at].contains(axis) => "stands in it twice",
+            true => "is not a dimension of InputTensor",
+            false if axes[..at].contains(axis) => "is listed twice",
             false => continue,
         };
         let accepted = format!("each of 0 to {} once", rank - 1);
@@ -330,7 +330,7 @@ pub(crate) fn input_has_two_dimensions(operator: &Validated) -> Result<(), Error
     let Some(input) = operator.tensor("InputTensor")? else { return Ok(()) };
     let outer = input.sizes().iter().rev().skip(2).rev().enumerate();
     let Some((at, size)) = outer.into_iter().find(|(_, size)| **size != 1) else { return Ok(()) };
-    let problem = "is more than two dimensions need";
+    let problem = "is before the last two dimensions, where all sizes must be 1";
     let field = InvalidField::new(format!("InputTensor.Sizes[{at}]"), size, problem, "1");
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
@@ -343,7 +343,7 @@ pub(crate) fn bias_of_channels(operator: &Validated) -> Result<(), Error> {
     let problem = match count {
         1 | 3 if count == channels => return Ok(()),
         1 | 3 => ("is not OutputTensor.Sizes[1]", channels.to_string()),
-        _ => ("channels are not taken", "1 or 3".to_owned()),
+        _ => ("is not a supported number of channels", "1 or 3".to_owned()),
     };
     let field = InvalidField::new("ChannelCount", count, problem.0, problem.1);
     Err(Error::Invalid { operator: operator.schema().name, field })

@@ -175,7 +175,7 @@ mod tests {
         for number in [0, 14, 99] {
             let message = fill(number, 1.into()).unwrap_err();
             let start = format!(
-                "FILL_VALUE_CONSTANT: ValueDataType: {number} is no number of DML_TENSOR_DATA_TYPE; \
+                "FILL_VALUE_CONSTANT: ValueDataType: {number} is not a value of DML_TENSOR_DATA_TYPE; \
                  accepted: 1 (FLOAT32), 2 (FLOAT16), "
             );
             assert!(message.starts_with(&start), "{message}");

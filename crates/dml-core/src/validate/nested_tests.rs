@@ -183,7 +183,8 @@ fn attributes_and_rules_of_an_activation_are_checked_where_it_is_nested() {
         "ELEMENT_WISE_ADD1: FusedActivation.Type: 2 is no float; accepted: 1"
     );
     let error = message(&of(99), FeatureLevel::HIGHEST);
-    let start = "ELEMENT_WISE_ADD1: FusedActivation.Type: 99 is no number of DML_TENSOR_DATA_TYPE";
+    let start =
+        "ELEMENT_WISE_ADD1: FusedActivation.Type: 99 is not a value of DML_TENSOR_DATA_TYPE";
     assert!(error.starts_with(start), "{error}");
 }
 

@@ -32,7 +32,7 @@ pub(super) fn check(
 fn check_enum(field: &FieldSchema, number: u32) -> Result<(), InvalidField> {
     match field.enumeration {
         Some(enumeration) if !enumeration.contains(number) => {
-            let problem = format!("is no number of DML_{}", enumeration.name);
+            let problem = format!("is not a value of DML_{}", enumeration.name);
             let accepted = enumeration.names_and_numbers();
             Err(InvalidField::new(field.name, number, problem, accepted))
         }

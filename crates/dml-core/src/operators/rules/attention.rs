@@ -26,7 +26,7 @@ pub(super) fn attention(operator: &Validated) -> Result<(), Error> {
             let is_wrong = |at: &usize| !fit.takes(*at, given[*at], wanted[*at]);
             if let Some(at) = (0..wanted.len()).find(is_wrong) {
                 let path = format!("{name}.Sizes[{}]", first + at);
-                let problem = "is not what the other tensors make it";
+                let problem = "does not match the sizes of the other tensors";
                 return Err(invalid(operator, path, given[at], problem, wanted[at]));
             }
         }
@@ -43,13 +43,15 @@ fn only<'a>(
     for name in names {
         let Some(tensor) = operator.tensor(name)? else { continue };
         if let Some((other, _)) = found {
-            let problem = format!("has what {other} has");
+            let problem = format!("must not be given together with {other}");
             return Err(invalid(operator, *name, "a tensor", problem, "null"));
         }
         found = Some((*name, tensor));
     }
-    let others = || format!("a tensor in it, or in {}", names[1..].join(" or "));
-    found.ok_or_else(|| invalid(operator, names[0], "null", "is in no tensor", others()))
+    let others = || format!("a tensor in this field, or in {}", names[1..].join(" or "));
+    found.ok_or_else(|| {
+        invalid(operator, names[0], "null", "is left out, and so are its alternatives", others())
+    })
 }
 
 /// The last `count` sizes; all sizes before them must be 1.
@@ -67,7 +69,8 @@ fn inner<'a>(
         None => Ok(&sizes[first..]),
         Some(at) => {
             let path = format!("{name}.Sizes[{at}]");
-            let problem = format!("precedes the {count} dimensions that there are");
+            let problem =
+                format!("is before the last {count} dimensions, where all sizes must be 1");
             Err(invalid(operator, path, sizes[at], problem, 1))
         }
     }
@@ -94,7 +97,7 @@ fn partners_are_there(operator: &Validated) -> Result<(), Error> {
     match [has_type, is_there("MaskTensor")?] {
         [true, false] => missing("MaskTensor", "although there is a type of masks"),
         [false, true] => {
-            let problem = "is there, although MaskType is NONE";
+            let problem = "is given, although MaskType is NONE";
             Err(invalid(operator, "MaskTensor", "a tensor", problem, "null"))
         }
         _ => Ok(()),
@@ -147,7 +150,8 @@ impl Sizes {
             None => 0,
         };
         if is_counted && query.steps != key.steps {
-            let problem = "are not as many as the queries, although earlier keys are counted";
+            let problem =
+                "differs from the number of queries, although PastSequenceLengthsTensor is given";
             let path = format!("{}.Sizes[{}]", key.name, key.dimension);
             return Err(invalid(operator, path, key.steps, problem, query.steps));
         }
@@ -242,7 +246,8 @@ fn operand(operator: &Validated, names: &[&'static str], heads: u32) -> Result<S
     let sizes = inner(operator, name, tensor.sizes(), count)?;
     let last = sizes[count - 1];
     if count == 3 && !last.is_multiple_of(heads) {
-        let (path, problem) = (format!("{name}.Sizes[{}]", rank - 1), "is not that of all heads");
+        let (path, problem) =
+            (format!("{name}.Sizes[{}]", rank - 1), "is not a multiple of the number of heads");
         return Err(invalid(operator, path, last, problem, format!("multiples of {heads}")));
     }
     let elements = if count == 3 { last / heads } else { last };

@@ -29,7 +29,7 @@ pub(super) fn quantization(operator: &Validated) -> Result<(), Error> {
         return Err(invalid(InvalidField::new(
             path,
             given,
-            "is no type of scales",
+            "is not a type for scales",
             "FLOAT32, FLOAT16",
         )));
     }

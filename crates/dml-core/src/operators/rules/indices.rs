@@ -69,7 +69,7 @@ pub(super) fn wanted(operator: &Validated) -> Result<(), Error> {
     let [input, _] = of_one_rank(operator, [INPUT, value])?;
     let size = input[axis(operator, input)?];
     if !(1..=size).contains(&count) {
-        let problem = "is no number of elements along the axis";
+        let problem = "is not a number of elements along the axis";
         return Err(invalid(operator, "K", count, problem, format!("1 to {size}")));
     }
     but_along_axis(operator, INPUT, value, Some(count))
@@ -87,7 +87,7 @@ pub(super) fn coordinates(operator: &Validated) -> Result<(), Error> {
     let columns = given.last().copied().unwrap_or_default();
     if !(counted.max(1)..=rank).contains(&(columns as usize)) {
         let path = format!("{name}.Sizes[{}]", given.len() - 1);
-        let problem = "is no number of coordinates of an element";
+        let problem = "is not a number of coordinates of an element";
         return Err(invalid(
             operator,
             path,
@@ -110,7 +110,7 @@ pub(super) fn state(operator: &Validated) -> Result<(), Error> {
         return Ok(());
     }
     let (path, given) = (format!("{name}.Sizes"), list(sizes));
-    Err(invalid(operator, path, given, "are not those of a state", list(&accepted)))
+    Err(invalid(operator, path, given, "are not the sizes of a state", list(&accepted)))
 }
 
 /// The tensor `name` has at least `least` elements.
@@ -152,7 +152,7 @@ fn axis(operator: &Validated, sizes: &[u32]) -> Result<usize, Error> {
     let axis = operator.uint("Axis")?;
     let accepted = || format!("0 to {}", sizes.len() - 1);
     let found = usize::try_from(axis).ok().filter(|axis| *axis < sizes.len());
-    found.ok_or_else(|| invalid(operator, "Axis", axis, "is no dimension", accepted()))
+    found.ok_or_else(|| invalid(operator, "Axis", axis, "is not a dimension", accepted()))
 }
 
 /// The last sizes of a tensor, as many as the field `count` states; the others must be 1.
@@ -165,7 +165,7 @@ fn counted<'a>(
     let (number, rank) = (operator.uint(count)?, sizes.len());
     let first = usize::try_from(number).ok().and_then(|number| rank.checked_sub(number));
     let Some(first) = first.filter(|_| number >= least) else {
-        let problem = format!("is no number of dimensions of {tensor}");
+        let problem = format!("is not a number of dimensions of {tensor}");
         return Err(invalid(operator, count, number, problem, format!("{least} to {rank}")));
     };
     let (before, last) = sizes.split_at(first);
@@ -173,7 +173,9 @@ fn counted<'a>(
         None => Ok(last),
         Some(at) => {
             let path = format!("{tensor}.Sizes[{at}]");
-            let problem = format!("is outside of the dimensions that {count} counts");
+            let problem = format!(
+                "is before the last dimensions that {count} counts, where all sizes must be 1"
+            );
             Err(invalid(operator, path, before[at], problem, "1".to_owned()))
         }
     }
@@ -193,7 +195,7 @@ fn sizes_are(
         return Ok(());
     }
     let path = format!("{tensor}.Sizes");
-    let problem = "are not what the other tensors make them";
+    let problem = "do not match the sizes of the other tensors";
     Err(invalid(operator, path, list(given), problem, list(&accepted)))
 }
 
@@ -241,14 +243,14 @@ mod tests {
                 &[7, 5],
                 0,
                 1,
-                "OutputTensor.Sizes: [7, 5] are not what the other tensors make them; accepted: [7, 4]",
+                "OutputTensor.Sizes: [7, 5] do not match the sizes of the other tensors; accepted: [7, 4]",
             ),
             (
                 &[2, 7],
                 &[2, 7],
                 1,
                 2,
-                "OutputTensor.Sizes: [2, 7] are not what the other tensors make them; accepted: [3, 2, 7]",
+                "OutputTensor.Sizes: [2, 7] do not match the sizes of the other tensors; accepted: [3, 2, 7]",
             ),
             (
                 &[2, 7],

@@ -19,7 +19,7 @@ pub(super) fn slice(operator: &Validated) -> Result<(), Error> {
         let steps = u64::from(sizes[at] - 1) * u64::from(strides[at]);
         let last = u64::from(offsets[at]) + steps;
         if last >= u64::from(*size) {
-            let problem = format!("begins what ends at {last}, beyond InputTensor.Sizes[{at}]");
+            let problem = format!("makes the slice end at {last}, beyond InputTensor.Sizes[{at}]");
             let accepted = format!("an end before {size}");
             return Err(invalid(
                 operator,
@@ -47,7 +47,7 @@ pub(super) fn window(operator: &Validated, whole: &str, part: &str) -> Result<()
         let end = u64::from(offsets[at]) + u64::from(sizes[at]);
         if end > u64::from(*size) {
             let path = format!("InputWindowOffsets[{at}]");
-            let problem = format!("begins a window up to {end}, beyond {whole}.Sizes[{at}]");
+            let problem = format!("makes the window end at {end}, beyond {whole}.Sizes[{at}]");
             let accepted = format!("an end up to {size}");
             return Err(invalid(operator, path, offsets[at], problem, accepted));
         }
@@ -66,7 +66,7 @@ pub(super) fn padding(operator: &Validated) -> Result<(), Error> {
     let [input, output] = of_one_rank(operator, "DimensionCount", [INPUT, OUTPUT])?;
     let (start, end) = (operator.uint_array("StartPadding")?, operator.uint_array("EndPadding")?);
     let with_margins = |at: usize| u64::from(input[at]) + u64::from(start[at]) + u64::from(end[at]);
-    let problem = "is not InputTensor's size with both margins";
+    let problem = "is not InputTensor's size plus both paddings";
     sizes_are(operator, OUTPUT_SIZES, output, problem, with_margins)?;
     let mode = operator.uint("PaddingMode")?;
     let (needs, allowed) = match PaddingMode::from_dml_value(mode) {
@@ -126,10 +126,16 @@ pub(super) fn blocks(operator: &Validated, to_depth: bool) -> Result<(), Error> 
     if let Some(at) = odd {
         let path = format!("InputTensor.Sizes[{at}]");
         let accepted = format!("multiples of {}", divisors[at]);
-        return Err(invalid(operator, path, input[at], "is not divided by the block", accepted));
+        return Err(invalid(
+            operator,
+            path,
+            input[at],
+            "is not divisible by the block size",
+            accepted,
+        ));
     }
     let wanted = |at: usize| (u64::from(input[at]) / divisors[at]).saturating_mul(factors[at]);
-    let problem = "is not what InputTensor and BlockSize make it";
+    let problem = "does not match InputTensor and BlockSize";
     sizes_are(operator, OUTPUT_SIZES, output, problem, wanted)
 }
 

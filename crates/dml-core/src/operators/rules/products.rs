@@ -50,7 +50,7 @@ fn axes_of_activation(operator: &Validated, rank: usize) -> Result<(), Error> {
         let axes = activation.uint_array("Axes")?;
         let is_wrong = |at: &usize| axes[*at] as usize >= rank || axes[..*at].contains(&axes[*at]);
         if let Some(at) = (0..axes.len()).find(is_wrong) {
-            let problem = "is no dimension of the output, or stands twice";
+            let problem = "is not a dimension of the output, or is listed twice";
             let path = format!("{name}.Axes[{at}]");
             return Err(invalid(operator, path, axes[at], problem, format!("0 to {}", rank - 1)));
         }
@@ -71,11 +71,11 @@ pub(super) fn convolution(operator: &Validated) -> Result<(), Error> {
     let (count, groups) = (operator.uint("DimensionCount")?, operator.uint("GroupCount")?);
     let spatial = input.len() - 2;
     if u32::try_from(spatial) != Ok(count) {
-        let problem = "is not how many dimensions follow the channels";
+        let problem = "is not the number of spatial dimensions";
         return Err(invalid(operator, "DimensionCount", count, problem, spatial));
     }
     if groups == 0 || !input[1].is_multiple_of(groups) || !output[1].is_multiple_of(groups) {
-        let problem = "divides the channels of the input and the output into no groups";
+        let problem = "does not divide the channels of the input and the output";
         let accepted = format!("divisors of {} and {}", input[1], output[1]);
         return Err(invalid(operator, "GroupCount", groups, problem, accepted));
     }
@@ -145,7 +145,7 @@ fn extent(
         };
         let at_name = if is_backward { at } else { at + 2 };
         let given = if is_backward { padding } else { window };
-        let problem = format!("leaves no element of {whole}");
+        let problem = format!("leaves no element of the output, with an extent of {whole}");
         invalid(operator, format!("{name}[{at_name}]"), given, problem, "less")
     })
 }
@@ -209,7 +209,7 @@ pub(super) fn sizes_are(
     match (0..sizes.len()).find(|at| sizes[*at] != wanted[*at]) {
         None => Ok(()),
         Some(at) => {
-            let problem = "is not what the other tensors make it";
+            let problem = "does not match the sizes of the other tensors";
             Err(invalid(operator, format!("{name}.Sizes[{at}]"), sizes[at], problem, wanted[at]))
         }
     }

@@ -41,18 +41,18 @@ pub(super) fn network(operator: &Validated) -> Result<(), Error> {
         }
     }
     if operator.present_tensors(FieldKind::Output).next().is_none() {
-        let problem = "is left out, as all outputs are";
+        let problem = "is left out, like all other outputs";
         return Err(invalid(operator, "OutputSingleTensor", "null", problem, "one output or more"));
     }
     let (count, wanted) = (operator.uint("ActivationDescCount")?, directions * functions);
     if count != wanted {
-        let problem = "is not how many functions the directions have";
+        let problem = "is not the number of activations of all directions";
         return Err(invalid(operator, "ActivationDescCount", count, problem, wanted));
     }
     if name == "LSTM" && operator.bool("UseClipThreshold")? {
         let threshold = operator.float("ClipThreshold")?;
         if threshold.is_nan() || threshold < 0.0 {
-            let problem = "limits nothing";
+            let problem = "is not a valid threshold";
             return Err(invalid(operator, "ClipThreshold", threshold, problem, "0 and more"));
         }
     }

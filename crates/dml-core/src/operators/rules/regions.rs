@@ -22,7 +22,7 @@ pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
     no_zeros(operator, "PooledSize.Height", &[cells_down])?;
     let output = output(operator)?;
     let cells = [output[0], output[1], cells_down, cells_across];
-    let problem = "is not what PooledSize says";
+    let problem = "does not match PooledSize";
     sizes_are(operator, "OutputTensor.Sizes", output, problem, |at| cells[at].into())?;
     each_region_has(operator, REGIONS, output[0], Some(5))
 }
@@ -46,7 +46,7 @@ pub(super) fn align_gradient(operator: &Validated) -> Result<(), Error> {
         return Err(absent(ELEMENTS, "is left out, and so is OutputROIGradientTensor"));
     }
     if input.is_none() && of_regions.is_some() {
-        return Err(absent(INPUT, "is left out, but OutputROIGradientTensor is computed of it"));
+        return Err(absent(INPUT, "is left out, but OutputROIGradientTensor needs it"));
     }
     let is_greatest = operator.uint("ReductionFunction")? == ReduceFunction::Max.dml_value();
     if input.is_none() && is_greatest {
@@ -71,7 +71,7 @@ fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
     let functions = [ReduceFunction::Average, ReduceFunction::Max].map(ReduceFunction::dml_value);
     if !functions.contains(&function) {
         let accepted = "2 (AVERAGE) or 7 (MAX)";
-        let problem = "is nothing that is made of samples";
+        let problem = "is not a reduction of samples";
         return Err(invalid(operator, "ReductionFunction", function, problem, accepted));
     }
     let [least, most] = ["MinimumSamplesPerOutput", "MaximumSamplesPerOutput"];
@@ -79,7 +79,7 @@ fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
     let bound = operator.uint(most)?.min(MOST_ROI_SAMPLES);
     let minimum = operator.uint(least)?;
     if minimum > bound {
-        let problem = "is more samples than there may be";
+        let problem = "is more than the maximum number of samples";
         return Err(invalid(operator, least, minimum, problem, format!("0 to {bound}")));
     }
     Ok(())
@@ -107,6 +107,6 @@ fn each_region_has(
     let last = [Some(regions), numbers].into_iter().flatten();
     let before = sizes.len().saturating_sub(last.clone().count());
     let wanted: Vec<u32> = std::iter::repeat_n(1, before).chain(last).collect();
-    let problem = "is not what the number of regions takes";
+    let problem = "does not match the number of regions";
     sizes_are(operator, &format!("{name}.Sizes"), sizes, problem, |at| wanted[at].into())
 }

@@ -12,7 +12,7 @@ pub(super) fn optimizer(operator: &Validated) -> Result<(), Error> {
     for name in ["Beta1", "Beta2"] {
         let beta = operator.float(name)?;
         if !(0.0..1.0).contains(&beta) {
-            let problem = "is no rate of decay";
+            let problem = "is not a valid decay rate";
             return Err(invalid(operator, name, beta, problem, "0 to below 1"));
         }
     }

@@ -62,7 +62,7 @@ fn counts(
         let reach = u64::from(windows[at] - 1).saturating_mul(apart);
         let Some(room) = padded.checked_sub(reach.saturating_add(1)) else {
             let path = format!("{window_field}[{at}]");
-            let problem = format!("is a window beyond the padded size of {padded}");
+            let problem = format!("makes the window larger than the padded size of {padded}");
             return Err(invalid(operator, path, windows[at], problem, "less"));
         };
         Ok(room / u64::from(steps[at]) + 1)
@@ -82,7 +82,7 @@ pub(super) fn columns(operator: &Validated, space: &str, columns: &str) -> Resul
     let found = operator.required_tensor(columns)?.sizes();
     let before = found.len() - LAST;
     let of = |at: usize| at.checked_sub(before).map_or(1, |at| wanted[at]);
-    let problem = "is not that of batches, elements of windows, or windows";
+    let problem = "does not match the number or the size of the windows";
     sizes_are(operator, &format!("{columns}.Sizes"), found, problem, of)
 }
 
@@ -131,13 +131,25 @@ pub(super) fn resampling(operator: &Validated, tensors: [&str; 2]) -> Result<(),
     }
     if let Some(at) = scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
         let path = format!("Scales[{at}]");
-        return Err(invalid(operator, path, scales[at], "is no scale", "finite numbers above 0"));
+        return Err(invalid(
+            operator,
+            path,
+            scales[at],
+            "is not a valid scale",
+            "finite numbers above 0",
+        ));
     }
     for name in ["InputPixelOffsets", "OutputPixelOffsets"] {
         let Ok(offsets) = operator.float_array(name) else { continue };
         if let Some(at) = offsets.iter().position(|offset| !offset.is_finite()) {
             let path = format!("{name}[{at}]");
-            return Err(invalid(operator, path, offsets[at], "is no offset", "finite numbers"));
+            return Err(invalid(
+                operator,
+                path,
+                offsets[at],
+                "is not a valid offset",
+                "finite numbers",
+            ));
         }
     }
     Ok(())
