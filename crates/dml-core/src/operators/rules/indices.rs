@@ -257,14 +257,14 @@ mod tests {
                 &[7, 4],
                 0,
                 1,
-                "IndicesTensor.Sizes[0]: 2 is outside of the dimensions that IndexDimensions counts; accepted: 1",
+                "IndicesTensor.Sizes[0]: 2 is before the last dimensions that IndexDimensions counts, where all sizes must be 1; accepted: 1",
             ),
             (
                 &[1, 7],
                 &[7, 4],
                 0,
                 3,
-                "IndexDimensions: 3 is no number of dimensions of IndicesTensor; accepted: 0 to 2",
+                "IndexDimensions: 3 is not a number of dimensions of IndicesTensor; accepted: 0 to 2",
             ),
         ] {
             let found = gather(&[3, 4], indices, output, axis, count);

@@ -26,7 +26,7 @@ fn parts_have_the_sizes_of_the_whole_and_add_up_along_the_axis() {
             &[&[2, 3][..]][..],
             &[2, 3][..],
             2,
-            "Axis: 2 is no dimension of OutputTensor; accepted: 0 to 1",
+            "Axis: 2 is not a dimension of OutputTensor; accepted: 0 to 1",
         ),
         (
             &[&[2, 3], &[1, 2, 1]],
