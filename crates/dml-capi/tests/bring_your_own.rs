@@ -258,7 +258,7 @@ fn what_a_caller_is_told_to_enable_can_be_enabled_and_wrapped() {
         let (code, found) = ask(caller, 0);
         ok(code);
         assert_eq!(found.features, caller.enablement.features.bits());
-        // The same answer is the same memory.
+        // Equal answers share their memory.
         assert_eq!(ask(caller, 0).1.chain, found.chain);
         create_and_wrap(caller, &found);
         let unwanted = Features::NONE.with(Feature::RobustBufferAccess, true);

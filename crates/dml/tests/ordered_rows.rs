@@ -27,7 +27,7 @@ fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8
     let sizes = [0, 1].map(|at| operator.output_size(at)).into_iter().filter(|size| *size > 0);
     let zeros = |size: u64| {
         let buffer = device.create_buffer(size).unwrap();
-        // What is after the last element stays as it is.
+        // Bytes after the last element are unchanged.
         let zeros = vec![0; usize::try_from(size).unwrap()];
         device.vulkan().write_buffer(&buffer, 0, &zeros).unwrap();
         buffer

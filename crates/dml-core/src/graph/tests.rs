@@ -145,7 +145,7 @@ fn what_is_read_fits_what_is_written() {
     let relu_of = |sizes: &'static [u32]| {
         move |graph: &mut GraphDesc| graph.nodes[1].kind = NodeKind::Operator(relu(sizes).into())
     };
-    // The same bytes in other sizes, and some of them.
+    // Other sizes for all of the bytes, and for some of them.
     assert_eq!(with(&relu_of(&[6])), Ok(()));
     assert_eq!(with(&relu_of(&[5])), Ok(()));
     assert_eq!(

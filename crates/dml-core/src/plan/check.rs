@@ -114,7 +114,7 @@ impl Step {
                 Err(InvalidStep::Update { size: update.data.len() })
             }
             Self::Fill(_) | Self::Update(_) => Ok(()),
-            // What lies within slots has no more regions than these have bytes.
+            // A copy within its slots has at most as many regions as these have bytes.
             Self::Copy(copy) => Ok(copy.check_with(aliases)?),
             Self::Dispatch(dispatch) => dispatch.check(limits).map_err(|reason| {
                 InvalidStep::Dispatch { kernel: dispatch.kernel.variant.name, reason }
