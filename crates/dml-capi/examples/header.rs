@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use dml::core::capabilities::Feature;
 
-/// Where the header is, in the folder of this crate.
+/// The path of the header in the folder of this crate.
 const HEADER: &str = "include/dmlvk/dmlvk.h";
 
 fn main() -> Result<()> {
@@ -25,7 +25,7 @@ fn sources() -> &'static Path {
 ///
 /// # Errors
 ///
-/// The sources cannot be read or parsed, or cbindgen.toml is wrong.
+/// The sources cannot be read or parsed, or cbindgen.toml is invalid.
 fn generate() -> Result<String> {
     let sources = sources();
     let mut config = cbindgen::Config::from_file(sources.join("cbindgen.toml"))
@@ -74,7 +74,7 @@ fn constant(variant: &str) -> String {
     text
 }
 
-/// C has no use for Markdown's headings and references.
+/// Removes Markdown's headings and references, which mean nothing in C.
 fn tidy(text: &str) -> String {
     let line = |line: &str| {
         let line = line.trim_end().replace("# Safety", "Safety:").replace(['`', '[', ']'], "");

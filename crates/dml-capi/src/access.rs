@@ -1,15 +1,15 @@
-//! The contract of the caller's barriers.
+//! The stages and accesses for the caller's barriers.
 
 use crate::boundary::call;
 use crate::memory::write;
 use crate::types::HRESULT;
 
-/// How operators touch the buffers that are bound to them, whatever they are made of: Vulkan's flags, for
-/// vkCmdPipelineBarrier.
+/// Pipeline stages and accesses of operators to the buffers that are bound to them, as Vulkan's flags for
+/// vkCmdPipelineBarrier. They cover every operator.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DmlVkAccess {
-    /// VkPipelineStageFlags in which an operator touches memory.
+    /// VkPipelineStageFlags in which an operator accesses memory.
     pub stages: u32,
     /// VkAccessFlags of inputs.
     pub inputs: u32,
@@ -19,11 +19,11 @@ pub struct DmlVkAccess {
     pub resources: u32,
 }
 
-/// The masks for the caller's barriers around every operator.
+/// Gives the stage and access masks for the caller's barriers before and after any operator.
 ///
 /// # Safety
 ///
-/// `masks` is null or a place for them.
+/// `masks` is null or points to memory for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_get_access(masks: *mut DmlVkAccess) -> HRESULT {
     call("dmlvk_get_access", || {

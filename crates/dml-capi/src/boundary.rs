@@ -1,4 +1,4 @@
-//! Where Rust's results become C's: codes, messages, and no panic.
+//! Conversion of Rust's results to C: result codes, messages, and caught panics.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -11,7 +11,7 @@ use crate::types::HRESULT;
 
 /// Success.
 pub(crate) const S_OK: HRESULT = 0;
-/// Success with a reservation, which the function states.
+/// Success with a caveat, which the function's documentation states.
 pub(crate) const S_FALSE: HRESULT = 1;
 
 /// Why a function fails.
@@ -24,24 +24,24 @@ pub(crate) struct Failure {
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// The caller's mistake.
+    /// An invalid argument `what`.
     pub(crate) fn invalid(what: impl Display, problem: impl Display) -> Self {
         Self { code: HResult::E_INVALIDARG, message: format!("{what}: {problem}") }
     }
 
-    /// The same, in what `outer` says.
+    /// This failure, with `outer` in front of the message.
     pub(crate) fn inside(mut self, outer: impl Display) -> Self {
         self.message = format!("{outer}: {}", self.message);
         self
     }
 
-    /// The reason in words.
+    /// The message.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Asked for something that there is not.
+    /// A request `what` that is not supported.
     pub(crate) fn unsupported(what: impl Display, problem: impl Display) -> Self {
         Self { code: HResult::DXGI_ERROR_UNSUPPORTED, message: format!("{what}: {problem}") }
     }
@@ -70,7 +70,7 @@ pub(crate) fn call(name: &str, body: impl FnOnce() -> Result<()>) -> HRESULT {
     call_for_code(name, || body().map(|()| S_OK))
 }
 
-/// The same for a body that has several codes of success.
+/// Like [`call`], for a body with several success codes.
 pub(crate) fn call_for_code(name: &str, body: impl FnOnce() -> Result<HRESULT>) -> HRESULT {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(code)) => code,
@@ -92,14 +92,14 @@ thread_local! {
 }
 
 fn remember(message: String) {
-    // One line, whatever the names in it: the caller may have put anything there.
+    // One line: names from the caller may contain control characters.
     let message = CString::new(message.replace(char::is_control, " ")).unwrap_or_default();
-    // While a thread ends there is no place for its messages any more.
+    // The thread-local storage may be destroyed already while a thread ends.
     let _ = MESSAGE.try_with(|last| *last.borrow_mut() = message);
 }
 
-/// What went wrong in the last failing call of this thread, in one line that names the argument, the
-/// value given and what would be accepted. Empty before the first failure. Never null.
+/// The error message of the last failing call of this thread: one line that names the argument, the given
+/// value and the accepted values. Empty before the first failure. Never null.
 ///
 /// The text is UTF-8 and stays valid until the next failing call on the same thread.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Buffers: created, or the caller's.
+//! Buffers: created by the library, or wrapped.
 
 use std::ffi::c_void;
 
@@ -16,9 +16,8 @@ use crate::types::{DmlVkBuffer, DmlVkDevice, HRESULT, VkBuffer};
 pub struct DmlVkRawBufferDesc {
     /// sizeof(DmlVkRawBufferDesc).
     pub struct_size: u32,
-    /// VkBufferCreateInfo::usage. It has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; with the bits of transfers
-    /// (DST for what is written, SRC for what is read) operators are usually faster. Other bits are
-    /// ignored.
+    /// VkBufferCreateInfo::usage. VK_BUFFER_USAGE_STORAGE_BUFFER_BIT is required. Operators are usually faster
+    /// with transfer usage (TRANSFER_DST if it is written, TRANSFER_SRC if it is read). Other bits are ignored.
     pub usage: u32,
     /// The buffer.
     pub buffer: VkBuffer,
@@ -35,11 +34,11 @@ impl Object for BufferObject {
     const KIND: &'static str = "buffer";
 }
 
-/// Creates a buffer of `size` bytes in the device's memory, for every use.
+/// Creates a buffer of `size` bytes in device memory, for all uses.
 ///
 /// # Safety
 ///
-/// `buffer` is null or a place for a handle.
+/// `buffer` is null or points to memory for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_create_buffer(
     device: DmlVkDevice,
@@ -54,16 +53,16 @@ pub unsafe extern "C" fn dmlvk_create_buffer(
     unsafe { create("dmlvk_create_buffer", (buffer, "buffer"), Some(device), make) }
 }
 
-/// Wraps a buffer that the caller owns, to be bound at any offset that is a multiple of 16. It is never
-/// destroyed.
+/// Wraps a buffer that the caller owns. It can be bound at any offset that is a multiple of 16. The VkBuffer is
+/// never destroyed.
 ///
 /// # Safety
 ///
-/// `desc` is null or points to a DmlVkRawBufferDesc; `buffer` is null or a place for a handle. The
-/// VkBuffer is of this VkDevice, bound to memory, has the stated size and usage, belongs to the device's
-/// queue family or is shared with it, and outlives the handle, every binding table that it is bound in,
-/// and every execution of what was recorded from one. Two buffers that are bound together share memory
-/// only where they are the same VkBuffer.
+/// `desc` is null or points to a DmlVkRawBufferDesc; `buffer` is null or points to memory for a handle. The
+/// VkBuffer belongs to this VkDevice, is bound to memory, has the stated size and usage, belongs to the
+/// device's queue family or is shared with it, and outlives the handle, every binding table that it is bound
+/// in, and every execution of commands that were recorded from one. Two buffers that are bound together share
+/// memory only if they are the same VkBuffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_wrap_buffer(
     device: DmlVkDevice,
@@ -85,12 +84,12 @@ pub unsafe extern "C" fn dmlvk_wrap_buffer(
     unsafe { create("dmlvk_wrap_buffer", (buffer, "buffer"), Some(device), make) }
 }
 
-/// Writes `size` bytes to a buffer from `offset` on, after everything that this library has submitted,
-/// and waits. Needs a queue.
+/// Writes `size` bytes to a buffer at `offset`, after all work that this library has submitted, and waits.
+/// Needs a queue.
 ///
 /// # Safety
 ///
-/// `data` is null or points to `size` bytes. Command buffers of the caller's that use these bytes have
+/// `data` is null or points to `size` bytes. The caller's command buffers that use these bytes have
 /// completed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_write_buffer(
@@ -112,12 +111,12 @@ pub unsafe extern "C" fn dmlvk_write_buffer(
     })
 }
 
-/// Reads `size` bytes of a buffer from `offset` on, after everything that this library has submitted.
+/// Reads `size` bytes of a buffer at `offset`, after all work that this library has submitted, and waits.
 /// Needs a queue.
 ///
 /// # Safety
 ///
-/// `data` is null or a place for `size` bytes. Command buffers of the caller's that write these bytes
+/// `data` is null or points to memory for `size` bytes. The caller's command buffers that write these bytes
 /// have completed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_read_buffer(
@@ -140,7 +139,7 @@ pub unsafe extern "C" fn dmlvk_read_buffer(
     })
 }
 
-/// `size` where that many bytes from `offset` on are inside the buffer, and of the host's memory.
+/// `size` as a host size, if that many bytes from `offset` on are inside the buffer and fit host memory.
 fn host_size(buffer: &Buffer, offset: u64, size: u64) -> Result<usize> {
     let inside = offset.checked_add(size).is_some_and(|end| end <= buffer.size());
     let of_host = usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok());
@@ -153,7 +152,7 @@ fn host_size(buffer: &Buffer, offset: u64, size: u64) -> Result<usize> {
     })
 }
 
-/// Destroys a buffer handle; a wrapped VkBuffer stays. Binding tables keep a created buffer alive.
+/// Destroys a buffer handle; a wrapped VkBuffer is not destroyed. Binding tables keep a created buffer alive.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_destroy_buffer(buffer: DmlVkBuffer) -> HRESULT {
     call("dmlvk_destroy_buffer", || remove::<BufferObject, _>(buffer))

@@ -1,8 +1,8 @@
 //! DirectML's descriptors, read from the caller's memory.
 //!
 //! One function reads the struct of every operator: the schema has the fields in DirectML's order, and
-//! C's rules say where each of them lies. What a descriptor says is judged by validation alone; refused
-//! here is only what cannot be followed.
+//! C's layout rules give the offset of each. This module only refuses what it cannot read; validation checks
+//! the values.
 
 mod graph;
 
@@ -24,12 +24,12 @@ pub(crate) use graph::{CONSTANT, MAX_DATA_SIZE, OPERATOR};
 
 /// DML_TENSOR_TYPE_BUFFER.
 pub(crate) const BUFFER: u32 = 1;
-/// DML_OPERATOR_INVALID, which stands for an operator that is left out.
+/// DML_OPERATOR_INVALID, which means that an operator is left out.
 pub(crate) const NO_OPERATOR: u32 = 0;
-/// No operator of DirectML takes more tensors, operators or numbers in one field; what claims to have
-/// more is not read.
+/// The most tensors, operators or numbers in one field. No operator of DirectML takes more; larger arrays are
+/// not read.
 pub(crate) const MAX_COUNT: usize = 1 << 16;
-/// Operators are nested once in DirectML.
+/// The most levels of nested operators; DirectML nests them once.
 const MAX_DEPTH: usize = 4;
 
 /// # Safety
@@ -86,7 +86,7 @@ pub(crate) fn c_size(field_type: FieldType) -> (usize, usize) {
     }
 }
 
-/// Where each field of the operator's struct starts, in bytes.
+/// The offset of each field in the operator's struct, in bytes.
 pub(crate) fn offsets(schema: &OperatorSchema) -> Vec<usize> {
     let mut end = 0usize;
     let place = |field: &FieldSchema| {
@@ -116,7 +116,7 @@ impl Reader {
 
     /// # Safety
     ///
-    /// As [`Reader::fields`]; a `T` lies at `offset`.
+    /// As [`Reader::fields`]; there is a `T` at `offset`.
     unsafe fn value<T: Copy>(&self, offset: usize) -> Result<T> {
         // SAFETY: the caller's promise.
         unsafe { read(self.desc.wrapping_add(offset).cast::<T>(), self.schema.name) }
@@ -124,7 +124,7 @@ impl Reader {
 
     /// # Safety
     ///
-    /// As [`Reader::fields`]; `field` lies at `offset`.
+    /// As [`Reader::fields`]; `field` is at `offset`.
     unsafe fn field(&self, field: &FieldSchema, offset: usize) -> Result<FieldValue> {
         macro_rules! value {
             ($type:ty) => {
@@ -189,7 +189,7 @@ impl Reader {
         })
     }
 
-    /// The elements of an array, as many as its field of counts says; none where it is left out.
+    /// The elements of an array, as many as its count field states; empty if the array is left out.
     ///
     /// # Safety
     ///
@@ -204,7 +204,7 @@ impl Reader {
             let problem = format!("{}: no field tells its length", field.name);
             return Err(dml::core::Error::Internal { operator: self.schema.name, problem }.into());
         };
-        // SAFETY: the caller's promise; a field of counts is a UINT.
+        // SAFETY: the caller's promise; a count field is a UINT.
         let count = unsafe { self.value::<u32>(offset) }?;
         let name = format!("{}: {}", self.schema.name, field.name);
         // SAFETY: the caller's promise.

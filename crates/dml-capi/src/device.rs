@@ -1,4 +1,4 @@
-//! Devices that the runtime creates, and what all devices have in common.
+//! Devices that the runtime creates, and functions for all devices.
 
 use std::ffi::{CStr, c_char};
 
@@ -12,35 +12,34 @@ use crate::handle::{Object, create, get, remove};
 use crate::memory::{read_sized, reserved, text};
 use crate::types::{BOOL, DML_FEATURE_LEVEL, DmlVkDevice, DmlVkNumerics, HRESULT};
 
-/// The version of this interface: it changes whenever a function, a struct or a value does so that
-/// programs have to be compiled again.
+/// The version of this interface. It changes with every change that requires programs to be compiled again.
 pub const DMLVK_ABI_VERSION: u32 = 3;
 
-/// All devices give the same bits: each product is rounded before it is added. The default.
+/// Results have the same bits on all devices: each product is rounded before it is added. The default.
 pub const DMLVK_NUMERICS_EXACT: DmlVkNumerics = 0;
-/// Where FLOAT32 products are added up the driver may fuse a multiplication and the addition that follows,
-/// which some GPUs do twice as fast. Sums may then differ from one device to another; on one device they are
-/// the same bits from run to run. All other results are those of DMLVK_NUMERICS_EXACT.
+/// In sums of FLOAT32 products the driver may fuse a multiplication and the following addition, which is twice
+/// as fast on some GPUs. Sums may then differ between devices; on one device they have the same bits from run
+/// to run. All other results are those of DMLVK_NUMERICS_EXACT.
 pub const DMLVK_NUMERICS_FAST: DmlVkNumerics = 1;
 
-/// How dmlvk_create_device creates a device. Zeros stand for the defaults.
+/// The options of dmlvk_create_device. Zeros mean the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DmlVkDeviceDesc {
     /// sizeof(DmlVkDeviceDesc).
     pub struct_size: u32,
-    /// DirectML's minimum: creation fails where it cannot be met. 0: none.
+    /// DirectML's minimum feature level: creation fails if the maximum is below it. 0: no minimum.
     pub minimum_feature_level: DML_FEATURE_LEVEL,
-    /// An upper bound: operators, dimension counts and data types of higher levels are refused. 0: the
-    /// highest level.
+    /// The feature level of the device: operators, dimension counts and data types of higher levels are
+    /// refused. 0: the highest level.
     pub maximum_feature_level: DML_FEATURE_LEVEL,
-    /// Whether VK_LAYER_KHRONOS_validation must be on.
+    /// Whether creation requires VK_LAYER_KHRONOS_validation.
     pub require_validation: BOOL,
-    /// Which device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
+    /// The device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
     pub device: *const c_char,
-    /// A capability cap, as UTF-8: the device behaves as one that has no more than this profile, a name
-    /// or the path of a file (docs/profiles.md). Null: what the environment variable DML_PROFILE names.
-    /// Empty: no cap, whatever the environment says.
+    /// A device profile that caps the device's features and limits, as UTF-8: a name or the path of a file
+    /// (docs/profiles.md). Null: the profile in the environment variable DML_PROFILE. Empty: no cap, whatever
+    /// the environment says.
     pub profile: *const c_char,
     /// DMLVK_NUMERICS_*.
     pub numerics: DmlVkNumerics,
@@ -52,26 +51,25 @@ impl Object for Device {
     const KIND: &'static str = "device";
 }
 
-/// A device is made from nothing.
+/// A device is made from no other object.
 pub(crate) const NO_PARENT: Option<DmlVkDevice> = None;
 
-/// The version of this interface that the library has: that of the header, or the two do not fit.
+/// The library's version of this interface. It must be DMLVK_ABI_VERSION of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_abi_version() -> u32 {
     DMLVK_ABI_VERSION
 }
 
-/// Creates a device that owns everything: instance, device, queue and memory.
+/// Creates a device that owns its Vulkan objects: instance, device, queue and memory.
 ///
-/// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no device that can be used, or where the
-/// minimum feature level is above the maximum; with E_INVALIDARG where a level, the numerics, the size, a
-/// text, the device or the profile is wrong, be it that of the environment: a device is wrong where the
-/// machine has none like it, or several.
+/// Fails with DXGI_ERROR_UNSUPPORTED if there is no Vulkan or no usable device, or if the minimum feature level
+/// is above the maximum; with E_INVALIDARG if a level, the numerics, the size, a text or the profile (also that
+/// of the environment) is invalid, or if no device or several devices match `device`.
 ///
 /// # Safety
 ///
-/// `desc` is null or points to a DmlVkDeviceDesc whose texts are null or strings; `device` is null or a
-/// place for a handle.
+/// `desc` is null or points to a DmlVkDeviceDesc whose texts are null or strings; `device` is null or points to
+/// memory for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_create_device(
     desc: *const DmlVkDeviceDesc,
@@ -112,7 +110,7 @@ unsafe fn utf8<'a>(pointer: *const c_char, name: &str) -> Result<Option<&'a str>
     text.map_err(|_| Failure::invalid(name, "no UTF-8"))
 }
 
-/// The options with these two levels, where 0 stands for none.
+/// The options with these two levels; 0 means the default.
 pub(crate) fn levels(minimum: u32, maximum: u32) -> Result<DeviceOptions> {
     let level = |value: u32, name: &str| match value {
         0 => Ok(None),
@@ -140,11 +138,11 @@ pub(crate) fn numerics(value: DmlVkNumerics, name: &str) -> Result<Numerics> {
     }
 }
 
-/// Destroys a device and everything made from it; those handles are unknown from then on. Waits for
-/// work that this library submitted. Nothing that the caller owns is destroyed.
+/// Destroys a device and all objects made from it; their handles are invalid from then on. Waits for work that
+/// this library submitted. Objects that the caller owns are not destroyed.
 ///
-/// S_FALSE: done, but another thread is still in a call on the device, and a wrapped VkDevice must not
-/// be destroyed before that call has returned.
+/// S_FALSE: the device is destroyed, but another thread is still in a call on it, and a wrapped VkDevice must
+/// not be destroyed before that call has returned.
 ///
 /// # Safety
 ///
@@ -159,8 +157,8 @@ pub unsafe extern "C" fn dmlvk_destroy_device(device: DmlVkDevice) -> HRESULT {
     })
 }
 
-/// DXGI_ERROR_DEVICE_REMOVED where the VkDevice was lost, else S_OK. A lost device stays lost: destroy
-/// it and create another.
+/// DXGI_ERROR_DEVICE_REMOVED if the VkDevice was lost, else S_OK. A lost device stays lost: destroy it and
+/// create another.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_get_device_removed_reason(device: DmlVkDevice) -> HRESULT {
     call_for_code("dmlvk_get_device_removed_reason", || {

@@ -1,4 +1,4 @@
-//! What a caller should enable on a device of its own.
+//! The features and extensions that a caller should enable on its own device.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
@@ -27,22 +27,22 @@ pub struct DmlVkEnablementDesc {
     pub instance: VkInstance,
     /// The physical device.
     pub physical_device: VkPhysicalDevice,
-    /// DMLVK_FEATURE_* of those features that are not to be enabled. 0 is fine.
+    /// DMLVK_FEATURE_* of the features that are not to be enabled; may be 0.
     pub unwanted_features: u64,
 }
 
-/// What to enable at vkCreateDevice. What it points to stays as long as the library is loaded, and is not
-/// to be changed.
+/// Features and extensions to enable at vkCreateDevice. The pointers are valid as long as the library is
+/// loaded, and their targets must not be changed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DmlVkEnablement {
-    /// DMLVK_FEATURE_* of what is enabled so, for DmlVkRawDeviceDesc. Some are properties of the device,
-    /// which need no more than their extension.
+    /// DMLVK_FEATURE_* of the features that are enabled with `chain` and `extensions`, for DmlVkRawDeviceDesc.
+    /// Some are properties of the device, which only need their extension.
     pub features: u64,
-    /// The features as a chain of structures, for VkDeviceCreateInfo::pNext or the end of a chain of the
-    /// caller's; pEnabledFeatures is null then. A VkPhysicalDeviceFeatures2, and structures of single
-    /// extensions: a program that has one of these, or a VkPhysicalDeviceVulkan12Features, in its chain
-    /// sets the members there instead.
+    /// The features as a chain of structures, for VkDeviceCreateInfo::pNext or the end of the caller's chain;
+    /// pEnabledFeatures must be null. The chain has a VkPhysicalDeviceFeatures2, and structures of single
+    /// extensions: a program with one of these or a VkPhysicalDeviceVulkan12Features in its own chain sets
+    /// the members there instead.
     pub chain: *const c_void,
     /// Device extensions, for VkDeviceCreateInfo::ppEnabledExtensionNames, and for DmlVkRawDeviceDesc.
     pub extensions: *const *const c_char,
@@ -52,17 +52,17 @@ pub struct DmlVkEnablement {
     pub reserved: u32,
 }
 
-/// What to enable on a device of the caller's, so that the library can use all that it may make use of.
-/// Nothing of it is needed but timelineSemaphore, where the library is to submit to a queue. What the
-/// caller has enabled is stated to dmlvk_wrap_device, and nothing else is used.
+/// Gives the features and extensions that the library can use, to enable on the caller's own device. Only
+/// timelineSemaphore is required, and only if the library submits to a queue. The caller states the enabled
+/// ones to dmlvk_wrap_device; the library uses no others.
 ///
-/// Fails with E_INVALIDARG where a handle is null, the physical device is not of the instance, the version
+/// Fails with E_INVALIDARG if a handle is null, the physical device does not belong to the instance, the version
 /// is below 1.1, or a feature is unknown.
 ///
 /// # Safety
 ///
-/// `desc` is null or points to a DmlVkEnablementDesc; `enablement` is null or a place for one. The handles
-/// are valid and belong together.
+/// `desc` is null or points to a DmlVkEnablementDesc; `enablement` is null or points to memory for a
+/// DmlVkEnablement. The handles are valid and belong together.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_get_enablement(
     desc: *const DmlVkEnablementDesc,
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn dmlvk_get_enablement(
 
 /// # Safety
 ///
-/// That of [`dmlvk_get_enablement`].
+/// As [`dmlvk_get_enablement`].
 unsafe fn ask(desc: &DmlVkEnablementDesc) -> Result<Enablement> {
     let get_instance_proc_addr = desc
         .get_instance_proc_addr
@@ -116,7 +116,7 @@ pub(crate) fn features(bits: u64, name: &str) -> Result<Features> {
     })
 }
 
-/// An answer that C has pointers into.
+/// A cached answer, which C has pointers into.
 #[derive(Clone, Copy)]
 struct Kept {
     features: Features,
@@ -127,8 +127,8 @@ struct Kept {
 // SAFETY: the pointers are to names that are part of the library, and nothing of it is ever changed.
 unsafe impl Send for Kept {}
 
-/// The answer, which is made once for all who get the same one: there are as many as there are kinds of
-/// devices and wishes.
+/// The cached answer for `found`, which is never freed. There is one for each combination of features and
+/// extensions.
 fn kept(mut found: Enablement) -> Kept {
     type Key = (Features, Vec<&'static CStr>);
     static KEPT: LazyLock<Mutex<HashMap<Key, Kept>>> = LazyLock::new(Mutex::default);

@@ -8,12 +8,12 @@ use crate::operator::OperatorObject;
 use crate::table::{DmlVkBufferBinding, bindings, counts, look_up};
 use crate::types::{DmlVkOperator, DmlVkSubmission, HRESULT};
 
-/// Initializes an operator and waits: copies the inputs that are OWNED_BY_DML to where executions read
-/// them. All other inputs are all zeros; where none is owned `input_count` may be 0.
+/// Initializes an operator and waits: copies the inputs that are OWNED_BY_DML into the persistent resource.
+/// The bindings of all other inputs are all zeros. If no input is owned, `input_count` may be 0.
 ///
 /// # Safety
 ///
-/// `inputs` is null or points to `input_count` bindings. Work of the caller's that uses the buffers has
+/// `inputs` is null or points to `input_count` bindings. The caller's work that uses the buffers has
 /// completed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_initialize_operator(
@@ -30,8 +30,8 @@ pub unsafe extern "C" fn dmlvk_initialize_operator(
     })
 }
 
-/// Executes an operator and waits: binds, records, submits, in one call. Resources that it needs are
-/// allocated.
+/// Executes an operator and waits: binds, records and submits in one call. The resources that the operator needs
+/// are allocated.
 ///
 /// # Safety
 ///
@@ -52,13 +52,13 @@ pub unsafe extern "C" fn dmlvk_execute_operator(
     })
 }
 
-/// Starts an operator and returns at once, with a handle to wait on. Submissions execute one after the
-/// other.
+/// Submits an operator and returns without waiting, with a handle to wait on. Submissions execute one after
+/// the other.
 ///
 /// # Safety
 ///
-/// `inputs` and `outputs` are null or point to as many bindings as stated; `submission` is null or a
-/// place for a handle. Work of the caller's that uses the buffers has completed.
+/// `inputs` and `outputs` are null or point to as many bindings as stated; `submission` is null or points to
+/// memory for a handle. The caller's work that uses the buffers has completed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_submit_operator(
     compiled: DmlVkOperator,

@@ -1,7 +1,7 @@
-//! Descriptors as a C program fills them, some of them damaged: for this project's fuzz target alone.
+//! Descriptors as a C program fills them, some of them damaged: only for this project's fuzz target.
 //!
-//! A pointer is valid or null, and an array at least as long as its count says where the count is one
-//! that is read: nothing else can be detected, see the head of the crate.
+//! A pointer is valid or null, and an array is at least as long as its count, unless the count is refused:
+//! other damage cannot be detected, see the documentation of the crate.
 
 mod graph;
 
@@ -22,12 +22,12 @@ use crate::types::{
 
 pub use graph::graph_through_c;
 
-/// What came of structs that were written and read back: an operator's or a graph's.
+/// The result of writing an operator or a graph as C structs and reading it back.
 #[derive(Debug)]
 pub struct RoundTrip<T> {
-    /// What was written, but for damage: operators with counts that tell the lengths of their arrays.
+    /// The written operator or graph, before damage, with counts that are the lengths of its arrays.
     pub written: T,
-    /// What was read, or the message of the refusal.
+    /// The operator or graph that was read back, or the error message.
     pub read: Result<T, String>,
     /// Whether anything was damaged.
     pub is_damaged: bool,
@@ -56,8 +56,8 @@ pub fn through_c(
     RoundTrip::new(written, read, &writer)
 }
 
-/// The same as far as C can express it: strides as many as sizes, total sizes stated, arrays that share
-/// a count equally long, and counts that say how long.
+/// `operator` as far as C can express it: as many strides as sizes, stated total sizes, equal lengths of arrays
+/// that share a count, and counts that are these lengths.
 fn with_true_counts(operator: &AbstractOperator) -> AbstractOperator {
     let schema = operator.schema();
     let mut fields = operator.fields().to_vec();
@@ -121,7 +121,7 @@ fn truncate(value: &mut FieldValue, length: usize) {
 }
 
 struct Writer<'a> {
-    /// What the structs point to.
+    /// The memory that the structs point to.
     blocks: Vec<Box<dyn Any>>,
     choose: &'a mut dyn FnMut(u32) -> u32,
     damage: bool,
@@ -133,21 +133,21 @@ impl<'a> Writer<'a> {
         Self { blocks: Vec::new(), choose, damage, is_damaged: false }
     }
 
-    /// True where something is to be damaged.
+    /// Whether to damage the next value.
     fn strikes(&mut self) -> bool {
         let strikes = self.damage && (self.choose)(12) == 0;
         self.is_damaged |= strikes;
         strikes
     }
 
-    /// Keeps `values`; null now and then.
+    /// A pointer to `values`, which are kept alive; sometimes null.
     fn keep<T: 'static>(&mut self, values: Vec<T>) -> *const T {
         let pointer = if self.strikes() { ptr::null() } else { values.as_ptr() };
         self.blocks.push(Box::new(values));
         pointer
     }
 
-    /// A count that is right, too small, or too large to be read.
+    /// The count, or sometimes one that is too small or too large to be read.
     fn count(&mut self, count: u32, most: usize) -> u32 {
         let beyond = u32::try_from(most).unwrap_or(u32::MAX).saturating_add(1);
         match (self.strikes(), (self.choose)(3)) {
@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A number of an enum, or none.
+    /// A number of an enum, or sometimes an invalid one.
     fn number(&mut self, number: u32) -> u32 {
         if self.strikes() { [0, 14, 99, u32::MAX][(self.choose)(4) as usize % 4] } else { number }
     }

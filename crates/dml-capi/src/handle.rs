@@ -8,9 +8,9 @@ use crate::boundary::{Failure, Result, call};
 use crate::memory;
 use crate::types::HRESULT;
 
-/// Something that a handle stands for.
+/// An object that a handle stands for.
 pub(crate) trait Object: Any + Send + Sync {
-    /// What it is, for messages.
+    /// The kind of object, for messages.
     const KIND: &'static str;
 }
 
@@ -60,12 +60,12 @@ fn insert<T: Object, H, P>(object: T, parent: Option<*mut P>) -> Result<*mut H> 
     Ok(std::ptr::without_provenance_mut(number))
 }
 
-/// The function called `function`, which makes an object and writes its handle to `place`: null where
-/// that fails. The object is destroyed with `parent` at the latest.
+/// Runs the function called `function`, which makes an object and writes its handle to `place`, or null if it
+/// fails. The object is destroyed with `parent` at the latest.
 ///
 /// # Safety
 ///
-/// `place` is null or a place for a handle.
+/// `place` is null or points to memory for a handle.
 pub(crate) unsafe fn create<T: Object, H, P>(
     function: &str,
     (place, name): (*mut *mut H, &str),
@@ -81,8 +81,8 @@ pub(crate) unsafe fn create<T: Object, H, P>(
     })
 }
 
-/// The object that `handle` stands for. It lives as long as the result, even where another thread
-/// destroys the handle meanwhile.
+/// The object that `handle` stands for. It lives as long as the result, even if another thread destroys the
+/// handle meanwhile.
 pub(crate) fn get<T: Object, H>(handle: *mut H) -> Result<Arc<T>> {
     let entries = &read().entries;
     let entry = entries.get(&handle.addr()).ok_or_else(|| unknown::<T>(handle.is_null()))?;
@@ -94,7 +94,7 @@ pub(crate) fn get<T: Object, H>(handle: *mut H) -> Result<Arc<T>> {
     })
 }
 
-/// Destroys what `handle` stands for, and everything that was made from it.
+/// Destroys the object of `handle`, and all objects that were made from it.
 pub(crate) fn remove<T: Object, H>(handle: *mut H) -> Result<()> {
     // Of the right kind, or an error.
     drop(get::<T, H>(handle)?);

@@ -12,28 +12,28 @@ use crate::operator::OperatorObject;
 use crate::table::{DmlVkBindings, DmlVkBufferBinding, GivenBindings, bindings, counts, look_up};
 use crate::types::{DmlVkBindingTable, DmlVkDevice, DmlVkOperator, HRESULT};
 
-/// More operators than this are not initialized at once.
+/// The most operators that are initialized at once.
 const MOST_OPERATORS: usize = 1 << 16;
 
-/// What is bound to the inputs of one operator: DML_BUFFER_ARRAY_BINDING.
+/// The bindings of one operator's inputs: DML_BUFFER_ARRAY_BINDING.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DmlVkBufferArray {
-    /// The number of inputs, or 0 where none is OWNED_BY_DML.
+    /// The number of inputs, or 0 if no input is OWNED_BY_DML.
     pub binding_count: u32,
     /// 0.
     pub reserved: u32,
-    /// The inputs; all that are not OWNED_BY_DML are all zeros.
+    /// The bindings of the inputs; all zeros for inputs that are not OWNED_BY_DML.
     pub bindings: *const DmlVkBufferBinding,
 }
 
-/// Initializes operators by one submission, and waits: as dmlvk_initialize_operator does with each. None is
-/// among them twice.
+/// Initializes operators in one submission, and waits: like dmlvk_initialize_operator for each. No operator may
+/// be listed twice.
 ///
 /// # Safety
 ///
-/// `compiled` and `inputs` are null or point to `operator_count` elements, of which the latter point to as
-/// many bindings as stated. Work of the caller's that uses the buffers has completed.
+/// `compiled` and `inputs` are null or point to `operator_count` elements; each element of `inputs` points to as
+/// many bindings as it states. The caller's work that uses the buffers has completed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_initialize_operators(
     device: DmlVkDevice,
@@ -64,16 +64,16 @@ pub unsafe extern "C" fn dmlvk_initialize_operators(
 }
 
 /// IDMLDevice::CreateOperatorInitializer with the bindings of the initializer: one table that initializes
-/// many operators when it is recorded. `bindings` are those that dmlvk_create_binding_table takes for
-/// DMLVK_PHASE_INITIALIZE, one for each operator.
+/// several operators when it is recorded. `bindings` has an element for each operator, as for
+/// dmlvk_create_binding_table with DMLVK_PHASE_INITIALIZE.
 ///
-/// The operators may share a temporary resource, as large as the largest that one of them needs. Nothing
-/// else that one of them writes may be bound to another. Destroying an operator leaves the table usable.
+/// The operators may share a temporary resource of the largest size that any of them needs. No other range that
+/// one operator writes may be bound to another. The table remains usable after an operator is destroyed.
 ///
 /// # Safety
 ///
-/// `compiled` and `bindings` are null or point to `operator_count` elements, of which the latter have
-/// arrays of the stated lengths; `table` is null or a place for a handle.
+/// `compiled` and `bindings` are null or point to `operator_count` elements; the arrays of `bindings` have the
+/// stated lengths; `table` is null or points to memory for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_create_initializer_table(
     device: DmlVkDevice,

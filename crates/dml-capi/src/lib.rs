@@ -1,18 +1,18 @@
 //! The C interface of the runtime: `include/dmlvk/dmlvk.h`.
 //!
-//! Descriptors are DirectML's own structs (`include/dmlvk/directml_types.h`), so that code which fills
-//! them moves over unchanged; functions are this library's, with the prefix `dmlvk_`.
+//! Descriptors are DirectML's own structs (`include/dmlvk/directml_types.h`), so that code that fills them
+//! works unchanged; functions are this library's, with the prefix `dmlvk_`.
 //!
 //! # Handles
 //!
-//! A handle is no address but a number that is looked up ([`handle`]): a null handle, one of another
-//! kind, or one that was destroyed is answered with an error and never followed. Destroying an object
-//! destroys what was made from it; those handles answer with an error from then on.
+//! A handle is not an address but a number that is looked up ([`handle`]): a null handle, a handle of another
+//! kind or of a destroyed object gives an error and is never dereferenced. Destroying an object destroys all
+//! objects that were made from it; their handles give errors from then on.
 //!
 //! # Errors
 //!
-//! Every function returns an `HRESULT` ([`boundary`]); [`dmlvk_last_message`] has the reason in words,
-//! for each thread. A panic is caught and reported as `E_UNEXPECTED`.
+//! Every function returns an `HRESULT` ([`boundary`]); [`dmlvk_last_message`] gives the error message of
+//! the thread's last failure. A panic is caught and reported as `E_UNEXPECTED`.
 //!
 //! # Threads
 //!
@@ -22,13 +22,12 @@
 //! # What cannot be detected
 //!
 //! Pointers that are neither null nor valid; Vulkan handles that are not what they are said to be; a
-//! binding table that is destroyed while commands recorded from it are pending. Each function says what
-//! it takes on trust.
+//! binding table that is destroyed while commands recorded from it are pending. The Safety section of each
+//! function states its preconditions.
 //!
 //! # Unsafe code
 //!
-//! Pointers of the caller are read and written in [`memory`] and in the functions that C calls,
-//! nowhere else.
+//! The caller's pointers are read and written only in [`memory`] and in the functions that C calls.
 #![allow(unsafe_code, reason = "the C boundary reads and writes the caller's memory")]
 
 mod access;

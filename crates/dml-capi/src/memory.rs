@@ -17,7 +17,7 @@ pub(crate) unsafe fn read<T: Copy>(pointer: *const T, name: &str) -> Result<T> {
     Ok(unsafe { pointer.read_unaligned() })
 }
 
-/// The `index`-th of several.
+/// Reads the `index`-th element of an array.
 ///
 /// # Safety
 ///
@@ -27,11 +27,11 @@ unsafe fn read_at<T: Copy>(pointer: *const T, index: usize, name: &str) -> Resul
     unsafe { read(pointer.wrapping_add(index), name) }
 }
 
-/// `count` values, at most `most`. Where there are none the pointer is not looked at.
+/// Reads `count` values, at most `most`. If `count` is 0, the pointer may be null.
 ///
 /// # Safety
 ///
-/// `pointer` is null or points to `count` values, where that is not above `most`.
+/// `pointer` is null or points to `count` values, unless `count` is above `most`.
 pub(crate) unsafe fn read_array<T: Copy>(
     pointer: *const T,
     count: u32,
@@ -49,18 +49,18 @@ pub(crate) unsafe fn read_array<T: Copy>(
     (0..count).map(|index| unsafe { read_at(pointer, index, name) }).collect()
 }
 
-/// `count` bytes, at most `most`. Where there are none the pointer is not looked at.
+/// Reads `count` bytes, at most `most`. If `count` is 0, the pointer may be null.
 ///
 /// # Safety
 ///
-/// `pointer` is null or points to `count` bytes, where that is not above `most`.
+/// `pointer` is null or points to `count` bytes, unless `count` is above `most`.
 pub(crate) unsafe fn read_bytes(
     pointer: *const u8,
     count: u64,
     most: u64,
     name: &str,
 ) -> Result<Arc<[u8]>> {
-    // No more than fits an address space: what a slice may have.
+    // A slice has at most `isize::MAX` bytes.
     let length = isize::try_from(count).ok().filter(|_| count <= most);
     let Some(length) = length else {
         return Err(Failure::invalid(name, format_args!("{count} bytes, more than {most}")));
@@ -77,7 +77,7 @@ pub(crate) unsafe fn read_bytes(
 
 /// # Safety
 ///
-/// `pointer` is null or a place for a `T`.
+/// `pointer` is null or points to memory for a `T`.
 pub(crate) unsafe fn write<T>(pointer: *mut T, value: T, name: &str) -> Result<()> {
     if pointer.is_null() {
         return Err(Failure::invalid(name, "null"));
@@ -87,7 +87,7 @@ pub(crate) unsafe fn write<T>(pointer: *mut T, value: T, name: &str) -> Result<(
     Ok(())
 }
 
-/// A field that later versions may give a meaning.
+/// Checks that a reserved field is 0.
 pub(crate) fn reserved(given: u32, name: &str) -> Result<()> {
     match given {
         0 => Ok(()),
@@ -95,7 +95,7 @@ pub(crate) fn reserved(given: u32, name: &str) -> Result<()> {
     }
 }
 
-/// The text at `pointer`; `None` where it is null.
+/// The text at `pointer`; `None` if it is null.
 ///
 /// # Safety
 ///
@@ -108,12 +108,12 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
     Some(unsafe { CStr::from_ptr(pointer) })
 }
 
-/// A struct that begins with its own size. No more of it is read before that size is the right one: a
-/// program that was built for another version has a shorter struct.
+/// Reads a struct that begins with its own size. The size is checked before the rest is read, because a
+/// program that was built for another version may have a shorter struct.
 ///
 /// # Safety
 ///
-/// `pointer` is null or points to a `struct_size`, and to a `T` where that is the size of one.
+/// `pointer` is null or points to a `struct_size`, and to a `T` if that is the size of a `T`.
 pub(crate) unsafe fn read_sized<T: Copy>(pointer: *const T, name: &str) -> Result<T> {
     // SAFETY: the caller's promise.
     let given = unsafe { read(pointer.cast::<u32>(), name) }?;

@@ -20,16 +20,16 @@ impl Object for OperatorObject {
     const KIND: &'static str = "operator";
 }
 
-/// IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes what
-/// recording needs. The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
+/// IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes the pipelines.
+/// The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
 ///
-/// Fails with E_INVALIDARG where the descriptor breaks a rule or needs a higher feature level, E_NOTIMPL
-/// where the operator is not implemented, DXGI_ERROR_UNSUPPORTED where the device cannot carry it.
+/// Fails with E_INVALIDARG if the descriptor is invalid or needs a higher feature level, E_NOTIMPL if the
+/// operator is not implemented, DXGI_ERROR_UNSUPPORTED if it exceeds a limit of the device.
 ///
 /// # Safety
 ///
-/// `desc` is null, or it and all that it leads to are as DirectML's documentation says, or null;
-/// `compiled` is null or a place for a handle.
+/// `desc` is null, or it and all pointers in it, directly or indirectly, are null or as DirectML's documentation
+/// says; `compiled` is null or points to memory for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_compile_operator(
     device: DmlVkDevice,
@@ -48,17 +48,17 @@ pub unsafe extern "C" fn dmlvk_compile_operator(
     unsafe { create("dmlvk_compile_operator", (compiled, "compiled"), Some(device), make) }
 }
 
-/// IDMLDevice1::CompileGraph: a graph becomes one operator, which is initialized, bound, recorded and
-/// executed as any other is; its inputs and outputs are bound by their numbers in the graph. Where
-/// DirectML takes an operator object in a node, the node has a pointer to the operator's descriptor.
-/// Nothing of the description is needed afterwards, the data of its constants included.
+/// IDMLDevice1::CompileGraph: compiles a graph to one operator, which is initialized, bound, recorded and
+/// executed like any other; its inputs and outputs are bound by their indices in the graph. A node has a
+/// pointer to the operator's descriptor in place of DirectML's operator object. The description is not needed
+/// afterwards, including the data of its constants.
 ///
-/// Fails as dmlvk_compile_operator does, and with E_INVALIDARG where an edge or a node breaks a rule.
+/// Fails like dmlvk_compile_operator, and with E_INVALIDARG if an edge or a node is invalid.
 ///
 /// # Safety
 ///
-/// `desc` is null, or it and all that it leads to are as DirectML's documentation says, or null, with a
-/// DML_OPERATOR_DESC as each `Operator`; `compiled` is null or a place for a handle.
+/// `desc` is null, or it and all pointers in it, directly or indirectly, are null or as DirectML's documentation
+/// says, with a DML_OPERATOR_DESC as each `Operator`; `compiled` is null or points to memory for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_compile_graph(
     device: DmlVkDevice,
@@ -78,11 +78,11 @@ pub unsafe extern "C" fn dmlvk_compile_graph(
     unsafe { create("dmlvk_compile_graph", (compiled, "compiled"), Some(device), make) }
 }
 
-/// IDMLDispatchable::GetBindingProperties.
+/// IDMLDispatchable::GetBindingProperties: the descriptors and resources that an operator needs.
 ///
 /// # Safety
 ///
-/// `properties` is null or a place for them.
+/// `properties` is null or points to memory for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_get_binding_properties(
     compiled: DmlVkOperator,
@@ -100,12 +100,12 @@ pub unsafe extern "C" fn dmlvk_get_binding_properties(
     })
 }
 
-/// Whether the operator must be initialized before its first execution: an input is OWNED_BY_DML.
-/// Initializing others is allowed, and does nothing.
+/// Tells whether the operator must be initialized before its first execution, because an input is OWNED_BY_DML.
+/// Initializing other operators is allowed and does nothing.
 ///
 /// # Safety
 ///
-/// `needed` is null or a place for the answer.
+/// `needed` is null or points to memory for the answer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_needs_initialization(
     compiled: DmlVkOperator,
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn dmlvk_needs_initialization(
     })
 }
 
-/// Destroys a compiled operator and its binding tables; those handles are unknown from then on.
+/// Destroys a compiled operator and its binding tables; their handles are invalid from then on.
 ///
 /// # Safety
 ///

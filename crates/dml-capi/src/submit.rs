@@ -1,4 +1,4 @@
-//! Submissions: many tables at once, ordered by semaphores of the caller's.
+//! Submissions of several binding tables, ordered by the caller's semaphores.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::handle::{Object, create, get, remove};
 use crate::memory::{read_array, read_sized, reserved, write};
 use crate::types::{BOOL, DmlVkBindingTable, DmlVkDevice, DmlVkSubmission, HRESULT, VkSemaphore};
 
-/// Waiting as long as it takes.
+/// The timeout that means no timeout.
 const FOREVER: u64 = u64::MAX;
-/// More tables or semaphores than this are not submitted at once.
+/// The most tables or semaphores of a submission.
 const MOST: usize = 1 << 20;
 
 impl Object for Submission {
@@ -29,7 +29,7 @@ pub struct DmlVkSemaphoreValue {
     pub value: u64,
 }
 
-/// What of the caller's a submission is ordered by.
+/// The caller's semaphores that order a submission.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DmlVkSemaphores {
@@ -37,9 +37,9 @@ pub struct DmlVkSemaphores {
     pub struct_size: u32,
     /// The number of semaphores to wait for.
     pub wait_count: u32,
-    /// They are signalled before anything of the submission begins.
+    /// The semaphores to wait for before any work of the submission begins.
     pub wait: *const DmlVkSemaphoreValue,
-    /// They are signalled when everything of it has completed.
+    /// The semaphores to signal when all work of the submission has completed.
     pub signal: *const DmlVkSemaphoreValue,
     /// The number of semaphores to signal.
     pub signal_count: u32,
@@ -47,17 +47,17 @@ pub struct DmlVkSemaphores {
     pub reserved: u32,
 }
 
-/// ID3D12CommandQueue::ExecuteCommandLists: records binding tables, one after the other, submits them at
-/// once, and returns with a handle to wait on. Each sees what those before it wrote. Submissions execute one
-/// after the other. Needs a queue.
+/// ID3D12CommandQueue::ExecuteCommandLists: records binding tables one after the other, submits them together,
+/// and returns without waiting, with a handle to wait on. Each table sees the writes of the tables before it.
+/// Submissions execute one after the other. Needs a queue.
 ///
 /// # Safety
 ///
-/// `tables` is null or points to `table_count` handles; `semaphores` is null, where there are none, or
-/// points to a DmlVkSemaphores whose arrays have the stated lengths; `submission` is null or a place for a
-/// handle. Work of the caller's that uses the buffers has completed, or is what the semaphores wait for.
-/// The semaphores live until the submission has completed, and keep Vulkan's rules for vkQueueSubmit; what is
-/// waited for is signalled at some time.
+/// `tables` is null or points to `table_count` handles; `semaphores` is null for no semaphores, or points to a
+/// DmlVkSemaphores whose arrays have the stated lengths; `submission` is null or points to memory for a handle.
+/// The caller's work that uses the buffers has completed, or the semaphores wait for it. The semaphores live
+/// until the submission has completed, and follow Vulkan's rules for vkQueueSubmit; those to wait for are
+/// signalled eventually.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_submit_tables(
     device: DmlVkDevice,
@@ -109,12 +109,12 @@ unsafe fn read_semaphores(semaphores: *const DmlVkSemaphores) -> Result<[Vec<Sem
     Ok([wait, signal].map(|all| all.into_iter().map(value).collect()))
 }
 
-/// Waits until the work has completed, at most `timeout` nanoseconds (UINT64_MAX: as long as it takes),
-/// and says whether it has.
+/// Waits until the work has completed, at most `timeout` nanoseconds (UINT64_MAX: without a limit), and tells
+/// whether it has.
 ///
 /// # Safety
 ///
-/// `completed` is null, where the answer is of no interest, or a place for it.
+/// `completed` is null if the answer is not needed, or points to memory for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_wait_submission(
     submission: DmlVkSubmission,
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn dmlvk_wait_submission(
     })
 }
 
-/// Destroys a submission's handle, which waits for the work.
+/// Destroys a submission's handle. This waits for the work.
 #[unsafe(no_mangle)]
 pub extern "C" fn dmlvk_destroy_submission(submission: DmlVkSubmission) -> HRESULT {
     call("dmlvk_destroy_submission", || remove::<Submission, _>(submission))

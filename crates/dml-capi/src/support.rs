@@ -1,4 +1,4 @@
-//! CheckFeatureSupport, and what a device makes of one operator.
+//! CheckFeatureSupport, and support queries for single operators.
 
 use std::ffi::c_void;
 
@@ -19,26 +19,27 @@ use crate::types::{
 const TENSOR_DATA_TYPE_SUPPORT: DML_FEATURE = 0;
 /// DML_FEATURE_FEATURE_LEVELS.
 const FEATURE_LEVELS: DML_FEATURE = 1;
-/// More levels than this are refused; DirectML has 15.
+/// The most levels of a query; DirectML has 15.
 const MAX_LEVELS: usize = 1024;
 
-/// What a device makes of an operator.
+/// A device's support for an operator: DMLVK_SUPPORT_*.
 pub type DmlVkSupport = u32;
-/// It is refused: its feature level or its types, or it is not implemented. dmlvk_compile_operator says why.
+/// The operator is refused because of its feature level or types, or is not implemented. The message of
+/// dmlvk_compile_operator tells why.
 pub const DMLVK_SUPPORT_NONE: DmlVkSupport = 0;
-/// It runs, and for at least one of its tensors kernels make the type of 32-bit words.
+/// The operator runs, and kernels emulate the type of at least one of its tensors with 32-bit words.
 pub const DMLVK_SUPPORT_EMULATED: DmlVkSupport = 1;
-/// It runs, by kernels that use the hardware's type for every tensor.
+/// The operator runs, with kernels that use the hardware's type for every tensor.
 pub const DMLVK_SUPPORT_NATIVE: DmlVkSupport = 2;
 
-/// Says whether the device takes an operator, and by which kernels. The result is the same for both.
+/// Tells whether the device supports an operator, and whether native or emulated. Both give the same results.
 ///
-/// Fails with E_INVALIDARG where the descriptor cannot be read.
+/// Fails with E_INVALIDARG if the descriptor cannot be read.
 ///
 /// # Safety
 ///
-/// `desc` is null, or it and all that it leads to are as DirectML's documentation says, or null;
-/// `support` is null or a place for the answer.
+/// `desc` is null, or it and all pointers in it, directly or indirectly, are null or as DirectML's documentation
+/// says; `support` is null or points to memory for the answer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_get_operator_support(
     device: DmlVkDevice,
@@ -61,13 +62,13 @@ pub unsafe extern "C" fn dmlvk_get_operator_support(
 
 /// IDMLDevice::CheckFeatureSupport, with DirectML's structs.
 ///
-/// Fails with DXGI_ERROR_UNSUPPORTED for an unknown feature, and where the device supports none of the
-/// levels asked for; with E_INVALIDARG where a size is not that of the feature's struct.
+/// Fails with DXGI_ERROR_UNSUPPORTED for an unknown feature, and if the device supports none of the requested
+/// levels; with E_INVALIDARG if a size is not that of the feature's struct.
 ///
 /// # Safety
 ///
-/// `query_data` and `support_data` are null or point to as many bytes as stated; a query points to as
-/// many levels as it states.
+/// `query_data` and `support_data` are null or point to as many bytes as stated; a query of levels points to
+/// as many levels as it states.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_check_feature_support(
     device: DmlVkDevice,
@@ -152,7 +153,7 @@ unsafe fn levels(
     let name = "query_data.RequestedFeatureLevels";
     // SAFETY: the caller's promise.
     let requested = unsafe { read_array(list, count, MAX_LEVELS, name) }?;
-    // Levels of a later DirectML are levels that are not supported.
+    // Levels of a later DirectML are not supported.
     let known: Vec<FeatureLevel> =
         requested.into_iter().filter_map(FeatureLevel::from_dml_value).collect();
     let highest = device.check_feature_levels(&known).ok_or_else(|| {

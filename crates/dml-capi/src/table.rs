@@ -13,45 +13,45 @@ use crate::memory::{read_array, read_sized, reserved};
 use crate::operator::OperatorObject;
 use crate::types::{DmlVkBindingTable, DmlVkBuffer, DmlVkOperator, HRESULT, VkCommandBuffer};
 
-/// Which steps of an operator a binding table is for.
+/// The phase of an operator that a binding table is for: DMLVK_PHASE_*.
 pub type DmlVkPhase = u32;
-/// Those that run once, before the first execution: IDMLOperatorInitializer.
+/// Initialization, which runs once before the first execution: IDMLOperatorInitializer.
 pub const DMLVK_PHASE_INITIALIZE: DmlVkPhase = 0;
-/// Those of every execution: IDMLCompiledOperator.
+/// Execution: IDMLCompiledOperator.
 pub const DMLVK_PHASE_EXECUTE: DmlVkPhase = 1;
 
-/// A range of a buffer: DML_BUFFER_BINDING. All zeros: nothing is bound.
+/// A range of a buffer: DML_BUFFER_BINDING. All zeros mean no binding.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DmlVkBufferBinding {
-    /// The buffer; null where nothing is bound.
+    /// The buffer; null for no binding.
     pub buffer: DmlVkBuffer,
-    /// Where the range starts, in bytes: a multiple of 16, of resources of 256.
+    /// The offset of the range in bytes: a multiple of 16 for tensors, of 256 for resources.
     pub offset: u64,
-    /// Its length in bytes.
+    /// The length of the range in bytes.
     pub size: u64,
 }
 
-/// Everything that is bound to an operator.
+/// All bindings of an operator.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DmlVkBindings {
     /// sizeof(DmlVkBindings).
     pub struct_size: u32,
-    /// The number of inputs: that of the operator's descriptor. Those that are left out count, and so
-    /// do those that are bound in the other phase; both are all zeros.
+    /// The number of inputs of the operator's descriptor, including those that are left out and those that are
+    /// bound in the other phase; their bindings are all zeros.
     pub input_count: u32,
     /// The inputs.
     pub inputs: *const DmlVkBufferBinding,
     /// The outputs.
     pub outputs: *const DmlVkBufferBinding,
-    /// The number of outputs. May be 0 for the initialization.
+    /// The number of outputs. May be 0 for initialization.
     pub output_count: u32,
     /// 0.
     pub reserved: u32,
-    /// As DML_BINDING_PROPERTIES says; all zeros where none is needed.
+    /// The temporary resource, of the size in DML_BINDING_PROPERTIES; all zeros if that is 0.
     pub temporary: DmlVkBufferBinding,
-    /// As DML_BINDING_PROPERTIES says; all zeros where none is needed.
+    /// The persistent resource, of the size in DML_BINDING_PROPERTIES; all zeros if that is 0.
     pub persistent: DmlVkBufferBinding,
 }
 
@@ -59,7 +59,7 @@ impl Object for BindingTable {
     const KIND: &'static str = "binding table";
 }
 
-/// What a binding of the caller's stands for. It keeps the buffer, for as long as it is bound.
+/// The buffer range of a caller's binding. It keeps the buffer alive as long as it is bound.
 pub(crate) struct BufferRange {
     object: Option<Arc<BufferObject>>,
     offset: u64,
@@ -100,12 +100,12 @@ pub(crate) unsafe fn look_up(
     list.iter().map(|binding| BufferRange::of(binding, name)).collect()
 }
 
-/// What is bound, for a call.
+/// The bindings of `ranges`, for a call of the runtime.
 pub(crate) fn bindings(ranges: &[BufferRange]) -> Vec<Option<BufferBinding<'_>>> {
     ranges.iter().map(BufferRange::binding).collect()
 }
 
-/// Everything that is bound to an operator, for a call.
+/// All bindings of an operator, with their buffers kept alive.
 pub(crate) struct GivenBindings {
     inputs: Vec<BufferRange>,
     outputs: Vec<BufferRange>,
@@ -117,7 +117,7 @@ pub(crate) struct GivenBindings {
 type Lists<'a> = [Vec<Option<BufferBinding<'a>>>; 2];
 
 impl GivenBindings {
-    /// Looks up what is bound to `operator`; `name` is what messages call it.
+    /// Looks up the bindings `given` of `operator`; `name` is their name in messages.
     ///
     /// # Safety
     ///
@@ -150,21 +150,21 @@ impl GivenBindings {
     }
 }
 
-/// How many tensors the operator's descriptor has.
+/// The number of inputs and of outputs in the operator's descriptor.
 pub(crate) fn counts(operator: &CompiledOperator) -> (usize, usize) {
     (operator.vulkan().inputs().len(), operator.vulkan().outputs().len())
 }
 
-/// IDMLDevice::CreateBindingTable and all of its Bind functions in one. The table cannot change
-/// afterwards; several of one operator may be in flight at once. It owns its descriptor sets.
+/// IDMLDevice::CreateBindingTable and all Bind functions of the table in one. The table cannot change afterwards;
+/// several tables of one operator may be in flight at once. It owns its descriptor sets.
 ///
-/// Fails with E_INVALIDARG where a binding is missing, unexpected, misaligned, outside its buffer, too
-/// small, or overlaps something that is written.
+/// Fails with E_INVALIDARG if a binding is missing, unexpected, misaligned, outside of its buffer or too small,
+/// or overlaps a range that is written.
 ///
 /// # Safety
 ///
-/// `bindings` is null or points to a DmlVkBindings whose arrays have the stated lengths; `table` is null
-/// or a place for a handle.
+/// `bindings` is null or points to a DmlVkBindings whose arrays have the stated lengths; `table` is null or
+/// points to memory for a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_create_binding_table(
     compiled: DmlVkOperator,
@@ -192,11 +192,11 @@ pub unsafe extern "C" fn dmlvk_create_binding_table(
     unsafe { create("dmlvk_create_binding_table", (table, "table"), Some(compiled), make) }
 }
 
-/// IDMLCommandRecorder::RecordDispatch: records the operator into a command buffer of the caller's.
-/// Nothing is allocated, submitted or waited for.
+/// IDMLCommandRecorder::RecordDispatch: records the operator into the caller's command buffer. It does not
+/// allocate, submit or wait.
 ///
-/// Barriers are placed between the operator's own steps, none before the first or after the last: those
-/// are the caller's, with the masks of dmlvk_get_access. Recording disturbs the bound compute pipeline,
+/// Barriers are recorded between the operator's own steps, but not before the first or after the last: these are
+/// up to the caller, with the masks of dmlvk_get_access. Recording changes the bound compute pipeline,
 /// descriptor set 0 and the push constants.
 ///
 /// # Safety
@@ -204,9 +204,8 @@ pub unsafe extern "C" fn dmlvk_create_binding_table(
 /// The command buffer is in the recording state, outside a render pass, of the table's VkDevice and of the
 /// queue family that the device was wrapped with, and used by no other thread meanwhile. The table and its
 /// buffers are kept until the command buffer has completed for the last time. From each submission of it
-/// until it has completed, nothing that is not ordered by a barrier or semaphore touches the same bytes,
-/// calls of this library included: they wait for what the library submitted, not for submissions of the
-/// caller's.
+/// until it has completed, no work accesses the same bytes unless a barrier or semaphore orders it. This
+/// includes calls of this library: they wait for the library's submissions, not for the caller's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_record_dispatch(
     command_buffer: VkCommandBuffer,

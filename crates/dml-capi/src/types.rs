@@ -1,7 +1,7 @@
-//! The types of the interface that are DirectML's, Vulkan's or Windows', and the handles.
+//! Types of the interface from DirectML, Vulkan and Windows, and the handles.
 //!
-//! DirectML's own come from `dml_core::c_layout`, and its descriptors of operators from the schema; the header
-//! has both in `directml_types.h`. What is declared here beside the handles is in that header as well.
+//! DirectML's structs come from `dml_core::c_layout`, and its operator descriptors from the schema; the header
+//! `directml_types.h` has both. It also has the types that are declared here, except the handles.
 #![allow(non_camel_case_types, non_snake_case, reason = "the names are DirectML's and Vulkan's")]
 
 use dml::ash::vk;
@@ -10,26 +10,26 @@ pub use dml::core::c_layout::*;
 
 /// A result code of Windows: negative is a failure.
 pub type HRESULT = i32;
-/// The number of a feature level, such as 0x5100; 0 where none is stated.
+/// The number of a feature level, such as 0x5100; 0 if no level is stated.
 pub type DML_FEATURE_LEVEL = u32;
-/// Which question [`crate::dmlvk_check_feature_support`] answers.
+/// The kind of query of [`crate::dmlvk_check_feature_support`].
 pub type DML_FEATURE = u32;
 /// DML_EXECUTION_FLAGS.
 pub type DML_EXECUTION_FLAGS = u32;
 
-/// What binding an operator takes beside its tensors.
+/// The descriptors and resources that an operator needs in addition to its tensors.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DML_BINDING_PROPERTIES {
-    /// Descriptors.
+    /// The number of descriptors.
     pub RequiredDescriptorCount: u32,
-    /// Bytes; 0 where none is needed.
+    /// The size of the temporary resource in bytes; 0 if it is not needed.
     pub TemporaryResourceSize: u64,
-    /// Bytes; 0 where none is needed.
+    /// The size of the persistent resource in bytes; 0 if it is not needed.
     pub PersistentResourceSize: u64,
 }
 
-/// The question DML_FEATURE_FEATURE_LEVELS.
+/// The query DML_FEATURE_FEATURE_LEVELS.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_FEATURE_QUERY_FEATURE_LEVELS {
@@ -43,11 +43,11 @@ pub struct DML_FEATURE_QUERY_FEATURE_LEVELS {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DML_FEATURE_DATA_FEATURE_LEVELS {
-    /// The highest of those asked for that the device supports.
+    /// The highest requested level that the device supports.
     pub MaxSupportedFeatureLevel: DML_FEATURE_LEVEL,
 }
 
-/// The question DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT.
+/// The query DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT {
@@ -59,7 +59,7 @@ pub struct DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT {
-    /// Whether any operator takes tensors of the type.
+    /// Whether any operator accepts tensors of the type.
     pub IsSupported: BOOL,
 }
 
@@ -77,28 +77,28 @@ pub type VkCommandBuffer = vk::CommandBuffer;
 pub type VkBuffer = vk::Buffer;
 /// VkSemaphore.
 pub type VkSemaphore = vk::Semaphore;
-/// vkGetInstanceProcAddr; null where there is none.
+/// vkGetInstanceProcAddr; may be null.
 pub type PFN_vkGetInstanceProcAddr = Option<vk::PFN_vkGetInstanceProcAddr>;
 
 /// Locks or unlocks a queue that the caller shares; called with `queue_lock_data`.
 pub type DmlVkQueueCallback = Option<unsafe extern "C" fn(data: *mut std::ffi::c_void)>;
 
-/// Whether results are the same bits on every device: DMLVK_NUMERICS_*.
+/// Whether results have the same bits on every device: DMLVK_NUMERICS_*.
 pub type DmlVkNumerics = u32;
 
-/// What a device handle points to as far as C is concerned. Nothing lies there.
+/// The opaque type of device handles. A handle is never dereferenced.
 #[derive(Debug)]
 pub struct DmlVkDevice_T(());
-/// What an operator handle points to as far as C is concerned. Nothing lies there.
+/// The opaque type of operator handles. A handle is never dereferenced.
 #[derive(Debug)]
 pub struct DmlVkOperator_T(());
-/// What a buffer handle points to as far as C is concerned. Nothing lies there.
+/// The opaque type of buffer handles. A handle is never dereferenced.
 #[derive(Debug)]
 pub struct DmlVkBuffer_T(());
-/// What a binding table's handle points to as far as C is concerned. Nothing lies there.
+/// The opaque type of binding table handles. A handle is never dereferenced.
 #[derive(Debug)]
 pub struct DmlVkBindingTable_T(());
-/// What a submission's handle points to as far as C is concerned. Nothing lies there.
+/// The opaque type of submission handles. A handle is never dereferenced.
 #[derive(Debug)]
 pub struct DmlVkSubmission_T(());
 

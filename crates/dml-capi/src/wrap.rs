@@ -1,4 +1,4 @@
-//! Bring your own device.
+//! Wrapped devices: bring your own device.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::types::{
     PFN_vkGetInstanceProcAddr, VkDevice, VkInstance, VkPhysicalDevice, VkQueue,
 };
 
-/// More extensions than this are refused.
+/// The most extensions in a list.
 const MAX_EXTENSIONS: usize = 4096;
 
 /// A device that the caller owns, for dmlvk_wrap_device.
@@ -26,9 +26,9 @@ const MAX_EXTENSIONS: usize = 4096;
 pub struct DmlVkRawDeviceDesc {
     /// sizeof(DmlVkRawDeviceDesc).
     pub struct_size: u32,
-    /// DirectML's minimum, as in DmlVkDeviceDesc. 0: none.
+    /// DirectML's minimum feature level, as in DmlVkDeviceDesc. 0: no minimum.
     pub minimum_feature_level: DML_FEATURE_LEVEL,
-    /// The upper bound, as in DmlVkDeviceDesc. 0: the highest level.
+    /// The feature level of the device, as in DmlVkDeviceDesc. 0: the highest level.
     pub maximum_feature_level: DML_FEATURE_LEVEL,
     /// VkApplicationInfo::apiVersion of the instance: at least VK_API_VERSION_1_1.
     pub api_version: u32,
@@ -40,26 +40,26 @@ pub struct DmlVkRawDeviceDesc {
     pub physical_device: VkPhysicalDevice,
     /// The device.
     pub device: VkDevice,
-    /// Instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils.
+    /// Enabled instance extensions that the library may use: VK_EXT_debug_utils.
     pub instance_extensions: *const *const c_char,
-    /// Device extensions that are enabled, as far as they are to be used: those of DmlVkEnablement.
+    /// Enabled device extensions that the library may use: those of DmlVkEnablement.
     pub device_extensions: *const *const c_char,
     /// The number of instance extensions.
     pub instance_extension_count: u32,
     /// The number of device extensions.
     pub device_extension_count: u32,
-    /// DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine without a queue;
-    /// dmlvk_get_enablement tells what to enable.
+    /// DMLVK_FEATURE_* of the enabled features that the library may use; may be 0 without a queue.
+    /// dmlvk_get_enablement gives the features to enable.
     pub features: u64,
-    /// The family of the command buffers to record into.
+    /// The queue family of the command buffers to record into.
     pub queue_family: u32,
-    /// A queue of that family, for functions that submit; null where nothing is to be submitted.
+    /// A queue of that family, for functions that submit; null if the library must not submit.
     pub queue: VkQueue,
-    /// Locks the queue. Null where nobody else uses it.
+    /// Locks the queue. Null if only the library uses it.
     pub lock_queue: DmlVkQueueCallback,
-    /// Unlocks the queue, on the thread that locked it. Null exactly where lock_queue is.
+    /// Unlocks the queue, on the thread that locked it. Null if and only if lock_queue is.
     pub unlock_queue: DmlVkQueueCallback,
-    /// Handed to both.
+    /// The argument of both functions.
     pub queue_lock_data: *mut c_void,
     /// DMLVK_NUMERICS_*.
     pub numerics: DmlVkNumerics,
@@ -67,19 +67,20 @@ pub struct DmlVkRawDeviceDesc {
     pub reserved: u32,
 }
 
-/// Wraps a device that the caller owns. Nothing of the caller's is ever destroyed, no feature is used
-/// that is not stated, and without a queue nothing is submitted.
+/// Wraps a device that the caller owns. The library never destroys the caller's objects, uses only the stated
+/// features, and submits nothing without a queue.
 ///
-/// Fails with E_INVALIDARG where a handle is null, the physical device or the queue family is not of
-/// the instance or does not compute, an extension or feature is stated that the device does not offer,
+/// Fails with E_INVALIDARG if a handle is null, the physical device does not belong to the instance, the queue
+/// family does not exist or has no compute support, a stated extension or feature is not supported by the device,
 /// or a queue is given without timeline semaphores.
 ///
 /// # Safety
 ///
-/// `desc` is null or points to a DmlVkRawDeviceDesc whose arrays have the stated lengths; `device` is
-/// null or a place for a handle. The handles are valid and belong together, and outlive the wrapped
-/// device; what is stated to be enabled is. Whoever else uses the queue does so between calls of the two
-/// functions; they are called on any thread, must not call this library, and must not fail.
+/// `desc` is null or points to a DmlVkRawDeviceDesc whose arrays have the stated lengths; `device` is null or
+/// points to memory for a handle. The handles are valid and belong together, and outlive the wrapped device;
+/// all features and extensions listed as enabled really are enabled. All other users of the queue use it between
+/// calls of lock_queue and unlock_queue; these are called on any thread, must not call this library, and must
+/// not fail.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dmlvk_wrap_device(
     desc: *const DmlVkRawDeviceDesc,
@@ -101,7 +102,7 @@ pub unsafe extern "C" fn dmlvk_wrap_device(
 
 /// # Safety
 ///
-/// That of [`dmlvk_wrap_device`].
+/// As [`dmlvk_wrap_device`].
 unsafe fn wrap(desc: &DmlVkRawDeviceDesc) -> Result<dml::vk::Device> {
     let get_instance_proc_addr = desc
         .get_instance_proc_addr
@@ -154,7 +155,7 @@ fn queue(desc: &DmlVkRawDeviceDesc) -> Result<Option<RawQueue>> {
     Ok((desc.queue != vk::Queue::null()).then_some(RawQueue { handle: desc.queue, lock }))
 }
 
-/// The caller's lock.
+/// The caller's functions that lock and unlock the queue.
 struct Callbacks {
     lock: unsafe extern "C" fn(*mut c_void),
     unlock: unsafe extern "C" fn(*mut c_void),

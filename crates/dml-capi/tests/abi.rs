@@ -116,13 +116,13 @@ fn values_are_those_of_version_3() {
         "SUBGROUP_SHUFFLE",
         "VULKAN_MEMORY_MODEL_DEVICE_SCOPE",
     ];
-    // The numbers of deleted features are never given to others.
+    // The numbers of deleted features are never reused.
     let bits = (0..).filter(|it| ![7, 10, 21, 23, 25].contains(it)).take(names.len());
     let values: Vec<String> = bits.map(|bit| format!("{:#x}ull", 1u64 << bit)).collect();
     assert_eq!(found, names.into_iter().zip(values.iter().map(String::as_str)).collect::<Vec<_>>());
 }
 
-/// docs/integrating.md has a counterpart, or says that there is none, for everything that can be called.
+/// docs/integrating.md has a counterpart, or states that there is none, for every function.
 #[test]
 fn every_call_of_directml_has_its_row() {
     const CALLS: [&str; 36] = [

@@ -107,7 +107,7 @@ fn a_thousand_operators_are_recorded_without_an_allocation() {
                 "{index}"
             );
         }
-        // Everything that the library made is gone with the device; the caller's is the caller's.
+        // The library's objects are destroyed with the device; the caller's are not.
         destroy(device);
     });
 }
@@ -258,7 +258,7 @@ fn what_a_caller_is_told_to_enable_can_be_enabled_and_wrapped() {
         let (code, found) = ask(caller, 0);
         ok(code);
         assert_eq!(found.features, caller.enablement.features.bits());
-        // The same answer is the same memory.
+        // Equal answers share their memory.
         assert_eq!(ask(caller, 0).1.chain, found.chain);
         create_and_wrap(caller, &found);
         let unwanted = Features::NONE.with(Feature::RobustBufferAccess, true);

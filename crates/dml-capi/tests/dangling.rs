@@ -1,4 +1,4 @@
-//! What AddressSanitizer must find: the positive control of the run under it.
+//! A defect that AddressSanitizer must find: the positive control of the run under it.
 #![allow(unsafe_code, reason = "a C program's calls, one of them wrong on purpose")]
 
 use std::ptr;

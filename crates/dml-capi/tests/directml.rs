@@ -163,7 +163,7 @@ fn values_are_those_of_the_windows_crate() {
     }
 }
 
-/// What came after the `windows` crate.
+/// Values that DirectML introduced after the `windows` crate.
 #[test]
 fn later_values_are_those_of_directml_h() {
     let header = header();
@@ -192,7 +192,7 @@ fn later_values_are_those_of_directml_h() {
     assert!(TYPES.contains("DML_OPERATOR_SCATTER = DML_OPERATOR_SCATTER_ELEMENTS"));
 }
 
-/// What the header says is what the library reads.
+/// The header has the operator types and levels that the library reads.
 #[test]
 fn the_header_has_every_operator_type_and_level() {
     let header = header();

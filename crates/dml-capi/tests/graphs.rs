@@ -31,7 +31,7 @@ fn execute_with(
 fn a_graph_is_executed_as_an_operator_is() {
     for index in 0..device_count() {
         let device = create_device(index, 0, 0);
-        // What described it is gone when it is executed.
+        // The description is gone when the graph is executed.
         let operator = Graph::new(0).compiled(device);
         let buffer = create_buffer(device, 512);
         ok(write(buffer, 0, &bytes(INPUT)));
@@ -71,7 +71,7 @@ fn an_owned_input_of_a_graph_is_initialized_once() {
     }
 }
 
-/// A change to a graph, and what the message of its refusal says.
+/// A change to a graph, and the expected error message.
 type Mistake = (fn(&mut Graph), &'static str);
 
 /// Asserts that each is refused for its own reason.
@@ -118,7 +118,7 @@ fn null_pointers_are_refused_with_their_path() {
     ]);
 }
 
-/// A count that cannot be true is refused before anything is read.
+/// An impossible count is refused before the array is read.
 #[test]
 fn counts_that_cannot_be_true_are_refused() {
     all_refused(&[
@@ -195,11 +195,11 @@ fn names_with_line_breaks_do_not_break_a_message() {
             it.operator_nodes[1].Name = c"the\nresult\x07".as_ptr();
             it.intermediate[1].FromNodeIndex = 2;
         },
-        "graph: IntermediateEdges: Nodes[2] (the result ) read each other in a circle",
+        "graph: IntermediateEdges: Nodes[2] (the result ) read each other in a cycle",
     )]);
 }
 
-/// What can be read is judged as from Rust: nothing is lost on the way.
+/// Graphs from C get the same errors as graphs from Rust.
 #[test]
 fn rules_of_graphs_hold() {
     all_refused(&[
@@ -212,10 +212,7 @@ fn rules_of_graphs_hold() {
             },
             "graph: IntermediateEdges[0] (b).ToNodeInputIndex: 2",
         ),
-        (
-            |it| it.intermediate[1].FromNodeIndex = 2,
-            "Nodes[2] (result) read each other in a circle",
-        ),
+        (|it| it.intermediate[1].FromNodeIndex = 2, "Nodes[2] (result) read each other in a cycle"),
         (|it| it.desc.IntermediateEdgeCount = 1, "graph: Nodes[2] (result).InputTensor"),
         (|it| it.constant.DataSize = 12, "bytes are read from Nodes[1], which has fewer"),
         (|it| it.buffers[1].TotalTensorSizeInBytes = 12, "graph: Nodes[0] (sum): ELEMENT_WISE_ADD"),

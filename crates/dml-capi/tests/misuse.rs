@@ -1,4 +1,4 @@
-//! What a C program can get wrong and the library can see: an error code, never undefined behaviour.
+//! Mistakes of C programs that the library detects: an error code, never undefined behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "a C program's calls")]
 #![allow(clippy::multiple_unsafe_ops_per_block, reason = "one promise holds for all of them")]
@@ -152,7 +152,7 @@ fn wrong_sizes_and_unknown_values_are_refused() {
     destroy(device);
 }
 
-/// What dmlvk_create_device says of it in the header.
+/// The error that the header documents for dmlvk_create_device.
 #[test]
 fn an_unknown_device_is_a_wrong_argument_and_the_message_lists_the_devices() {
     for (name, said) in
@@ -256,7 +256,7 @@ fn threads_that_race_with_a_destroy_get_codes() {
     }
 }
 
-/// One round of an owning program; the first code that is no success.
+/// One round of an owning program; the first code that is not success.
 fn round(device: DmlVkDevice, diagonal: &Diagonal) -> HRESULT {
     let (code, operator) = diagonal.compile(device, 0);
     if code != 0 {

@@ -36,7 +36,7 @@ fn is_capped((code, device): (HRESULT, DmlVkDevice)) -> bool {
     if code != 0 {
         assert!(message().contains("maxMemoryAllocationSize"), "{}", message());
     }
-    // What runs on the device runs under the cap.
+    // Operators on the device run under the cap.
     let operator = Diagonal::new(11, &[2, 3], 48, 1, 7.0).compiled(device);
     let buffer = create_buffer(device, 48);
     let output = DmlVkBufferBinding { buffer, offset: 0, size: 48 };
@@ -62,7 +62,7 @@ fn a_descriptor_names_a_profile() {
     assert!(device.is_null());
 }
 
-/// What the program below finds in its environment.
+/// The environment variable with the expected profile of the program below.
 const EXPECTED: &str = "DML_TEST_EXPECTED_PROFILE";
 
 /// Where the test below starts this one again, `DML_PROFILE` is set; a descriptor's own wish wins.

@@ -43,7 +43,7 @@ struct Work {
 }
 
 impl Work {
-    /// Compiles, creates a buffer, executes and reads: the first code that is no success.
+    /// Compiles, creates a buffer, executes and reads: the first code that is not success.
     fn answer(device: DmlVkDevice) -> Result<Vec<u8>, HRESULT> {
         let work = Self::new(device)?;
         let bytes = work.execute_and_read();
@@ -137,7 +137,7 @@ fn a_device_that_cannot_be_created_for_want_of_memory_can_be_created_again() {
     });
 }
 
-/// Everything that is asked of a lost device says that it is lost.
+/// Every call on a lost device reports that it is lost.
 fn assert_lost(device: DmlVkDevice, work: &Work, submission: DmlVkSubmission) {
     let lost = |code| refused(code, DXGI_ERROR_DEVICE_REMOVED, "the device was lost");
     assert_eq!(dmlvk_get_device_removed_reason(device), DXGI_ERROR_DEVICE_REMOVED);

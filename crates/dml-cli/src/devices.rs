@@ -1,4 +1,4 @@
-//! `dml devices`: what Vulkan devices there are.
+//! `dml devices`: the list of Vulkan devices.
 
 use std::io::Write as _;
 
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Entry {
     index: usize,
-    /// Whether it is the one that a command without --device takes.
+    /// Whether commands without --device use this device.
     default: bool,
     name: String,
     #[serde(rename = "type")]
@@ -32,20 +32,20 @@ struct Entry {
     driver_name: String,
     driver_info: String,
     api_version: String,
-    /// Why the device cannot be used; absent where it can.
+    /// Why the device cannot be used; absent if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     unusable: Option<String>,
-    /// The optional features that it offers.
+    /// The optional features that the device offers.
     features: Vec<&'static str>,
-    /// Those that a device of this runtime enables.
+    /// The optional features that the runtime enables.
     enabled_features: Vec<&'static str>,
     limits: Limits,
-    /// What the profile states and the device lacks.
+    /// The capabilities that the profile states and the device lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     shortfalls: Vec<String>,
 }
 
-/// Under Vulkan's names.
+/// The limits, under Vulkan's names.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Limits {
@@ -149,13 +149,13 @@ impl Entry {
     }
 }
 
-/// Lists every device; where there is none, says what to install.
+/// Lists every device; without any, the error tells what to install.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let cap = args.profile.cap()?;
     let options = DeviceOptions { cap: Some(cap), ..DeviceOptions::default() }.resolved()?;
     let instance = Instance::new(&options.instance)?;
     let devices = instance.physical_devices()?;
-    // Where there are no devices at all, the error explains what to install.
+    // Without any device, the error explains what to install.
     let default = match instance.select(&DeviceSelector::Best) {
         Err(error) if devices.is_empty() => return Err(error.into()),
         selected => selected.ok().map(|device| device.raw()),

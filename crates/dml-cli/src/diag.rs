@@ -26,7 +26,7 @@ pub(crate) struct Args {
         value_parser = whole_number::<u32>
     )]
     sizes: Vec<u32>,
-    /// Which diagonal: positive is right and up, negative left and down
+    /// The number of the diagonal: 0 is the main diagonal, positive is right and up, negative left and down
     #[arg(
         long,
         value_name = "N",
@@ -35,8 +35,8 @@ pub(crate) struct Args {
         value_parser = whole_number::<i32>
     )]
     offset: i32,
-    /// A band of diagonals instead: from the first up to, not including, the second; the reverse
-    /// of a band where the first is larger. Executed as DIAGONAL_MATRIX1 without an input
+    /// A band of diagonals instead: from the first up to, not including, the second; if the first is larger,
+    /// all diagonals outside of the band. Executed as DIAGONAL_MATRIX1 without an input
     #[arg(
         long,
         value_name = "BEGIN,END",
@@ -45,7 +45,7 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     band: Option<(i32, i32)>,
-    /// What is written along the diagonal
+    /// The value to write along the diagonal
     #[arg(long, value_name = "V", default_value_t = 1.0, allow_negative_numbers = true)]
     value: f32,
     /// The data type of the output, under DirectML's name
@@ -54,11 +54,11 @@ pub(crate) struct Args {
     /// Strides of the output in elements; packed if not given
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = whole_number::<u32>)]
     strides: Option<Vec<u32>>,
-    /// Work this way where it can serve the tensor: inline, fill, fill-and-scatter, seed-and-copy,
-    /// row-copies or kernel. The result is the same
+    /// Use this strategy if it supports the tensor: inline, fill, fill-and-scatter, seed-and-copy, row-copies or
+    /// kernel. The result is the same
     #[arg(long, value_name = "S")]
     strategy: Option<Strategy>,
-    /// Print before the result how it is computed
+    /// Also print the plan, before the result
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -73,7 +73,7 @@ fn parse_band(text: &str) -> Result<(i32, i32), String> {
     Ok((whole_number(begin)?, whole_number(end)?))
 }
 
-/// Executes the operator, prints the result, and writes it where asked.
+/// Executes the operator, prints the result, and writes it to the file if one is given.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(path) = &args.output {
         let mut read = InputFiles::new();

@@ -1,4 +1,4 @@
-//! Files that the commands write: each is there as a whole, or not at all.
+//! Files that the commands write: complete, or not at all.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(crate) fn write_npy(path: &Path, tensor: &Tensor) -> anyhow::Result<()> {
     write(path, |output| npy::write(output, tensor))
 }
 
-/// Writes `bytes` as they are.
+/// Writes `bytes` unchanged.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -28,7 +28,7 @@ fn write(path: &Path, content: impl FnOnce(&mut Output) -> io::Result<()>) -> an
         .with_context(|| format!("cannot write {}", printable(&path.display().to_string())))
 }
 
-/// A name from a file, without what a terminal could take for a command.
+/// A name from a file, without control characters, which a terminal could interpret.
 pub(crate) fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '_' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! `dml graph`: what a graph of operators is compiled to.
+//! `dml graph`: how a graph of operators is compiled.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -18,7 +18,7 @@ use crate::files::{printable, write_raw};
 use crate::model_inputs::{Usage, shape_text};
 use crate::{DeviceArgs, NO_DEVICE, exit_code};
 
-/// Bytes of the largest file that is read.
+/// The size of the largest accepted file, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// The arguments of `dml graph`.
@@ -26,26 +26,26 @@ const MAX_BYTES: u64 = 16 << 20;
 pub(crate) struct Args {
     /// A graph in JSON, under the names of DML_GRAPH_DESC's members
     file: PathBuf,
-    /// Print what is executed together, what is not fused and why, and the memory of intermediate results
+    /// Print which nodes are fused, which are not and why, and the memory of intermediate results
     #[arg(long)]
     explain: bool,
     /// Write a picture to this file, in Graphviz's language DOT; - prints it and nothing else
     #[arg(long, value_name = "OUT")]
     dot: Option<PathBuf>,
-    /// Execute every node by itself
+    /// Do not fuse nodes
     #[arg(long)]
     no_fuse: bool,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
-/// What a graph has been compiled to.
+/// A compiled graph: its plan, and the explanation of the compilation.
 struct Compiled {
     plan: Plan,
     explanation: Explanation,
 }
 
-/// Compiles the graph, and prints and draws what has become of it.
+/// Compiles the graph, and prints and draws the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let is_printed = args.dot.as_deref() == Some(Path::new("-"));
     if is_printed && args.explain {
@@ -83,7 +83,7 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
     let is_whole = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
     anyhow::ensure!(is_whole, "the file is too large; accepted: up to {MAX_BYTES} bytes");
     let mut graph = json::graph(&serde_json::from_slice(&bytes).context("is not JSON")?)?;
-    // Names are part of whatever is printed.
+    // Names are printed, so they must not contain control characters.
     let nodes = graph.nodes.iter_mut().map(|it| &mut it.name);
     let inputs = graph.input_edges.iter_mut().map(|it| &mut it.name);
     let outputs = graph.output_edges.iter_mut().map(|it| &mut it.name);
@@ -94,8 +94,8 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
     Ok(graph)
 }
 
-/// Compiles for the device; where none is named and there is none, for what the profile states, or for
-/// the least that Vulkan guarantees.
+/// Compiles for the device. If no device is named and there is none, compiles for the profile, or for the least
+/// capabilities that Vulkan guarantees.
 fn compile(args: &Args, desc: &GraphDesc, graph: &ValidatedGraph) -> anyhow::Result<Compiled> {
     let options = GraphOptions { fuse: !args.no_fuse, ..GraphOptions::default() };
     let on_device = |device: &Device| {
@@ -125,7 +125,7 @@ fn compile(args: &Args, desc: &GraphDesc, graph: &ValidatedGraph) -> anyhow::Res
     Ok(Compiled { plan, explanation })
 }
 
-/// What is to be bound, and how much is done.
+/// The report: the inputs and outputs to bind, and the work of an execution.
 fn text(graph: &ValidatedGraph, plan: &Plan) -> String {
     let mut lines = vec![];
     for (title, kind, all) in

@@ -1,4 +1,4 @@
-//! `dml inspect`: what a model has, and what would run it.
+//! `dml inspect`: a model's inputs, outputs and operators, and whether they run.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     numerics: NumericsArgs,
 }
 
-/// Prints the report. No device is asked.
+/// Prints the report. It does not use a device.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
     if let Some(path) = &args.dot {
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         write_raw(path, picture::dot(&report).as_bytes())?;
     }
     writeln!(stdout(), "{}", text(&report))?;
-    // What is open, or does not run, has been said.
+    // Open sizes, and nodes that do not run, are in the report already.
     if let Ok(program) = model.bind(&inputs) {
         let memory = Memory::of(&program, args.numerics.numerics).map(|it| it.text());
         let memory = memory.unwrap_or_else(|error| format!("memory: not known: {error:#}"));
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What can be said of results before anything runs.
+/// The line on numerics: whether results have the same bits on every device.
 fn numerics_text(numerics: Numerics) -> String {
     let promise = match numerics {
         Numerics::Exact => "the same bits on every device",
@@ -78,7 +78,7 @@ fn text(report: &Report) -> String {
         std::iter::once(title).chain(rows).collect::<Vec<_>>()
     };
     lines.extend(section("inputs", report.inputs.iter().map(input).collect()));
-    // A node that needs the result of another one is counted there.
+    // A node that needs the result of another node is counted in that node's line.
     let causes: HashSet<&NodeName> = report.nodes.iter().map(|node| &node.node).collect();
     let is_left_out = |node: &&NodeReport| match &node.support {
         NodeSupport::Blocked(cause) => causes.contains(cause),
@@ -93,7 +93,7 @@ fn text(report: &Report) -> String {
     lines.join("\n")
 }
 
-/// The lines on nodes that do not run, or depend on what is not given.
+/// The lines on nodes that do not run, or depend on inputs that are not given.
 fn summary(report: &Report, blocked: &Blocked) -> Vec<String> {
     let of = |wanted: fn(&NodeSupport) -> bool| {
         let nodes = report.nodes.iter().filter(|node| wanted(&node.support));
@@ -149,7 +149,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// How many nodes need the result of each node that does not run or depends on what is not given.
+/// The number of nodes that need the result of each node that does not run or depends on inputs that are not given.
 struct Blocked<'a>(HashMap<&'a NodeName, usize>);
 
 impl<'a> Blocked<'a> {
@@ -177,7 +177,7 @@ impl<'a> Blocked<'a> {
     }
 }
 
-/// All of it, where every node runs and all sizes are known.
+/// The model's total operations, if every node runs and all sizes are known.
 fn arithmetic(report: &Report) -> Option<String> {
     let runs = |node: &NodeReport| {
         use NodeSupport::{Blocked, Open, Unsupported};
@@ -191,7 +191,7 @@ fn arithmetic(report: &Report) -> Option<String> {
     Some(format!("flops: {}", scaled(flops)))
 }
 
-/// Three digits or four, and what they are counted in.
+/// A count with three or four digits, and its unit prefix.
 fn scaled(count: u64) -> String {
     const STEPS: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
     let number = count as f64;
@@ -229,7 +229,7 @@ fn node(report: &NodeReport) -> String {
     format!("{}{arrow}{}: {support}{}", report.node, outputs.join(", "), flops.unwrap_or_default())
 }
 
-/// What runs a node.
+/// How a node is run.
 fn support_text(support: &NodeSupport) -> String {
     match support {
         NodeSupport::Host => "host".to_owned(),
@@ -251,7 +251,7 @@ fn support_text(support: &NodeSupport) -> String {
     }
 }
 
-/// `A + 3 B`: loops have the same ones many times over.
+/// The operators as `A + 3 B`: loops repeat operators.
 fn counted(operators: &[&str]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for name in operators {

@@ -1,11 +1,11 @@
-//! How long a model takes, for `dml run --repeat`.
+//! The latency of a model, for `dml run --repeat`.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use dml::Numerics;
 
-/// What came before the first answer, and how long each run after it took.
+/// The durations of the preparations, and of each repeated run.
 #[derive(Debug, Default)]
 pub(crate) struct Latency {
     before: Vec<(&'static str, Duration)>,
@@ -14,12 +14,12 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Of runs with these numerics.
+    /// No measurements yet, for runs with these numerics.
     pub(crate) fn new(numerics: Numerics) -> Self {
         Self { numerics, ..Self::default() }
     }
 
-    /// Does `work` and keeps how long it took, as something that is done once.
+    /// Runs `work` and records its duration as a preparation called `what`.
     pub(crate) fn once<T>(&mut self, what: &'static str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
@@ -27,7 +27,7 @@ impl Latency {
         result
     }
 
-    /// Does `work` and keeps how long it took, as one run of several.
+    /// Runs `work` and records its duration as one of the repeated runs.
     pub(crate) fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();

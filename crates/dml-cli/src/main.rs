@@ -49,9 +49,9 @@ enum Command {
     Devices(devices::Args),
     /// Executes DIAGONAL_MATRIX or DIAGONAL_MATRIX1 and prints the result
     Diag(diag::Args),
-    /// Compiles a graph of operators, tells what it becomes, and draws it
+    /// Compiles a graph of operators, explains the result, and draws it
     Graph(graph::Args),
-    /// Tells what an ONNX, OpenVINO or DxDispatch model has, and what would run each node
+    /// Lists the inputs, outputs and operators of an ONNX, OpenVINO or DxDispatch model, and whether they run
     Inspect(inspect::Args),
     /// Runs an ONNX, OpenVINO or DxDispatch model and shows its outputs, or writes them as .npy files
     Run(run::Args),
@@ -75,11 +75,11 @@ struct NameArgs {
     device: Option<DeviceSelector>,
 }
 
-/// The profile that a device is to behave as.
+/// The profile that caps a device's features and limits.
 #[derive(Debug, clap::Args)]
 struct ProfileArgs {
-    /// Treat the device as one that has no more than this profile: a name, a part of it, or a file;
-    /// what DML_PROFILE names if not given
+    /// Cap the device's features and limits by this profile: a name, a part of it, or a file; the profile in
+    /// DML_PROFILE if not given
     #[arg(long, value_name = "P", value_parser = NamedProfile::find)]
     profile: Option<NamedProfile>,
 }
@@ -106,7 +106,7 @@ impl ProfileArgs {
         }
     }
 
-    /// Adds the file of the profile, where it has one.
+    /// Adds the file of the profile, if it has one.
     fn add_files(&self, files: &mut InputFiles) {
         if let Some(NamedProfile { name, .. }) = &self.profile {
             files.add(name);
@@ -119,10 +119,10 @@ impl ProfileArgs {
     }
 }
 
-/// Whether results are the same bits on every device.
+/// Whether results have the same bits on every device.
 #[derive(Debug, clap::Args)]
 struct NumericsArgs {
-    /// Whether sums of products are the same bits on every device (exact), or may be faster (fast)
+    /// Whether sums of products have the same bits on every device (exact), or may differ and be faster (fast)
     #[arg(long, value_name = "exact|fast", default_value_t)]
     numerics: Numerics,
 }
@@ -136,14 +136,13 @@ struct DeviceArgs {
     numerics: NumericsArgs,
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Run under the Vulkan validation layer; any message of it is an error
+    /// Run under the Vulkan validation layer; any of its messages is an error
     #[arg(long)]
     validation: bool,
 }
 
 impl DeviceArgs {
-    /// Opens the device and calls `work` with it. Under the validation layer, any message of it is
-    /// an error.
+    /// Opens the device and calls `work` with it. Any message of the validation layer is an error.
     fn with_device<T>(&self, work: impl FnOnce(&Device) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let validation = if self.validation { Validation::Required } else { Validation::Off };
         let options = DeviceOptions {
@@ -173,7 +172,7 @@ impl DeviceArgs {
     }
 }
 
-/// Says what the profile states and the device cannot represent.
+/// Prints the capabilities that the profile states and the device lacks.
 fn report_shortfalls(device: &Device) {
     let texts: Vec<String> = device.vulkan().shortfalls().iter().map(ToString::to_string).collect();
     if !texts.is_empty() {
@@ -182,7 +181,7 @@ fn report_shortfalls(device: &Device) {
 }
 
 fn main() -> ExitCode {
-    // What the layer and the loader say is part of the error, or asked for with --validation.
+    // Messages of the layer and the loader are part of errors, or requested with --validation.
     let quiet = env_logger::Env::default().default_filter_or("error,dml_vk::validation=off");
     env_logger::Builder::from_env(quiet).init();
     let result = match Cli::parse().command {

@@ -1,4 +1,4 @@
-//! Prints tensors as a person wants to read them.
+//! Formats tensors for people.
 
 use dml::{DataType, Element as _, f16};
 
@@ -7,12 +7,12 @@ const WHOLE: u64 = 1000;
 /// Rows and columns kept at each edge of an elided dimension.
 const EDGE: usize = 3;
 
-/// Formats packed row-major elements in nested brackets with aligned columns, `...` for what is
-/// elided.
+/// Formats packed row-major elements in nested brackets with aligned columns, with `...` for elided
+/// elements.
 pub(crate) fn format(data_type: DataType, sizes: &[u64], bytes: &[u8]) -> String {
     let width = data_type.bits() as usize / 8;
     let elide = sizes.iter().product::<u64>() > WHOLE;
-    // What was read fits the host's memory.
+    // The elements are in the host's memory, so the sizes fit.
     let sizes: Vec<usize> =
         sizes.iter().map(|size| usize::try_from(*size).unwrap_or(usize::MAX)).collect();
     let mut shown = Vec::new();

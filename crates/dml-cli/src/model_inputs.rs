@@ -1,4 +1,4 @@
-//! What the command line says about the inputs of a model.
+//! The command line's options for the inputs of a model.
 
 mod tensor_file;
 
@@ -19,12 +19,12 @@ pub(crate) struct InputArgs {
     /// TensorProto .pb file; FILE.npz alone gives each input the array of its name; may be repeated
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = source)]
     inputs: Vec<Source>,
-    /// Give an input a shape, where its values do not matter, such as 2x3 or 2,3; may be repeated
+    /// Give an input a shape, without values, such as 2x3 or 2,3; may be repeated
     #[arg(long = "shape", value_name = "NAME=2x3", value_parser = assignment::<Shape>)]
     shapes: Vec<Assignment<Shape>>,
 }
 
-/// Where the values of inputs come from.
+/// The source of the values of inputs.
 #[derive(Clone, Debug)]
 enum Source {
     /// A file for one input.
@@ -39,11 +39,11 @@ struct Assignment<T> {
     value: T,
 }
 
-/// Sizes with `x` or `,` between them; nothing stands for a scalar.
+/// Sizes with `x` or `,` between them; an empty text means a scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shape(Vec<u64>);
 
-/// The command line contradicts itself.
+/// An error about contradictory options of the command line.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -98,7 +98,7 @@ pub(crate) fn shape_text(shape: Option<&[String]>) -> String {
     shape.map_or("[...]".to_owned(), |sizes| format!("[{}]", sizes.join(", ")))
 }
 
-/// The options of the command line that give what a run needs of an input.
+/// The options of the command line that give the shape or values that a run needs of an input.
 pub(crate) fn option(input: &ValueReport, requirement: Requirement) -> String {
     let file = format!("--input {}=FILE.npy", input.name);
     match (requirement, open_shape(input)) {
@@ -109,7 +109,7 @@ pub(crate) fn option(input: &ValueReport, requirement: Requirement) -> String {
     }
 }
 
-/// The option that gives an input its shape, where that is open: `--shape x=1x3xHxW`.
+/// The option that gives an input with open sizes its shape: `--shape x=1x3xHxW`.
 pub(crate) fn open_shape(input: &ValueReport) -> Option<String> {
     let name = &input.name;
     match input.shape.as_deref() {
@@ -119,7 +119,7 @@ pub(crate) fn open_shape(input: &ValueReport) -> Option<String> {
     }
 }
 
-/// The refusal with the option of the command line that would help, where there is one.
+/// The error, with the option of the command line that would help, if there is one.
 pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::Error {
     let (name, requirement) = match error.kind() {
         Error::Missing { name, requirement } => (name, requirement),
@@ -133,7 +133,7 @@ pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::
     let report = model.inspect(given).ok();
     let input = report.and_then(|it| it.inputs.into_iter().find(|it| it.value.name == *name));
     match input {
-        // The error may ask for the shape first, where the values are needed.
+        // The error may ask for the shape first, although the values are needed.
         Some(InputReport { value, requirement: all }) => {
             let option = option(&value, all.unwrap_or(*requirement));
             anyhow::anyhow!("{error}; give {option}")
@@ -187,7 +187,7 @@ impl InputArgs {
 }
 
 impl Source {
-    /// The input, where only one is given.
+    /// The input's name, if the source is for a single input.
     fn name(&self) -> Option<&str> {
         match self {
             Self::One(assignment) => Some(&assignment.name),

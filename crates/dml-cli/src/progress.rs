@@ -1,15 +1,15 @@
-//! What a command is busy with, for somebody who waits at a terminal.
+//! A command's progress, shown on a terminal.
 
 use std::time::Duration;
 
 use dml_import::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A line on the terminal, gone when it is dropped. Where standard error is no terminal it is none.
+/// A line on the terminal, which is removed when it is dropped. It is not shown if standard error is not a terminal.
 pub(crate) struct Line(ProgressBar);
 
 impl Line {
-    /// A line that says `what`.
+    /// A line with the text `what`.
     pub(crate) fn new(what: &'static str) -> Self {
         let line = Self(ProgressBar::new_spinner());
         line.0.enable_steady_tick(Duration::from_millis(100));
@@ -22,13 +22,13 @@ impl Line {
         Self(ProgressBar::hidden())
     }
 
-    /// Says something else, of which nobody knows how much there is.
+    /// Changes the text, for work of unknown length.
     pub(crate) fn say(&self, what: &'static str) {
         self.0.set_style(ProgressStyle::default_spinner());
         self.0.set_message(what);
     }
 
-    /// Says how far a program is on its way to a device.
+    /// Shows the progress of preparing a program on a device.
     pub(crate) fn tell(&self, progress: Progress) {
         match progress {
             Progress::Uploading { done, total } if total > 0 => {
@@ -44,7 +44,7 @@ impl Line {
         }
     }
 
-    /// So many of `total` runs have ended.
+    /// Shows that `done` of `total` runs have ended.
     pub(crate) fn ran(&self, done: u64, total: u64) {
         if done == 0 {
             if let Ok(style) =

@@ -36,22 +36,22 @@ pub(crate) struct Args {
         value_parser = whole_number::<u64>
     )]
     random: Option<u64>,
-    /// Write each output to a .npy file in this folder, which is made if it is not there; nothing is written
+    /// Write each output to a .npy file in this folder, which is created if it is missing; nothing is written
     /// if not given
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Run the model so many times more, and say how long a run took: its inputs copied to the device, its
-    /// operators, and its outputs copied back. Inputs without values get random ones
+    /// Run the model this many more times, and print how long a run took: copying its inputs to the device, its
+    /// operators, and copying its outputs back. Inputs without values get random ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repeat: Option<u64>,
-    /// Show neither outputs nor progress nor notes; --repeat still says how long runs took
+    /// Show neither outputs nor progress nor notes; --repeat still prints how long runs took
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
-/// Runs the model, shows every output, and writes them where that is asked for.
+/// Runs the model, shows every output, and writes the outputs to files if requested.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let line = if args.quiet { Line::hidden() } else { Line::new("reading") };
     let mut latency = Latency::new(args.device.numerics.numerics);
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plans where outputs go. The files that the command reads are not written.
+/// Plans the output files. The files that the command reads are never overwritten.
 fn delivery(args: &Args, model: &Model) -> anyhow::Result<Delivery> {
     let mut read = InputFiles::new();
     model.files().iter().for_each(|path| read.add(path));
@@ -90,8 +90,7 @@ fn delivery(args: &Args, model: &Model) -> anyhow::Result<Delivery> {
     Delivery::plan(&model.destinations()?, args.output_dir.as_deref(), &read, !args.quiet)
 }
 
-/// The inputs given, with random values for the others where these are asked for, or where a run that is
-/// repeated lacks them.
+/// The given inputs, with random values for the others if requested, or if a repeated run lacks them.
 fn inputs(args: &Args, model: &Model) -> anyhow::Result<Inputs> {
     let given = args.inputs.read()?;
     let seed = match (args.random, args.repeat) {
@@ -112,8 +111,8 @@ fn lacks_values(model: &Model, given: &Inputs) -> anyhow::Result<bool> {
     Ok(inputs.iter().any(|input| input.requirement == Some(Requirement::Values)))
 }
 
-/// Runs the program, and again where that is asked for. `explained` turns the program's errors into those of the command; errors of the
-/// device stay as they are.
+/// Runs the program, repeatedly if requested. `explained` converts the program's errors to the command's; errors
+/// of the device are returned unchanged.
 fn outputs(
     program: &Program,
     args: &Args,
@@ -137,7 +136,7 @@ fn outputs(
     })
 }
 
-/// What the first run gives. The others are for the clock alone.
+/// The outputs of the first run. The further runs are only timed.
 fn repeated(
     run: impl Fn() -> dml_import::Result<Vec<Output>>,
     times: Option<u64>,

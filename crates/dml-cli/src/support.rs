@@ -1,4 +1,4 @@
-//! `dml support`: what runs where.
+//! `dml support`: which operators and types a device supports.
 
 mod answers;
 mod grid;
@@ -34,20 +34,20 @@ pub(crate) struct Args {
     implemented: bool,
 }
 
-/// What the answers are for.
+/// The device or profile, and the level, that the answers are for.
 struct Subject {
     level: FeatureLevel,
     /// A device, or a profile by itself.
     name: String,
-    /// With the features that are offered.
+    /// The capabilities, with the offered features.
     offered: Capabilities,
-    /// What a profile states beyond the device.
+    /// The capabilities that the profile states and the device lacks.
     shortfalls: Vec<String>,
 }
 
-/// Answers for one operator in full, or for all of them in a line each.
+/// Prints all answers for one operator, or a line for each operator.
 ///
-/// A profile answers by itself, without any device, unless a device is named.
+/// The answers are for the profile alone if one is given and no device is named.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.implemented {
         writeln!(stdout(), "{}", implemented::page())?;

@@ -1,4 +1,4 @@
-//! A reader of the output that ends first, such as `head`, is no error.
+//! A reader of the output that closes the pipe early, such as `head`, is not an error.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use common::{command, model};
 
-/// Runs `dml` with a closed pipe in the place of a stream; gives the exit code and what the other stream got.
+/// Runs `dml` with a closed pipe as one of its streams; gives the exit code and the text of the other stream.
 fn closed(arguments: &[&str], close: fn(&mut Command, Stdio)) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -46,7 +46,7 @@ fn commands_end_quietly_when_nobody_reads_their_output() {
     }
 }
 
-/// A file that is asked for is written, whether or not somebody reads what is printed.
+/// An output file is written even if nobody reads the standard output.
 #[test]
 fn a_closed_pipe_ends_no_command_early() {
     let folder = tempfile::tempdir().unwrap();

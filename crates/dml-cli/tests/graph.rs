@@ -69,7 +69,7 @@ fn without_a_device_the_note_says_what_it_is_compiled_for() {
     assert_eq!(note(&["graph", &path]), least);
     let profile = note(&["graph", &path, "--profile", "no-transfer-usage"]);
     assert!(profile.ends_with("; compiled for profile no-transfer-usage\n"), "{profile}");
-    // Who asks for a device gets that, or nothing.
+    // If a device is requested, only that device is used.
     let named = without_device(&["graph", &path, "--device", "0"]);
     failed(&named, 3, "mesa-vulkan-drivers");
     assert!(named.stdout.is_empty());

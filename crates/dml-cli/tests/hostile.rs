@@ -1,5 +1,5 @@
-//! Files that try to do harm, under limits of the operating system: a second of processor time and
-//! half a gibibyte of address space. Each is refused with one line.
+//! Malicious files, under limits of the operating system: a second of processor time and half a gibibyte of
+//! address space. Each is refused with one line.
 // macOS has no limit of address space.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -28,7 +28,7 @@ fn refused(path: &Path, message: &str) {
         let output = limited.env("VK_DRIVER_FILES", "none").output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
-        // A node that is refused is no reason for `inspect` to fail: it says so.
+        // `inspect` does not fail for a refused node, but reports it.
         if command == "inspect" && output.status.success() {
             assert!(printed.contains("does not run: "), "{printed}");
             continue;
@@ -81,7 +81,7 @@ fn entities_and_foreign_files_are_not_read() {
     all_refused(hostile::entities_and_foreign_files());
 }
 
-/// The limits are in force: without them this would be no test.
+/// The limits are in force; without them the other tests would prove nothing.
 #[test]
 fn the_limits_stop_what_goes_beyond_them() {
     let script = format!("ulimit -t 1; ulimit -v {MEMORY}; exec sh -c 'while :; do :; done'");

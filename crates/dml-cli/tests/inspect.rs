@@ -1,4 +1,4 @@
-//! What `dml inspect` counts and draws, and what `dml run --repeat` measures.
+//! The counts and pictures of `dml inspect`, and the times of `dml run --repeat`.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -133,7 +133,7 @@ fn sizes_that_are_assumed_are_no_reason_that_a_node_does_not_run() {
     let needed =
         "x float32 [1, 3, ?, ?], needed: --input x=FILE.npy or --shape x=1x3x?x? --random\n";
     assert!(printed.contains(needed), "{printed}");
-    // With sizes that do not fit, the reason is certain.
+    // With given sizes that do not match, the reason is certain.
     let printed = stdout(without_device(&["inspect", &path, "--shape", "x=1x3x3x3"]));
     assert!(printed.contains("\ndoes not run: Concat (1), and 3 nodes that need"), "{printed}");
 }
@@ -198,7 +198,7 @@ fn a_repeated_run_says_how_long_it_took_after_its_outputs() {
     failed(dml(&[&arguments[..], &["0"]].concat()), 2, "--repeat");
 }
 
-/// A value that is assumed is no reason either.
+/// An assumed value is not a reason for a refusal either.
 #[test]
 fn a_node_that_needs_values_which_are_not_given_is_not_refused_for_others() {
     let folder = tempfile::tempdir().unwrap();

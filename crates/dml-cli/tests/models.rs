@@ -1,4 +1,4 @@
-//! `dml run` and `dml inspect`: what they print, what they write, and their exit codes.
+//! `dml run` and `dml inspect`: their output, their files, and their exit codes.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -98,7 +98,7 @@ fn inspect_tells_what_would_run_each_node_without_a_device() {
     assert!(printed.contains("ELEMENT_WISE_MULTIPLY, feature level 1_0 and later"), "{printed}");
 }
 
-/// What is open has the model's name for it, and there is an option for each input that needs one.
+/// Open sizes have the model's names, and each input that needs an option has one in the report.
 #[test]
 fn inspect_says_what_is_open_and_how_to_give_it() {
     let lines = |path: &str, arguments: &[&str]| {
@@ -180,7 +180,7 @@ fn hostile_names_of_outputs_stay_in_the_folder() {
     assert_eq!((beside, std::fs::read_dir(folder.path().join("deep")).unwrap().count()), (2, 1));
 }
 
-/// What is no model is told by what it looks like.
+/// The error about a file that is not a model names the kind of file.
 #[test]
 fn a_foreign_file_is_called_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -236,7 +236,7 @@ fn a_folder_without_permission_is_1() {
     }
 }
 
-/// A model may run as on a lesser device: the same bytes.
+/// A model gives the same bytes under a profile of a less capable device.
 #[test]
 fn profiles_do_not_change_what_a_model_gives() {
     let profiles = ["no-optional-features", "no-transfer-usage", "api-1-1", "storage-range-16-kib"];

@@ -1,4 +1,4 @@
-//! Where the commands write, and that they never write over what they read.
+//! The files that the commands write, which are never their inputs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -54,7 +54,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The command is refused as wrong usage, and the file stays what it was.
+/// The command is refused as wrong usage, and the file is unchanged.
 #[track_caller]
 fn refuses_to_overwrite(folder: &Path, file: &str, arguments: &[&str]) {
     let (before, all) = (fs::read(folder.join(file)).unwrap(), names(folder));

@@ -1,4 +1,4 @@
-//! A result that could not be written as a whole is not there at all.
+//! A result that cannot be written completely leaves no file.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -70,7 +70,7 @@ fn run_leaves_no_half_written_file() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
-/// A device that takes no byte is written directly, and says so.
+/// A device file that accepts no bytes is written directly, and the error is reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_that_is_full_is_an_error() {

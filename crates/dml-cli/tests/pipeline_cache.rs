@@ -1,4 +1,4 @@
-//! Where `dml` keeps compiled pipelines and, if it is asked to, kernels.
+//! The folders in which `dml` keeps compiled pipelines and, if requested, kernels.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -55,7 +55,7 @@ fn kernels_are_dumped_where_the_variable_says() {
     assert!(command.output().unwrap().status.success());
     let kernel = fs::read(folder.path().join("diagonal_scatter_b8.spv")).unwrap();
     assert_eq!(kernel[..4], 0x0723_0203_u32.to_le_bytes());
-    // A folder that is not there is no error.
+    // A missing folder is not an error.
     command.env("DML_DUMP_KERNELS", folder.path().join("none"));
     assert!(command.output().unwrap().status.success());
 }

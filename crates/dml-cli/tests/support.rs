@@ -71,7 +71,7 @@ fn types_are_native_where_the_selected_kernels_use_the_hardware_s() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
 }
 
-/// The two drivers are the two poles: one has the optional types, the other has none.
+/// One of the two drivers has the optional types, the other has none of them.
 #[test]
 fn devices_answer_by_the_types_that_they_have() {
     let devices = std::env::var("DML_TEST_DEVICES").unwrap_or_default();

@@ -1,8 +1,8 @@
-//! DirectML's C structs, with its names and its layout on 64-bit machines, but for the descriptors of
-//! operators: those are read by their schemas.
+//! DirectML's C structs, with its names and its layout on 64-bit machines, except the descriptors of
+//! operators, which are read by their schemas.
 //!
-//! Definitions only: what reads the pointers is the C boundary. Enums are `u32`, as C compilers
-//! make them; every pointer is one that DirectML's documentation describes.
+//! Definitions only: `dml-capi` reads the pointers. Enums are `u32`, as C compilers make them; DirectML's
+//! documentation describes every pointer.
 #![allow(non_camel_case_types, non_snake_case, reason = "the names are DirectML's")]
 
 mod graph;
@@ -28,13 +28,13 @@ pub type DML_OPERATOR_TYPE = u32;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_TENSOR_DESC {
-    /// The kind.
+    /// The kind of tensor.
     pub Type: DML_TENSOR_TYPE,
     /// The descriptor of that kind: a [`DML_BUFFER_TENSOR_DESC`].
     pub Desc: *const c_void,
 }
 
-/// How a tensor lies in a buffer; [`crate::TensorDesc`] states the units.
+/// A tensor in a buffer; [`crate::TensorDesc`] states the units.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_BUFFER_TENSOR_DESC {
@@ -48,9 +48,9 @@ pub struct DML_BUFFER_TENSOR_DESC {
     pub Sizes: *const u32,
     /// Distance between neighbours in each dimension, in elements; null means packed.
     pub Strides: *const u32,
-    /// Bytes.
+    /// The tensor's size in bytes.
     pub TotalTensorSizeInBytes: u64,
-    /// Bytes; 0 promises nothing.
+    /// The guaranteed alignment of the binding's offset, in bytes; 0 guarantees nothing.
     pub GuaranteedBaseOffsetAlignment: u32,
 }
 
@@ -58,7 +58,7 @@ pub struct DML_BUFFER_TENSOR_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_OPERATOR_DESC {
-    /// Which operator.
+    /// The operator's number.
     pub Type: DML_OPERATOR_TYPE,
     /// The descriptor of that operator, such as a `DML_DIAGONAL_MATRIX_OPERATOR_DESC`: the fields of its
     /// [`crate::schema::OperatorSchema`], in their order.
@@ -69,9 +69,9 @@ pub struct DML_OPERATOR_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DML_SCALE_BIAS {
-    /// What is multiplied by.
+    /// The factor of each element.
     pub Scale: f32,
-    /// What is added afterwards.
+    /// The number that is added to the product.
     pub Bias: f32,
 }
 
@@ -85,10 +85,10 @@ pub struct DML_SIZE_2D {
     pub Height: u32,
 }
 
-/// A scalar whose type a field beside it tells.
+/// A scalar whose type another field of the descriptor states.
 ///
-/// A union in C. Here only its bytes are visible, which the other members alias: that needs no
-/// `unsafe` to read. The alignment is that of the largest member.
+/// A union in C. Here only its bytes are visible, which the other members alias, so that no `unsafe` is needed
+/// to read it. The alignment is that of the largest member.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DML_SCALAR_UNION {

@@ -1,7 +1,7 @@
-//! What a Vulkan device has, as plain data: the input of lowering that depends on the device.
+//! Features and limits of a Vulkan device as plain data: the device-dependent input of lowering.
 //!
-//! A device *offers* features and *enables* some of them. [`Features`] is a set of either kind; whoever
-//! hands out a [`Capabilities`] says which. A [`CapabilityCap`] lowers both.
+//! A device *offers* (supports) features and *enables* some of them. [`Features`] is a set of either kind; the
+//! function that returns a [`Capabilities`] states which. A [`CapabilityCap`] lowers both.
 
 mod cap;
 mod feature;
@@ -20,24 +20,25 @@ pub use spirv::{UnknownNeed, required_features};
 pub use version::ApiVersion;
 pub use work_group::{WorkGroup, work_group};
 
-/// Storage buffers that a device must let a kernel bind (maxPerStageDescriptorStorageBuffers). Vulkan
-/// guarantees 4, which is not enough for a kernel of four inputs; SwiftShader has 30, lavapipe 32.
+/// The least number of storage buffers of a kernel that a device must support
+/// (maxPerStageDescriptorStorageBuffers). Vulkan guarantees 4, which is not enough for a kernel with four inputs;
+/// SwiftShader has 30, lavapipe 32.
 pub const REQUIRED_STORAGE_BUFFERS: u32 = 8;
 
 /// Limits of a device, under Vulkan's names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// maxStorageBufferRange: bytes that one descriptor can show.
+    /// maxStorageBufferRange: the most bytes of a storage buffer descriptor.
     pub max_storage_buffer_range: u64,
     /// minStorageBufferOffsetAlignment: a power of two, at most 256.
     pub min_storage_buffer_offset_alignment: u64,
-    /// maxUniformBufferRange: bytes that a uniform block can have.
+    /// maxUniformBufferRange: the most bytes of a uniform block.
     pub max_uniform_buffer_range: u64,
     /// minUniformBufferOffsetAlignment: a power of two, at most 256.
     pub min_uniform_buffer_offset_alignment: u64,
-    /// maxPerStageDescriptorStorageBuffers: storage buffers that a kernel can bind.
+    /// maxPerStageDescriptorStorageBuffers: the most storage buffers of a kernel.
     pub max_per_stage_descriptor_storage_buffers: u32,
-    /// maxPerStageDescriptorUniformBuffers: uniform blocks that a kernel can have.
+    /// maxPerStageDescriptorUniformBuffers: the most uniform blocks of a kernel.
     pub max_per_stage_descriptor_uniform_buffers: u32,
     /// maxComputeWorkGroupCount.
     pub max_compute_work_group_count: [u32; 3],
@@ -45,38 +46,38 @@ pub struct Limits {
     pub max_compute_work_group_invocations: u32,
     /// maxComputeWorkGroupSize.
     pub max_compute_work_group_size: [u32; 3],
-    /// maxComputeSharedMemorySize: bytes that the invocations of a work group can share.
+    /// maxComputeSharedMemorySize: the most bytes of shared memory of a work group.
     pub max_compute_shared_memory_size: u32,
-    /// subgroupSize: invocations of a subgroup, unless a kernel asks for another size.
+    /// subgroupSize: invocations of a subgroup, unless a kernel requires another size.
     pub subgroup_size: u32,
-    /// minSubgroupSize: the fewest that a kernel may ask for, or subgroupSize where it may not ask.
+    /// minSubgroupSize: the least subgroup size that a kernel may require, or subgroupSize if it may not.
     pub min_subgroup_size: u32,
-    /// maxSubgroupSize: the most that a kernel may ask for, or subgroupSize where it may not ask.
+    /// maxSubgroupSize: the greatest subgroup size that a kernel may require, or subgroupSize if it may not.
     pub max_subgroup_size: u32,
-    /// MSize, NSize and KSize of cooperative matrices: a subgroup multiplies MSize x KSize numbers of FLOAT16
-    /// by KSize x NSize, and adds them to sums of FLOAT32. 0 where it cannot.
+    /// MSize, NSize and KSize of cooperative matrices: a subgroup multiplies FLOAT16 matrices of MSize x KSize
+    /// and KSize x NSize, and adds the product to a FLOAT32 matrix. 0 if unsupported.
     pub cooperative_matrix_size: [u32; 3],
     /// maxPushConstantsSize.
     pub max_push_constants_size: u32,
-    /// maxMemoryAllocationSize: bytes that one allocation can have.
+    /// maxMemoryAllocationSize: the most bytes of an allocation.
     pub max_memory_allocation_size: u64,
-    /// maxBufferSize where the device states it, else the largest allocation.
+    /// maxBufferSize if the device states it, else maxMemoryAllocationSize.
     pub max_buffer_size: u64,
 }
 
-/// What lowering may rely on: limits, and the features that are enabled. For the question what a
-/// device could do ([`crate::support`]) the features are those that it offers.
+/// The features and limits that lowering may rely on. The features are the enabled ones, or, for queries of a
+/// device's support ([`crate::support`]), all that it offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Features.
+    /// The enabled or offered features.
     pub features: Features,
-    /// Limits.
+    /// The limits.
     pub limits: Limits,
 }
 
 impl Capabilities {
-    /// The least that Vulkan 1.1 guarantees, with [`Features::LEAST`] and
-    /// [`REQUIRED_STORAGE_BUFFERS`]: what every device can do that the runtime takes.
+    /// The limits that Vulkan 1.1 guarantees, with [`Features::LEAST`] and
+    /// [`REQUIRED_STORAGE_BUFFERS`]: the capabilities of every device that the runtime supports.
     pub fn vulkan_minimum() -> Self {
         Self {
             features: Features::LEAST,

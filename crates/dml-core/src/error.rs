@@ -1,11 +1,11 @@
-//! What validation and lowering can refuse, and with which words.
+//! Errors of validation and lowering, and their messages.
 
 use std::fmt;
 
 use crate::types::{FeatureLevel, InvalidField};
 
-/// A refusal. Its message is one line that names the operator, the field, the value given and what
-/// would be accepted.
+/// An error of validation or lowering. Its message is one line that names the operator, the field, the
+/// given value and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,7 +14,7 @@ pub enum Error {
     Invalid {
         /// The operator's name.
         operator: &'static str,
-        /// What is wrong with which field.
+        /// The field, and why its value is refused.
         field: InvalidField,
     },
     /// The device was created at a feature level that does not accept the descriptor.
@@ -34,9 +34,9 @@ pub enum Error {
     /// An operator of a graph is refused.
     #[error("graph: {node}: {error}")]
     InNode {
-        /// The node, such as `Nodes[3]`, with its name behind it where it has one.
+        /// The node, such as `Nodes[3]`, followed by its name if it has one.
         node: String,
-        /// Why.
+        /// Why the operator is refused.
         error: Box<Error>,
     },
     /// The operator is part of DirectML but not of this runtime.
@@ -44,7 +44,7 @@ pub enum Error {
     NotImplemented {
         /// The operator's name.
         operator: &'static str,
-        /// Which operators are.
+        /// Names of the operators that are implemented.
         implemented: String,
     },
     /// A nested operator is part of DirectML but not of this runtime.
@@ -55,11 +55,11 @@ pub enum Error {
     NestedNotImplemented {
         /// The outer operator's name.
         operator: &'static str,
-        /// Where the other one stands, such as `FusedActivation` or `ActivationDescs[1]`.
+        /// The field that holds the nested operator, such as `FusedActivation` or `ActivationDescs[1]`.
         field: String,
-        /// Its name.
+        /// The nested operator's name.
         nested: &'static str,
-        /// Names of the operators that are implemented there.
+        /// Names of the operators that this runtime implements in that field.
         implemented: String,
     },
     /// The descriptor is legal, but the device cannot carry it.
@@ -67,15 +67,15 @@ pub enum Error {
     DeviceLimit {
         /// The operator's name.
         operator: &'static str,
-        /// The field that needs it.
+        /// The field that exceeds the limit.
         field: &'static str,
-        /// How many are needed.
+        /// The number of units that are needed.
         needed: u64,
-        /// Of what: `bytes`, `dispatches`.
+        /// The unit of both numbers, such as `bytes` or `dispatches`.
         unit: &'static str,
-        /// Vulkan's name of the limit, or what follows from several.
+        /// Vulkan's name of the limit, or a description of a limit that follows from several.
         limit: &'static str,
-        /// How many there can be.
+        /// The number of units that the device allows.
         available: u64,
     },
     /// A defect of this runtime.
@@ -83,7 +83,7 @@ pub enum Error {
     Internal {
         /// The operator's name.
         operator: &'static str,
-        /// What went wrong.
+        /// A description of the defect.
         problem: String,
     },
 }
@@ -104,7 +104,7 @@ impl Error {
         }
     }
 
-    /// What a nested operator breaks, as the operator `outer` has it, which nests it at `path`.
+    /// The error of an operator that is nested in `outer` at `path`, as an error of `outer`.
     pub(crate) fn inside(self, outer: &'static str, path: &str) -> Self {
         match self {
             Self::Invalid { field, .. } => {
@@ -120,21 +120,21 @@ impl Error {
     }
 }
 
-/// Something that the level of the device does not accept.
+/// An operator or a value that the device's feature level does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelRefusal {
     /// The operator's name.
     pub operator: &'static str,
-    /// The level that introduced the operator. Where the device's is lower, the message says so first.
+    /// The level that introduced the operator. If the device's is lower, the message begins with that.
     pub introduced: FeatureLevel,
-    /// The field and its value, such as `OutputTensor.DataType` and `INT64`; `None` where the
+    /// The field and its value, such as `OutputTensor.DataType` and `INT64`; `None` if the
     /// operator itself is refused.
     pub field: Option<(String, String)>,
-    /// The lowest level that accepts it; `None` if no level does.
+    /// The lowest level that accepts the operator or the value; `None` if no level does.
     pub needs: Option<FeatureLevel>,
     /// The level that the device was created at.
     pub created_at: FeatureLevel,
-    /// What that level accepts there.
+    /// The values that the device's level accepts in the field.
     pub allowed: Option<String>,
 }
 
@@ -166,7 +166,7 @@ pub struct HResult(pub u32);
 impl HResult {
     /// The caller's mistake: an invalid descriptor or binding, or a feature level too low.
     pub const E_INVALIDARG: Self = Self(0x8007_0057);
-    /// The device lacks what is needed.
+    /// The device lacks a required feature, or one of its limits is too low.
     pub const DXGI_ERROR_UNSUPPORTED: Self = Self(0x887A_0004);
     /// The device is lost.
     pub const DXGI_ERROR_DEVICE_REMOVED: Self = Self(0x887A_0005);

@@ -1,4 +1,4 @@
-//! Graphs: operators whose outputs are other operators' inputs, as DML_GRAPH_DESC has them.
+//! Graphs as in DML_GRAPH_DESC: operators whose outputs are other operators' inputs.
 //!
 //! ```text
 //! GraphDesc  --validate_graph(level)-->  ValidatedGraph  --(dml-ops) compile_graph-->  Plan
@@ -24,7 +24,7 @@ pub use validated::{GraphNode, NodeWork, Source, ValidatedGraph};
 /// The level that introduced graphs.
 pub const GRAPHS: FeatureLevel = FeatureLevel::V2_1;
 
-/// A graph may have so many inputs.
+/// The most inputs of a graph.
 pub(crate) const MAX_INPUTS: u32 = 1 << 16;
 
 /// The level that introduced constant nodes.
@@ -32,22 +32,22 @@ pub(crate) const CONSTANT_NODES: FeatureLevel = FeatureLevel::V6_2;
 
 /// DML_GRAPH_DESC: nodes, and the edges between them.
 ///
-/// The tensors at both ends of an edge have one data type, and the one that is read needs no more bytes
-/// than the one that is written has. Sizes and strides are each end's own: they say how the same bytes
-/// are seen. [`GraphBuilder`] makes one from operators.
+/// The tensors at both ends of an edge have the same data type, and the tensor that is read needs at most the
+/// bytes of the tensor that is written. Sizes and strides may differ: each end interprets the same bytes with
+/// its own. [`GraphBuilder`] makes a graph from operators.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphDesc {
-    /// How many inputs are bound.
+    /// The number of inputs to bind.
     pub input_count: u32,
-    /// How many outputs are bound.
+    /// The number of outputs to bind.
     pub output_count: u32,
     /// The operators and constants, in any order.
     pub nodes: Vec<NodeDesc>,
-    /// From the graph's inputs to nodes.
+    /// Edges from the graph's inputs to nodes.
     pub input_edges: Vec<InputEdge>,
-    /// From nodes to the graph's outputs, of which each has one.
+    /// Edges from nodes to the graph's outputs, one for each output.
     pub output_edges: Vec<OutputEdge>,
-    /// From nodes to nodes.
+    /// Edges from nodes to nodes.
     pub intermediate_edges: Vec<IntermediateEdge>,
 }
 
@@ -56,11 +56,11 @@ pub struct GraphDesc {
 pub struct NodeDesc {
     /// For messages; may be empty.
     pub name: String,
-    /// What the node is.
+    /// An operator or a constant.
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// The kind of a node, with its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// DML_OPERATOR_GRAPH_NODE_DESC.
@@ -75,9 +75,9 @@ pub enum NodeKind {
 pub struct InputEdge {
     /// The graph's input.
     pub graph_input_index: u32,
-    /// The node that reads it, by its place in [`GraphDesc::nodes`].
+    /// The node that reads the input, by its index in [`GraphDesc::nodes`].
     pub to_node_index: u32,
-    /// Which of the node's inputs, in its binding order.
+    /// The input of that node, in its binding order.
     pub to_node_input_index: u32,
     /// For messages; may be empty.
     pub name: String,
@@ -86,9 +86,9 @@ pub struct InputEdge {
 /// DML_OUTPUT_GRAPH_EDGE_DESC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputEdge {
-    /// The node that writes it, by its place in [`GraphDesc::nodes`].
+    /// The node that writes the output, by its index in [`GraphDesc::nodes`].
     pub from_node_index: u32,
-    /// Which of the node's outputs, in its binding order.
+    /// The output of that node, in its binding order.
     pub from_node_output_index: u32,
     /// The graph's output.
     pub graph_output_index: u32,
@@ -99,13 +99,13 @@ pub struct OutputEdge {
 /// DML_INTERMEDIATE_GRAPH_EDGE_DESC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntermediateEdge {
-    /// The node that writes, by its place in [`GraphDesc::nodes`].
+    /// The node that writes the value, by its index in [`GraphDesc::nodes`].
     pub from_node_index: u32,
-    /// Which of its outputs, in its binding order.
+    /// The output of that node, in its binding order.
     pub from_node_output_index: u32,
-    /// The node that reads.
+    /// The node that reads the value, by its index in [`GraphDesc::nodes`].
     pub to_node_index: u32,
-    /// Which of its inputs, in its binding order.
+    /// The input of that node, in its binding order.
     pub to_node_input_index: u32,
     /// For messages; may be empty.
     pub name: String,

@@ -1,7 +1,7 @@
-//! Runs a plan on the CPU, as an executable definition of what each step means.
+//! The host interpreter: runs a plan on the CPU, as an executable definition of the steps.
 //!
-//! The interpreter keeps every access inside the range that the step declared: a plan or a kernel
-//! twin that leaves its window is reported, not executed.
+//! The interpreter keeps every access inside the range that the step declared: an access of a plan or a
+//! kernel twin outside of its window is reported, not executed.
 
 pub use crate::plan::memory::{HostBuffer, HostMemory};
 pub use crate::plan::twin::{HostDispatch, HostError, HostKernel};
@@ -32,12 +32,12 @@ impl HostMemory {
     }
 }
 
-/// Runs `steps` in order, as a device with these capabilities would: they decide how descriptors are
-/// placed, and what is refused.
+/// Runs `steps` in order, like a device with these capabilities, which determine the placement of descriptors
+/// and the refused steps.
 ///
 /// # Errors
-/// The first step that is refused, or whose kernel leaves its descriptors. The ones before it have
-/// been run.
+/// The first step that is refused, or whose kernel accesses words outside of its descriptors. The steps before
+/// it have been run.
 pub fn interpret(
     steps: &[Step],
     memory: &mut HostMemory,

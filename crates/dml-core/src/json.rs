@@ -5,15 +5,15 @@
 //!   "desc": { "OutputTensor": { "DataType": "FLOAT32", "Sizes": [3, 4] }, "Offset": 1, "Value": 2 } }
 //! ```
 //!
-//! - Names of enums' values, of flags and of operators are full or without their type's name in
-//!   front, in any case.
-//! - Every field is required but those that the schema calls optional; null means left out. Fields
-//!   that the schema does not know are errors.
-//! - A tensor or an operator is `{"Type": .., "Desc": {..}}`, or has its fields beside its type. A
+//! - Names of enum values, flags and operators may omit the prefix of their type; upper and lower case
+//!   are equal.
+//! - Every field is required unless the schema marks it optional; null means left out. Fields that the
+//!   schema does not have are errors.
+//! - A tensor or an operator is `{"Type": .., "Desc": {..}}`, or has its fields next to its type. A
 //!   tensor needs `DataType` and `Sizes` only.
 //! - Floats are numbers, or `"nan"`, `"inf"`, `"-inf"`. A number that is too large for its type is
 //!   an error, and so is a fraction for an integer.
-//! - A scalar union is read as the type that the field beside it tells, or is an object with the
+//! - A scalar union is read as the type that its type field states, or is an object with the
 //!   union's member of that type, such as `{"UInt16": 15360}` for FLOAT16.
 
 mod graph;
@@ -34,17 +34,17 @@ pub use graph::{graph, graph_with};
 type Result<T> = std::result::Result<T, InvalidField>;
 type Object = Map<String, Value>;
 
-/// Stands for the operator's name in errors while it is not known.
+/// The operator's name in errors while it is not known.
 const UNNAMED: &str = "operator";
 
-/// What a model may say beside an operator; how it is compiled is nothing to this runtime.
+/// A key that a model may have next to an operator. This runtime ignores its value.
 const COMPILE_TYPE: &str = "dmlCompileType";
 const COMPILE_TYPES: [&str; 2] = ["DmlCompileOp", "DmlCompileGraph"];
 
-/// Decodes one operator, unchecked but for the types of its fields.
+/// Decodes one operator, checking only the types of its fields.
 ///
 /// # Errors
-/// [`Error::Invalid`] names the operator, the field's path, the value and what is accepted.
+/// [`Error::Invalid`] names the operator, the field's path, the value and the accepted values.
 pub fn operator(json: &Value) -> std::result::Result<AbstractOperator, Error> {
     let form = Form::read("", json, &[COMPILE_TYPE])
         .map_err(|field| Error::Invalid { operator: UNNAMED, field })?;
@@ -66,18 +66,18 @@ pub fn operator(json: &Value) -> std::result::Result<AbstractOperator, Error> {
 /// An operator whose type is known and whose fields have been found.
 struct Form<'a> {
     schema: &'static OperatorSchema,
-    /// Where it is nested; empty where it is not.
+    /// The path of the field that nests the operator; empty if it is not nested.
     path: &'a str,
     object: &'a Object,
-    /// Keys of `object` that are no fields.
+    /// Keys of `object` that are not fields.
     beside: Vec<&'a str>,
 }
 
 impl<'a> Form<'a> {
-    /// `beside` are keys that may stand beside the type.
+    /// `beside` are further keys that are allowed next to the type.
     fn read(path: &'a str, json: &'a Value, beside: &[&'a str]) -> Result<Self> {
         let outer = object(path, json)?;
-        // Beside the type of a RANDOM_GENERATOR, `Type` is a field.
+        // In a RANDOM_GENERATOR without `desc`, `Type` is a field, and `type` the operator.
         let has = |key| outer.contains_key(key);
         let key = |upper, lower| if has(upper) && !has(lower) { upper } else { lower };
         let (type_key, desc_key) = (key("Type", "type"), key("Desc", "desc"));
@@ -162,7 +162,7 @@ fn left_out(path: &str, field: &FieldSchema) -> Result<FieldValue> {
         FieldType::IntArray => Ok(FieldValue::IntArray(Vec::new())),
         FieldType::FloatArray => Ok(FieldValue::FloatArray(Vec::new())),
         FieldType::ScaleBias => Ok(FieldValue::ScaleBias(None)),
-        // The generator refuses to call anything optional that C passes by value.
+        // The generator of the schema refuses optional fields that C passes by value.
         _ => Err(missing(path)),
     }
 }
@@ -189,7 +189,7 @@ fn uint(path: &str, field: &FieldSchema, json: &Value) -> Result<u32> {
     })
 }
 
-/// The type that the field beside a scalar tells.
+/// The type of a scalar, from its type field.
 fn scalar_type(outer: &str, field: &FieldSchema, object: &Object) -> Result<DataType> {
     let key = field.scalar_type.unwrap_or_default();
     let json = object.get(key).unwrap_or(&Value::Null);
@@ -220,7 +220,7 @@ fn object<'a>(path: &str, json: &'a Value) -> Result<&'a Object> {
     json.as_object().ok_or_else(|| refused(path, json, "is no object", "an object"))
 }
 
-/// Refuses keys that nothing would read.
+/// Refuses unknown keys.
 fn known_keys(path: &str, object: &Object, known: &[&str]) -> Result<()> {
     match object.iter().find(|(key, _)| !known.contains(&key.as_str())) {
         None => Ok(()),
@@ -232,7 +232,7 @@ fn known_keys(path: &str, object: &Object, known: &[&str]) -> Result<()> {
     }
 }
 
-/// A question about a name that is none of `known`; empty where nothing is similar.
+/// A question that suggests a name of `known`; empty if no name is similar.
 fn similar<'a>(json: &Value, known: impl IntoIterator<Item = &'a str>) -> String {
     json.as_str().map(|given| suggestion(given, known)).unwrap_or_default()
 }

@@ -1,11 +1,11 @@
-//! DirectML's operators: for each a row, and the descriptor that a caller fills.
+//! DirectML's operators: for each a row of the schema, and the descriptor that a caller fills.
 //!
-//! All of it is generated from `schema/*.toml`, where a row states what DirectML's page of the
-//! operator states; `schema/README.md` tells how to add one. But [`attention`] and [`recurrent`] are
-//! written by hand: what of a descriptor is read in the same way wherever it is read.
+//! Rows and descriptors are generated from `schema/*.toml`, which states the contents of DirectML's pages;
+//! `schema/README.md` tells how to add an operator. [`attention`] and [`recurrent`] are written by hand:
+//! they read descriptors for lowering and references.
 
 pub mod attention;
-/// The descriptors of the operators, and nothing else.
+/// The typed descriptors of the operators.
 pub mod descs;
 pub(crate) mod fusion;
 pub mod recurrent;
@@ -31,15 +31,15 @@ pub fn find(name: &str) -> Option<&'static OperatorSchema> {
     OPERATORS.iter().copied().find(|schema| schema.name == name)
 }
 
-/// A question for a message about an operator's name that [`find`] does not know, to stand after the
-/// name: ` (did you mean GEMM?)`. Empty where no operator's name is similar.
+/// A question for a message about an operator's name that [`find`] does not know, to append to the
+/// name: ` (did you mean GEMM?)`. Empty if no operator's name is similar.
 pub fn suggestion(given: &str) -> String {
     let upper = given.to_ascii_uppercase();
     let given = upper.strip_prefix("DML_OPERATOR_").unwrap_or(&upper);
     crate::similar::suggestion(given, OPERATORS.iter().map(|schema| schema.name))
 }
 
-/// Which operators this runtime executes, for messages: too many to be named.
+/// The number of operators that this runtime executes, for messages, because their names would be too long.
 pub fn implemented_summary() -> String {
     let implemented = OPERATORS.iter().filter(|schema| schema.implemented).count();
     format!("{implemented} of {}, listed by `dml support --implemented`", OPERATORS.len())

@@ -1,12 +1,12 @@
-//! Kernel plans: what an operator does, as plain data.
+//! Kernel plans: the steps that execute an operator, as plain data.
 //!
 //! `dml-ops` lowers a validated operator to a [`Plan`]; `dml-vk` records it into a command buffer;
 //! [`crate::host`] runs it on the CPU. A plan knows sizes and byte ranges relative to the tensors
 //! that will be bound, never the buffers themselves: where a bound buffer starts is patched in when
 //! the buffers are known (see [`Window::place`]).
 //!
-//! Barriers are not part of a plan. Each step states what it reads and writes ([`Step::uses`]), and
-//! whoever executes the plan derives from that which steps must wait for which.
+//! Barriers are not part of a plan. Each step states the bytes that it reads and writes ([`Step::uses`]), and
+//! the executor of the plan derives from them which steps must wait for which.
 
 mod alias;
 mod check;
@@ -40,19 +40,19 @@ pub(crate) use check::check_window_size;
 use kernel::KernelModule;
 pub(crate) use slot::span;
 
-/// Push constants of one dispatch are at most this many bytes: what every device takes (Vulkan's
-/// required limits, maxPushConstantsSize).
+/// The most bytes of push constants of a dispatch, which every device supports (Vulkan's required limits,
+/// maxPushConstantsSize).
 pub const MAX_PUSH_CONSTANT_BYTES: usize = 128;
 
-/// The most that any device may demand of the start of a uniform block (Vulkan's required limits,
+/// The largest alignment of a uniform block's offset that a device may require (Vulkan's required limits,
 /// minUniformBufferOffsetAlignment).
 pub const UNIFORM_ALIGNMENT: u64 = 256;
 
-/// The bytes of a uniform block that every device shows (Vulkan's required limits,
+/// The most bytes of a uniform block, which every device supports (Vulkan's required limits,
 /// maxUniformBufferRange).
 pub const MAX_UNIFORM_BYTES: u64 = 16 << 10;
 
-/// vkCmdUpdateBuffer takes no more bytes.
+/// The most bytes of an update (vkCmdUpdateBuffer).
 pub const MAX_UPDATE_BYTES: u64 = 64 << 10;
 
 /// Repeats a 32-bit pattern over a byte range whose ends are multiples of 4.
@@ -74,24 +74,24 @@ pub struct Update {
     pub slot: Slot,
     /// Bytes relative to the start of the binding.
     pub offset: u64,
-    /// What is written.
+    /// The bytes to write.
     pub data: Vec<u8>,
 }
 
-/// Copies regions in any order: what is written shares no byte with another region's destination, nor
-/// with what any region reads. [`Copy::check`] tells whether that is so.
+/// Copies regions in any order: a region's destination shares no byte with another region's destination, nor
+/// with the source of any region. [`Copy::check`] checks that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// Where the bytes come from.
+    /// The buffer to read.
     pub source: Slot,
-    /// Where the bytes go.
+    /// The buffer to write.
     pub destination: Slot,
     /// At least one region.
     pub regions: Vec<CopyRegion>,
 }
 
-/// Which pipeline a dispatch needs: a compiled variant and the values of its specialization
-/// constants. Shapes are never part of it, so a new shape compiles nothing.
+/// The pipeline of a dispatch: a compiled variant and the values of its specialization constants.
+/// Shapes are never part of the key, so a new shape compiles nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelKey {
     /// The compiled kernel.
@@ -107,19 +107,19 @@ pub struct Window {
     pub slot: Slot,
     /// Bytes relative to the start of the binding; both ends are multiples of 4.
     pub range: Range<u64>,
-    /// How the kernel touches it.
+    /// Whether the kernel reads or writes the range.
     pub access: Access,
     /// Byte offset of the push constant that receives [`PlacedWindow::base_word`]: in a field of the
     /// kernel that [takes base words](kernel::PushField::takes_base_words), one for each window.
     pub base_word_at: u32,
 }
 
-/// A [`Window`] once it is known where its buffer is bound.
+/// A [`Window`] for a known offset of its buffer's binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedWindow {
-    /// Where the descriptor starts in the buffer; a multiple of the device's alignment.
+    /// The descriptor's offset in the buffer, in bytes; a multiple of the device's alignment.
     pub offset: u64,
-    /// How many bytes the descriptor covers.
+    /// The number of bytes that the descriptor covers.
     pub size: u64,
     /// 32-bit words from the descriptor's start to the window's first byte.
     pub base_word: u32,
@@ -153,16 +153,16 @@ pub struct Dispatch {
     pub windows: Vec<Window>,
     /// At most [`MAX_PUSH_CONSTANT_BYTES`]; each window's base word is patched in.
     pub push_constants: Vec<u8>,
-    /// The bytes of [`Slot::Constants`] that the kernel's uniform block shows, where it has one: from a
-    /// multiple of [`UNIFORM_ALIGNMENT`], at most [`MAX_UNIFORM_BYTES`].
+    /// The bytes of [`Slot::Constants`] that the kernel's uniform block shows, if it has one: from a multiple of
+    /// [`UNIFORM_ALIGNMENT`], at most [`MAX_UNIFORM_BYTES`].
     pub uniform: Option<Range<u64>>,
     /// Work groups in x, y and z, within the device's limits, none of them 0.
     pub groups: [u32; 3],
     /// Whether the dispatch may run at the same time as the steps directly before it, back to and including
     /// the nearest one for which this is false: neither writes a 32-bit word that the other reads or writes,
-    /// even where the byte ranges of their windows overlap, as those of interleaved elements do.
+    /// even if the byte ranges of their windows overlap, as with interleaved elements.
     pub is_concurrent: bool,
-    /// The work that it does.
+    /// The work of the dispatch.
     pub cost: Cost,
 }
 
@@ -206,7 +206,7 @@ impl Step {
         }
     }
 
-    /// As [`Step::uses`], but for each loop of a copy one range from its first byte to its last.
+    /// Like [`Step::uses`], but with a single range for each loop of a copy, from its first byte to its last.
     pub fn bounds(&self) -> Vec<Use> {
         match self {
             Self::Copy(copy) => copy.bounds(),
@@ -214,7 +214,7 @@ impl Step {
         }
     }
 
-    /// Where the step executes.
+    /// The pipeline stage that executes the step.
     pub fn stage(&self) -> Stage {
         match self {
             Self::Fill(_) | Self::Update(_) | Self::Copy(_) => Stage::Transfer,
@@ -226,14 +226,14 @@ impl Step {
 /// When a tensor is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundAt {
-    /// Initialization only: the tensor is OWNED_BY_DML, and initialization copies what executions
-    /// need of it.
+    /// Initialization only: the tensor is OWNED_BY_DML, and initialization copies the data that executions
+    /// need.
     Initialization,
     /// Execution only.
     Execution,
 }
 
-/// What a plan needs from one binding.
+/// The requirements of a plan on one binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingRequirement {
     /// The operator's field or an element of it, such as `OutputTensor` or `OutputTensors[1]`.
@@ -242,12 +242,12 @@ pub struct BindingRequirement {
     pub size: u64,
     /// The binding's offset must be a multiple of this.
     pub alignment: u32,
-    /// When it must be bound; at any other time it must not be.
+    /// When the tensor must be bound; at any other time it must not be.
     pub bound_at: BoundAt,
 }
 
 impl BindingRequirement {
-    /// What a tensor needs, bound to `field`.
+    /// The requirements of a tensor that is bound to `field`.
     pub fn of(field: impl Into<Cow<'static, str>>, tensor: &TensorLayout) -> Self {
         let size = tensor.binding_size();
         let owned = tensor.flags().contains(TensorFlags::OWNED_BY_DML);
@@ -256,27 +256,27 @@ impl BindingRequirement {
     }
 }
 
-/// Everything that executing an operator takes, independent of any device object.
+/// The steps and resources to execute an operator, independent of any device object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The operator's name, for labels and messages.
     pub operator: &'static str,
-    /// How executions work, but for those by steps of [`Plan::in_place`].
+    /// The strategy of [`Plan::exec`].
     pub strategy: Strategy,
     /// One entry for each input binding; `None` where an optional input is absent.
     pub inputs: Vec<Option<BindingRequirement>>,
     /// One entry for each output binding.
     pub outputs: Vec<Option<BindingRequirement>>,
-    /// Run once, before the first execution.
+    /// The steps of initialization, run once before the first execution.
     pub init: Vec<Step>,
-    /// Run at every execution.
+    /// The steps of every execution.
     pub exec: Vec<Step>,
-    /// Which inputs may be bound to exactly the bytes of an output, each pair once. Whatever is not
-    /// listed shares no byte with an output.
+    /// Pairs of an input and an output that may be bound to exactly the same bytes, each pair once. Any other
+    /// input shares no byte with an output.
     pub in_place: Vec<InPlace>,
-    /// Bytes of [`Slot::Temporary`], a multiple of 4; 0 when none is needed.
+    /// The size of [`Slot::Temporary`] in bytes, a multiple of 4; 0 if it is not used.
     pub temporary_size: u64,
-    /// Bytes of [`Slot::Persistent`], a multiple of 4; 0 when none is needed.
+    /// The size of [`Slot::Persistent`] in bytes, a multiple of 4; 0 if it is not used.
     pub persistent_size: u64,
     /// Contents of [`Slot::Constants`].
     pub constants: Vec<u8>,
@@ -289,7 +289,7 @@ impl Plan {
         self.init.iter().chain(&self.exec).chain(in_place)
     }
 
-    /// The optional features that its kernels need.
+    /// The optional features that the plan's kernels need.
     pub fn required_features(&self) -> Features {
         let features = |step: &Step| match step {
             Step::Dispatch(dispatch) => dispatch.kernel.variant.required_features,

@@ -1,4 +1,4 @@
-//! What an operator's fields are, and what each feature level accepts in them: as data.
+//! The operators as data: their fields, and the tensors that each feature level accepts in them.
 
 mod enums;
 pub(crate) mod operator;
@@ -22,16 +22,16 @@ pub use support::{RankSet, SupportTable, SupportVariant, TensorSupport, VariedSu
 pub enum Comparison {
     /// Every bit is equal.
     BitExact,
-    /// Floating-point numbers are at most so many units in the last place away. A NaN is equal to any
+    /// Floating-point numbers differ by at most this many units in the last place. A NaN is equal to any
     /// NaN and to nothing else, and zeros have the same sign. Where a FLOAT32 operand or result is
-    /// subnormal, a zero of its sign may take its place, as Vulkan allows it. Integers are equal bit by
-    /// bit where the bound is 0, else they may be truncated from FLOAT32 numbers that far away.
+    /// subnormal, a zero of its sign may take its place, as Vulkan allows. Integers are equal bit by bit if
+    /// the bound is 0; otherwise they may be truncated from FLOAT32 numbers within the bound.
     Ulp(u32),
     /// Not decided yet; only operators that are not implemented have this.
     Undecided,
 }
 
-/// What a field is for.
+/// The role of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A tensor that is read.
@@ -47,13 +47,13 @@ pub enum FieldKind {
 pub struct FieldSchema {
     /// DirectML's name of the field.
     pub name: &'static str,
-    /// What it is for.
+    /// The field's role.
     pub kind: FieldKind,
-    /// Its type.
+    /// The field's type.
     pub field_type: FieldType,
     /// Whether it may be left out.
     pub optional: bool,
-    /// The lowest level at which it may be left out; `None` where it always may, or never.
+    /// The lowest level at which the field may be left out; `None` if that does not depend on the level.
     pub optional_from: Option<FeatureLevel>,
     /// The enum whose numbers a `UINT` field holds.
     pub enumeration: Option<&'static EnumSchema>,
@@ -68,7 +68,7 @@ pub struct FieldSchema {
 }
 
 impl FieldSchema {
-    /// Whether it is one of an enumeration's choices that says more than the type of a tensor.
+    /// Whether the field holds a value of an enumeration, other than the data type of a tensor.
     pub const fn is_choice(&self) -> bool {
         self.enumeration.is_some() && self.type_of.is_none()
     }
@@ -89,43 +89,43 @@ impl FieldSchema {
         }
     }
 
-    /// The same, but it may be left out.
+    /// This field, as one that may be left out.
     pub const fn optional(self) -> Self {
         Self { optional: true, ..self }
     }
 
-    /// The same, but from `level` on it may be left out.
+    /// This field, as one that may be left out from `level` on.
     pub const fn optional_from(self, level: FeatureLevel) -> Self {
         Self { optional: true, optional_from: Some(level), ..self }
     }
 
-    /// The same, holding the numbers of an enum.
+    /// This field, holding the numbers of an enum.
     pub const fn with_enumeration(self, enumeration: &'static EnumSchema) -> Self {
         Self { enumeration: Some(enumeration), ..self }
     }
 
-    /// The same, with its scalar's type told by `field`.
+    /// This field, with the type of its scalar given by the field `field`.
     pub const fn with_scalar_type(self, field: &'static str) -> Self {
         Self { scalar_type: Some(field), ..self }
     }
 
-    /// The same, with its number of elements told by `field`.
+    /// This field, with its number of elements given by the field `field`.
     pub const fn with_count(self, field: &'static str) -> Self {
         Self { count: Some(field), ..self }
     }
 
-    /// The same, with the data type of the tensor `field`.
+    /// This field, with the data type of the tensor `field`.
     pub const fn with_type_of(self, field: &'static str) -> Self {
         Self { type_of: Some(field), ..self }
     }
 
-    /// The same, with the sizes of the tensor `field`.
+    /// This field, with the sizes of the tensor `field`.
     pub const fn with_sizes_of(self, field: &'static str) -> Self {
         Self { sizes_of: Some(field), ..self }
     }
 }
 
-/// What must hold between the fields of one operator, beyond what the tables state.
+/// A constraint between the fields of one operator that the tables do not express.
 ///
 /// Rules are written in `operators/rules.rs` and named in the schema.
 #[derive(Clone, Copy)]
@@ -156,20 +156,20 @@ pub struct OperatorSchema {
     pub name: &'static str,
     /// DirectML's number of the operator.
     pub operator_type: u32,
-    /// What it does, in a few words.
+    /// The operator's function, in a few words.
     pub summary: &'static str,
     /// Whether this runtime executes it.
     pub implemented: bool,
     /// Whether DirectML allows an output to be the same memory as an input.
     pub in_place: bool,
-    /// How results are compared, by the data type of the output; empty where that is not decided.
+    /// How results are compared, by the data type of the output; empty if that is not decided.
     pub comparisons: &'static [(DataTypeSet, Comparison)],
     /// The fields, in DirectML's order.
     pub fields: &'static [FieldSchema],
-    /// What must hold between the fields.
+    /// The constraint between the fields, if there is one.
     pub rule: Option<Rule>,
-    /// The support tables, by ascending level; the first is the level of introduction. Where an
-    /// attribute decides (`varied`), they accept what at least one of its values does.
+    /// The support tables, by ascending level; the first is the level of introduction. If they depend on an
+    /// attribute (`varied`), they accept everything that at least one of its values accepts.
     pub tables: &'static [SupportTable],
     /// The tables for each value of the attribute that they depend on.
     pub varied: Option<VariedSupport>,
@@ -181,12 +181,12 @@ impl OperatorSchema {
         self.tables.first().map_or(FeatureLevel::HIGHEST, |table| table.level)
     }
 
-    /// Whether it has a field of this name.
+    /// Whether the operator has a field of this name.
     pub fn has_field(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
     }
 
-    /// The tensors whose data types are chosen one by one; every other one has the type of one of these.
+    /// The tensors whose data types are chosen independently; every other tensor has the type of one of these.
     pub fn type_parameters(&self) -> impl Iterator<Item = &'static FieldSchema> {
         let tensors = self.fields.iter().filter(|field| field.kind != FieldKind::Attribute);
         tensors.filter(|field| field.type_of.is_none())
@@ -198,13 +198,13 @@ impl OperatorSchema {
         found.map_or(Comparison::Undecided, |(_, comparison)| *comparison)
     }
 
-    /// The highest table at or below `level`; `None` where the operator does not exist yet.
+    /// The highest table at or below `level`; `None` if the operator was introduced later.
     pub fn table_at(&self, level: FeatureLevel) -> Option<&'static SupportTable> {
         table_at(self.tables, level)
     }
 
-    /// The tables that hold for one value of the attribute that they depend on. They are `tables`
-    /// where there is no such attribute, or no such value.
+    /// The tables for one value of the attribute that support depends on, or `tables` if there is no such
+    /// attribute or value.
     pub fn tables_where(&self, value: u32) -> &'static [SupportTable] {
         let variants = self.varied.as_ref().map_or(&[][..], |varied| varied.variants);
         variants
@@ -213,7 +213,8 @@ impl OperatorSchema {
             .map_or(self.tables, |variant| variant.tables)
     }
 
-    /// Every list of tables that the operator has, with the values of the attribute that it is for.
+    /// All lists of tables of the operator, each with the attribute's values that it is for; the values of
+    /// `tables` itself are empty.
     pub fn every_tables(
         &self,
     ) -> impl Iterator<Item = (&'static [u32], &'static [SupportTable])> + Clone {
@@ -225,7 +226,7 @@ impl OperatorSchema {
 
 #[cfg(test)]
 impl OperatorSchema {
-    /// A row that no operator has, without fields and tables.
+    /// The row of a fictitious operator, without fields and tables.
     pub(crate) const fn made_up(name: &'static str) -> Self {
         Self {
             name,

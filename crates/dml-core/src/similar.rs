@@ -1,19 +1,19 @@
-//! Known names that a misspelt one may stand for, for messages.
+//! Suggestions of known names for misspelt ones, for messages.
 
 use std::fmt::Write as _;
 
-/// A suggestion lists at most this many names.
+/// The most names of a suggestion.
 const MOST: usize = 4;
-/// More changes make another name.
+/// The most changed letters of a misspelt name.
 const MOST_CHANGES: usize = 3;
-/// A longer text is no misspelt name, and comparing it would take long.
+/// The longest text that is compared, in bytes; a longer one is not a misspelt name, and comparing takes long.
 const LONGEST: usize = 100;
 
-/// The names among `known` that `given` may stand for, the likeliest first and among equals the shortest, at most four.
+/// At most four names of `known` that `given` may stand for, the likeliest first, and of equal ones the shortest.
 ///
-/// These are names that contain `given`, the shortest first. Where none does, they are names that
-/// become `given`, as a whole or in some of their words, by changing at most a third of its letters, and
-/// at most three. Case and punctuation do not matter.
+/// These are names that contain `given`, the shortest first. If there are none, they are names that become
+/// `given`, as a whole or in some of their words, by changing at most a third of its letters, and at most
+/// three. Case and punctuation do not matter.
 pub fn similar_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let letters = letters(given);
     if letters.len() < 2 || given.len() > LONGEST {
@@ -28,8 +28,8 @@ pub fn similar_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) 
     found.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// A question for a message, to stand after `given`: ` (did you mean GEMM?)`. Empty where no name among
-/// `known` is similar.
+/// A question for a message, to append to `given`: ` (did you mean GEMM?)`. Empty if no name of `known` is
+/// similar.
 pub fn suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let names = similar_names(given, known);
     let Some((last, others)) = names.split_last() else { return String::new() };
@@ -50,14 +50,14 @@ fn containing<'a>(letters: &str, known: &[&'a str]) -> Vec<(usize, &'a str)> {
     known.iter().filter_map(has_letters).collect()
 }
 
-/// Names that become `letters` by few changes, each with their number.
+/// Names that become `letters` by few changes, each with the number of changes.
 fn misspelt<'a>(letters: &str, known: &[&'a str]) -> Vec<(usize, &'a str)> {
     let most = MOST_CHANGES.min(letters.len() / 3);
     let with_distance = |name: &&'a str| (distance(letters, name), *name);
     known.iter().map(with_distance).filter(|(distance, _)| *distance <= most).collect()
 }
 
-/// The least number of changes that makes `letters` of some successive words of `name`.
+/// The least number of changes that turns consecutive words of `name` into `letters`.
 fn distance(letters: &str, name: &str) -> usize {
     let words: Vec<String> =
         name.split(|it: char| !it.is_ascii_alphanumeric()).map(self::letters).collect();

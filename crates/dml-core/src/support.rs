@@ -1,7 +1,7 @@
-//! What runs where: whether an operator takes a data type and a dimension count at a feature level,
-//! and whether its kernels use the hardware's type or make up for it.
+//! Support queries: whether an operator accepts a data type and a dimension count at a feature level,
+//! and whether its kernels use the hardware's type or emulate it.
 //!
-//! DirectML has no counterpart of [`query`]. That of its `CheckFeatureSupport` is
+//! DirectML has no counterpart of [`query`]. The counterparts of its `CheckFeatureSupport` are
 //! [`highest_supported_level`] and [`data_type_supported`].
 
 use std::fmt;
@@ -13,26 +13,26 @@ use crate::schema::{OperatorSchema, SupportTable, TensorSupport};
 use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
 use crate::types::{DataType, FeatureLevel};
 
-/// Whether something runs. Where several answers hold, it is the first of them in this order.
+/// The answer to a support query. If several answers hold, it is the first of them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Support {
-    /// No feature level accepts it.
+    /// No feature level accepts the type and the dimension count.
     Never,
-    /// DirectML's reference does not state what is accepted.
+    /// DirectML's reference does not state which types are accepted.
     Undocumented,
-    /// This level, and none below it, accepts it; the one asked about is below.
+    /// The lowest level that accepts the type and the dimension count; the given level is below it.
     NeedsLevel(FeatureLevel),
-    /// The level accepts it, but this runtime does not have the operator.
+    /// The level accepts them, but this runtime does not implement the operator.
     NotImplemented,
-    /// It runs with the same bits as anywhere, by kernels that make the type of others.
+    /// The operator runs, by kernels that emulate the type with 32-bit words. The bits are the same.
     Emulated(Emulation),
-    /// It runs, by kernels that use the hardware's type.
+    /// The operator runs, by kernels that use the hardware's type.
     Native,
 }
 
 impl Support {
-    /// The answer, where the operator runs, with native or emulated as by kernels that use the optional features `used`
-    /// for elements of `data_type`.
+    /// This answer; if the operator runs, it is native or emulated as for kernels that use the optional features
+    /// `used` for elements of `data_type`.
     #[must_use]
     pub fn with_kernels(self, data_type: DataType, used: Features) -> Self {
         match self.runs() {
@@ -41,12 +41,12 @@ impl Support {
         }
     }
 
-    /// Whether it runs.
+    /// Whether the operator runs.
     pub fn runs(self) -> bool {
         matches!(self, Self::Emulated(_) | Self::Native)
     }
 
-    /// What two tensors come to of which one has each of these answers.
+    /// The answer for two tensors together, of which each has one of these answers.
     fn worse(self, other: Self) -> Self {
         let order = |it: Self| match it {
             Self::Never => 0,
@@ -86,7 +86,7 @@ impl fmt::Display for Support {
     }
 }
 
-/// How kernels that do not use the hardware's type handle its elements.
+/// How kernels emulate a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Emulation {
@@ -97,7 +97,7 @@ pub enum Emulation {
 }
 
 impl Emulation {
-    /// What is done, in a few words.
+    /// A description in a few words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PartsOfWords => "parts of 32-bit words",
@@ -112,8 +112,8 @@ impl fmt::Display for Emulation {
     }
 }
 
-/// The optional features of hardware that has elements of `data_type`; none where no hardware has, and for those
-/// of 32 bits, which every device has.
+/// The optional features of hardware with native elements of `data_type`. Empty for 4-bit types, which no
+/// hardware has, and for 32-bit types, which every device has.
 pub const fn hardware_features(data_type: DataType) -> &'static [Feature] {
     use Feature::{
         ShaderFloat16, ShaderFloat64, ShaderInt8, ShaderInt16, ShaderInt64,
@@ -133,8 +133,8 @@ pub const fn hardware_features(data_type: DataType) -> &'static [Feature] {
     }
 }
 
-/// How kernels that use the optional features `used` handle elements of `data_type`; `None` where they
-/// use the hardware's type: every device has those of 32 bits, any other is a feature.
+/// How kernels that use the optional features `used` emulate `data_type`; `None` if they use the hardware's
+/// type: always for 32 bits, and for other types if `used` has a feature of theirs.
 pub fn emulation(data_type: DataType, used: Features) -> Option<Emulation> {
     let emulation = match data_type.bits() {
         32 => return None,
@@ -145,11 +145,11 @@ pub fn emulation(data_type: DataType, used: Features) -> Option<Emulation> {
     (!is_native).then_some(emulation)
 }
 
-/// Whether `schema` takes a tensor of `data_type` with `rank` dimensions at `level`, where its kernels use
-/// the optional features `used`: none for those that every operator has for every device.
+/// Whether `schema` accepts a tensor of `data_type` with `rank` dimensions at `level`, with kernels that use
+/// the optional features `used`: none for the kernels that run on every device.
 ///
-/// Where the operator's tensors differ, or an attribute decides, it is the best answer of any;
-/// [`query_tensor`] tells them apart, and [`query_tensors`] asks for all of them together.
+/// If the answer depends on the tensor or on an attribute, the best one is given; [`query_tensor`] asks for one
+/// tensor, and [`query_tensors`] for all tensors together.
 pub fn query(
     schema: &OperatorSchema,
     data_type: DataType,
@@ -160,7 +160,7 @@ pub fn query(
     answer(schema, tables(schema), (data_type, rank), level, used, |_| true)
 }
 
-/// The same for one tensor of the operator; `None` where it has no tensor field of this name.
+/// [`query`] for one tensor of the operator; `None` if it has no tensor field of this name.
 pub fn query_tensor(
     schema: &OperatorSchema,
     field: &str,
@@ -175,8 +175,8 @@ pub fn query_tensor(
     Some(answer(schema, tables(schema), (data_type, rank), level, used, is_asked))
 }
 
-/// The same for `operator` with the types and dimension counts of its tensors: as the worst of the
-/// answers for each of them.
+/// [`query`] for `operator` with the types and dimension counts of its tensors: the worst of the answers for
+/// each tensor.
 pub fn query_tensors(operator: &AbstractOperator, level: FeatureLevel, used: Features) -> Support {
     let schema = operator.schema();
     let ask = |(field, desc): (&'static str, &TensorDesc)| {
@@ -192,7 +192,7 @@ pub fn query_tensors(operator: &AbstractOperator, level: FeatureLevel, used: Fea
 }
 
 /// DML_FEATURE_FEATURE_LEVELS: the highest of `requested` that a device created at `created_at`
-/// supports; `None` where it supports none of them. Never above the level that it was created at.
+/// supports; `None` if it supports none of them. Never above the level that it was created at.
 pub fn highest_supported_level(
     requested: &[FeatureLevel],
     created_at: FeatureLevel,
@@ -203,8 +203,8 @@ pub fn highest_supported_level(
 /// DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT: whether at least one operator runs with tensors of
 /// `data_type` at `level`.
 ///
-/// DirectML leaves open what exactly this promises; here it follows from [`query`]. It does not
-/// depend on the device, since what a device lacks is emulated.
+/// DirectML does not define this exactly; here it follows from [`query`]. It does not depend on the
+/// device, because types that a device lacks are emulated.
 pub fn data_type_supported(data_type: DataType, level: FeatureLevel) -> bool {
     let runs = |schema: &OperatorSchema, rank| {
         query(schema, data_type, rank, level, Features::NONE).runs()
@@ -212,7 +212,7 @@ pub fn data_type_supported(data_type: DataType, level: FeatureLevel) -> bool {
     OPERATORS.iter().any(|schema| (1..=MAX_DIMENSION_COUNT).any(|rank| runs(schema, rank)))
 }
 
-/// The best answer of `tables` for the tensors that are `chosen`.
+/// The best answer of `tables` for the tensors for which `chosen` is true.
 fn answer(
     schema: &OperatorSchema,
     tables: impl Iterator<Item = &'static SupportTable> + Clone,
@@ -235,8 +235,8 @@ fn answer(
     }
 }
 
-/// The operator's tables. Where an attribute decides, those of its values: the tables that join them
-/// also accept combinations of type and rank that none of the values does.
+/// The operator's tables. If they depend on an attribute, the tables of each value: the joint tables also
+/// accept combinations of type and rank that no value accepts.
 fn tables(schema: &OperatorSchema) -> impl Iterator<Item = &'static SupportTable> + Clone {
     let is_varied = schema.varied.is_some();
     let chosen = move |values: &[u32]| !is_varied || !values.is_empty();

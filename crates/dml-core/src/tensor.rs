@@ -7,10 +7,10 @@ pub use layout::TensorLayout;
 
 use crate::types::DataType;
 
-/// DML_TENSOR_DIMENSION_COUNT_MAX1: no tensor has more dimensions.
+/// DML_TENSOR_DIMENSION_COUNT_MAX1: the most dimensions of a tensor.
 pub const MAX_DIMENSION_COUNT: usize = 8;
 
-/// No tensor has more elements, and no element lies further from the first one.
+/// The most elements of a tensor, and the greatest distance of an element from the first one, in elements.
 pub const MAX_ELEMENT_COUNT: u64 = u32::MAX as u64;
 
 /// DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT: every binding starts at a multiple of this many bytes.
@@ -36,13 +36,13 @@ impl TensorFlags {
         self.0
     }
 
-    /// Whether all of `other` is set.
+    /// Whether all flags of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-/// DML_BUFFER_TENSOR_DESC: how a tensor lies in a buffer.
+/// DML_BUFFER_TENSOR_DESC: the type, sizes and memory layout of a tensor in a buffer.
 ///
 /// The fields are unchecked; [`crate::TensorLayout::new`] states and checks the rules. The number of
 /// dimensions is the length of `sizes`.
@@ -57,7 +57,7 @@ pub struct TensorDesc {
     /// Distance between neighbours in each dimension, in elements; `None` means packed, the last
     /// dimension innermost.
     pub strides: Option<Vec<u32>>,
-    /// TotalTensorSizeInBytes; `None` means the least that sizes and strides imply.
+    /// TotalTensorSizeInBytes; `None` means the minimum that sizes and strides imply.
     pub total_tensor_size_in_bytes: Option<u64>,
     /// The bound offset is promised to be a multiple of this many bytes; 0 promises nothing.
     pub guaranteed_base_offset_alignment: u32,
@@ -76,13 +76,13 @@ impl TensorDesc {
         }
     }
 
-    /// The same with strides, in elements.
+    /// This tensor, with strides in elements.
     pub fn with_strides(mut self, strides: &[u32]) -> Self {
         self.strides = Some(strides.to_vec());
         self
     }
 
-    /// The same with a stated total size in bytes.
+    /// This tensor, with a stated total size in bytes.
     pub fn with_total_size(mut self, bytes: u64) -> Self {
         self.total_tensor_size_in_bytes = Some(bytes);
         self

@@ -1,7 +1,7 @@
-//! The plain values that everything else is made of.
+//! Basic types: data types, feature levels, enumerations, scalars and preferences.
 
 mod data_type;
-/// The enumerations whose numbers attributes hold.
+/// DirectML's enumerations, whose numbers attributes hold.
 pub mod enums;
 mod feature_level;
 mod flags;

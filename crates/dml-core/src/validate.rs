@@ -16,16 +16,15 @@ use levels::Levels;
 /// Checks `operator` for a device that was created at `level`.
 ///
 /// # Errors
-/// [`Error::FeatureLevel`] where the level does not accept the operator, a data type, a dimension
-/// count or a nested operator; [`Error::NestedNotImplemented`] where this runtime lacks a nested one;
-/// [`Error::Invalid`] where a rule is broken that holds at every level. The first finding is
-/// reported, in the order of the fields; the operator's own rule comes last. Where a level refuses
-/// several tensors or nested operators, the one is reported that needs the highest level, or that no
-/// level accepts.
+/// [`Error::FeatureLevel`] if the level does not accept the operator, a data type, a dimension count or a
+/// nested operator; [`Error::NestedNotImplemented`] if this runtime does not implement a nested operator;
+/// [`Error::Invalid`] if a rule of all levels is broken. The first error is reported, in the order of the
+/// fields; the operator's own rule comes last. If a level refuses several tensors or nested operators, the
+/// one that no level accepts or that needs the highest level is reported.
 ///
-/// An operator that this runtime does not implement is always refused, and only its levels are
-/// checked: [`Error::FeatureLevel`] where no level accepts it, [`Error::Undocumented`],
-/// [`Error::FeatureLevel`] where the device's level does not accept it, [`Error::NotImplemented`].
+/// An operator that this runtime does not implement is always refused, and only its levels are checked:
+/// [`Error::FeatureLevel`] if no level accepts it, [`Error::Undocumented`], [`Error::FeatureLevel`] if the
+/// device's level does not accept it, [`Error::NotImplemented`].
 pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Validated, Error> {
     let schema = operator.schema();
     if !schema.implemented {
@@ -41,7 +40,7 @@ pub fn validate(operator: &AbstractOperator, level: FeatureLevel) -> Result<Vali
         .map(|(value, field)| checker.field(field, value))
         .collect::<Result<_, _>>()
         .map_err(|error| match error {
-            // Naming a level would only lead to the next refusal.
+            // Name the highest needed level, so that a device of that level accepts all fields.
             Error::FeatureLevel(_) => levels::highest_refusal(operator, level).unwrap_or(error),
             other => other,
         })?;
@@ -90,7 +89,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Checks a tensor that stands at `path`, which is `field` or an element of it.
+    /// Checks the tensor at `path`, which is `field` or an element of it.
     fn tensor(
         &self,
         field: &FieldSchema,

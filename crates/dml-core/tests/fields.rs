@@ -1,9 +1,9 @@
 //! The generated rows against the members of DirectML's descriptors as data
 //! (`data/directml_fields.json`), taken from the schema header that ONNX Runtime carries.
 //!
-//! A row of the data is `[name, members]`, and a member `name kind type`, with `?` after the type of what
-//! may be left out. No code is shared with the generator: a mistake in either, or in the way either is
-//! read, shows as a difference.
+//! A row of the data is `[name, members]`, and a member `name kind type`, with `?` after the type of a
+//! member that may be left out. No code is shared with the generator: a mistake in either shows as a
+//! difference.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! The generated rows against DirectML's reference: its enumeration of operators, and the support
 //! tables of every page as data (`data/directml_support_tables.json`).
 //!
-//! The rows are generated from `schema/*.toml` by `cargo xtask`. What is read here was taken from the
-//! pages apart from those files, and shares no code with the generator on purpose: a mistake in
-//! either, or in the way either is read, shows as a difference.
+//! The rows are generated from `schema/*.toml` by `cargo xtask`. The data here were taken from the
+//! pages independently of those files, and the test shares no code with the generator: a mistake in
+//! either shows as a difference.
 //!
 //! A row of the data is `[name, number, introduced, in place, tables]`, a table
 //! `[level, values of the attribute or "", cells]`, and a cell `name kind ranks types..`, with `[]`

@@ -37,14 +37,14 @@ impl InputFiles {
         Self::default()
     }
 
-    /// Adds a file. One that does not exist is ignored: reading it is an error of its own.
+    /// Adds a file. A file that does not exist is ignored: reading it gives its own error.
     pub fn add(&mut self, path: &Path) {
         if let Some(identity) = Identity::of(path) {
             self.0.push(InputFile { path: path.to_owned(), identity });
         }
     }
 
-    /// Checks that `output` is none of these files.
+    /// Checks that `output` is not one of these files.
     ///
     /// # Errors
     /// [`OverwrittenInput`] names both.
@@ -60,7 +60,7 @@ impl InputFiles {
 }
 
 impl Identity {
-    /// `None` where there is no regular file.
+    /// `None` if there is no regular file.
     fn of(path: &Path) -> Option<Self> {
         let canonical = fs::canonicalize(path).ok()?;
         let metadata = fs::metadata(&canonical).ok().filter(Metadata::is_file)?;
@@ -78,7 +78,7 @@ fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Canonical paths alone tell files apart.
+/// Files are identified by their canonical paths only.
 #[cfg(not(unix))]
 fn is_same_inode(_one: &Metadata, _other: &Metadata) -> bool {
     false

@@ -1,5 +1,5 @@
-//! How the commands write their results: whole files or none, never over an input, and quietly to a
-//! reader that has gone.
+//! Output files of commands: complete or not at all, and never over an input. Writing to a closed pipe
+//! ends the command quietly.
 #![forbid(unsafe_code)]
 
 mod input_files;
@@ -14,20 +14,21 @@ pub use printing::{Stream, print_to_stderr, print_to_stdout, stderr, stdout};
 
 /// A file that appears under its name when it is complete.
 ///
-/// Until [`Output::commit`] the bytes are in a temporary file beside the target; dropping the output
-/// removes them. What is not a regular file, such as a pipe or a terminal, is written as it comes.
+/// Until [`Output::commit`] the bytes are in a temporary file next to the target; dropping the output
+/// removes the file. A target that is not a regular file, such as a pipe or a terminal, is written
+/// directly.
 #[derive(Debug)]
 pub struct Output {
     writer: BufWriter<File>,
-    /// The temporary name and the final one; `None` where the target is written directly.
+    /// The temporary path and the final one; `None` if the target is written directly.
     rename: Option<(tempfile::TempPath, PathBuf)>,
 }
 
 impl Output {
-    /// Starts writing to `path`. A symbolic link keeps pointing where it does.
+    /// Starts writing to `path`. A symbolic link is kept, and its target is written.
     ///
     /// # Errors
-    /// The target cannot be written there.
+    /// The target cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         if fs::metadata(path).is_ok_and(|target| !target.is_file()) {
             let file = File::options().write(true).open(path)?;
@@ -43,10 +44,10 @@ impl Output {
         Ok(Self { writer: BufWriter::new(file), rename: Some((temporary, target)) })
     }
 
-    /// Gives the file its name.
+    /// Completes the file under its name.
     ///
     /// # Errors
-    /// What was written could not be stored; the target is as it was before.
+    /// The bytes could not be stored; the target is unchanged.
     pub fn commit(mut self) -> io::Result<()> {
         self.writer.flush()?;
         match self.rename {
@@ -66,17 +67,17 @@ impl io::Write for Output {
     }
 }
 
-/// Writes what `content` gives to a file, whole.
+/// Writes the bytes that `content` writes to a file, completely or not at all.
 ///
 /// # Errors
-/// As [`Output::create`] and [`Output::commit`], and those of `content`; the target is as it was before.
+/// As [`Output::create`] and [`Output::commit`], and those of `content`; the target is unchanged.
 pub fn write(path: &Path, content: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
     let mut output = Output::create(path)?;
     content(&mut output)?;
     output.commit()
 }
 
-/// Temporary files are private by default; a result is as readable as any file of the user.
+/// A builder of temporary files with the permissions of ordinary files; by default they are private.
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -88,7 +89,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// Without the temporary file's name, which means nothing to the user.
+/// The error without the temporary file's name, which means nothing to the user.
 fn plain(error: &io::Error, folder: &Path) -> io::Error {
     // The system's words for a folder that is not there say more than the kind's.
     fs::metadata(folder).err().unwrap_or_else(|| error.kind().into())

@@ -1,10 +1,10 @@
-//! Standard output and standard error whose reader may end first, such as `head`.
+//! Standard output and standard error, with readers that may close the pipe early, such as `head`.
 
 use std::fmt;
 use std::io::{self, StderrLock, StdoutLock, Write};
 
-/// A stream that discards everything once its reader has closed the pipe: the reader has seen enough, and
-/// the program goes on to its own end and its own exit code.
+/// A stream that discards all bytes after its reader has closed the pipe, so that the program continues to its
+/// end and its own exit code.
 #[derive(Debug)]
 pub struct Stream<W>(W);
 
@@ -38,7 +38,7 @@ fn is_closed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-/// Writes to standard output; ends the program where that fails, with 1.
+/// Writes to standard output; if that fails, ends the program with exit code 1.
 pub fn print_to_stdout(text: fmt::Arguments<'_>) {
     if let Err(error) = stdout().write_fmt(text) {
         print_to_stderr(format_args!("error: cannot write to standard output: {error}\n"));
@@ -46,31 +46,31 @@ pub fn print_to_stdout(text: fmt::Arguments<'_>) {
     }
 }
 
-/// Writes to standard error. Nobody could be told of a failure.
+/// Writes to standard error. A failure is ignored, because it cannot be reported.
 pub fn print_to_stderr(text: fmt::Arguments<'_>) {
     let _ = stderr().write_fmt(text);
 }
 
-/// As [`std::print`], where a closed pipe is no error.
+/// Like [`std::print`], but a closed pipe is not an error.
 #[macro_export]
 macro_rules! print {
     ($($text:tt)*) => { $crate::print_to_stdout(::std::format_args!($($text)*)) };
 }
 
-/// As [`std::println`], where a closed pipe is no error.
+/// Like [`std::println`], but a closed pipe is not an error.
 #[macro_export]
 macro_rules! println {
     () => { $crate::print!("\n") };
     ($($text:tt)*) => { $crate::print!("{}\n", ::std::format_args!($($text)*)) };
 }
 
-/// As [`std::eprint`], where a closed pipe is no error.
+/// Like [`std::eprint`], but a closed pipe is not an error.
 #[macro_export]
 macro_rules! eprint {
     ($($text:tt)*) => { $crate::print_to_stderr(::std::format_args!($($text)*)) };
 }
 
-/// As [`std::eprintln`], where a closed pipe is no error.
+/// Like [`std::eprintln`], but a closed pipe is not an error.
 #[macro_export]
 macro_rules! eprintln {
     () => { $crate::eprint!("\n") };
@@ -81,7 +81,7 @@ macro_rules! eprintln {
 mod tests {
     use super::*;
 
-    /// Fails with one kind of error.
+    /// A stream whose writes fail with one kind of error.
     struct Failing(io::ErrorKind);
 
     impl Write for Failing {

@@ -1,10 +1,10 @@
-//! ONNX Runtime's C interface, as far as it is used: tables of functions by their places, which never
-//! change, and the structures that a provider fills. The names are ONNX Runtime's.
+//! The used part of ONNX Runtime's C interface: tables of functions by slot, which never change, and the
+//! structures that a provider fills. The names are ONNX Runtime's.
 #![allow(non_snake_case, reason = "the names are ONNX Runtime's")]
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The version of the interface that the tables below are from. A host that has no such version is refused.
+/// The interface version of the tables below. A host without this version is refused.
 pub(crate) const API_VERSION: u32 = 24;
 
 macro_rules! opaque {
@@ -23,7 +23,7 @@ opaque! {
     OrtTensorTypeAndShapeInfo OrtTypeInfo OrtValue OrtValueInfo
 }
 
-/// What a function answers: null is success.
+/// The result of a function: null is success.
 pub(crate) type Status = *mut OrtStatus;
 
 /// The first function of ONNX Runtime's table.
@@ -35,11 +35,11 @@ pub(crate) type CreateStatus = unsafe extern "C" fn(c_int, *const c_char) -> Sta
 ///
 /// `table` is one of ONNX Runtime's tables of functions.
 pub(crate) unsafe fn create_status(table: *const OrtApi) -> CreateStatus {
-    // SAFETY: every version has this function in the first place.
+    // SAFETY: every version has this function in the first slot.
     unsafe { table.cast::<CreateStatus>().read() }
 }
 
-/// A table of functions, of which each has a number.
+/// A table of functions, each with its slot.
 macro_rules! table {
     ($name:ident[$length:literal] {
         $($slot:literal $function:ident($($argument:ty),*) $(-> $result:ty)?;)*
@@ -53,12 +53,12 @@ macro_rules! table {
         impl $name {
             $(
                 pub(crate) fn $function(&self) -> unsafe extern "C" fn($($argument),*) $(-> $result)? {
-                    // SAFETY: the place has a function of this type since the version that is asked for.
+                    // SAFETY: the slot has a function of this type since the version that is asked for.
                     unsafe { std::mem::transmute(self.slots[$slot]) }
                 }
             )*
 
-            /// A table with these functions alone.
+            /// A table with only these functions.
             #[cfg(test)]
             pub(crate) fn with(functions: &[(usize, *const c_void)]) -> Self {
                 let mut slots = [std::ptr::null(); $length];
@@ -66,7 +66,7 @@ macro_rules! table {
                 Self { slots }
             }
 
-            /// The functions and their places.
+            /// The functions and their slots.
             #[cfg(test)]
             pub(crate) const SLOTS: &[(&str, usize)] = &[$((stringify!($function), $slot)),*];
         }
@@ -134,14 +134,14 @@ table!(OrtEpApi[18] {
     17 ReleaseHardwareDevice(*mut OrtHardwareDevice);
 });
 
-/// Where tables come from.
+/// The entry point of ONNX Runtime's interface, which gives the tables.
 #[repr(C)]
 pub(crate) struct OrtApiBase {
     pub(crate) GetApi: unsafe extern "C" fn(u32) -> *const OrtApi,
     pub(crate) GetVersionString: unsafe extern "C" fn() -> *const c_char,
 }
 
-/// How nodes are joined.
+/// The options of fusing nodes.
 #[repr(C)]
 pub(crate) struct OrtNodeFusionOptions {
     pub(crate) ort_version_supported: u32,
@@ -169,10 +169,10 @@ pub(crate) mod attribute {
     pub(crate) const TENSOR: c_int = 8;
 }
 
-/// A function that is not offered.
+/// A function that this library does not provide.
 pub(crate) type None = *const c_void;
 
-/// What creates providers.
+/// OrtEpFactory, which creates providers.
 #[repr(C)]
 pub(crate) struct OrtEpFactory {
     pub(crate) ort_version_supported: u32,
@@ -206,11 +206,11 @@ pub(crate) struct OrtEpFactory {
     pub(crate) CreateSyncStreamForDevice: None,
     pub(crate) SetEnvironmentOptions:
         unsafe extern "C" fn(*mut Self, *const OrtKeyValuePairs) -> Status,
-    /// What comes after it: more than this version has.
+    /// Further members, more than this version has.
     pub(crate) rest: [None; 8],
 }
 
-/// A provider: what runs the nodes of one session.
+/// OrtEp, a provider, which runs nodes of one session.
 #[repr(C)]
 pub(crate) struct OrtEp {
     pub(crate) ort_version_supported: u32,
@@ -227,11 +227,11 @@ pub(crate) struct OrtEp {
     ) -> Status,
     pub(crate) ReleaseNodeComputeInfos:
         unsafe extern "C" fn(*mut Self, *mut *mut OrtNodeComputeInfo, usize),
-    /// From GetPreferredDataLayout on: more than this version has.
+    /// The members from GetPreferredDataLayout on, more than this version has.
     pub(crate) rest: [None; 16],
 }
 
-/// What computes a group of nodes.
+/// OrtNodeComputeInfo, which computes a group of nodes.
 #[repr(C)]
 pub(crate) struct OrtNodeComputeInfo {
     pub(crate) ort_version_supported: u32,
@@ -248,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    /// The places of functions are held against the declarations of another project.
+    /// Compares the slots of functions with the declarations of another project.
     macro_rules! places {
         ($($function:ident)*) => {
             [$((stringify!($function), offset_of!(ort_sys::OrtApi, $function) / size_of::<usize>())),*]

@@ -1,4 +1,4 @@
-//! ONNX Runtime's functions, called: statuses become results, C strings become text.
+//! Calls of ONNX Runtime's functions, with statuses converted to results and C strings to text.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
@@ -9,7 +9,7 @@ use crate::abi::{
 };
 use crate::boundary::{Code, Failure, Result};
 
-/// The host's functions. They live as long as its library, which unloads this one first.
+/// The host's functions. They live as long as the host's library, which unloads this one first.
 #[derive(Clone, Copy)]
 pub(crate) struct Api {
     pub(crate) ort: &'static OrtApi,
@@ -20,7 +20,7 @@ impl Api {
     /// The functions of a host.
     ///
     /// # Errors
-    /// The host has no such version: what it is.
+    /// The host does not have the required version: a message with its version.
     ///
     /// # Safety
     ///
@@ -32,7 +32,7 @@ impl Api {
         let version = unsafe { (base.GetVersionString)() };
         // SAFETY: as above.
         let version = unsafe { text(version) };
-        // A host that is asked for a version that it does not know prints; so it is not asked.
+        // A host prints a message if it is asked for an unknown version, so older hosts are not asked.
         let minor = version.split('.').nth(1).and_then(|it| it.parse::<u32>().ok());
         if version.starts_with("1.") && minor.is_some_and(|it| it < API_VERSION) {
             return Err(format!(
@@ -53,14 +53,14 @@ impl Api {
         Ok(Self { ort, ep })
     }
 
-    /// What a function writes, which answers `status`.
+    /// The value that the function `call` writes, if its status is success.
     pub(crate) fn get<T>(self, initial: T, call: impl FnOnce(*mut T) -> Status) -> Result<T> {
         let mut value = initial;
         self.check(call(&raw mut value))?;
         Ok(value)
     }
 
-    /// A list whose length one function tells, and which another writes.
+    /// A list whose length one function gives, and which another writes.
     pub(crate) fn list<T: Copy>(
         self,
         initial: T,
@@ -72,7 +72,7 @@ impl Api {
         Ok(all)
     }
 
-    /// Whether the function succeeded whose answer this is.
+    /// Converts a function's status to a result.
     pub(crate) fn check(self, status: Status) -> Result<()> {
         if status.is_null() {
             return Ok(());
@@ -154,7 +154,7 @@ impl Drop for Pairs {
     }
 }
 
-/// The text of a C string; empty where it is null.
+/// The text of a C string; empty if it is null.
 ///
 /// # Safety
 ///
@@ -180,7 +180,7 @@ pub(crate) unsafe fn slice<'a, T>(pointer: *const T, count: usize) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(pointer, count) }
 }
 
-/// Where messages go: ONNX Runtime's log, for a session or for all.
+/// ONNX Runtime's log, for a session or for all sessions.
 #[derive(Clone, Copy)]
 pub(crate) struct Logger {
     api: Api,
@@ -200,7 +200,7 @@ impl Logger {
         Self { api, raw }
     }
 
-    /// Logs one line. A logger that fails is nobody's error.
+    /// Logs one line. A failure of the logger is ignored.
     pub(crate) fn log(&self, severity: c_int, message: &str) {
         if self.raw.is_null() {
             return;

@@ -1,4 +1,4 @@
-//! Where Rust's results become ONNX Runtime's: codes, messages, and no panic.
+//! Conversion of Rust's results to ONNX Runtime's: codes, messages, and caught panics.
 
 use std::ffi::{CString, c_int};
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use std::ptr;
 use crate::abi::{CreateStatus, OrtApi, Status};
 use crate::process::{self, Forked};
 
-/// OrtErrorCode. ORT_EP_FAIL is none of them: Python takes it as a wish to run on the CPU instead.
+/// OrtErrorCode. ORT_EP_FAIL is left out, because Python reacts to it by running on the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum Code {
@@ -29,7 +29,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Display) -> Self {
-        // One line, whatever the names in it.
+        // One line: names may contain control characters.
         Self { code, message: message.to_string().replace(char::is_control, " ") }
     }
 
@@ -37,17 +37,17 @@ impl Failure {
         Self::new(Code::InvalidArgument, message)
     }
 
-    /// The reason in words.
+    /// The message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What ONNX Runtime is answered.
+    /// The status for ONNX Runtime.
     pub(crate) fn status(self, ort: &OrtApi) -> Status {
         self.status_by(ort.CreateStatus())
     }
 
-    /// The same from a host of which only this function is known.
+    /// The status for a host of which only the function `create` is known.
     pub(crate) fn status_by(self, create: CreateStatus) -> Status {
         let message = CString::new(format!("dmlvk: {}", self.message)).unwrap_or_default();
         // SAFETY: the text is copied, the code is one of OrtErrorCode.
@@ -99,8 +99,8 @@ pub(crate) fn call(ort: &OrtApi, name: &str, body: impl FnOnce() -> Result<()>) 
     }
 }
 
-/// Runs the body of the function called `name`, which releases something: what fails in it, nobody is told.
-/// In a forked process nothing is released: the driver would wait for threads that only its parent has.
+/// Runs the body of the function called `name`, which releases an object; errors are ignored. In a forked
+/// process nothing is released: the driver would wait for threads that only its parent has.
 pub(crate) fn release(name: &str, body: impl FnOnce()) {
     if process::is_forked() {
         std::mem::forget(body);
@@ -112,7 +112,7 @@ pub(crate) fn release(name: &str, body: impl FnOnce()) {
     });
 }
 
-/// The body's result, or that it panicked.
+/// The body's result, or an error if it panicked.
 pub(crate) fn guarded<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         // Dropping a payload may panic again.

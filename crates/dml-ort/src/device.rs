@@ -1,4 +1,4 @@
-//! The devices that sessions have in common.
+//! The devices that sessions share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,13 +9,13 @@ use dml::{
 use crate::boundary::Result;
 use crate::process;
 
-/// A device that is open as long as a session uses it.
+/// A device that stays open as long as a session uses it.
 pub(crate) struct OpenDevice {
     pub(crate) device: Device,
     key: Key,
 }
 
-/// What tells one device from another.
+/// The options that must be equal for sessions to share a device.
 #[derive(Debug, PartialEq)]
 struct Key {
     selector: DeviceSelector,
@@ -37,12 +37,12 @@ impl Key {
     }
 }
 
-/// The devices that are open.
+/// The open devices.
 #[derive(Default)]
 pub(crate) struct OpenDevices(Mutex<Vec<Weak<OpenDevice>>>);
 
 impl OpenDevices {
-    /// The device for these options: the one of another session, unless there is none or it was lost.
+    /// The device for these options: another session's if there is one and it is not lost, else a new one.
     ///
     /// # Errors
     /// There is no such device, or it cannot be opened, or this process was forked from one with a device.

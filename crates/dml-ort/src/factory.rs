@@ -1,4 +1,4 @@
-//! The library's two functions, and what creates providers.
+//! The library's two exported functions, and the factory of providers.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
@@ -18,7 +18,7 @@ use crate::provider::Provider;
 
 const VENDOR: &CStr = c"dmlvk";
 
-/// What ONNX Runtime calls an OrtEpFactory: the table is first.
+/// The factory, which ONNX Runtime uses as an OrtEpFactory: the table is the first member.
 #[repr(C)]
 struct Factory {
     table: OrtEpFactory,
@@ -29,11 +29,11 @@ struct Factory {
     open: OpenDevices,
 }
 
-/// ONNX Runtime calls it when the library is registered.
+/// ONNX Runtime calls this function when the library is registered.
 ///
 /// # Safety
 ///
-/// The pointers are what onnxruntime_ep_c_api.h says.
+/// The pointers are as onnxruntime_ep_c_api.h states.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is ONNX Runtime's")]
 pub(crate) unsafe extern "C" fn CreateEpFactories(
@@ -65,7 +65,7 @@ pub(crate) unsafe extern "C" fn CreateEpFactories(
     })
 }
 
-/// ONNX Runtime calls it when the library is unregistered.
+/// ONNX Runtime calls this function when the library is unregistered.
 ///
 /// # Safety
 ///
@@ -81,7 +81,7 @@ pub(crate) unsafe extern "C" fn ReleaseEpFactory(factory: *mut OrtEpFactory) -> 
     ptr::null_mut()
 }
 
-/// The answer to a host that is too old: by the oldest interface, which every host has.
+/// The error status for a host that is too old, made with the oldest interface, which every host has.
 ///
 /// # Safety
 ///
@@ -232,7 +232,7 @@ unsafe extern "C" fn create_ep(
     })
 }
 
-/// Tensors are the host's: there is nothing to transfer.
+/// No data transfer: all tensors are in host memory.
 unsafe extern "C" fn create_data_transfer(
     _factory: *mut OrtEpFactory,
     transfer: *mut *mut c_void,

@@ -17,16 +17,17 @@ use crate::boundary::{Code, Failure, Result, call};
 use crate::process;
 use crate::view::Reader;
 
-/// A group of nodes with what computes it. ONNX Runtime has a pointer to the table, which is first.
+/// A group of nodes with the session that computes it. ONNX Runtime has a pointer to the table, which is the
+/// first member.
 #[repr(C)]
 pub(crate) struct Kernel {
     table: OrtNodeComputeInfo,
     api: Api,
-    /// What computes the outputs; `None` where nothing reads any.
+    /// The session that computes the outputs; `None` if no output is read.
     session: Option<Session>,
-    /// The names of the inputs that a run gives, each with its number.
+    /// The inputs of a run: index and name.
     inputs: Vec<(usize, String)>,
-    /// Which output of the session is each that ONNX Runtime asks for.
+    /// The session's output for each output that ONNX Runtime asks for.
     outputs: Vec<String>,
 }
 
@@ -48,10 +49,10 @@ impl Kernel {
         Self { table, api, session, inputs, outputs }
     }
 
-    /// Compiles for inputs of these shapes, unless that needs their values.
+    /// Compiles for inputs of these shapes, unless the compilation needs their values.
     ///
     /// # Errors
-    /// Those that a run with such inputs would have.
+    /// As a run with such inputs.
     pub(crate) fn compile(&self, shapes: &[(String, Vec<u64>)]) -> Result<()> {
         let shape = |inputs: Inputs, (name, shape): &(String, Vec<u64>)| {
             inputs.with_shape(name, shape.clone())
@@ -65,7 +66,7 @@ impl Kernel {
         }
     }
 
-    /// The table, for ONNX Runtime, which gives it back to [`Kernel::release`].
+    /// The table for ONNX Runtime, to be passed to [`Kernel::release`].
     pub(crate) fn into_raw(self) -> *mut OrtNodeComputeInfo {
         Box::into_raw(Box::new(self)).cast()
     }
@@ -147,7 +148,7 @@ impl Kernel {
     }
 }
 
-/// A tensor that a run gives, copied.
+/// A copy of an input tensor of a run.
 fn tensor(reader: Reader, value: *const OrtValue, name: &str) -> Result<Tensor> {
     if value.is_null() {
         return Err(Failure::invalid(format!("input '{name}' is not given")));

@@ -1,22 +1,22 @@
-//! ONNX Runtime's plug-in execution provider: the nodes of a model that [`dml_import`] runs are run on a
+//! ONNX Runtime's plug-in execution provider: the nodes of a model that [`dml_import`] supports run on a
 //! Vulkan device, the others stay with ONNX Runtime.
 //!
 //! ```text
 //! CreateEpFactories -> factory --CreateEp(options)--> provider
-//!   GetCapability(graph)   node views -> Source -> claims -> groups that make no circle
+//!   GetCapability(graph)   node views -> Source -> claims -> groups without cycles
 //!   Compile(groups)        each becomes a Model, with a Session on the device
 //!   Compute(inputs)        tensors of the host; a program for each new set of shapes
 //! ```
 //!
 //! # Unsafe code
 //!
-//! ONNX Runtime's functions are declared in [`abi`]; [`api`] and [`view`] make results of what they answer.
-//! What ONNX Runtime calls is in [`factory`], [`provider`] and [`kernel`], and catches panics ([`boundary`]).
+//! ONNX Runtime's functions are declared in [`abi`]; [`api`] and [`view`] call them. The functions that ONNX
+//! Runtime calls are in [`factory`], [`provider`] and [`kernel`], and catch panics ([`boundary`]).
 //!
-//! # What is taken on trust
+//! # Assumptions
 //!
-//! That the pointers which ONNX Runtime gives are what its header says, and that its tables have the
-//! functions of the version that it states.
+//! The pointers from ONNX Runtime are as its header states, and its tables have the functions of the
+//! version that it states.
 #![allow(unsafe_code, reason = "the boundary to ONNX Runtime reads and writes its memory")]
 
 mod abi;

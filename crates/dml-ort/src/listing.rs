@@ -1,4 +1,4 @@
-//! ONNX Runtime's list of devices: which there are, and which hardware each is.
+//! ONNX Runtime's list of devices: the devices, and the hardware that each belongs to.
 
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -13,7 +13,7 @@ use crate::api::{Api, Logger};
 use crate::boundary::Result;
 use crate::process;
 
-/// Under which key an entry says which device it is.
+/// The metadata key of an entry with the device's UUID.
 pub(crate) const UUID: &str = "uuid";
 
 /// An entry of the list that is released unless ONNX Runtime gets it.
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The entry, which is ONNX Runtime's from now on.
+    /// The entry for ONNX Runtime, which owns it from now on.
     pub(crate) fn into_raw(self) -> *mut OrtEpDevice {
         ManuallyDrop::new(self).raw
     }
@@ -36,16 +36,16 @@ impl Drop for Entry {
     }
 }
 
-/// What lists devices.
+/// The list of devices.
 pub(crate) struct Listing {
     api: Api,
     logger: Logger,
-    /// Whether the application wants GPUs listed that ONNX Runtime does not find.
+    /// Whether to list GPUs that ONNX Runtime does not find.
     allows_virtual: AtomicBool,
-    /// Those devices. ONNX Runtime refers to them until the factory is released.
+    /// The listed devices that ONNX Runtime did not find. ONNX Runtime refers to them until the factory is released.
     virtual_devices: Mutex<Vec<VirtualDevice>>,
-    /// Keeps drivers loaded: some leave a little behind each time that they are unloaded, which sessions
-    /// that come and go would add up.
+    /// An instance that keeps drivers loaded: some leak a little memory each time they are unloaded, which would
+    /// add up over sessions.
     instance: Mutex<Option<Instance>>,
 }
 
@@ -65,13 +65,13 @@ impl Listing {
         }
     }
 
-    /// Whether GPUs are listed that ONNX Runtime does not find.
+    /// Sets whether to list GPUs that ONNX Runtime does not find.
     pub(crate) fn allow_virtual(&self, is_allowed: bool) {
         self.allows_virtual.store(is_allowed, Ordering::Relaxed);
     }
 
-    /// The devices of this machine that can be used, best first. Without Vulkan there are none, which is
-    /// logged and no error: an application may register the library wherever it runs.
+    /// The usable devices of this machine, best first. Without Vulkan the list is empty, which is logged and
+    /// not an error, so that an application may register the library on every machine.
     fn devices(&self) -> Vec<(usize, PhysicalDevice)> {
         if let Err(forked) = process::check() {
             self.logger.log(WARNING, &format!("no device: {forked}"));
@@ -99,8 +99,8 @@ impl Listing {
         all
     }
 
-    /// The hardware that ONNX Runtime knows a device as: a GPU by its numbers; else a virtual one, if the
-    /// application allows those; else the CPU.
+    /// ONNX Runtime's hardware for a device: a GPU with the same vendor and device id; else a virtual GPU, if the
+    /// application allows these; else the CPU.
     ///
     /// # Safety
     ///
@@ -176,7 +176,7 @@ impl Listing {
     ///
     /// # Safety
     ///
-    /// The hardware is alive; the factory is, as long as its entries are used.
+    /// The hardware is alive; the factory is alive as long as its entries are used.
     pub(crate) unsafe fn entries(
         &self,
         factory: *mut OrtEpFactory,

@@ -1,4 +1,4 @@
-//! What a session's options say about its provider.
+//! The options of a session for its provider.
 
 use std::ffi::CStr;
 use std::path::PathBuf;
@@ -7,17 +7,17 @@ use dml::{DeviceOptions, DeviceSelector, FeatureLevel, PipelineCache, profiles};
 
 use crate::boundary::{Failure, Result};
 
-/// The name of the provider. ONNX Runtime wants this ending.
+/// The name of the provider. ONNX Runtime requires the ending ExecutionProvider.
 pub(crate) const NAME: &CStr = c"DmlVulkanExecutionProvider";
 
-/// What ONNX Runtime puts before the name of an option.
+/// The prefix that ONNX Runtime puts before the name of an option.
 fn prefix() -> String {
     format!("ep.{}.", NAME.to_string_lossy().to_lowercase())
 }
 
 type Take = fn(&mut DeviceOptions, &str) -> Result<()>;
 
-/// The options, with what each takes.
+/// The options, each with the function that parses its value.
 const OPTIONS: [(&str, Take); 5] = [
     ("device", |options, value| {
         options.selector = value.parse().map_err(dml::Error::from)?;
@@ -48,7 +48,7 @@ const OPTIONS: [(&str, Take); 5] = [
     }),
 ];
 
-/// A folder that files can be written to; it is made where it is missing.
+/// Checks that files can be written to the folder `name`, which is created if it is missing.
 fn usable_folder(name: &str) -> Result<PathBuf> {
     let folder = PathBuf::from(name);
     let probe = folder.join(format!(".dmlvk-{}", std::process::id()));
@@ -63,11 +63,11 @@ fn usable_folder(name: &str) -> Result<PathBuf> {
     })
 }
 
-/// The device that a session asks for, among all entries of its options; `selected` is the one that the
-/// application chose from ONNX Runtime's list.
+/// The device options in the entries of a session's options; `selected` is the device that the application
+/// chose from ONNX Runtime's list.
 ///
 /// # Errors
-/// An option that there is not, or a value that is wrong.
+/// An option is unknown, or its value is invalid.
 pub(crate) fn parse(
     entries: &[(String, String)],
     selected: DeviceSelector,

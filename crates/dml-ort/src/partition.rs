@@ -1,11 +1,11 @@
-//! Which nodes are joined: as many as possible, such that no group depends on itself by way of others.
+//! Partitioning: joins as many nodes as possible without a group that depends on itself through other nodes.
 
-/// Groups of the nodes that are `claimed`, for graphs whose nodes read what `producers` write. Nodes are
-/// numbered; those of a group are in ascending order.
+/// Groups of the `claimed` nodes of a graph. `producers` has the nodes that each node reads from. The indices
+/// of a group's nodes are ascending.
 ///
-/// A node's level is the most changes from an unclaimed node to a claimed one on any way to it. Between
-/// two claimed nodes of one level there is no way through an unclaimed one, so nodes of one level can be
-/// joined; where they are not connected there is no reason to.
+/// A node's level is the greatest number of changes from an unclaimed node to a claimed one on any path to it.
+/// No path between two claimed nodes of the same level has an unclaimed node, so connected nodes of the same
+/// level are joined.
 pub(crate) fn groups(producers: &[Vec<usize>], claimed: &[bool]) -> Vec<Vec<usize>> {
     let levels = levels(producers, claimed);
     let mut leaders: Vec<usize> = (0..claimed.len()).collect();
@@ -31,7 +31,7 @@ fn leader(leaders: &[usize], mut node: usize) -> usize {
     node
 }
 
-/// The level of every node. Nodes on a circle, which no graph has, stay at 0.
+/// The level of every node. Nodes on a cycle, which no valid graph has, stay at 0.
 fn levels(producers: &[Vec<usize>], claimed: &[bool]) -> Vec<usize> {
     let mut levels = vec![0; claimed.len()];
     let mut waiting: Vec<usize> = producers.iter().map(Vec::len).collect();
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(groups(&producers, &claimed), [vec![0, 1], vec![3, 4]]);
     }
 
-    /// Groups of random graphs never depend on each other in a circle.
+    /// Groups of random graphs never form a cycle.
     #[test]
     fn groups_make_no_circle() {
         let mut state = 1u64;
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Whether the graph has an order with each group at one place.
+    /// Whether the graph with each group as one node has a topological order.
     fn has_order(producers: &[Vec<usize>], groups: &[Vec<usize>]) -> bool {
         let mut place: Vec<usize> = (0..producers.len()).map(|it| it + groups.len()).collect();
         for (number, group) in groups.iter().enumerate() {
@@ -111,7 +111,7 @@ mod tests {
         for (node, from) in producers.iter().enumerate() {
             open.extend(from.iter().map(|it| (place[*it], place[node])).filter(|(a, b)| a != b));
         }
-        // Edges from places that no edge leads to are taken away until none is left.
+        // Remove edges from nodes without incoming edges until no edge is left.
         loop {
             let before = open.len();
             let targets: Vec<usize> = open.iter().map(|(_, to)| *to).collect();

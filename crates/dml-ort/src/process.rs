@@ -1,10 +1,10 @@
-//! Which process opens devices. A child that was forked after that has the memory of Vulkan's driver, and none
-//! of the driver's threads: calls of Vulkan would wait for these without end.
+//! Detection of forked processes. A child that was forked after a device was opened has the memory of Vulkan's
+//! driver but not its threads: calls of Vulkan would wait for these forever.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// This process was forked from one that had opened a device.
+/// The error that this process was forked from one that had opened a device.
 #[derive(Debug)]
 pub(crate) struct Forked {
     parent: u32,
@@ -22,10 +22,10 @@ impl fmt::Display for Forked {
     }
 }
 
-/// The process that opened the first device; 0 before.
+/// The id of the process that opened the first device; 0 before that.
 static OPENED_BY: AtomicU32 = AtomicU32::new(0);
 
-/// Says that this process opens a device.
+/// Records that this process opens a device.
 ///
 /// # Errors
 /// A process that this one was forked from has opened one.
@@ -37,7 +37,7 @@ pub(crate) fn opens_a_device() -> Result<(), Forked> {
     }
 }
 
-/// Whether devices may be used.
+/// Checks that devices may be used in this process.
 ///
 /// # Errors
 /// As [`opens_a_device`].

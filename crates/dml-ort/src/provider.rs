@@ -1,4 +1,4 @@
-//! The provider of a session: which nodes it takes, and what they become.
+//! The provider of a session: which nodes it claims, and how they are compiled.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -20,12 +20,12 @@ use crate::options;
 use crate::partition::groups;
 use crate::view::{Constants, GraphView, Reader};
 
-/// Bytes of a constant whose values may decide whether a node runs; larger ones are weights.
+/// The most bytes of a constant whose values may determine whether a node runs; larger constants are weights.
 const SMALL: usize = 1 << 16;
-/// How many reasons are logged for the nodes of a graph that are not taken.
+/// The most logged reasons for the nodes of a graph that are not claimed.
 const REASONS: usize = 20;
 
-/// What ONNX Runtime calls an OrtEp: the table is first.
+/// The provider, which ONNX Runtime uses as an OrtEp: the table is the first member.
 #[repr(C)]
 pub(crate) struct Provider {
     table: OrtEp,
@@ -47,7 +47,7 @@ impl Provider {
         Self { table, api, logger, device }
     }
 
-    /// The table, for ONNX Runtime, which gives it back to [`Provider::release`].
+    /// The table for ONNX Runtime, to be passed to [`Provider::release`].
     pub(crate) fn into_raw(self) -> *mut OrtEp {
         Box::into_raw(Box::new(self)).cast()
     }
@@ -89,7 +89,7 @@ impl Provider {
             drop_constant_initializers: true,
         };
         for group in groups {
-            // What the host computes anyway is no reason to leave ONNX Runtime.
+            // A group that only the host would compute stays with ONNX Runtime.
             if !group.iter().any(|node| claims[*node] == Claim::Device) {
                 continue;
             }
@@ -101,7 +101,7 @@ impl Provider {
         Ok(())
     }
 
-    /// Logs which nodes are not taken, and why.
+    /// Logs which nodes are not claimed, and why.
     fn report(&self, view: &GraphView, claims: &[Claim]) {
         let all = claims.len();
         let refused =
@@ -132,7 +132,7 @@ impl Provider {
             given.into_iter().enumerate().filter(|(_, name)| is_needed(name)).collect();
         let known: Option<Vec<(String, Vec<u64>)>> = source.inputs.iter_mut().map(fixed).collect();
         source.outputs.clone_from(&outputs);
-        // Nodes that nothing reads are fused, too: there is no graph without outputs.
+        // Nodes without read outputs are fused too, but a model needs an output.
         let of = |name: &String| Model::from_onnx(format!("the nodes for '{name}'"), &source);
         let model = outputs.first().map(of).transpose()?;
         let kernel = Kernel::new(self.api, &self.device.device, model, inputs, outputs);
@@ -144,7 +144,7 @@ impl Provider {
     }
 }
 
-/// The shape of an input where it is known. The declaration is dropped: what a run gives is what counts.
+/// Takes the declared shape of an input, if it is known. The inputs of a run may have other shapes.
 fn fixed(input: &mut dml_import::onnx::SourceValue) -> Option<(String, Vec<u64>)> {
     let shape = input.shape.take()?.into_iter().collect::<Option<Vec<u64>>>()?;
     Some((input.name.clone(), shape))
@@ -154,7 +154,7 @@ fn is_refused(claim: &Claim) -> bool {
     matches!(claim, Claim::Refused(_))
 }
 
-/// The nodes whose outputs each node reads, by way of the graphs in it as well.
+/// The nodes whose outputs each node reads, directly or in its subgraphs.
 fn producers(view: &GraphView) -> Vec<Vec<usize>> {
     let outputs = view.source.nodes.iter().enumerate();
     let writers: HashMap<&str, usize> = outputs
@@ -181,7 +181,7 @@ unsafe extern "C" fn get_capability(
     let provider = unsafe { &*provider.cast::<Provider>() };
     // SAFETY: the objects are those of the call.
     let found = guarded("GetCapability", || unsafe { provider.capability(graph, info) });
-    // ONNX Runtime would log an error and go on without the provider, so this is what it comes to.
+    // ONNX Runtime would log an error and continue without the provider, so this does the same.
     match found {
         Ok(()) => ptr::null_mut(),
         Err(failure) => {
@@ -202,7 +202,7 @@ unsafe extern "C" fn compile(
     // SAFETY: the table is the first field of a provider that is not released yet, and is only read.
     let provider = unsafe { &*provider.cast::<Provider>() };
     call(provider.api.ort, "Compile", || {
-        // Those that were made before one fails are dropped; ONNX Runtime gets all or none.
+        // If a kernel fails, those made before it are dropped: ONNX Runtime gets all or none.
         // SAFETY: the list has `count` entries.
         let graphs = unsafe { slice(graphs, count) };
         // SAFETY: as above.

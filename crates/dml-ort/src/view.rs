@@ -1,4 +1,4 @@
-//! ONNX Runtime's views of a graph, read as the graph that the importer takes over.
+//! Reads ONNX Runtime's views of a graph as the importer's graph.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{c_char, c_int, c_void};
@@ -14,23 +14,24 @@ use crate::abi::{
 use crate::api::{Api, text};
 use crate::boundary::{Failure, Result};
 
-/// A graph, copied.
+/// A copy of a graph.
 pub(crate) struct GraphView {
-    /// Its inputs are the values that no node of it writes and that are no constants of it.
+    /// The graph. Its inputs are the values that are neither written by its nodes nor its constants.
     pub(crate) source: Source,
-    /// ONNX Runtime's nodes, as those of the source.
+    /// ONNX Runtime's nodes, in the order of the source's.
     pub(crate) nodes: Vec<*const OrtNode>,
-    /// What each node reads by way of the graphs in it.
+    /// The values that each node's subgraphs read.
     pub(crate) implicit: Vec<Vec<String>>,
     /// Which nodes another provider runs.
     pub(crate) is_taken: Vec<bool>,
 }
 
-/// What of the model's constants is copied.
+/// The constants of the model that are copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Constants {
-    /// Those of up to so many bytes; the others become inputs.
+    /// Constants of at most this many bytes; the others become inputs.
     UpTo(usize),
+    /// All constants.
     All,
 }
 
@@ -74,12 +75,12 @@ impl Reader {
         Ok(view)
     }
 
-    /// The names of what a node reads and writes.
+    /// The names of a node's inputs and outputs.
     pub(crate) fn ports(self, node: *const OrtNode) -> Result<[Vec<String>; 2]> {
         Ok([self.names(&self.inputs(node)?)?, self.names(&self.outputs(node)?)?])
     }
 
-    /// The shape and the type of a tensor's elements, as ONNX numbers them.
+    /// The element type of a tensor, by ONNX's number, and its shape.
     pub(crate) fn kind(self, value: *const OrtValue) -> Result<(i32, Vec<u64>)> {
         let kind = self.api.get(ptr::null_mut(), |out| {
             // SAFETY: the value is alive.
@@ -93,7 +94,7 @@ impl Reader {
         Ok((element, shape))
     }
 
-    /// The elements of a tensor, copied.
+    /// A copy of a tensor's elements.
     pub(crate) fn bytes(self, value: *const OrtValue) -> Result<Bytes> {
         let size = self.api.get(0, |out| {
             // SAFETY: the value is alive.
@@ -122,7 +123,7 @@ impl Reader {
         )
     }
 
-    /// The version of ai.onnx; 0 where the graph has none.
+    /// The version of the operator set ai.onnx; 0 if the graph has none.
     fn opset(self, graph: *const OrtGraph) -> Result<i64> {
         let ort = self.api.ort;
         let mut versions = Vec::new();
@@ -208,7 +209,7 @@ impl Reader {
         infos.iter().map(|it| self.name(*it)).collect()
     }
 
-    /// The name of a value; empty where it is left out.
+    /// The name of a value; empty if it is left out.
     fn name(self, info: *const OrtValueInfo) -> Result<String> {
         if info.is_null() {
             return Ok(String::new());
@@ -217,14 +218,14 @@ impl Reader {
         self.text(|out| unsafe { self.api.ort.GetValueInfoName()(info, out) })
     }
 
-    /// The text that a function writes, which belongs to ONNX Runtime.
+    /// A copy of the text that a function writes, which belongs to ONNX Runtime.
     fn text(self, call: impl FnOnce(*mut *const c_char) -> Status) -> Result<String> {
         let pointer = self.api.get(ptr::null(), call)?;
         // SAFETY: null, or a string of the object that was asked.
         Ok(unsafe { text(pointer) })
     }
 
-    /// What is known of a value.
+    /// The name, type and shape of a value, as far as they are known.
     fn value(self, info: *const OrtValueInfo) -> Result<SourceValue> {
         let name = self.name(info)?;
         if name.is_empty() {
@@ -266,11 +267,11 @@ impl Reader {
             // SAFETY: as above, and there is room for so many.
             |out, count| unsafe { ort.GetDimensions()(kind, out, count) },
         )?;
-        // An open one is -1.
+        // An open size is -1.
         Ok((element, Some(sizes.into_iter().map(|it| u64::try_from(it).ok()).collect())))
     }
 
-    /// A constant of the model; `None` where the value is none, or is not copied.
+    /// A constant of the model; `None` if the value is not a constant, or is not copied.
     fn constant(
         self,
         info: *const OrtValueInfo,
@@ -296,7 +297,7 @@ impl Reader {
         match (constants, size) {
             (Constants::All, _) => self.tensor(value).map(Some),
             (Constants::UpTo(limit), Ok(size)) if size <= limit => self.tensor(value).map(Some),
-            // Texts have no size.
+            // Tensors of texts have no size.
             (Constants::UpTo(_), _) => Ok(None),
         }
     }
@@ -356,7 +357,7 @@ impl Reader {
         // SAFETY: the attribute is of this type; nothing is written where there is no room.
         let status =
             unsafe { self.api.ort.ReadOpAttr()(from, kind, ptr::null_mut(), 0, &raw mut size) };
-        // It answers how much room is needed, which is an error unless it is none.
+        // It gives the needed size; the status is an error unless that is 0.
         let asked = self.api.check(status);
         if size == 0 {
             return asked.map(|()| Vec::new());
@@ -383,7 +384,7 @@ impl Reader {
     }
 }
 
-/// Texts that end with a 0 each.
+/// Splits texts that each end with a 0.
 fn texts(joined: &[u8]) -> Vec<Bytes> {
     let ended = joined.strip_suffix(&[0]).unwrap_or(joined);
     if joined.is_empty() {

@@ -26,7 +26,7 @@ use program::{Machine, Program};
 
 const SIDE: u32 = 4;
 const BYTES: u64 = 4 * (SIDE * SIDE) as u64;
-/// Both tensors lie in one buffer, the output at an offset that suits every device.
+/// Both tensors are in one buffer, the output at an offset that suits every device.
 const OUTPUT_AT: u64 = 256;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -37,10 +37,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Fills the input with 2.0, writes ones over its upper triangle with DIAGONAL_MATRIX1, and copies
-/// the result to where the host reads it; on the `index`-th device.
+/// the result to a buffer that the host reads; on the `index`-th device.
 pub(crate) fn run(index: usize) -> Result<Vec<f32>, Box<dyn Error>> {
     let machine = Machine::new(index)?;
-    // What is worth enabling. None of it is needed, as the program submits by itself.
+    // The features that the runtime can use. None is required, because the program submits by itself.
     let mut enablement = physical_device(&machine)?.enablement(&DeviceDesc::default());
     let extensions = enablement.extensions.clone();
     let program = Program::new(machine, &extensions, &mut enablement.chain())?;
@@ -69,7 +69,7 @@ pub(crate) fn run(index: usize) -> Result<Vec<f32>, Box<dyn Error>> {
         // The table must be kept until this returns.
         program.submit_and_wait(commands)?;
     }
-    // Everything that the runtime made is gone; the program destroys what is its own.
+    // The runtime has destroyed its objects; the program destroys its own.
     Ok(program.floats(&result))
 }
 
@@ -98,11 +98,11 @@ fn wrap(program: &Program, enablement: &Enablement) -> Result<Device, Box<dyn Er
     let raw = RawDeviceDesc {
         physical: raw_physical_device(&program.entry, &program.instance, program.physical_device),
         device: program.device.handle(),
-        // What the program enabled at vkCreateDevice.
+        // The features and extensions that the program enabled at vkCreateDevice.
         device_extensions: &enablement.extensions,
         features: enablement.features,
         queue_family: program.queue_family,
-        // Nothing is submitted by the runtime.
+        // The runtime does not submit.
         queue: None,
     };
     // SAFETY: the handles belong together and outlive the device, as `program` does; what is stated
@@ -131,7 +131,7 @@ fn record(
 ) {
     let transfer = vk::PipelineStageFlags::TRANSFER;
     let wrote = vk::AccessFlags::TRANSFER_WRITE;
-    // How every operator touches its inputs and outputs, whatever it is made of.
+    // The stages and accesses of any operator to its inputs and outputs.
     let contract = access();
 
     program.fill(commands, tensors, BYTES, 2.0);

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Makes a 3x4 matrix with sevens right above the main diagonal.
 pub(crate) fn run(selector: &DeviceSelector) -> Result<Vec<i64>, Box<dyn Error>> {
     let device = Device::open_with(&DeviceOptions {
-        // INT64 came with this level; at any lower one compiling would be refused and say so.
+        // INT64 needs this level; at a lower one, compiling fails with an error that says so.
         feature_level: FeatureLevel::V5_1,
         selector: selector.clone(),
         ..DeviceOptions::default()

@@ -1,4 +1,4 @@
-//! Trains a small classifier by operators alone: forward, gradients and Adam are one graph, executed once a step.
+//! Trains a small classifier with operators only: forward pass, gradients and Adam are one graph, executed once a step.
 //!
 //! ```console
 //! $ cargo run -p dml --example train
@@ -7,8 +7,8 @@
 //! 492 of 512 points are classified rightly
 //! ```
 //!
-//! Parameters, their moments and the number of the step stay on the device: a step reads those of the one before, and
-//! the host reads a loss now and then. `cargo xtask example train` computes the same with NumPy.
+//! Parameters, their moments and the number of the step stay on the device: a step reads the values of the step before,
+//! and the host reads the loss at times. `cargo xtask example train` computes the same with NumPy.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 #[path = "train/network.rs"]
@@ -25,7 +25,7 @@ use network::{BATCH, CLASSES, FEATURES, PARAMETERS, STATES};
 
 const BATCHES: u32 = 8;
 const STEPS: u32 = 250;
-/// Steps between two lines.
+/// The number of steps between two printed lines.
 const SHOWN: u32 = 25;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,11 +33,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A linear congruential generator, which is a line of any language.
+/// A linear congruential generator, which is easy to repeat in other languages.
 struct Random(u64);
 
 impl Random {
-    /// From -1 to below 1, exact in single precision.
+    /// A number from -1 to below 1, exact in single precision.
     fn number(&mut self) -> f32 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -45,7 +45,7 @@ impl Random {
     }
 }
 
-/// Points in a square, and for each a one in the place of its class: near the middle, around that, or farther away.
+/// Points in a square, and their classes one-hot: near the middle, around that, or farther away.
 struct Points {
     features: Vec<f32>,
     classes: Vec<f32>,
@@ -65,10 +65,10 @@ impl Points {
     }
 }
 
-/// Trains on the device, and returns what is to be printed.
+/// Trains on the device, and returns the lines to print.
 pub(crate) fn run(selector: &DeviceSelector) -> Result<Vec<String>, Box<dyn Error>> {
     let device = Device::open_with(&DeviceOptions {
-        // The softmax of some axes came with this level.
+        // Softmax along given axes needs this level.
         feature_level: FeatureLevel::V5_1,
         selector: selector.clone(),
         ..DeviceOptions::default()
@@ -78,7 +78,7 @@ pub(crate) fn run(selector: &DeviceSelector) -> Result<Vec<String>, Box<dyn Erro
     let count = BATCH * BATCHES;
     let features = filled(&device, &[count, FEATURES], &points.features)?;
     let classes = filled(&device, &[count, CLASSES], &points.classes)?;
-    // Two of each: a step reads one and writes the other.
+    // Two buffers for each state: a step reads one and writes the other.
     let mut states = [first_states(&device, &mut random)?, vec![]];
     states[1] =
         states[0].iter().map(|it| device.create_buffer(it.size())).collect::<Result<_, _>>()?;
@@ -107,7 +107,7 @@ pub(crate) fn run(selector: &DeviceSelector) -> Result<Vec<String>, Box<dyn Erro
     Ok(lines)
 }
 
-/// How many points the network gives their class.
+/// The number of points that the network classifies correctly.
 fn classified(
     device: &Device,
     features: &Buffer,
@@ -128,7 +128,7 @@ fn classified(
         .count())
 }
 
-/// Parameters, their moments, and the number of the step, before the first one.
+/// The states before the first step: parameters, their moments, and the number of the step.
 fn first_states(device: &Device, random: &mut Random) -> Result<Vec<Buffer>, Box<dyn Error>> {
     let mut states = vec![];
     for (rows, columns, range) in PARAMETERS {

@@ -1,4 +1,4 @@
-//! A compiled operator and what it needs from its bindings.
+//! A compiled operator and the requirements on its bindings.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,18 +8,18 @@ use dml_core::{TensorLayout, Validated, ValidatedGraph};
 use dml_ops::graph::Explanation;
 use dml_vk::{BindingProperties, Buffer};
 
-/// What is executed.
+/// The operator or graph that was compiled.
 #[derive(Clone, Debug)]
 enum Work {
     Operator(Arc<Validated>),
     Graph {
         graph: Arc<ValidatedGraph>,
-        /// Of the preferred plan.
+        /// The explanation of the preferred plan.
         explanation: Arc<OnceLock<Explanation>>,
     },
 }
 
-/// An operator that is ready to be executed any number of times, from any thread.
+/// A compiled operator or graph, which can be executed any number of times, from any thread.
 ///
 /// A cheap handle: clones share the pipelines.
 #[derive(Clone, Debug)]
@@ -33,9 +33,8 @@ pub struct CompiledOperator {
 }
 
 impl CompiledOperator {
-    /// An operator of plans that somebody has compiled for it with [`dml_vk::Device::compile`], such
-    /// as a test with a plan that is wrong on purpose. Nothing checks that they compute what the
-    /// operator says.
+    /// An operator with plans that the caller compiled with [`dml_vk::Device::compile`], such as a test
+    /// with a wrong plan. It is not checked that the plans compute the operator.
     pub fn from_vulkan(operator: Validated, vulkan: dml_vk::CompiledOperator) -> Self {
         Self::of_operator(Arc::new(operator), vulkan)
     }
@@ -57,7 +56,7 @@ impl CompiledOperator {
         Self { work, vulkan, persistent, initialized }
     }
 
-    /// The validated operator; `None` of a graph.
+    /// The validated operator; `None` for a graph.
     pub fn operator(&self) -> Option<&Validated> {
         match &self.work {
             Work::Operator(operator) => Some(operator),
@@ -65,7 +64,7 @@ impl CompiledOperator {
         }
     }
 
-    /// The validated graph, of which [`Explanation::to_dot`] makes a picture; `None` of an operator.
+    /// The validated graph, which [`Explanation::to_dot`] can draw; `None` for an operator.
     pub fn graph(&self) -> Option<&ValidatedGraph> {
         match &self.work {
             Work::Operator(_) => None,
@@ -73,7 +72,7 @@ impl CompiledOperator {
         }
     }
 
-    /// What a graph has been compiled to, and why; `None` of an operator.
+    /// How a graph was compiled, and why; `None` for an operator.
     pub fn explanation(&self) -> Option<&Explanation> {
         match &self.work {
             Work::Operator(_) => None,
@@ -86,44 +85,44 @@ impl CompiledOperator {
         &self.vulkan
     }
 
-    /// Descriptors and memory that execution needs, as DirectML reports them, whatever the buffers' usages are.
-    /// [`dml_vk::CompiledOperator::binding_properties_for`] asks for less where all buffers have transfers.
+    /// Descriptors and memory that execution needs for buffers of any usage, as DirectML reports them. If all
+    /// buffers have transfer usage, [`dml_vk::CompiledOperator::binding_properties_for`] may need less.
     pub fn binding_properties(&self) -> BindingProperties {
         self.vulkan.binding_properties()
     }
 
-    /// Whether [`crate::Device::initialize`] must run before the first execution: an input is
+    /// Whether [`crate::Device::initialize`] must run before the first execution, because an input is
     /// OWNED_BY_DML.
     pub fn needs_initialization(&self) -> bool {
         self.vulkan.needs_initialization()
     }
 
-    /// Whether it can be executed, as far as initialization goes.
+    /// Whether initialization has completed or is not needed, so that the operator can be executed.
     pub fn is_initialized(&self) -> bool {
         !self.needs_initialization() || self.initialized.load(Ordering::Acquire)
     }
 
-    /// The layout of the `index`-th input; `None` beyond the last one or where it is left out. Each
-    /// element of an array of tensors is an input. An input of a graph has that of the first node that
-    /// reads it.
+    /// The layout of the `index`-th input; `None` if there is no such input or it is left out. Each
+    /// element of an array of tensors is an input. An input of a graph has the layout of the first node
+    /// that reads it.
     pub fn input_layout(&self, index: usize) -> Option<&TensorLayout> {
         self.layout(FieldKind::Input, index)
     }
 
     /// Bytes that a binding of the `index`-th input must cover, see [`TensorLayout::binding_size`]; 0
-    /// beyond the last one or where it is left out.
+    /// if there is no such input or it is left out.
     pub fn input_size(&self, index: usize) -> u64 {
         self.vulkan.inputs().get(index).and_then(Option::as_ref).map_or(0, |needs| needs.size)
     }
 
-    /// The layout of the `index`-th output; `None` beyond the last one or where it is left out. Each
+    /// The layout of the `index`-th output; `None` if there is no such output or it is left out. Each
     /// element of an array of tensors is an output.
     pub fn output_layout(&self, index: usize) -> Option<&TensorLayout> {
         self.layout(FieldKind::Output, index)
     }
 
     /// Bytes that a binding of the `index`-th output must cover, see [`TensorLayout::binding_size`]; 0
-    /// beyond the last one or where it is left out.
+    /// if there is no such output or it is left out.
     pub fn output_size(&self, index: usize) -> u64 {
         self.vulkan.outputs().get(index).and_then(Option::as_ref).map_or(0, |needs| needs.size)
     }

@@ -19,41 +19,41 @@ use crate::pipeline_cache::PipelineCache;
 /// How to open a [`Device`].
 #[derive(Clone, Debug, Default)]
 pub struct DeviceOptions {
-    /// The level that the device is created at: an upper bound on what it accepts. The default is
-    /// the highest.
+    /// The feature level of the device: operators and types above it are refused. The default is the
+    /// highest.
     pub feature_level: FeatureLevel,
-    /// DirectML's minimum: where the device cannot meet it, opening fails. It cannot where the level
-    /// that it is created at is lower. The default is no minimum.
+    /// DirectML's minimum feature level: opening fails if `feature_level` is lower. The default is no
+    /// minimum.
     pub minimum_feature_level: Option<FeatureLevel>,
-    /// Whether sums of products are the same bits on every device, or may be faster. The default is
+    /// Whether sums of products have the same bits on every device, or may differ and be faster. The default is
     /// [`Numerics::Exact`].
     pub numerics: Numerics,
-    /// Makes the device behave as one that has less. The default, `None`, is what the environment
-    /// variable `DML_PROFILE` names, and no cap where it is not set.
+    /// A cap on the device's features and limits. The default, `None`, is the profile in the environment
+    /// variable `DML_PROFILE`, or no cap if it is not set.
     pub cap: Option<CapabilityCap>,
-    /// Where compiled pipelines are kept between processes. The default is what the environment
-    /// variable `DML_PIPELINE_CACHE` says, and the user's cache folder where it is not set.
+    /// The folder for compiled pipelines. The default is the environment variable `DML_PIPELINE_CACHE`, or
+    /// the user's cache folder if it is not set.
     pub pipeline_cache: PipelineCache,
-    /// Whether kernels with a defect are kept inside of what is bound (robustBufferAccess), which costs
-    /// some GPUs time. The default, `None`, is what the environment variable `DML_ROBUST_ACCESS` says,
-    /// `on` or `off`, and on where it is not set.
+    /// Whether the device keeps accesses of defective kernels within the bound ranges (robustBufferAccess),
+    /// which costs time on some GPUs. The default, `None`, is the environment variable `DML_ROBUST_ACCESS`,
+    /// `on` or `off`, or on if it is not set.
     pub robust_access: Option<bool>,
     /// Whether the host never touches device memory directly, so that every transfer goes through a staging
     /// buffer, as on most discrete GPUs: for tests on CPU drivers and integrated GPUs. The default, `None`,
-    /// is what the environment variable `DML_STAGED_TRANSFERS` says, `on` or `off`, and off where it is not
-    /// set, or where the cap leaves buffers without transfer usage.
+    /// is the environment variable `DML_STAGED_TRANSFERS`, `on` or `off`. It is off if the variable is not
+    /// set, or if the cap leaves buffers without transfer usage.
     #[cfg(feature = "testing")]
     pub staged_transfers: Option<bool>,
-    /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
+    /// The number of threads that make the pipelines of one operator or graph. The default, `None`, is one
     /// for each core of the host.
     pub compile_threads: Option<NonZeroUsize>,
-    /// Which physical device. The default is the best one.
+    /// The physical device to open. The default is the best one.
     pub selector: DeviceSelector,
-    /// The connection to Vulkan.
+    /// The Vulkan instance to create.
     pub instance: InstanceDesc,
 }
 
-/// A Vulkan device that accepts what its feature level promises.
+/// A Vulkan device that accepts the operators, types and dimension counts of its feature level.
 ///
 /// A cheap handle: clones share the device.
 #[derive(Clone, Debug)]
@@ -67,17 +67,16 @@ impl Device {
     /// Opens the best device of this machine at `feature_level`.
     ///
     /// # Errors
-    /// [`Error::Vulkan`]: there is no loader or no usable device, which says what to install; or
-    /// the driver failed.
+    /// [`Error::Vulkan`]: there is no loader or no usable device, with a hint what to install; or the
+    /// driver failed.
     pub fn open(feature_level: FeatureLevel) -> Result<Self> {
         Self::open_with(&DeviceOptions { feature_level, ..DeviceOptions::default() })
     }
 
-    /// Opens a device as `options` say.
+    /// Opens a device with `options`.
     ///
     /// # Errors
-    /// As [`Device::open`], and where the selector names no device or several, and those of
-    /// [`Device::on_with`].
+    /// As [`Device::open`] and [`Device::on_with`], and if the selector matches no device or several.
     pub fn open_with(options: &DeviceOptions) -> Result<Self> {
         let options = options.resolved()?;
         let instance = Instance::new(&options.instance)?;
@@ -87,17 +86,17 @@ impl Device {
     /// Opens `physical_device` at `feature_level`.
     ///
     /// # Errors
-    /// [`Error::Vulkan`]: the device lacks what the runtime needs, or its driver failed.
+    /// [`Error::Vulkan`]: the device lacks a required feature or limit, or its driver failed.
     pub fn on(physical_device: &PhysicalDevice, feature_level: FeatureLevel) -> Result<Self> {
         Self::on_with(physical_device, &DeviceOptions { feature_level, ..DeviceOptions::default() })
     }
 
-    /// Opens `physical_device` as `options` say; their selector and instance are not used. A cap on
-    /// the version of Vulkan needs an instance made for it, see [`DeviceOptions::resolved`].
+    /// Opens `physical_device` with `options`, except their selector and instance. A cap on the version
+    /// of Vulkan needs an instance made for it, see [`DeviceOptions::resolved`].
     ///
     /// # Errors
     /// As [`Device::on`]; [`Error::MinimumFeatureLevel`]: the minimum cannot be met;
-    /// [`Error::Profile`]: the profile in the environment is wrong.
+    /// [`Error::Profile`]: the profile in the environment is invalid.
     pub fn on_with(physical_device: &PhysicalDevice, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
         let resolved = options.resolved()?;
@@ -114,12 +113,12 @@ impl Device {
         Self::from_vulkan(dml_vk::Device::with_desc(physical_device, &desc)?, options)
     }
 
-    /// Uses a Vulkan device that is there already: one that was wrapped with
-    /// [`dml_vk::Device::from_raw`], or created with a [`dml_vk::DeviceDesc`]. Of `options` only the
-    /// feature levels and the numerics are used; a cap is part of the device.
+    /// Uses an existing Vulkan device: one that was wrapped with [`dml_vk::Device::from_raw`], or created
+    /// with a [`dml_vk::DeviceDesc`]. Of `options` only the feature levels and the numerics are used; a cap
+    /// is part of the device.
     ///
-    /// Without a queue of its own, a wrapped device compiles operators and records them with
-    /// [`dml_vk::record_plan`]; what submits is refused.
+    /// A device that was wrapped without a queue compiles operators and records them with
+    /// [`dml_vk::record_plan`]; functions that submit work fail.
     ///
     /// # Errors
     /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
@@ -129,23 +128,23 @@ impl Device {
         Ok(Self { vulkan, feature_level: options.feature_level, tuning })
     }
 
-    /// The same device, accepting what `feature_level` promises.
+    /// This device at another feature level.
     pub fn at_feature_level(&self, feature_level: FeatureLevel) -> Self {
         Self { feature_level, ..self.clone() }
     }
 
-    /// The same device with other preferences. Results depend on their [`Numerics`] alone, which replace those
-    /// that the device was created with.
+    /// This device with another tuning. Its [`Numerics`] replace those of the device's options. Nothing else in it
+    /// affects results, except [`dml_core::Strategy::CooperativeMatrices`].
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning, ..self.clone() }
     }
 
-    /// Its preferences.
+    /// The device's tuning.
     pub fn tuning(&self) -> Tuning {
         self.tuning
     }
 
-    /// What may be done to results for speed.
+    /// Whether results may differ between devices for speed.
     pub fn numerics(&self) -> Numerics {
         self.tuning.numerics
     }
@@ -155,8 +154,8 @@ impl Device {
         self.feature_level
     }
 
-    /// What kernels may rely on: the limits under the device's cap, and the features that are enabled.
-    /// What it offers beyond them tells [`Device::offered`].
+    /// The capabilities that kernels may use: the limits under the device's cap, and the enabled features.
+    /// [`Device::offered`] gives all features that the device supports.
     pub fn capabilities(&self) -> &Capabilities {
         self.vulkan.capabilities()
     }
@@ -181,14 +180,14 @@ impl Device {
     }
 }
 
-/// The preferences of devices of this type, which a [`Device`] begins with.
+/// The default tuning of devices of this type.
 ///
-/// CPU drivers and one GPU were measured (docs/benchmarks/h100.md). On that GPU each region of a copy is a command
-/// of its own, and work groups have memory of their own to share; other GPUs are taken to be alike.
+/// CPU drivers and one GPU were measured (docs/benchmarks/h100.md). On that GPU each region of a copy is a separate
+/// command, and tiles in shared memory are faster; other GPUs are assumed to be alike.
 pub fn tuning_for(device_type: DeviceType) -> Tuning {
     match device_type {
         DeviceType::Cpu => Tuning::new(),
-        // Even one large region takes longer there than a kernel.
+        // On GPUs even one large region takes longer than a kernel.
         _ => Tuning::new().with_most_regions(0).with_shared_tiles(),
     }
 }

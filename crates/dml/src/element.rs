@@ -1,4 +1,4 @@
-//! Rust types that tensors are read as.
+//! Rust types of tensor elements.
 
 use dml_core::{DataType, TensorLayout};
 use half::f16;
@@ -66,7 +66,7 @@ pub(crate) fn elements_into<T: Element>(layout: &TensorLayout, bytes: &[u8], int
     }
 }
 
-/// Puts elements in row-major logical order to their places in a tensor's `bytes`.
+/// Writes elements, given in row-major logical order, to their positions in a tensor's `bytes`.
 pub(crate) fn spread<T: Element>(
     layout: &TensorLayout,
     elements: &[T],
@@ -83,7 +83,7 @@ pub(crate) fn spread<T: Element>(
     bytes
 }
 
-/// The same as packed bytes.
+/// The elements of a tensor's bytes as packed bytes, in row-major logical order; `None` if memory ran out.
 pub(crate) fn pack(layout: &TensorLayout, bytes: Vec<u8>) -> Option<Vec<u8>> {
     if layout.is_packed() {
         return Some(bytes);
@@ -95,7 +95,7 @@ pub(crate) fn pack(layout: &TensorLayout, bytes: Vec<u8>) -> Option<Vec<u8>> {
     Some(packed)
 }
 
-/// Bytes of an element; types of less than 8 bits are refused before.
+/// The size of an element in bytes. Callers refuse types of less than 8 bits.
 fn width(layout: &TensorLayout) -> usize {
     layout.data_type().bits() as usize / 8
 }

@@ -1,4 +1,4 @@
-//! Device options that the environment decides: the capability cap, robust access and staged transfers.
+//! Device options that the environment sets: the capability cap, robust access and staged transfers.
 
 use std::ffi::OsString;
 
@@ -9,14 +9,14 @@ use crate::device::DeviceOptions;
 use crate::error::{Error, Result};
 
 impl DeviceOptions {
-    /// The same options with nothing left to the environment: `cap` is what the environment variable
-    /// `DML_PROFILE` says where it was `None`, `pipeline_cache` what `DML_PIPELINE_CACHE` says,
-    /// `robust_access` what `DML_ROBUST_ACCESS` says, `staged_transfers` (of the feature `testing`) what
-    /// `DML_STAGED_TRANSFERS` says, and `instance` uses no later version of Vulkan than the cap states. Whoever creates the
-    /// [`crate::Instance`] creates it from this.
+    /// These options with all values from the environment filled in: `cap` from `DML_PROFILE` if it was
+    /// `None`, `pipeline_cache` from `DML_PIPELINE_CACHE`, `robust_access` from `DML_ROBUST_ACCESS`,
+    /// `staged_transfers` (with the feature `testing`) from `DML_STAGED_TRANSFERS`. `instance` is limited to
+    /// the cap's version of Vulkan: a caller that creates the [`crate::Instance`] must use the resolved
+    /// `instance`.
     ///
     /// # Errors
-    /// [`crate::Error::Profile`]: `DML_PROFILE` names no profile, or a wrong one, or is set for a program
+    /// [`crate::Error::Profile`]: `DML_PROFILE` names an unknown or invalid profile, or is set for a program
     /// that was built without the feature `profiles`. [`Error::Environment`]: `DML_ROBUST_ACCESS` or
     /// `DML_STAGED_TRANSFERS` is neither `on` nor `off`.
     pub fn resolved(&self) -> Result<Self> {
@@ -47,7 +47,7 @@ const ROBUST_ACCESS: &str = "DML_ROBUST_ACCESS";
 #[cfg(feature = "testing")]
 const STAGED_TRANSFERS: &str = "DML_STAGED_TRANSFERS";
 
-/// What the environment variable says; `None` where it is not set.
+/// The value of an environment variable, `on` or `off`; `None` if it is not set.
 fn switch(variable: &'static str) -> Result<Option<bool>> {
     switched(variable, std::env::var_os(variable))
 }
@@ -71,7 +71,7 @@ fn from_environment() -> Result<CapabilityCap> {
     Ok(profile.map_or(CapabilityCap::NONE, |profile| profile.cap))
 }
 
-/// A wish that cannot be granted is not ignored.
+/// Without the feature `profiles`, a profile in the environment is an error.
 #[cfg(not(feature = "profiles"))]
 fn from_environment() -> Result<CapabilityCap> {
     match std::env::var_os("DML_PROFILE") {

@@ -1,12 +1,12 @@
-//! One error for everything that a user of the runtime can meet.
+//! The error type of the runtime.
 
 use dml_core::{DataType, FeatureLevel, HResult};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why something was refused or failed. Messages are one line and name the operator, the field, the
-/// value given and what would be accepted.
+/// An error of the runtime. Messages are one line and name the operator, the field, the given value and
+/// the accepted values.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,32 +24,32 @@ pub enum Error {
     ElementType {
         /// The tensor's type.
         tensor: DataType,
-        /// The Rust type asked for.
+        /// The requested Rust type.
         element: &'static str,
         /// The tensor type that this Rust type reads.
         accepted: DataType,
     },
-    /// Elements were given for a tensor that has more or fewer.
+    /// The number of given elements is not the tensor's.
     #[error("{given} elements for a tensor of {needed} (accepted: {needed})")]
     ElementCount {
-        /// How many were given.
+        /// The number of given elements.
         given: u64,
-        /// How many the tensor has.
+        /// The number of the tensor's elements.
         needed: u64,
     },
     /// The host has not enough memory for a result.
     #[error("out of host memory for {what}")]
     HostMemory {
-        /// What it was needed for.
+        /// The use of the memory.
         what: &'static str,
     },
-    /// A device was wanted at a level that it is not created at.
+    /// The minimum feature level is above the device's level.
     #[error(
         "minimum feature level {minimum}: not supported by a device created at {created_at} \
          (accepted: up to {created_at})"
     )]
     MinimumFeatureLevel {
-        /// The level wanted.
+        /// The minimum level.
         minimum: FeatureLevel,
         /// The level that the device is created at.
         created_at: FeatureLevel,
@@ -57,14 +57,14 @@ pub enum Error {
     /// A device profile was refused.
     #[error("{0}")]
     Profile(String),
-    /// An environment variable has a value that means nothing.
+    /// An environment variable has an invalid value.
     #[error("{variable} is '{value}'; accepted: {accepted}")]
     Environment {
         /// The variable.
         variable: &'static str,
-        /// What it is.
+        /// The variable's value.
         value: String,
-        /// What it may be.
+        /// The accepted values.
         accepted: &'static str,
     },
     /// An operator was given to a device that it was not compiled for.
@@ -73,7 +73,7 @@ pub enum Error {
         /// The operator's name.
         operator: &'static str,
     },
-    /// The operator has an input that is OWNED_BY_DML, and was not initialized.
+    /// The operator has an input that is OWNED_BY_DML, and has not been initialized.
     #[error(
         "{operator}: not initialized, though an input is OWNED_BY_DML (accepted: an operator that \
          is initialized before it is executed)"
@@ -82,7 +82,7 @@ pub enum Error {
         /// The operator's name.
         operator: &'static str,
     },
-    /// A flag was refused.
+    /// An execution flag is unknown.
     #[error("execution flags: {0}")]
     ExecutionFlags(String),
 }
@@ -116,12 +116,12 @@ impl Error {
         self.hresult() == HResult::E_OUTOFMEMORY
     }
 
-    /// Whether the machine, or the level of the device, lacks what was asked for.
+    /// Whether the machine or the device does not support the request.
     pub fn is_unsupported(&self) -> bool {
         self.hresult() == HResult::DXGI_ERROR_UNSUPPORTED
     }
 
-    /// Whether the caller's own input was refused.
+    /// Whether the caller's input was invalid.
     pub fn is_invalid(&self) -> bool {
         self.hresult() == HResult::E_INVALIDARG
     }

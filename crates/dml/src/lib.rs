@@ -18,17 +18,17 @@
 //! # }
 //! ```
 //!
-//! A [`Device`] refuses operators, data types and dimension counts above its feature level, and executes
-//! the others with the same bits everywhere, also where the hardware lacks the types. Feature levels and
-//! results are checked against DirectML's documentation, never against DirectML itself. Everything is `Send + Sync`; objects may be dropped in any
-//! order.
+//! A [`Device`] refuses operators, data types and dimension counts above its feature level. Results have the
+//! same bits on every device; types that the hardware lacks are emulated. Feature levels and results are checked
+//! against DirectML's documentation, never against DirectML itself. All types are `Send + Sync`; objects may be
+//! dropped in any order.
 //!
-//! [`support`] answers what runs where before anything is created; a [`CapabilityCap`] makes a device
-//! behave as one that has less. With the feature `profiles`, named profiles of real devices are there
-//! as caps, and the environment variable `DML_PROFILE` puts one on every device.
+//! [`support`] tells which operators and types are supported before a device is created; a [`CapabilityCap`]
+//! lowers a device's features and limits. With the feature `profiles`, profiles of real devices are available as
+//! caps by name, and the environment variable `DML_PROFILE` applies one to every device.
 //!
-//! Compiled pipelines are kept on disk for the next process, in the user's cache folder: see
-//! [`PipelineCache`], also for turning that off.
+//! Compiled pipelines are kept on disk for the next process, in the user's cache folder; [`PipelineCache`]
+//! changes the folder or turns the cache off.
 //!
 //! The layers below are re-exported: [`core`] (descriptors, validation, plans), [`ops`] (lowering),
 //! [`vk`] (Vulkan objects), and [`ash`].

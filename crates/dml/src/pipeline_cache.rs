@@ -1,4 +1,4 @@
-//! Where compiled pipelines are kept between processes.
+//! The cache of compiled pipelines between processes.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -12,25 +12,25 @@ const VARIABLE: &str = "DML_PIPELINE_CACHE";
 ///
 /// A folder holds one file for each device and driver version, written while operators are compiled
 /// and when the device is destroyed, so that a process that is killed leaves most of its pipelines.
-/// What is in it is checked before a driver sees it: files that are damaged or belong to another device
-/// are ignored and replaced. Several processes may share a folder. A cache that cannot be read or
-/// written is logged and is no error. Drivers trust what they wrote: nobody else should be able to
-/// write to the folder.
+/// Files are checked before a driver gets their contents: files that are damaged or belong to another device
+/// are ignored and replaced. Several processes may share a folder. A cache that cannot be read or written
+/// is logged and is not an error. Drivers trust the contents, so only the user should have write access
+/// to the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PipelineCache {
-    /// Where the environment variable `DML_PIPELINE_CACHE` says: `off`, or a folder. Where it is not set
-    /// or empty, the folder `dml` in the user's cache folder: below `$XDG_CACHE_HOME` or `~/.cache` on
-    /// Linux, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on Windows. Nowhere without one.
+    /// The value of the environment variable `DML_PIPELINE_CACHE`: `off`, or a folder. If it is not set or
+    /// empty, the folder `dml` in the user's cache folder: below `$XDG_CACHE_HOME` or `~/.cache` on
+    /// Linux, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on Windows. Without a cache folder, no cache.
     #[default]
     Environment,
-    /// Nowhere.
+    /// No cache.
     Off,
-    /// In this folder, which is made where it is missing.
+    /// This folder, which is created if it is missing.
     Folder(PathBuf),
 }
 
 impl PipelineCache {
-    /// The same with nothing left to the environment.
+    /// This setting with the value from the environment filled in.
     #[must_use]
     pub fn resolved(&self) -> Self {
         match self {
@@ -39,7 +39,7 @@ impl PipelineCache {
         }
     }
 
-    /// The folder; `None` where nothing is kept.
+    /// The folder; `None` if there is no cache.
     pub fn folder(&self) -> Option<PathBuf> {
         match self.resolved() {
             Self::Folder(folder) => Some(folder),

@@ -1,6 +1,6 @@
-//! Device profiles: what real devices have, and a few extremes, as [`CapabilityCap`]s.
+//! Device profiles: the capabilities of real devices, and a few extremes, as [`CapabilityCap`]s.
 //!
-//! A profile is a TOML file, `docs/profiles.md` states its keys. Those in the folders `devices` and
+//! A profile is a TOML file; `docs/profiles.md` states its keys. The profiles in the folders `devices` and
 //! `extremes` are part of this crate and found by name; any other is found by its path.
 //!
 //! ```
@@ -25,36 +25,36 @@ pub const VARIABLE: &str = "DML_PROFILE";
 /// A device profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Its file's name without the ending.
+    /// The file's name without the extension.
     pub name: String,
-    /// What it stands for.
+    /// The device that the profile describes.
     pub origin: Origin,
-    /// What a device under it is treated as.
+    /// The cap that the profile puts on a device.
     pub cap: CapabilityCap,
 }
 
-/// What a profile stands for.
+/// The device that a profile describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A real device.
     Device {
-        /// Its name.
+        /// The device's name.
         device: String,
-        /// The version of its driver, and the system that it ran on.
+        /// The version of the driver, and the operating system.
         driver: String,
-        /// Where the facts are from.
+        /// The source of the data.
         source: String,
     },
-    /// A device that somebody thought of, and what for.
+    /// A synthetic profile, and its purpose.
     MadeUp(String),
 }
 
 impl Profile {
-    /// Reads a profile from the text of `file`; its name is that of the file without the ending.
+    /// Reads a profile from the text of `file`; its name is the file's name without the extension.
     ///
     /// # Errors
-    /// [`Error::Syntax`] where the text is no TOML or a key stands twice; [`Error::Key`] where a key
-    /// is unknown, missing, or has a value that is not accepted.
+    /// [`Error::Syntax`] if the text is not TOML or has a key twice; [`Error::Key`] if a key is unknown or
+    /// missing, or has a value that is not accepted.
     pub fn parse(file: &str, text: &str) -> Result<Self> {
         parse::profile(file, text)
     }
@@ -70,7 +70,7 @@ impl Profile {
         Self::parse(&file, &text)
     }
 
-    /// What it stands for, in a line.
+    /// A line about the profile's device or purpose.
     pub fn about(&self) -> String {
         match &self.origin {
             Origin::Device { device, driver, .. } => format!("{device}, driver {driver}"),
@@ -78,7 +78,7 @@ impl Profile {
         }
     }
 
-    /// Whether it is of a real device.
+    /// Whether the profile describes a real device.
     pub fn is_device(&self) -> bool {
         matches!(self.origin, Origin::Device { .. })
     }
@@ -97,12 +97,12 @@ pub fn all() -> Result<Vec<Profile>> {
     built_in().map(|(name, text)| parse_built_in(name, text)).collect()
 }
 
-/// The profile with this name, or with the one name that contains this text (capital letters do not matter,
-/// and spaces stand for hyphens), or in the file with this path (something with a folder or the ending `.toml`).
+/// The profile with this name, or with the only name that contains this text (ignoring case, with spaces for
+/// hyphens), or in the file with this path (a text with a folder or the extension `.toml`).
 ///
 /// # Errors
-/// [`Error::Unknown`] where no name fits, [`Error::Ambiguous`] where several do; as [`Profile::read`]
-/// for a path.
+/// [`Error::Unknown`] if no name matches, [`Error::Ambiguous`] if several do; as [`Profile::read`] for
+/// a path.
 pub fn find(text: &str) -> Result<Profile> {
     let path = Path::new(text);
     if path.extension().is_some_and(|it| it == "toml") || path.components().count() > 1 {
@@ -120,7 +120,7 @@ pub fn find(text: &str) -> Result<Profile> {
     }
 }
 
-/// The profile that the environment variable [`VARIABLE`] names; `None` where it is unset or empty.
+/// The profile that the environment variable [`VARIABLE`] names; `None` if it is unset or empty.
 ///
 /// # Errors
 /// As [`find`].

@@ -1,4 +1,4 @@
-//! What runs on a device: [`query`] answers for each operator, data type and dimension count.
+//! Support queries for each operator, data type and dimension count: see [`query`].
 //!
 //! ```
 //! use dml::support::{self, Support};
@@ -20,11 +20,11 @@ pub use dml_core::support::{
 
 use crate::device::Device;
 
-/// Whether `schema` takes a tensor of `data_type` with `rank` dimensions at `level`, on any device:
-/// native or emulated as by the kernels that need no optional feature, which every operator has.
-/// [`query_tensors`] tells what a device has beyond that.
+/// Whether `schema` accepts a tensor of `data_type` with `rank` dimensions at `level`, on any device:
+/// native or emulated as for the kernels without optional features, which every operator has.
+/// [`query_tensors`] answers for the kernels of a given device.
 ///
-/// Where the operator's tensors differ, or an attribute decides, it is the best answer of any.
+/// If the answer depends on the tensor or on an attribute, the best one is given.
 pub fn query(
     schema: &OperatorSchema,
     data_type: DataType,
@@ -34,7 +34,7 @@ pub fn query(
     support::query(schema, data_type, rank, level, Features::NONE)
 }
 
-/// The same for one tensor of the operator; `None` where it has no tensor field of this name.
+/// [`query`] for one tensor of the operator; `None` if it has no tensor field of this name.
 pub fn query_tensor(
     schema: &OperatorSchema,
     field: &str,
@@ -45,8 +45,8 @@ pub fn query_tensor(
     support::query_tensor(schema, field, data_type, rank, level, Features::NONE)
 }
 
-/// The same for all tensors of `operator`, the worst of the answers, on a device that has
-/// `capabilities`: native or emulated as by the kernels that are selected for it there.
+/// [`query`] for all tensors of `operator`, with the worst of the answers, on a device with `capabilities`:
+/// native or emulated as for the kernels that are selected on that device.
 pub fn query_tensors(
     operator: &AbstractOperator,
     level: FeatureLevel,
@@ -57,31 +57,31 @@ pub fn query_tensors(
 }
 
 impl Device {
-    /// Whether the device takes tensors of `data_type` with `rank` dimensions for an operator, see
+    /// Whether the device accepts tensors of `data_type` with `rank` dimensions for an operator, see
     /// [`query`].
     pub fn support(&self, schema: &OperatorSchema, data_type: DataType, rank: usize) -> Support {
         query(schema, data_type, rank, self.feature_level())
     }
 
-    /// Whether the device takes `operator`, and whether by the hardware's types, see [`query_tensors`].
+    /// Whether the device accepts `operator`, and whether native or emulated, see [`query_tensors`].
     pub fn operator_support(&self, operator: &AbstractOperator) -> Support {
         query_tensors(operator, self.feature_level(), self.capabilities())
     }
 
-    /// What the Vulkan device offers under its cap: its limits, and its optional features whether or
-    /// not they are enabled.
+    /// The capabilities that the Vulkan device offers under its cap: its limits, and its optional features,
+    /// enabled or not.
     pub fn offered(&self) -> Capabilities {
         self.vulkan().offered()
     }
 
     /// CheckFeatureSupport for DML_FEATURE_FEATURE_LEVELS: the highest of `requested` that the device
-    /// supports, never above the level that it was created at; `None` where it supports none.
+    /// supports, never above the level that it was created at; `None` if it supports none.
     pub fn check_feature_levels(&self, requested: &[FeatureLevel]) -> Option<FeatureLevel> {
         highest_supported_level(requested, self.feature_level())
     }
 
     /// CheckFeatureSupport for DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT: whether at least one operator
-    /// takes tensors of `data_type` on the device.
+    /// accepts tensors of `data_type` on the device.
     pub fn check_tensor_data_type(&self, data_type: DataType) -> bool {
         data_type_supported(data_type, self.feature_level())
     }

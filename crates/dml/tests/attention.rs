@@ -1,4 +1,4 @@
-//! Attention whose queries are answered in parts, on every device.
+//! Attention that processes its queries in parts, on every device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -43,7 +43,7 @@ fn attention(queries: u32) -> MultiheadAttentionDesc {
     }
 }
 
-/// What queries find, as bits: all have the same keys and values.
+/// The results of attention, as bits, for queries over fixed keys and values.
 fn found(device: &Device, queries: &[f32]) -> Vec<u32> {
     let steps = u32::try_from(queries.len()).unwrap() / HEADS;
     let operator = device.compile(attention(steps)).unwrap();
@@ -65,7 +65,7 @@ fn found(device: &Device, queries: &[f32]) -> Vec<u32> {
     elements.into_iter().map(f32::to_bits).collect()
 }
 
-/// From -1 to 1.
+/// Numbers from -1 to 1.
 fn numbers(steps: u32, factor: u16) -> Vec<f32> {
     let number = |at: u32| {
         let mixed = u16::try_from(at * u32::from(factor) % 129).unwrap();

@@ -1,4 +1,4 @@
-//! Tensors that no descriptor shows as a whole are executed in boxes, bit for bit.
+//! Tensors that are too large for one descriptor are executed in boxes, bit for bit.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -9,12 +9,12 @@ use common::{constant, on_every_device_under};
 use dml::core::capabilities::Limit;
 use dml::{BufferBinding, CapabilityCap, DataType, ScalarUnion, TensorDesc};
 
-/// Descriptors of at most `bytes`.
+/// A cap with descriptors of at most `bytes`.
 fn range(bytes: u64) -> CapabilityCap {
     CapabilityCap::NONE.with_limit(Limit::MaxStorageBufferRange, bytes).unwrap()
 }
 
-/// Layouts of which 16 KiB show only a part.
+/// Layouts of more than 16 KiB.
 fn layouts(data_type: DataType) -> Vec<TensorDesc> {
     let packed = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
     vec![

@@ -1,5 +1,5 @@
-//! Element-wise operators on tensors of which a descriptor shows only a part, against the reference.
-//! Without robust access, which would keep a stray write from the guards.
+//! Element-wise operators on tensors that are larger than a descriptor, against the reference. Robust access is
+//! off, because it would keep stray writes from the guards.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -26,7 +26,7 @@ fn check_all(boxes: usize, cases: &[Case]) {
     });
 }
 
-/// How many steps an execution has.
+/// The number of steps of an execution.
 fn steps(device: &Device, operator: &AbstractOperator) -> usize {
     let validated = dml::core::validate(operator, device.feature_level()).unwrap();
     let (capabilities, tuning) = (device.capabilities(), device.tuning());

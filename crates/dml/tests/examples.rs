@@ -1,7 +1,7 @@
 //! The examples, compiled from their own files and run on every device.
 //!
-//! An example makes its own instance, whose validation messages nobody collects. So each is run in a
-//! process of its own, where the layer prints them.
+//! An example makes its own instance, which does not collect validation messages. So each is run in its own
+//! process, where the layer prints them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(dead_code, reason = "the examples' own main functions")]
@@ -33,7 +33,7 @@ fn on_each_device(name: &str) {
     }
 }
 
-/// What a successful run of the test called `name` prints, layers included.
+/// The output of a successful run of the test called `name`, with messages of validation layers.
 fn in_a_process(name: &str, device: usize) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([name, "--exact", "--nocapture"]).env(DEVICE, device.to_string());
@@ -44,8 +44,8 @@ fn in_a_process(name: &str, device: usize) -> String {
     text
 }
 
-/// Whether the validation layer, which prints where nobody collects its messages, had anything to
-/// say.
+/// Whether the output has a message of the validation layer, which prints if the instance does not collect
+/// messages.
 fn is_reported(text: &str) -> bool {
     ["Validation Error", "Validation Warning", "VUID-", "SYNC-HAZARD"]
         .iter()
@@ -82,7 +82,7 @@ fn train_runs() {
     assert_eq!(lines[10], "492 of 512 points are classified rightly");
 }
 
-/// The positive control: what is looked for is what the layer prints.
+/// The positive control: a real message of the layer is found.
 #[test]
 fn a_mistake_is_reported_where_validation_is_required() {
     if device().is_none() {

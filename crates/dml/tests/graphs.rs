@@ -81,7 +81,7 @@ fn a_thousand_operators_are_one_submission() {
             let graph = compiled(device, &chain(1000), options);
             let steps: usize = graph.explanation().unwrap().parts.iter().map(|it| it.steps).sum();
             assert_eq!(steps == 1000, !options.fuse, "{steps} steps");
-            // Where one writes what it has just read, one place is enough.
+            // If a step writes the bytes that it has just read, one buffer is enough.
             assert!(graph.binding_properties().temporary_resource_size <= 256);
             assert_eq!(run(device, &graph, &inputs), [&expected[..]]);
         }

@@ -1,5 +1,5 @@
-//! Tensors around 2^27, 2^30, 2^31 and 2^32 bytes: really executed where the device holds them, and
-//! refused with the limit's name where it does not.
+//! Tensors around 2^27, 2^30, 2^31 and 2^32 bytes: executed if the device has the memory, and otherwise
+//! refused with the limit's name.
 
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test tells, and may panic")]
 
@@ -37,7 +37,7 @@ fn tensors_of_gibibytes_are_right_or_refused_by_a_limit() {
     });
 }
 
-/// Executes and checks every byte. Returns the size; `None` where the device does not hold it.
+/// Executes and checks every byte. Returns the size; `None` if it does not fit the device.
 fn execute(device: &Device, data_type: DataType, sizes: [u32; 2], zeros: &[u8]) -> Option<u64> {
     let tensor = TensorDesc::packed(data_type, &sizes);
     let operator = device.compile(diagonal(&tensor, -1, 1.0)).unwrap();

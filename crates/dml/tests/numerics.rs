@@ -32,7 +32,7 @@ fn devices_are_exact_unless_fast_is_asked_for() {
     let fast = DeviceOptions { numerics: Numerics::Fast, ..options() };
     let fast = Device::open_with(&fast).unwrap();
     assert_eq!((fast.numerics(), is_fused(&fast)), (Numerics::Fast, true));
-    // Preferences that are changed keep what they do not name.
+    // A changed tuning keeps all other preferences.
     let by = fast.with_tuning(fast.tuning().with_strategy(Strategy::RegisterTiles));
     assert!(is_fused(&by));
     assert_eq!(fast.at_feature_level(fast.feature_level()).numerics(), Numerics::Fast);

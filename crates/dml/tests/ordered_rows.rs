@@ -13,9 +13,9 @@ use dml::core::{AbstractOperator, AxisDirection, MatrixTransform, Strategy, Tuni
 use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
 use dml_reference::Random;
 
-/// Around the parts that work groups have.
+/// Row lengths around the parts that work groups process.
 const LENGTHS: [u32; 11] = [1, 2, 127, 128, 129, 1023, 1024, 1025, 2047, 2048, 2049];
-/// Of several parts.
+/// Row lengths of several parts.
 const LONG: u32 = 70_001;
 
 /// The bytes of the outputs.
@@ -27,7 +27,7 @@ fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8
     let sizes = [0, 1].map(|at| operator.output_size(at)).into_iter().filter(|size| *size > 0);
     let zeros = |size: u64| {
         let buffer = device.create_buffer(size).unwrap();
-        // What is after the last element stays as it is.
+        // Bytes after the last element are unchanged.
         let zeros = vec![0; usize::try_from(size).unwrap()];
         device.vulkan().write_buffer(&buffer, 0, &zeros).unwrap();
         buffer
@@ -55,7 +55,7 @@ fn check(device: &Device, operator: &AbstractOperator, bytes: &[u8], name: &str)
     assert!(passes == groups, "{name}");
 }
 
-/// Bits whose exponents are not the least or the greatest, but for a few.
+/// Bits of numbers, of which only a few have the least or the greatest exponent.
 fn elements(random: &mut Random, data_type: DataType, count: u32) -> Vec<u8> {
     let element = |random: &mut Random| match data_type {
         DataType::Float32 if !random.one_in(300) => {

@@ -42,7 +42,7 @@ fn a_device_states_every_feature_and_the_limits_that_every_report_has() {
         Limit::CooperativeMatrixK,
     ];
     for profile in all().unwrap().iter().filter(|it| it.is_device()) {
-        // What the files leave out is assumed not to be there, but for what every device has.
+        // Features that a file leaves out are assumed missing, except those of every device.
         for feature in Features::ALL.without(Features::LEAST).iter() {
             assert!(profile.cap.feature(feature).is_some(), "{}: {feature}", profile.name);
         }

@@ -1,4 +1,4 @@
-//! Kernels with variants, on every device that there is a profile of.
+//! Kernels with variants, for every device profile.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -26,7 +26,7 @@ fn made_up(required_features: &'static [Feature]) -> &'static KernelModule {
     })))
 }
 
-/// Of two variants, one that needs a feature and one that does not, each device gets the one for it.
+/// Of two variants, of which one needs a feature, each device gets the best one that it supports.
 #[test]
 fn every_device_gets_the_variant_that_it_can_run() {
     let used = Feature::ALL.into_iter().filter(|it| it.enabling() == Enabling::WhereOffered);

@@ -97,8 +97,8 @@ fn element_wise(from: DataType, to: DataType, sizes: [u32; 3]) -> Vec<AbstractOp
     [packed, by_channel, transposed, padded].iter().flat_map(|it| of_strides(it)).collect()
 }
 
-/// The kernels of the operators' plans, by their names and where they are: what is linked anew is
-/// somewhere else.
+/// The kernels of the operators' plans, by name and address: a newly linked kernel has another
+/// address.
 fn kernels(device: &Device, sizes: &[[u32; 3]]) -> BTreeSet<(&'static str, usize)> {
     let types = [
         (DataType::Float32, DataType::Float16),

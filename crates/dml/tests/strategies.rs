@@ -1,5 +1,4 @@
-//! Every strategy gives the same bytes, on every device: those of the band, with guards and padding as
-//! they were.
+//! Every strategy gives the band's bytes on every device, and leaves guards and padding unchanged.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +10,7 @@ use dml::core::{Strategy, Tuning};
 use dml::{BufferUsage, DataType, ScalarUnion, TensorDesc};
 use dml_reference::Random;
 
-/// Each suits several strategies.
+/// Layouts that each suit several strategies.
 fn layouts(data_type: DataType) -> Vec<TensorDesc> {
     let packed = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
     vec![

@@ -1,4 +1,4 @@
-//! Functions that are read from tables have the bits of those that are computed, on every device.
+//! Functions by table lookup give the bits of computed functions, on every device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ use dml::{BufferBinding, DataType, Device, TensorDesc};
 
 const HALVES: u32 = 1 << 16;
 
-/// The result of all halves, so many times.
+/// The results for all FLOAT16 values, several times.
 fn run(device: &Device, operator: AbstractOperator, repeats: u32) -> Vec<u16> {
     let operator = device.compile(operator).unwrap();
     let halves: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
@@ -21,7 +21,7 @@ fn run(device: &Device, operator: AbstractOperator, repeats: u32) -> Vec<u16> {
     let [from, to] = [&input, &output].map(|it| [Some(BufferBinding::whole(it))]);
     device.execute(&operator, &from, &to).unwrap();
     let bytes = device.vulkan().read_buffer(&output, 0..output.size()).unwrap();
-    // Which NaN comes out is not promised.
+    // The bits of NaN results are unspecified.
     let number = |bits: u16| if bits & 0x7fff > 0x7c00 { 0x7e00 } else { bits };
     bytes.chunks_exact(2).map(|it| number(u16::from_le_bytes([it[0], it[1]]))).collect()
 }

@@ -64,7 +64,7 @@ fn eight_threads_dispatch_a_thousand_times_each() {
                 scope.spawn(move || work(device, thread));
             }
         });
-        // What is left are the pipelines in the device's cache, of which there are a few.
+        // Only the few pipelines in the device's cache are left.
         let pipelines = live.count() - before;
         assert!(pipelines <= 8, "{pipelines} objects are left");
     });

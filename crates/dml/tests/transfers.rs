@@ -15,7 +15,7 @@ fn a_tensor_is_written_and_read_in_logical_order() {
     on_every_device(|device| {
         let buffer = device.create_buffer(64).unwrap();
         device.vulkan().write_buffer(&buffer, 0, &[0xEE; 64]).unwrap();
-        // Columns of three, of which the last element is no part of the tensor.
+        // Columns of three elements, of which the last one is padding.
         let tensor = TensorDesc::packed(DataType::Int16, &[2, 3]).with_strides(&[1, 3]);
         device.write(&buffer, 16, &tensor, &[1_i16, 2, 3, 4, 5, 6]).unwrap();
         let mut found = [0_i16; 6];
@@ -54,7 +54,7 @@ fn tensor() -> TensorDesc {
     TensorDesc::packed(DataType::Float32, &[5])
 }
 
-/// Adds to a value that is kept.
+/// An operator that adds to an owned input.
 fn add_to_owned(device: &Device) -> CompiledOperator {
     let a_tensor = TensorDesc { flags: TensorFlags::OWNED_BY_DML, ..tensor() };
     let desc = ElementWiseAddDesc { a_tensor, b_tensor: tensor(), output_tensor: tensor() };

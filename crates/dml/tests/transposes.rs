@@ -1,5 +1,5 @@
-//! Elements that are neighbours along another dimension in the output than in the input: the same bytes by tiles that
-//! work groups share and one by one, on every device, with guards and padding as they were.
+//! Transpositions: tiles in shared memory and the plain kernel give the same bytes on every device, and leave guards
+//! and padding unchanged.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,10 +12,10 @@ use dml::core::{Strategy, Tuning};
 use dml::{BufferBinding, DataType, Device, TensorDesc, TensorLayout};
 use dml_reference::{Output, Tensor, elements_in};
 
-/// Around the sides of tiles.
+/// Sizes around the sides of tiles.
 const SIZES: [u32; 6] = [1, 31, 32, 33, 64, 100];
 
-/// How far tensors are moved, so that they do not start where descriptors may.
+/// The offset of tensors in bytes, which is not a valid offset of a descriptor.
 const MOVED: u64 = 48;
 
 /// Copies an input to an output of the same sizes, and returns the plan's strategy.
@@ -55,7 +55,7 @@ fn check(device: &Device, input: &TensorDesc, output: &TensorDesc) -> Strategy {
     strategy
 }
 
-/// What a matrix of `x` columns and `y` rows in the input becomes, where these are the output's rows and columns.
+/// Tensors that transpose a matrix of `x` columns and `y` rows of the input to the output's rows and columns.
 fn tensors(data_type: DataType, [x, y]: [u32; 2]) -> Vec<[TensorDesc; 2]> {
     let packed = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
     // Rows of whole words for any type.

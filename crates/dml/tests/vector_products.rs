@@ -1,5 +1,5 @@
-//! A vector times a matrix in one dispatch: a matrix of few bits is read as it is stored, and what is added to the product is
-//! added by its kernel; by an invocation a row and by work groups.
+//! A vector times a matrix in one dispatch: the kernel reads a quantized matrix as it is stored, and adds the bias; with
+//! an invocation for each row, and with work groups.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -69,7 +69,7 @@ pub(crate) fn rust_types(schema: &Schema) -> String {
              impl {rust} {{\n\
              /// DirectML's number.\n\
              pub const fn dml_value(self) -> u32 {{ self as u32 }}\n\n\
-             /// The value with DirectML's number `value`; `None` where there is none.\n\
+             /// The value with DirectML's number `value`; `None` for any other number.\n\
              pub fn from_dml_value(value: u32) -> Option<Self> {{\n\
              Self::ALL.into_iter().find(|it| it.dml_value() == value)\n}}\n}}\n",
             summary = names.summary

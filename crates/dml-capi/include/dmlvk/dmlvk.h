@@ -2,10 +2,10 @@
 /*
  * DirectML-style operators on Vulkan, in C. docs/integrating.md has the whole contract.
  *
- * Functions return an HRESULT, negative where they fail; dmlvk_last_message() tells why in words. Handles
- * are looked up: a null handle, one of another kind, or one that was destroyed is answered with
- * E_INVALIDARG. Destroying an object destroys what was made from it. Every function may be called on any
- * thread. The sections called Safety state what cannot be checked.
+ * Functions return an HRESULT, which is negative on failure; dmlvk_last_message() gives the message. Handles
+ * are looked up: a null handle, or one of another kind or of a destroyed object, gives E_INVALIDARG.
+ * Destroying an object destroys all objects made from it. Every function may be called on any thread.
+ * The sections called Safety state preconditions that cannot be checked.
  */
 
 #ifndef DMLVK_H
@@ -70,29 +70,28 @@ typedef void (*DmlVkQueueCallback)(void *data);
 #define DMLVK_FEATURE_VULKAN_MEMORY_MODEL_DEVICE_SCOPE 0x4000000ull /* vulkanMemoryModelDeviceScope */
 
 
-// The version of this interface: it changes whenever a function, a struct or a value does so that
-// programs have to be compiled again.
+// The version of this interface. It changes with every change that requires programs to be compiled again.
 #define DMLVK_ABI_VERSION 3
 
-// What a binding table's handle points to as far as C is concerned. Nothing lies there.
+// The opaque type of binding table handles. A handle is never dereferenced.
 typedef struct DmlVkBindingTable_T DmlVkBindingTable_T;
 
-// What a buffer handle points to as far as C is concerned. Nothing lies there.
+// The opaque type of buffer handles. A handle is never dereferenced.
 typedef struct DmlVkBuffer_T DmlVkBuffer_T;
 
-// What a device handle points to as far as C is concerned. Nothing lies there.
+// The opaque type of device handles. A handle is never dereferenced.
 typedef struct DmlVkDevice_T DmlVkDevice_T;
 
-// What an operator handle points to as far as C is concerned. Nothing lies there.
+// The opaque type of operator handles. A handle is never dereferenced.
 typedef struct DmlVkOperator_T DmlVkOperator_T;
 
-// What a submission's handle points to as far as C is concerned. Nothing lies there.
+// The opaque type of submission handles. A handle is never dereferenced.
 typedef struct DmlVkSubmission_T DmlVkSubmission_T;
 
-// How operators touch the buffers that are bound to them, whatever they are made of: Vulkan's flags, for
-// vkCmdPipelineBarrier.
+// Pipeline stages and accesses of operators to the buffers that are bound to them, as Vulkan's flags for
+// vkCmdPipelineBarrier. They cover every operator.
 typedef struct DmlVkAccess {
-    // VkPipelineStageFlags in which an operator touches memory.
+    // VkPipelineStageFlags in which an operator accesses memory.
     uint32_t stages;
     // VkAccessFlags of inputs.
     uint32_t inputs;
@@ -112,9 +111,8 @@ typedef struct DmlVkBuffer_T *DmlVkBuffer;
 typedef struct DmlVkRawBufferDesc {
     // sizeof(DmlVkRawBufferDesc).
     uint32_t struct_size;
-    // VkBufferCreateInfo::usage. It has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; with the bits of transfers
-    // (DST for what is written, SRC for what is read) operators are usually faster. Other bits are
-    // ignored.
+    // VkBufferCreateInfo::usage. VK_BUFFER_USAGE_STORAGE_BUFFER_BIT is required. Operators are usually faster
+    // with transfer usage (TRANSFER_DST if it is written, TRANSFER_SRC if it is read). Other bits are ignored.
     uint32_t usage;
     // The buffer.
     VkBuffer buffer;
@@ -122,25 +120,25 @@ typedef struct DmlVkRawBufferDesc {
     uint64_t size;
 } DmlVkRawBufferDesc;
 
-// Whether results are the same bits on every device: DMLVK_NUMERICS_*.
+// Whether results have the same bits on every device: DMLVK_NUMERICS_*.
 typedef uint32_t DmlVkNumerics;
 
-// How dmlvk_create_device creates a device. Zeros stand for the defaults.
+// The options of dmlvk_create_device. Zeros mean the defaults.
 typedef struct DmlVkDeviceDesc {
     // sizeof(DmlVkDeviceDesc).
     uint32_t struct_size;
-    // DirectML's minimum: creation fails where it cannot be met. 0: none.
+    // DirectML's minimum feature level: creation fails if the maximum is below it. 0: no minimum.
     DML_FEATURE_LEVEL minimum_feature_level;
-    // An upper bound: operators, dimension counts and data types of higher levels are refused. 0: the
-    // highest level.
+    // The feature level of the device: operators, dimension counts and data types of higher levels are
+    // refused. 0: the highest level.
     DML_FEATURE_LEVEL maximum_feature_level;
-    // Whether VK_LAYER_KHRONOS_validation must be on.
+    // Whether creation requires VK_LAYER_KHRONOS_validation.
     BOOL require_validation;
-    // Which device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
+    // The device, as UTF-8: part of its name, its index, its UUID, or "best". Null: the best one.
     const char *device;
-    // A capability cap, as UTF-8: the device behaves as one that has no more than this profile, a name
-    // or the path of a file (docs/profiles.md). Null: what the environment variable DML_PROFILE names.
-    // Empty: no cap, whatever the environment says.
+    // A device profile that caps the device's features and limits, as UTF-8: a name or the path of a file
+    // (docs/profiles.md). Null: the profile in the environment variable DML_PROFILE. Empty: no cap, whatever
+    // the environment says.
     const char *profile;
     // DMLVK_NUMERICS_*.
     DmlVkNumerics numerics;
@@ -160,20 +158,20 @@ typedef struct DmlVkEnablementDesc {
     VkInstance instance;
     // The physical device.
     VkPhysicalDevice physical_device;
-    // DMLVK_FEATURE_* of those features that are not to be enabled. 0 is fine.
+    // DMLVK_FEATURE_* of the features that are not to be enabled; may be 0.
     uint64_t unwanted_features;
 } DmlVkEnablementDesc;
 
-// What to enable at vkCreateDevice. What it points to stays as long as the library is loaded, and is not
-// to be changed.
+// Features and extensions to enable at vkCreateDevice. The pointers are valid as long as the library is
+// loaded, and their targets must not be changed.
 typedef struct DmlVkEnablement {
-    // DMLVK_FEATURE_* of what is enabled so, for DmlVkRawDeviceDesc. Some are properties of the device,
-    // which need no more than their extension.
+    // DMLVK_FEATURE_* of the features that are enabled with chain and extensions, for DmlVkRawDeviceDesc.
+    // Some are properties of the device, which only need their extension.
     uint64_t features;
-    // The features as a chain of structures, for VkDeviceCreateInfo::pNext or the end of a chain of the
-    // caller's; pEnabledFeatures is null then. A VkPhysicalDeviceFeatures2, and structures of single
-    // extensions: a program that has one of these, or a VkPhysicalDeviceVulkan12Features, in its chain
-    // sets the members there instead.
+    // The features as a chain of structures, for VkDeviceCreateInfo::pNext or the end of the caller's chain;
+    // pEnabledFeatures must be null. The chain has a VkPhysicalDeviceFeatures2, and structures of single
+    // extensions: a program with one of these or a VkPhysicalDeviceVulkan12Features in its own chain sets
+    // the members there instead.
     const void *chain;
     // Device extensions, for VkDeviceCreateInfo::ppEnabledExtensionNames, and for DmlVkRawDeviceDesc.
     const char *const *extensions;
@@ -186,47 +184,47 @@ typedef struct DmlVkEnablement {
 // A compiled operator.
 typedef struct DmlVkOperator_T *DmlVkOperator;
 
-// A range of a buffer: DML_BUFFER_BINDING. All zeros: nothing is bound.
+// A range of a buffer: DML_BUFFER_BINDING. All zeros mean no binding.
 typedef struct DmlVkBufferBinding {
-    // The buffer; null where nothing is bound.
+    // The buffer; null for no binding.
     DmlVkBuffer buffer;
-    // Where the range starts, in bytes: a multiple of 16, of resources of 256.
+    // The offset of the range in bytes: a multiple of 16 for tensors, of 256 for resources.
     uint64_t offset;
-    // Its length in bytes.
+    // The length of the range in bytes.
     uint64_t size;
 } DmlVkBufferBinding;
 
 // Work that was submitted.
 typedef struct DmlVkSubmission_T *DmlVkSubmission;
 
-// What is bound to the inputs of one operator: DML_BUFFER_ARRAY_BINDING.
+// The bindings of one operator's inputs: DML_BUFFER_ARRAY_BINDING.
 typedef struct DmlVkBufferArray {
-    // The number of inputs, or 0 where none is OWNED_BY_DML.
+    // The number of inputs, or 0 if no input is OWNED_BY_DML.
     uint32_t binding_count;
     // 0.
     uint32_t reserved;
-    // The inputs; all that are not OWNED_BY_DML are all zeros.
+    // The bindings of the inputs; all zeros for inputs that are not OWNED_BY_DML.
     const struct DmlVkBufferBinding *bindings;
 } DmlVkBufferArray;
 
-// Everything that is bound to an operator.
+// All bindings of an operator.
 typedef struct DmlVkBindings {
     // sizeof(DmlVkBindings).
     uint32_t struct_size;
-    // The number of inputs: that of the operator's descriptor. Those that are left out count, and so
-    // do those that are bound in the other phase; both are all zeros.
+    // The number of inputs of the operator's descriptor, including those that are left out and those that are
+    // bound in the other phase; their bindings are all zeros.
     uint32_t input_count;
     // The inputs.
     const struct DmlVkBufferBinding *inputs;
     // The outputs.
     const struct DmlVkBufferBinding *outputs;
-    // The number of outputs. May be 0 for the initialization.
+    // The number of outputs. May be 0 for initialization.
     uint32_t output_count;
     // 0.
     uint32_t reserved;
-    // As DML_BINDING_PROPERTIES says; all zeros where none is needed.
+    // The temporary resource, of the size in DML_BINDING_PROPERTIES; all zeros if that is 0.
     struct DmlVkBufferBinding temporary;
-    // As DML_BINDING_PROPERTIES says; all zeros where none is needed.
+    // The persistent resource, of the size in DML_BINDING_PROPERTIES; all zeros if that is 0.
     struct DmlVkBufferBinding persistent;
 } DmlVkBindings;
 
@@ -241,15 +239,15 @@ typedef struct DmlVkSemaphoreValue {
     uint64_t value;
 } DmlVkSemaphoreValue;
 
-// What of the caller's a submission is ordered by.
+// The caller's semaphores that order a submission.
 typedef struct DmlVkSemaphores {
     // sizeof(DmlVkSemaphores).
     uint32_t struct_size;
     // The number of semaphores to wait for.
     uint32_t wait_count;
-    // They are signalled before anything of the submission begins.
+    // The semaphores to wait for before any work of the submission begins.
     const struct DmlVkSemaphoreValue *wait;
-    // They are signalled when everything of it has completed.
+    // The semaphores to signal when all work of the submission has completed.
     const struct DmlVkSemaphoreValue *signal;
     // The number of semaphores to signal.
     uint32_t signal_count;
@@ -257,19 +255,19 @@ typedef struct DmlVkSemaphores {
     uint32_t reserved;
 } DmlVkSemaphores;
 
-// What a device makes of an operator.
+// A device's support for an operator: DMLVK_SUPPORT_*.
 typedef uint32_t DmlVkSupport;
 
-// Which steps of an operator a binding table is for.
+// The phase of an operator that a binding table is for: DMLVK_PHASE_*.
 typedef uint32_t DmlVkPhase;
 
 // A device that the caller owns, for dmlvk_wrap_device.
 typedef struct DmlVkRawDeviceDesc {
     // sizeof(DmlVkRawDeviceDesc).
     uint32_t struct_size;
-    // DirectML's minimum, as in DmlVkDeviceDesc. 0: none.
+    // DirectML's minimum feature level, as in DmlVkDeviceDesc. 0: no minimum.
     DML_FEATURE_LEVEL minimum_feature_level;
-    // The upper bound, as in DmlVkDeviceDesc. 0: the highest level.
+    // The feature level of the device, as in DmlVkDeviceDesc. 0: the highest level.
     DML_FEATURE_LEVEL maximum_feature_level;
     // VkApplicationInfo::apiVersion of the instance: at least VK_API_VERSION_1_1.
     uint32_t api_version;
@@ -281,26 +279,26 @@ typedef struct DmlVkRawDeviceDesc {
     VkPhysicalDevice physical_device;
     // The device.
     VkDevice device;
-    // Instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils.
+    // Enabled instance extensions that the library may use: VK_EXT_debug_utils.
     const char *const *instance_extensions;
-    // Device extensions that are enabled, as far as they are to be used: those of DmlVkEnablement.
+    // Enabled device extensions that the library may use: those of DmlVkEnablement.
     const char *const *device_extensions;
     // The number of instance extensions.
     uint32_t instance_extension_count;
     // The number of device extensions.
     uint32_t device_extension_count;
-    // DMLVK_FEATURE_* of those features that are enabled and may be used. 0 is fine without a queue;
-    // dmlvk_get_enablement tells what to enable.
+    // DMLVK_FEATURE_* of the enabled features that the library may use; may be 0 without a queue.
+    // dmlvk_get_enablement gives the features to enable.
     uint64_t features;
-    // The family of the command buffers to record into.
+    // The queue family of the command buffers to record into.
     uint32_t queue_family;
-    // A queue of that family, for functions that submit; null where nothing is to be submitted.
+    // A queue of that family, for functions that submit; null if the library must not submit.
     VkQueue queue;
-    // Locks the queue. Null where nobody else uses it.
+    // Locks the queue. Null if only the library uses it.
     DmlVkQueueCallback lock_queue;
-    // Unlocks the queue, on the thread that locked it. Null exactly where lock_queue is.
+    // Unlocks the queue, on the thread that locked it. Null if and only if lock_queue is.
     DmlVkQueueCallback unlock_queue;
-    // Handed to both.
+    // The argument of both functions.
     void *queue_lock_data;
     // DMLVK_NUMERICS_*.
     DmlVkNumerics numerics;
@@ -308,116 +306,116 @@ typedef struct DmlVkRawDeviceDesc {
     uint32_t reserved;
 } DmlVkRawDeviceDesc;
 
-// All devices give the same bits: each product is rounded before it is added. The default.
+// Results have the same bits on all devices: each product is rounded before it is added. The default.
 #define DMLVK_NUMERICS_EXACT 0
 
-// Where FLOAT32 products are added up the driver may fuse a multiplication and the addition that follows,
-// which some GPUs do twice as fast. Sums may then differ from one device to another; on one device they are
-// the same bits from run to run. All other results are those of DMLVK_NUMERICS_EXACT.
+// In sums of FLOAT32 products the driver may fuse a multiplication and the following addition, which is twice
+// as fast on some GPUs. Sums may then differ between devices; on one device they have the same bits from run
+// to run. All other results are those of DMLVK_NUMERICS_EXACT.
 #define DMLVK_NUMERICS_FAST 1
 
-// It is refused: its feature level or its types, or it is not implemented. dmlvk_compile_operator says why.
+// The operator is refused because of its feature level or types, or is not implemented. The message of
+// dmlvk_compile_operator tells why.
 #define DMLVK_SUPPORT_NONE 0
 
-// It runs, and for at least one of its tensors kernels make the type of 32-bit words.
+// The operator runs, and kernels emulate the type of at least one of its tensors with 32-bit words.
 #define DMLVK_SUPPORT_EMULATED 1
 
-// It runs, by kernels that use the hardware's type for every tensor.
+// The operator runs, with kernels that use the hardware's type for every tensor.
 #define DMLVK_SUPPORT_NATIVE 2
 
-// Those that run once, before the first execution: IDMLOperatorInitializer.
+// Initialization, which runs once before the first execution: IDMLOperatorInitializer.
 #define DMLVK_PHASE_INITIALIZE 0
 
-// Those of every execution: IDMLCompiledOperator.
+// Execution: IDMLCompiledOperator.
 #define DMLVK_PHASE_EXECUTE 1
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// The masks for the caller's barriers around every operator.
+// Gives the stage and access masks for the caller's barriers before and after any operator.
 //
 // Safety:
 //
-// masks is null or a place for them.
+// masks is null or points to memory for them.
 HRESULT dmlvk_get_access(struct DmlVkAccess *masks);
 
-// What went wrong in the last failing call of this thread, in one line that names the argument, the
-// value given and what would be accepted. Empty before the first failure. Never null.
+// The error message of the last failing call of this thread: one line that names the argument, the given
+// value and the accepted values. Empty before the first failure. Never null.
 //
 // The text is UTF-8 and stays valid until the next failing call on the same thread.
 const char *dmlvk_last_message(void);
 
-// Creates a buffer of size bytes in the device's memory, for every use.
+// Creates a buffer of size bytes in device memory, for all uses.
 //
 // Safety:
 //
-// buffer is null or a place for a handle.
+// buffer is null or points to memory for a handle.
 HRESULT dmlvk_create_buffer(DmlVkDevice device, uint64_t size, DmlVkBuffer *buffer);
 
-// Wraps a buffer that the caller owns, to be bound at any offset that is a multiple of 16. It is never
-// destroyed.
+// Wraps a buffer that the caller owns. It can be bound at any offset that is a multiple of 16. The VkBuffer is
+// never destroyed.
 //
 // Safety:
 //
-// desc is null or points to a DmlVkRawBufferDesc; buffer is null or a place for a handle. The
-// VkBuffer is of this VkDevice, bound to memory, has the stated size and usage, belongs to the device's
-// queue family or is shared with it, and outlives the handle, every binding table that it is bound in,
-// and every execution of what was recorded from one. Two buffers that are bound together share memory
-// only where they are the same VkBuffer.
+// desc is null or points to a DmlVkRawBufferDesc; buffer is null or points to memory for a handle. The
+// VkBuffer belongs to this VkDevice, is bound to memory, has the stated size and usage, belongs to the
+// device's queue family or is shared with it, and outlives the handle, every binding table that it is bound
+// in, and every execution of commands that were recorded from one. Two buffers that are bound together share
+// memory only if they are the same VkBuffer.
 HRESULT dmlvk_wrap_buffer(DmlVkDevice device,
                           const struct DmlVkRawBufferDesc *desc,
                           DmlVkBuffer *buffer);
 
-// Writes size bytes to a buffer from offset on, after everything that this library has submitted,
-// and waits. Needs a queue.
+// Writes size bytes to a buffer at offset, after all work that this library has submitted, and waits.
+// Needs a queue.
 //
 // Safety:
 //
-// data is null or points to size bytes. Command buffers of the caller's that use these bytes have
+// data is null or points to size bytes. The caller's command buffers that use these bytes have
 // completed.
 HRESULT dmlvk_write_buffer(DmlVkBuffer buffer,
                            uint64_t offset,
                            const void *data,
                            uint64_t size);
 
-// Reads size bytes of a buffer from offset on, after everything that this library has submitted.
+// Reads size bytes of a buffer at offset, after all work that this library has submitted, and waits.
 // Needs a queue.
 //
 // Safety:
 //
-// data is null or a place for size bytes. Command buffers of the caller's that write these bytes
+// data is null or points to memory for size bytes. The caller's command buffers that write these bytes
 // have completed.
 HRESULT dmlvk_read_buffer(DmlVkBuffer buffer,
                           uint64_t offset,
                           void *data,
                           uint64_t size);
 
-// Destroys a buffer handle; a wrapped VkBuffer stays. Binding tables keep a created buffer alive.
+// Destroys a buffer handle; a wrapped VkBuffer is not destroyed. Binding tables keep a created buffer alive.
 HRESULT dmlvk_destroy_buffer(DmlVkBuffer buffer);
 
-// The version of this interface that the library has: that of the header, or the two do not fit.
+// The library's version of this interface. It must be DMLVK_ABI_VERSION of the header.
 uint32_t dmlvk_abi_version(void);
 
-// Creates a device that owns everything: instance, device, queue and memory.
+// Creates a device that owns its Vulkan objects: instance, device, queue and memory.
 //
-// Fails with DXGI_ERROR_UNSUPPORTED where there is no Vulkan or no device that can be used, or where the
-// minimum feature level is above the maximum; with E_INVALIDARG where a level, the numerics, the size, a
-// text, the device or the profile is wrong, be it that of the environment: a device is wrong where the
-// machine has none like it, or several.
+// Fails with DXGI_ERROR_UNSUPPORTED if there is no Vulkan or no usable device, or if the minimum feature level
+// is above the maximum; with E_INVALIDARG if a level, the numerics, the size, a text or the profile (also that
+// of the environment) is invalid, or if no device or several devices match device.
 //
 // Safety:
 //
-// desc is null or points to a DmlVkDeviceDesc whose texts are null or strings; device is null or a
-// place for a handle.
+// desc is null or points to a DmlVkDeviceDesc whose texts are null or strings; device is null or points to
+// memory for a handle.
 HRESULT dmlvk_create_device(const struct DmlVkDeviceDesc *desc,
                             DmlVkDevice *device);
 
-// Destroys a device and everything made from it; those handles are unknown from then on. Waits for
-// work that this library submitted. Nothing that the caller owns is destroyed.
+// Destroys a device and all objects made from it; their handles are invalid from then on. Waits for work that
+// this library submitted. Objects that the caller owns are not destroyed.
 //
-// S_FALSE: done, but another thread is still in a call on the device, and a wrapped VkDevice must not
-// be destroyed before that call has returned.
+// S_FALSE: the device is destroyed, but another thread is still in a call on it, and a wrapped VkDevice must
+// not be destroyed before that call has returned.
 //
 // Safety:
 //
@@ -425,37 +423,37 @@ HRESULT dmlvk_create_device(const struct DmlVkDeviceDesc *desc,
 // submitted again.
 HRESULT dmlvk_destroy_device(DmlVkDevice device);
 
-// DXGI_ERROR_DEVICE_REMOVED where the VkDevice was lost, else S_OK. A lost device stays lost: destroy
-// it and create another.
+// DXGI_ERROR_DEVICE_REMOVED if the VkDevice was lost, else S_OK. A lost device stays lost: destroy it and
+// create another.
 HRESULT dmlvk_get_device_removed_reason(DmlVkDevice device);
 
-// What to enable on a device of the caller's, so that the library can use all that it may make use of.
-// Nothing of it is needed but timelineSemaphore, where the library is to submit to a queue. What the
-// caller has enabled is stated to dmlvk_wrap_device, and nothing else is used.
+// Gives the features and extensions that the library can use, to enable on the caller's own device. Only
+// timelineSemaphore is required, and only if the library submits to a queue. The caller states the enabled
+// ones to dmlvk_wrap_device; the library uses no others.
 //
-// Fails with E_INVALIDARG where a handle is null, the physical device is not of the instance, the version
+// Fails with E_INVALIDARG if a handle is null, the physical device does not belong to the instance, the version
 // is below 1.1, or a feature is unknown.
 //
 // Safety:
 //
-// desc is null or points to a DmlVkEnablementDesc; enablement is null or a place for one. The handles
-// are valid and belong together.
+// desc is null or points to a DmlVkEnablementDesc; enablement is null or points to memory for a
+// DmlVkEnablement. The handles are valid and belong together.
 HRESULT dmlvk_get_enablement(const struct DmlVkEnablementDesc *desc,
                              struct DmlVkEnablement *enablement);
 
-// Initializes an operator and waits: copies the inputs that are OWNED_BY_DML to where executions read
-// them. All other inputs are all zeros; where none is owned input_count may be 0.
+// Initializes an operator and waits: copies the inputs that are OWNED_BY_DML into the persistent resource.
+// The bindings of all other inputs are all zeros. If no input is owned, input_count may be 0.
 //
 // Safety:
 //
-// inputs is null or points to input_count bindings. Work of the caller's that uses the buffers has
+// inputs is null or points to input_count bindings. The caller's work that uses the buffers has
 // completed.
 HRESULT dmlvk_initialize_operator(DmlVkOperator compiled,
                                   const struct DmlVkBufferBinding *inputs,
                                   uint32_t input_count);
 
-// Executes an operator and waits: binds, records, submits, in one call. Resources that it needs are
-// allocated.
+// Executes an operator and waits: binds, records and submits in one call. The resources that the operator needs
+// are allocated.
 //
 // Safety:
 //
@@ -466,13 +464,13 @@ HRESULT dmlvk_execute_operator(DmlVkOperator compiled,
                                const struct DmlVkBufferBinding *outputs,
                                uint32_t output_count);
 
-// Starts an operator and returns at once, with a handle to wait on. Submissions execute one after the
-// other.
+// Submits an operator and returns without waiting, with a handle to wait on. Submissions execute one after
+// the other.
 //
 // Safety:
 //
-// inputs and outputs are null or point to as many bindings as stated; submission is null or a
-// place for a handle. Work of the caller's that uses the buffers has completed.
+// inputs and outputs are null or point to as many bindings as stated; submission is null or points to
+// memory for a handle. The caller's work that uses the buffers has completed.
 HRESULT dmlvk_submit_operator(DmlVkOperator compiled,
                               const struct DmlVkBufferBinding *inputs,
                               uint32_t input_count,
@@ -480,82 +478,83 @@ HRESULT dmlvk_submit_operator(DmlVkOperator compiled,
                               uint32_t output_count,
                               DmlVkSubmission *submission);
 
-// Initializes operators by one submission, and waits: as dmlvk_initialize_operator does with each. None is
-// among them twice.
+// Initializes operators in one submission, and waits: like dmlvk_initialize_operator for each. No operator may
+// be listed twice.
 //
 // Safety:
 //
-// compiled and inputs are null or point to operator_count elements, of which the latter point to as
-// many bindings as stated. Work of the caller's that uses the buffers has completed.
+// compiled and inputs are null or point to operator_count elements; each element of inputs points to as
+// many bindings as it states. The caller's work that uses the buffers has completed.
 HRESULT dmlvk_initialize_operators(DmlVkDevice device,
                                    uint32_t operator_count,
                                    const DmlVkOperator *compiled,
                                    const struct DmlVkBufferArray *inputs);
 
 // IDMLDevice::CreateOperatorInitializer with the bindings of the initializer: one table that initializes
-// many operators when it is recorded. bindings are those that dmlvk_create_binding_table takes for
-// DMLVK_PHASE_INITIALIZE, one for each operator.
+// several operators when it is recorded. bindings has an element for each operator, as for
+// dmlvk_create_binding_table with DMLVK_PHASE_INITIALIZE.
 //
-// The operators may share a temporary resource, as large as the largest that one of them needs. Nothing
-// else that one of them writes may be bound to another. Destroying an operator leaves the table usable.
+// The operators may share a temporary resource of the largest size that any of them needs. No other range that
+// one operator writes may be bound to another. The table remains usable after an operator is destroyed.
 //
 // Safety:
 //
-// compiled and bindings are null or point to operator_count elements, of which the latter have
-// arrays of the stated lengths; table is null or a place for a handle.
+// compiled and bindings are null or point to operator_count elements; the arrays of bindings have the
+// stated lengths; table is null or points to memory for a handle.
 HRESULT dmlvk_create_initializer_table(DmlVkDevice device,
                                        uint32_t operator_count,
                                        const DmlVkOperator *compiled,
                                        const struct DmlVkBindings *bindings,
                                        DmlVkBindingTable *table);
 
-// IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes what
-// recording needs. The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
+// IDMLDevice::CreateOperator and CompileOperator in one: validates the descriptor, and makes the pipelines.
+// The descriptor is not needed afterwards. Nothing is submitted on a wrapped device.
 //
-// Fails with E_INVALIDARG where the descriptor breaks a rule or needs a higher feature level, E_NOTIMPL
-// where the operator is not implemented, DXGI_ERROR_UNSUPPORTED where the device cannot carry it.
+// Fails with E_INVALIDARG if the descriptor is invalid or needs a higher feature level, E_NOTIMPL if the
+// operator is not implemented, DXGI_ERROR_UNSUPPORTED if it exceeds a limit of the device.
 //
 // Safety:
 //
-// desc is null, or it and all that it leads to are as DirectML's documentation says, or null;
-// compiled is null or a place for a handle.
+// desc is null, or it and all pointers in it, directly or indirectly, are null or as DirectML's documentation
+// says; compiled is null or points to memory for a handle.
 HRESULT dmlvk_compile_operator(DmlVkDevice device,
                                const DML_OPERATOR_DESC *desc,
                                DML_EXECUTION_FLAGS flags,
                                DmlVkOperator *compiled);
 
-// IDMLDevice1::CompileGraph: a graph becomes one operator, which is initialized, bound, recorded and
-// executed as any other is; its inputs and outputs are bound by their numbers in the graph. Where
-// DirectML takes an operator object in a node, the node has a pointer to the operator's descriptor.
-// Nothing of the description is needed afterwards, the data of its constants included.
+// IDMLDevice1::CompileGraph: compiles a graph to one operator, which is initialized, bound, recorded and
+// executed like any other; its inputs and outputs are bound by their indices in the graph. A node has a
+// pointer to the operator's descriptor in place of DirectML's operator object. The description is not needed
+// afterwards, including the data of its constants.
 //
-// Fails as dmlvk_compile_operator does, and with E_INVALIDARG where an edge or a node breaks a rule.
+// Fails like dmlvk_compile_operator, and with E_INVALIDARG if an edge or a node is invalid.
 //
 // Safety:
 //
-// desc is null, or it and all that it leads to are as DirectML's documentation says, or null, with a
-// DML_OPERATOR_DESC as each Operator; compiled is null or a place for a handle.
+// desc is null, or it and all pointers in it, directly or indirectly, are null or as DirectML's documentation
+// says, with a DML_OPERATOR_DESC as each Operator; compiled is null or points to memory for a handle.
 HRESULT dmlvk_compile_graph(DmlVkDevice device,
                             const DML_GRAPH_DESC *desc,
                             DML_EXECUTION_FLAGS flags,
                             DmlVkOperator *compiled);
 
-// IDMLDispatchable::GetBindingProperties.
+// IDMLDispatchable::GetBindingProperties: the descriptors and resources that an operator needs.
 //
 // Safety:
 //
-// properties is null or a place for them.
+// properties is null or points to memory for them.
 HRESULT dmlvk_get_binding_properties(DmlVkOperator compiled, DML_BINDING_PROPERTIES *properties);
 
-// Whether the operator must be initialized before its first execution: an input is OWNED_BY_DML.
-// Initializing others is allowed, and does nothing.
+// Tells whether the operator must be initialized before its first execution, because an input is OWNED_BY_DML.
+// Initializing other operators is allowed and does nothing.
 //
 // Safety:
 //
-// needed is null or a place for the answer.
-HRESULT dmlvk_needs_initialization(DmlVkOperator compiled, BOOL *needed);
+// needed is null or points to memory for the answer.
+HRESULT dmlvk_needs_initialization(DmlVkOperator compiled,
+                                   BOOL *needed);
 
-// Destroys a compiled operator and its binding tables; those handles are unknown from then on.
+// Destroys a compiled operator and its binding tables; their handles are invalid from then on.
 //
 // Safety:
 //
@@ -563,57 +562,57 @@ HRESULT dmlvk_needs_initialization(DmlVkOperator compiled, BOOL *needed);
 // again.
 HRESULT dmlvk_destroy_operator(DmlVkOperator compiled);
 
-// ID3D12CommandQueue::ExecuteCommandLists: records binding tables, one after the other, submits them at
-// once, and returns with a handle to wait on. Each sees what those before it wrote. Submissions execute one
-// after the other. Needs a queue.
+// ID3D12CommandQueue::ExecuteCommandLists: records binding tables one after the other, submits them together,
+// and returns without waiting, with a handle to wait on. Each table sees the writes of the tables before it.
+// Submissions execute one after the other. Needs a queue.
 //
 // Safety:
 //
-// tables is null or points to table_count handles; semaphores is null, where there are none, or
-// points to a DmlVkSemaphores whose arrays have the stated lengths; submission is null or a place for a
-// handle. Work of the caller's that uses the buffers has completed, or is what the semaphores wait for.
-// The semaphores live until the submission has completed, and keep Vulkan's rules for vkQueueSubmit; what is
-// waited for is signalled at some time.
+// tables is null or points to table_count handles; semaphores is null for no semaphores, or points to a
+// DmlVkSemaphores whose arrays have the stated lengths; submission is null or points to memory for a handle.
+// The caller's work that uses the buffers has completed, or the semaphores wait for it. The semaphores live
+// until the submission has completed, and follow Vulkan's rules for vkQueueSubmit; those to wait for are
+// signalled eventually.
 HRESULT dmlvk_submit_tables(DmlVkDevice device,
                             uint32_t table_count,
                             const DmlVkBindingTable *tables,
                             const struct DmlVkSemaphores *semaphores,
                             DmlVkSubmission *submission);
 
-// Waits until the work has completed, at most timeout nanoseconds (UINT64_MAX: as long as it takes),
-// and says whether it has.
+// Waits until the work has completed, at most timeout nanoseconds (UINT64_MAX: without a limit), and tells
+// whether it has.
 //
 // Safety:
 //
-// completed is null, where the answer is of no interest, or a place for it.
+// completed is null if the answer is not needed, or points to memory for it.
 HRESULT dmlvk_wait_submission(DmlVkSubmission submission,
                               uint64_t timeout,
                               BOOL *completed);
 
-// Destroys a submission's handle, which waits for the work.
+// Destroys a submission's handle. This waits for the work.
 HRESULT dmlvk_destroy_submission(DmlVkSubmission submission);
 
-// Says whether the device takes an operator, and by which kernels. The result is the same for both.
+// Tells whether the device supports an operator, and whether native or emulated. Both give the same results.
 //
-// Fails with E_INVALIDARG where the descriptor cannot be read.
+// Fails with E_INVALIDARG if the descriptor cannot be read.
 //
 // Safety:
 //
-// desc is null, or it and all that it leads to are as DirectML's documentation says, or null;
-// support is null or a place for the answer.
+// desc is null, or it and all pointers in it, directly or indirectly, are null or as DirectML's documentation
+// says; support is null or points to memory for the answer.
 HRESULT dmlvk_get_operator_support(DmlVkDevice device,
                                    const DML_OPERATOR_DESC *desc,
                                    DmlVkSupport *support);
 
 // IDMLDevice::CheckFeatureSupport, with DirectML's structs.
 //
-// Fails with DXGI_ERROR_UNSUPPORTED for an unknown feature, and where the device supports none of the
-// levels asked for; with E_INVALIDARG where a size is not that of the feature's struct.
+// Fails with DXGI_ERROR_UNSUPPORTED for an unknown feature, and if the device supports none of the requested
+// levels; with E_INVALIDARG if a size is not that of the feature's struct.
 //
 // Safety:
 //
-// query_data and support_data are null or point to as many bytes as stated; a query points to as
-// many levels as it states.
+// query_data and support_data are null or point to as many bytes as stated; a query of levels points to
+// as many levels as it states.
 HRESULT dmlvk_check_feature_support(DmlVkDevice device,
                                     DML_FEATURE feature,
                                     uint32_t query_data_size,
@@ -621,26 +620,26 @@ HRESULT dmlvk_check_feature_support(DmlVkDevice device,
                                     uint32_t support_data_size,
                                     void *support_data);
 
-// IDMLDevice::CreateBindingTable and all of its Bind functions in one. The table cannot change
-// afterwards; several of one operator may be in flight at once. It owns its descriptor sets.
+// IDMLDevice::CreateBindingTable and all Bind functions of the table in one. The table cannot change afterwards;
+// several tables of one operator may be in flight at once. It owns its descriptor sets.
 //
-// Fails with E_INVALIDARG where a binding is missing, unexpected, misaligned, outside its buffer, too
-// small, or overlaps something that is written.
+// Fails with E_INVALIDARG if a binding is missing, unexpected, misaligned, outside of its buffer or too small,
+// or overlaps a range that is written.
 //
 // Safety:
 //
-// bindings is null or points to a DmlVkBindings whose arrays have the stated lengths; table is null
-// or a place for a handle.
+// bindings is null or points to a DmlVkBindings whose arrays have the stated lengths; table is null or
+// points to memory for a handle.
 HRESULT dmlvk_create_binding_table(DmlVkOperator compiled,
                                    DmlVkPhase phase,
                                    const struct DmlVkBindings *bindings,
                                    DmlVkBindingTable *table);
 
-// IDMLCommandRecorder::RecordDispatch: records the operator into a command buffer of the caller's.
-// Nothing is allocated, submitted or waited for.
+// IDMLCommandRecorder::RecordDispatch: records the operator into the caller's command buffer. It does not
+// allocate, submit or wait.
 //
-// Barriers are placed between the operator's own steps, none before the first or after the last: those
-// are the caller's, with the masks of dmlvk_get_access. Recording disturbs the bound compute pipeline,
+// Barriers are recorded between the operator's own steps, but not before the first or after the last: these are
+// up to the caller, with the masks of dmlvk_get_access. Recording changes the bound compute pipeline,
 // descriptor set 0 and the push constants.
 //
 // Safety:
@@ -648,9 +647,8 @@ HRESULT dmlvk_create_binding_table(DmlVkOperator compiled,
 // The command buffer is in the recording state, outside a render pass, of the table's VkDevice and of the
 // queue family that the device was wrapped with, and used by no other thread meanwhile. The table and its
 // buffers are kept until the command buffer has completed for the last time. From each submission of it
-// until it has completed, nothing that is not ordered by a barrier or semaphore touches the same bytes,
-// calls of this library included: they wait for what the library submitted, not for submissions of the
-// caller's.
+// until it has completed, no work accesses the same bytes unless a barrier or semaphore orders it. This
+// includes calls of this library: they wait for the library's submissions, not for the caller's.
 HRESULT dmlvk_record_dispatch(VkCommandBuffer command_buffer,
                               DmlVkBindingTable table);
 
@@ -661,19 +659,20 @@ HRESULT dmlvk_record_dispatch(VkCommandBuffer command_buffer,
 // Command buffers that were recorded from it have completed, and are not submitted again.
 HRESULT dmlvk_destroy_binding_table(DmlVkBindingTable table);
 
-// Wraps a device that the caller owns. Nothing of the caller's is ever destroyed, no feature is used
-// that is not stated, and without a queue nothing is submitted.
+// Wraps a device that the caller owns. The library never destroys the caller's objects, uses only the stated
+// features, and submits nothing without a queue.
 //
-// Fails with E_INVALIDARG where a handle is null, the physical device or the queue family is not of
-// the instance or does not compute, an extension or feature is stated that the device does not offer,
+// Fails with E_INVALIDARG if a handle is null, the physical device does not belong to the instance, the queue
+// family does not exist or has no compute support, a stated extension or feature is not supported by the device,
 // or a queue is given without timeline semaphores.
 //
 // Safety:
 //
-// desc is null or points to a DmlVkRawDeviceDesc whose arrays have the stated lengths; device is
-// null or a place for a handle. The handles are valid and belong together, and outlive the wrapped
-// device; what is stated to be enabled is. Whoever else uses the queue does so between calls of the two
-// functions; they are called on any thread, must not call this library, and must not fail.
+// desc is null or points to a DmlVkRawDeviceDesc whose arrays have the stated lengths; device is null or
+// points to memory for a handle. The handles are valid and belong together, and outlive the wrapped device;
+// all features and extensions listed as enabled really are enabled. All other users of the queue use it between
+// calls of lock_queue and unlock_queue; these are called on any thread, must not call this library, and must
+// not fail.
 HRESULT dmlvk_wrap_device(const struct DmlVkRawDeviceDesc *desc,
                           DmlVkDevice *device);
 

@@ -19,7 +19,7 @@ use crate::types::{
 pub(crate) const OPERATOR: u32 = 1;
 /// DML_GRAPH_NODE_TYPE_CONSTANT.
 pub(crate) const CONSTANT: u32 = 2;
-/// No tensor has more bytes; a constant that claims to have more is not read.
+/// The most bytes of a constant. No tensor has more; a larger constant is not read.
 pub(crate) const MAX_DATA_SIZE: u64 = MAX_ELEMENT_COUNT * 8;
 
 /// # Safety
@@ -99,17 +99,17 @@ unsafe fn node(node: &DML_GRAPH_NODE_DESC, path: &str) -> Result<NodeDesc> {
 
 /// A struct of one of the three kinds of edges.
 ///
-/// An array of a graph has edges of one kind only, although each says which it is.
+/// An array of a graph has edges of one kind only, although each states its kind.
 trait EdgeDesc: Copy {
-    /// What it becomes.
+    /// The decoded edge.
     type Edge;
-    /// The member of DML_GRAPH_DESC that has them.
+    /// The member of DML_GRAPH_DESC that holds edges of this kind.
     const ARRAY: &'static str;
     /// The DML_GRAPH_EDGE_TYPE, and its name.
     const TYPE: (u32, &'static str);
     /// The member `Name`.
     fn name(&self) -> *const c_char;
-    /// The edge, with its name as it was read.
+    /// The decoded edge, with the decoded `name`.
     fn named(&self, name: String) -> Self::Edge;
 }
 
@@ -173,7 +173,7 @@ impl EdgeDesc for DML_INTERMEDIATE_GRAPH_EDGE_DESC {
 
 /// # Safety
 ///
-/// As [`graph`]; edges that say that they are of the type `D` are.
+/// As [`graph`]; edges that state the type `D` point to a `D`.
 unsafe fn edges<D: EdgeDesc>(list: *const DML_GRAPH_EDGE_DESC, count: u32) -> Result<Vec<D::Edge>> {
     // SAFETY: the caller's promise.
     let list = unsafe { read_array(list, count, MAX_COUNT, &format!("graph: {}", D::ARRAY)) }?;

@@ -83,7 +83,7 @@ fn every_field_of_a_descriptor_arrives() {
     );
 }
 
-/// A count that cannot be true is refused before anything is read.
+/// An impossible count is refused before the array is read.
 #[test]
 fn what_cannot_be_followed_is_refused() {
     let read = |buffer: &DML_BUFFER_TENSOR_DESC| {

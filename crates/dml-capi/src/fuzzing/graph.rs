@@ -14,8 +14,8 @@ use crate::types::{
     DML_OUTPUT_GRAPH_EDGE_DESC,
 };
 
-/// Writes `graph`, whose names have no NUL, as DirectML's structs and reads them; as
-/// [`super::through_c`] does.
+/// Writes `graph`, whose names have no NUL, as DirectML's structs and reads them, like
+/// [`super::through_c`].
 pub fn graph_through_c(
     graph: &GraphDesc,
     damage: bool,
@@ -106,7 +106,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A size that is right, too small, or too large to be read.
+    /// The size, or sometimes one that is too small or too large to be read.
     fn data_size(&mut self, size: u64) -> u64 {
         if !self.strikes() {
             return size;
@@ -132,7 +132,7 @@ impl Writer<'_> {
         (self.count(count, MAX_COUNT), self.keep(list))
     }
 
-    /// Null where there is none; no UTF-8 now and then.
+    /// A pointer to the name, null if it is empty; sometimes not UTF-8.
     fn name(&mut self, name: &str) -> *const c_char {
         if name.is_empty() {
             return ptr::null();

@@ -1,9 +1,9 @@
-//! C structs that point to something.
+//! C structs with pointers that borrow.
 
 use std::marker::PhantomData;
 
-/// A C struct that points to something of the lifetime `'a`. It is not handed out by value, since a raw
-/// pointer in it would keep nothing alive: whoever asks for its address still borrows the rest.
+/// A C struct that points to values of the lifetime `'a`. It is only accessible by reference, because a copy's
+/// raw pointers would not keep these values borrowed.
 #[repr(transparent)]
 pub(crate) struct Borrowing<'a, T> {
     value: T,

@@ -35,7 +35,7 @@ pub struct Graph {
     pub desc: DML_GRAPH_DESC,
 }
 
-/// What the constant has.
+/// The elements of the constant.
 pub const CONSTANT: [f32; 4] = [1.0, -2.0, 3.0, 0.5];
 
 impl Graph {

@@ -62,7 +62,7 @@ pub fn device_desc() -> DmlVkDeviceDesc {
     }
 }
 
-/// What a function returns, and the handle that it writes.
+/// The result of a function, and the handle that it writes.
 pub fn made<H>(call: impl FnOnce(*mut *mut H) -> HRESULT) -> (HRESULT, *mut H) {
     let mut handle = ptr::null_mut();
     (call(&raw mut handle), handle)
@@ -151,7 +151,7 @@ pub fn execute(operator: DmlVkOperator, output: DmlVkBufferBinding) -> HRESULT {
     unsafe { dmlvk_execute_operator(operator, ptr::null(), 0, &raw const output, 1) }
 }
 
-/// The same, without waiting.
+/// Submits an operator with one output, without waiting.
 pub fn submit(operator: DmlVkOperator, output: DmlVkBufferBinding) -> (HRESULT, DmlVkSubmission) {
     // SAFETY: there is one binding, and a place for the handle.
     made(|place| unsafe { dmlvk_submit_operator(operator, ptr::null(), 0, &output, 1, place) })

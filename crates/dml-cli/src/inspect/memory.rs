@@ -8,7 +8,7 @@ use dml::ops::{Target, TransferUse};
 use dml_import::Program;
 use dml_import::program::{Initial, Work};
 
-/// Bytes, by what they are for.
+/// The memory of a model in bytes, by use.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     weights: u64,
@@ -19,8 +19,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// That of a device which has no more than Vulkan guarantees. Programs' operators run one after the other, so
-    /// that the largest of their temporary resources serves all.
+    /// The memory on a device with the least capabilities that Vulkan guarantees. The operators of a program run
+    /// one after the other, so that they share the largest of their temporary resources.
     pub(super) fn of(program: &Program, numerics: Numerics) -> anyhow::Result<Self> {
         let mut memory = Self::default();
         for buffer in program.buffers() {

@@ -7,8 +7,8 @@ use dml_import::{NodeSupport, Report, ValueReport};
 
 use super::{kind, support_text};
 
-/// DOT text: a box for each node, coloured by what runs it, and an edge with type and shape for each value that it
-/// takes. Values that no node gives are those of the model's inputs.
+/// DOT text: a box for each node, coloured by how it is run, and an edge with type and shape for each of its
+/// inputs. Values that no node computes are the model's inputs.
 pub(super) fn dot(report: &Report) -> String {
     let mut lines = vec!["digraph {".to_owned(), "  node [shape=box, style=filled];".to_owned()];
     let mut sources: HashMap<usize, (String, &ValueReport)> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Files with the values of inputs: NumPy's .npy and .npz, and the TensorProto that ONNX's tests come as.
+//! Files with the values of inputs: NumPy's .npy and .npz, and the TensorProto files of ONNX's tests.
 
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use zip::ZipArchive;
 
 use crate::files::printable;
 
-/// Bytes of the largest file and of all arrays of an archive.
+/// The most bytes of a file, and of all arrays of an archive together.
 const MAX_BYTES: u64 = 8 << 30;
 const ZIP: &[u8] = b"PK\x03\x04";
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
 const NPY: &[u8] = b"\x93NUMPY";
 
-/// A file, and which array of it where it is an archive: `FILE` or `FILE.npz:ARRAY`.
+/// A file, with an array's name for an archive: `FILE` or `FILE.npz:ARRAY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TensorFile {
     path: PathBuf,
@@ -46,7 +46,7 @@ impl TensorFile {
         &self.path
     }
 
-    /// The one tensor that is meant.
+    /// Reads the tensor.
     pub(crate) fn tensor(&self) -> anyhow::Result<Tensor> {
         let bytes = read(&self.path)?;
         let tensor = match (kind(&bytes), &self.array) {
@@ -102,7 +102,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     read().with_context(|| printable(&path.display().to_string()))
 }
 
-/// The array called `wanted`, or the only one.
+/// The array called `wanted`, or the archive's only array.
 fn archived(bytes: Vec<u8>, wanted: Option<&str>) -> anyhow::Result<Tensor> {
     let mut archive = open(bytes)?;
     let names = names(&archive)?;
@@ -159,7 +159,7 @@ fn names(archive: &Archive) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// An array of at most `rest` bytes, which become fewer.
+/// Reads an array of at most `rest` bytes, and subtracts its size from `rest`.
 fn extract(archive: &mut Archive, index: usize, rest: &mut u64) -> anyhow::Result<Tensor> {
     let mut bytes = Vec::new();
     // A size that the archive states is not relied on.

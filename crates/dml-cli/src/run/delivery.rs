@@ -1,4 +1,4 @@
-//! Where the outputs of a model go.
+//! Showing and writing the outputs of a model.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::matrix;
 
 /// The plan for each output, made before the model runs.
 pub(super) struct Delivery {
-    /// In the order of the outputs; `None` where nothing is written.
+    /// The files in the order of the outputs; `None` for an output that is not written.
     paths: Vec<Option<PathBuf>>,
     /// Whether outputs are shown.
     shows: bool,
 }
 
 impl Delivery {
-    /// Plans where outputs are written, which is nowhere without a folder.
+    /// Plans the output files. Without a folder, nothing is written.
     ///
     /// # Errors
     /// An output would replace one of `inputs`, or is a folder.
@@ -105,7 +105,7 @@ fn storage(tensor: &Tensor) -> dml::DataType {
     tensor.element_type().storage().unwrap_or(dml::DataType::Uint8)
 }
 
-/// The elements, or a summary where there are many. bfloat16 is shown as its values, which are those of the
+/// The elements, or a summary if there are many. bfloat16 elements are shown as numbers: their bits are the
 /// upper halves of FLOAT32.
 fn shown(tensor: &Tensor) -> String {
     if tensor.bytes().is_empty() {

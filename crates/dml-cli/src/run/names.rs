@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-/// Bytes of the longest name: file systems allow 255, of which a number and `.npy` take a part.
+/// The most bytes of a name: file systems allow 255, including a number and `.npy`.
 const LONGEST: usize = 200;
 
-/// A file name for each output, without its folder. An output whose name can be a file's keeps it; what the
-/// others have that file names cannot becomes `_`, and a number tells them apart.
+/// A file name for each output, without its folder. An output's name is kept if it is a valid file name;
+/// otherwise invalid characters become `_`, and a number makes the name unique.
 pub(super) fn file_names(outputs: &[&str]) -> Vec<String> {
     let cleaned: Vec<String> = outputs.iter().map(|output| clean(output)).collect();
     let mut taken = HashSet::new();
@@ -28,7 +28,7 @@ pub(super) fn file_names(outputs: &[&str]) -> Vec<String> {
     names.into_iter().flatten().map(|name| name + ".npy").collect()
 }
 
-/// The name without anything that a file system takes for something else.
+/// The name with `_` in place of characters that are special in file systems.
 fn clean(output: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "._- ".contains(c) { c } else { '_' };
     let mut name: String = output.chars().map(plain).collect();
@@ -39,7 +39,7 @@ fn clean(output: &str) -> String {
     if is_device(&name) { format!("_{name}") } else { name }
 }
 
-/// Whether Windows takes a file of this name, whatever its extension, for a device.
+/// Whether the name, without its extension, is that of a device in Windows.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_uppercase();
     let numbered = |kind| {
@@ -49,7 +49,7 @@ fn is_device(name: &str) -> bool {
     ["CON", "PRN", "AUX", "NUL"].contains(&stem.as_str()) || numbered("COM") || numbered("LPT")
 }
 
-/// Equal for names that a file system may take for one.
+/// A form of the name that is equal for names that differ only in case.
 fn folded(name: &str) -> String {
     name.to_lowercase().to_uppercase()
 }

@@ -6,10 +6,10 @@ use crate::matrix;
 
 /// Tensors with more elements are summarized.
 const WHOLE: usize = 100;
-/// Elements that a summary begins with.
+/// The number of elements at the beginning of a summary.
 const FIRST: usize = 6;
 
-/// All elements, or the first ones, with the least, the mean and the greatest of all.
+/// All elements, or the first ones with the least, the mean and the greatest of all elements.
 pub(super) fn summary(data_type: DataType, shape: &[u64], bytes: &[u8]) -> String {
     let width = data_type.bits() as usize / 8;
     let count = bytes.len() / width;
@@ -44,7 +44,7 @@ pub(super) fn summary(data_type: DataType, shape: &[u64], bytes: &[u8]) -> Strin
     text
 }
 
-/// Six digits, which is what FLOAT32 has.
+/// A number with six digits, the precision of FLOAT32.
 fn short(value: f64) -> String {
     if value == 0.0 || (1e-4..1e9).contains(&value.abs()) {
         let (mut decimals, mut magnitude) = (5usize, value.abs());

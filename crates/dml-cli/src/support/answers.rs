@@ -9,15 +9,16 @@ use dml::support::{self, Support};
 use super::Subject;
 use super::native::NativeFeatures;
 
-/// The dimension counts that are asked about.
+/// The dimension counts of the answers.
 pub(super) const RANKS: std::ops::RangeInclusive<usize> = 1..=MAX_DIMENSION_COUNT;
 
-/// One operator that is asked about, with the features that its kernels use.
+/// The operator of the answers, with the features that its kernels use.
 pub(super) struct Operator<'a> {
     schema: &'static OperatorSchema,
     subject: &'a Subject,
-    /// The features of the kernels that are selected there, and of those that a device with every feature has.
+    /// The features of the kernels that are selected on the subject.
     used: NativeFeatures,
+    /// The features of the kernels that are selected on a device with every feature.
     usable: NativeFeatures,
 }
 
@@ -25,12 +26,12 @@ pub(super) struct Operator<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) support: Support,
-    /// Where it is emulated, any of these features would make it native.
+    /// For an emulated type: the features any of which would make it native.
     pub(super) native_with: Vec<Feature>,
 }
 
-/// The answers for tensor fields that all have the same ones: a row for each data type, with an answer
-/// for each rank.
+/// The answers for tensor fields with equal answers: a row for each data type, with an answer for each
+/// rank.
 pub(super) struct Answers {
     pub(super) fields: Vec<&'static str>,
     pub(super) rows: Vec<(DataType, Vec<Answer>)>,
@@ -44,7 +45,7 @@ impl<'a> Operator<'a> {
         Self { schema, subject, used: features(&subject.offered), usable: features(&all) }
     }
 
-    /// The answers for each of its tensors; tensors with the same ones share an entry.
+    /// The answers for each of the operator's tensors; tensors with equal answers share an entry.
     pub(super) fn tensors(&self) -> Vec<Answers> {
         let fields = self.schema.fields.iter();
         let mut found: Vec<Answers> = Vec::new();
@@ -94,7 +95,7 @@ impl<'a> Operator<'a> {
     }
 }
 
-/// Orders the answers by how good they are; of two levels that are needed the lower one is better.
+/// The rank of an answer: a better answer is greater, and a lower needed level is better.
 fn preference(support: Support) -> (u8, u32) {
     match support {
         Support::Never => (0, 0),

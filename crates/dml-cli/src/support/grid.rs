@@ -114,16 +114,16 @@ fn short_cell(support: Support) -> String {
     }
 }
 
-/// Such as `F32` for FLOAT32.
+/// A short name, such as `F32` for FLOAT32.
 fn abbreviation(data_type: DataType) -> String {
     let letter = data_type.name().chars().next().unwrap_or_default();
     format!("{letter}{}", data_type.bits())
 }
 
-/// The answers that were given.
+/// The kinds of answers in a table, for its legend.
 #[derive(Default)]
 struct Legend {
-    /// The first of each kind, in the order of the lines.
+    /// The first answer of each kind, in the order of the legend's lines.
     given: BTreeMap<u8, Support>,
     /// The types of each emulation, by its text and the features that would make them native.
     emulated: BTreeMap<String, Vec<DataType>>,

@@ -32,8 +32,8 @@ pub(super) fn page() -> String {
     page
 }
 
-/// A table with a row for each operator, or for each group of its tensors that take other types or
-/// dimension counts.
+/// A table with a row for each operator, or several rows if its tensors differ in types or dimension
+/// counts.
 fn table(implemented: &[&OperatorSchema]) -> String {
     let highest = FeatureLevel::HIGHEST;
     let mut text = format!(
@@ -58,7 +58,7 @@ fn table(implemented: &[&OperatorSchema]) -> String {
     text
 }
 
-/// The first of those that accept the same.
+/// The tensors without those that accept the same as an earlier one.
 fn distinct(tensors: &[TensorSupport]) -> Vec<&TensorSupport> {
     let mut found: Vec<&TensorSupport> = Vec::new();
     for tensor in tensors {

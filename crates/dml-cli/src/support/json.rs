@@ -11,11 +11,11 @@ use super::answers::{self, RANKS};
 
 #[derive(Serialize)]
 struct Document {
-    /// The device, or the profile that answers by itself.
+    /// The device, or the profile if the answers are for it alone.
     subject: String,
     feature_level: String,
     offered_features: Vec<&'static str>,
-    /// What a profile states and the device lacks.
+    /// The capabilities that the profile states and the device lacks.
     shortfalls: Vec<String>,
     /// Data types that at least one operator runs with.
     tensor_data_types: Vec<&'static str>,
@@ -43,13 +43,13 @@ struct Answer {
     data_type: &'static str,
     rank: usize,
     answer: &'static str,
-    /// The level that is needed.
+    /// The lowest level that accepts the type.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<String>,
-    /// How the type is made of others.
+    /// How the type is emulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'static str>,
-    /// Features any of which would make it native.
+    /// The features any of which would make the type native.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     native_with: Vec<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! Which optional features kernels use for an operator's tensors.
+//! The optional features that kernels use for an operator's tensors.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use dml::{DataType, FeatureLevel};
 use dml_ops::used_features;
 use dml_reference::Signature;
 
-/// For each tensor of an operator, by the name of its field, and each of its data types: the optional features of
-/// the kernels that are selected for a smallest operator with such a tensor.
+/// The optional features of the kernels that are selected for a minimal operator with a tensor, by the name of
+/// the tensor's field and its data type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NativeFeatures(HashMap<(&'static str, DataType), Features>);
 
 impl NativeFeatures {
-    /// Lowers one operator for every combination of types that `level` accepts, for a device with `capabilities`:
-    /// none where it is not implemented.
+    /// Lowers one operator for every combination of types that `level` accepts, for a device with `capabilities`.
+    /// Empty if the operator is not implemented.
     pub(super) fn of(
         schema: &OperatorSchema,
         level: FeatureLevel,

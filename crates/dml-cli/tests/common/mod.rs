@@ -8,15 +8,15 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The command, which leaves the user's folders alone.
+/// The command, set up not to write to the user's folders.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dml"));
     command.env("DML_PIPELINE_CACHE", "off");
     command
 }
 
-/// Runs `dml`; what needs a device runs under the validation layer where `cargo xtask test` asks
-/// for it.
+/// Runs `dml`; commands that use a device run under the validation layer if `cargo xtask test` asks for
+/// it.
 pub(crate) fn dml<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
     let mut command = command();
     let required = std::env::var("DML_TEST_VALIDATION").is_ok_and(|value| value == "required");
@@ -29,7 +29,7 @@ pub(crate) fn dml<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
     command.output().unwrap()
 }
 
-/// Runs `dml` where there is no Vulkan device.
+/// Runs `dml` without any Vulkan device.
 pub(crate) fn without_device(arguments: &[&str]) -> Output {
     let mut command = command();
     command.args(arguments).env_remove("DML_PROFILE");
@@ -43,7 +43,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// What a command printed that succeeded.
+/// The standard output of a command that must have succeeded.
 #[track_caller]
 pub(crate) fn stdout(output: impl Borrow<Output>) -> String {
     let output = output.borrow();

@@ -9,13 +9,13 @@ pub type DML_GRAPH_NODE_TYPE = u32;
 /// 1 is INPUT, 2 is OUTPUT, 3 is INTERMEDIATE.
 pub type DML_GRAPH_EDGE_TYPE = u32;
 
-/// Nodes and edges; [`crate::GraphDesc`] states what they mean.
+/// The nodes and edges of a graph; [`crate::GraphDesc`] states their meaning.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_GRAPH_DESC {
-    /// How many inputs are bound.
+    /// The number of inputs to bind.
     pub InputCount: u32,
-    /// How many outputs are bound.
+    /// The number of outputs to bind.
     pub OutputCount: u32,
     /// The number of elements of `Nodes`.
     pub NodeCount: u32,
@@ -23,15 +23,15 @@ pub struct DML_GRAPH_DESC {
     pub Nodes: *const DML_GRAPH_NODE_DESC,
     /// The number of elements of `InputEdges`.
     pub InputEdgeCount: u32,
-    /// From the graph's inputs to nodes: each of the type INPUT. May be null where there is none.
+    /// Edges of the type INPUT, from the graph's inputs to nodes. May be null if there are none.
     pub InputEdges: *const DML_GRAPH_EDGE_DESC,
     /// The number of elements of `OutputEdges`.
     pub OutputEdgeCount: u32,
-    /// From nodes to the graph's outputs: each of the type OUTPUT.
+    /// Edges of the type OUTPUT, from nodes to the graph's outputs.
     pub OutputEdges: *const DML_GRAPH_EDGE_DESC,
     /// The number of elements of `IntermediateEdges`.
     pub IntermediateEdgeCount: u32,
-    /// From nodes to nodes: each of the type INTERMEDIATE. May be null where there is none.
+    /// Edges of the type INTERMEDIATE, from nodes to nodes. May be null if there are none.
     pub IntermediateEdges: *const DML_GRAPH_EDGE_DESC,
 }
 
@@ -39,7 +39,7 @@ pub struct DML_GRAPH_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_GRAPH_NODE_DESC {
-    /// Which type.
+    /// The type of the node.
     pub Type: DML_GRAPH_NODE_TYPE,
     /// The descriptor of that type: a [`DML_OPERATOR_GRAPH_NODE_DESC`] or a
     /// [`DML_CONSTANT_DATA_GRAPH_NODE_DESC`].
@@ -50,7 +50,7 @@ pub struct DML_GRAPH_NODE_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_OPERATOR_GRAPH_NODE_DESC {
-    /// The operator's descriptor, where DirectML has an object that was made from one.
+    /// The operator's descriptor, in place of DirectML's operator object.
     pub Operator: *const DML_OPERATOR_DESC,
     /// UTF-8, for messages; may be null.
     pub Name: *const c_char,
@@ -62,7 +62,7 @@ pub struct DML_OPERATOR_GRAPH_NODE_DESC {
 pub struct DML_CONSTANT_DATA_GRAPH_NODE_DESC {
     /// The bytes.
     pub Data: *const c_void,
-    /// How many.
+    /// The number of bytes.
     pub DataSize: u64,
     /// UTF-8, for messages; may be null.
     pub Name: *const c_char,
@@ -72,7 +72,7 @@ pub struct DML_CONSTANT_DATA_GRAPH_NODE_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_GRAPH_EDGE_DESC {
-    /// Which type.
+    /// The type of the edge.
     pub Type: DML_GRAPH_EDGE_TYPE,
     /// The descriptor of that type, such as a [`DML_INPUT_GRAPH_EDGE_DESC`].
     pub Desc: *const c_void,
@@ -84,9 +84,9 @@ pub struct DML_GRAPH_EDGE_DESC {
 pub struct DML_INPUT_GRAPH_EDGE_DESC {
     /// The graph's input.
     pub GraphInputIndex: u32,
-    /// The node that reads it.
+    /// The index of the node that reads the input.
     pub ToNodeIndex: u32,
-    /// Which of the node's inputs, in its binding order.
+    /// The input of that node, in its binding order.
     pub ToNodeInputIndex: u32,
     /// UTF-8, for messages; may be null.
     pub Name: *const c_char,
@@ -96,9 +96,9 @@ pub struct DML_INPUT_GRAPH_EDGE_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_OUTPUT_GRAPH_EDGE_DESC {
-    /// The node that writes it.
+    /// The index of the node that writes the output.
     pub FromNodeIndex: u32,
-    /// Which of the node's outputs, in its binding order.
+    /// The output of that node, in its binding order.
     pub FromNodeOutputIndex: u32,
     /// The graph's output.
     pub GraphOutputIndex: u32,
@@ -110,13 +110,13 @@ pub struct DML_OUTPUT_GRAPH_EDGE_DESC {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DML_INTERMEDIATE_GRAPH_EDGE_DESC {
-    /// The node that writes.
+    /// The index of the node that writes the value.
     pub FromNodeIndex: u32,
-    /// Which of its outputs, in its binding order.
+    /// The output of that node, in its binding order.
     pub FromNodeOutputIndex: u32,
-    /// The node that reads.
+    /// The index of the node that reads the value.
     pub ToNodeIndex: u32,
-    /// Which of its inputs, in its binding order.
+    /// The input of that node, in its binding order.
     pub ToNodeInputIndex: u32,
     /// UTF-8, for messages; may be null.
     pub Name: *const c_char,

@@ -1,20 +1,22 @@
-//! Capability caps: a device that behaves as if it had less.
+//! Capability caps: a device treated as one with fewer features and lower limits.
 
 use std::fmt;
 
 use super::{ApiVersion, Capabilities, Enabling, Feature, Features, Limit};
 use crate::types::InvalidField;
 
-/// What a device is to be treated as, at most: the device of a profile, or any part of it.
+/// Upper bounds on the features, limits and Vulkan version that a device is treated as having: a whole profile,
+/// or any part of one.
 ///
-/// What is not stated stays as it is. A cap only lowers: where it states more than the host device
-/// has, the device keeps what it has, and [`CapabilityCap::apply`] says so. So it does for the sizes of
-/// subgroups, which nothing can change.
+/// Values that the cap does not state remain unchanged. A cap only lowers: if it states more than the host
+/// device has, the device's value remains, and [`CapabilityCap::apply`] reports a [`Shortfall`]. The same holds
+/// for facts such as the sizes of subgroups, which cannot be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapabilityCap {
     api_version: Option<ApiVersion>,
-    /// The features that the cap is about, and which of them the device offers.
+    /// The features that the cap states.
     stated: Features,
+    /// The stated features that the device offers.
     offered: Features,
     limits: [Option<u64>; Limit::ALL.len()],
     no_transfer_usage: bool,
@@ -30,14 +32,14 @@ impl CapabilityCap {
         no_transfer_usage: false,
     };
 
-    /// The same, using no later version of Vulkan than `version`.
+    /// This cap, with no later version of Vulkan than `version`.
     #[must_use]
     pub fn with_api_version(mut self, version: ApiVersion) -> Self {
         self.api_version = Some(version);
         self
     }
 
-    /// The same, stating whether the device offers `feature`: if not, it is neither offered nor
+    /// This cap, with a statement whether the device offers `feature`. If not, the feature is neither offered nor
     /// enabled.
     #[must_use]
     pub fn with_feature(mut self, feature: Feature, offered: bool) -> Self {
@@ -46,41 +48,41 @@ impl CapabilityCap {
         self
     }
 
-    /// The same, offering no optional feature that a kernel could use.
+    /// This cap, without any optional feature that a kernel could use.
     #[must_use]
     pub fn without_features(self) -> Self {
         let used = |it: &Feature| it.enabling() == Enabling::WhereOffered;
         Feature::ALL.into_iter().filter(used).fold(self, |cap, it| cap.with_feature(it, false))
     }
 
-    /// The same with a value of `limit`.
+    /// This cap, with the value `value` of `limit`.
     ///
     /// # Errors
-    /// No device could have the value: 0, or an alignment that is no power of two up to 256.
+    /// No device could have the value: 0, or an alignment that is not a power of two up to 256.
     pub fn with_limit(mut self, limit: Limit, value: u64) -> Result<Self, InvalidField> {
         limit.check(value)?;
         self.limits[limit as usize] = Some(value);
         Ok(self)
     }
 
-    /// The same, where buffers have no transfer usage: no fills, updates and copies.
+    /// This cap, for buffers without transfer usage: no fills, updates and copies.
     #[must_use]
     pub fn without_transfer_usage(mut self) -> Self {
         self.no_transfer_usage = true;
         self
     }
 
-    /// The latest version of Vulkan to use.
+    /// The latest version of Vulkan to use, if stated.
     pub fn api_version(&self) -> Option<ApiVersion> {
         self.api_version
     }
 
-    /// What is stated about `feature`.
+    /// Whether the device offers `feature`; `None` if the cap does not state it.
     pub fn feature(&self, feature: Feature) -> Option<bool> {
         self.stated.has(feature).then(|| self.offered.has(feature))
     }
 
-    /// What is stated about `limit`.
+    /// The value of `limit`; `None` if the cap does not state it.
     pub fn limit(&self, limit: Limit) -> Option<u64> {
         self.limits[limit as usize]
     }
@@ -90,7 +92,7 @@ impl CapabilityCap {
         self.no_transfer_usage
     }
 
-    /// `host` lowered to what the cap states.
+    /// The capabilities `host`, lowered to the values of the cap, and the values that `host` falls short of.
     pub fn apply(&self, host: &Capabilities) -> CapResult {
         let mut capped = CapResult { capabilities: host.clone(), shortfalls: Vec::new() };
         for feature in Feature::ALL {
@@ -115,14 +117,14 @@ impl CapabilityCap {
         capped
     }
 
-    /// What is missing where the host device has only version `available` of Vulkan.
+    /// The shortfall if the host device only has version `available` of Vulkan; `None` if that is enough.
     pub fn api_version_shortfall(&self, available: ApiVersion) -> Option<Shortfall> {
         let wanted = self.api_version.filter(|wanted| wanted.exceeds(available))?;
         Some(Shortfall::ApiVersion { wanted, available })
     }
 
-    /// The device that the cap describes by itself, where there is no host device: what is not
-    /// stated is as little as Vulkan allows.
+    /// The device that the cap describes without a host device: values that are not stated are the least that
+    /// Vulkan allows.
     pub fn alone(&self) -> Capabilities {
         let mut least = Capabilities::vulkan_minimum();
         // A device that does not state its largest buffer fits one into its largest allocation, and one
@@ -151,35 +153,35 @@ impl CapabilityCap {
     }
 }
 
-/// A device under a cap.
+/// A device's capabilities under a cap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapResult {
-    /// What is left of it.
+    /// The lowered capabilities.
     pub capabilities: Capabilities,
-    /// What the cap states and the device does not have.
+    /// The features and limits that the cap states and the device does not have.
     pub shortfalls: Vec<Shortfall>,
 }
 
-/// Something that a cap states and that its host device cannot represent.
+/// A capability that a cap states and its host device does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shortfall {
     /// The device lacks the feature.
     Feature(Feature),
-    /// The device promises less.
+    /// The device's limit is lower, or its alignment larger.
     Limit {
-        /// Which limit.
+        /// The limit.
         limit: Limit,
-        /// What the cap states.
+        /// The cap's value.
         wanted: u64,
-        /// What the device has.
+        /// The device's value.
         available: u64,
     },
-    /// The device is older.
+    /// The device has an older version of Vulkan.
     ApiVersion {
-        /// What the cap states.
+        /// The cap's version.
         wanted: ApiVersion,
-        /// What the device has.
+        /// The device's version.
         available: ApiVersion,
     },
 }

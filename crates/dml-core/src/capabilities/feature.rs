@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::ApiVersion;
 use crate::types::named_enum::named_enum;
 
-/// [`Feature`] and what is known of each, from the table.
+/// [`Feature`] and its properties, from the table.
 macro_rules! features {
     (
         basic { $($basic:ident = $basic_number:literal, $basic_name:literal, $basic_member:ident,
@@ -38,7 +38,7 @@ macro_rules! features {
         }
 
         impl Feature {
-            /// When a device that this runtime creates enables it.
+            /// When a device that this runtime creates enables the feature.
             pub const fn enabling(self) -> Enabling {
                 match self {
                     $(Self::$basic => Enabling::$basic_enabling,)*
@@ -57,7 +57,7 @@ macro_rules! features {
                 }
             }
 
-            /// The extension that brought it; `None` where Vulkan 1.1 has it.
+            /// The extension that introduced the feature; `None` if it is in Vulkan 1.1.
             pub const fn extension(self) -> Option<Extension> {
                 match self {
                     $(Self::$basic => None,)*
@@ -72,7 +72,7 @@ macro_rules! features {
                 }
             }
 
-            /// The capability of SPIR-V that it allows.
+            /// The SPIR-V capability that the feature allows.
             pub const fn capability(self) -> Option<SpirvCapability> {
                 match self {
                     $(Self::$basic => {
@@ -104,35 +104,35 @@ crate::feature_table!(features);
 /// An extension of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// Its name.
+    /// The extension's name.
     pub name: &'static CStr,
-    /// The version of Vulkan that has it in its core; `None` where there is none.
+    /// The version of Vulkan that includes the extension in its core; `None` if there is none.
     pub promoted: Option<ApiVersion>,
 }
 
 /// A capability of SPIR-V that a feature allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpirvCapability {
-    /// Its name in SPIR-V.
+    /// The capability's name in SPIR-V.
     pub name: &'static str,
-    /// Its number in SPIR-V.
+    /// The capability's number in SPIR-V.
     pub code: u32,
-    /// Where it declares an execution mode of floats: of how many bits.
+    /// For a capability of a float execution mode: the width of the floats in bits.
     pub float_width: Option<u32>,
 }
 
 /// When a device that this runtime creates enables a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enabling {
-    /// Always: a device without it submits nothing.
+    /// Always: the runtime cannot submit work without it.
     Always,
-    /// Wherever it is offered: a kernel may have a variant that uses it.
+    /// If the device offers it: a kernel may have a variant that uses it.
     WhereOffered,
-    /// Unless whoever creates the device decides against it.
+    /// Unless the creator of the device disables it.
     ByChoice,
 }
 
-/// A set of optional features: what a device offers, or what of it is enabled.
+/// A set of optional features: the offered or the enabled features of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features(u64);
 
@@ -140,7 +140,7 @@ impl Features {
     /// No feature.
     pub const NONE: Self = Self(0);
 
-    /// Every feature that there is.
+    /// All features.
     pub const ALL: Self = {
         let (mut all, mut at) = (Self::NONE, 0);
         while at < Feature::ALL.len() {
@@ -150,12 +150,12 @@ impl Features {
         all
     };
 
-    /// What every device has that this runtime submits to: what Vulkan 1.1 guarantees, and timeline
-    /// semaphores.
+    /// The features of every device that this runtime supports: those that Vulkan 1.1 guarantees, and
+    /// timeline semaphores.
     pub const LEAST: Self =
         Self::NONE.with(Feature::RobustBufferAccess, true).with(Feature::TimelineSemaphore, true);
 
-    /// Whether `feature` is there.
+    /// Whether the set has `feature`.
     pub const fn has(self, feature: Feature) -> bool {
         self.0 & 1 << feature as u32 != 0
     }
@@ -167,36 +167,36 @@ impl Features {
         Self(if is_there { self.0 | bit } else { self.0 & !bit })
     }
 
-    /// What is in one of the sets, or in both.
+    /// The union of both sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What is in both sets.
+    /// The intersection of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// What is here and not in `other`.
+    /// The features of this set that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Every feature that is there, in the order of [`Feature::ALL`].
+    /// The features of the set, in the order of [`Feature::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Feature> {
         Feature::ALL.into_iter().filter(move |feature| self.has(*feature))
     }
 
-    /// A bit for each feature, under its number.
+    /// The set as bits: bit `n` for the feature with the number `n`.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The set of these bits; `None` where one of them is no feature's. Bits of features that no kernel uses any more
-    /// are ignored: programs that were built with their names go on.
+    /// The set of these bits; `None` if one of them is not a feature's. Bits of retired features, which no kernel
+    /// uses any more, are ignored, so that older programs continue to work.
     pub const fn from_bits(bits: u64) -> Option<Self> {
         const RETIRED: u64 = 1 << 7 | 1 << 10 | 1 << 21 | 1 << 23 | 1 << 25;
         if bits & !(Self::ALL.0 | RETIRED) == 0 { Some(Self(bits & Self::ALL.0)) } else { None }

@@ -1,4 +1,4 @@
-//! How kernels ask a driver to treat floats.
+//! Float controls: execution modes of kernels that fix the rounding and special values of floats.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ const OP_ENTRY_POINT: u32 = 15;
 const OP_EXECUTION_MODE: u32 = 16;
 const OP_CAPABILITY: u32 = 17;
 const OP_FUNCTION: u32 = 54;
-/// The capabilities of floats of other widths than 32.
+/// The SPIR-V capabilities Float16 and Float64.
 const FLOAT16: u32 = 9;
 const FLOAT64: u32 = 10;
 const EXTENSION: &str = "SPV_KHR_float_controls";
 
-/// One way to treat floats of a width, with SPIR-V's numbers of its capability and its execution mode.
+/// An execution mode for floats of one width, with SPIR-V's numbers of its capability and of the mode.
 struct FloatMode {
     feature: Feature,
     capability: u32,
@@ -38,11 +38,11 @@ impl FloatMode {
 }
 
 /// The modes that the results of kernels rely on: zeros keep their sign, infinities and NaN are values, and
-/// results are rounded to the nearest number, of two to the even one. Subnormal numbers of 32 bits may be
-/// lost; those of 16 bits are values like others.
+/// results are rounded to the nearest number, halves to even. Subnormal 32-bit numbers may become zeros;
+/// subnormal 16-bit numbers are kept.
 ///
-/// A device whose widths depend on each other (roundingModeIndependence, denormBehaviorIndependence) has the
-/// features of 16 bits only where these modes are allowed together.
+/// A device without independence of widths (roundingModeIndependence, denormBehaviorIndependence) has the
+/// features of 16 bits only if these modes are allowed together.
 const MODES: [FloatMode; 5] = [
     FloatMode::keeps_zeros_infinities_and_nan(Feature::ShaderSignedZeroInfNanPreserveFloat32, 32),
     FloatMode::rounds_to_nearest(Feature::ShaderRoundingModeRteFloat32, 32),
@@ -51,12 +51,12 @@ const MODES: [FloatMode; 5] = [
     FloatMode::keeps_subnormals(Feature::ShaderDenormPreserveFloat16, 16),
 ];
 
-/// The SPIR-V module `words` with every mode declared that `enabled` allows: of floats of 32 bits, and of 16
-/// bits where the module has such floats.
+/// The SPIR-V module `words` with all modes declared that `enabled` allows: for 32-bit floats, and for 16-bit
+/// floats if the module uses them.
 ///
-/// Without these declarations a driver may choose how it rounds, and may assume that there are no zeros with
-/// a sign, infinities or NaN. What a module declares by itself stays as it is, and so does a module with
-/// floats of 64 bits.
+/// Without these declarations a driver may choose the rounding, and may assume that there are no signed zeros,
+/// infinities or NaN. Modes that the module declares already are kept, and a module with 64-bit floats remains
+/// unchanged.
 pub fn with_float_modes(words: &[u32], enabled: Features) -> Vec<u32> {
     let places = if words.len() > HEADER_WORDS { Places::of(words) } else { None };
     let Some(places) = places else { return words.to_vec() };
@@ -82,22 +82,22 @@ pub fn with_float_modes(words: &[u32], enabled: Features) -> Vec<u32> {
     declared
 }
 
-/// What a module declares, and where declarations are inserted.
+/// The declarations of a module, and the word offsets at which further ones are inserted.
 #[derive(Default)]
 struct Places {
     capabilities: BTreeSet<u32>,
     has_extension: bool,
-    /// Each with the width of the floats.
+    /// Execution modes with one operand, and that operand: for modes of floats, the width.
     declared: Vec<(u32, u32)>,
-    /// After the last capability.
+    /// The offset after the last capability.
     extensions: usize,
-    /// After the last entry point.
+    /// The offset after the last entry point.
     modes: usize,
     entry_point: u32,
 }
 
 impl Places {
-    /// `None` for a module that stays as it is.
+    /// Scans a module; `None` if it must remain unchanged.
     fn of(words: &[u32]) -> Option<Self> {
         let mut places = Self { extensions: HEADER_WORDS, ..Self::default() };
         let mut at = HEADER_WORDS;
@@ -138,7 +138,7 @@ fn extension() -> Vec<u32> {
     std::iter::once(instruction(OP_EXTENSION, 1 + bytes.len() / 4)).chain(text).collect()
 }
 
-/// The first word of an instruction of so many words, which are few.
+/// The first word of an instruction of `words` words.
 fn instruction(opcode: u32, words: usize) -> u32 {
     opcode | u32::try_from(words).unwrap_or(0) << 16
 }

@@ -4,8 +4,8 @@ use crate::capabilities::Limits;
 use crate::types::InvalidField;
 use crate::types::named_enum::named_enum;
 
-/// [`Limit`], and how [`Limits`] is read and changed by it, from a row for each limit: variant, where
-/// it is, Vulkan's name, and which way it promises less.
+/// [`Limit`], and the access to [`Limits`] by it, from a row for each limit: variant, member, Vulkan's name,
+/// and kind.
 macro_rules! limits {
     ($($limit:ident, $member:ident $([$index:literal])?, $name:literal, $kind:ident;)*) => {
         named_enum! {
@@ -13,7 +13,7 @@ macro_rules! limits {
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
             #[non_exhaustive]
             Limit,
-            /// Vulkan's name of the limit, with the index where it is one of several.
+            /// Vulkan's name of the limit, with an index for a limit of several values.
             name;
             $(#[doc = concat!("`", $name, "`")] $limit, $name;)*
         }
@@ -34,8 +34,8 @@ macro_rules! limits {
                 }
             }
 
-            /// The same with another value of `limit`; where Vulkan has 32 bits for it, at most what
-            /// fits.
+            /// These limits, with another value of `limit`. A limit that has 32 bits in Vulkan is at most
+            /// `u32::MAX`.
             #[must_use]
             pub fn with(mut self, limit: Limit, value: u64) -> Self {
                 match limit {
@@ -49,14 +49,14 @@ macro_rules! limits {
     };
 }
 
-/// Which way a limit promises less.
+/// The direction in which a limit is weaker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// There is at most so much of something.
+    /// A maximum: lower is weaker.
     Most,
-    /// Offsets are multiples of it.
+    /// An alignment of offsets: larger is weaker.
     Alignment,
-    /// A fact of the device that nothing can make another.
+    /// A property of the device that a cap cannot change.
     Fact,
 }
 
@@ -92,8 +92,8 @@ limits! {
 }
 
 impl Limit {
-    /// What a device that has `available` of it can be treated as where `wanted` is stated: what promises
-    /// less, for an alignment the larger one.
+    /// The weaker of the device's value `available` and the cap's value `wanted`: for an alignment the larger
+    /// one. A fact keeps the device's value.
     pub(super) fn lower(self, available: u64, wanted: u64) -> u64 {
         match self.kind() {
             Kind::Most => available.min(wanted),
@@ -102,7 +102,7 @@ impl Limit {
         }
     }
 
-    /// Refuses what no device could have.
+    /// Refuses values that no device could have.
     pub(super) fn check(self, value: u64) -> Result<(), InvalidField> {
         if self.kind() == Kind::Alignment && !(value.is_power_of_two() && value <= 256) {
             let problem = "is no alignment that a device may have";

@@ -1,4 +1,4 @@
-//! Which features a SPIR-V module needs.
+//! The features that a SPIR-V module needs.
 
 use super::{Feature, Features};
 
@@ -6,16 +6,16 @@ const HEADER_WORDS: usize = 5;
 const OP_EXECUTION_MODE: u32 = 16;
 const OP_CAPABILITY: u32 = 17;
 const OP_FUNCTION: u32 = 54;
-/// `Shader` and `GroupNonUniform`: every device of Vulkan 1.1 that computes has them.
+/// `Shader` and `GroupNonUniform`: every Vulkan 1.1 device with compute support allows them.
 const ALWAYS_ALLOWED: [u32; 2] = [1, 61];
-/// What an execution mode of floats adds to its number to be the capability of the same name.
+/// The number of a float execution mode plus this is the number of the capability of the same name.
 const CAPABILITY_OF_MODE: u32 = 5;
 
-/// Why it cannot be said what a module needs.
+/// Why the features of a module cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnknownNeed {
-    /// The words are no module.
+    /// The words are not a SPIR-V module.
     #[error("it is no SPIR-V module")]
     Malformed,
     /// No feature of the table allows a capability.
@@ -36,11 +36,11 @@ pub enum UnknownNeed {
     },
 }
 
-/// The features without which a device may not be given the SPIR-V module `words`: those that its
-/// capabilities need, and its execution modes of floats.
+/// The features that a device needs for the SPIR-V module `words`: for its capabilities, and for its float
+/// execution modes.
 ///
 /// # Errors
-/// As [`UnknownNeed`] says.
+/// [`UnknownNeed`]: the module is malformed, or needs a capability or mode that no known feature allows.
 pub fn required_features(words: &[u32]) -> Result<Features, UnknownNeed> {
     let mut words = words.get(HEADER_WORDS..).ok_or(UnknownNeed::Malformed)?;
     let mut features = Features::NONE;
@@ -52,7 +52,7 @@ pub fn required_features(words: &[u32]) -> Result<Features, UnknownNeed> {
             (OP_EXECUTION_MODE, [_, mode, width]) => {
                 features = features.with_all(of_float_mode(*mode, *width)?);
             }
-            // What a module needs is declared before its functions.
+            // Capabilities and modes are declared before functions.
             (OP_FUNCTION, _) => break,
             _ => {}
         }
@@ -64,7 +64,7 @@ pub fn required_features(words: &[u32]) -> Result<Features, UnknownNeed> {
 fn of_capability(code: u32) -> Result<Option<Feature>, UnknownNeed> {
     let mut allowing = Feature::ALL.into_iter().filter(|feature| allows(*feature, code));
     match allowing.next() {
-        // Which of them is decided by the execution mode.
+        // The execution mode determines the feature.
         Some(feature) if is_of_floats(feature) => Ok(None),
         Some(feature) => Ok(Some(feature)),
         None if ALWAYS_ALLOWED.contains(&code) => Ok(None),

@@ -1,17 +1,17 @@
-//! The one table of Vulkan's optional features. Everything that names them is made from it.
+//! The table of Vulkan's optional features, from which all code that names them is generated.
 
-/// Hands the table to the macro called `$then`.
+/// Passes the table to the macro called `$then`.
 ///
-/// A feature is a member of one of Vulkan's structures, which an extension brought and a version of the
-/// core may have taken in:
+/// A feature is a member of one of Vulkan's structures, which an extension introduced and a version of the
+/// core may include:
 ///
 /// - `basic`: members of VkPhysicalDeviceFeatures.
 /// - `chained`: members of the structures that vkGetPhysicalDeviceFeatures2 takes and vkCreateDevice is
 ///   given.
-/// - `properties`: members of structures of vkGetPhysicalDeviceProperties2, where having the property
-///   and the extension is all that there is to enable.
-/// - `operations`: bits of `supportedOperations` of VkPhysicalDeviceSubgroupProperties, which count where
-///   compute shaders have them. Nothing needs to be enabled.
+/// - `properties`: members of structures of vkGetPhysicalDeviceProperties2, of which only the extension
+///   needs to be enabled.
+/// - `operations`: bits of `supportedOperations` of VkPhysicalDeviceSubgroupProperties, if compute shaders
+///   support them. Nothing needs to be enabled.
 ///
 /// A row is: the variant, its number (of a bit, in C and in [`Features`](crate::capabilities::Features)),
 /// Vulkan's name, the member in Rust, when it is enabled

@@ -10,9 +10,9 @@ use crate::types::UnknownName;
 pub struct ApiVersion {
     /// The major version.
     pub major: u32,
-    /// The minor version, which decides what is in the core.
+    /// The minor version, which determines the core's features.
     pub minor: u32,
-    /// The patch, which decides nothing.
+    /// The patch version, which is ignored in comparisons of features.
     pub patch: u32,
 }
 
@@ -22,7 +22,7 @@ impl ApiVersion {
         Self { major, minor, patch: 0 }
     }
 
-    /// Whether this version has something in its core that `other` has not.
+    /// Whether this version has core features that `other` does not have.
     pub fn exceeds(self, other: Self) -> bool {
         (self.major, self.minor) > (other.major, other.minor)
     }
@@ -38,7 +38,7 @@ impl fmt::Display for ApiVersion {
 impl FromStr for ApiVersion {
     type Err = UnknownName;
 
-    /// Reads `1.1` or `1.1.176`; no version is below 1.1.
+    /// Reads `1.1` or `1.1.176`. Versions below 1.1 are refused.
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let unknown = || UnknownName::new("Vulkan version", text, "1.1 and above, such as 1.1.176");
         let parts = text.split('.').map(str::parse).collect::<Result<Vec<u32>, _>>();

@@ -1,4 +1,4 @@
-//! What a work group of a SPIR-V module takes: invocations, and memory that they share.
+//! The size and the shared memory of a SPIR-V module's work group.
 
 use std::collections::HashMap;
 
@@ -28,25 +28,24 @@ const MODE_LOCAL_SIZE: u32 = 17;
 const MODE_LOCAL_SIZE_ID: u32 = 38;
 const HEADER_WORDS: usize = 5;
 
-/// What a work group takes.
+/// The size and the shared memory of a work group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkGroup {
-    /// Its invocations in each dimension.
+    /// Invocations in each dimension.
     pub size: [u32; 3],
-    /// Bytes of its variables that the invocations share, one after the other. Padding between the members
-    /// of a variable is not counted.
+    /// The total bytes of the variables in shared memory, without padding between their members.
     pub shared_bytes: u64,
 }
 
-/// A type of which a shared variable may be made.
+/// A type of a shared variable or of a part of one.
 enum Type {
-    /// Of so many bytes.
+    /// A scalar of this many bytes.
     Scalar(u64),
-    /// So many times another: vectors and matrices.
+    /// A vector or matrix: the id of the component type, and the number of components.
     Several(u32, u32),
-    /// Another, as many times as a constant says.
+    /// An array: the id of the element type, and the id of the constant with its length.
     Array(u32, u32),
-    /// Others, one after the other.
+    /// A structure: the ids of its members' types.
     Struct(Vec<u32>),
 }
 
@@ -59,14 +58,14 @@ struct ModuleFacts {
     composites: HashMap<u32, [u32; 3]>,
     spec_ids: HashMap<u32, u32>,
     types: HashMap<u32, Type>,
-    /// What pointers to shared memory point to.
+    /// The type behind each pointer type to shared memory.
     shared_pointers: HashMap<u32, u32>,
-    /// The types of the variables.
+    /// The types of the variables in shared memory.
     shared: Vec<u32>,
 }
 
-/// The work group of the only entry point of `words`, with `specialization` giving values by constant id.
-/// `None` where the module is malformed or states no size.
+/// The work group of the only entry point of `words`, with the values of `specialization` by constant id.
+/// `None` if the module is malformed or states no size.
 pub fn work_group(words: &[u32], specialization: &HashMap<u32, u32>) -> Option<WorkGroup> {
     let found = scan(words.get(HEADER_WORDS..)?)?;
     let value = |id: u32| {
@@ -99,7 +98,7 @@ fn scan(mut words: &[u32]) -> Option<ModuleFacts> {
 }
 
 impl ModuleFacts {
-    /// Bytes of a type, with `value` giving those of constants.
+    /// The size of a type in bytes; `value` gives the values of constants.
     fn bytes(&self, ty: u32, value: &dyn Fn(u32) -> Option<u32>) -> Option<u64> {
         let times = |count: u32, ty| self.bytes(ty, value)?.checked_mul(count.into());
         match self.types.get(&ty)? {
@@ -140,7 +139,7 @@ impl ModuleFacts {
         }
     }
 
-    /// Types are declared after those that they are made of, so none is part of itself.
+    /// Records a type. Types are declared after their parts, so no type contains itself.
     fn note_type(&mut self, opcode: u32, operands: &[u32]) {
         let (id, ty) = match (opcode, operands) {
             (OP_TYPE_BOOL, [id]) => (id, Type::Scalar(4)),
@@ -165,7 +164,7 @@ impl ModuleFacts {
 }
 
 impl WorkGroup {
-    /// What it needs of a device: at least so much of each limit.
+    /// The least values of device limits that the work group needs.
     pub fn needed_limits(&self) -> [(Limit, u64); 5] {
         let [x, y, z] = self.size.map(u64::from);
         [

@@ -6,7 +6,7 @@ use super::{GraphDesc, InputEdge, IntermediateEdge, NodeDesc, NodeKind, OutputEd
 use crate::schema::FieldKind;
 use crate::schema::operator::AbstractOperator;
 
-/// Something that a node can read: an input of the graph, or what another node writes.
+/// A value that a node can read: an input of the graph, or an output of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GraphValue(Origin);
 
@@ -16,7 +16,7 @@ enum Origin {
     Node { node: u32, output: u32 },
 }
 
-/// Makes a [`GraphDesc`] node by node. What is wrong with it is found when it is validated.
+/// Makes a [`GraphDesc`] node by node. Mistakes are found when the graph is validated.
 ///
 /// ```
 /// use dml_core::graph::GraphBuilder;
@@ -43,7 +43,7 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// A graph without anything.
+    /// An empty graph.
     pub fn new() -> Self {
         Self::default()
     }
@@ -54,13 +54,13 @@ impl GraphBuilder {
         GraphValue(Origin::Input(self.desc.input_count - 1))
     }
 
-    /// Bytes that are known now.
+    /// A constant: bytes that are known when the graph is built.
     pub fn constant(&mut self, bytes: impl Into<Arc<[u8]>>) -> GraphValue {
         self.node(NodeKind::Constant(bytes.into()), 0)
     }
 
-    /// The first output of an operator that reads `inputs`: one for each tensor that it does not leave
-    /// out, in its binding order.
+    /// Adds an operator and gives its first output. `inputs` has a value for each input tensor that the
+    /// operator does not leave out, in its binding order.
     pub fn operator(
         &mut self,
         operator: impl Into<AbstractOperator>,
@@ -71,7 +71,7 @@ impl GraphBuilder {
         let given: Vec<u32> =
             bindings.filter(|((_, tensor), _)| tensor.is_some()).map(|(_, at)| at).collect();
         let node = u32::try_from(self.desc.nodes.len()).unwrap_or(u32::MAX);
-        // Inputs beyond the operator's get numbers that validation refuses.
+        // Surplus inputs get indices that validation refuses.
         let beyond = operator.bindings(FieldKind::Input).count();
         let beyond = u32::try_from(beyond).unwrap_or(u32::MAX)..;
         for (value, input) in inputs.iter().zip(given.into_iter().chain(beyond)) {
@@ -80,7 +80,7 @@ impl GraphBuilder {
         self.node(NodeKind::Operator(operator), 0)
     }
 
-    /// Another output of the operator that gave `value`, by its place in the binding order.
+    /// Another output of the operator that gave `value`, by its index in the binding order.
     ///
     /// # Panics
     /// `value` is an input of the graph, which has no other outputs.
@@ -91,7 +91,7 @@ impl GraphBuilder {
         }
     }
 
-    /// Whether a node gives `value`, and it is no constant: only that can be an output.
+    /// Whether `value` is an output of an operator: only such a value can be an output of the graph.
     pub fn is_written(&self, value: GraphValue) -> bool {
         let Origin::Node { node, .. } = value.0 else { return false };
         matches!(self.desc.nodes[node as usize].kind, NodeKind::Operator(_))
@@ -104,8 +104,8 @@ impl GraphBuilder {
         }
     }
 
-    /// Makes `value` the graph's next output. One that is an input becomes none, which validation
-    /// refuses: only what a node writes can be an output.
+    /// Makes `value` the graph's next output. An input gives an output without an edge, which validation
+    /// refuses: only an output of a node can be an output of the graph.
     pub fn output(&mut self, value: GraphValue) {
         self.desc.output_count += 1;
         if let Origin::Node { node, output } = value.0 {

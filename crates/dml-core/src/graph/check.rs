@@ -16,9 +16,9 @@ use crate::validate::validate;
 /// Checks `graph` for a device that was created at `level`.
 ///
 /// # Errors
-/// [`Error::InNode`] where an operator is refused, as [`validate`] does; [`Error::InvalidGraph`] where
-/// an edge leads nowhere or to an end that has one, where its ends differ, where something is not bound,
-/// and where nodes read each other in a circle; [`Error::FeatureLevel`] where the level has no graphs.
+/// [`Error::InNode`] if [`validate`] refuses an operator; [`Error::InvalidGraph`] if an edge has an invalid
+/// index or an input that already has an edge, if the tensors at its ends do not match, if an input or output
+/// has no edge, or if the nodes form a cycle; [`Error::FeatureLevel`] if the level has no graphs.
 pub fn validate_graph(graph: &GraphDesc, level: FeatureLevel) -> Result<ValidatedGraph, Error> {
     level_has("GRAPH", GRAPHS, level)?;
     check_counts(graph).map_err(Error::InvalidGraph)?;
@@ -44,7 +44,7 @@ pub fn validate_graph(graph: &GraphDesc, level: FeatureLevel) -> Result<Validate
     Ok(ValidatedGraph { nodes, order, inputs, outputs })
 }
 
-/// Bounds what the counts may say, before memory is taken for that.
+/// Checks the counts before memory is allocated for them.
 fn check_counts(graph: &GraphDesc) -> Result<(), InvalidField> {
     if graph.input_count > MAX_INPUTS {
         let problem = "is too many";
@@ -89,7 +89,7 @@ fn work(kind: &NodeKind, level: FeatureLevel) -> Result<NodeWork, Error> {
     }
 }
 
-/// Gives every node what its edges bring, and checks that it has all that it needs.
+/// Sets the sources of every node's inputs, and checks that each tensor has one.
 fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
     for node in &mut *nodes {
         let count = node.operator().map_or(0, |it| it.tensors(FieldKind::Input).count());
@@ -115,14 +115,14 @@ fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
         if let Some(((path, _), _)) =
             bound.into_iter().find(|((_, it), from)| it.is_some() && from.is_none())
         {
-            let (path, problem) = (format!("{}.{path}", node.label), "is bound by no edge");
+            let (path, problem) = (format!("{}.{path}", node.label), "has no edge");
             return Err(InvalidField::new(path, "the tensor", problem, "one edge for each input"));
         }
     }
     Ok(())
 }
 
-/// Checks that what is read fits what is written.
+/// Checks that the tensor that is read at the end of an edge fits the tensor that is written at its start.
 fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
     let (to, input) = edge.to;
     let Some(read) = nodes[to].tensor(FieldKind::Input, input) else {
@@ -182,17 +182,13 @@ fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
 
 fn in_a_circle(nodes: &[GraphNode], circle: &[usize]) -> Error {
     let labels: Vec<&str> = circle.iter().map(|node| nodes[*node].label.as_str()).collect();
-    let problem = "read each other in a circle";
-    let field = InvalidField::new(
-        "IntermediateEdges",
-        labels.join(", "),
-        problem,
-        "edges without a circle",
-    );
+    let problem = "read each other in a cycle";
+    let field =
+        InvalidField::new("IntermediateEdges", labels.join(", "), problem, "edges without a cycle");
     Error::InvalidGraph(field)
 }
 
-/// What each input of the graph needs: the most that any of the tensors needs that it is.
+/// The binding requirement of each input of the graph: the maximum over all tensors that read the input.
 fn inputs(
     graph: &GraphDesc,
     nodes: &[GraphNode],
@@ -249,7 +245,7 @@ fn outputs(
         let Source::Node { node, output } = source else { continue };
         let Some(tensor) = nodes[node].tensor(FieldKind::Output, output) else {
             let accepted = "an output of an operator";
-            let problem = "is no output of an operator";
+            let problem = "is not an output of an operator";
             return Err(InvalidField::new(label, nodes[node].label.as_str(), problem, accepted));
         };
         all.push((source, BindingRequirement::of(format!("Outputs[{index}]"), tensor)));

@@ -1,30 +1,30 @@
-//! What the edges of a graph say: where each node's inputs and the graph's outputs come from.
+//! The edges of a graph: the sources of each node's inputs and of the graph's outputs.
 
 use super::validated::Source;
 use super::{GraphDesc, NodeDesc, NodeKind};
 use crate::schema::FieldKind;
 use crate::types::InvalidField;
 
-/// A node that an edge leads to, and which of its inputs.
+/// The node that an edge leads to, and the index of its input.
 pub(super) type Destination = (usize, usize);
 
-/// The two ends of an edge into a node, and how messages name it.
+/// The two ends of an edge into a node, and the edge's name in messages.
 pub(super) struct Edge {
     pub(super) label: String,
     pub(super) from: Source,
     pub(super) to: Destination,
 }
 
-/// What the edges say.
+/// The edges of a graph, with checked indices.
 #[derive(Default)]
 pub(super) struct Edges {
-    /// Those into nodes.
+    /// Edges into nodes.
     pub(super) into_nodes: Vec<Edge>,
-    /// Where each output of the graph comes from.
+    /// The edge and the source of each output of the graph.
     pub(super) outputs: Vec<Option<(String, Source)>>,
 }
 
-/// An element of one of the graph's arrays, with its name behind it where it has one.
+/// The name of an element of one of the graph's arrays in messages, followed by its own name if it has one.
 pub(super) fn label(array: &str, index: usize, name: &str) -> String {
     let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
     format!("{array}[{index}]{name}")
@@ -33,7 +33,7 @@ pub(super) fn label(array: &str, index: usize, name: &str) -> String {
 /// Reads every edge.
 ///
 /// # Errors
-/// An index that is beyond what there is, and a second edge to the same end.
+/// An index is out of range, or an output of the graph has a second edge.
 pub(super) fn read(graph: &GraphDesc) -> Result<Edges, InvalidField> {
     let mut edges = Edges { outputs: vec![None; graph.output_count as usize], ..Edges::default() };
     for (index, edge) in graph.input_edges.iter().enumerate() {
@@ -89,7 +89,7 @@ fn node(graph: &GraphDesc, path: &str, index: u32) -> Result<usize, InvalidField
     below(path, index, u32::try_from(graph.nodes.len()).unwrap_or(u32::MAX), "node")
 }
 
-/// How many bindings of one kind a node has.
+/// The number of a node's bindings of one kind.
 fn bindings(node: &NodeDesc, kind: FieldKind) -> u32 {
     match (&node.kind, kind) {
         (NodeKind::Operator(operator), _) => {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The nodes, each after those that it reads: the first one in the description of those that can be
-/// next. `Err` has the nodes of a circle, each of which reads the next one.
+/// The nodes in topological order: each after the nodes that it reads, and otherwise in the order of the
+/// description. `Err` has the nodes of a cycle, each of which reads the next one.
 pub(super) fn order(reads: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
     let mut readers: Vec<Vec<usize>> = vec![vec![]; reads.len()];
     let mut waiting: Vec<usize> = reads.iter().map(Vec::len).collect();
@@ -30,7 +30,7 @@ pub(super) fn order(reads: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
     Err(circle(reads, &waiting))
 }
 
-/// Goes from a node that waits to one that it waits for, until a node comes again.
+/// A cycle, found by going from a waiting node to a node that it waits for until a node repeats.
 fn circle(reads: &[Vec<usize>], waiting: &[usize]) -> Vec<usize> {
     let waits = |node: &usize| waiting[*node] > 0;
     let mut path: Vec<usize> = (0..reads.len()).find(waits).into_iter().collect();

@@ -1,4 +1,4 @@
-//! What graphs are refused, and with which words.
+//! Invalid graphs, and their error messages.
 
 use super::{GraphBuilder, GraphDesc, InputEdge, IntermediateEdge, NodeKind, Source};
 use crate::error::{Error, HResult};
@@ -106,7 +106,7 @@ fn an_edge_that_leads_nowhere_is_refused() {
 fn every_input_and_every_output_has_one_edge() {
     refuses(
         |graph| graph.input_edges.truncate(1),
-        "Nodes[0].BTensor: the tensor is bound by no edge; accepted: one edge for each input",
+        "Nodes[0].BTensor: the tensor has no edge; accepted: one edge for each input",
     );
     refuses(
         |graph| {
@@ -145,7 +145,7 @@ fn what_is_read_fits_what_is_written() {
     let relu_of = |sizes: &'static [u32]| {
         move |graph: &mut GraphDesc| graph.nodes[1].kind = NodeKind::Operator(relu(sizes).into())
     };
-    // The same bytes in other sizes, and some of them.
+    // Other sizes for all of the bytes, and for some of them.
     assert_eq!(with(&relu_of(&[6])), Ok(()));
     assert_eq!(with(&relu_of(&[5])), Ok(()));
     assert_eq!(
@@ -201,8 +201,8 @@ fn a_circle_and_a_refused_operator_name_their_nodes() {
             };
             graph.intermediate_edges.push(back);
         },
-        "IntermediateEdges: Nodes[0], Nodes[1] (the end) read each other in a circle; accepted: edges \
-         without a circle",
+        "IntermediateEdges: Nodes[0], Nodes[1] (the end) read each other in a cycle; accepted: edges \
+         without a cycle",
     );
     refuses(
         |graph| graph.nodes[1].kind = NodeKind::Operator(relu(&[2, 0]).into()),
@@ -238,7 +238,7 @@ fn an_output_is_what_an_operator_writes() {
     let mut graph = GraphBuilder::new();
     let constant = graph.constant(vec![0; 4]);
     graph.output(constant);
-    let message = "graph: OutputEdges[0]: Nodes[0] is no output of an operator; accepted: an output of \
+    let message = "graph: OutputEdges[0]: Nodes[0] is not an output of an operator; accepted: an output of \
                    an operator";
     assert_eq!(checked(&graph.finish()).unwrap_err().to_string(), message);
 }

@@ -17,58 +17,58 @@ pub struct ValidatedGraph {
     pub(super) outputs: Vec<(Source, BindingRequirement)>,
 }
 
-/// A node, and what it reads.
+/// A node, and the sources of its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphNode {
-    /// As messages have it: `Nodes[3]`, with its name behind it where it has one.
+    /// The node's name in messages: `Nodes[3]`, followed by its own name if it has one.
     pub label: String,
-    /// What it does.
+    /// The operator that the node executes, or its constant.
     pub work: NodeWork,
-    /// Where each of its input bindings comes from; `None` where an optional tensor is left out.
+    /// The source of each input binding; `None` for an optional tensor that is left out.
     pub inputs: Vec<Option<Source>>,
 }
 
-/// What a node does.
+/// The operator that a node executes, or its constant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeWork {
-    /// It executes an operator.
+    /// The operator to execute.
     Operator(Box<Validated>),
-    /// It has these bytes as its only output.
+    /// The bytes of the node's only output.
     Constant(Arc<[u8]>),
 }
 
-/// What is read by a node, or is an output of the graph.
+/// The source of a node's input or of an output of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
     /// An input of the graph.
     Input(usize),
-    /// What a node writes.
+    /// An output of a node.
     Node {
-        /// The node.
+        /// The index of the node.
         node: usize,
-        /// Which of its outputs, in its binding order.
+        /// The index of its output, in its binding order.
         output: usize,
     },
 }
 
 impl ValidatedGraph {
-    /// The nodes, as the graph's description has them.
+    /// The nodes, in the order of the graph's description.
     pub fn nodes(&self) -> &[GraphNode] {
         &self.nodes
     }
 
-    /// The nodes' numbers in an order in which they can be executed.
+    /// The nodes' indices in an order in which they can be executed.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// What each input of the graph needs; `None` where no node reads it.
+    /// The binding requirement of each input of the graph; `None` if no node reads the input.
     pub fn inputs(&self) -> &[Option<BindingRequirement>] {
         &self.inputs
     }
 
-    /// The tensor that an input or an output of the graph is: of an input the one of the first node that
-    /// reads it. `None` beyond the last one, and where no node reads it.
+    /// The tensor of an input or an output of the graph; an input has the tensor of the first node that reads it.
+    /// `None` if there is no such input or output, or no node reads the input.
     pub fn tensor(&self, kind: FieldKind, index: usize) -> Option<&TensorLayout> {
         if kind == FieldKind::Output {
             let (Source::Node { node, output }, _) = *self.outputs.get(index)? else { return None };
@@ -80,14 +80,14 @@ impl ValidatedGraph {
         node.tensor(kind, input)
     }
 
-    /// Where each output of the graph comes from, and what it needs.
+    /// The source and the binding requirement of each output of the graph.
     pub fn outputs(&self) -> &[(Source, BindingRequirement)] {
         &self.outputs
     }
 }
 
 impl GraphNode {
-    /// The operator; `None` of a constant.
+    /// The operator; `None` for a constant.
     pub fn operator(&self) -> Option<&Validated> {
         match &self.work {
             NodeWork::Operator(operator) => Some(operator),
@@ -95,7 +95,7 @@ impl GraphNode {
         }
     }
 
-    /// The tensor of an input or output binding; `None` where it is left out, and of a constant.
+    /// The tensor of an input or output binding; `None` if it is left out, and for a constant.
     pub fn tensor(&self, kind: FieldKind, index: usize) -> Option<&TensorLayout> {
         self.operator()?.tensors(kind).nth(index)?.1
     }

@@ -15,8 +15,8 @@ use crate::types::DataType;
 const MEMBERS: [&str; 6] =
     ["InputCount", "OutputCount", "Nodes", "InputEdges", "OutputEdges", "IntermediateEdges"];
 
-/// Decodes a graph from DML_GRAPH_DESC's members, unchecked but for the types of them and of its
-/// operators' fields.
+/// Decodes a graph from DML_GRAPH_DESC's members, checking only the types of these and of the operators'
+/// fields.
 ///
 /// ```text
 /// { "Nodes": [
@@ -30,23 +30,24 @@ const MEMBERS: [&str; 6] =
 ///       "Name": "a bias" }] }
 /// ```
 ///
-/// - `InputCount` is one more than the largest `GraphInputIndex` where it is left out, `OutputCount` the
-///   number of `OutputEdges`. Arrays of edges that are left out are empty.
-/// - `Operator` is what [`operator`](super::operator) reads, and `Name` may be left out everywhere; the
-///   `Type` of a node may be called `type`, as operators have it.
+/// - If left out, `InputCount` is one more than the largest `GraphInputIndex`, `OutputCount` is the number
+///   of `OutputEdges`, and arrays of edges are empty.
+/// - `Operator` is in the form of [`operator`](super::operator), and `Name` may be left out everywhere; the
+///   `Type` of a node may be called `type`, as for operators.
 /// - A constant's data are bytes, or numbers of one type, whose bytes are little-endian.
 ///
 /// # Errors
-/// [`Error::Invalid`] where an operator is wrong, else [`Error::InvalidGraph`]: they name the path, such
-/// as `Nodes[3].Operator.InputTensor.Sizes`, the value and what is accepted.
+/// [`Error::Invalid`] if an operator is invalid, else [`Error::InvalidGraph`]. Both name the path, such as
+/// `Nodes[3].Operator.InputTensor.Sizes`, the value and the accepted values.
 pub fn graph(json: &Value) -> std::result::Result<GraphDesc, Error> {
     graph_with(json, |_| None)
 }
 
-/// The same, where a node may also have an operator's name: `"Operator": "sum"`. `named` knows them.
+/// Like [`graph`], with operators that nodes may refer to by name: `"Operator": "sum"`. `named` gives the operator
+/// of a name.
 ///
 /// # Errors
-/// As [`graph`], and where `named` does not know a name.
+/// As [`graph`], and if `named` does not know a name.
 pub fn graph_with(
     json: &Value,
     mut named: impl FnMut(&str) -> Option<AbstractOperator>,
@@ -108,13 +109,13 @@ fn node(
     Ok(NodeDesc { name: node.name, kind })
 }
 
-/// An operator that stands in a node.
+/// Decodes the operator of a node.
 fn inner_operator(
     node: String,
     path: &str,
     json: &Value,
 ) -> std::result::Result<AbstractOperator, Error> {
-    // What is no object would be named without where it stands.
+    // The check here names the path, which `operator` does not know.
     object(path, json).map_err(Error::InvalidGraph)?;
     super::operator(json).map_err(|error| match error {
         Error::Invalid { operator, field } => {
@@ -124,15 +125,16 @@ fn inner_operator(
     })
 }
 
-/// The members that say what a node is.
+/// The members of a node that hold its operator or its constant.
 const OPERATOR: &str = "Operator";
 const DATA: &str = "Data";
 
 /// A node whose type is known.
 struct Node<'a> {
     name: String,
-    /// [`OPERATOR`] or [`DATA`], and what stands there.
+    /// [`OPERATOR`] or [`DATA`].
     member: &'static str,
+    /// The value of that member.
     content: &'a Value,
 }
 
@@ -174,14 +176,14 @@ fn edges<T>(graph: &Object, name: &str, edge: impl Fn(&Edge<'_>) -> Result<T>) -
     array(name, json, |path, json| edge(&Edge { path, object: object(path, json)? }))
 }
 
-/// An edge, and where it stands.
+/// An edge, with its path.
 struct Edge<'a> {
     path: &'a str,
     object: &'a Object,
 }
 
 impl Edge<'_> {
-    /// The indices that this kind of edge has, and its name.
+    /// The given indices of the edge, and its name.
     fn read<const N: usize>(&self, indices: [&str; N]) -> Result<([u32; N], String)> {
         let known: Vec<&str> = indices.into_iter().chain(["Name"]).collect();
         known_keys(self.path, self.object, &known)?;

@@ -1,4 +1,4 @@
-//! Numbers, each within the range of its type.
+//! Decoding of numbers, with checks of their range.
 
 use std::fmt::LowerExp;
 

@@ -1,4 +1,4 @@
-//! Tensors.
+//! Decoding of tensors.
 
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn buffer(path: &str, fields: &Object) -> Result<TensorDesc> {
         data_type,
         flags: given("Flags").map_or(Ok(TensorFlags::NONE), |json| flags(&at("Flags"), json))?,
         sizes,
-        // As in DxDispatch, an empty array and a size of 0 ask for the default.
+        // As in DxDispatch, an empty array and a size of 0 mean the default.
         strides: strides.transpose()?.filter(|strides| !strides.is_empty()),
         total_tensor_size_in_bytes: total.filter(|bytes| *bytes != 0),
         guaranteed_base_offset_alignment: alignment.transpose()?.unwrap_or(0),

@@ -1,5 +1,5 @@
-//! The sizes of an attention, and which tensors have its queries, keys and values: what lowering and references
-//! read off its descriptor.
+//! The sizes of attention, and the tensors that hold its queries, keys and values, read from its descriptor for
+//! lowering and references.
 
 use crate::error::Error;
 use crate::schema::validated::Validated;
@@ -17,11 +17,11 @@ pub enum Role {
     Value,
 }
 
-/// The tensor that says how many earlier keys each sequence has, in operators that have one.
+/// The tensor with the number of earlier keys of each sequence, in operators that have it.
 pub const LENGTHS: &str = "PastSequenceLengthsTensor";
 
 impl Role {
-    /// The tensor of this alone, and those in which others are stacked with it, with its place there.
+    /// The tensor with only this role, and the stacked tensors that include it, with its index in them.
     pub fn tensors(self) -> &'static [(&'static str, Option<u32>)] {
         const QK: &str = "StackedQueryKeyTensor";
         const KV: &str = "StackedKeyValueTensor";
@@ -33,7 +33,7 @@ impl Role {
         }
     }
 
-    /// The tensor with earlier ones.
+    /// The tensor with earlier keys or values; `None` for queries.
     pub fn past(self) -> Option<&'static str> {
         match self {
             Self::Query => None,
@@ -42,10 +42,10 @@ impl Role {
         }
     }
 
-    /// The tensor that is there, and the place in it where it is stacked.
+    /// The given tensor that holds this role, with its index in a stacked tensor.
     ///
     /// # Errors
-    /// [`Error::Internal`]: the operator is no attention.
+    /// [`Error::Internal`]: the operator is not attention.
     pub fn tensor(
         self,
         operator: &Validated,
@@ -59,7 +59,7 @@ impl Role {
     }
 }
 
-/// The sizes that the schema names.
+/// The sizes that `attention.toml` names.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Sequences.
@@ -68,7 +68,7 @@ pub struct Sizes {
     pub queries: u32,
     /// New keys of a sequence.
     pub new: u32,
-    /// Keys before them.
+    /// Earlier keys of a sequence.
     pub past: u32,
     /// Heads of queries.
     pub heads: u32,
@@ -86,7 +86,7 @@ impl Sizes {
     /// The sizes of an operator.
     ///
     /// # Errors
-    /// [`Error::Internal`]: it is no attention.
+    /// [`Error::Internal`]: the operator is not attention.
     pub fn of(operator: &Validated) -> Result<Self, Error> {
         let [heads, groups] = match operator.schema().has_field("HeadCount") {
             true => [operator.uint("HeadCount")?; 2],
@@ -109,12 +109,12 @@ impl Sizes {
         Ok(Self { batches, queries, new, past, heads, groups, elements, of_value, mask })
     }
 
-    /// Earlier keys and new ones.
+    /// The number of earlier and new keys together.
     pub fn keys(&self) -> u32 {
         self.past + self.new
     }
 
-    /// Heads, steps, earlier steps, and elements of a step in a head.
+    /// The heads, steps, earlier steps, and elements of a step in a head, for a role.
     pub fn of_role(&self, role: Role) -> [u32; 4] {
         match role {
             Role::Query => [self.heads, self.queries, 0, self.elements],
@@ -123,7 +123,7 @@ impl Sizes {
         }
     }
 
-    /// Where the elements of a role begin in the bias.
+    /// The index of a role's first element in the bias.
     pub fn first_bias(&self, role: Role) -> u32 {
         match role {
             Role::Query => 0,

@@ -1,4 +1,4 @@
-//! Which operators may be nested in another one, as its fused activation or as a function of a
+//! The operators that may be nested in another one, as its fused activation or as an activation of a
 //! recurrent network.
 //!
 //! DirectML's page "Using fused operators to improve performance" lists them; its feature level
@@ -17,11 +17,11 @@ use crate::types::FeatureLevel;
 /// An operator that may be nested.
 #[derive(Debug)]
 pub(crate) struct Fusion {
-    /// Which one.
+    /// The operator.
     pub(crate) operator: &'static OperatorSchema,
-    /// The level from which on it may be nested, where that is not the one that introduced it.
+    /// The level from which on it may be nested, if that is not the level that introduced it.
     since: Option<FeatureLevel>,
-    /// The only operator that it may be nested in; `None` where any takes it.
+    /// The only operator that it may be nested in; `None` if any operator accepts it.
     only_in: Option<&'static OperatorSchema>,
 }
 
@@ -61,14 +61,14 @@ impl Fusion {
         Self { operator, since: None, only_in: None }
     }
 
-    /// The lowest level that takes it nested.
+    /// The lowest level at which it may be nested.
     pub(crate) fn level(&self) -> FeatureLevel {
         let introduced = self.operator.introduced();
         self.since.map_or(introduced, |since| since.max(introduced))
     }
 }
 
-/// The operators that `outer` takes nested at some level.
+/// The operators that may be nested in `outer` at some level.
 pub(crate) fn fusions_in(outer: &OperatorSchema) -> impl Iterator<Item = &'static Fusion> {
     let outer = outer.operator_type;
     FUSIONS.iter().filter(move |it| it.only_in.is_none_or(|only| only.operator_type == outer))

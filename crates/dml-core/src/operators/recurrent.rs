@@ -1,32 +1,32 @@
-//! The sizes of a recurrent network, and the order of its steps: what lowering and references read off its
-//! descriptor.
+//! The sizes of a recurrent network, and the order of its steps, read from its descriptor for lowering and
+//! references.
 
 use crate::error::Error;
 use crate::schema::validated::Validated;
 use crate::tensor::TensorLayout;
 use crate::types::enums::RecurrentNetworkDirection;
 
-/// A network.
+/// The sizes of a recurrent network.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
     /// Steps of each sequence.
     pub steps: u32,
-    /// Sequences, each of which is computed by itself.
+    /// Sequences, which are independent of each other.
     pub sequences: u32,
     /// Elements of the input at a step.
     pub elements: u32,
-    /// Elements of the state.
+    /// Elements of the hidden state.
     pub hidden: u32,
-    /// Sums of a step for each element of the state.
+    /// Gates: sums of a step for each element of the state.
     pub gates: u32,
     direction: RecurrentNetworkDirection,
 }
 
 impl Network {
-    /// That of an operator.
+    /// The network of an operator.
     ///
     /// # Errors
-    /// [`Error::Internal`]: it is no recurrent network.
+    /// [`Error::Internal`]: the operator is not a recurrent network.
     pub fn of(operator: &Validated) -> Result<Self, Error> {
         let sizes = |name| operator.required_tensor(name).map(TensorLayout::sizes);
         let (input, recurrence) = (sizes("InputTensor")?, sizes("RecurrenceTensor")?);
@@ -42,12 +42,12 @@ impl Network {
         })
     }
 
-    /// How many sums a sequence has in a step.
+    /// The number of sums of a sequence in a step.
     pub fn width(&self) -> u32 {
         self.gates * self.hidden
     }
 
-    /// Whether each direction begins with the last step.
+    /// For each direction, whether it begins with the last step.
     pub fn directions(&self) -> &'static [bool] {
         match self.direction {
             RecurrentNetworkDirection::Forward => &[false],
@@ -56,17 +56,17 @@ impl Network {
         }
     }
 
-    /// The steps of a direction, in its order.
+    /// The steps of a direction, in the order in which they are processed.
     pub fn order(&self, is_backward: bool) -> Vec<u32> {
         let steps = 0..self.steps;
         if is_backward { steps.rev().collect() } else { steps.collect() }
     }
 }
 
-/// The functions of a direction.
+/// The activations of a direction.
 ///
 /// # Errors
-/// [`Error::Internal`]: the operator is no recurrent network.
+/// [`Error::Internal`]: the operator is not a recurrent network.
 pub fn functions(operator: &Validated, direction: u32) -> Result<&[Validated], Error> {
     let all = operator.nested("ActivationDescs")?;
     let directions = Network::of(operator)?.directions().len();
@@ -75,10 +75,10 @@ pub fn functions(operator: &Validated, direction: u32) -> Result<&[Validated], E
     Ok(&all[first..first + count])
 }
 
-/// Whether an attribute is set, which not every network has.
+/// Whether a boolean attribute is set; false if the network does not have it.
 ///
 /// # Errors
-/// [`Error::Internal`]: it is no boolean.
+/// [`Error::Internal`]: the attribute is not a boolean.
 pub fn flag(operator: &Validated, name: &str) -> Result<bool, Error> {
     match operator.schema().has_field(name) {
         true => operator.bool(name),
@@ -86,10 +86,10 @@ pub fn flag(operator: &Validated, name: &str) -> Result<bool, Error> {
     }
 }
 
-/// The clip threshold of the functions' inputs; `None` without clipping.
+/// The clip threshold of the activations' inputs; `None` without clipping.
 ///
 /// # Errors
-/// [`Error::Internal`]: the operator is no recurrent network.
+/// [`Error::Internal`]: the operator is not a recurrent network.
 pub fn threshold(operator: &Validated) -> Result<Option<f32>, Error> {
     match flag(operator, "UseClipThreshold")? {
         true => operator.float("ClipThreshold").map(Some),

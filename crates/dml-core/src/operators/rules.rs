@@ -1,8 +1,8 @@
-//! What must hold between the fields of an operator beyond what the schema states as data: one function
+//! Constraints between the fields of an operator that the schema does not express as data: one function
 //! per rule, named in `schema/*.toml`.
 //!
-//! A rule sees an operator whose fields are all valid by themselves. One of an operator that may be
-//! nested also sees it without its tensors, of which nothing has to hold then.
+//! A rule gets an operator whose fields are all valid by themselves. A rule of an operator that may be
+//! nested also gets it without tensors, and then must not check them.
 
 mod attention;
 mod blocks;
@@ -48,7 +48,7 @@ pub(crate) fn input_is_in_window(operator: &Validated) -> Result<(), Error> {
     movement::window(operator, "OutputGradientTensor", "InputGradientTensor")
 }
 
-/// PADDING: the output's sizes are the input's with both margins, and the level has the mode.
+/// PADDING: the output's sizes are the input's plus both paddings, and the level has the mode.
 pub(crate) fn margins_add_up(operator: &Validated) -> Result<(), Error> {
     movement::padding(operator)
 }
@@ -58,7 +58,7 @@ pub(crate) fn repeats_multiply_sizes(operator: &Validated) -> Result<(), Error> 
     movement::tile(operator)
 }
 
-/// UPSAMPLE_2D: the output's height and width are the input's times the scales, which are nearest.
+/// UPSAMPLE_2D: the output's height and width are the input's times the scales.
 pub(crate) fn scales_multiply_height_and_width(operator: &Validated) -> Result<(), Error> {
     movement::upsample(operator)
 }
@@ -78,7 +78,7 @@ pub(crate) fn indices_replace_axis(operator: &Validated) -> Result<(), Error> {
     indices::along_axis(operator)
 }
 
-/// GATHER_ELEMENTS, SCATTER_ELEMENTS: the indices' sizes are the input's but along the axis.
+/// GATHER_ELEMENTS, SCATTER_ELEMENTS: the indices' sizes are the input's, except along the axis.
 pub(crate) fn indices_differ_along_axis(operator: &Validated) -> Result<(), Error> {
     indices::but_along_axis(operator, "InputTensor", "IndicesTensor", None)
 }
@@ -88,7 +88,7 @@ pub(crate) fn output_has_parts(operator: &Validated) -> Result<(), Error> {
     indices::at_coordinates(operator, "OutputTensor", 0)
 }
 
-/// GATHER_ND1: the same within batches.
+/// GATHER_ND1: as GATHER_ND, within batches.
 pub(crate) fn output_has_parts_of_batches(operator: &Validated) -> Result<(), Error> {
     indices::at_coordinates(operator, "OutputTensor", operator.uint("BatchDimensionCount")?)
 }
@@ -109,7 +109,7 @@ pub(crate) fn a_length_for_each_sequence(operator: &Validated) -> Result<(), Err
     indices::but_along_axis(operator, "InputTensor", "SequenceLengthsTensor", Some(1))
 }
 
-/// TOP_K: the outputs' sizes are the input's, but as many along the axis as are wanted.
+/// TOP_K: the outputs' sizes are the input's, but `K` along the axis.
 pub(crate) fn outputs_have_the_wanted_elements(operator: &Validated) -> Result<(), Error> {
     indices::wanted(operator)
 }
@@ -139,17 +139,17 @@ pub(crate) fn windows_make_output(operator: &Validated) -> Result<(), Error> {
     windows::pooling(operator)
 }
 
-/// QUANTIZED_LINEAR_AVERAGE_POOLING: the same, with scales for the tensors or for each channel.
+/// QUANTIZED_LINEAR_AVERAGE_POOLING: as pooling, with a scale for each tensor or for each channel.
 pub(crate) fn quantized_windows_make_output(operator: &Validated) -> Result<(), Error> {
     windows::quantized_pooling(operator)
 }
 
-/// RESAMPLE and its successors: a scale for each dimension, and what is executed.
+/// RESAMPLE and its successors: a scale above 0 for each dimension, and finite offsets.
 pub(crate) fn a_scale_for_each_dimension(operator: &Validated) -> Result<(), Error> {
     windows::resampling(operator, ["InputTensor", "OutputTensor"])
 }
 
-/// RESAMPLE_GRAD, RESAMPLE_GRAD1: the same of the gradients.
+/// RESAMPLE_GRAD, RESAMPLE_GRAD1: a scale above 0 for each dimension, and finite offsets.
 pub(crate) fn a_scale_for_each_dimension_of_gradients(operator: &Validated) -> Result<(), Error> {
     windows::resampling(operator, ["OutputGradientTensor", "InputGradientTensor"])
 }
@@ -159,12 +159,12 @@ pub(crate) fn local_size_is_not_0(operator: &Validated) -> Result<(), Error> {
     windows::local_size(operator)
 }
 
-/// GEMM and products of matrices of integers: rows, columns and depths agree.
+/// GEMM and the integer matrix products: rows, columns and depths agree.
 pub(crate) fn rows_meet_columns(operator: &Validated) -> Result<(), Error> {
     products::matrices(operator)
 }
 
-/// CONVOLUTION and those of integers: the output's sizes follow from the filter's.
+/// CONVOLUTION and the integer convolutions: the output's sizes follow from the input's and the filter's.
 pub(crate) fn filter_passes_over_input(operator: &Validated) -> Result<(), Error> {
     products::convolution(operator)
 }
@@ -174,7 +174,7 @@ pub(crate) fn sizes_are_those_of_a_recurrent_network(operator: &Validated) -> Re
     recurrent::network(operator)
 }
 
-/// MULTIHEAD_ATTENTION and 1: sizes follow from those of queries, keys and values, and from the heads.
+/// MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1: sizes follow from those of queries, keys and values, and from the heads.
 pub(crate) fn sizes_are_those_of_an_attention(operator: &Validated) -> Result<(), Error> {
     attention::attention(operator)
 }
@@ -184,17 +184,17 @@ pub(crate) fn cells_of_regions_make_output(operator: &Validated) -> Result<(), E
     regions::pooling(operator)
 }
 
-/// ROI_ALIGN and 1: regions of four numbers with a batch each, and limits that leave samples.
+/// ROI_ALIGN and ROI_ALIGN1: regions of four numbers with a batch each, and limits that leave samples.
 pub(crate) fn samples_of_regions_make_output(operator: &Validated) -> Result<(), Error> {
     regions::align(operator)
 }
 
-/// ROI_ALIGN_GRAD: the same of the gradients of cells, and what is needed for the outputs that are given.
+/// ROI_ALIGN_GRAD: as ROI_ALIGN, for the gradients of cells, and the input that the given outputs need.
 pub(crate) fn samples_of_regions_make_gradients(operator: &Validated) -> Result<(), Error> {
     regions::align_gradient(operator)
 }
 
-/// ADAM_OPTIMIZER: one training step, and rates of decay that leave something of a gradient.
+/// ADAM_OPTIMIZER: one training step, and decay rates below 1.
 pub(crate) fn moments_decay(operator: &Validated) -> Result<(), Error> {
     training::optimizer(operator)
 }
@@ -219,7 +219,7 @@ pub(crate) fn windows_of_input_make_gradients(operator: &Validated) -> Result<()
     windows::pooling_gradient(operator, "InputTensor")
 }
 
-/// The refusal of what stands at `path`.
+/// The error about the value `given` at `path`.
 fn invalid(
     operator: &Validated,
     path: impl Into<String>,
@@ -231,12 +231,12 @@ fn invalid(
     Error::Invalid { operator: operator.schema().name, field }
 }
 
-/// Every tensor of the kind `parts` has the sizes of `whole` but for the one along `Axis`; these add up.
+/// Every tensor of the kind `parts` has the sizes of `whole`, except along `Axis`, where their sizes add up.
 fn parts_along_axis(operator: &Validated, whole: &str, parts: FieldKind) -> Result<(), Error> {
     let invalid = |field| Error::Invalid { operator: operator.schema().name, field };
     let (axis, sizes) = (operator.uint("Axis")?, operator.required_tensor(whole)?.sizes());
     let along = usize::try_from(axis).ok().filter(|axis| *axis < sizes.len()).ok_or_else(|| {
-        let problem = format!("is no dimension of {whole}");
+        let problem = format!("is not a dimension of {whole}");
         invalid(InvalidField::new("Axis", axis, problem, format!("0 to {}", sizes.len() - 1)))
     })?;
     let parts = || operator.present_tensors(parts);
@@ -246,7 +246,7 @@ fn parts_along_axis(operator: &Validated, whole: &str, parts: FieldKind) -> Resu
         return Ok(());
     }
     let path = format!("{whole}.Sizes[{along}]");
-    let problem = "is not what the sizes of the parts add up to";
+    let problem = "is not the sum of the sizes of the parts";
     Err(invalid(InvalidField::new(path, sizes[along], problem, sum.to_string())))
 }
 
@@ -274,14 +274,14 @@ fn part(
     }
 }
 
-/// `Axes` has dimensions of `InputTensor`, none of them twice.
+/// `Axes` has dimensions of `InputTensor`, each at most once.
 pub(crate) fn axes_are_dimensions(operator: &Validated) -> Result<(), Error> {
     let Some(input) = operator.tensor("InputTensor")? else { return Ok(()) };
     let (axes, rank) = (operator.uint_array("Axes")?, input.sizes().len());
     for (at, axis) in axes.iter().enumerate() {
         let problem = match *axis as usize >= rank {
-            true => "is no dimension of InputTensor",
-            false if axes[..at].contains(axis) => "stands in it twice",
+            true => "is not a dimension of InputTensor",
+            false if axes[..at].contains(axis) => "is listed twice",
             false => continue,
         };
         let accepted = format!("each of 0 to {} once", rank - 1);
@@ -302,7 +302,7 @@ pub(crate) fn axis_is_a_dimension(operator: &Validated) -> Result<(), Error> {
     rows::axis(operator)
 }
 
-/// LP_NORMALIZATION: the axis is a dimension, and the norm one of the two that there are.
+/// LP_NORMALIZATION: the axis is a dimension, and the norm is 1 or 2.
 pub(crate) fn norm_is_known(operator: &Validated) -> Result<(), Error> {
     rows::axis(operator)?;
     rows::norm(operator)
@@ -319,23 +319,23 @@ pub(crate) fn sizes_are_repeated(operator: &Validated) -> Result<(), Error> {
     rows::repeated(operator)
 }
 
-/// The same, and `Axes` are dimensions.
+/// Inputs have the sizes of `OutputTensor`, or 1, and `Axes` are dimensions.
 pub(crate) fn axes_and_repeated_sizes(operator: &Validated) -> Result<(), Error> {
     axes_are_dimensions(operator)?;
     rows::repeated(operator)
 }
 
-/// All dimensions of `InputTensor` but the last two have a size of 1.
+/// All dimensions of `InputTensor` before the last two have a size of 1.
 pub(crate) fn input_has_two_dimensions(operator: &Validated) -> Result<(), Error> {
     let Some(input) = operator.tensor("InputTensor")? else { return Ok(()) };
     let outer = input.sizes().iter().rev().skip(2).rev().enumerate();
     let Some((at, size)) = outer.into_iter().find(|(_, size)| **size != 1) else { return Ok(()) };
-    let problem = "is more than two dimensions need";
+    let problem = "is before the last two dimensions, where all sizes must be 1";
     let field = InvalidField::new(format!("InputTensor.Sizes[{at}]"), size, problem, "1");
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
-/// There are 1 or 3 channels, and the second dimension of `OutputTensor` is these.
+/// There are 1 or 3 channels, which is the second size of `OutputTensor`.
 pub(crate) fn bias_of_channels(operator: &Validated) -> Result<(), Error> {
     let (count, sizes) =
         (operator.uint("ChannelCount")?, operator.required_tensor("OutputTensor")?.sizes());
@@ -343,14 +343,14 @@ pub(crate) fn bias_of_channels(operator: &Validated) -> Result<(), Error> {
     let problem = match count {
         1 | 3 if count == channels => return Ok(()),
         1 | 3 => ("is not OutputTensor.Sizes[1]", channels.to_string()),
-        _ => ("channels are not taken", "1 or 3".to_owned()),
+        _ => ("is not a supported number of channels", "1 or 3".to_owned()),
     };
     let field = InvalidField::new("ChannelCount", count, problem.0, problem.1);
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
-/// There are as many `QuantizationTensors` as `QuantizationType` says, of the same sizes, each of which divides
-/// that of `OutputTensor`; the first are floats.
+/// There are as many `QuantizationTensors` as `QuantizationType` states, of equal sizes, which divide those of
+/// `OutputTensor`; the first holds floats.
 pub(crate) fn quantization_tensors_of_blocks(operator: &Validated) -> Result<(), Error> {
     blocks::quantization(operator)
 }

@@ -10,7 +10,7 @@ pub struct Aliases {
 }
 
 impl Aliases {
-    /// Where every tensor has bytes of its own.
+    /// No aliases: every tensor has its own bytes.
     pub const NONE: Self = Self { pairs: Vec::new() };
 
     /// Inputs with the outputs whose bytes they are bound to, in any order.
@@ -21,22 +21,23 @@ impl Aliases {
         Self { pairs }
     }
 
-    /// Whether no input is an output.
+    /// Whether no input shares the bytes of an output.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Each input that is an output, and which one.
+    /// The pairs (input, output) that share bytes, in ascending order.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.pairs.iter().copied()
     }
 
-    /// Whether an input is said to be two outputs, which share no byte with each other.
+    /// Whether an input is paired with two outputs, which is impossible because outputs share no bytes.
     pub fn has_input_twice(&self) -> bool {
         self.pairs.windows(2).any(|pair| pair[0].0 == pair[1].0)
     }
 
-    /// One slot for the same memory: the output's in the place of an input's that is one.
+    /// The slot that stands for the memory of `slot`: the output's slot for an input that shares its bytes,
+    /// else `slot` itself.
     pub fn slot(&self, slot: Slot) -> Slot {
         let Slot::Input(input) = slot else { return slot };
         let found = self.pairs.iter().find(|pair| pair.0 == input);

@@ -1,4 +1,4 @@
-//! Whether a plan keeps what plans promise: the one check, for devices as for the host interpreter.
+//! The validity check of plans, for devices and for the host interpreter.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use super::{
 use crate::capabilities::{Capabilities, Limits};
 
 impl Plan {
-    /// Checks every step against what is bound when it is run, and against the device's descriptors
-    /// and group counts. What a kernel needs of the device is not looked at.
+    /// Checks every step against the bindings of its phase, and against the device's limits on descriptors
+    /// and group counts. The features and limits that kernels need are not checked.
     ///
     /// # Errors
     /// The first [`InvalidPlan`].
@@ -43,7 +43,7 @@ impl Plan {
         self.check_in_place()
     }
 
-    /// Checks the pairs themselves, and what the steps of executions are where slots are the same.
+    /// Checks the pairs of inputs and outputs, and the steps of executions with shared slots.
     fn check_in_place(&self) -> Result<(), InvalidPlan> {
         for (at, it) in self.in_place.iter().enumerate() {
             let (input, output) = it.pair();
@@ -56,7 +56,7 @@ impl Plan {
             let aliases = Aliases::new([it.pair()]);
             let steps = self.exec.iter().enumerate().filter(|_| it.is_by_same_steps());
             for (index, step) in steps {
-                // Nothing else of a step depends on which slots are the same.
+                // Only copies depend on which slots share memory.
                 let Step::Copy(copy) = step else { continue };
                 copy.check_with(&aliases).map_err(|reason| InvalidPlan::Step {
                     phase: Phase::InPlace { input, output },
@@ -68,7 +68,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Bytes that `slot` has at least; `None` where it is not bound in this phase.
+    /// The least size of `slot` in bytes; `None` if it is not bound in this phase.
     fn bound_size(&self, phase: Phase, slot: Slot) -> Option<u64> {
         fn tensor(list: &[Option<BindingRequirement>], index: u32) -> Option<&BindingRequirement> {
             list.get(usize::try_from(index).ok()?)?.as_ref()
@@ -92,8 +92,8 @@ impl Plan {
 }
 
 impl Step {
-    /// Checks the step by itself. `bound_size` gives the bytes of what is bound to a slot; `aliases`
-    /// says which slots are the same memory.
+    /// Checks a single step. `bound_size` gives the size of a slot's binding in bytes; `aliases` states which
+    /// slots share memory.
     pub(crate) fn check(
         &self,
         mut bound_size: impl FnMut(Slot) -> Option<u64>,
@@ -114,7 +114,7 @@ impl Step {
                 Err(InvalidStep::Update { size: update.data.len() })
             }
             Self::Fill(_) | Self::Update(_) => Ok(()),
-            // What lies within slots has no more regions than these have bytes.
+            // A copy within its slots has at most as many regions as these have bytes.
             Self::Copy(copy) => Ok(copy.check_with(aliases)?),
             Self::Dispatch(dispatch) => dispatch.check(limits).map_err(|reason| {
                 InvalidStep::Dispatch { kernel: dispatch.kernel.variant.name, reason }

@@ -1,5 +1,5 @@
-//! Whether the regions of a copy keep apart. Vulkan executes them in any order, so a byte that one
-//! writes and another touches has no defined value.
+//! Checks that the regions of a copy do not overlap. Vulkan executes them in any order, so a byte that one
+//! region writes and another one reads or writes has no defined value.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::region::CopyRegion;
 use super::slot::{Access, Use, span};
 
 impl Copy {
-    /// Checks what Vulkan demands of a copy and its slots do not tell. Takes time for the loops, and
-    /// only where two of them interleave for their regions.
+    /// Checks Vulkan's rules for the regions of a copy. The time depends on the number of loops, and on the
+    /// number of their regions only if loops interleave.
     ///
     /// # Errors
     /// The first [`InvalidCopy`].
@@ -19,7 +19,7 @@ impl Copy {
         self.check_with(&Aliases::NONE)
     }
 
-    /// The same where slots are the same memory.
+    /// Like [`Copy::check`], with slots that share memory as `aliases` states.
     pub(super) fn check_with(&self, aliases: &Aliases) -> Result<(), InvalidCopy> {
         let destination = aliases.slot(self.destination);
         if self.regions.is_empty() {
@@ -33,7 +33,7 @@ impl Copy {
             }
             region.overlap_of_neighbours().map_or(Ok(()), |it| Err(overlap(it)))?;
         }
-        // What encloses a loop is apart from the others in most plans.
+        // In most plans the ranges that enclose loops do not overlap.
         let touching = |mut uses: Vec<Use>| {
             uses.retain(|it| aliases.slot(it.slot) == destination);
             first_overlap(uses)
@@ -44,12 +44,12 @@ impl Copy {
         touching(self.uses()).map_or(Ok(()), |it| Err(overlap(it)))
     }
 
-    /// What is read and written.
+    /// The byte ranges that the copy reads and writes.
     pub(super) fn uses(&self) -> Vec<Use> {
         self.touched(CopyRegion::sources, CopyRegion::destinations)
     }
 
-    /// For each loop from its first byte to its last.
+    /// The byte ranges that the copy reads and writes: for each loop, from its first byte to its last.
     pub(super) fn bounds(&self) -> Vec<Use> {
         self.touched(
             |region| [enclosing(region, CopyRegion::source)],
@@ -74,9 +74,9 @@ impl Copy {
 
 /// Two ranges of one buffer that share a byte, at least one of which is written.
 fn first_overlap(mut uses: Vec<Use>) -> Option<[Range<u64>; 2]> {
-    // Loops are sorted runs already, which this sort takes as they are.
+    // Loops are sorted already, which makes this sort fast.
     uses.sort_by_key(|it| it.range.start);
-    // Those that end last of what is written and of what is read below.
+    // The written and the read range with the greatest end among the ranges so far.
     let (mut written, mut read) = (0..0, 0..0);
     for Use { range, access, .. } in uses {
         let is_read_below = access.writes() && read.end > range.start;
@@ -92,7 +92,7 @@ fn first_overlap(mut uses: Vec<Use>) -> Option<[Range<u64>; 2]> {
     None
 }
 
-/// From the first byte to the last one that a loop reads or writes.
+/// The range from the first byte to the last that a loop reads or writes.
 fn enclosing(region: CopyRegion, of: impl Fn(&CopyRegion) -> Range<u64>) -> Range<u64> {
     let (first, last) = (of(&region), of(&region.last()));
     first.start.min(last.start)..first.end.max(last.end)
@@ -111,8 +111,8 @@ impl CopyRegion {
         self.at(self.repeat.count.saturating_sub(1))
     }
 
-    /// Offsets and sizes grow evenly: what holds for the first and the last region holds between
-    /// them, if the way there leaves 64 bits nowhere.
+    /// Whether no region of the loop passes 2^64. Offsets and sizes change linearly, so that the first and the
+    /// last region decide, if the steps between them do not overflow.
     fn is_within_64_bits(&self) -> bool {
         let Some(steps) = self.repeat.count.checked_sub(1).map(i128::from) else { return false };
         let arrives = |from: u64, by: i64, at: u64| {
@@ -130,11 +130,11 @@ impl CopyRegion {
             && has_end(&last)
     }
 
-    /// Two destinations of the loop that follow each other and share a byte. Where no such two do, no
-    /// others do: each begins where the one below it has ended.
+    /// Two consecutive destinations of the loop that share a byte. If no consecutive ones do, no others do:
+    /// each begins at or after the end of the one below it.
     fn overlap_of_neighbours(&self) -> Option<[Range<u64>; 2]> {
         let stride = self.repeat.destination_stride;
-        // The longest of them are at an end of the loop.
+        // The longest regions are at an end of the loop.
         let firsts = [0, self.repeat.count.checked_sub(2)?];
         firsts.into_iter().find_map(|first| {
             let (one, other) = (self.at(first), self.at(first + 1));

@@ -1,4 +1,4 @@
-//! What steps cost, as their lowering states it: nothing that executes a plan reads it.
+//! The cost of steps, as their lowering states it. Executors of plans do not read it.
 
 use std::ops::{Add, AddAssign};
 
@@ -6,21 +6,21 @@ use super::{Copy, Step};
 
 /// The work of a step.
 ///
-/// It is what a plan asks for, not what a device does: rows of a matrix that a kernel reads again and again
-/// count once, and what a cache keeps makes no difference.
+/// It is the work of the algorithm, not the traffic of a device: rows of a matrix that a kernel reads several
+/// times count once, and caches do not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Operations: a function of an element-wise program on one element, joining an element to the state of
     /// its row, a multiplication or an addition of a product. At least one for each element that a kernel
     /// writes; none in fills, updates and copies.
     pub operations: u64,
-    /// Bytes that are read, and bytes that are written: each once for each step, however often its
-    /// kernel reads them.
+    /// Bytes that are read plus bytes that are written: each byte once for each step, however often its kernel
+    /// reads it.
     pub bytes: u64,
 }
 
 impl Cost {
-    /// `count` of `total` equal shares, rounded down. `total` is not 0.
+    /// The cost of `count` of `total` equal parts, rounded down. `total` is not 0.
     #[must_use]
     pub fn share(self, count: u64, total: u64) -> Self {
         let of = |all: u64| {

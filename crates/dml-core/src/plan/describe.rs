@@ -1,19 +1,19 @@
-//! Plans in words, for people who ask what an operator does.
+//! Plans as text, for people who ask how an operator is executed.
 
 use std::fmt;
 
 use super::{Copy, CopyRegion, Dispatch, InPlace, InPlaceSteps, Plan, Step};
 
-/// What the steps of a plan amount to.
+/// The totals of a plan's steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Bytes that fills write.
     pub filled: u64,
-    /// Bytes that are part of commands.
+    /// Bytes that updates write, which are part of the commands.
     pub updated: u64,
     /// Bytes that copies write.
     pub copied: u64,
-    /// Regions of copies, counted one by one.
+    /// Regions of copies, with the repetitions of loops.
     pub regions: u64,
     /// Dispatches.
     pub dispatches: u64,
@@ -22,7 +22,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of `steps`.
+    /// The totals of `steps`.
     pub fn of(steps: &[Step]) -> Self {
         let mut totals = Self::default();
         for step in steps {
@@ -73,8 +73,9 @@ impl Dispatch {
 }
 
 impl Plan {
-    /// The operator, its strategy, every step of initialization and execution, what may be executed in
-    /// place, and what the executions amount to: a line each. Of many steps of a phase, the first ones.
+    /// A text with a line each for the operator and its strategy, every step of initialization and execution,
+    /// every pair that may be executed in place, and the totals of an execution. Of a phase with many steps,
+    /// only the first ones are listed.
     pub fn describe(&self) -> String {
         let mut lines = vec![format!("{}: {}", self.operator, self.strategy)];
         for (phase, steps) in [("once", &self.init), ("each time", &self.exec)] {
@@ -101,7 +102,7 @@ impl InPlace {
     }
 }
 
-/// Steps of a phase that are described one by one.
+/// The most steps of a phase that are listed.
 const MAX_LINES: usize = 8;
 
 impl fmt::Display for Step {

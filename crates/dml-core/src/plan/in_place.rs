@@ -1,4 +1,4 @@
-//! Executions in place: which inputs may be bound to the bytes of an output, and what is run then.
+//! Executions in place: which inputs may be bound to the bytes of an output, and which steps run then.
 
 use super::alias::Aliases;
 use super::{Plan, Step};
@@ -10,18 +10,18 @@ pub struct InPlace {
     pub input: u32,
     /// The index of the output.
     pub output: u32,
-    /// What is run where they are.
+    /// The steps to run if the two are bound to the same bytes.
     pub steps: InPlaceSteps,
 }
 
-/// What is run where an input and an output are bound to the same bytes.
+/// The steps to run if an input and an output are bound to the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InPlaceSteps {
-    /// [`Plan::exec`], which gives the same result where the slot of the input is that of the output.
-    /// Any of the pairs that are executed so may be bound at once.
+    /// [`Plan::exec`], which gives the same result with the output's slot in place of the input's.
+    /// Several such pairs may be bound at once.
     Same,
-    /// These, which never name the slot of the input: before the first one, the output holds the
-    /// input's bytes. No other pair is bound beside this one.
+    /// These steps, which never use the slot of the input: before the first one, the output holds the
+    /// input's bytes. No other pair may be bound at the same time.
     Own(Vec<Step>),
 }
 
@@ -41,12 +41,12 @@ impl InPlace {
         (self.input, self.output)
     }
 
-    /// Whether it is executed by [`Plan::exec`].
+    /// Whether the pair is executed by [`Plan::exec`].
     pub fn is_by_same_steps(&self) -> bool {
         self.steps == InPlaceSteps::Same
     }
 
-    /// The steps that are run for this pair alone.
+    /// The steps for this pair; empty if it is executed by [`Plan::exec`].
     pub fn own_steps(&self) -> &[Step] {
         match &self.steps {
             InPlaceSteps::Same => &[],
@@ -54,7 +54,7 @@ impl InPlace {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to [`InPlace::own_steps`].
     pub fn own_steps_mut(&mut self) -> &mut [Step] {
         match &mut self.steps {
             InPlaceSteps::Same => &mut [],
@@ -64,8 +64,8 @@ impl InPlace {
 }
 
 impl Plan {
-    /// The steps of an execution whose inputs are bound as `aliases` says; `None` where they may not be.
-    /// Slots in the steps are to be taken for what [`Aliases::slot`] gives.
+    /// The steps of an execution with the aliases `aliases`; `None` if this aliasing is not allowed. The caller
+    /// must map the slots in the steps with [`Aliases::slot`].
     pub fn exec_with(&self, aliases: &Aliases) -> Option<&[Step]> {
         if aliases.has_input_twice() {
             return None;

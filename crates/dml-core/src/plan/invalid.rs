@@ -1,4 +1,4 @@
-//! Why a plan is refused. Each reason is a defect of whoever made the plan.
+//! Errors of invalid plans. Each one is a defect of the code that made the plan.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use super::region::CopyRegion;
 use super::slot::Slot;
 use super::{MAX_UPDATE_BYTES, UNIFORM_ALIGNMENT};
 
-/// When steps of a plan are run.
+/// The phase in which steps of a plan are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// [`Plan::init`](super::Plan::init).
     Initialization,
     /// [`Plan::exec`](super::Plan::exec).
     Execution,
-    /// Executions where an input is bound to the bytes of an output: the steps that
-    /// [`Plan::in_place`](super::Plan::in_place) has for the pair, or those of all executions.
+    /// Executions with an input bound to the bytes of an output: the pair's own steps of
+    /// [`Plan::in_place`](super::Plan::in_place), or [`Plan::exec`](super::Plan::exec).
     InPlace {
         /// The input.
         input: u32,
@@ -28,15 +28,15 @@ pub enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPlan {
-    /// The size of a resource is no multiple of 4.
+    /// The size of a resource is not a multiple of 4.
     #[error("the {slot} resource has {size} bytes (accepted: multiples of 4)")]
     ResourceSize {
-        /// Which resource.
+        /// The resource.
         slot: Slot,
-        /// Its bytes.
+        /// Its size in bytes.
         size: u64,
     },
-    /// A pair that may be bound to the same bytes is listed again, or one of both is not bound at
+    /// A pair that may be bound to the same bytes is listed twice, or one of the two is not bound at
     /// executions.
     #[error(
         "input {input} in place of output {output} (accepted: each pair once, of tensors that are \
@@ -51,11 +51,11 @@ pub enum InvalidPlan {
     /// A step cannot be run.
     #[error("{phase:?}, step {index}: {reason}")]
     Step {
-        /// When it is run.
+        /// The phase of the step.
         phase: Phase,
-        /// Which of the phase's steps it is, counted from 0.
+        /// The index of the step in its phase, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// Why the step is refused.
         reason: InvalidStep,
     },
 }
@@ -64,13 +64,13 @@ pub enum InvalidPlan {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidStep {
-    /// It uses a slot that is not bound when it is run, or that the operator does not have.
+    /// The step uses a slot that is not bound in its phase, or that the operator does not have.
     #[error("{slot} is used but not bound")]
     NotBound {
         /// The slot.
         slot: Slot,
     },
-    /// It touches no bytes, or some outside of the binding, or off the required multiple of 4.
+    /// The step uses an empty range, bytes outside of the binding, or a range that is not aligned to 4 bytes.
     #[error(
         "{slot}: bytes {range:?} are none, outside the {size} bytes that are bound, or off a \
          multiple of 4"
@@ -80,16 +80,16 @@ pub enum InvalidStep {
         slot: Slot,
         /// The bytes, relative to the start of the binding.
         range: Range<u64>,
-        /// Bytes that are bound.
+        /// The size of the binding in bytes.
         size: u64,
     },
-    /// An update has more bytes than vkCmdUpdateBuffer takes.
+    /// An update has more bytes than vkCmdUpdateBuffer allows.
     #[error("an update of {size} bytes (accepted: at most {MAX_UPDATE_BYTES})")]
     Update {
-        /// Its bytes.
+        /// The size of the update in bytes.
         size: usize,
     },
-    /// The regions of a copy touch each other.
+    /// The regions of a copy are invalid or overlap.
     #[error(transparent)]
     Copy(#[from] InvalidCopy),
     /// A dispatch does not fit its kernel or the device.
@@ -97,7 +97,7 @@ pub enum InvalidStep {
     Dispatch {
         /// The kernel.
         kernel: &'static str,
-        /// What is wrong.
+        /// Why the dispatch is refused.
         reason: InvalidDispatch,
     },
 }
@@ -106,31 +106,31 @@ pub enum InvalidStep {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidDispatch {
-    /// There are more or fewer of something than the kernel declares.
+    /// The dispatch has more or fewer windows, constants or bytes than the kernel declares.
     #[error("{given} {what} (accepted: {accepted})")]
     Count {
-        /// `windows`, `specialization constants`, `bytes of push constants`.
+        /// The counted thing: `windows`, `specialization constants`, `bytes of push constants`.
         what: &'static str,
-        /// How many there are.
+        /// The number that the dispatch has.
         given: usize,
-        /// How many the kernel declares and a plan may have.
+        /// The number that the kernel declares and a plan may have.
         accepted: usize,
     },
-    /// The place of a window's base word is none, or another window's.
+    /// The offset of a window's base word is not that of a base word in the push constants, or is another window's.
     #[error("a base word at byte {at} (accepted: each once, in {})", base_words(fields))]
     BaseWord {
-        /// The place, in bytes.
+        /// The offset in bytes.
         at: u32,
         /// The kernel's push constants.
         fields: &'static [PushField],
     },
-    /// The uniform block is missing, not the kernel's, or not where and as large as it may be.
+    /// The uniform block is missing, the kernel has none, or its offset or size is not allowed.
     #[error("uniform block {given:?} (accepted: {})", uniform(*most))]
     Uniform {
         /// The bytes of the constants.
         given: Option<Range<u64>>,
-        /// The bytes that it may have: `maxUniformBufferRange`, and what plans take. `None` where the
-        /// kernel has no uniform block.
+        /// The most bytes of the block: the lesser of `maxUniformBufferRange` and the limit of plans. `None` if
+        /// the kernel has no uniform block.
         most: Option<u64>,
     },
     /// A window, or the descriptor that shows it, is too large.
@@ -157,7 +157,7 @@ fn uniform(most: Option<u64>) -> String {
     })
 }
 
-/// The fields that take base words, with their places.
+/// The fields that take base words, with their offsets.
 fn base_words(fields: &[PushField]) -> String {
     let fields = fields.iter().filter(|it| it.takes_base_words());
     let names: Vec<String> = fields.map(ToString::to_string).collect();
@@ -168,13 +168,13 @@ fn base_words(fields: &[PushField]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidCopy {
-    /// There is nothing to copy.
+    /// The copy has no regions.
     #[error("copy to {destination}: no region (accepted: 1 and more)")]
     NoRegion {
-        /// Where nothing goes.
+        /// The destination of the copy.
         destination: Slot,
     },
-    /// A region, or one of those that it repeats as, has no bytes or passes 2^64.
+    /// A region, or one of its repetitions, has no bytes or passes 2^64.
     #[error("{0:?}: empty or too far (accepted: regions of 1 byte and more that end below 2^64)")]
     Region(CopyRegion),
     /// Two regions write the same bytes, or one writes what another reads.
@@ -183,11 +183,11 @@ pub enum InvalidCopy {
          nothing twice and nothing that is read)"
     )]
     Overlap {
-        /// Where the bytes are.
+        /// The buffer that holds the bytes.
         destination: Slot,
-        /// Some of the bytes.
+        /// The first range of bytes.
         one: Range<u64>,
-        /// Some others.
+        /// The second range of bytes.
         other: Range<u64>,
     },
 }

@@ -1,8 +1,8 @@
-//! What a compiled kernel is, as far as plans and executors need to know.
+//! Compiled kernels, as plans and executors see them.
 //!
-//! The table of kernels is generated into `dml-spirv`; this module only gives its type. A plan
-//! refers to a `&'static KernelModule`, never to a name, so a kernel that does not exist cannot
-//! be asked for.
+//! The table of kernels is generated into `dml-spirv`; this module only defines its type. A plan
+//! refers to a `&'static KernelModule`, never to a name, so it cannot refer to a kernel that does
+//! not exist.
 
 mod identity;
 
@@ -22,7 +22,7 @@ use identity::Identity;
 pub struct KernelBinding {
     /// The binding number.
     pub binding: u32,
-    /// How the kernel touches it.
+    /// Whether the kernel reads or writes the buffer.
     pub access: Access,
 }
 
@@ -33,14 +33,14 @@ pub struct SpecializationConstant {
     pub id: u32,
     /// Its name in the shader.
     pub name: &'static str,
-    /// Its value where none is given.
+    /// The value if none is given.
     pub default: u32,
 }
 
-/// What a kernel consists of, and what it asks of whoever runs it.
+/// A kernel's SPIR-V, its interface, and its requirements on the device.
 #[derive(Clone, Copy)]
 pub struct KernelDescription {
-    /// What it is called in messages and tools, such as `copy_b32`: kernel and family.
+    /// The name in messages and tools, such as `copy_b32`: kernel and type family.
     pub name: &'static str,
     /// SPIR-V in host byte order of a little-endian machine, a multiple of 4 bytes.
     pub spirv: &'static [u8],
@@ -50,16 +50,16 @@ pub struct KernelDescription {
     pub bindings: &'static [KernelBinding],
     /// The members of the push constant block, by ascending offset.
     pub push_fields: &'static [PushField],
-    /// The binding number of its uniform block, where it has one: [`crate::plan::Dispatch::uniform`].
+    /// The binding number of the uniform block, if there is one: [`crate::plan::Dispatch::uniform`].
     pub uniform_binding: Option<u32>,
     /// The specialization constants, by ascending id.
     pub specialization_constants: &'static [SpecializationConstant],
     /// Optional Vulkan features without which the kernel may not be used.
     pub required_features: &'static [Feature],
-    /// What its work groups need of a device where no specialization constant changes it: at least so much
-    /// of each limit.
+    /// The least values of device limits that the work groups need, except those that depend on specialization
+    /// constants.
     pub required_limits: &'static [(Limit, u64)],
-    /// The same computation on the host.
+    /// The kernel's twin: the same computation on the host.
     pub host: HostKernel,
 }
 
@@ -72,7 +72,7 @@ impl KernelDescription {
         }
     }
 
-    /// What it needs of a device, its pipeline layout included: at least so much of each limit.
+    /// The least values of device limits that the kernel needs, for its work groups and its pipeline layout.
     pub fn needed_limits(&self) -> impl Iterator<Item = (Limit, u64)> + use<> {
         let of_layout = [
             (Limit::MaxPushConstantsSize, self.push_constant_size().into()),
@@ -83,9 +83,9 @@ impl KernelDescription {
     }
 }
 
-/// The kernel to use of several that compute the same bits and take the same bindings and push constants,
-/// best first: the first whose features are enabled and whose limits suffice. That is the last one where
-/// no other is, which has to need neither.
+/// The first of `variants` whose features are enabled and whose limits suffice. The variants compute the same
+/// bits with the same bindings and push constants, best first; the last one runs on every device and is the
+/// default.
 ///
 /// # Panics
 /// There are no variants.
@@ -97,7 +97,7 @@ pub fn select(
     better.iter().find(|it| can_run(it, capabilities)).unwrap_or(last)
 }
 
-/// Whether a device with these capabilities has all that a kernel requires.
+/// Whether a device with these capabilities has all features and limits that a kernel requires.
 pub fn can_run(kernel: &KernelModule, capabilities: &Capabilities) -> bool {
     kernel.required_features.iter().all(|feature| capabilities.features.has(*feature))
         && kernel.needed_limits().all(|(limit, needed)| capabilities.limits.get(limit) >= needed)
@@ -106,25 +106,25 @@ pub fn can_run(kernel: &KernelModule, capabilities: &Capabilities) -> bool {
 /// One kernel compiled or linked for one type family: its description, and an identity that is computed
 /// from everything that a pipeline is made from.
 ///
-/// Modules are equal where their identities are. The twin on the host is no part of it: functions have
-/// no identity.
+/// Modules are equal if their identities are. The host twin is not part of the identity, because functions have
+/// none.
 pub struct KernelModule {
     description: KernelDescription,
     identity: u128,
 }
 
 impl KernelModule {
-    /// The module that is described: where a table of kernels is compiled, or where one is linked.
+    /// The module of this description: used by compiled tables of kernels, and by linking at run time.
     pub const fn new(description: KernelDescription) -> Self {
         Self { identity: Identity::of(&description), description }
     }
 
-    /// What it consists of. The same by dereferencing, where that is not constant enough.
+    /// The module's description. Dereferencing gives the same, but is not possible in constants.
     pub const fn description(&self) -> &KernelDescription {
         &self.description
     }
 
-    /// A hash of its name, its SPIR-V and its interface. It is the same in every process and on every
+    /// A hash of the name, the SPIR-V and the interface. It is the same in every process and on every
     /// machine.
     pub const fn identity(&self) -> u128 {
         self.identity

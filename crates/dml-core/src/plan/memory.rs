@@ -1,4 +1,4 @@
-//! The buffers that a plan is run on by the host.
+//! The buffers that the host runs a plan on.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use super::slot::Slot;
 pub struct HostBuffer {
     /// All bytes of the buffer.
     pub bytes: Vec<u8>,
-    /// Where the binding starts.
+    /// The offset of the binding in bytes.
     pub offset: u64,
-    /// How many bytes are bound.
+    /// The size of the binding in bytes.
     pub size: u64,
 }
 
@@ -27,7 +27,7 @@ impl HostBuffer {
         &self.bytes[self.indices(0..self.size)]
     }
 
-    /// Where `range` of the binding is in the bytes of the buffer.
+    /// The indices in the bytes of the buffer of `range`, which is relative to the binding.
     pub(crate) fn indices(&self, range: Range<u64>) -> Range<usize> {
         to_index(self.offset + range.start)..to_index(self.offset + range.end)
     }
@@ -40,22 +40,22 @@ pub(crate) fn to_index(offset: u64) -> usize {
 /// The buffers that a plan is run on.
 #[derive(Clone, Debug, Default)]
 pub struct HostMemory {
-    /// One for each input binding; `None` where an optional input is absent.
+    /// A buffer for each input binding; `None` for an optional input that is left out.
     pub inputs: Vec<Option<HostBuffer>>,
-    /// One for each output binding.
+    /// A buffer for each output binding; `None` for an output that is left out.
     pub outputs: Vec<Option<HostBuffer>>,
     /// The scratch memory.
     pub temporary: HostBuffer,
-    /// Written by `init`, read by `exec`.
+    /// The persistent memory: written by `init`, read by `exec`.
     pub persistent: HostBuffer,
     /// The plan's constant block.
     pub constants: HostBuffer,
-    /// Inputs that are outputs: what is bound to these inputs is not looked at.
+    /// Inputs that share the bytes of an output: the buffers of these inputs are ignored.
     pub aliases: Aliases,
 }
 
 impl HostMemory {
-    /// What is bound to `slot`.
+    /// The buffer of `slot`; `None` if there is none.
     pub(crate) fn get(&mut self, slot: Slot) -> Option<&mut HostBuffer> {
         let at = |index: u32| index as usize;
         match self.aliases.slot(slot) {

@@ -9,19 +9,19 @@ pub struct PushField {
     pub name: &'static str,
     /// Byte offset in the block, or in the structure that it is a member of.
     pub offset: u32,
-    /// Bytes; of an array all of them.
+    /// Size in bytes; of an array, the size of all elements.
     pub size: u32,
-    /// The members of a structure; of anything else there are none.
+    /// The members of a structure, else empty.
     pub members: &'static [PushField],
 }
 
 impl PushField {
-    /// A number of 32 bits.
+    /// A 32-bit number.
     pub const fn word(name: &'static str, offset: u32) -> Self {
         Self { name, offset, size: 4, members: &[] }
     }
 
-    /// Whether it takes base words: their names end in `word`, and in `words` where there is an array.
+    /// Whether the field receives base words: its name ends in `word`, or in `words` for an array.
     pub fn takes_base_words(&self) -> bool {
         self.members.is_empty() && (self.name.ends_with("word") || self.name.ends_with("words"))
     }
@@ -40,8 +40,8 @@ impl fmt::Display for PushField {
     }
 }
 
-/// Whether two blocks have the same members at the same places, by name: a shader's block and its
-/// mirror on the host. The compiler asks that of a table of kernels.
+/// Whether two blocks have the same members, by name, offset and size: a shader's block and its mirror on the
+/// host. Tables of kernels check this at compile time.
 pub const fn are_same_fields(one: &[PushField], other: &[PushField]) -> bool {
     if one.len() != other.len() {
         return false;

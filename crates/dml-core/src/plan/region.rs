@@ -1,4 +1,4 @@
-//! Regions of a copy: single ones, and loops of equally spaced ones that are kept as one.
+//! Regions of a copy: single regions, and loops of equally spaced regions.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ pub struct CopyRegion {
     pub destination_offset: u64,
     /// Length in bytes, at least 1.
     pub size: u64,
-    /// How the region goes on.
+    /// The repetitions of the region.
     pub repeat: Repeat,
 }
 
-/// How a region repeats: what each repetition adds to the one before it, in bytes. That makes the
-/// rows of a matrix, those of a triangle, or one block over and over.
+/// The repetitions of a region: the bytes that each repetition adds to the offsets and size of the one before
+/// it. This describes the rows of a matrix or of a triangle, or a repeated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeat {
-    /// How many regions there are, the first one included; at least 1.
+    /// The number of regions, including the first one; at least 1.
     pub count: u32,
     /// Added to the source's offset.
     pub source_stride: i64,
@@ -42,8 +42,8 @@ impl CopyRegion {
         Self { source_offset, destination_offset, size, repeat: Repeat::ONCE }
     }
 
-    /// The regions one by one. A region that leaves 64 bits wraps: it is outside of every buffer
-    /// or, if not, a region like any other.
+    /// All regions. A region whose offset or size overflows 64 bits wraps around: it is outside of every
+    /// buffer or, if not, a region like any other.
     pub fn regions(self) -> impl DoubleEndedIterator<Item = Self> {
         (0..self.repeat.count).map(move |index| self.at(index))
     }
@@ -60,7 +60,7 @@ impl CopyRegion {
         )
     }
 
-    /// The bytes of all regions together.
+    /// The total bytes of all regions.
     pub fn bytes(&self) -> u64 {
         let count = u64::from(self.repeat.count);
         let all = self.size.saturating_mul(count);
@@ -81,7 +81,7 @@ impl CopyRegion {
         self.spans(stride, |region| span(region.destination_offset, region.size))
     }
 
-    /// One range where each region touches the next, else one for each.
+    /// A single range if each region is adjacent to the next or overlaps it, else a range for each region.
     fn spans(self, stride: i64, of: impl Fn(&Self) -> Range<u64>) -> Vec<Range<u64>> {
         let ends: Vec<Self> =
             [self.regions().next(), self.regions().next_back()].into_iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! The byte ranges that steps touch.
+//! The buffers of a plan, and the byte ranges that steps read and write.
 
 use std::fmt;
 use std::ops::Range;
@@ -30,12 +30,12 @@ impl fmt::Display for Slot {
     }
 }
 
-/// How a step touches a byte range.
+/// Whether a step reads or writes a byte range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reads only.
     Read,
-    /// Writes only; what was there before does not matter or keeps its bytes.
+    /// Writes only: the previous bytes are not read, and are kept where nothing is written.
     Write,
     /// Reads and writes, atomics included.
     ReadWrite,
@@ -53,7 +53,7 @@ impl Access {
     }
 }
 
-/// The part of the device that executes a step: what a barrier has to name.
+/// The pipeline stage that executes a step, for barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// Fills, updates and copies.
@@ -62,7 +62,7 @@ pub enum Stage {
     ComputeShader,
 }
 
-/// One byte range that a step touches, and how.
+/// One byte range that a step reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
     /// The buffer.
@@ -73,7 +73,8 @@ pub struct Use {
     pub access: Access,
 }
 
-/// Saturates: a range that passes 2^64 lies outside every buffer, and is refused as such.
+/// The range of `size` bytes from `offset`. It saturates: a range that passes 2^64 is outside of every buffer,
+/// and is refused for that.
 pub(crate) fn span(offset: u64, size: u64) -> Range<u64> {
     offset..offset.saturating_add(size)
 }

@@ -1,4 +1,4 @@
-//! What the host's twin of a kernel sees of its dispatch.
+//! The interface of a kernel's host twin to its dispatch.
 
 use super::invalid::InvalidStep;
 use super::memory::HostMemory;
@@ -9,34 +9,34 @@ use crate::capabilities::{Feature, Limit};
 pub type HostKernel =
     &'static (dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync);
 
-/// What can go wrong while a plan is interpreted. Each is a defect of the plan or of a kernel.
+/// An error of interpreting a plan. Each is a defect of the plan or of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// A step that no device may be given.
+    /// A step is invalid on every device.
     #[error(transparent)]
     Step(#[from] InvalidStep),
-    /// A kernel needs what is not enabled.
+    /// A kernel needs a feature that is not enabled.
     #[error("{kernel}: needs {feature}, which is not enabled")]
     MissingFeature {
         /// The kernel.
         kernel: &'static str,
-        /// The first feature that it misses.
+        /// The first missing feature.
         feature: Feature,
     },
-    /// A kernel has more push constants or bindings than the device takes.
+    /// A kernel needs more of a limit than the device has.
     #[error("{kernel}: {needed} exceeds {} ({available})", limit.name())]
     Limit {
         /// The kernel.
         kernel: &'static str,
         /// The device's limit.
         limit: Limit,
-        /// What the kernel needs of it.
+        /// The value that the kernel needs.
         needed: u64,
-        /// What the device has.
+        /// The device's value.
         available: u64,
     },
-    /// A kernel touches a word outside the descriptor that it was given, or against its access.
+    /// A kernel accesses a word outside of a descriptor, or in a way that the binding does not declare.
     #[error(
         "{kernel}: word {word} of binding {binding} is outside its descriptor ({words} words) or not declared for {access}"
     )]
@@ -57,7 +57,7 @@ pub enum HostError {
 /// A storage buffer as a kernel twin sees it.
 #[derive(Debug)]
 pub(crate) struct HostDescriptor {
-    /// What is bound there.
+    /// The buffer that is bound.
     pub(crate) slot: Slot,
     /// The first byte in the slot's buffer.
     pub(crate) start: usize,
@@ -65,7 +65,7 @@ pub(crate) struct HostDescriptor {
     pub(crate) access: Access,
 }
 
-/// What a kernel twin sees of its dispatch: the counterpart of a shader's interface.
+/// A dispatch as a kernel twin sees it: the counterpart of a shader's interface.
 #[derive(Debug)]
 pub struct HostDispatch<'a> {
     /// The kernel's name.
@@ -89,7 +89,7 @@ impl HostDispatch<'_> {
     /// The value of a specialization constant, by its name in the shader.
     ///
     /// # Panics
-    /// The kernel has none of that name: a twin asks for those of its shader.
+    /// The kernel has no constant of that name: a twin asks for its shader's constants.
     pub fn specialization(&self, name: &str) -> u32 {
         let found = self.specialization.iter().find(|it| it.0 == name);
         let (_, value) = found.unwrap_or_else(|| panic!("{} has no {name}", self.kernel));
@@ -101,7 +101,7 @@ impl HostDispatch<'_> {
         word_at(self.push_constants, index)
     }
 
-    /// The `index`-th 32-bit word of the uniform block; what the block does not have is 0.
+    /// The `index`-th 32-bit word of the uniform block; 0 beyond its end.
     pub fn uniform_word(&self, index: usize) -> u32 {
         if index < self.uniform.len() / 4 { word_at(self.uniform, index) } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! The enums of DirectML whose numbers `UINT` fields hold.
+//! DirectML's enums, whose numbers `UINT` fields hold.
 
 mod tables;
 
@@ -11,13 +11,13 @@ use crate::types::DataType;
 pub struct EnumSchema {
     /// DirectML's name without the prefix `DML_`.
     pub name: &'static str,
-    /// The names without their enum's name in front, and the numbers.
+    /// The names, without the enum's name as prefix, and the numbers.
     pub values: &'static [(&'static str, u32)],
 }
 
 impl EnumSchema {
-    /// The number of the value called `name` (DirectML's name in any case, with or without the
-    /// enum's name in front).
+    /// The number of the value called `name` (DirectML's name in any case, with or without the enum's name
+    /// as prefix).
     pub fn value(&self, name: &str) -> Option<u32> {
         let upper = name.to_ascii_uppercase();
         let short = upper
@@ -28,7 +28,7 @@ impl EnumSchema {
         self.values.iter().find(|(name, _)| *name == short).map(|(_, value)| *value)
     }
 
-    /// The name of the value with the number `value`, without the enum's name in front.
+    /// The name of the value with the number `value`, without the enum's name as prefix.
     pub fn name_of(&self, value: u32) -> Option<&'static str> {
         self.values.iter().find(|(_, number)| *number == value).map(|(name, _)| *name)
     }

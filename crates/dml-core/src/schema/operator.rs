@@ -1,4 +1,4 @@
-//! The one form of an operator that every front end converts to.
+//! The representation of operators that every front end converts to.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +18,7 @@ macro_rules! field_types {
         }
 
         impl FieldType {
-            /// What is left out, has no elements, or is 0.
+            /// The value of a field that is left out: `None`, no elements, or 0.
             pub fn empty_value(self) -> FieldValue {
                 match self {
                     $(Self::$type => FieldValue::$type(<$value>::default()),)*
@@ -75,17 +75,17 @@ field_types! {
     Bool(bool), "`BOOL`";
 }
 
-/// Where a tensor stands in its operator: in a field, or in an array that is one.
+/// The position of a tensor in its operator: a field, or an element of a field that is an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorPath {
     /// The field.
     pub field: &'static FieldSchema,
-    /// Which element, where the field is an array.
+    /// The index in the array, if the field is an array.
     pub element: Option<usize>,
 }
 
 impl TensorPath {
-    /// As messages have it: `OutputTensor`, or `OutputTensors[1]`.
+    /// The path as it is in messages: `OutputTensor`, or `OutputTensors[1]`.
     pub fn name(&self) -> Cow<'static, str> {
         match self.element {
             None => Cow::Borrowed(self.field.name),
@@ -100,12 +100,12 @@ impl fmt::Display for TensorPath {
     }
 }
 
-/// An element of the array `field`, as messages have it.
+/// The path of an element of the array `field`, as it is in messages.
 pub(crate) fn element_path(field: &str, element: usize) -> String {
     format!("{field}[{element}]")
 }
 
-/// An operator and the values of its fields, unchecked but for their types.
+/// An operator and the values of its fields, of which only the types are checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AbstractOperator {
     schema: &'static OperatorSchema,
@@ -139,8 +139,8 @@ impl AbstractOperator {
         Ok(Self { schema, fields })
     }
 
-    /// An operator that is to be nested in another one, such as a fused activation: without tensors, and
-    /// with the values of its attributes in the schema's order.
+    /// An operator to nest in another one, such as a fused activation: without tensors, and with the values of
+    /// its attributes in the schema's order.
     ///
     /// # Errors
     /// The number or the type of an attribute is not the schema's.
@@ -163,7 +163,7 @@ impl AbstractOperator {
         Self { schema, fields }
     }
 
-    /// Which operator it is.
+    /// The operator's row of the schema.
     pub fn schema(&self) -> &'static OperatorSchema {
         self.schema
     }
@@ -173,14 +173,15 @@ impl AbstractOperator {
         &self.fields
     }
 
-    /// The value of the field with DirectML's name `name`; `None` where the schema has no such
+    /// The value of the field with DirectML's name `name`; `None` if the schema has no such
     /// field.
     pub fn field(&self, name: &str) -> Option<&FieldValue> {
         let index = self.schema.fields.iter().position(|field| field.name == name)?;
         self.fields.get(index)
     }
 
-    /// The same with the tensors of a field OWNED_BY_DML; one that is left out stays so.
+    /// This operator, with the flag OWNED_BY_DML on the tensors of the field `name`; a tensor that is left out
+    /// stays left out.
     #[must_use]
     pub fn owning(mut self, name: &str) -> Self {
         let place = self.schema.fields.iter().position(|field| field.name == name);
@@ -193,7 +194,7 @@ impl AbstractOperator {
         self
     }
 
-    /// What each level accepts of the operator with the attribute that this depends on.
+    /// The support tables of the operator for the value of the attribute that they depend on.
     pub(crate) fn support_tables(&self) -> &'static [SupportTable] {
         let value = self.schema.varied.as_ref().and_then(|varied| self.field(varied.field));
         match value {
@@ -215,8 +216,8 @@ impl AbstractOperator {
         })
     }
 
-    /// The tensors of one kind in the order in which they are bound, which is the schema's; `None`
-    /// where one is left out. An array is as many as it has elements.
+    /// The tensors of one kind in binding order, which is the schema's; `None` for a tensor that is left
+    /// out. An array contributes all of its elements.
     pub fn bindings(
         &self,
         kind: FieldKind,
@@ -230,7 +231,7 @@ impl AbstractOperator {
     }
 }
 
-/// What a field has to bind: its one tensor, which may be left out, or the elements of its array.
+/// The tensors to bind of a field: its single tensor, which may be left out, or the elements of its array.
 pub(super) fn in_order<'a, T>(
     field: &'static FieldSchema,
     one: Option<Option<&'a T>>,
@@ -242,8 +243,8 @@ pub(super) fn in_order<'a, T>(
     one.into_iter().chain(elements.map(move |(at, tensor)| (path(at), Some(tensor))))
 }
 
-/// The number of elements of an array in a typed descriptor. One with more than a `UINT` tells becomes
-/// 0: validation refuses arrays whose length is not the count.
+/// The number of elements of an array in a typed descriptor; 0 if a `UINT` cannot hold it, which validation
+/// refuses as a wrong count.
 pub(crate) fn count<T>(array: &[T]) -> u32 {
     u32::try_from(array.len()).unwrap_or(0)
 }

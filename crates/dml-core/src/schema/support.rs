@@ -1,4 +1,4 @@
-//! What each feature level accepts: tables of dimension counts and data types.
+//! Support tables: the dimension counts and data types that each feature level accepts.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl RankSet {
         rank <= MAX_DIMENSION_COUNT && self.0 & (1 << rank) != 0
     }
 
-    /// Whether the set has everything that `other` has.
+    /// Whether the set contains all counts of `other`.
     pub const fn is_superset(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -57,14 +57,14 @@ impl fmt::Debug for RankSet {
     }
 }
 
-/// What one table accepts for one tensor.
+/// The dimension counts and data types that one table accepts for one tensor.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TensorSupport {
     /// The tensor's field.
     pub field: &'static str,
     /// Dimension counts.
     pub ranks: RankSet,
-    /// Data types; none where DirectML's reference does not state them.
+    /// Data types; the empty set if DirectML's reference does not state them.
     pub data_types: DataTypeSet,
 }
 
@@ -80,7 +80,7 @@ impl TensorSupport {
     }
 }
 
-/// What an operator accepts from one feature level up to the next table.
+/// The tensors that an operator accepts from one feature level up to the level of the next table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SupportTable {
     /// The lowest level at which the table applies.
@@ -101,7 +101,7 @@ impl SupportTable {
 pub struct VariedSupport {
     /// The attribute's field: an enum.
     pub field: &'static str,
-    /// One for each group of values with the same tables; together they have every value.
+    /// A variant for each group of values with the same tables; together they cover all values.
     pub variants: &'static [SupportVariant],
 }
 
@@ -114,7 +114,7 @@ pub struct SupportVariant {
     pub tables: &'static [SupportTable],
 }
 
-/// The highest of `tables` at or below `level`; `None` where all are above it.
+/// The highest of `tables` at or below `level`; `None` if all are above it.
 pub fn table_at(
     tables: &'static [SupportTable],
     level: FeatureLevel,

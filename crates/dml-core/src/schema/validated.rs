@@ -16,7 +16,7 @@ pub struct Validated {
     fields: Vec<CheckedField>,
 }
 
-/// What the check of a field has made of its value.
+/// The checked value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CheckedField {
     /// A value that is used as it is.
@@ -25,7 +25,7 @@ pub(crate) enum CheckedField {
     Tensor(Option<TensorLayout>),
     /// The elements of an array of tensors.
     TensorArray(Vec<TensorLayout>),
-    /// Nested operators: those of an array, or at most one.
+    /// Nested operators: the elements of an array, or at most one operator.
     Operators(Vec<Validated>),
 }
 
@@ -62,7 +62,7 @@ macro_rules! arrays {
 }
 
 impl Validated {
-    /// `fields` are the checked ones, in the order of the schema's.
+    /// `fields` are the checked fields, in the schema's order.
     pub(crate) fn new(
         operator: AbstractOperator,
         level: FeatureLevel,
@@ -71,7 +71,7 @@ impl Validated {
         Self { operator, level, fields }
     }
 
-    /// Which operator it is.
+    /// The operator's row of the schema.
     pub fn schema(&self) -> &'static OperatorSchema {
         self.operator.schema()
     }
@@ -81,14 +81,14 @@ impl Validated {
         self.operator.fields()
     }
 
-    /// The level that it was checked against.
+    /// The feature level that the operator was checked against.
     pub fn level(&self) -> FeatureLevel {
         self.level
     }
 
-    /// The checked tensors of one kind, with where they stand, in DirectML's binding order; `None`
-    /// where an optional tensor is left out, and for the tensors of a nested operator, which are
-    /// those of the outer one. An array of tensors is as many as it has elements.
+    /// The checked tensors of one kind, with their paths, in DirectML's binding order; `None` for an
+    /// optional tensor that is left out, and for the tensors of a nested operator, which uses the outer
+    /// operator's. An array contributes all of its elements.
     pub fn tensors(
         &self,
         kind: FieldKind,
@@ -101,7 +101,7 @@ impl Validated {
         })
     }
 
-    /// The checked tensors of one kind that are not left out, in the same order.
+    /// The checked tensors of one kind that are not left out, in DirectML's binding order.
     pub fn present_tensors(
         &self,
         kind: FieldKind,
@@ -139,8 +139,8 @@ impl Validated {
         }
     }
 
-    /// The operators that are nested in a field, such as a fused activation: at most one where it is
-    /// no array.
+    /// The operators that are nested in a field, such as a fused activation: at most one if the field
+    /// is not an array.
     ///
     /// # Errors
     /// [`Error::Internal`]: the schema has no such field.

@@ -1,4 +1,4 @@
-//! A tensor whose rules have been checked: sizes, strides and byte counts that can be relied on.
+//! Checked tensors: valid sizes, strides and byte counts.
 
 use crate::tensor::overlap::{Overlap, overlap};
 use crate::tensor::{
@@ -6,7 +6,7 @@ use crate::tensor::{
 };
 use crate::types::{DataType, InvalidField};
 
-/// A checked tensor. All arithmetic that its accessors do fits 64 bits.
+/// A checked tensor. The arithmetic of its accessors fits 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorLayout {
     data_type: DataType,
@@ -24,7 +24,7 @@ impl TensorLayout {
     /// (the page of that structure in DirectML's reference, and `docs/deviations.md`).
     ///
     /// # Errors
-    /// Names the field, its value and what is accepted.
+    /// The invalid field, its value and the accepted values.
     pub fn new(desc: &TensorDesc) -> Result<Self, InvalidField> {
         check_flags(desc.flags)?;
         check_sizes(&desc.sizes)?;
@@ -51,7 +51,7 @@ impl TensorLayout {
     /// Checks that no two elements share an address, as an output must.
     ///
     /// # Errors
-    /// Names the strides, and whether they overlap or only cannot be shown not to.
+    /// The strides, and whether elements overlap or it is too costly to find out.
     pub fn check_disjoint(&self) -> Result<(), InvalidField> {
         let problem = match overlap(&self.sizes, &self.strides) {
             Overlap::Disjoint => return Ok(()),
@@ -83,28 +83,28 @@ impl TensorLayout {
         &self.sizes
     }
 
-    /// Distance between neighbours in each dimension, in elements; stated even where packed.
+    /// Distance between neighbours in each dimension, in elements; also for packed tensors.
     pub fn strides(&self) -> &[u32] {
         &self.strides
     }
 
-    /// How many elements the tensor has, at most [`MAX_ELEMENT_COUNT`].
+    /// The number of elements, at most [`MAX_ELEMENT_COUNT`].
     pub fn element_count(&self) -> u64 {
         self.element_count
     }
 
-    /// Elements from the first address to the last one, both included; at most
+    /// The number of element positions from the first element to the last one, both included; at most
     /// [`MAX_ELEMENT_COUNT`].
     pub fn span(&self) -> u64 {
         self.span
     }
 
-    /// Whether every address of the span belongs to an element, given that none are shared.
+    /// Whether every position of the span belongs to an element, if no two elements share one.
     pub fn is_dense(&self) -> bool {
         self.span == self.element_count
     }
 
-    /// Whether elements lie one after the other in row-major order.
+    /// Whether the elements are adjacent in row-major order.
     pub fn is_packed(&self) -> bool {
         let mut expected = 1;
         self.sizes.iter().zip(&self.strides).rev().all(|(size, stride)| {
@@ -114,8 +114,8 @@ impl TensorLayout {
         })
     }
 
-    /// Bytes from the first element to the end of the last one, rounded up to a multiple of 4: what
-    /// an operator may write.
+    /// Bytes from the first element to the end of the last one, rounded up to a multiple of 4: the bytes
+    /// that an operator may write.
     pub fn minimum_size(&self) -> u64 {
         (self.span * u64::from(self.data_type.bits())).div_ceil(8).next_multiple_of(4)
     }
@@ -228,7 +228,7 @@ fn check_stride_count(strides: &[u32], count: usize) -> Result<Vec<u32>, Invalid
     ))
 }
 
-/// Only called for sizes whose product is at most [`MAX_ELEMENT_COUNT`].
+/// The strides of a packed tensor. The product of `sizes` is at most [`MAX_ELEMENT_COUNT`].
 fn packed_strides(sizes: &[u32]) -> Vec<u32> {
     let mut strides = vec![1; sizes.len()];
     for index in (1..sizes.len()).rev() {
@@ -237,7 +237,7 @@ fn packed_strides(sizes: &[u32]) -> Vec<u32> {
     strides
 }
 
-/// Eight terms below 2^64 each can pass 2^64 together, so the sum is checked as well.
+/// The span in elements. Eight terms below 2^64 each can pass 2^64 together, so the sum is checked as well.
 fn span(sizes: &[u32], strides: &[u32]) -> Result<u64, InvalidField> {
     let last = sizes.iter().zip(strides).try_fold(0u64, |sum, (size, stride)| {
         sum.checked_add(u64::from(size - 1) * u64::from(*stride))

@@ -1,6 +1,6 @@
 //! Whether any two elements of a strided tensor share an address.
 
-/// More elements than this are not enumerated.
+/// The most elements that are enumerated.
 const ENUMERATION_LIMIT: u64 = 1 << 20;
 
 /// The answer for one layout.
@@ -8,16 +8,16 @@ const ENUMERATION_LIMIT: u64 = 1 << 20;
 pub(crate) enum Overlap {
     /// No two elements share an address.
     Disjoint,
-    /// Two elements do.
+    /// Two elements share an address.
     Overlapping,
-    /// Too costly to find out.
+    /// It is too costly to find out.
     Unknown,
 }
 
-/// Decides for a tensor whose span has been checked to fit 32 bits.
+/// Tells whether elements overlap, for a tensor whose span fits 32 bits.
 ///
-/// First every dimension whose stride passes the span of all smaller ones is set aside: it cannot
-/// collide. What remains is decided exactly for two dimensions, by enumeration for more.
+/// First every dimension whose stride exceeds the span of all smaller ones is removed, because it cannot
+/// cause an overlap. Two remaining dimensions are decided exactly, more by enumeration.
 pub(crate) fn overlap(sizes: &[u32], strides: &[u32]) -> Overlap {
     let mut dimensions: Vec<(u64, u64)> = strides
         .iter()

@@ -80,7 +80,7 @@ impl DataType {
         value as u64 & (u64::MAX >> (64 - self.bits()))
     }
 
-    /// The integer with `bits`, of which the upper ones are no part; `None` for floats.
+    /// The integer with the bits `bits`, ignoring those above the type's; `None` for floats.
     pub const fn integer_value(self, bits: u64) -> Option<i128> {
         let unused = 64 - self.bits();
         match self.integer_range() {
@@ -103,13 +103,13 @@ impl DataType {
         self as u32
     }
 
-    /// The type with DirectML's number `value`; `None` for UNKNOWN (0) and for no type's number.
+    /// The type with DirectML's number `value`; `None` for UNKNOWN (0) and other numbers.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|data_type| data_type.dml_value() == value)
     }
 }
 
-/// A set of data types, as the feature-level tables state them.
+/// A set of data types, such as a support table states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DataTypeSet(u16);
 
@@ -146,7 +146,7 @@ impl DataTypeSet {
         self.0 & (1 << data_type as u32) != 0
     }
 
-    /// Whether the set has everything that `other` has.
+    /// Whether the set contains all types of `other`.
     pub const fn is_superset(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

@@ -3,7 +3,7 @@
 use super::named_enum::named_enum;
 
 named_enum! {
-    /// DML_REDUCE_FUNCTION: what a reduction makes of its elements.
+    /// DML_REDUCE_FUNCTION: the function of a reduction.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     ReduceFunction,
@@ -41,14 +41,14 @@ impl ReduceFunction {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_MATRIX_TRANSFORM: what is done to a matrix before it is multiplied.
+    /// DML_MATRIX_TRANSFORM: whether a matrix is transposed before the multiplication.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     MatrixTransform,
@@ -66,7 +66,7 @@ impl MatrixTransform {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -91,14 +91,14 @@ impl ConvolutionMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_CONVOLUTION_DIRECTION: whether a convolution goes from input to output, or is transposed.
+    /// DML_CONVOLUTION_DIRECTION: whether a convolution is transposed (BACKWARD).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     ConvolutionDirection,
@@ -116,14 +116,14 @@ impl ConvolutionDirection {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_PADDING_MODE: what stands in the margin of a padded tensor.
+    /// DML_PADDING_MODE: the elements of the padding of a padded tensor.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     PaddingMode,
@@ -147,14 +147,14 @@ impl PaddingMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_INTERPOLATION_MODE: how a value between elements is made.
+    /// DML_INTERPOLATION_MODE: the interpolation between elements.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     InterpolationMode,
@@ -172,7 +172,7 @@ impl InterpolationMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -199,7 +199,7 @@ impl RecurrentNetworkDirection {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -226,14 +226,14 @@ impl RoundingMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_IS_INFINITY_MODE: which infinities are looked for.
+    /// DML_IS_INFINITY_MODE: the infinities to find.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     IsInfinityMode,
@@ -253,7 +253,7 @@ impl IsInfinityMode {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -278,14 +278,14 @@ impl AxisDirection {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_DEPTH_SPACE_ORDER: how the elements of a block lie in the depth dimension.
+    /// DML_DEPTH_SPACE_ORDER: the order of channels in the depth dimension.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     DepthSpaceOrder,
@@ -303,7 +303,7 @@ impl DepthSpaceOrder {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
@@ -326,14 +326,14 @@ impl RandomGeneratorType {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_MULTIHEAD_ATTENTION_MASK_TYPE: what an attention's mask tensor holds.
+    /// DML_MULTIHEAD_ATTENTION_MASK_TYPE: the layout of an attention mask.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     MultiheadAttentionMaskType,
@@ -357,14 +357,14 @@ impl MultiheadAttentionMaskType {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }
 }
 
 named_enum! {
-    /// DML_QUANTIZATION_TYPE: which tensors a quantization takes beside its input.
+    /// DML_QUANTIZATION_TYPE: whether quantization has a scale, or a scale and a zero point.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u32)]
     QuantizationType,
@@ -384,7 +384,7 @@ impl QuantizationType {
         self as u32
     }
 
-    /// The value with DirectML's number `value`; `None` where there is none.
+    /// The value with DirectML's number `value`; `None` for any other number.
     pub fn from_dml_value(value: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.dml_value() == value)
     }

@@ -3,7 +3,8 @@
 use super::named_enum::named_enum;
 
 named_enum! {
-    /// DML_FEATURE_LEVEL: what a device object accepts. Each level accepts all that the ones below do.
+    /// DML_FEATURE_LEVEL: the operators, data types and dimension counts that a device accepts. Each level
+    /// accepts everything that lower levels accept.
     ///
     /// The numbers are DirectML's: 16 bits, the major and the minor version in the upper two nibbles.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,7 +49,7 @@ named_enum! {
 }
 
 impl FeatureLevel {
-    /// The highest level: what a device is created at unless it is told otherwise.
+    /// The highest level, which is the default of devices.
     pub const HIGHEST: Self = Self::V6_4;
 
     /// DirectML's number of the level.

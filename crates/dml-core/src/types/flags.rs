@@ -7,12 +7,12 @@ pub struct ExecutionFlags(u32);
 impl ExecutionFlags {
     /// No flag.
     pub const NONE: Self = Self(0);
-    /// Half precision may be used where the tensors are FLOAT32. It never is.
+    /// Allows half precision for FLOAT32 tensors. This runtime never uses it.
     pub const ALLOW_HALF_PRECISION_COMPUTATION: Self = Self(1);
-    /// No vendor-specific commands. There are none.
+    /// Disables vendor-specific commands. This runtime has none.
     pub const DISABLE_META_COMMANDS: Self = Self(2);
-    /// Descriptors may change between recording and execution. A binding table never changes, so that
-    /// nothing has to be done for it: whoever binds other buffers makes another table.
+    /// Allows descriptors to change between recording and execution. It has no effect, because a binding table
+    /// never changes: other buffers are bound with another table.
     pub const DESCRIPTORS_VOLATILE: Self = Self(4);
 
     /// The flags with DirectML's bits; compilation refuses bits that have no meaning.
@@ -23,7 +23,7 @@ impl ExecutionFlags {
     /// Checks that the flags have a meaning.
     ///
     /// # Errors
-    /// What is wrong: unknown bits.
+    /// A message about unknown bits.
     pub fn check(self) -> Result<(), String> {
         if self.0 > 7 {
             return Err(format!("{:#x} has unknown bits; accepted: 0 to 7", self.0));

@@ -1,7 +1,7 @@
-//! Enums of which every value has a name.
+//! Enums whose values have names.
 
-/// The enum itself, with all values in `ALL` and the name of each, which it is shown as. With
-/// `called KIND, as PLAIN` it is read from a text too, of which `PLAIN` makes the name.
+/// Defines an enum, with all values in `ALL`, and with a name of each value, which `Display` writes. With
+/// `called KIND, as PLAIN` it also has `FromStr`, where `PLAIN` converts a text to the form of the names.
 macro_rules! named_enum {
     (
         $(#[$about:meta])* $type:ident

@@ -3,11 +3,11 @@
 use super::named_enum::named_enum;
 
 named_enum! {
-    /// What a device may do to results in exchange for speed. Chosen where a device is created; the default
-    /// is [`Numerics::Exact`].
+    /// Whether results may differ between devices in exchange for speed. Chosen at the creation of a device; the
+    /// default is [`Numerics::Exact`].
     ///
     /// With either value a device gives the same bits from run to run: a plan follows from the operator, the
-    /// device and these choices, and its kernels add up in a fixed order.
+    /// device and these choices, and its kernels sum in a fixed order.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     Numerics called "numerics", as str::to_owned,
     /// Its name on command lines, in options and in reports.
@@ -15,9 +15,9 @@ named_enum! {
     /// Every product is rounded before it is added, so that all devices give the same bits.
     #[default]
     Exact, "exact";
-    /// In kernels that add up products of FLOAT32 (matrix multiplication, convolution, attention, recurrent
-    /// networks) the driver may fuse a multiplication and the addition that follows. Sums may differ from one
-    /// device to another by what rounding the products changes. All other results are those of
+    /// In kernels with sums of FLOAT32 products (matrix multiplication, convolution, attention, recurrent
+    /// networks) the driver may fuse a multiplication and the following addition. Sums may differ between
+    /// devices by the rounding of the products. All other results are those of
     /// [`Numerics::Exact`].
     Fast, "fast";
 }

@@ -1,4 +1,4 @@
-//! What is wrong with one value: with a field of a descriptor, or with a name.
+//! Errors about a single value: an invalid field of a descriptor, or an unknown name.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct InvalidField {
     pub value: String,
     /// Why it is refused.
     pub problem: String,
-    /// What would be accepted.
+    /// The accepted values.
     pub accepted: String,
 }
 
@@ -33,14 +33,14 @@ impl InvalidField {
         }
     }
 
-    /// The same, seen from the field that contains it.
+    /// This error, with a path that begins at the containing field `outer`.
     pub(crate) fn inside(mut self, outer: &str) -> Self {
         self.path = format!("{outer}.{}", self.path);
         self
     }
 }
 
-/// A name that stands for none of the values that a type has.
+/// A name that is not the name of any value of a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} '{given}'{suggestion}; accepted: {accepted}")]
 pub struct UnknownName {
@@ -52,13 +52,13 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// A name that has not the form that `accepted` states.
+    /// A name that does not have the form `accepted`.
     pub(crate) fn new(kind: &'static str, given: &str, accepted: &str) -> Self {
         let (given, accepted) = (given.to_owned(), accepted.to_owned());
         Self { kind, given, suggestion: String::new(), accepted }
     }
 
-    /// A name that is none of `known`.
+    /// A name that is not in `known`, with a suggestion of a similar one.
     pub(crate) fn among(kind: &'static str, given: &str, known: &[&str]) -> Self {
         let suggestion = suggestion(given, known.iter().copied());
         Self { kind, given: given.to_owned(), suggestion, accepted: known.join(", ") }

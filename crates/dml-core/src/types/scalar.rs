@@ -1,10 +1,10 @@
-//! A scalar whose type a field beside it tells.
+//! A scalar whose type another field of the descriptor states.
 
 use half::f16;
 
 use super::DataType;
 
-/// DML_SCALAR_UNION: 8 bytes, of which the scalar takes the first; the others are 0.
+/// DML_SCALAR_UNION: 8 bytes. The scalar is in the first bytes; the others are 0.
 ///
 /// A FLOAT16 scalar is the half's bit pattern, as DirectML's own tools write it; the union has no
 /// member for it. The bytes are little-endian, as on every machine that DirectML runs on.
@@ -39,7 +39,7 @@ impl ScalarUnion {
         u64::from_le_bytes(self.0)
     }
 
-    /// The bits of an element of `data_type`, with zeros above: what the union has beyond them means nothing.
+    /// The bits of an element of `data_type`, with zeros above. Further bits of the union are ignored.
     pub const fn element_bits(self, data_type: DataType) -> u64 {
         self.to_bits() & (u64::MAX >> (64 - data_type.bits()))
     }

@@ -1,9 +1,9 @@
-//! Ways to execute an operator. All but one give the same bytes.
+//! Ways to execute an operator. All except [`Strategy::CooperativeMatrices`] give the same bytes.
 
 use super::named_enum::named_enum;
 
 named_enum! {
-    /// How the executions of a plan work.
+    /// How a plan computes its output.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     Strategy called "strategy", as str::to_owned,
@@ -11,37 +11,37 @@ named_enum! {
     name;
     /// The output's bytes are made on the host and are part of the commands.
     Inline, "inline";
-    /// One pattern everywhere.
+    /// The whole output is filled with one pattern.
     Fill, "fill";
-    /// Zeros everywhere, then the values by a kernel.
+    /// The output is filled with zeros, and then a kernel writes the values.
     FillAndScatter, "fill-and-scatter";
-    /// The input as a whole, then the values by a kernel.
+    /// The whole input is copied, and then a kernel writes the values.
     CopyAndBand, "copy-and-band";
     /// A block that repeats is made on the host and copied over the whole output.
     SeedAndCopy, "seed-and-copy";
-    /// Rows and parts of rows are copied, from the input and from runs that are made on the host.
+    /// Rows and parts of rows are copied from the input, and from runs that are made on the host.
     RowCopies, "row-copies";
-    /// Kernels write every element that is written.
+    /// Kernels write all elements.
     Kernel, "kernel";
-    /// Sums of products are added up in tiles of eight rows and columns, one for each invocation.
+    /// Matrix products in tiles of eight rows and columns, one for each invocation.
     RegisterTiles, "register-tiles";
-    /// Sums of products are added up in tiles of 16 rows and eight columns, one for each invocation, which reads
-    /// words in pairs.
+    /// Matrix products in tiles of 16 rows and eight columns, one for each invocation, which reads words in
+    /// pairs.
     TallTiles, "tall-tiles";
-    /// Sums of products are added up in tiles of 32 rows and columns, one for each work group, which shares what
-    /// it reads.
+    /// Matrix products in tiles of 32 rows and columns, one for each work group, which keeps its operands in
+    /// shared memory.
     SharedTiles32, "shared-tiles-32";
-    /// The same in tiles of 64 rows and columns.
+    /// Matrix products in tiles of 64 rows and columns, with operands in shared memory.
     SharedTiles64, "shared-tiles-64";
-    /// The same in tiles of 128 rows and columns.
+    /// Matrix products in tiles of 128 rows and columns, with operands in shared memory.
     SharedTiles128, "shared-tiles-128";
-    /// Work groups have rows: they join, scan or sort their elements.
+    /// Each work group reduces, scans or sorts the elements of rows.
     RowGroups, "row-groups";
-    /// Elements that are neighbours along one dimension in the input and along another in the output are copied in
-    /// tiles of 32 or 64 rows and columns, one for each work group, which shares what it reads.
+    /// A transposition in tiles of 32 or 64 rows and columns, one for each work group, through shared memory:
+    /// elements adjacent along one dimension of the input are adjacent along another of the output.
     TransposeTiles, "transpose-tiles";
-    /// Products of FLOAT16 are added up in single precision by the device's cooperative matrices, in an order of
-    /// its own: not the same bytes everywhere. Never chosen unless it is asked for.
+    /// FLOAT16 matrix products by the device's cooperative matrices, summed in single precision in an order that
+    /// depends on the device, so that bytes may differ between devices. Used only if requested.
     CooperativeMatrices, "cooperative-matrices";
 }
 

@@ -1,44 +1,44 @@
-//! Which way of working suits a driver.
+//! Performance preferences for a driver.
 
 use crate::types::{Numerics, Strategy};
 
-/// Preferences for one driver. They change how fast a result comes, and but for
-/// [`Strategy::CooperativeMatrices`] and [`Numerics::Fast`], which nobody gets who does not ask for them, never
-/// the result. They are fixed data: nothing is timed at run time, so plans are reproducible.
+/// Preferences for one driver. They change the speed but not the results, except
+/// [`Strategy::CooperativeMatrices`] and [`Numerics::Fast`], which must be requested. They are fixed data:
+/// nothing is timed at run time, so plans are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tuning {
-    /// Invocations in a work group, a power of two; lowered to what the device allows.
+    /// Invocations in a work group, a power of two; lowered to the device's limits.
     pub local_size: u32,
-    /// An output of at most so many bytes is written by [`Strategy::Inline`].
+    /// The largest output, in bytes, that [`Strategy::Inline`] writes.
     pub inline_bytes: u32,
-    /// What [`Strategy::SeedAndCopy`] copies has at most so many bytes, where one block does not
-    /// have more.
+    /// The largest seed of [`Strategy::SeedAndCopy`], in bytes, unless a single block is larger: the bytes that
+    /// are made on the host and then copied.
     pub seed_bytes: u32,
-    /// Runs of at least so many bytes are worth a region of their own in
-    /// [`Strategy::RowCopies`]; a quarter of that where a kernel would write every element, and half of it
-    /// where it would move every element.
+    /// The shortest run, in bytes, that [`Strategy::RowCopies`] copies as a region of its own: a quarter of this
+    /// if the alternative is a kernel that writes every element, and half if it is a kernel that moves every
+    /// element.
     pub row_bytes: u32,
-    /// Strategies that copy regions are worth at most so many; more take a kernel. Drivers of GPUs start each
-    /// region by itself, in microseconds in which a kernel moves megabytes.
+    /// The most regions that a strategy copies; a plan that needs more uses a kernel. Drivers of GPUs start each
+    /// region separately, which takes microseconds, in which a kernel moves megabytes.
     pub most_regions: u32,
-    /// Whether invocations of a work group are worth sharing what they read: they are on GPUs, while what
-    /// CPU drivers pay for is waiting for each other.
+    /// Whether kernels use tiles in shared memory. They are faster on GPUs; on CPU drivers the barriers cost more
+    /// than the reads that are saved.
     pub shared_tiles: bool,
-    /// Whether kernels use optional types of the hardware, such as integers of 64 bits, where the device has
-    /// them. They change no bit.
+    /// Whether kernels use the device's optional types, such as 64-bit integers, where the device has them. The
+    /// results are the same bits.
     pub native_types: bool,
-    /// Used wherever it can serve the tensors; where it cannot, or where this is `None`, the tensors
+    /// The strategy to use for all tensors that it supports. For other tensors, or if this is `None`, the tensors
     /// and the other preferences decide.
     pub strategy: Option<Strategy>,
-    /// What may be done to results for speed: the choice of whoever creates the device, whatever its driver.
+    /// Whether results may differ between devices for speed. Chosen by the creator of the device, for any driver.
     pub numerics: Numerics,
 }
 
 impl Tuning {
-    /// Preferences that are sound on every driver, measured on lavapipe and SwiftShader: beyond
-    /// these sizes one of both takes longer than with the next strategy. No driver has preferences
-    /// of its own, as both agree but for the machine's noise.
+    /// Preferences for every driver, measured on lavapipe and SwiftShader: beyond these sizes at least one of
+    /// the two is slower than with the next strategy. No driver has its own preferences, because both agree up
+    /// to measurement noise.
     pub const fn new() -> Self {
         Self {
             local_size: 64,
@@ -53,28 +53,26 @@ impl Tuning {
         }
     }
 
-    /// The same with another work group size. It is rounded down to a power of two, and at least 2:
-    /// the work groups of the largest tensor then number at most 2^31, which leaves kernels room to
-    /// count in 32 bits.
+    /// These preferences, with another work group size. It is rounded down to a power of two, and at least 2:
+    /// the largest tensor then has at most 2^31 work groups, so that kernels can count them in 32 bits.
     pub const fn with_local_size(mut self, local_size: u32) -> Self {
         self.local_size = if local_size < 2 { 2 } else { 1 << local_size.ilog2() };
         self
     }
 
-    /// The same with other sizes, in bytes: of outputs that are written inline, of seeds, and of the
-    /// shortest run that is copied by itself.
+    /// These preferences, with other sizes in bytes: `inline_bytes`, `seed_bytes` and `row_bytes`.
     pub const fn with_sizes(mut self, inline: u32, seed: u32, row: u32) -> Self {
         (self.inline_bytes, self.seed_bytes, self.row_bytes) = (inline, seed, row);
         self
     }
 
-    /// These preferences, with at most so many regions in a copy.
+    /// These preferences, with at most `most` regions in a copy.
     pub const fn with_most_regions(mut self, most: u32) -> Self {
         self.most_regions = most;
         self
     }
 
-    /// The same where work groups share what they read.
+    /// These preferences, with tiles in shared memory.
     pub const fn with_shared_tiles(mut self) -> Self {
         self.shared_tiles = true;
         self
@@ -86,7 +84,7 @@ impl Tuning {
         self
     }
 
-    /// The same with one strategy wherever it can serve the tensors.
+    /// These preferences, with one strategy for all tensors that it supports.
     pub const fn with_strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
         self

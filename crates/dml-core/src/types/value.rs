@@ -1,4 +1,4 @@
-//! From an operator's FLOAT attribute to the bits of an element.
+//! Conversion of an operator's FLOAT attribute to the bits of an element.
 
 use half::f16;
 
@@ -14,7 +14,7 @@ const F64_MANTISSA_BITS: u32 = 52;
 /// - FLOAT16: rounded to nearest, ties to even; overflow becomes an infinity.
 /// - FLOAT32 and FLOAT64: exact.
 /// - The sign of zero is kept. A NaN stays a NaN with its sign and as many of its payload's upper
-///   bits as the type has; the lowest one is set where nothing else would remain.
+///   bits as the type has; the lowest one is set if the payload would become 0.
 ///
 /// DirectML only says that a value "might be truncated"; `docs/deviations.md` records the choice.
 pub fn element_bits(value: f32, data_type: DataType) -> u64 {
@@ -26,7 +26,7 @@ pub fn element_bits(value: f32, data_type: DataType) -> u64 {
     }
 }
 
-// Conversions of NaN are written out: what the hardware does with a payload differs.
+// Conversions of NaN are written out, because hardware differs in the payload.
 fn f16_bits(value: f32) -> u16 {
     if !value.is_nan() {
         return f16::from_f32(value).to_bits();

@@ -7,7 +7,7 @@ use crate::schema::operator::FieldType;
 use crate::schema::{OperatorSchema, TensorPath};
 use crate::types::DataType;
 
-/// The row as one of an operator that is implemented.
+/// The row, marked as implemented.
 fn implemented(row: &OperatorSchema) -> &'static OperatorSchema {
     Box::leak(Box::new(OperatorSchema { implemented: true, rule: None, varied: None, ..*row }))
 }

@@ -1,5 +1,5 @@
-//! What a feature level accepts of an operator: the operator itself, its tensors' data types and
-//! dimension counts, which tensors may be left out, and which operators may be nested.
+//! Checks against a feature level: the operator itself, its tensors' data types and dimension counts,
+//! which tensors may be left out, and which operators may be nested.
 
 use crate::error::{Error, LevelRefusal};
 use crate::operators::fusion::{Fusion, fusions_in};
@@ -9,7 +9,7 @@ use crate::schema::{FieldSchema, OperatorSchema, SupportTable, TensorSupport, ta
 use crate::tensor::{MAX_DIMENSION_COUNT, TensorDesc};
 use crate::types::FeatureLevel;
 
-/// The tables that hold for an operator, and the device's level.
+/// The support tables of an operator, and the device's level.
 #[derive(Clone, Copy)]
 pub(super) struct Levels {
     schema: &'static OperatorSchema,
@@ -19,7 +19,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// Fails where the level does not have the operator.
+    /// Fails if the level does not have the operator.
     pub(super) fn new(operator: &AbstractOperator, level: FeatureLevel) -> Result<Self, Error> {
         let schema = operator.schema();
         let tables = operator.support_tables();
@@ -36,7 +36,7 @@ impl Levels {
         }
     }
 
-    /// Checks a tensor's data type, then its dimension count. `path` is where the tensor stands.
+    /// Checks a tensor's data type, then its dimension count. `path` is the tensor's path in messages.
     pub(super) fn tensor(
         &self,
         field: &FieldSchema,
@@ -48,7 +48,7 @@ impl Levels {
             Error::internal(self.schema.name, problem)
         })?;
         if support.types_documented() {
-            // What no level accepts comes first: naming a level would only lead to the next refusal.
+            // A dimension count that no level accepts comes first: a higher level would not help.
             let rank = desc.sizes.len();
             if self.lowest(support, |s| s.ranks.contains(rank)).is_none() {
                 self.rank(support, path, desc)?;
@@ -60,7 +60,7 @@ impl Levels {
         Err(Error::Undocumented { operator: self.schema.name, field: format!("{path}.DataType") })
     }
 
-    /// Checks a tensor that is left out, where it may be at some level.
+    /// Checks whether the level allows a tensor that is left out.
     pub(super) fn left_out(&self, field: &FieldSchema) -> Result<(), Error> {
         match field.optional_from {
             Some(needs) if self.level < needs => {
@@ -104,7 +104,7 @@ impl Levels {
         Err(self.refusal(given, needs, support.data_types.to_string()))
     }
 
-    /// Counts that no tensor can have are left to the rules of tensors.
+    /// Checks the dimension count. Counts that no tensor can have are left to the rules of tensors.
     fn rank(&self, support: &TensorSupport, path: &str, desc: &TensorDesc) -> Result<(), Error> {
         let rank = desc.sizes.len();
         if support.ranks.contains(rank) || !is_rank(rank) {
@@ -154,7 +154,7 @@ fn is_rank(rank: usize) -> bool {
 }
 
 /// Checks an implemented operator on a device whose level does not have it: names the level that
-/// accepts it with these tensors, or says that none does.
+/// accepts it with these tensors, or states that no level does.
 pub(super) fn refuse_before_introduction(
     operator: &AbstractOperator,
     level: FeatureLevel,
@@ -168,22 +168,21 @@ pub(super) fn refuse_before_introduction(
     }
 }
 
-/// Of all that `level` refuses for its level, what needs the highest one, or what no level accepts.
+/// Of the refusals of `level`, the one that no level accepts or that needs the highest level.
 pub(super) fn highest_refusal(operator: &AbstractOperator, level: FeatureLevel) -> Option<Error> {
     let needs = |error: &Error| match error {
         Error::FeatureLevel(refusal) => Some(refusal.needs.map_or((true, level), |it| (false, it))),
         _ => None,
     };
     let refusals = refusals(operator, level).into_iter();
-    // The first of those that need the same.
+    // `max_by_key` gives the last of equal ones, so the reverse gives the first.
     refusals.rev().filter(|it| needs(it).is_some()).max_by_key(needs)
 }
 
-/// Why an operator that is not implemented is refused: because no level accepts it, because the
-/// reference does not tell, because the device's level does not, or because it is not implemented,
-/// whichever of them comes first in this order.
+/// The error of an operator that is not implemented: that no level accepts it, that the reference does not state
+/// its types, that the device's level is too low, or that it is not implemented; the first of these that holds.
 pub(super) fn refuse_unimplemented(operator: &AbstractOperator, level: FeatureLevel) -> Error {
-    // What the highest level refuses is refused by all, since each has all of the one below.
+    // The highest level's refusals are those of all levels, because each level accepts all of the one below.
     let always = refusals(operator, FeatureLevel::HIGHEST);
     let (undocumented, never): (Vec<Error>, Vec<Error>) =
         always.into_iter().partition(|error| matches!(error, Error::Undocumented { .. }));
@@ -195,8 +194,8 @@ pub(super) fn refuse_unimplemented(operator: &AbstractOperator, level: FeatureLe
     })
 }
 
-/// What another level refuses, as a device of `level` is told: what that other level accepts says
-/// nothing about the device.
+/// A refusal by another level, as an error for a device of `level`: without the list of values that the other
+/// level accepts, because it is not the device's.
 fn seen_from(level: FeatureLevel, error: Error) -> Error {
     match error {
         Error::FeatureLevel(refusal) => Error::FeatureLevel(Box::new(LevelRefusal {

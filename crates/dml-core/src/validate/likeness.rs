@@ -1,4 +1,4 @@
-//! Types and sizes that the schema says are those of another tensor.
+//! Checks of types and sizes that must equal those of another tensor (`type_of` and `sizes_of`).
 
 use crate::error::Error;
 use crate::schema::validated::Validated;
@@ -6,8 +6,8 @@ use crate::schema::{FieldSchema, TensorPath};
 use crate::tensor::TensorLayout;
 use crate::types::InvalidField;
 
-/// Checks every field that has the type or the sizes of another one. Nothing has to hold of tensors
-/// that are left out.
+/// Checks every field that must have the type or the sizes of another one. Tensors that are left out are not
+/// checked.
 pub(super) fn check(operator: &Validated) -> Result<(), Error> {
     let invalid = |field| Error::Invalid { operator: operator.schema().name, field };
     for field in operator.schema().fields {
@@ -24,7 +24,7 @@ pub(super) fn check(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// The tensor that another is like, with its name; `None` where none is named, or where it is left out.
+/// The tensor called `name`, with its name; `None` without a name, or if the tensor is left out.
 fn like<'a>(
     operator: &'a Validated,
     name: Option<&'static str>,
@@ -79,7 +79,7 @@ fn sizes_match(
     Ok(())
 }
 
-/// A tensor whose `member` is not that of `other`.
+/// The error of a tensor whose `member` differs from that of `other`.
 fn differs(
     tensor: TensorPath,
     member: &str,
@@ -175,7 +175,7 @@ mod tests {
         for number in [0, 14, 99] {
             let message = fill(number, 1.into()).unwrap_err();
             let start = format!(
-                "FILL_VALUE_CONSTANT: ValueDataType: {number} is no number of DML_TENSOR_DATA_TYPE; \
+                "FILL_VALUE_CONSTANT: ValueDataType: {number} is not a value of DML_TENSOR_DATA_TYPE; \
                  accepted: 1 (FLOAT32), 2 (FLOAT16), "
             );
             assert!(message.starts_with(&start), "{message}");

@@ -1,5 +1,5 @@
-//! Operators that are nested in another one, such as a fused activation: what they are applied to is
-//! the outer operator's, so they have attributes alone.
+//! Operators that are nested in another one, such as a fused activation. They use the outer operator's
+//! tensors, so they only have attributes.
 
 use super::levels::Levels;
 use super::values;
@@ -10,7 +10,7 @@ use crate::schema::validated::{CheckedField, Validated};
 use crate::schema::{FieldSchema, OperatorSchema};
 use crate::types::{FeatureLevel, InvalidField};
 
-/// Checks `nested`, which stands at `path` of the operator `outer`.
+/// Checks `nested`, which is at `path` in the operator `outer`.
 pub(super) fn check(
     outer: &'static OperatorSchema,
     levels: &Levels,

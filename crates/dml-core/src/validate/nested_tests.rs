@@ -14,7 +14,7 @@ use crate::types::DataType;
 const FUSED: FieldSchema =
     FieldSchema::new("FusedActivation", FieldKind::Attribute, FieldType::OperatorDesc).optional();
 
-/// The fields of an operator that does nothing but nest another one.
+/// The fields of an operator that only nests another one.
 const NESTING: &[FieldSchema] = &[FUSED];
 
 const TENSORS: &[FieldSchema] = &[
@@ -22,7 +22,7 @@ const TENSORS: &[FieldSchema] = &[
     FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
 ];
 
-/// The row with other fields, as one of an operator that is implemented.
+/// The row with other fields, marked as implemented.
 fn implemented(row: &OperatorSchema, fields: &'static [FieldSchema]) -> &'static OperatorSchema {
     leaked(OperatorSchema { implemented: true, fields, rule: None, varied: None, ..*row })
 }
@@ -183,7 +183,8 @@ fn attributes_and_rules_of_an_activation_are_checked_where_it_is_nested() {
         "ELEMENT_WISE_ADD1: FusedActivation.Type: 2 is no float; accepted: 1"
     );
     let error = message(&of(99), FeatureLevel::HIGHEST);
-    let start = "ELEMENT_WISE_ADD1: FusedActivation.Type: 99 is no number of DML_TENSOR_DATA_TYPE";
+    let start =
+        "ELEMENT_WISE_ADD1: FusedActivation.Type: 99 is not a value of DML_TENSOR_DATA_TYPE";
     assert!(error.starts_with(start), "{error}");
 }
 
@@ -211,7 +212,7 @@ fn every_operator_of_an_array_is_checked() {
     );
 }
 
-/// Of an operator that is not implemented, only the levels of what it nests are looked at.
+/// For an operator that is not implemented, only the levels of nested operators are checked.
 #[test]
 fn an_operator_that_is_not_implemented_is_refused_for_what_no_level_nests() {
     let row = OperatorSchema { fields: NESTING, varied: None, ..RNN };
@@ -236,7 +237,7 @@ fn a_field_that_must_nest_an_operator_is_not_left_out() {
     );
 }
 
-/// With the rules that the rows have.
+/// Uses the rules of the rows.
 #[test]
 fn no_operator_that_may_be_nested_needs_its_tensors() {
     for fusion in FUSIONS {

@@ -1,11 +1,11 @@
-//! The rules that hold for the fields of every operator: enums, what is left out, and how long arrays
-//! are.
+//! Rules for the fields of every operator: values of enums, fields that are left out, and lengths of
+//! arrays.
 
 use crate::schema::FieldSchema;
 use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::types::InvalidField;
 
-/// Checks what a field's value is by itself; tensors and nested operators are only looked for.
+/// Checks the value of a single field; for tensors and nested operators, only whether they are given.
 pub(super) fn check(
     operator: &AbstractOperator,
     field: &FieldSchema,
@@ -32,7 +32,7 @@ pub(super) fn check(
 fn check_enum(field: &FieldSchema, number: u32) -> Result<(), InvalidField> {
     match field.enumeration {
         Some(enumeration) if !enumeration.contains(number) => {
-            let problem = format!("is no number of DML_{}", enumeration.name);
+            let problem = format!("is not a value of DML_{}", enumeration.name);
             let accepted = enumeration.names_and_numbers();
             Err(InvalidField::new(field.name, number, problem, accepted))
         }
@@ -40,7 +40,7 @@ fn check_enum(field: &FieldSchema, number: u32) -> Result<(), InvalidField> {
     }
 }
 
-/// An operator whose tensors are an array has at least one.
+/// Checks that an array of tensors has at least one tensor, unless it is optional.
 fn check_not_empty(field: &FieldSchema, length: usize) -> Result<(), InvalidField> {
     if length > 0 || field.optional {
         return Ok(());
@@ -48,7 +48,8 @@ fn check_not_empty(field: &FieldSchema, length: usize) -> Result<(), InvalidFiel
     Err(InvalidField::new(field.name, length, "elements are too few", "at least 1"))
 }
 
-/// An optional array may be left out whatever its count says, because others may share the count.
+/// Checks an array's length against its count field. An optional array may be left out whatever its count is,
+/// because other arrays may share the count.
 fn check_count(
     operator: &AbstractOperator,
     field: &FieldSchema,

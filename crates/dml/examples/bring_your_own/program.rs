@@ -1,4 +1,4 @@
-//! The program's own Vulkan: what an engine has anyway. Nothing here knows of the runtime.
+//! The program's own Vulkan code, such as an engine has. It does not use the runtime.
 
 use std::error::Error;
 use std::ffi::CStr;
@@ -15,7 +15,7 @@ pub(crate) struct Program {
     pool: vk::CommandPool,
 }
 
-/// A buffer in memory that the host sees.
+/// A buffer in host-visible memory.
 pub(crate) struct ProgramBuffer<'a> {
     pub(crate) handle: vk::Buffer,
     pub(crate) size: u64,
@@ -23,7 +23,7 @@ pub(crate) struct ProgramBuffer<'a> {
     device: &'a ash::Device,
 }
 
-/// What a device is created from.
+/// The Vulkan objects that a device is created from.
 pub(crate) struct Machine {
     pub(crate) entry: ash::Entry,
     pub(crate) instance: ash::Instance,
@@ -47,7 +47,7 @@ impl Machine {
 }
 
 impl Program {
-    /// A device with one compute queue, and what is to be enabled on it.
+    /// Creates a device with one compute queue and the given features and extensions.
     pub(crate) fn new(
         Machine { entry, instance, physical_device }: Machine,
         extensions: &[&CStr],

@@ -8,7 +8,7 @@ use dml::{
     MatrixTransform, ReduceDesc, ReduceFunction, TensorDesc,
 };
 
-/// Points of a step, the coordinates of each, and the classes.
+/// The number of points of a step; below, of coordinates of a point, of hidden elements, and of classes.
 pub(crate) const BATCH: u32 = 64;
 pub(crate) const FEATURES: u32 = 2;
 const HIDDEN: u32 = 32;
@@ -17,7 +17,7 @@ pub(crate) const CLASSES: u32 = 3;
 /// The weights and biases of both layers: rows, columns, and how far from 0 they are at first.
 pub(crate) const PARAMETERS: [(u32, u32, f32); 4] =
     [(FEATURES, HIDDEN, 1.0), (1, HIDDEN, 0.5), (HIDDEN, CLASSES, 0.25), (1, CLASSES, 0.0)];
-/// Of each parameter itself and two moments, and the number of the step.
+/// The number of states: each parameter and its two moments, and the number of the step.
 pub(crate) const STATES: usize = 3 * PARAMETERS.len() + 1;
 
 const LEARNING_RATE: f32 = 0.01;
@@ -30,7 +30,7 @@ fn tensor(rows: u32, columns: u32) -> TensorDesc {
     TensorDesc::packed(DataType::Float32, &[1, 1, rows, columns])
 }
 
-/// What a layer reads and gives.
+/// The input and the output of a layer.
 struct Layer {
     input: GraphValue,
     output: GraphValue,
@@ -61,7 +61,7 @@ fn product(
     graph.operator(desc, &[a.0, b.0])
 }
 
-/// Adds `input * weights + biases` for each of so many rows.
+/// Adds `input * weights + biases` for each of `rows` rows.
 fn layer(
     graph: &mut GraphBuilder,
     rows: u32,
@@ -86,7 +86,7 @@ fn layer(
     Layer { input, output }
 }
 
-/// Adds both layers, whose last outputs are the logarithms of shares before they are divided.
+/// Adds both layers; the last outputs are the logits.
 fn layers(
     graph: &mut GraphBuilder,
     rows: u32,
@@ -133,7 +133,7 @@ fn scaled(
     graph.operator(desc, &[input])
 }
 
-/// Adds the mean loss of the rows: minus the logarithm of the share of the right class.
+/// Adds the mean loss of the rows: minus the logarithm of the correct class's probability.
 fn loss(graph: &mut GraphBuilder, shares: GraphValue, classes: GraphValue) -> GraphValue {
     let all = tensor(BATCH, CLASSES);
     let logarithms = ActivationLogSoftmax1Desc {
@@ -239,7 +239,7 @@ pub(crate) fn step() -> GraphDesc {
     graph.finish()
 }
 
-/// The class that the network gives each of so many points: reads the points and the parameters.
+/// The graph that classifies points: it reads the points and the parameters, and writes the class of each point.
 pub(crate) fn classification(count: u32) -> GraphDesc {
     let mut graph = GraphBuilder::new();
     let features = graph.input();

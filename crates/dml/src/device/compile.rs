@@ -25,7 +25,7 @@ impl Device {
     /// Compiles an operator with DirectML's execution flags.
     ///
     /// # Errors
-    /// As [`Device::compile`], and where a flag cannot be honoured.
+    /// As [`Device::compile`], and [`Error::ExecutionFlags`]: a flag is unknown.
     pub fn compile_with(
         &self,
         operator: impl Into<AbstractOperator>,
@@ -39,7 +39,7 @@ impl Device {
     }
 
     /// Compiles a graph to one operator: DirectML's CompileGraph. Its inputs and outputs are bound by their
-    /// numbers in the graph, and it is initialized, recorded and executed as any operator is.
+    /// indices in the graph, and it is initialized, recorded and executed like any operator.
     ///
     /// # Errors
     /// [`Error::Operator`]: an edge or a node breaks a rule, or the feature level does not accept it, or
@@ -48,10 +48,10 @@ impl Device {
         self.compile_graph_with(graph, ExecutionFlags::NONE, GraphOptions::default())
     }
 
-    /// Compiles a graph with DirectML's execution flags, in the way that `options` says.
+    /// Compiles a graph with DirectML's execution flags and `options`.
     ///
     /// # Errors
-    /// As [`Device::compile_graph`], and where a flag cannot be honoured.
+    /// As [`Device::compile_graph`], and [`Error::ExecutionFlags`]: a flag is unknown.
     pub fn compile_graph_with(
         &self,
         graph: &GraphDesc,
@@ -71,10 +71,10 @@ impl Device {
         Ok(CompiledOperator::of_graph(graph, explanation, vulkan))
     }
 
-    /// What an operator computes, node by node, before it is decided how: for explanations.
+    /// The program of an operator, which is its computation as nodes before scheduling: for explanations.
     ///
     /// # Errors
-    /// As [`Device::compile`], but for the driver.
+    /// As [`Device::compile`], except for errors of the driver.
     pub fn program(&self, operator: impl Into<AbstractOperator>) -> Result<Program> {
         let operator = validate(&operator.into(), self.feature_level)?;
         let (capabilities, tuning) = (self.vulkan.capabilities(), self.tuning);
@@ -82,8 +82,8 @@ impl Device {
         Ok(dml_ops::implementation(&operator)?.program(&operator, &target)?)
     }
 
-    /// The plan that `lower` makes, compiled. Where it has transfers, another one for buffers of storage usage alone
-    /// is made when such are bound.
+    /// Compiles the plan of `lower`. If it has transfers, a second plan for buffers with storage usage only is made
+    /// when such buffers are bound.
     #[allow(
         unsafe_code,
         reason = "the one place that vouches for this project's plans and kernels"

@@ -1,4 +1,4 @@
-//! How a device initializes and executes what it compiled.
+//! Initialization and execution of compiled operators.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::compiled::CompiledOperator;
 use crate::device::Device;
 use crate::error::{Error, Result};
 
-/// An operator to be initialized, with what is bound then.
+/// An operator to initialize, with its bindings.
 #[derive(Clone, Copy, Debug)]
 pub struct Initialization<'a> {
     /// The operator.
     pub operator: &'a CompiledOperator,
-    /// Its inputs that are OWNED_BY_DML, `None` for all others; may be empty where there are none.
+    /// The inputs that are OWNED_BY_DML, `None` for all others; may be empty if there are none.
     pub inputs: &'a [Option<BufferBinding<'a>>],
 }
 
 impl Device {
     /// Executes an operator and waits for it.
     ///
-    /// Inputs and an output may be bound to exactly the same range where
-    /// [`dml_vk::CompiledOperator::in_place`] says so. Inputs that are OWNED_BY_DML are `None` here:
+    /// An input and an output may be bound to exactly the same range if
+    /// [`dml_vk::CompiledOperator::in_place`] allows it. Inputs that are OWNED_BY_DML are `None` here:
     /// they are bound by [`Device::initialize`], which comes first.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`]; [`Error::NotInitialized`]; [`Error::Vulkan`]: a binding is wrong,
+    /// [`Error::OtherDevice`]; [`Error::NotInitialized`]; [`Error::Vulkan`]: a binding is invalid,
     /// memory ran out, or the device was lost.
     pub fn execute(
         &self,
@@ -41,8 +41,8 @@ impl Device {
         Ok(self.submit(operator, inputs, outputs)?.wait()?)
     }
 
-    /// Starts an operator and returns at once. The ticket tells when it is done and keeps
-    /// everything alive that the device still uses.
+    /// Submits an operator without waiting for it. The ticket tells when it is done, and keeps everything alive
+    /// that the device still uses.
     ///
     /// # Errors
     /// As [`Device::execute`].
@@ -70,15 +70,15 @@ impl Device {
         Ok(self.vulkan.submit(recorder.finish()?)?)
     }
 
-    /// Runs the part of an operator that runs once, and waits for it: copies the inputs that are
-    /// OWNED_BY_DML to where executions read them. All other `inputs` are `None`; where none is
-    /// owned, `inputs` may be empty, and there is nothing to do.
+    /// Initializes an operator and waits for it: copies the inputs that are OWNED_BY_DML into the persistent
+    /// resource. All other `inputs` are `None`. If no input is owned, `inputs` may be empty, and there is
+    /// nothing to do.
     ///
-    /// Initializing again replaces what was kept, for submissions that come later. A call that is
-    /// refused changes nothing.
+    /// Initializing again replaces the contents of the persistent resource for later submissions. A call that
+    /// is refused changes nothing.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`]; [`Error::Vulkan`]: a binding is wrong, memory ran out, or the device
+    /// [`Error::OtherDevice`]; [`Error::Vulkan`]: a binding is invalid, memory ran out, or the device
     /// was lost.
     pub fn initialize(
         &self,
@@ -88,10 +88,10 @@ impl Device {
         self.initialize_all(&[Initialization { operator, inputs }])
     }
 
-    /// Initializes many operators by one submission, and waits for it.
+    /// Initializes several operators in one submission, and waits for it.
     ///
     /// # Errors
-    /// As [`Device::initialize`], and where an operator is among them twice. Then none is initialized.
+    /// As [`Device::initialize`], and if an operator is listed twice. Then no operator is initialized.
     pub fn initialize_all(&self, all: &[Initialization<'_>]) -> Result<()> {
         let mut seen = HashSet::new();
         let mut temporary_size = 0;
@@ -105,7 +105,7 @@ impl Device {
             }
             let properties = operator.vulkan.binding_properties_for(usage(inputs));
             temporary_size = properties.temporary_resource_size.max(temporary_size);
-            // Not while compiling: a caller who records brings a persistent resource.
+            // Not at compilation, because callers that record bring their own persistent resource.
             persistent.push(match operator.persistent.get().cloned() {
                 Some(buffer) => Some(buffer),
                 None => self.create_scratch("persistent", properties.persistent_resource_size)?,
@@ -126,8 +126,8 @@ impl Device {
         recorder.initialize(&BindingTable::for_initializations(&self.vulkan, &bound)?)?;
         self.vulkan.submit(recorder.finish()?)?.wait()?;
         for (one, buffer) in all.iter().zip(persistent) {
-            // Only what initialization has filled is kept. Where another thread was faster, its buffer
-            // is, or was already.
+            // A buffer is kept only after initialization has filled it. If another thread was faster, its
+            // buffer is kept.
             if let Some(buffer) = buffer {
                 let _ = one.operator.persistent.set(buffer);
             }
@@ -153,7 +153,7 @@ impl Device {
     }
 }
 
-/// What all of these buffers may be used for.
+/// The usage that all of these buffers have.
 fn usage(bound: &[Option<BufferBinding<'_>>]) -> BufferUsage {
     let usages = bound.iter().flatten().map(|binding| binding.buffer.usage());
     usages.fold(BufferUsage::all(), BufferUsage::intersection)

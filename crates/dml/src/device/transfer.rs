@@ -1,4 +1,4 @@
-//! How a device reads and writes tensors.
+//! Reading and writing tensors.
 
 use dml_core::{DataType, TensorDesc, TensorLayout};
 use dml_vk::Buffer;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 impl Device {
     /// Reads a tensor back: its elements in row-major logical order, whatever its strides.
     ///
-    /// `offset` is where the tensor starts in the buffer, in bytes.
+    /// `offset` is the start of the tensor in the buffer, in bytes.
     ///
     /// # Errors
     /// [`Error::ElementType`]: `T` is not the tensor's type; [`Error::Tensor`]: the description
@@ -27,10 +27,10 @@ impl Device {
         Ok(elements)
     }
 
-    /// Reads a tensor back as [`Device::read`] does, into memory of the caller's.
+    /// Reads a tensor back as [`Device::read`] does, into the caller's memory.
     ///
     /// # Errors
-    /// As [`Device::read`]; [`Error::ElementCount`]: `into` has not as many elements as the tensor.
+    /// As [`Device::read`]; [`Error::ElementCount`]: `into` does not have as many elements as the tensor.
     pub fn read_into<T: Element>(
         &self,
         buffer: &Buffer,
@@ -43,14 +43,14 @@ impl Device {
         self.read_elements(buffer, offset, &layout, into)
     }
 
-    /// Writes a tensor: `elements` are in row-major logical order, whatever its strides. Bytes between them
-    /// keep their values; where there are such, they are read first and written back.
+    /// Writes a tensor: `elements` are in row-major logical order, whatever its strides. Bytes between elements
+    /// keep their values: they are read first and written back.
     ///
-    /// `offset` is where the tensor starts in the buffer, in bytes.
+    /// `offset` is the start of the tensor in the buffer, in bytes.
     ///
     /// # Errors
-    /// [`Error::ElementType`]: `T` is not the tensor's type; [`Error::ElementCount`]: `elements` are not as
-    /// many as the tensor's; [`Error::Tensor`]: the description breaks a rule, or elements of it share
+    /// [`Error::ElementType`]: `T` is not the tensor's type; [`Error::ElementCount`]: the number of
+    /// `elements` is not the tensor's; [`Error::Tensor`]: the description breaks a rule, or elements of it share
     /// bytes; [`Error::Vulkan`]: the buffer is too small, or the device was lost.
     pub fn write<T: Element>(
         &self,
@@ -99,7 +99,7 @@ impl Device {
         Ok(())
     }
 
-    /// The bytes from the first element to the last one.
+    /// Reads the bytes from the first element to the last one.
     fn read_span(&self, buffer: &Buffer, offset: u64, layout: &TensorLayout) -> Result<Vec<u8>> {
         let bits = layout.data_type().bits();
         if bits < 8 {
@@ -134,7 +134,7 @@ fn check_count(layout: &TensorLayout, given: usize) -> Result<()> {
     Err(Error::ElementCount { given: given as u64, needed })
 }
 
-/// `count` times `zero`.
+/// A vector of `count` times `zero`; an error if memory runs out.
 fn zeros<T: Copy>(count: u64, zero: T) -> Result<Vec<T>> {
     let out_of_memory = || Error::HostMemory { what: "the elements of a tensor" };
     let mut elements = Vec::new();

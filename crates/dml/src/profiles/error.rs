@@ -1,4 +1,4 @@
-//! What can be wrong with a profile.
+//! Errors of profiles.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::files;
 /// The result of this module's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a profile was refused. Messages name the file, the key, the value and what is accepted.
+/// An error of a profile. Messages name the file, the key, the value and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,23 +18,23 @@ pub enum Error {
     Read {
         /// The file.
         file: String,
-        /// Why not.
+        /// Why the file cannot be read.
         problem: String,
     },
-    /// The file is no TOML, or has a key twice.
+    /// The file is not TOML, or has a key twice.
     #[error("{file}: {problem}")]
     Syntax {
         /// The file.
         file: String,
-        /// What is wrong, with its line.
+        /// The parser's message, with the line.
         problem: String,
     },
-    /// A key or its value.
+    /// A key is missing or unknown, or its value is invalid.
     #[error("{file}: {key}")]
     Key {
         /// The file.
         file: String,
-        /// What is wrong with the key.
+        /// The key, and why it is refused.
         key: InvalidKey,
     },
     /// No profile has the name, nor contains it.
@@ -42,9 +42,9 @@ pub enum Error {
     Unknown {
         /// The name given.
         given: String,
-        /// A question that names similar profiles, in parentheses; empty where no name is similar.
+        /// A question with similar names, in parentheses; empty if no name is similar.
         suggestion: String,
-        /// Names and parts of names that there are.
+        /// Names, and parts of names, of profiles.
         accepted: String,
     },
     /// Several profiles contain the name.
@@ -52,7 +52,7 @@ pub enum Error {
     Ambiguous {
         /// The name given.
         given: String,
-        /// Their names.
+        /// The names that contain the given one.
         accepted: String,
     },
 }
@@ -96,15 +96,15 @@ fn listed(mut names: Vec<&str>) -> String {
     text
 }
 
-/// What is wrong with a key: `limits.maxBufferSize: "big" is no integer; accepted: 1 and more`.
+/// A key that is refused, and why: `limits.maxBufferSize: "big" is no integer; accepted: 1 and more`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}; accepted: {accepted}")]
 pub struct InvalidKey {
     /// The key with its table, such as `limits.maxBufferSize`.
     pub key: String,
-    /// The value given and why it is refused.
+    /// The given value, and why it is refused.
     pub problem: String,
-    /// What would be accepted.
+    /// The accepted values.
     pub accepted: String,
 }
 

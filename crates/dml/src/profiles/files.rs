@@ -1,8 +1,8 @@
-//! The profile files, as part of the program: it runs without its source tree.
+//! The profile files, embedded in the program, so that it runs without its source tree.
 
 use include_dir::{Dir, include_dir};
 
-/// Profiles that each go to one extreme.
+/// Synthetic profiles, each with one extreme value.
 static EXTREMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles/extremes");
 
 /// Profiles of real devices.
@@ -13,7 +13,7 @@ pub(crate) fn extremes() -> impl Iterator<Item = (&'static str, &'static str)> {
     texts(&EXTREMES)
 }
 
-/// The same of the devices.
+/// The names and the texts of the devices, by ascending name.
 pub(crate) fn devices() -> impl Iterator<Item = (&'static str, &'static str)> {
     texts(&DEVICES)
 }

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::error::{Error, InvalidKey};
 use super::{Origin, Profile};
 
-/// Limits with their keys; several have one key where Vulkan has an array.
+/// Limits by key; a key has several limits if Vulkan has an array.
 const LIMITS: [(&str, &[Limit]); 16] = [
     ("maxStorageBufferRange", &[Limit::MaxStorageBufferRange]),
     ("minStorageBufferOffsetAlignment", &[Limit::MinStorageBufferOffsetAlignment]),
@@ -43,7 +43,7 @@ const LIMITS: [(&str, &[Limit]); 16] = [
     ("maxBufferSize", &[Limit::MaxBufferSize]),
 ];
 
-/// Limits that the files of devices may leave out, so that devices have what every one has.
+/// Limits that the files of devices may leave out; the default is Vulkan's minimum.
 const ASSUMED: [Limit; 4] = [
     Limit::MaxUniformBufferRange,
     Limit::MinUniformBufferOffsetAlignment,
@@ -51,7 +51,7 @@ const ASSUMED: [Limit; 4] = [
     Limit::MaxComputeSharedMemorySize,
 ];
 
-/// Keys whose value is an array of three.
+/// Keys whose value is an array of three integers.
 const ARRAYS: [&str; 2] = ["maxComputeWorkGroupCount", "maxComputeWorkGroupSize"];
 
 const KEYS: [&str; 8] =
@@ -82,7 +82,7 @@ fn origin(table: &Table) -> Result<Origin, InvalidKey> {
             None => Ok(Origin::MadeUp(required(table, "about")?)),
         };
     }
-    // A real device states where it ends.
+    // The profile of a real device must state its version of Vulkan.
     required(table, "api_version")?;
     Ok(Origin::Device {
         device: required(table, "device")?,
@@ -108,8 +108,8 @@ fn cap(table: &Table) -> Result<CapabilityCap, InvalidKey> {
     Ok(if table.contains_key("device") { assumed(cap) } else { cap })
 }
 
-/// What a real device is taken to have where its file does not state it: as little as Vulkan lets it, and
-/// no feature but those that every device has.
+/// The cap of a real device, with the values that its file does not state: Vulkan's minimum for limits, and
+/// only the features that every device has.
 fn assumed(mut cap: CapabilityCap) -> CapabilityCap {
     let least = Capabilities::vulkan_minimum();
     for feature in Feature::ALL.into_iter().filter(|it| !least.features.has(*it)) {
@@ -147,7 +147,7 @@ fn limits(mut cap: CapabilityCap, table: &Table) -> Result<CapabilityCap, Invali
     Ok(cap)
 }
 
-/// The keys and values of a table that may be left out.
+/// The keys and values of an optional table.
 fn section<'a>(
     table: &'a Table,
     name: &str,
@@ -187,7 +187,7 @@ fn boolean(path: &str, value: &Value) -> Result<bool, InvalidKey> {
     value.as_bool().ok_or_else(|| wrong(path, value, "true, false"))
 }
 
-/// One integer, or the three of an array.
+/// One integer, or the three integers of an array.
 fn integers(path: &str, value: &Value, is_array: bool) -> Result<Vec<u64>, InvalidKey> {
     let integer = |value: &Value| value.as_integer().and_then(|it| u64::try_from(it).ok());
     let values: Option<Vec<u64>> = match value {

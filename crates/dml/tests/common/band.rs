@@ -10,7 +10,7 @@ pub(crate) const TYPES: [DataType; 4] =
     [DataType::Uint8, DataType::Float16, DataType::Float32, DataType::Int64];
 /// Eight bytes, all different.
 pub(crate) const VALUE: u64 = 0xf1e2_d3c4_b5a6_9788;
-/// How far outputs are moved, so that they do not start where descriptors may.
+/// The offset of outputs in bytes, which is not a valid offset of a descriptor.
 const MOVED: u64 = 48;
 
 /// A value in a band around an input of its own layout, or around zeros.
@@ -107,7 +107,7 @@ pub(crate) fn pseudo_random(size: u64) -> Vec<u8> {
     (0..size).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56).to_le_bytes()[0]).collect()
 }
 
-/// Everything that is done with one layout.
+/// Runs all checks with one layout.
 pub(crate) fn cases(output: &TensorDesc) -> Vec<Case> {
     let case = |input: Option<&TensorDesc>, band| Case::new(input.cloned(), output.clone(), band);
     let storage_only = |case| Case { usage: BufferUsage::STORAGE, ..case };

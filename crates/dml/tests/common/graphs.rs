@@ -17,7 +17,7 @@ pub(crate) fn buffer(device: &Device, bytes: &[u8]) -> Buffer {
     buffer
 }
 
-/// What an execution writes to new outputs.
+/// The bytes that an execution writes to new outputs.
 pub(crate) fn run(
     device: &Device,
     graph: &CompiledOperator,
@@ -48,7 +48,7 @@ pub(crate) fn check(graphs: impl Iterator<Item = (String, GraphDesc)>) {
     let least = Capabilities::vulkan_minimum();
     let with_results = graphs.map(|(name, graph)| {
         let valid = validate_graph(&graph, dml::FeatureLevel::HIGHEST).unwrap();
-        // Numbers without a subnormal one: what a device makes of such is its own affair.
+        // No subnormal numbers, because devices may treat them differently.
         let found = (0..100).find_map(|seed| {
             let inputs = input_bytes(&valid, &mut Random::new(&format!("{name} {seed}")));
             let (outputs, has_subnormals) = node_by_node(&valid, &inputs, &least, lowered).unwrap();

@@ -1,4 +1,4 @@
-//! Every device of the machine, with a check that the validation layer had nothing to say.
+//! Runs tests on every device of the machine, with a check that the validation layer reports nothing.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -21,7 +21,7 @@ pub(crate) fn validation() -> Validation {
     }
 }
 
-/// The default, but for the user's folders: tests neither read nor write there.
+/// The default options, but without the user's folders, which tests neither read nor write.
 pub(crate) fn options() -> DeviceOptions {
     DeviceOptions { pipeline_cache: PipelineCache::Off, ..DeviceOptions::default() }
 }
@@ -67,7 +67,7 @@ pub(crate) fn diagonal(tensor: &TensorDesc, offset: i32, value: f32) -> Diagonal
     DiagonalMatrixDesc { output_tensor: tensor.clone(), offset, value }
 }
 
-/// Every element becomes the scalar, which has the tensor's type.
+/// An operator that fills a tensor with a scalar of the tensor's type.
 pub(crate) fn constant(tensor: &TensorDesc, value: ScalarUnion) -> FillValueConstantDesc {
     let (output_tensor, value_data_type) = (tensor.clone(), tensor.data_type);
     FillValueConstantDesc { output_tensor, value_data_type, value }

@@ -3,8 +3,8 @@
 use dml::{Buffer, BufferBinding, Device};
 use dml_reference::{Case, Memory, MemoryAfter, Tensor};
 
-/// Executes `case`, of which no input is owned, and panics where a byte of any buffer is not as the
-/// reference has it.
+/// Executes `case`, which has no owned inputs, and panics if a byte of any buffer differs from the
+/// reference.
 pub(crate) fn check(device: &Device, case: &Case) {
     let name = format!("{}: {}", device.vulkan().info().name, case.name);
     let compiled = device.compile(case.operator.clone()).expect(&name);

@@ -7,7 +7,7 @@ use super::*;
 use crate::decode::tests::descs::DML_ACTIVATION_RELU_OPERATOR_DESC;
 use crate::types::DML_OPERATOR_DESC;
 
-/// Every number differs, so that none can be taken for another.
+/// All numbers differ, so that a swapped member is noticed.
 #[test]
 fn every_member_of_a_graph_arrives() {
     let relu =
@@ -99,7 +99,7 @@ fn every_member_of_a_graph_arrives() {
     assert_eq!(found, expected);
 }
 
-/// Null is fine where the count is 0, and what it leads to is not looked at.
+/// Null is allowed if the count is 0.
 #[test]
 fn arrays_without_elements_may_be_null() {
     let desc = DML_GRAPH_DESC {

@@ -1,5 +1,5 @@
-//! Where the reader finds the fields of descriptors: compared with what a C compiler makes of the header,
-//! for all operators, and with the structs of the `windows` crate.
+//! The offsets at which the reader finds the fields of descriptors, compared with a C compiler's layout of the
+//! header for all operators, and with the structs of the `windows` crate.
 
 use std::fmt::Write as _;
 use std::mem::offset_of;
@@ -12,7 +12,7 @@ use super::super::*;
 
 const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include/dmlvk");
 
-/// C that does not compile unless every field lies where the reader looks for it, `shift` bytes further on.
+/// C code that compiles only if every field is `shift` bytes after the reader's offset.
 fn assertions(shift: usize) -> String {
     let mut text = "#include <stddef.h>\n#include \"directml_types.h\"\n".to_owned();
     for schema in OPERATORS {

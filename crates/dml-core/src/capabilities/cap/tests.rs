@@ -1,9 +1,9 @@
-//! Caps lower, and say what they could not state.
+//! Caps lower capabilities, and report shortfalls.
 
 use super::*;
 use crate::capabilities::Features;
 
-/// A device that has everything, with limits far from the least.
+/// A device with all features, and with limits far above the minimum.
 fn rich() -> Capabilities {
     let features = Features::ALL;
     let mut limits = Capabilities::vulkan_minimum().limits;
@@ -13,7 +13,7 @@ fn rich() -> Capabilities {
     Capabilities { features, limits: limits.with(Limit::MinStorageBufferOffsetAlignment, 16) }
 }
 
-/// Whether every feature and limit of `one` is promised by `other` too.
+/// Whether `other` has every feature of `one`, and limits that are at least as good.
 fn is_at_most(one: &Capabilities, other: &Capabilities) -> bool {
     one.features.iter().all(|feature| other.features.has(feature))
         && Limit::ALL.into_iter().all(|limit| {

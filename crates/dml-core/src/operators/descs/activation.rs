@@ -17,11 +17,11 @@ use crate::tensor::TensorDesc;
 /// `out = x >= 0 ? x : Alpha * (e^x - 1)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationEluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What negative results are multiplied by; often 1.
+    /// The factor of `e^x - 1` for negative elements; often 1.
     pub alpha: f32,
 }
 
@@ -38,19 +38,19 @@ impl From<ActivationEluDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC: a sigmoid made of straight lines.
+/// DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC: a piecewise linear approximation of the sigmoid.
 ///
-/// `out = max(0, min(Alpha * x + Beta, 1))`: the product is rounded to single precision, and then
-/// the sum. A NaN stays one.
+/// `out = max(0, min(Alpha * x + Beta, 1))`: first the product is rounded to single precision, then
+/// the sum. A NaN stays a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardSigmoidDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What elements are multiplied by.
+    /// The factor of each element.
     pub alpha: f32,
-    /// What is added.
+    /// The number that is added to the product.
     pub beta: f32,
 }
 
@@ -68,14 +68,14 @@ impl From<ActivationHardSigmoidDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_IDENTITY_OPERATOR_DESC: each element as it is.
+/// DML_ACTIVATION_IDENTITY_OPERATOR_DESC: each element unchanged.
 ///
 /// `out = x`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationIdentityDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -91,16 +91,16 @@ impl From<ActivationIdentityDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC: each element, made smaller where it is negative.
+/// DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC: each element, scaled if it is negative.
 ///
-/// `out = x < 0 ? Alpha * x : x`, where -0 is below 0; a NaN stays one.
+/// `out = x < 0 ? Alpha * x : x`, where -0 counts as negative; a NaN stays a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLeakyReluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What negative elements are multiplied by.
+    /// The factor of negative elements.
     pub alpha: f32,
 }
 
@@ -117,18 +117,18 @@ impl From<ActivationLeakyReluDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_LINEAR_OPERATOR_DESC: a straight line: each element scaled and shifted.
+/// DML_ACTIVATION_LINEAR_OPERATOR_DESC: a linear function: each element scaled and shifted.
 ///
-/// `out = Alpha * x + Beta`; the product is rounded to single precision, and then the sum.
+/// `out = Alpha * x + Beta`: first the product is rounded to single precision, then the sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLinearDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What elements are multiplied by.
+    /// The factor of each element.
     pub alpha: f32,
-    /// What is added.
+    /// The number that is added to the product.
     pub beta: f32,
 }
 
@@ -146,17 +146,19 @@ impl From<ActivationLinearDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: each element, times a slope of its own where it
-/// is negative.
+/// DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: each element, scaled by its own slope if it is
+/// negative.
 ///
-/// `out = x < 0 ? slope * x : x`, where -0 is below 0; a NaN stays one. Integers wrap around.
+/// `out = x < 0 ? slope * x : x`, where -0 counts as negative; a NaN stays a NaN. Integers wrap
+/// around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationParameterizedReluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What negative elements are multiplied by, in the same way.
+    /// The factors of negative elements: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub slope_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -179,13 +181,13 @@ impl From<ActivationParameterizedReluDesc> for AbstractOperator {
 /// `out = Alpha * ln(1 + e^(Beta * x))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationParametricSoftplusDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What results are multiplied by.
+    /// The factor of the logarithm.
     pub alpha: f32,
-    /// What elements are multiplied by.
+    /// The factor of each element.
     pub beta: f32,
 }
 
@@ -205,12 +207,12 @@ impl From<ActivationParametricSoftplusDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_RELU_OPERATOR_DESC: each element, or 0 where it is negative.
 ///
-/// `out = max(0, x)`; a NaN stays one, and -0 becomes 0.
+/// `out = max(0, x)`; a NaN stays a NaN, and -0 becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationReluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -231,13 +233,13 @@ impl From<ActivationReluDesc> for AbstractOperator {
 /// `out = Gamma * (x > 0 ? x : Alpha * (e^x - 1))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationScaledEluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What negative results are multiplied by; often 1.6732.
+    /// The factor of `e^x - 1` for elements that are not positive; often 1.6732.
     pub alpha: f32,
-    /// What all results are multiplied by; often 1.0507.
+    /// The factor of all results; often 1.0507.
     pub gamma: f32,
 }
 
@@ -260,13 +262,13 @@ impl From<ActivationScaledEluDesc> for AbstractOperator {
 /// `out = Alpha * tanh(Beta * x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationScaledTanhDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What results are multiplied by; often 1.
+    /// The factor of the hyperbolic tangent; often 1.
     pub alpha: f32,
-    /// What elements are multiplied by; often 0.5.
+    /// The factor of each element; often 0.5.
     pub beta: f32,
 }
 
@@ -289,9 +291,9 @@ impl From<ActivationScaledTanhDesc> for AbstractOperator {
 /// `out = 1 / (1 + e^-x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSigmoidDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -312,11 +314,11 @@ impl From<ActivationSigmoidDesc> for AbstractOperator {
 /// `out = ln(1 + e^(Steepness * x)) / Steepness`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftplusDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What elements are multiplied by, and results divided by; often 1.
+    /// The factor of each element in the exponent, and the divisor of the logarithm; often 1.
     pub steepness: f32,
 }
 
@@ -335,13 +337,13 @@ impl From<ActivationSoftplusDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC: each element divided by one more than its absolute value.
 ///
-/// `out = x / (1 + |x|)`: the sum is rounded to single precision, and then the quotient. Of an
-/// infinity it is a NaN.
+/// `out = x / (1 + |x|)`: first the sum is rounded to single precision, then the quotient. An
+/// infinity gives a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftsignDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -362,9 +364,9 @@ impl From<ActivationSoftsignDesc> for AbstractOperator {
 /// `out = tanh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationTanhDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -383,14 +385,14 @@ impl From<ActivationTanhDesc> for AbstractOperator {
 /// DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC: each element, or 0 where it is not above a
 /// threshold.
 ///
-/// `out = x > Alpha ? x : 0`; of a NaN it is 0.
+/// `out = x > Alpha ? x : 0`; a NaN gives 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationThresholdedReluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What elements have to be above.
+    /// The threshold: elements that are not above it give 0.
     pub alpha: f32,
 }
 
@@ -407,20 +409,20 @@ impl From<ActivationThresholdedReluDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_SHRINK_OPERATOR_DESC: each element moved towards 0, and 0 near it.
+/// DML_ACTIVATION_SHRINK_OPERATOR_DESC: each element moved towards 0, and 0 within a threshold.
 ///
-/// `out` is `x - Bias` where `x > Threshold`, else `x + Bias` where `x < -Threshold`, else 0, also
-/// of a NaN. Of integers
-/// both are truncated towards 0 and saturate, and the result wraps around.
+/// `out` is `x - Bias` where `x > Threshold`, `x + Bias` where `x < -Threshold`, else 0, also for a
+/// NaN. For integer tensors, `Bias` and `Threshold` are truncated towards 0 and saturate, and the
+/// result wraps around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationShrinkDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What elements are moved by.
+    /// The distance by which elements beyond the threshold are moved towards 0.
     pub bias: f32,
-    /// What elements have to be beyond.
+    /// The threshold: elements from `-threshold` to `threshold` give 0.
     pub threshold: f32,
 }
 
@@ -440,14 +442,15 @@ impl From<ActivationShrinkDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_CELU_OPERATOR_DESC: the continuously differentiable exponential linear unit.
 ///
-/// `out = max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1))`: of what is not negative `x` itself.
+/// `out = max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1))`; elements that are not negative stay as
+/// they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationCeluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What negative elements are divided by, and their results multiplied by; often 1.
+    /// The divisor of `x` in the exponent, and the factor of the exponential term; often 1.
     pub alpha: f32,
 }
 
@@ -469,9 +472,9 @@ impl From<ActivationCeluDesc> for AbstractOperator {
 /// `out = x / 2 * (1 + erf(x / sqrt(2)))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationGeluDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -487,16 +490,16 @@ impl From<ActivationGeluDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_SWISH_OPERATOR_DESC: each element times a sigmoid of it.
+/// DML_ACTIVATION_SWISH_OPERATOR_DESC: each element times its sigmoid.
 ///
 /// `out = x / (1 + e^(-SigmoidInputScale * x))`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSwishDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What elements are multiplied by before their sigmoid is taken; often 1.
+    /// The factor of each element within the sigmoid; often 1.
     pub sigmoid_input_scale: f32,
 }
 
@@ -513,19 +516,19 @@ impl From<ActivationSwishDesc> for AbstractOperator {
     }
 }
 
-/// DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC: each element times a hard sigmoid of it.
+/// DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC: each element times its hard sigmoid.
 ///
 /// `out = x * max(0, min(Alpha * x + Beta, 1))`, each step rounded to single precision. A NaN stays
-/// one.
+/// a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardSwishDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What elements are multiplied by in the sigmoid.
+    /// The factor of each element within the sigmoid.
     pub alpha: f32,
-    /// What is added there.
+    /// The number that is added to the product within the sigmoid.
     pub beta: f32,
 }
 

@@ -10,12 +10,12 @@ use crate::tensor::TensorDesc;
 
 /// DML_ACTIVATION_HARDMAX_OPERATOR_DESC: 1 at the first greatest element, 0 elsewhere.
 ///
-/// 1 at the first of the greatest elements of a row, 0 elsewhere. Rows are in the last dimension.
+/// 1 at the first of a row's greatest elements, 0 elsewhere. Rows are along the last dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardmaxDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -33,13 +33,13 @@ impl From<ActivationHardmaxDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC: the logarithm of the softmax.
 ///
-/// `x - m - ln(sum(e^(x - m)))` of each element of a row, of which `m` is the greatest. Rows are in
-/// the last dimension.
+/// `x - m - ln(sum(e^(x - m)))` for each element of a row, where `m` is the row's greatest element.
+/// Rows are along the last dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLogSoftmaxDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -57,13 +57,13 @@ impl From<ActivationLogSoftmaxDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SOFTMAX_OPERATOR_DESC: exponentials divided by their sum.
 ///
-/// `e^(x - m) / sum(e^(x - m))` of each element of a row, of which `m` is the greatest. Rows are in
-/// the last dimension.
+/// `e^(x - m) / sum(e^(x - m))` for each element of a row, where `m` is the row's greatest element.
+/// Rows are along the last dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftmaxDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -81,14 +81,14 @@ impl From<ActivationSoftmaxDesc> for AbstractOperator {
 
 /// DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC: exponentials divided by their sum over chosen dimensions.
 ///
-/// `e^(x - m) / sum(e^(x - m))` of each element of a row, of which `m` is the greatest.
+/// `e^(x - m) / sum(e^(x - m))` for each element of a row, where `m` is the row's greatest element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationSoftmax1Desc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
 }
 
@@ -109,14 +109,14 @@ impl From<ActivationSoftmax1Desc> for AbstractOperator {
 
 /// DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC: the logarithm of the softmax over chosen dimensions.
 ///
-/// `x - m - ln(sum(e^(x - m)))` of each element of a row, of which `m` is the greatest.
+/// `x - m - ln(sum(e^(x - m)))` for each element of a row, where `m` is the row's greatest element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationLogSoftmax1Desc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
 }
 
@@ -138,14 +138,14 @@ impl From<ActivationLogSoftmax1Desc> for AbstractOperator {
 /// DML_ACTIVATION_HARDMAX1_OPERATOR_DESC: 1 at the first greatest element of chosen dimensions, 0
 /// elsewhere.
 ///
-/// 1 at the first of the greatest elements of a row, 0 elsewhere.
+/// 1 at the first of a row's greatest elements, 0 elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationHardmax1Desc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
 }
 

@@ -6,16 +6,23 @@ use crate::schema::operator::{AbstractOperator, FieldValue};
 use crate::tensor::TensorDesc;
 use crate::types::enums::MultiheadAttentionMaskType;
 
-/// DML_MULTIHEAD_ATTENTION_OPERATOR_DESC: attention with several heads.
+/// DML_MULTIHEAD_ATTENTION_OPERATOR_DESC: multi-head attention.
 ///
 /// `softmax(Q K^T Scale + relative_position_bias + mask) V` for each sequence and head, with
-/// softmax along keys. Biases are added before. Of the keys the earlier ones come first.
-/// KEY_SEQUENCE_LENGTH: [1, B], keys from this number on are masked. KEY_SEQUENCE_END_START: [2,
-/// B], those from the first number on and those before the second.
-/// KEY_QUERY_SEQUENCE_LENGTH_START_END: [3 B + 2], of which the first B are as with
-/// KEY_SEQUENCE_LENGTH and the others say where padded tensors have their sequences. BOOLEAN: [B,
-/// H, S, T], or 1 in place of any of them, 0 where a key is masked. All between inputs and outputs
-/// is FLOAT32.
+/// softmax along the keys. Biases are added to Q, K and V first. Earlier keys precede the new ones.
+/// All intermediate results are FLOAT32.
+///
+/// Sizes: B sequences of S queries and L new keys, P keys before these, and T = P + L; H heads of
+/// queries, G of keys and values; D elements of a query and a key in a head, V of a value.
+///
+/// Masks:
+/// - KEY_SEQUENCE_LENGTH: [1, B], masks keys from this number on.
+/// - KEY_SEQUENCE_END_START: [2, B], masks keys from the first number on and before the second.
+/// - KEY_QUERY_SEQUENCE_LENGTH_START_END: [3 B + 2], the first B like KEY_SEQUENCE_LENGTH.
+/// - BOOLEAN: [B, H, S, T], where each size may be 1; 0 masks a key.
+///
+/// The further numbers of KEY_QUERY_SEQUENCE_LENGTH_START_END, where sequences start in padded
+/// tensors, are ignored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiheadAttentionDesc {
     /// The queries: [B, S, H D].
@@ -24,35 +31,37 @@ pub struct MultiheadAttentionDesc {
     pub key_tensor: Option<TensorDesc>,
     /// The values: [B, L, G V].
     pub value_tensor: Option<TensorDesc>,
-    /// In place of queries and keys: [B, S, H, 2, D], the query of each head before its key.
+    /// Queries and keys in one tensor: [B, S, H, 2, D], the query of each head before its key.
     pub stacked_query_key_tensor: Option<TensorDesc>,
-    /// In place of keys and values: [B, L, G, 2, D].
+    /// Keys and values in one tensor: [B, L, G, 2, D], the key of each head before its value.
     pub stacked_key_value_tensor: Option<TensorDesc>,
-    /// In place of all three: [B, S, H, 3, D].
+    /// Queries, keys and values in one tensor: [B, S, H, 3, D], in this order in each head.
     pub stacked_query_key_value_tensor: Option<TensorDesc>,
-    /// What is added to each query, key and value: [H D + G D + G V].
+    /// The biases of queries, keys and values, in this order: [H D + G D + G V].
     pub bias_tensor: Option<TensorDesc>,
-    /// Which keys queries see, as `mask_type` says.
+    /// The mask: which keys each query attends to. `mask_type` states its layout.
     pub mask_tensor: Option<TensorDesc>,
-    /// What is added to scores: [B, H, S, T], or 1 in place of any of them.
+    /// The biases that are added to the scores before softmax: [B, H, S, T], where each size may be
+    /// 1.
     pub relative_position_bias_tensor: Option<TensorDesc>,
-    /// The keys before the new ones: [B, G, P, D].
+    /// The keys of earlier steps: [B, G, P, D].
     pub past_key_tensor: Option<TensorDesc>,
-    /// Their values: [B, G, P, V]. There with PastKeyTensor.
+    /// The values of earlier steps: [B, G, P, V]. Required if PastKeyTensor is given, else left
+    /// out.
     pub past_value_tensor: Option<TensorDesc>,
-    /// The values that queries found: [B, S, H V].
+    /// The attention's results: [B, S, H V].
     pub output_tensor: TensorDesc,
-    /// The earlier keys and then the new ones: [B, G, T, D].
+    /// The earlier keys followed by the new ones: [B, G, T, D].
     pub output_present_key_tensor: Option<TensorDesc>,
-    /// Their values: [B, G, T, V].
+    /// The earlier values followed by the new ones: [B, G, T, V].
     pub output_present_value_tensor: Option<TensorDesc>,
-    /// What products of queries and keys are multiplied by.
+    /// The factor of the products of queries and keys.
     pub scale: f32,
-    /// What is added to the score of a key that is masked.
+    /// The number that is added to the score of a masked key.
     pub mask_filter_value: f32,
-    /// H, which is G.
+    /// H, the number of heads; G is equal to it.
     pub head_count: u32,
-    /// What the mask holds.
+    /// The layout of the mask.
     pub mask_type: MultiheadAttentionMaskType,
 }
 
@@ -84,19 +93,30 @@ impl From<MultiheadAttentionDesc> for AbstractOperator {
     }
 }
 
-/// DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC: attention with several heads and lengths of earlier
-/// sequences.
+/// DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC: multi-head attention, with lengths of earlier sequences.
 ///
 /// `softmax(Q K^T Scale + relative_position_bias + mask) V` for each sequence and head, with
-/// softmax along keys. Biases are added before. Of the keys and values the earlier ones come first.
-/// KEY_SEQUENCE_LENGTH: [1, B], keys from this number on are masked. KEY_SEQUENCE_END_START: [2,
-/// B], those from the first number on and those before the second.
-/// KEY_QUERY_SEQUENCE_LENGTH_START_END: [3 B + 2], of which the first B are as with
-/// KEY_SEQUENCE_LENGTH and the others say where padded tensors have their sequences. BOOLEAN: [B,
-/// H, S, T], or 1 in place of any of them, 0 where a key is masked. Each of the G heads of keys and
-/// values serves H / G heads of queries. Where there are lengths of earlier sequences,
-/// OutputPresentKeyTensor has what PastKeyTensor has, and the new keys right after those that
-/// count, as far as it goes. All between inputs and outputs is FLOAT32.
+/// softmax along the keys. Biases are added to Q, K and V first. Earlier keys and values precede
+/// the new ones. Each of the G heads of keys and values serves H / G heads of queries. All
+/// intermediate results are FLOAT32.
+///
+/// With lengths of earlier sequences, OutputPresentKeyTensor is [B, G, P, D], or larger in the
+/// third
+/// dimension: PastKeyTensor with the new keys written right after the earlier keys that each
+/// sequence
+/// uses, as far as they fit. The same holds for values.
+///
+/// Sizes: B sequences of S queries and L new keys, P keys before these, and T = P + L; H heads of
+/// queries, G of keys and values; D elements of a query and a key in a head, V of a value.
+///
+/// Masks:
+/// - KEY_SEQUENCE_LENGTH: [1, B], masks keys from this number on.
+/// - KEY_SEQUENCE_END_START: [2, B], masks keys from the first number on and before the second.
+/// - KEY_QUERY_SEQUENCE_LENGTH_START_END: [3 B + 2], the first B like KEY_SEQUENCE_LENGTH.
+/// - BOOLEAN: [B, H, S, T], where each size may be 1; 0 masks a key.
+///
+/// The further numbers of KEY_QUERY_SEQUENCE_LENGTH_START_END, where sequences start in padded
+/// tensors, are ignored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiheadAttention1Desc {
     /// The queries: [B, S, H D].
@@ -105,40 +125,42 @@ pub struct MultiheadAttention1Desc {
     pub key_tensor: Option<TensorDesc>,
     /// The values: [B, L, G V].
     pub value_tensor: Option<TensorDesc>,
-    /// In place of queries and keys: [B, S, H, 2, D], the query of each head before its key.
+    /// Queries and keys in one tensor: [B, S, H, 2, D], the query of each head before its key.
     pub stacked_query_key_tensor: Option<TensorDesc>,
-    /// In place of keys and values: [B, L, G, 2, D].
+    /// Keys and values in one tensor: [B, L, G, 2, D], the key of each head before its value.
     pub stacked_key_value_tensor: Option<TensorDesc>,
-    /// In place of all three: [B, S, H, 3, D].
+    /// Queries, keys and values in one tensor: [B, S, H, 3, D], in this order in each head.
     pub stacked_query_key_value_tensor: Option<TensorDesc>,
-    /// What is added to each query, key and value: [H D + G D + G V].
+    /// The biases of queries, keys and values, in this order: [H D + G D + G V].
     pub bias_tensor: Option<TensorDesc>,
-    /// Which keys queries see, as `mask_type` says.
+    /// The mask: which keys each query attends to. `mask_type` states its layout.
     pub mask_tensor: Option<TensorDesc>,
-    /// What is added to scores: [B, H, S, T], or 1 in place of any of them.
+    /// The biases that are added to the scores before softmax: [B, H, S, T], where each size may be
+    /// 1.
     pub relative_position_bias_tensor: Option<TensorDesc>,
-    /// The keys before the new ones: [B, G, P, D].
+    /// The keys of earlier steps: [B, G, P, D].
     pub past_key_tensor: Option<TensorDesc>,
-    /// Their values: [B, G, P, V]. There with PastKeyTensor.
+    /// The values of earlier steps: [B, G, P, V]. Required if PastKeyTensor is given, else left
+    /// out.
     pub past_value_tensor: Option<TensorDesc>,
-    /// How many of the P earlier keys each sequence has: `[B]`. Then a query sees these and the new
-    /// ones up to its own, and L is S.
+    /// The number of earlier keys that each sequence uses, at most P: `[B]`. If given, a query
+    /// attends to these keys and to the new ones up to its own position, and L is S.
     pub past_sequence_lengths_tensor: Option<TensorDesc>,
-    /// The values that queries found: [B, S, H V].
+    /// The attention's results: [B, S, H V].
     pub output_tensor: TensorDesc,
-    /// The earlier keys and then the new ones: [B, G, T, D].
+    /// The earlier keys followed by the new ones: [B, G, T, D].
     pub output_present_key_tensor: Option<TensorDesc>,
-    /// Their values: [B, G, T, V].
+    /// The earlier values followed by the new ones: [B, G, T, V].
     pub output_present_value_tensor: Option<TensorDesc>,
-    /// What products of queries and keys are multiplied by.
+    /// The factor of the products of queries and keys.
     pub scale: f32,
-    /// What is added to the score of a key that is masked.
+    /// The number that is added to the score of a masked key.
     pub mask_filter_value: f32,
-    /// H, a multiple of G.
+    /// H, the number of heads of queries: a multiple of G.
     pub query_head_count: u32,
-    /// G.
+    /// G, the number of heads of keys and values.
     pub key_value_head_count: u32,
-    /// What the mask holds.
+    /// The layout of the mask.
     pub mask_type: MultiheadAttentionMaskType,
 }
 

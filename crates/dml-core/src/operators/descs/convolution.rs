@@ -9,43 +9,46 @@ use crate::types::enums::{ConvolutionDirection, ConvolutionMode};
 /// DML_CONVOLUTION_OPERATOR_DESC: a convolution or its transpose, with an optional bias and
 /// activation.
 ///
-/// Each element of the output is the sum of products of the filter's elements with those of the
-/// input that it lies over, plus the bias of its channel, made
-/// into what the activation says. Transposed, input and output change places. FLOAT16 is computed
-/// in FLOAT32 and rounded once in the end. The products of an
-/// element are added one after the other; each may be off by half a unit in the last place of the
-/// sum so far.
+/// Each element of the output is the sum of the products of the filter and the input elements under
+/// it, plus the bias of its channel, followed by the activation. In a transposed convolution, input
+/// and output are exchanged. FLOAT16 is computed in FLOAT32 and rounded once at the end. The
+/// products of an element are added one after the other; each addition may be off by half a unit in
+/// the last place of the sum so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvolutionDesc {
-    /// Batches, channels and places; a stride of 0 repeats elements.
+    /// The input: batches, channels and spatial dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// For each channel of the output those of the input in a group, and places; of a transposed
-    /// convolution, for each channel of the input those of the output.
+    /// The filter: output channels, input channels of a group, and spatial dimensions. For a
+    /// transposed convolution: input channels, output channels of a group, and spatial dimensions.
     pub filter_tensor: TensorDesc,
-    /// What is added: one element for each channel of the output. Left out, nothing is.
+    /// The biases that are added to the sums: one element for each output channel. If left out,
+    /// nothing is added.
     pub bias_tensor: Option<TensorDesc>,
-    /// What is written: batches, channels and places.
+    /// The output: batches, channels and spatial dimensions.
     pub output_tensor: TensorDesc,
-    /// Whether the filter is reversed in every dimension of places.
+    /// Whether the filter is reversed in every spatial dimension (CONVOLUTION) or not
+    /// (CROSS_CORRELATION).
     pub mode: ConvolutionMode,
-    /// Whether the convolution is transposed.
+    /// Whether the convolution is transposed (BACKWARD) or not (FORWARD).
     pub direction: ConvolutionDirection,
-    /// How far the filter moves from an element of the output to the next, none 0; of a transposed
-    /// convolution, from one of the input.
+    /// The filter's step from an output element to the next, in each spatial dimension; of a
+    /// transposed convolution, from an input element to the next. At least 1.
     pub strides: Vec<u32>,
-    /// How far the filter's elements are apart, none 0.
+    /// The distance between neighbouring elements of the filter, in each spatial dimension; at
+    /// least 1.
     pub dilations: Vec<u32>,
-    /// Zeros before the input's elements; of a transposed convolution, elements that the output has
-    /// not.
+    /// The number of zeros before the input, in each spatial dimension; of a transposed
+    /// convolution, the number of elements that are cut off at the start of the output.
     pub start_padding: Vec<u32>,
-    /// The same after them.
+    /// The number of zeros after the input, in each spatial dimension; of a transposed convolution,
+    /// the number of elements that are cut off at the end of the output.
     pub end_padding: Vec<u32>,
-    /// Elements that the output of a transposed convolution has more at its end; else they mean
-    /// nothing.
+    /// The number of elements that the output of a transposed convolution is longer at its end, in
+    /// each spatial dimension. Otherwise ignored.
     pub output_padding: Vec<u32>,
-    /// In how many parts the channels are divided, each with a filter of its own.
+    /// The number of groups that the channels are divided into, each with its own filters.
     pub group_count: u32,
-    /// What is applied to the result, in FLOAT32.
+    /// The activation that is applied to the result, in FLOAT32. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -76,31 +79,32 @@ impl From<ConvolutionDesc> for AbstractOperator {
 
 /// DML_CONVOLUTION_INTEGER_OPERATOR_DESC: a convolution of small integers, in 32 bits.
 ///
-/// The convolution of `input - input_zero_point` by `filter - filter_zero_point`, exactly; a sum
-/// that 32 bits do not hold wraps around.
+/// The exact convolution of `input - input_zero_point` by `filter - filter_zero_point`; a sum that
+/// exceeds 32 bits wraps around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvolutionIntegerDesc {
-    /// Batches, channels and places; a stride of 0 repeats elements.
+    /// The input: batches, channels and spatial dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is subtracted from the input, of its type: one element. Left out, nothing is. Zeros
-    /// around the input stay zeros.
+    /// The zero point of the input, which is subtracted: one element of the input's type. If left
+    /// out, 0. Padding counts as 0 after the subtraction.
     pub input_zero_point_tensor: Option<TensorDesc>,
-    /// For each channel of the output those of the input in a group, and places.
+    /// The filter: output channels, input channels of a group, and spatial dimensions.
     pub filter_tensor: TensorDesc,
-    /// What is subtracted from the filter, of its type: one element for all or one for each channel
-    /// of the output.
+    /// The zero point of the filter, which is subtracted: one element of the filter's type for all
+    /// or for each output channel. If left out, 0.
     pub filter_zero_point_tensor: Option<TensorDesc>,
-    /// What is written: batches, channels and places.
+    /// The output: batches, channels and spatial dimensions.
     pub output_tensor: TensorDesc,
-    /// How far the filter moves from an element of the output to the next, none 0.
+    /// The filter's step from an output element to the next, in each spatial dimension; at least 1.
     pub strides: Vec<u32>,
-    /// How far the filter's elements are apart, none 0.
+    /// The distance between neighbouring elements of the filter, in each spatial dimension; at
+    /// least 1.
     pub dilations: Vec<u32>,
-    /// Zeros before the input's elements.
+    /// The number of zeros before the input, in each spatial dimension.
     pub start_padding: Vec<u32>,
-    /// The same after them.
+    /// The number of zeros after the input, in each spatial dimension.
     pub end_padding: Vec<u32>,
-    /// In how many parts the channels are divided, each with a filter of its own.
+    /// The number of groups that the channels are divided into, each with its own filters.
     pub group_count: u32,
 }
 
@@ -128,45 +132,47 @@ impl From<ConvolutionIntegerDesc> for AbstractOperator {
 
 /// DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: a convolution of quantized tensors, quantized.
 ///
-/// `out = round((sum + bias) * (input_scale * filter_scale) / output_scale) + output_zero_point`,
-/// limited to what the output can hold, where `sum` is the
-/// convolution of `input - input_zero_point` by `filter - filter_zero_point`. Sum and bias are
-/// exact; they become FLOAT32, and each further step is rounded to
-/// that, the quotient then to the nearest integer, of two to the even one.
+/// `out = round((sum + bias) * (input_scale * filter_scale) / output_scale) +
+/// output_zero_point`, saturated to the output's type, where `sum` is the convolution of `input -
+/// input_zero_point` by `filter - filter_zero_point`. Sum and bias are exact and become FLOAT32.
+/// Each further step is rounded to FLOAT32, and the quotient then to the nearest integer, halves to
+/// even.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedLinearConvolutionDesc {
-    /// Batches, channels and places; a stride of 0 repeats elements.
+    /// The input: batches, channels and spatial dimensions; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What the input is multiplied by: one element.
+    /// The scale of the input: one element.
     pub input_scale_tensor: TensorDesc,
-    /// What is subtracted from the input, of its type: one element. Left out, nothing is. Zeros
-    /// around the input stay zeros.
+    /// The zero point of the input, which is subtracted: one element of the input's type. If left
+    /// out, 0. Padding counts as 0 after the subtraction.
     pub input_zero_point_tensor: Option<TensorDesc>,
-    /// For each channel of the output those of the input in a group, and places.
+    /// The filter: output channels, input channels of a group, and spatial dimensions.
     pub filter_tensor: TensorDesc,
-    /// What the filter is multiplied by: one element for all or one for each channel of the output.
+    /// The scale of the filter: one element for all or for each output channel.
     pub filter_scale_tensor: TensorDesc,
-    /// What is subtracted from the filter, of its type: one element for all or one for each channel
-    /// of the output.
+    /// The zero point of the filter, which is subtracted: one element of the filter's type for all
+    /// or for each output channel. If left out, 0.
     pub filter_zero_point_tensor: Option<TensorDesc>,
-    /// What is added to sums, in units of the input's scale times the filter's: one element for
-    /// each channel of the output. Left out, nothing is.
+    /// The biases that are added to the sums, in units of the input's scale times the filter's: one
+    /// element for each output channel. If left out, nothing is added.
     pub bias_tensor: Option<TensorDesc>,
-    /// What the result is divided by: one element.
+    /// The scale of the output, by which the result is divided: one element.
     pub output_scale_tensor: TensorDesc,
-    /// What is added to the quotient, of the output's type: one element. Left out, nothing is.
+    /// The zero point of the output, which is added to the rounded quotient: one element of the
+    /// output's type. If left out, 0.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// What is written: batches, channels and places.
+    /// The output: batches, channels and spatial dimensions.
     pub output_tensor: TensorDesc,
-    /// How far the filter moves from an element of the output to the next, none 0.
+    /// The filter's step from an output element to the next, in each spatial dimension; at least 1.
     pub strides: Vec<u32>,
-    /// How far the filter's elements are apart, none 0.
+    /// The distance between neighbouring elements of the filter, in each spatial dimension; at
+    /// least 1.
     pub dilations: Vec<u32>,
-    /// Zeros before the input's elements.
+    /// The number of zeros before the input, in each spatial dimension.
     pub start_padding: Vec<u32>,
-    /// The same after them.
+    /// The number of zeros after the input, in each spatial dimension.
     pub end_padding: Vec<u32>,
-    /// In how many parts the channels are divided, each with a filter of its own.
+    /// The number of groups that the channels are divided into, each with its own filters.
     pub group_count: u32,
 }
 

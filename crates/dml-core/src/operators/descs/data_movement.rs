@@ -12,18 +12,18 @@ use crate::types::{DataType, ScalarUnion};
 
 /// DML_SLICE_OPERATOR_DESC: a part of a tensor, with steps.
 ///
-/// Element `i` of the output, in each dimension, is element `offsets + i * strides` of the input.
+/// Element `i` of the output is element `offsets + i * strides` of the input, in each dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SliceDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and the sizes that `sizes` says.
+    /// The slice: the input's type, with the sizes in `sizes`.
     pub output_tensor: TensorDesc,
-    /// The first element in each dimension.
+    /// The first element of the slice in each dimension.
     pub offsets: Vec<u32>,
-    /// The sizes of the output.
+    /// The output's sizes.
     pub sizes: Vec<u32>,
-    /// From an element to the next in each dimension, not 0.
+    /// The step from an element of the slice to the next in each dimension; at least 1.
     pub strides: Vec<u32>,
 }
 
@@ -46,16 +46,14 @@ impl From<SliceDesc> for AbstractOperator {
 
 /// DML_CAST_OPERATOR_DESC: each element in another data type.
 ///
-/// Every element becomes the element of the output's type that has its value, or the nearest one:
-/// floats
-/// are rounded once, to the nearest, to the even one of two; a float that becomes an integer is
-/// truncated
-/// towards 0 and saturates, NaN becomes 0; an integer that becomes an integer wraps around.
+/// Every element becomes the equal element of the output's type, or the nearest one. Floats are
+/// rounded once, to nearest, halves to even. A float that becomes an integer is truncated towards 0
+/// and saturates, and NaN becomes 0. An integer that becomes an integer wraps around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CastDesc {
-    /// What is read: the output's sizes, any type; a stride of 0 repeats elements.
+    /// The tensor to convert: any type, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: 1 to 8 dimensions, any type.
+    /// The converted tensor: any type, 1 to 8 dimensions.
     pub output_tensor: TensorDesc,
 }
 
@@ -71,17 +69,17 @@ impl From<CastDesc> for AbstractOperator {
     }
 }
 
-/// DML_SPLIT_OPERATOR_DESC: one tensor cut along a dimension.
+/// DML_SPLIT_OPERATOR_DESC: one tensor split along a dimension.
 ///
-/// Each output is the part of the input that follows the one before along `axis`.
+/// The outputs are consecutive parts of the input along `axis`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and its sizes but for the one along `axis`, which add up
-    /// to it.
+    /// The parts: the input's type and sizes, except along `axis`, where their sizes add up to the
+    /// input's.
     pub output_tensors: Vec<TensorDesc>,
-    /// The dimension that is cut.
+    /// The dimension along which the input is split.
     pub axis: u32,
 }
 
@@ -100,17 +98,17 @@ impl From<SplitDesc> for AbstractOperator {
     }
 }
 
-/// DML_JOIN_OPERATOR_DESC: several tensors, one after the other along a dimension.
+/// DML_JOIN_OPERATOR_DESC: several tensors concatenated along a dimension.
 ///
-/// Each input is the part of the output that follows the one before along `axis`.
+/// The inputs are consecutive parts of the output along `axis`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinDesc {
-    /// What is read: the output's type, and its sizes but for the one along `axis`, which add up to
-    /// it; a stride of 0 repeats elements.
+    /// The tensors to join: the output's type and sizes, except along `axis`, where their sizes add
+    /// up to the output's. A stride of 0 repeats elements.
     pub input_tensors: Vec<TensorDesc>,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimension along which the inputs follow each other.
+    /// The dimension along which the inputs are joined.
     pub axis: u32,
 }
 
@@ -129,24 +127,24 @@ impl From<JoinDesc> for AbstractOperator {
     }
 }
 
-/// DML_PADDING_OPERATOR_DESC: a tensor with a margin around it.
+/// DML_PADDING_OPERATOR_DESC: a tensor with padding around it.
 ///
-/// The output has the input in it, and around that what `padding_mode` says.
+/// The output is the input, surrounded by elements that `padding_mode` defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaddingDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and its sizes with both margins.
+    /// The padded tensor: the input's type, and its sizes plus both paddings.
     pub output_tensor: TensorDesc,
-    /// What stands in the margin: the value, the nearest element, or the input mirrored without its
-    /// edge (REFLECTION), mirrored with it (SYMMETRIC, from 3_0) or repeated (WRAP, from 6_4), as
-    /// often as the margin needs.
+    /// The elements of the padding: the given value (CONSTANT), the nearest element (EDGE), or the
+    /// input mirrored without its edge (REFLECTION), mirrored with it (SYMMETRIC, from 3_0) or
+    /// repeated (WRAP, from 6_4), as often as the padding needs.
     pub padding_mode: PaddingMode,
-    /// What CONSTANT writes, converted as `Value` of DIAGONAL_MATRIX is.
+    /// The value of the padding for CONSTANT, converted like `Value` of DIAGONAL_MATRIX.
     pub padding_value: f32,
-    /// The margin before the input in each dimension.
+    /// The number of elements before the input in each dimension.
     pub start_padding: Vec<u32>,
-    /// The margin after the input in each dimension.
+    /// The number of elements after the input in each dimension.
     pub end_padding: Vec<u32>,
 }
 
@@ -173,12 +171,12 @@ impl From<PaddingDesc> for AbstractOperator {
 /// Each block of height and width becomes channels, in the order DEPTH_COLUMN_ROW.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceToDepthDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, as many elements, smaller by the block in height and
-    /// width.
+    /// The output: the input's type and number of elements, with height and width divided by the
+    /// block size.
     pub output_tensor: TensorDesc,
-    /// The height and the width of a block.
+    /// The height and the width of a block, in elements.
     pub block_size: u32,
 }
 
@@ -200,12 +198,12 @@ impl From<SpaceToDepthDesc> for AbstractOperator {
 /// Channels become blocks of height and width, in the order DEPTH_COLUMN_ROW.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthToSpaceDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, as many elements, larger by the block in height and
-    /// width.
+    /// The output: the input's type and number of elements, with height and width multiplied by the
+    /// block size.
     pub output_tensor: TensorDesc,
-    /// The height and the width of a block.
+    /// The height and the width of a block, in elements.
     pub block_size: u32,
 }
 
@@ -224,14 +222,14 @@ impl From<DepthToSpaceDesc> for AbstractOperator {
 
 /// DML_TILE_OPERATOR_DESC: a tensor repeated along its dimensions.
 ///
-/// The input over and over in each dimension.
+/// The output repeats the input `repeats` times in each dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TileDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and its sizes times `repeats`.
+    /// The repeated tensor: the input's type, and its sizes times `repeats`.
     pub output_tensor: TensorDesc,
-    /// How often the input stands in each dimension.
+    /// The number of repetitions in each dimension.
     pub repeats: Vec<u32>,
 }
 
@@ -250,20 +248,19 @@ impl From<TileDesc> for AbstractOperator {
     }
 }
 
-/// DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC: the first elements of each sequence in reverse.
+/// DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC: the first elements of each sequence reversed.
 ///
-/// The first elements along `axis`, as many as the length says, stand in reverse order in the
-/// output; those
-/// after them stay. A length above the size of the dimension counts as that.
+/// The first elements of each sequence along `axis`, as many as its length states, are reversed;
+/// the elements after them stay in place. A length above the dimension's size means that size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReverseSubsequencesDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// How many elements are reversed: the output's sizes, but 1 along `axis`.
+    /// The number of elements to reverse in each sequence: the output's sizes, but 1 along `axis`.
     pub sequence_lengths_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimension of the sequences.
+    /// The dimension along which elements are reversed.
     pub axis: u32,
 }
 
@@ -283,21 +280,22 @@ impl From<ReverseSubsequencesDesc> for AbstractOperator {
 
 /// DML_SLICE1_OPERATOR_DESC: a part of a tensor, with steps that may go backwards.
 ///
-/// Element `i` of the output, in each dimension, is element `i * stride` of the window, counted
-/// from its end where the stride is negative. Not every element of the window has to be reached.
+/// Element `i` of the output is element `i * stride` of the window, in each dimension, counted from
+/// the window's end if the stride is negative. The output need not reach all elements of the
+/// window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice1Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and in each dimension no more elements than the window
-    /// has for the stride.
+    /// The slice: the input's type, and in each dimension at most as many elements as the window
+    /// holds at this stride.
     pub output_tensor: TensorDesc,
     /// The first element of the window in each dimension.
     pub input_window_offsets: Vec<u32>,
-    /// The elements of the window in each dimension.
+    /// The size of the window in each dimension.
     pub input_window_sizes: Vec<u32>,
-    /// From an element to the next in each dimension, not 0; a negative one begins at the end of
-    /// the window.
+    /// The step from an element to the next in each dimension, not 0. A negative step starts at the
+    /// end of the window.
     pub input_window_strides: Vec<i32>,
 }
 
@@ -324,15 +322,15 @@ impl From<Slice1Desc> for AbstractOperator {
 /// Channels become blocks of height and width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DepthToSpace1Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, as many elements, larger by the block in height and
-    /// width.
+    /// The output: the input's type and number of elements, with height and width multiplied by the
+    /// block size.
     pub output_tensor: TensorDesc,
-    /// The height and the width of a block.
+    /// The height and the width of a block, in elements.
     pub block_size: u32,
-    /// Where the block lies in the channels: before those of the space (DEPTH_COLUMN_ROW), or
-    /// within each of them.
+    /// The order of the channels: position in the block first, then channel (DEPTH_COLUMN_ROW), or
+    /// channel first, then position (COLUMN_ROW_DEPTH).
     pub order: DepthSpaceOrder,
 }
 
@@ -356,15 +354,15 @@ impl From<DepthToSpace1Desc> for AbstractOperator {
 /// Each block of height and width becomes channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceToDepth1Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, as many elements, smaller by the block in height and
-    /// width.
+    /// The output: the input's type and number of elements, with height and width divided by the
+    /// block size.
     pub output_tensor: TensorDesc,
-    /// The height and the width of a block.
+    /// The height and the width of a block, in elements.
     pub block_size: u32,
-    /// Where the block lies in the channels: before those of the space (DEPTH_COLUMN_ROW), or
-    /// within each of them.
+    /// The order of the channels: position in the block first, then channel (DEPTH_COLUMN_ROW), or
+    /// channel first, then position (COLUMN_ROW_DEPTH).
     pub order: DepthSpaceOrder,
 }
 
@@ -382,26 +380,26 @@ impl From<SpaceToDepth1Desc> for AbstractOperator {
     }
 }
 
-/// DML_PADDING1_OPERATOR_DESC: a tensor with a margin around it, of a value in its own type.
+/// DML_PADDING1_OPERATOR_DESC: a tensor with padding around it, of a value in the tensor's type.
 ///
-/// The output has the input in it, and around that what `padding_mode` says.
+/// The output is the input, surrounded by elements that `padding_mode` defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Padding1Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and its sizes with both margins.
+    /// The padded tensor: the input's type, and its sizes plus both paddings.
     pub output_tensor: TensorDesc,
-    /// What stands in the margin: the value, the nearest element, or the input mirrored without its
-    /// edge (REFLECTION), mirrored with it (SYMMETRIC, from 3_0) or repeated (WRAP, from 6_4), as
-    /// often as the margin needs.
+    /// The elements of the padding: the given value (CONSTANT), the nearest element (EDGE), or the
+    /// input mirrored without its edge (REFLECTION), mirrored with it (SYMMETRIC, from 3_0) or
+    /// repeated (WRAP, from 6_4), as often as the padding needs.
     pub padding_mode: PaddingMode,
     /// The type of `padding_value`.
     pub padding_value_data_type: DataType,
-    /// What CONSTANT writes.
+    /// The value of the padding for CONSTANT.
     pub padding_value: ScalarUnion,
-    /// The margin before the input in each dimension.
+    /// The number of elements before the input in each dimension.
     pub start_padding: Vec<u32>,
-    /// The margin after the input in each dimension.
+    /// The number of elements after the input in each dimension.
     pub end_padding: Vec<u32>,
 }
 
@@ -424,29 +422,30 @@ impl From<Padding1Desc> for AbstractOperator {
     }
 }
 
-/// DML_FOLD_OPERATOR_DESC: windows put together to a tensor, summed where they overlap.
+/// DML_FOLD_OPERATOR_DESC: windows combined into a tensor, summed where they overlap.
 ///
-/// Each element is the sum of those that stand for it in the windows that have it, 0 where none has
-/// it; what stands for
-/// the padding is not used. A column of the input is a window, with the elements of each channel
-/// one after the other,
-/// in row-major order, as windows are in the columns. Integers wrap.
+/// Each output element is the sum of the elements at its position in all windows that cover it, or
+/// 0 if no window does. Elements of the windows that lie in the padding are not used. A column of
+/// the input is a window: the elements of each channel one after the other, in row-major order. The
+/// columns are the windows in row-major order too. Integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldDesc {
-    /// What is read: batches, elements of windows of each channel, windows; with more dimensions
-    /// all before them are 1. A stride of 0 repeats elements.
+    /// The windows: batches, elements of a window over all channels, number of windows. Further
+    /// dimensions before these are 1. A stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: batches, channels, and the dimensions of windows.
+    /// The sum of the windows: batches, channels, and the spatial dimensions.
     pub output_tensor: TensorDesc,
-    /// How many elements a window has in each.
+    /// The number of elements of a window in each spatial dimension.
     pub window_sizes: Vec<u32>,
-    /// How far apart windows begin.
+    /// The distance between the starts of neighbouring windows in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How far apart the elements of a window are.
+    /// The distance between neighbouring elements of a window in each spatial dimension.
     pub dilations: Vec<u32>,
-    /// How far windows reach beyond the output at its start.
+    /// The number of elements that windows may extend beyond the start of the output, in each
+    /// spatial dimension.
     pub start_padding: Vec<u32>,
-    /// How far they may reach beyond it at its end.
+    /// The number of elements that windows may extend beyond the end of the output, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
 }
 
@@ -469,28 +468,29 @@ impl From<FoldDesc> for AbstractOperator {
     }
 }
 
-/// DML_UNFOLD_OPERATOR_DESC: the windows of a tensor, side by side.
+/// DML_UNFOLD_OPERATOR_DESC: the windows of a tensor as columns.
 ///
-/// A column for each window, with the elements of each channel one after the other, in row-major
-/// order, as windows are
-/// in the columns; the padding is 0.
+/// The output has a column for each window: the elements of each channel one after the other, in
+/// row-major order. The columns are the windows in row-major order too. The padding is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnfoldDesc {
-    /// What is read: batches, channels, and the dimensions of windows; a stride of 0 repeats
+    /// The tensor to read: batches, channels, and the spatial dimensions; a stride of 0 repeats
     /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: batches, elements of windows of each channel, windows; with more dimensions
-    /// all before them are 1.
+    /// The windows: batches, elements of a window over all channels, number of windows. Further
+    /// dimensions before these are 1.
     pub output_tensor: TensorDesc,
-    /// How many elements a window has in each.
+    /// The number of elements of a window in each spatial dimension.
     pub window_sizes: Vec<u32>,
-    /// How far apart windows begin.
+    /// The distance between the starts of neighbouring windows in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How far apart the elements of a window are.
+    /// The distance between neighbouring elements of a window in each spatial dimension.
     pub dilations: Vec<u32>,
-    /// How far windows reach beyond the input at its start.
+    /// The number of elements that windows may extend beyond the start of the input, in each
+    /// spatial dimension.
     pub start_padding: Vec<u32>,
-    /// How far they may reach beyond it at its end.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
 }
 

@@ -13,11 +13,13 @@ use crate::types::{DataType, ScalarUnion};
 /// before the last two are batches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiagonalMatrixDesc {
-    /// What is written: 2 to 4 dimensions.
+    /// The matrices to write: 2 to 4 dimensions.
     pub output_tensor: TensorDesc,
-    /// Which diagonal: positive is right and up, negative left and down.
+    /// The number of the diagonal: 0 is the main diagonal, positive ones are right of it and above,
+    /// negative ones left and below.
     pub offset: i32,
-    /// Converted to the tensor's type as [`crate::value::element_bits`] states.
+    /// The value of the diagonal, converted to the tensor's type as [`crate::value::element_bits`]
+    /// states.
     pub value: f32,
 }
 
@@ -37,22 +39,23 @@ impl From<DiagonalMatrixDesc> for AbstractOperator {
 /// DML_DIAGONAL_MATRIX1_OPERATOR_DESC: a stack of matrices with a band of diagonals filled.
 ///
 /// With `t = x - y` in unbounded integer arithmetic, `out[.., y, x]` is `value` where
-/// `diagonal_fill_begin <= t < diagonal_fill_end`; where begin is above end, everywhere but where
-/// `diagonal_fill_end <= t < diagonal_fill_begin`. Elsewhere it is the input's element, or 0
-/// without an input. Dimensions before the last two are batches.
+/// `diagonal_fill_begin <= t < diagonal_fill_end`. If begin is above end, it is `value` everywhere
+/// except where `diagonal_fill_end <= t < diagonal_fill_begin`. All other elements are the input's,
+/// or 0 without an input. Dimensions before the last two are batches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiagonalMatrix1Desc {
-    /// What is kept outside of the band; left out, zeros. Has the output's type and sizes.
+    /// The elements outside of the band, with the output's type and sizes. If left out, they are 0.
     pub input_tensor: Option<TensorDesc>,
-    /// What is written: 2 to 4 dimensions.
+    /// The matrices to write: 2 to 4 dimensions.
     pub output_tensor: TensorDesc,
-    /// The type of `value`: the tensors'.
+    /// The type of `value`, which is the tensors' type.
     pub value_data_type: DataType,
-    /// Written within the band, bit for bit.
+    /// The value within the band, written bit for bit.
     pub value: ScalarUnion,
-    /// The first diagonal of the band: positive is right and up, negative left and down.
+    /// The number of the band's first diagonal: 0 is the main diagonal, positive ones are right of
+    /// it and above, negative ones left and below.
     pub diagonal_fill_begin: i32,
-    /// The diagonal after the last one of the band.
+    /// One more than the number of the band's last diagonal.
     pub diagonal_fill_end: i32,
 }
 

@@ -14,20 +14,19 @@ use crate::tensor::TensorDesc;
 use crate::types::enums::RoundingMode;
 use crate::types::{DataType, ScalarUnion};
 
-/// DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC: each element as it is, or scaled and biased.
+/// DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC: each element unchanged, or scaled and biased.
 ///
-/// Without `scale_bias` the bits of every element are kept. With it, each becomes `x * scale +
-/// bias`,
-/// computed in single precision with two roundings: elements of other types are converted as CAST
-/// converts them, there and back.
+/// Without `scale_bias` the bits of every element are kept. With it, each becomes
+/// `x * scale + bias`, computed in single precision with two roundings; elements of other types are
+/// converted to single precision and back like CAST does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIdentityDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -46,15 +45,15 @@ impl From<ElementWiseIdentityDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ABS_OPERATOR_DESC: the absolute value of each element.
 ///
-/// `out = |x|`, of what is scaled and biased where that is asked for; the least integer is itself.
+/// `out = |x|`, after `scale_bias` if given. The least integer gives itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAbsDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -78,9 +77,9 @@ impl From<ElementWiseAbsDesc> for AbstractOperator {
 pub struct ElementWiseAddDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -99,15 +98,15 @@ impl From<ElementWiseAddDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_CEIL_OPERATOR_DESC: each element rounded up to an integer.
 ///
-/// `out` is the least integer that is not below `x`. An infinity and a NaN stay.
+/// `out` is the least integer that is not below `x`. Infinities and NaNs stay as they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCeilDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -126,22 +125,21 @@ impl From<ElementWiseCeilDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: each element, limited to a range.
 ///
-/// `out = min(max(x, min), max)`, with `x` scaled and biased first where `scale_bias` is given. A
-/// NaN among
-/// the three is the result; where `min` is above `max`, that is `max`. Of integers the limits are
-/// truncated towards 0
-/// and saturate.
+/// `out = min(max(x, min), max)`, after `scale_bias` if given. A NaN among the three is the result.
+/// If `min` is above `max`, the result is `max`. For integer tensors, the limits are truncated
+/// towards 0 and saturate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClipDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by first, and the bias that is added; left out, nothing is.
+    /// Scale and bias, applied to each element first: `x * scale + bias`. If left out, elements are
+    /// used unchanged.
     pub scale_bias: Option<[f32; 2]>,
-    /// The least result.
+    /// The lower limit of the results.
     pub min: f32,
-    /// The greatest result.
+    /// The upper limit of the results.
     pub max: f32,
 }
 
@@ -160,18 +158,17 @@ impl From<ElementWiseClipDesc> for AbstractOperator {
     }
 }
 
-/// DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC: one tensor divided by another, element by element.
+/// DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC: the quotient of two tensors, element by element.
 ///
-/// `out = a / b`. Floats are rounded once, to nearest; integers are truncated towards 0, what is
-/// divided
-/// by 0 is 0, and the least integer divided by -1 is itself.
+/// `out = a / b`. Floats are rounded once, to nearest. Integer quotients are truncated towards 0; a
+/// division by 0 gives 0, and the least integer divided by -1 gives itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDivideDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -190,15 +187,15 @@ impl From<ElementWiseDivideDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC: each element rounded down to an integer.
 ///
-/// `out` is the greatest integer that is not above `x`. An infinity and a NaN stay.
+/// `out` is the greatest integer that is not above `x`. Infinities and NaNs stay as they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseFloorDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -217,14 +214,14 @@ impl From<ElementWiseFloorDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_MAX_OPERATOR_DESC: the greater of two elements.
 ///
-/// `out = max(a, b)`. A NaN on either side is the result; +0 is above -0.
+/// `out = max(a, b)`. A NaN in either operand is the result; +0 is greater than -0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMaxDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -249,9 +246,9 @@ impl From<ElementWiseMaxDesc> for AbstractOperator {
 pub struct ElementWiseMeanDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -270,14 +267,14 @@ impl From<ElementWiseMeanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_MIN_OPERATOR_DESC: the lesser of two elements.
 ///
-/// `out = min(a, b)`. A NaN on either side is the result; -0 is below +0.
+/// `out = min(a, b)`. A NaN in either operand is the result; -0 is less than +0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseMinDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -301,9 +298,9 @@ impl From<ElementWiseMinDesc> for AbstractOperator {
 pub struct ElementWiseMultiplyDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -320,16 +317,16 @@ impl From<ElementWiseMultiplyDesc> for AbstractOperator {
     }
 }
 
-/// DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC: one tensor less another, element by element.
+/// DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC: the difference of two tensors, element by element.
 ///
 /// `out = a - b`. Floats are rounded once, to nearest; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSubtractDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -348,18 +345,18 @@ impl From<ElementWiseSubtractDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC: each element, but at least a minimum.
 ///
-/// `out = max(x, min)`, with `x` scaled and biased first where `scale_bias` is given. A NaN on
-/// either side is the
-/// result. Of integers the limit is truncated towards 0 and saturates.
+/// `out = max(x, min)`, after `scale_bias` if given. A NaN among the two is the result. For integer
+/// tensors, the limit is truncated towards 0 and saturates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseThresholdDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by first, and the bias that is added; left out, nothing is.
+    /// Scale and bias, applied to each element first: `x * scale + bias`. If left out, elements are
+    /// used unchanged.
     pub scale_bias: Option<[f32; 2]>,
-    /// The least result.
+    /// The lower limit of the results.
     pub min: f32,
 }
 
@@ -379,12 +376,12 @@ impl From<ElementWiseThresholdDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SIGN_OPERATOR_DESC: -1, 0 or 1 by the sign of each element.
 ///
-/// `out` is -1 where `x < 0`, 1 where `x > 0`, else 0: of -0 and of a NaN as well.
+/// `out` is -1 where `x < 0`, 1 where `x > 0`, else 0, also for -0 and NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSignDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -402,16 +399,17 @@ impl From<ElementWiseSignDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ADD1_OPERATOR_DESC: the sum of two tensors, with an optional fused activation.
 ///
-/// `out = a + b`, rounded once, or the fused activation of that, each computed in single precision.
+/// `out = activation(a + b)`, sum and activation each in single precision. Without an activation
+/// the sum is rounded once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAdd1Desc {
     /// The first summand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second summand, in the same way.
+    /// The second summand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What is applied to the sum; left out, nothing is.
+    /// The activation that is applied to the sum. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -431,16 +429,16 @@ impl From<ElementWiseAdd1Desc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ROUND_OPERATOR_DESC: each element rounded to an integer in a chosen direction.
 ///
-/// `out` is an integer near `x`: the nearest, of two the even one or the one away from 0, or the
-/// next one towards 0.
-/// The sign stays, that of 0 as well. An infinity and a NaN stay.
+/// `out` is `x` rounded to an integer as `rounding_mode` states. The sign is kept, also that of 0.
+/// Infinities and NaNs stay as they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseRoundDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// Which integer that is. TOWARD_INFINITY is the nearest one, of two the one away from 0.
+    /// The rounding: to the nearest integer with halves to even (HALVES_TO_NEAREST_EVEN) or away
+    /// from 0 (TOWARD_INFINITY), or towards 0 (TOWARD_ZERO).
     pub rounding_mode: RoundingMode,
 }
 
@@ -460,17 +458,15 @@ impl From<ElementWiseRoundDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC: the remainder of a division that truncates,
 /// with the dividend's sign.
 ///
-/// `out = a - b * trunc(a / b)`, exactly, with the sign of `a`. Of integers, what is divided by 0
-/// leaves 0. Of floats,
-/// what is divided by 0 leaves a NaN, and so does an infinity; what is divided by an infinity is
-/// itself.
+/// `out = a - b * trunc(a / b)`, exactly, with the sign of `a`. For integers, `b = 0` gives 0. For
+/// floats, `b = 0` or an infinite `a` gives a NaN, and an infinite `b` gives `a`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusTruncateDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -490,16 +486,15 @@ impl From<ElementWiseModulusTruncateDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC: the remainder of a division that rounds down, with
 /// the divisor's sign.
 ///
-/// `out = a - b * floor(a / b)`, rounded once, with the sign of `b`. Of integers, what is divided
-/// by 0 leaves 0. Of
-/// floats, what is divided by 0 leaves a NaN, and so does an infinity.
+/// `out = a - b * floor(a / b)`, rounded once, with the sign of `b`. For integers, `b = 0` gives 0.
+/// For floats, `b = 0` or an infinite `a` gives a NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseModulusFloorDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -518,15 +513,15 @@ impl From<ElementWiseModulusFloorDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC: the square of the difference of two elements.
 ///
-/// `out = (a - b) * (a - b)`. Of floats the difference is rounded to single precision, and then the
-/// square; integers wrap around.
+/// `out = (a - b) * (a - b)`. For floats, first the difference is rounded to single precision, then
+/// the square; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDifferenceSquareDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -546,22 +541,22 @@ impl From<ElementWiseDifferenceSquareDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC: each element, limited to a range given in the tensor's own
 /// type.
 ///
-/// `out = min(max(x, min), max)`, with `x` scaled and biased first where `scale_bias` is given. A
-/// NaN among
-/// the three is the result; where `min` is above `max`, that is `max`.
+/// `out = min(max(x, min), max)`, after `scale_bias` if given. A NaN among the three is the result.
+/// If `min` is above `max`, the result is `max`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClip1Desc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by first, and the bias that is added; left out, nothing is.
+    /// Scale and bias, applied to each element first: `x * scale + bias`. If left out, elements are
+    /// used unchanged.
     pub scale_bias: Option<[f32; 2]>,
-    /// The type of `min` and `max`: the tensors'.
+    /// The type of `min` and `max`, which is the tensors' type.
     pub min_max_data_type: DataType,
-    /// The least result.
+    /// The lower limit of the results.
     pub min: ScalarUnion,
-    /// The greatest result.
+    /// The upper limit of the results.
     pub max: ScalarUnion,
 }
 
@@ -581,14 +576,14 @@ impl From<ElementWiseClip1Desc> for AbstractOperator {
     }
 }
 
-/// DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC: each element with the other sign.
+/// DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC: each element with its sign reversed.
 ///
-/// `out = -x`; the least integer is itself.
+/// `out = -x`; the least integer gives itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseNegateDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 

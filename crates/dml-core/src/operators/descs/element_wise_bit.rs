@@ -16,9 +16,9 @@ use crate::tensor::TensorDesc;
 pub struct ElementWiseBitShiftLeftDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -44,9 +44,9 @@ impl From<ElementWiseBitShiftLeftDesc> for AbstractOperator {
 pub struct ElementWiseBitShiftRightDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -70,9 +70,9 @@ impl From<ElementWiseBitShiftRightDesc> for AbstractOperator {
 pub struct ElementWiseBitAndDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -96,9 +96,9 @@ impl From<ElementWiseBitAndDesc> for AbstractOperator {
 pub struct ElementWiseBitOrDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -122,9 +122,9 @@ impl From<ElementWiseBitOrDesc> for AbstractOperator {
 pub struct ElementWiseBitXorDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -146,9 +146,9 @@ impl From<ElementWiseBitXorDesc> for AbstractOperator {
 /// `out = ~x`, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitNotDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -166,12 +166,12 @@ impl From<ElementWiseBitNotDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC: the number of bits set in each element.
 ///
-/// `out` is how many bits of `x` are set, whatever they mean.
+/// `out` is the number of bits that are set in `x`, whatever its type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseBitCountDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 

@@ -19,9 +19,9 @@ use crate::types::enums::IsInfinityMode;
 pub struct ElementWiseLogicalAndDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -40,14 +40,15 @@ impl From<ElementWiseLogicalAndDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC: whether two elements are equal.
 ///
-/// `out = a == b`: 1 where it is, else 0. Nothing is equal to a NaN, and -0 is equal to +0.
+/// `out = a == b`: 1 if true, else 0. A NaN is equal to nothing, and -0 is equal to +0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalEqualsDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, of the first one's type, in the same way.
+    /// The second operand: the type of `a_tensor`, the output's sizes; a stride of 0 repeats
+    /// elements.
     pub b_tensor: TensorDesc,
-    /// What is written: 1 where it holds, else 0.
+    /// The tensor that receives the truth values: 1 where the condition holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -67,15 +68,15 @@ impl From<ElementWiseLogicalEqualsDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC: whether one element is greater than
 /// another.
 ///
-/// `out = a > b`: 1 where it is, else 0. Nothing is greater than a NaN, and a NaN is greater than
-/// nothing.
+/// `out = a > b`: 1 if true, else 0. A comparison with a NaN gives 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalGreaterThanDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, of the first one's type, in the same way.
+    /// The second operand: the type of `a_tensor`, the output's sizes; a stride of 0 repeats
+    /// elements.
     pub b_tensor: TensorDesc,
-    /// What is written: 1 where it holds, else 0.
+    /// The tensor that receives the truth values: 1 where the condition holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -94,15 +95,15 @@ impl From<ElementWiseLogicalGreaterThanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC: whether one element is less than another.
 ///
-/// `out = a < b`: 1 where it is, else 0. Nothing is less than a NaN, and a NaN is less than
-/// nothing.
+/// `out = a < b`: 1 if true, else 0. A comparison with a NaN gives 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalLessThanDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, of the first one's type, in the same way.
+    /// The second operand: the type of `a_tensor`, the output's sizes; a stride of 0 repeats
+    /// elements.
     pub b_tensor: TensorDesc,
-    /// What is written: 1 where it holds, else 0.
+    /// The tensor that receives the truth values: 1 where the condition holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -124,9 +125,9 @@ impl From<ElementWiseLogicalLessThanDesc> for AbstractOperator {
 /// `out = !x`: 1 where it is 0, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalNotDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -149,9 +150,9 @@ impl From<ElementWiseLogicalNotDesc> for AbstractOperator {
 pub struct ElementWiseLogicalOrDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -175,9 +176,9 @@ impl From<ElementWiseLogicalOrDesc> for AbstractOperator {
 pub struct ElementWiseLogicalXorDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -199,9 +200,9 @@ impl From<ElementWiseLogicalXorDesc> for AbstractOperator {
 /// `out` is 1 where `x` is a NaN, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIsNanDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: 1 where it holds, else 0.
+    /// The tensor that receives the truth values: 1 where the condition holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -217,20 +218,21 @@ impl From<ElementWiseIsNanDesc> for AbstractOperator {
     }
 }
 
-/// DML_ELEMENT_WISE_IF_OPERATOR_DESC: an element of one of two tensors, as a third tensor's says.
+/// DML_ELEMENT_WISE_IF_OPERATOR_DESC: an element of one of two tensors, chosen by a third tensor.
 ///
 /// `out = condition ? a : b`, bit for bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIfDesc {
-    /// Whose element is chosen: 0 for `b_tensor`'s, anything else for `a_tensor`'s. Has the
-    /// output's sizes; a stride of 0 repeats elements.
+    /// The condition: 0 chooses the element of `b_tensor`, anything else that of `a_tensor`. Has
+    /// the output's sizes; a stride of 0 repeats elements.
     pub condition_tensor: TensorDesc,
-    /// What is chosen where the condition holds: the output's type and sizes; a stride of 0 repeats
-    /// elements.
+    /// The elements where the condition is not 0: the output's type and sizes; a stride of 0
+    /// repeats elements.
     pub a_tensor: TensorDesc,
-    /// What is chosen elsewhere, in the same way.
+    /// The elements where the condition is 0: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -251,14 +253,14 @@ impl From<ElementWiseIfDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC: whether an element is infinite, of either or of a
 /// chosen sign.
 ///
-/// `out` is 1 where `x` is an infinity of the sign that is asked for, else 0.
+/// `out` is 1 where `x` is an infinity of the kind that `infinity_mode` states, else 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseIsInfinityDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: 1 where it holds, else 0.
+    /// The tensor that receives the truth values: 1 where the condition holds, else 0.
     pub output_tensor: TensorDesc,
-    /// Which infinities are looked for.
+    /// The infinities to find: positive, negative, or both.
     pub infinity_mode: IsInfinityMode,
 }
 
@@ -278,14 +280,15 @@ impl From<ElementWiseIsInfinityDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC: whether one element is at least
 /// another.
 ///
-/// `out = a >= b`: 1 where it is, else 0; 0 where one of them is a NaN.
+/// `out = a >= b`: 1 if true, else 0. A comparison with a NaN gives 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalGreaterThanOrEqualDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, of the first one's type, in the same way.
+    /// The second operand: the type of `a_tensor`, the output's sizes; a stride of 0 repeats
+    /// elements.
     pub b_tensor: TensorDesc,
-    /// What is written: 1 where it holds, else 0.
+    /// The tensor that receives the truth values: 1 where the condition holds, else 0.
     pub output_tensor: TensorDesc,
 }
 
@@ -305,14 +308,15 @@ impl From<ElementWiseLogicalGreaterThanOrEqualDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC: whether one element is at most
 /// another.
 ///
-/// `out = a <= b`: 1 where it is, else 0; 0 where one of them is a NaN.
+/// `out = a <= b`: 1 if true, else 0. A comparison with a NaN gives 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogicalLessThanOrEqualDesc {
     /// The first operand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, of the first one's type, in the same way.
+    /// The second operand: the type of `a_tensor`, the output's sizes; a stride of 0 repeats
+    /// elements.
     pub b_tensor: TensorDesc,
-    /// What is written: 1 where it holds, else 0.
+    /// The tensor that receives the truth values: 1 where the condition holds, else 0.
     pub output_tensor: TensorDesc,
 }
 

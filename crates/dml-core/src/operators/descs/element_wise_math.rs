@@ -13,15 +13,15 @@ use crate::tensor::TensorDesc;
 
 /// DML_ELEMENT_WISE_ACOS_OPERATOR_DESC: the inverse cosine of each element.
 ///
-/// `out = acos(x)`, from 0 to pi; beyond -1 and 1 NaN.
+/// `out = acos(x)`, from 0 to pi; NaN outside of -1 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcosDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -40,15 +40,15 @@ impl From<ElementWiseAcosDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ASIN_OPERATOR_DESC: the inverse sine of each element.
 ///
-/// `out = asin(x)`, from -pi / 2 to pi / 2; beyond -1 and 1 NaN.
+/// `out = asin(x)`, from -pi / 2 to pi / 2; NaN outside of -1 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -70,12 +70,12 @@ impl From<ElementWiseAsinDesc> for AbstractOperator {
 /// `out = atan(x)`, from -pi / 2 to pi / 2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -94,15 +94,15 @@ impl From<ElementWiseAtanDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_COS_OPERATOR_DESC: the cosine of each element.
 ///
-/// `out = cos(x)` of any angle in radians; of infinity NaN.
+/// `out = cos(x)` for any angle in radians; NaN for infinities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCosDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -124,12 +124,12 @@ impl From<ElementWiseCosDesc> for AbstractOperator {
 /// `out = e^x`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseExpDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -148,15 +148,15 @@ impl From<ElementWiseExpDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_LOG_OPERATOR_DESC: the natural logarithm of each element.
 ///
-/// `out = ln(x)`; of negative numbers NaN, of 0 minus infinity.
+/// `out = ln(x)`; NaN for negative numbers, minus infinity for 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseLogDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -173,24 +173,24 @@ impl From<ElementWiseLogDesc> for AbstractOperator {
     }
 }
 
-/// DML_ELEMENT_WISE_POW_OPERATOR_DESC: the elements of one tensor to the powers in another.
+/// DML_ELEMENT_WISE_POW_OPERATOR_DESC: the elements of one tensor raised to the powers in another.
 ///
-/// `out = x^e`. Negative bases have a power where the exponent is an integer, of whichever type,
-/// else NaN. Powers of
-/// integers with exponents of integers are exact and wrap; where the exponent is negative they are
-/// truncated towards
-/// 0, and 0 of 0. Where one is a float, both are cast to single precision, and the result to the
+/// `out = x^e`, for floats as IEEE 754's pow: a finite negative base gives a NaN unless the
+/// exponent is an integer or infinite. If both tensors hold integers, the results are exact and
+/// wrap around; a negative exponent gives the result truncated towards 0, and 0 for the base 0. If
+/// either tensor holds floats, both are converted to single precision, and the result to the
 /// output's type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWisePowDesc {
     /// The bases: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// The exponents, of any type that the level has, in the same way.
+    /// The exponents, of any type that the feature level supports: the output's sizes; a stride of
+    /// 0 repeats elements.
     pub exponent_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every base is scaled by before it is raised, and the bias that is added; left out,
-    /// nothing is.
+    /// Scale and bias, applied to each base first: `x * scale + bias`. If left out, bases are used
+    /// unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -208,19 +208,20 @@ impl From<ElementWisePowDesc> for AbstractOperator {
     }
 }
 
-/// DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC: each element to one and the same power.
+/// DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC: each element raised to a constant power.
 ///
-/// `out = x^Exponent`; negative bases have a power where the exponent is an integer, else NaN.
+/// `out = x^Exponent`, as IEEE 754's pow: a finite negative base gives a NaN unless the exponent is
+/// an integer or infinite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseConstantPowDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
-    /// What every element is raised to.
+    /// The exponent of all elements.
     pub exponent: f32,
 }
 
@@ -240,15 +241,15 @@ impl From<ElementWiseConstantPowDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_RECIP_OPERATOR_DESC: one divided by each element.
 ///
-/// `out = 1 / x`, rounded once, to nearest; of a zero the infinity with its sign.
+/// `out = 1 / x`, rounded once, to nearest; a zero gives the infinity with its sign.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseRecipDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -267,15 +268,15 @@ impl From<ElementWiseRecipDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SIN_OPERATOR_DESC: the sine of each element.
 ///
-/// `out = sin(x)` of any angle in radians; of infinity NaN.
+/// `out = sin(x)` for any angle in radians; NaN for infinities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -294,15 +295,15 @@ impl From<ElementWiseSinDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_SQRT_OPERATOR_DESC: the square root of each element.
 ///
-/// `out` is the square root of `x`, rounded once, to nearest: a NaN below 0, and -0 of -0.
+/// `out` is the square root of `x`, rounded once, to nearest: NaN below 0, and -0 for -0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSqrtDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -321,15 +322,15 @@ impl From<ElementWiseSqrtDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_TAN_OPERATOR_DESC: the tangent of each element.
 ///
-/// `out = tan(x)` of any angle in radians; of infinity NaN.
+/// `out = tan(x)` for any angle in radians; NaN for infinities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -351,12 +352,12 @@ impl From<ElementWiseTanDesc> for AbstractOperator {
 /// `out = erf(x)`, the Gauss error function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseErfDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -378,12 +379,12 @@ impl From<ElementWiseErfDesc> for AbstractOperator {
 /// `out = sinh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseSinhDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -405,12 +406,12 @@ impl From<ElementWiseSinhDesc> for AbstractOperator {
 /// `out = cosh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseCoshDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -432,12 +433,12 @@ impl From<ElementWiseCoshDesc> for AbstractOperator {
 /// `out = tanh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseTanhDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -459,12 +460,12 @@ impl From<ElementWiseTanhDesc> for AbstractOperator {
 /// `out = asinh(x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAsinhDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -483,15 +484,15 @@ impl From<ElementWiseAsinhDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC: the inverse hyperbolic cosine of each element.
 ///
-/// `out = acosh(x)`; below 1 NaN.
+/// `out = acosh(x)`; NaN below 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAcoshDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -510,15 +511,15 @@ impl From<ElementWiseAcoshDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_ATANH_OPERATOR_DESC: the inverse hyperbolic tangent of each element.
 ///
-/// `out = atanh(x)`; beyond -1 and 1 NaN.
+/// `out = atanh(x)`; NaN outside of -1 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanhDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// What every element is scaled by before the function is taken, and the bias that is added;
-    /// left out, nothing is.
+    /// Scale and bias, applied to each element before the function: `x * scale + bias`. If left
+    /// out, elements are used unchanged.
     pub scale_bias: Option<[f32; 2]>,
 }
 
@@ -535,17 +536,16 @@ impl From<ElementWiseAtanhDesc> for AbstractOperator {
     }
 }
 
-/// DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC: the angle of the point that two elements give as y and
-/// x.
+/// DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC: the angle of the point with two elements as y and x.
 ///
-/// `out = atan2(a, b)`: the angle of the point with `b` as x and `a` as y, from -pi to pi.
+/// `out = atan2(a, b)`: the angle of the point with x = `b` and y = `a`, from -pi to pi.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseAtanYxDesc {
     /// The first operand: the output's type and sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second operand, in the same way.
+    /// The second operand: the output's type and sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 

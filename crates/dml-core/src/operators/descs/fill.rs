@@ -11,11 +11,11 @@ use crate::types::{DataType, ScalarUnion};
 /// Every element becomes `value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FillValueConstantDesc {
-    /// What is written: 1 to 8 dimensions.
+    /// The tensor to fill: 1 to 8 dimensions.
     pub output_tensor: TensorDesc,
-    /// The type of `value`: the tensor's.
+    /// The type of `value`, which is the tensor's type.
     pub value_data_type: DataType,
-    /// Written to every element, bit for bit.
+    /// The value that is written to every element, bit for bit.
     pub value: ScalarUnion,
 }
 
@@ -32,21 +32,20 @@ impl From<FillValueConstantDesc> for AbstractOperator {
     }
 }
 
-/// DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC: a tensor whose values grow by the same step, in row-major
-/// order.
+/// DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC: an arithmetic sequence in row-major order.
 ///
 /// The element with the row-major index `i` becomes `value_start + i * value_delta`: integers wrap
 /// around, floats are rounded
 /// once, to nearest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FillValueSequenceDesc {
-    /// What is written: 1 to 8 dimensions.
+    /// The tensor to fill: 1 to 8 dimensions.
     pub output_tensor: TensorDesc,
-    /// The type of both values: the tensor's.
+    /// The type of `value_start` and `value_delta`, which is the tensor's type.
     pub value_data_type: DataType,
-    /// The first element.
+    /// The value of the first element.
     pub value_start: ScalarUnion,
-    /// The step from one element to the next; integers wrap around.
+    /// The difference between neighbouring elements; integers wrap around.
     pub value_delta: ScalarUnion,
 }
 

@@ -10,23 +10,22 @@ use crate::tensor::TensorDesc;
 
 /// DML_GATHER_OPERATOR_DESC: slices of a dimension, chosen by indices.
 ///
-/// The output has the input's elements, but along `axis` those at the indices:
-/// `output[.., i.., ..] = input[.., indices[i..], ..]`. An index with a sign that is below 0 counts
-/// from the
-/// end; one outside of the dimension is taken as the nearest one inside.
+/// The output holds the slices of the input at the indices along `axis`:
+/// `output[.., i.., ..] = input[.., indices[i..], ..]`. A negative index of a signed type counts
+/// from the end; an index outside of the dimension is clamped to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Which coordinates along `axis` are read; its last dimensions, as many as `index_dimensions`,
-    /// count.
+    /// The coordinates to read along `axis`. Only the last `index_dimensions` dimensions count.
     pub indices_tensor: TensorDesc,
-    /// What is written: the input's type, and its sizes with those of the indices in place of that
-    /// of `axis`, behind ones or without them where the number of dimensions asks for that.
+    /// The gathered elements: the input's type and sizes, with the indices' sizes in place of the
+    /// size of `axis`. Sizes are aligned at the innermost dimension; dimensions before them are 1.
     pub output_tensor: TensorDesc,
-    /// The dimension of the input that the indices count along.
+    /// The dimension of the input that the indices refer to.
     pub axis: u32,
-    /// How many dimensions of the indices count; those before are 1.
+    /// The number of trailing dimensions of the indices that count; the dimensions before them are
+    /// 1.
     pub index_dimensions: u32,
 }
 
@@ -47,23 +46,21 @@ impl From<GatherDesc> for AbstractOperator {
 
 /// DML_SCATTER_ELEMENTS_OPERATOR_DESC: a tensor with single elements of a dimension replaced.
 ///
-/// The input, with the updates where the indices say:
-/// `output[indices[i, j, ..], j, ..] = updates[i, j, ..]` where `axis` is 0. An index with a sign
-/// that is below
-/// 0 counts from the end; one outside of the dimension writes nothing. Where two are equal, which
-/// update is
-/// written is not told.
+/// The input, with the updates written at the indices:
+/// `output[indices[i, j, ..], j, ..] = updates[i, j, ..]` if `axis` is 0. A negative index of a
+/// signed type counts from the end; an index outside of the dimension writes nothing. If several
+/// updates have the same target, it is unspecified which one is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScatterElementsDesc {
-    /// What is copied first; a stride of 0 repeats elements.
+    /// The tensor that is copied to the output first; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Coordinates along `axis`; the input's sizes but for that one.
+    /// The coordinates along `axis`; the input's sizes except along `axis`.
     pub indices_tensor: TensorDesc,
-    /// What is written at the indices: the output's type, the indices' sizes.
+    /// The elements to write at the indices: the output's type, the indices' sizes.
     pub updates_tensor: TensorDesc,
-    /// What is written: the input's sizes.
+    /// The tensor to write: the input's sizes.
     pub output_tensor: TensorDesc,
-    /// The dimension that the indices count along.
+    /// The dimension that the indices refer to.
     pub axis: u32,
 }
 
@@ -84,21 +81,19 @@ impl From<ScatterElementsDesc> for AbstractOperator {
 
 /// DML_ONE_HOT_OPERATOR_DESC: one value at an index along a dimension, another one elsewhere.
 ///
-/// Along `axis` every element of the output is the first of the values, but the second one at the
-/// index. An
-/// index with a sign that is below 0 counts from the end; where one is outside of the dimension,
-/// all are the
-/// first value.
+/// Along `axis`, the output is the second value at the index and the first value elsewhere. A
+/// negative index of a signed type counts from the end; for an index outside of the dimension, all
+/// elements are the first value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneHotDesc {
-    /// Coordinates along `axis`: the output's sizes, but 1 along it.
+    /// The coordinates along `axis`: the output's sizes, but 1 along `axis`.
     pub indices_tensor: TensorDesc,
-    /// The value elsewhere, then the one at the index, along the innermost dimension that has
-    /// several elements; what follows is not read.
+    /// The value elsewhere, followed by the value at the index, along the innermost dimension with
+    /// more than one element. Further elements are not read.
     pub values_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimension that the indices count along.
+    /// The dimension that the indices refer to.
     pub axis: u32,
 }
 
@@ -118,20 +113,19 @@ impl From<OneHotDesc> for AbstractOperator {
 
 /// DML_GATHER_ELEMENTS_OPERATOR_DESC: single elements of a dimension, chosen by indices.
 ///
-/// Every element of the output is the input's at the same coordinate, but along `axis` at the
-/// index:
-/// `output[i, j, ..] = input[indices[i, j, ..], j, ..]` where `axis` is 0. An index with a sign
-/// that is below
-/// 0 counts from the end; one outside of the dimension is taken as the nearest one inside.
+/// Each output element is the input's at the same coordinates, except along `axis`, where the index
+/// replaces the coordinate:
+/// `output[i, j, ..] = input[indices[i, j, ..], j, ..]` if `axis` is 0. A negative index of a
+/// signed type counts from the end; an index outside of the dimension is clamped to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherElementsDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Coordinates along `axis`; the input's sizes but for that one.
+    /// The coordinates along `axis`; the input's sizes except along `axis`.
     pub indices_tensor: TensorDesc,
-    /// What is written: the input's type, the indices' sizes.
+    /// The gathered elements: the input's type, the indices' sizes.
     pub output_tensor: TensorDesc,
-    /// The dimension that the indices count along.
+    /// The dimension that the indices refer to.
     pub axis: u32,
 }
 
@@ -152,21 +146,21 @@ impl From<GatherElementsDesc> for AbstractOperator {
 /// DML_GATHER_ND_OPERATOR_DESC: parts of a tensor, chosen by coordinates.
 ///
 /// Each tuple of indices is the coordinate of a part of the input, which is copied:
-/// `output[i.., ..] = input[indices[i.., 0], indices[i.., 1], .., ..]`. An index with a sign that
-/// is below 0
-/// counts from the end; one outside of its dimension is taken as the nearest one inside.
+/// `output[i.., ..] = input[indices[i.., 0], indices[i.., 1], .., ..]`. A negative index of a
+/// signed type counts from the end; an index outside of its dimension is clamped to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherNdDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Coordinates, those of a tuple along the last dimension.
+    /// The coordinates: the last dimension holds the elements of a tuple.
     pub indices_tensor: TensorDesc,
-    /// What is written: the input's type; the indices' sizes but the last one, and then the input's
-    /// that no coordinate is for.
+    /// The gathered parts: the input's type. The sizes are the indices' without the last one,
+    /// followed by the input's sizes in the dimensions without a coordinate.
     pub output_tensor: TensorDesc,
-    /// How many dimensions of the input count; those before are 1.
+    /// The number of trailing dimensions of the input that count; the dimensions before them are 1.
     pub input_dimension_count: u32,
-    /// How many dimensions of the indices count, that of the tuples included; those before are 1.
+    /// The number of trailing dimensions of the indices that count, including the dimension of the
+    /// tuples; the dimensions before them are 1.
     pub indices_dimension_count: u32,
 }
 
@@ -187,26 +181,25 @@ impl From<GatherNdDesc> for AbstractOperator {
 
 /// DML_SCATTER_ND_OPERATOR_DESC: a tensor with parts at given coordinates replaced.
 ///
-/// The input, with the updates where the tuples of indices say:
-/// `output[indices[i.., 0], indices[i.., 1], .., ..] = updates[i.., ..]`. An index with a sign that
-/// is below 0
-/// counts from the end; a tuple outside of the tensor writes nothing. Where two are equal, which
-/// update is
-/// written is not told.
+/// The input, with the updates written at the tuples of indices:
+/// `output[indices[i.., 0], indices[i.., 1], .., ..] = updates[i.., ..]`. A negative index of a
+/// signed type counts from the end; a tuple outside of the tensor writes nothing. If several
+/// updates have the same target, it is unspecified which one is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScatterNdDesc {
-    /// What is copied first; a stride of 0 repeats elements.
+    /// The tensor that is copied to the output first; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Coordinates, those of a tuple along the last dimension.
+    /// The coordinates: the last dimension holds the elements of a tuple.
     pub indices_tensor: TensorDesc,
-    /// What is written: the output's type; the indices' sizes but the last one, and then the
-    /// input's that no coordinate is for.
+    /// The parts to write at the coordinates: the output's type. The sizes are the indices' without
+    /// the last one, followed by the input's sizes in the dimensions without a coordinate.
     pub updates_tensor: TensorDesc,
-    /// What is written: the input's sizes.
+    /// The tensor to write: the input's sizes.
     pub output_tensor: TensorDesc,
-    /// How many dimensions of the input count; those before are 1.
+    /// The number of trailing dimensions of the input that count; the dimensions before them are 1.
     pub input_dimension_count: u32,
-    /// How many dimensions of the indices count, that of the tuples included; those before are 1.
+    /// The number of trailing dimensions of the indices that count, including the dimension of the
+    /// tuples; the dimensions before them are 1.
     pub indices_dimension_count: u32,
 }
 
@@ -229,19 +222,18 @@ impl From<ScatterNdDesc> for AbstractOperator {
 /// DML_NONZERO_COORDINATES_OPERATOR_DESC: the number and the coordinates of the elements that are
 /// not 0.
 ///
-/// How many elements of the input are not 0, and the coordinates of these, a row for each in
-/// row-major order.
-/// Zeros with either sign are 0, and NaN is not. Where the output has fewer columns than the input
-/// has dimensions,
-/// the first dimensions have no coordinate. Rows after the last coordinates become 0.
+/// The number of elements of the input that are not 0, and their coordinates: a row for each, in
+/// row-major order. Zeros of either sign are 0, and NaN is not. If the output has fewer columns
+/// than the input has dimensions, the coordinates of the first dimensions are omitted. Rows after
+/// the last coordinates are 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NonzeroCoordinatesDesc {
-    /// What is searched.
+    /// The tensor to search.
     pub input_tensor: TensorDesc,
-    /// How many rows have coordinates: one element.
+    /// The number of elements that are not 0: one element.
     pub output_count_tensor: TensorDesc,
     /// The coordinates: `[1, .., 1, M, N]`, where `M` is the number of the input's elements, and
-    /// `N` at most the number of its dimensions and at least that without the first ones of size 1.
+    /// `N` that of its dimensions; leading dimensions of size 1 may be left out.
     pub output_coordinates_tensor: TensorDesc,
 }
 
@@ -260,23 +252,24 @@ impl From<NonzeroCoordinatesDesc> for AbstractOperator {
 
 /// DML_GATHER_ND1_OPERATOR_DESC: parts of a tensor, chosen by coordinates within batches.
 ///
-/// As GATHER_ND, but the first dimensions are batches: their tuples are coordinates within a batch,
+/// Like GATHER_ND, but the first dimensions are batches, and tuples are coordinates within a batch:
 /// `output[b.., i.., ..] = input[b.., indices[b.., i.., 0], .., ..]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatherNd1Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Coordinates, those of a tuple along the last dimension.
+    /// The coordinates: the last dimension holds the elements of a tuple.
     pub indices_tensor: TensorDesc,
-    /// What is written: the input's type; the indices' sizes but the last one, and then the input's
-    /// that no coordinate is for.
+    /// The gathered parts: the input's type. The sizes are the indices' without the last one,
+    /// followed by the input's sizes in the dimensions without a coordinate.
     pub output_tensor: TensorDesc,
-    /// How many dimensions of the input count; those before are 1.
+    /// The number of trailing dimensions of the input that count; the dimensions before them are 1.
     pub input_dimension_count: u32,
-    /// How many dimensions of the indices count, that of the tuples included; those before are 1.
+    /// The number of trailing dimensions of the indices that count, including the dimension of the
+    /// tuples; the dimensions before them are 1.
     pub indices_dimension_count: u32,
-    /// How many of the dimensions that count, the first ones, the input and the indices have in
-    /// common.
+    /// The number of leading dimensions, among those that count, which are batches of both the
+    /// input and the indices.
     pub batch_dimension_count: u32,
 }
 

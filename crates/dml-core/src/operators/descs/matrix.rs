@@ -12,29 +12,30 @@ use crate::types::enums::MatrixTransform;
 /// DML_GEMM_OPERATOR_DESC: the product of two matrices, scaled, plus a third one.
 ///
 /// `out = activation(Alpha * A x B + Beta * C)` for every matrix of a batch. FLOAT16 is computed in
-/// FLOAT32 and rounded once in the end. The products of
-/// an element are added one after the other; each may be off by half a unit in the last place of
-/// the sum so far.
+/// FLOAT32 and rounded once at the end. The products of an element are added one after the other;
+/// each addition may be off by half a unit in the last place of the sum so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GemmDesc {
-    /// The first matrices: batches as the output, M rows and K columns, or K and M where they are
+    /// The first matrices, A: batches as in the output, then M rows and K columns, or K and M if
     /// transposed; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// The second matrices: K rows and N columns, or N and K, in the same way.
+    /// The second matrices, B: batches as in the output, then K rows and N columns, or N and K if
+    /// transposed; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is added: the output's sizes; a stride of 0 repeats elements. Left out, nothing is.
+    /// The matrices C to add: the output's sizes; a stride of 0 repeats elements. If left out,
+    /// nothing is added.
     pub c_tensor: Option<TensorDesc>,
-    /// What is written: M rows and N columns in the last two dimensions.
+    /// The output: M rows and N columns in the last two dimensions, batches before them.
     pub output_tensor: TensorDesc,
-    /// Whether A's matrices are transposed first.
+    /// Whether A's matrices are transposed before the multiplication.
     pub trans_a: MatrixTransform,
-    /// Whether B's matrices are transposed first.
+    /// Whether B's matrices are transposed before the multiplication.
     pub trans_b: MatrixTransform,
-    /// What the products are multiplied by.
+    /// The factor of the product of A and B.
     pub alpha: f32,
-    /// What C is multiplied by.
+    /// The factor of C.
     pub beta: f32,
-    /// What is applied to the result, in FLOAT32.
+    /// The activation that is applied to the result, in FLOAT32. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -61,21 +62,22 @@ impl From<GemmDesc> for AbstractOperator {
 /// bits.
 ///
 /// `out = (A - a_zero_point) x (B - b_zero_point)` for every matrix of a batch, exactly; a sum that
-/// 32 bits do not hold wraps around.
+/// exceeds 32 bits wraps around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixMultiplyIntegerDesc {
-    /// The first matrices: batches as the output, M rows and K columns; a stride of 0 repeats
-    /// elements.
+    /// The first matrices, A: batches as in the output, then M rows and K columns; a stride of 0
+    /// repeats elements.
     pub a_tensor: TensorDesc,
-    /// What is subtracted from A, of its type: one element for all or one for each row, aligned at
-    /// the innermost dimension. Left out, nothing is.
+    /// The zero points of A, which are subtracted: one element of A's type for all or for each row,
+    /// aligned at the innermost dimension. If left out, 0.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// The second matrices: K rows and N columns, in the same way.
+    /// The second matrices, B: batches as in the output, then K rows and N columns; a stride of 0
+    /// repeats elements.
     pub b_tensor: TensorDesc,
-    /// What is subtracted from B, of its type: one element for all or one for each column, in the
-    /// same way.
+    /// The zero points of B, which are subtracted: one element of B's type for all or for each
+    /// column, aligned at the innermost dimension. If left out, 0.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// What is written: M rows and N columns in the last two dimensions.
+    /// The output: M rows and N columns in the last two dimensions, batches before them.
     pub output_tensor: TensorDesc,
 }
 
@@ -98,33 +100,34 @@ impl From<MatrixMultiplyIntegerDesc> for AbstractOperator {
 /// quantized.
 ///
 /// `out = round((A - a_zero_point) x (B - b_zero_point) * (a_scale * b_scale) / output_scale) +
-/// output_zero_point`, limited to what the output can hold.
-/// The sum of products is exact; it becomes FLOAT32, and each further step is rounded to that, the
-/// quotient then to the nearest integer, of two to the even one.
+/// output_zero_point`, saturated to the output's type. The sum of products is exact and becomes
+/// FLOAT32. Each further step is rounded to FLOAT32, and the quotient then to the nearest integer,
+/// halves to even.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedLinearMatrixMultiplyDesc {
-    /// The first matrices: batches as the output, M rows and K columns; a stride of 0 repeats
-    /// elements.
+    /// The first matrices, A: batches as in the output, then M rows and K columns; a stride of 0
+    /// repeats elements.
     pub a_tensor: TensorDesc,
-    /// What A is multiplied by: one element for all or one for each row, aligned at the innermost
-    /// dimension.
+    /// The scales of A: one element for all or for each row, aligned at the innermost dimension.
     pub a_scale_tensor: TensorDesc,
-    /// What is subtracted from A, of its type: one element for all or one for each row, aligned at
-    /// the innermost dimension. Left out, nothing is.
+    /// The zero points of A, which are subtracted: one element of A's type for all or for each row,
+    /// aligned at the innermost dimension. If left out, 0.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// The second matrices: K rows and N columns, in the same way.
+    /// The second matrices, B: batches as in the output, then K rows and N columns; a stride of 0
+    /// repeats elements.
     pub b_tensor: TensorDesc,
-    /// What B is multiplied by: one element for all or one for each column, in the same way.
+    /// The scales of B: one element for all or for each column, aligned at the innermost dimension.
     pub b_scale_tensor: TensorDesc,
-    /// What is subtracted from B, of its type: one element for all or one for each column, in the
-    /// same way.
+    /// The zero points of B, which are subtracted: one element of B's type for all or for each
+    /// column, aligned at the innermost dimension. If left out, 0.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// What the product is divided by: one element for all or one for each row.
+    /// The scales of the output, by which the product is divided: one element for all or for each
+    /// row.
     pub output_scale_tensor: TensorDesc,
-    /// What is added to the quotient, of the output's type: one element for all or one for each
-    /// row. Left out, nothing is.
+    /// The zero points of the output, which are added to the rounded quotient: one element of the
+    /// output's type for all or for each row. If left out, 0.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// What is written: M rows and N columns in the last two dimensions.
+    /// The output: M rows and N columns in the last two dimensions, batches before them.
     pub output_tensor: TensorDesc,
 }
 
@@ -151,31 +154,31 @@ impl From<QuantizedLinearMatrixMultiplyDesc> for AbstractOperator {
 /// real numbers.
 ///
 /// `out = ((A - a_zero_point) x (B - b_zero_point)) * (a_scale * b_scale) + bias` for every matrix
-/// of a batch. Sums of products of integers of 8 bits are
-/// exact, and wrap around where 32 bits do not hold them; those of larger ones are computed in
-/// FLOAT32, as are the other steps, each of which is rounded.
+/// of a batch. Sums of products of 8-bit integers are exact, and wrap around if they exceed 32
+/// bits. Sums of products of larger integers are computed in FLOAT32, as are the other steps, each
+/// of which is rounded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixMultiplyIntegerToFloatDesc {
-    /// The first matrices: batches as the output, M rows and K columns; a stride of 0 repeats
-    /// elements.
+    /// The first matrices, A: batches as in the output, then M rows and K columns; a stride of 0
+    /// repeats elements.
     pub a_tensor: TensorDesc,
-    /// What A is multiplied by: one element for all or one for each row, aligned at the innermost
-    /// dimension.
+    /// The scales of A: one element for all or for each row, aligned at the innermost dimension.
     pub a_scale_tensor: TensorDesc,
-    /// What is subtracted from A, of its type: one element for all or one for each row, aligned at
-    /// the innermost dimension. Left out, nothing is.
+    /// The zero points of A, which are subtracted: one element of A's type for all or for each row,
+    /// aligned at the innermost dimension. If left out, 0.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// The second matrices: K rows and N columns, in the same way.
+    /// The second matrices, B: batches as in the output, then K rows and N columns; a stride of 0
+    /// repeats elements.
     pub b_tensor: TensorDesc,
-    /// What B is multiplied by: one element for all or one for each column, in the same way.
+    /// The scales of B: one element for all or for each column, aligned at the innermost dimension.
     pub b_scale_tensor: TensorDesc,
-    /// What is subtracted from B, of its type: one element for all or one for each column, in the
-    /// same way.
+    /// The zero points of B, which are subtracted: one element of B's type for all or for each
+    /// column, aligned at the innermost dimension. If left out, 0.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// What is added: the output's sizes, or 1 where an element stands for all. Left out, nothing
-    /// is.
+    /// The biases to add: each size is the output's, or 1 to use one element for the whole
+    /// dimension. If left out, nothing is added.
     pub bias_tensor: Option<TensorDesc>,
-    /// What is written: M rows and N columns in the last two dimensions.
+    /// The output: M rows and N columns in the last two dimensions, batches before them.
     pub output_tensor: TensorDesc,
 }
 

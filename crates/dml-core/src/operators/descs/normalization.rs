@@ -9,18 +9,19 @@ use crate::operators::{
 use crate::schema::operator::{AbstractOperator, FieldValue, count};
 use crate::tensor::TensorDesc;
 
-/// DML_VALUE_SCALE_2D_OPERATOR_DESC: a picture scaled, with a bias for each channel.
+/// DML_VALUE_SCALE_2D_OPERATOR_DESC: an image scaled, with a bias for each channel.
 ///
-/// `out = scale * x + bias[channel]`: the product is rounded to single precision, and then the sum.
+/// `out = scale * x + bias[channel]`: first the product is rounded to single precision, then the
+/// sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueScale2dDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: pictures, channels, rows and columns.
+    /// The output: images, channels, rows and columns.
     pub output_tensor: TensorDesc,
-    /// What all elements are multiplied by.
+    /// The factor of all elements.
     pub scale: f32,
-    /// What is added, for each channel.
+    /// The number that is added to the elements of each channel.
     pub bias: Vec<f32>,
 }
 
@@ -46,24 +47,25 @@ impl From<ValueScale2dDesc> for AbstractOperator {
 /// single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// The means: the output's sizes, or 1 where they are the same along a dimension.
+    /// The means: each size is the output's, or 1 to use one element for the whole dimension.
     pub mean_tensor: TensorDesc,
-    /// The variances, in the same way.
+    /// The variances: each size is the output's, or 1 to use one element for the whole dimension.
     pub variance_tensor: TensorDesc,
-    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
-    /// along a dimension.
+    /// The factors of the normalized elements: each size is the output's, or 1 to use one element
+    /// for the whole dimension.
     pub scale_tensor: TensorDesc,
-    /// What is added then, in the same way.
+    /// The numbers that are added to the scaled elements: each size is the output's, or 1 to use
+    /// one element for the whole dimension.
     pub bias_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// Says nothing any more.
+    /// Ignored at every feature level.
     pub spatial: bool,
-    /// What is added to the variance.
+    /// The number that is added to the variance, so that the divisor is not 0.
     pub epsilon: f32,
-    /// What becomes of the results; left out, nothing.
+    /// The activation that is applied to the results. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -89,26 +91,26 @@ impl From<BatchNormalizationDesc> for AbstractOperator {
 /// DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC: a tensor normalized by its own mean and variance.
 ///
 /// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias)`, each step rounded to
-/// single precision, with the mean
-/// and the variance of each picture, or of each of its channels.
+/// single precision, with the mean and the variance of each image, or of each of its channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanVarianceNormalizationDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
-    /// along a dimension.
+    /// The factors of the normalized elements: each size is the output's, or 1 to use one element
+    /// for the whole dimension.
     pub scale_tensor: Option<TensorDesc>,
-    /// What is added then, in the same way.
+    /// The numbers that are added to the scaled elements: each size is the output's, or 1 to use
+    /// one element for the whole dimension.
     pub bias_tensor: Option<TensorDesc>,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// Whether a row has all channels of a picture, or one.
+    /// Whether a row consists of all channels of an image, or of one channel.
     pub cross_channel: bool,
-    /// Whether elements are divided by the deviation.
+    /// Whether elements are divided by the standard deviation.
     pub normalize_variance: bool,
-    /// What is added to the variance.
+    /// The number that is added to the variance, so that the divisor is not 0.
     pub epsilon: f32,
-    /// What becomes of the results; left out, nothing.
+    /// The activation that is applied to the results. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -130,29 +132,28 @@ impl From<MeanVarianceNormalizationDesc> for AbstractOperator {
     }
 }
 
-/// DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC: each element divided by a measure of its
+/// DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC: each element normalized by the squares of its
 /// neighbours.
 ///
-/// Every element becomes `x / (bias + alpha / local_size * sum)^beta`, of which `sum` is that of
-/// the squares in a window
-/// around it: of `(local_size - 1) / 2` elements before it, rounded down, and as many after it,
-/// rounded up.
+/// `out = x / (bias + alpha / local_size * sum)^beta`, where `sum` is the sum of the squares in a
+/// window around the element: `(local_size - 1) / 2` elements before it, rounded down, and as many
+/// after it, rounded up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalResponseNormalizationDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// Whether windows are in the channels, else in height and width.
+    /// Whether windows extend along the channels, or along height and width.
     pub cross_channel: bool,
-    /// How many elements a window has in each of its dimensions, at least 1; those outside of the
-    /// tensor count as zeros.
+    /// The number of elements of a window in each of its dimensions, at least 1. Elements outside
+    /// of the tensor count as 0.
     pub local_size: u32,
-    /// What the sum is multiplied by.
+    /// The factor of the sum of squares, which is divided by `local_size` as well.
     pub alpha: f32,
     /// The exponent.
     pub beta: f32,
-    /// What is added to the sum.
+    /// The number that is added to the scaled sum of squares.
     pub bias: f32,
 }
 
@@ -175,18 +176,18 @@ impl From<LocalResponseNormalizationDesc> for AbstractOperator {
 
 /// DML_LP_NORMALIZATION_OPERATOR_DESC: a tensor divided by its p-norm along a dimension.
 ///
-/// `x / max(norm, epsilon)` of each element of a row, with the norm of the row.
+/// `x / max(norm, epsilon)` for each element of a row, with the norm of the row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LpNormalizationDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
     /// The dimension of a row.
     pub axis: u32,
-    /// The least that elements are divided by.
+    /// The lower limit of the divisor.
     pub epsilon: f32,
-    /// Which norm: 1, the sum of magnitudes, or 2, the root of the sum of squares.
+    /// The norm: 1, the sum of magnitudes, or 2, the square root of the sum of squares.
     pub p: u32,
 }
 
@@ -213,22 +214,23 @@ impl From<LpNormalizationDesc> for AbstractOperator {
 /// and the variance of each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanVarianceNormalization1Desc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
-    /// along a dimension.
+    /// The factors of the normalized elements: each size is the output's, or 1 to use one element
+    /// for the whole dimension.
     pub scale_tensor: Option<TensorDesc>,
-    /// What is added then, in the same way.
+    /// The numbers that are added to the scaled elements: each size is the output's, or 1 to use
+    /// one element for the whole dimension.
     pub bias_tensor: Option<TensorDesc>,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
-    /// Whether elements are divided by the deviation.
+    /// Whether elements are divided by the standard deviation.
     pub normalize_variance: bool,
-    /// What is added to the variance.
+    /// The number that is added to the variance, so that the divisor is not 0.
     pub epsilon: f32,
-    /// What becomes of the results; left out, nothing.
+    /// The activation that is applied to the results. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -256,29 +258,29 @@ impl From<MeanVarianceNormalization1Desc> for AbstractOperator {
 /// and variance.
 ///
 /// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias)`, each step rounded to
-/// single precision, with the mean
-/// and the variance of each row, or either.
+/// single precision, with the mean and the variance of each row, or with only one of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanVarianceNormalization2Desc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What normalized elements are multiplied by: the output's sizes, or 1 where it is the same
-    /// along a dimension.
+    /// The factors of the normalized elements: each size is the output's, or 1 to use one element
+    /// for the whole dimension.
     pub scale_tensor: Option<TensorDesc>,
-    /// What is added then, in the same way.
+    /// The numbers that are added to the scaled elements: each size is the output's, or 1 to use
+    /// one element for the whole dimension.
     pub bias_tensor: Option<TensorDesc>,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
-    /// Whether the mean is subtracted, and the variance is that about it; else it is the one about
-    /// 0.
+    /// Whether the mean is subtracted, and the variance is taken about it. Otherwise the variance
+    /// is taken about 0.
     pub use_mean: bool,
-    /// Whether elements are divided by the deviation.
+    /// Whether elements are divided by the standard deviation.
     pub use_variance: bool,
-    /// What is added to the variance.
+    /// The number that is added to the variance, so that the divisor is not 0.
     pub epsilon: f32,
-    /// What becomes of the results; left out, nothing.
+    /// The activation that is applied to the results. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 

@@ -12,22 +12,25 @@ use crate::types::enums::{InterpolationMode, ReduceFunction};
 
 /// DML_AVERAGE_POOLING_OPERATOR_DESC: the average of each window.
 ///
-/// Every element of the output is the average of a window of the input.
+/// Each element of the output is the average of a window of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AveragePoolingDesc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// Whether what a window has outside of the tensor counts, as zeros.
+    /// Whether elements of the padding count in the average, as zeros.
     pub include_padding: bool,
 }
 
@@ -52,22 +55,25 @@ impl From<AveragePoolingDesc> for AbstractOperator {
 
 /// DML_LP_POOLING_OPERATOR_DESC: the p-norm of each window.
 ///
-/// Every element of the output is `(sum of abs(x)^p)^(1 / p)` over a window of the input.
+/// Each element of the output is `(sum of abs(x)^p)^(1 / p)` over a window of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LpPoolingDesc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// The degree of the norm, at least 1.
+    /// The exponent of the norm, at least 1.
     pub p: u32,
 }
 
@@ -92,20 +98,24 @@ impl From<LpPoolingDesc> for AbstractOperator {
 
 /// DML_MAX_POOLING_OPERATOR_DESC: the greatest element of each window.
 ///
-/// Every element of the output is the greatest of a window of the input; a NaN where there is one.
+/// Each element of the output is the greatest element of a window of the input, or a NaN if the
+/// window has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPoolingDesc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
 }
 
@@ -129,27 +139,24 @@ impl From<MaxPoolingDesc> for AbstractOperator {
 
 /// DML_ROI_POOLING_OPERATOR_DESC: the greatest elements of the cells of each region of interest.
 ///
-/// A region is divided into as many cells as `PooledSize` says; an element of the output is the
-/// greatest of a cell,
-/// a NaN where there is one. The region's corners are scaled, rounded to the nearest integer, of
-/// two to the one away
-/// from 0, and belong to it. A cell begins at its share of the region, rounded down, and ends at
-/// the next one's,
-/// rounded up, within the input; one without any element gives 0. docs/deviations.md tells what
-/// becomes of corners in
-/// the wrong order and of those that are no numbers.
+/// A region is divided into as many cells as `PooledSize` states; each element of the output is the
+/// greatest element of a cell, or a NaN if the cell has one. The region's corners are scaled and
+/// rounded to the nearest integer, halves away from 0; the elements at the corners belong to the
+/// region. A cell begins at its fraction of the region, rounded down, and ends where the next one
+/// begins, rounded up, limited to the input. An empty cell gives 0. docs/deviations.md states the
+/// results for corners in the wrong order and for NaN corners.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiPoolingDesc {
-    /// What is read: batches, channels, height and width; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, height and width; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Five numbers for each region along the last dimension: the batch, x and y of the first
-    /// corner, x and y of the last one.
+    /// Five numbers for each region, in the last dimension: the batch, x and y of the first corner,
+    /// x and y of the last corner.
     pub roi_tensor: TensorDesc,
-    /// What is written: an element for each cell of each channel of each region.
+    /// The output: one element for each cell of each channel of each region.
     pub output_tensor: TensorDesc,
-    /// What the corners are multiplied by.
+    /// The factor of the corners' coordinates.
     pub spatial_scale: f32,
-    /// How many cells a region has: along its height and its width, the output's last sizes.
+    /// The number of cells of a region along its height and its width: the output's last two sizes.
     pub pooled_size: [u32; 2],
 }
 
@@ -168,25 +175,29 @@ impl From<RoiPoolingDesc> for AbstractOperator {
     }
 }
 
-/// DML_MAX_POOLING1_OPERATOR_DESC: the greatest element of each window, and where it is.
+/// DML_MAX_POOLING1_OPERATOR_DESC: the greatest element of each window, and its position.
 ///
-/// Every element of the output is the greatest of a window of the input; a NaN where there is one.
+/// Each element of the output is the greatest element of a window of the input, or a NaN if the
+/// window has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPooling1Desc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// Where the greatest elements are: their numbers in the input, in row-major order over all its
-    /// dimensions. The first of equal ones counts.
+    /// The positions of the greatest elements: their row-major indices in the input, over all its
+    /// dimensions. Of equal elements the first counts.
     pub output_indices_tensor: Option<TensorDesc>,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
 }
 
@@ -209,20 +220,18 @@ impl From<MaxPooling1Desc> for AbstractOperator {
     }
 }
 
-/// DML_MAX_UNPOOLING_OPERATOR_DESC: the elements of a max pooling back where they were.
+/// DML_MAX_UNPOOLING_OPERATOR_DESC: the elements of a max pooling, back at their positions.
 ///
-/// The elements of the input are written where the indices say, which number the output's elements
-/// in row-major
-/// order, over all its dimensions; the others are 0. An index that is not below their number writes
-/// nothing.
-/// Where two are equal, which element is written is not told.
+/// The elements of the input are written at the indices, which are row-major over all dimensions of
+/// the output; all other elements are 0. An index outside of the output writes nothing. If several
+/// indices are equal, it is unspecified which element is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxUnpoolingDesc {
-    /// What is written at the indices; a stride of 0 repeats elements.
+    /// The elements to write at the indices; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Numbers of the output's elements, such as MAX_POOLING1 gives; the input's sizes.
+    /// Row-major indices of the output's elements, such as MAX_POOLING1 writes; the input's sizes.
     pub indices_tensor: TensorDesc,
-    /// What is written, of any sizes.
+    /// The output, of any sizes.
     pub output_tensor: TensorDesc,
 }
 
@@ -239,28 +248,33 @@ impl From<MaxUnpoolingDesc> for AbstractOperator {
     }
 }
 
-/// DML_MAX_POOLING2_OPERATOR_DESC: the greatest element of each window with gaps, and where it is.
+/// DML_MAX_POOLING2_OPERATOR_DESC: the greatest element of each window, and its position, with
+/// dilations.
 ///
-/// Every element of the output is the greatest of a window of the input, whose elements may lie
-/// apart; a NaN where there is one.
+/// Each element of the output is the greatest element of a window of the input, which may be
+/// dilated, or a NaN if the window has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPooling2Desc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// Where the greatest elements are: their numbers in the input, in row-major order over all its
-    /// dimensions. The first of equal ones counts.
+    /// The positions of the greatest elements: their row-major indices in the input, over all its
+    /// dimensions. Of equal elements the first counts.
     pub output_indices_tensor: Option<TensorDesc>,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
+    /// The distance between neighbouring elements of a window, in each spatial dimension; 1 means
+    /// adjacent.
     pub dilations: Vec<u32>,
 }
 
@@ -286,40 +300,37 @@ impl From<MaxPooling2Desc> for AbstractOperator {
 
 /// DML_ROI_ALIGN_OPERATOR_DESC: interpolated samples of the cells of each region of interest.
 ///
-/// A region is divided into as many cells as the output's last sizes say; an element of the output
-/// is the average, or
-/// the greatest, of samples that lie evenly in a cell. A cell has as many samples in a dimension as
-/// it is elements
-/// long, rounded up, within the limits. A sample is the nearest element of the input, or is
-/// interpolated between two
-/// in each dimension; one that is beyond all elements but near is at the edge. Corners in the wrong
-/// order mirror
-/// the region.
+/// A region is divided into as many cells as the output's last sizes state; each element of the
+/// output is the average or the greatest of samples that are evenly spaced in a cell. In each
+/// dimension, a cell has as many samples as its length in elements, rounded up, within the limits.
+/// A sample is the nearest element of the input, or is interpolated between two elements in each
+/// dimension. Samples up to one element outside of the input take the value at the edge. Corners in
+/// the wrong order mirror the region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiAlignDesc {
-    /// What is read: batches, channels, height and width; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, height and width; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Four numbers for each region along the last dimension: x and y of the first corner, x and y
-    /// of the last one.
+    /// Four numbers for each region, in the last dimension: x and y of the first corner, x and y of
+    /// the last corner.
     pub roi_tensor: TensorDesc,
-    /// Which batch of the input each region is of, along the last dimension; beyond the last batch
-    /// it is that.
+    /// The batch of the input that each region belongs to, in the last dimension. A number beyond
+    /// the last batch means the last batch.
     pub batch_indices_tensor: TensorDesc,
-    /// What is written: an element for each cell of each channel of each region.
+    /// The output: one element for each cell of each channel of each region.
     pub output_tensor: TensorDesc,
-    /// What is made of the samples of a cell: AVERAGE or MAX.
+    /// The reduction of the samples of a cell: AVERAGE or MAX.
     pub reduction_function: ReduceFunction,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// What the corners' x is multiplied by.
+    /// The factor of the corners' x coordinates.
     pub spatial_scale_x: f32,
-    /// What their y is multiplied by.
+    /// The factor of the corners' y coordinates.
     pub spatial_scale_y: f32,
-    /// What a sample is that lies more than one element before the input, or beyond its size.
+    /// The value of samples that lie more than one element outside of the input.
     pub out_of_bounds_input_value: f32,
-    /// How many samples a cell has at least, in each dimension; 0 is 1, and 500 the most.
+    /// The minimum number of samples of a cell in each dimension. 0 means 1; at most 500.
     pub minimum_samples_per_output: u32,
-    /// How many it has at most; more than 500 is 500.
+    /// The maximum number of samples of a cell in each dimension. More than 500 means 500.
     pub maximum_samples_per_output: u32,
 }
 
@@ -347,46 +358,46 @@ impl From<RoiAlignDesc> for AbstractOperator {
 /// DML_ROI_ALIGN1_OPERATOR_DESC: interpolated samples of regions of interest, with a choice of
 /// alignment.
 ///
-/// A region is divided into as many cells as the output's last sizes say; an element of the output
-/// is the average, or
-/// the greatest, of samples that lie evenly in a cell. A cell has as many samples in a dimension as
-/// it is elements
-/// long, rounded up, within the limits. A sample is the nearest element of the input, or is
-/// interpolated between two
-/// in each dimension; one that is beyond all elements but near is at the edge. Corners in the wrong
-/// order mirror
-/// the region.
+/// A region is divided into as many cells as the output's last sizes state; each element of the
+/// output is the average or the greatest of samples that are evenly spaced in a cell. In each
+/// dimension, a cell has as many samples as its length in elements, rounded up, within the limits.
+/// A sample is the nearest element of the input, or is interpolated between two elements in each
+/// dimension. Samples up to one element outside of the input take the value at the edge. Corners in
+/// the wrong order mirror the region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiAlign1Desc {
-    /// What is read: batches, channels, height and width; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, height and width; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Four numbers for each region along the last dimension: x and y of the first corner, x and y
-    /// of the last one.
+    /// Four numbers for each region, in the last dimension: x and y of the first corner, x and y of
+    /// the last corner.
     pub roi_tensor: TensorDesc,
-    /// Which batch of the input each region is of, along the last dimension; beyond the last batch
-    /// it is that.
+    /// The batch of the input that each region belongs to, in the last dimension. A number beyond
+    /// the last batch means the last batch.
     pub batch_indices_tensor: TensorDesc,
-    /// What is written: an element for each cell of each channel of each region.
+    /// The output: one element for each cell of each channel of each region.
     pub output_tensor: TensorDesc,
-    /// What is made of the samples of a cell: AVERAGE or MAX.
+    /// The reduction of the samples of a cell: AVERAGE or MAX.
     pub reduction_function: ReduceFunction,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// What the corners' x is multiplied by.
+    /// The factor of the corners' x coordinates.
     pub spatial_scale_x: f32,
-    /// What their y is multiplied by.
+    /// The factor of the corners' y coordinates.
     pub spatial_scale_y: f32,
-    /// Where in the input the centers of elements are from their coordinates: 0.5, or 0.
+    /// The distance of an input element's center from its coordinate: 0.5, or 0. It is subtracted
+    /// from sample positions.
     pub input_pixel_offset: f32,
-    /// How far samples are moved the other way before they are scaled: -0.5, or 0.
+    /// The number that is subtracted from the index of a sample before it is scaled: -0.5, or 0.
+    /// Ignored if `align_regions_to_corners` is set.
     pub output_pixel_offset: f32,
-    /// What a sample is that lies more than one element before the input, or beyond its size.
+    /// The value of samples that lie more than one element outside of the input.
     pub out_of_bounds_input_value: f32,
-    /// How many samples a cell has at least, in each dimension; 0 is 1, and 500 the most.
+    /// The minimum number of samples of a cell in each dimension. 0 means 1; at most 500.
     pub minimum_samples_per_output: u32,
-    /// How many it has at most; more than 500 is 500.
+    /// The maximum number of samples of a cell in each dimension. More than 500 means 500.
     pub maximum_samples_per_output: u32,
-    /// Whether the first sample of a region lies in its first corner and the last one in its last.
+    /// Whether a region's first sample lies in its first corner and its last sample in its last
+    /// corner.
     pub align_regions_to_corners: bool,
 }
 
@@ -414,27 +425,31 @@ impl From<RoiAlign1Desc> for AbstractOperator {
     }
 }
 
-/// DML_LP_POOLING1_OPERATOR_DESC: the p-norm of each window, which may have gaps.
+/// DML_LP_POOLING1_OPERATOR_DESC: the p-norm of each window, with dilations.
 ///
-/// Every element of the output is `(sum of abs(x)^p)^(1 / p)` over a window of the input, whose
-/// elements may lie apart.
+/// Each element of the output is `(sum of abs(x)^p)^(1 / p)` over a window of the input, which may
+/// be dilated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LpPooling1Desc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
+    /// The distance between neighbouring elements of a window, in each spatial dimension; 1 means
+    /// adjacent.
     pub dilations: Vec<u32>,
-    /// The degree of the norm, at least 1.
+    /// The exponent of the norm, at least 1.
     pub p: u32,
 }
 
@@ -458,27 +473,30 @@ impl From<LpPooling1Desc> for AbstractOperator {
     }
 }
 
-/// DML_AVERAGE_POOLING1_OPERATOR_DESC: the average of each window, which may have gaps.
+/// DML_AVERAGE_POOLING1_OPERATOR_DESC: the average of each window, with dilations.
 ///
-/// Every element of the output is the average of a window of the input, whose elements may lie
-/// apart.
+/// Each element of the output is the average of a window of the input, which may be dilated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AveragePooling1Desc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
+    /// The distance between neighbouring elements of a window, in each spatial dimension; 1 means
+    /// adjacent.
     pub dilations: Vec<u32>,
-    /// Whether what a window has outside of the tensor counts, as zeros.
+    /// Whether elements of the padding count in the average, as zeros.
     pub include_padding: bool,
 }
 
@@ -505,34 +523,38 @@ impl From<AveragePooling1Desc> for AbstractOperator {
 /// DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: the average of each window of a quantized
 /// tensor, quantized.
 ///
-/// Every element of the output is the average of a window of the input, which is dequantized before
+/// Each element of the output is the average of a window of the input, which is dequantized before
 /// and quantized after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedLinearAveragePoolingDesc {
-    /// What is read: batches, channels, and 2 or 3 more dimensions; a stride of 0 repeats elements.
+    /// The tensor to pool: batches, channels, and 2 or 3 spatial dimensions; a stride of 0 repeats
+    /// elements.
     pub input_tensor: TensorDesc,
-    /// What an element of the input less its zero point is multiplied by: one, or one for each
-    /// channel.
+    /// The scale of the input: one element for all or for each channel.
     pub input_scale_tensor: TensorDesc,
-    /// What stands for 0 in the input, of the scale's sizes; left out, 0 does.
+    /// The zero point of the input, with the sizes of its scale. If left out, 0.
     pub input_zero_point_tensor: Option<TensorDesc>,
-    /// What the average is divided by: one, or one for each channel.
+    /// The scale of the output, by which the average is divided: one element for all or for each
+    /// channel.
     pub output_scale_tensor: TensorDesc,
-    /// What stands for 0 in the output, of the scale's sizes; left out, 0 does.
+    /// The zero point of the output, with the sizes of its scale. If left out, 0.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// What is written: an element for each window.
+    /// The output: one element for each window.
     pub output_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
+    /// The distance between neighbouring elements of a window, in each spatial dimension; 1 means
+    /// adjacent.
     pub dilations: Vec<u32>,
-    /// Whether what a window has outside of the tensor counts, as zeros.
+    /// Whether elements of the padding count in the average, as zeros.
     pub include_padding: bool,
 }
 

@@ -12,18 +12,19 @@ use crate::types::enums::QuantizationType;
 /// DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC: real numbers as small integers, by a scale and a
 /// zero point.
 ///
-/// `out = round(x / scale) + zero_point`, limited to what the output can hold. The quotient is
-/// rounded to single precision, and
-/// then to the nearest integer, of two to the even one; a NaN becomes 0.
+/// `out = round(x / scale) + zero_point`, saturated to the output's type. The quotient is rounded
+/// to single precision, and then to the nearest integer, halves to even; a NaN becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseQuantizeLinearDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What elements are divided by, in the same way. The type need not be the input's.
+    /// The scales, by which elements are divided, with the output's sizes. Their type may differ
+    /// from the input's. A stride of 0 repeats elements.
     pub scale_tensor: TensorDesc,
-    /// What is added, of the output's type, in the same way; left out, nothing is.
+    /// The zero points, which are added to the rounded quotients: the output's type and sizes; a
+    /// stride of 0 repeats elements. If left out, 0.
     pub zero_point_tensor: Option<TensorDesc>,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -44,17 +45,19 @@ impl From<ElementWiseQuantizeLinearDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC: small integers back to real numbers, by a
 /// scale and a zero point.
 ///
-/// `out = (x - zero_point) * scale`: the difference is exact, rounded to single precision, and then
+/// `out = (x - zero_point) * scale`: the exact difference is rounded to single precision, and then
 /// the product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseDequantizeLinearDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What the differences are multiplied by, of the output's type, in the same way.
+    /// The scales, by which the differences are multiplied: the output's type and sizes; a stride
+    /// of 0 repeats elements.
     pub scale_tensor: TensorDesc,
-    /// What is subtracted, of the input's type, in the same way; left out, nothing is.
+    /// The zero points, which are subtracted: the input's type, the output's sizes; a stride of 0
+    /// repeats elements. If left out, 0.
     pub zero_point_tensor: Option<TensorDesc>,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -76,29 +79,31 @@ impl From<ElementWiseDequantizeLinearDesc> for AbstractOperator {
 /// quantized.
 ///
 /// `out = round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) +
-/// output_zero_point`, limited to what the
-/// output can hold. Products, sum and quotient are rounded to single precision, and the quotient
-/// then to the nearest integer, of two to the even one;
-/// a NaN becomes 0.
+/// output_zero_point`, saturated to the output's type. Products, sum and quotient are rounded to
+/// single precision, and the quotient then to the nearest integer, halves to even; a NaN becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseQuantizedLinearAddDesc {
     /// The first summand: the output's sizes; a stride of 0 repeats elements.
     pub a_tensor: TensorDesc,
-    /// What its elements are multiplied by, in the same way.
+    /// The scales of `a_tensor`: the output's sizes; a stride of 0 repeats elements.
     pub a_scale_tensor: TensorDesc,
-    /// What is subtracted from them before, of their type, in the same way; left out, nothing is.
+    /// The zero points of `a_tensor`, of its type: the output's sizes; a stride of 0 repeats
+    /// elements. If left out, 0.
     pub a_zero_point_tensor: Option<TensorDesc>,
-    /// The second summand, in the same way.
+    /// The second summand: the output's sizes; a stride of 0 repeats elements.
     pub b_tensor: TensorDesc,
-    /// What its elements are multiplied by, in the same way.
+    /// The scales of `b_tensor`: the output's sizes; a stride of 0 repeats elements.
     pub b_scale_tensor: TensorDesc,
-    /// What is subtracted from them before, of their type, in the same way; left out, nothing is.
+    /// The zero points of `b_tensor`, of its type: the output's sizes; a stride of 0 repeats
+    /// elements. If left out, 0.
     pub b_zero_point_tensor: Option<TensorDesc>,
-    /// What the sum is divided by, in the same way.
+    /// The scales of the output, by which the sum is divided: the output's sizes; a stride of 0
+    /// repeats elements.
     pub output_scale_tensor: TensorDesc,
-    /// What is added to the quotient, of the output's type, in the same way; left out, nothing is.
+    /// The zero points of the output, which are added to the rounded quotient: the output's type
+    /// and sizes; a stride of 0 repeats elements. If left out, 0.
     pub output_zero_point_tensor: Option<TensorDesc>,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
 }
 
@@ -121,18 +126,17 @@ impl From<ElementWiseQuantizedLinearAddDesc> for AbstractOperator {
     }
 }
 
-/// DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC: a quantized tensor with the scale and zero point that
-/// suit its values.
+/// DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC: quantization by a scale and zero point computed from
+/// the elements.
 ///
-/// `scale = (max - min) / 255`, of the greatest and the least element and 0; `zero_point =
-/// round(first - min / scale)`, of which
-/// `first` is the least integer; `out = round(x / scale) + zero_point`. Where all elements are 0
-/// the scale is 1.
+/// `scale = (max - min) / 255`, where `max` and `min` are the greatest and the least of the
+/// elements and 0; `zero_point = round(first - min / scale)`, where `first` is the least integer of
+/// the output's type; `out = round(x / scale) + zero_point`. If all elements are 0, the scale is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DynamicQuantizeLinearDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// The integers.
+    /// The quantized elements.
     pub output_tensor: TensorDesc,
     /// The scale: one element.
     pub output_scale_tensor: TensorDesc,
@@ -158,21 +162,20 @@ impl From<DynamicQuantizeLinearDesc> for AbstractOperator {
 /// block.
 ///
 /// `out = round(x / scale) + zero_point` with the scale and the zero point of the element's block,
-/// limited to what the output
-/// can hold. The quotient is rounded to single precision, and then to the nearest integer, of two
-/// to the even one; a NaN
-/// becomes 0.
+/// saturated to the output's type. The quotient is rounded to single precision, and then to the
+/// nearest integer, halves to even; a NaN becomes 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizeDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Which quantization tensors there are: a scale, or a scale and a zero point.
+    /// The quantization parameters: a scale, or a scale and a zero point.
     pub quantization_type: QuantizationType,
-    /// The scales, which are floats, and the zero points, which are 0 where they are left out. Both
-    /// have the same sizes, each of which divides the input's: an element of theirs is that of a
-    /// block of elements.
+    /// The scales, which are floats, and the zero points, which are 0 if left out. Both have the
+    /// same sizes, each of which divides the input's: one element holds for a block of the input's
+    /// elements.
     pub quantization_tensors: Vec<TensorDesc>,
-    /// What is written. Of two elements of 4 bits that share a byte the first is its low half.
+    /// The tensor that receives the results. Of two 4-bit elements in one byte, the first is the
+    /// low half.
     pub output_tensor: TensorDesc,
 }
 
@@ -196,19 +199,19 @@ impl From<QuantizeDesc> for AbstractOperator {
 /// block.
 ///
 /// `out = (x - zero_point) * scale` with the scale and the zero point of the element's block. The
-/// difference is exact, the
-/// product is rounded to single precision.
+/// difference is exact, and the product is rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DequantizeDesc {
-    /// What is read: the output's sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// Which quantization tensors there are: a scale, or a scale and a zero point.
+    /// The quantization parameters: a scale, or a scale and a zero point.
     pub quantization_type: QuantizationType,
-    /// The scales, which are floats, and the zero points, which are 0 where they are left out. Both
-    /// have the same sizes, each of which divides the input's: an element of theirs is that of a
-    /// block of elements.
+    /// The scales, which are floats, and the zero points, which are 0 if left out. Both have the
+    /// same sizes, each of which divides the input's: one element holds for a block of the input's
+    /// elements.
     pub quantization_tensors: Vec<TensorDesc>,
-    /// What is written. Of two elements of 4 bits that share a byte the first is its low half.
+    /// The tensor that receives the results. Of two 4-bit elements in one byte, the first is the
+    /// low half.
     pub output_tensor: TensorDesc,
 }
 

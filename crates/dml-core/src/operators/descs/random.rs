@@ -8,19 +8,18 @@ use crate::types::enums::RandomGeneratorType;
 
 /// DML_RANDOM_GENERATOR_OPERATOR_DESC: random bits, and the state of the generator after them.
 ///
-/// The words that Philox 4x32-10 gives, four for each value of a counter from that of the state on.
-/// The state
-/// after them has the counter that comes next: what is left of its last four words is given to
-/// nobody.
+/// The words of the generator Philox 4x32-10: four for each value of a counter that starts with the
+/// counter of the state. The state after them holds the next value of the counter; words of the
+/// last four that the output does not take are discarded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomGeneratorDesc {
-    /// Six words along the last dimension: the counter, its lowest word first, and the key.
+    /// Six words in the last dimension: the counter, lowest word first, and the key.
     pub input_state_tensor: TensorDesc,
     /// The random words.
     pub output_tensor: TensorDesc,
-    /// The state after them.
+    /// The state after the random words were generated.
     pub output_state_tensor: Option<TensorDesc>,
-    /// PHILOX_4X32_10.
+    /// The generator: PHILOX_4X32_10.
     pub r#type: RandomGeneratorType,
 }
 

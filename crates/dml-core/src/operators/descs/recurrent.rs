@@ -8,29 +8,31 @@ use crate::types::enums::RecurrentNetworkDirection;
 
 /// DML_RNN_OPERATOR_DESC: a recurrent network of one layer.
 ///
-/// `h = f(x W + h R + b)` for each step and direction, where h begins with `hidden_init` or zeros.
-/// States are FLOAT32.
+/// `h = f(x W + h R + b)` for each step and direction, where `h` starts with `hidden_init` or
+/// zeros. States are FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RnnDesc {
-    /// The sequences: [1, T, B, I].
+    /// The sequences: [1, T, B, I], for T steps of B sequences with I elements each.
     pub input_tensor: TensorDesc,
-    /// W of each direction: [1, D, H, I].
+    /// W, the weights of the input, for each of D directions: [1, D, H, I], for H elements of a
+    /// hidden state.
     pub weight_tensor: TensorDesc,
-    /// R of each direction: [1, D, H, H].
+    /// R, the weights of the hidden state, for each direction: [1, D, H, H].
     pub recurrence_tensor: TensorDesc,
-    /// What is added to W's products, and to R's: [1, 1, D, 2 H].
+    /// The biases of the products with W, followed by the biases of the products with R: [1, 1, D,
+    /// 2 H].
     pub bias_tensor: Option<TensorDesc>,
     /// The hidden state before the first step: [1, D, B, H].
     pub hidden_init_tensor: Option<TensorDesc>,
-    /// How many steps each sequence has: [1, 1, 1, B]. What is more than T is T.
+    /// The number of steps of each sequence: [1, 1, 1, B]. More than T means T.
     pub sequence_lengths_tensor: Option<TensorDesc>,
     /// The hidden state after each step, 0 past the end of a sequence: [T, D, B, H].
     pub output_sequence_tensor: Option<TensorDesc>,
     /// The hidden state after the last step: [1, D, B, H].
     pub output_single_tensor: Option<TensorDesc>,
-    /// f of each direction.
+    /// The activation f of each direction.
     pub activation_descs: Vec<AbstractOperator>,
-    /// The order of the steps.
+    /// The order in which steps are processed: FORWARD, BACKWARD or BIDIRECTIONAL.
     pub direction: RecurrentNetworkDirection,
 }
 
@@ -58,26 +60,29 @@ impl From<RnnDesc> for AbstractOperator {
 
 /// DML_LSTM_OPERATOR_DESC: a long short-term memory of one layer.
 ///
-/// For each step and direction, of the gates' sums `s = x W + h R + b`: `i = f(s_i + p_i c)`, `f =
-/// f(s_f + p_f c)`, `c = f c + i g(s_c)`, `o = f(s_o + p_o c)`, `h = o h(c)`. The gates of weights
-/// and biases are in the order i, o, f, c, those of peepholes i, o, f. States are FLOAT32.
+/// For each step and direction, with the sums of the gates `s = x W + h R + b`:
+/// `i = f(s_i + p_i c)`, `f = f(s_f + p_f c)`, `c = f c + i g(s_c)`, `o = f(s_o + p_o c)`,
+/// `h = o h(c)`. Weights and biases hold the gates in the order i, o, f, c, and peepholes in the
+/// order i, o, f. States are FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LstmDesc {
-    /// The sequences: [1, T, B, I].
+    /// The sequences: [1, T, B, I], for T steps of B sequences with I elements each.
     pub input_tensor: TensorDesc,
-    /// W of each direction: [1, D, 4 H, I].
+    /// W, the weights of the input, for each of D directions: [1, D, 4 H, I], for H elements of a
+    /// hidden state.
     pub weight_tensor: TensorDesc,
-    /// R of each direction: [1, D, 4 H, H].
+    /// R, the weights of the hidden state, for each direction: [1, D, 4 H, H].
     pub recurrence_tensor: TensorDesc,
-    /// What is added to W's products, and to R's: [1, 1, D, 8 H].
+    /// The biases of the products with W, followed by the biases of the products with R: [1, 1, D,
+    /// 8 H].
     pub bias_tensor: Option<TensorDesc>,
     /// The hidden state before the first step: [1, D, B, H].
     pub hidden_init_tensor: Option<TensorDesc>,
     /// The cell state before the first step: [1, D, B, H].
     pub cell_mem_init_tensor: Option<TensorDesc>,
-    /// How many steps each sequence has: [1, 1, 1, B]. What is more than T is T.
+    /// The number of steps of each sequence: [1, 1, 1, B]. More than T means T.
     pub sequence_lengths_tensor: Option<TensorDesc>,
-    /// What the gates see of the cell state: [1, 1, D, 3 H].
+    /// The peephole weights p, from the cell state to the gates: [1, 1, D, 3 H].
     pub peephole_tensor: Option<TensorDesc>,
     /// The hidden state after each step, 0 past the end of a sequence: [T, D, B, H].
     pub output_sequence_tensor: Option<TensorDesc>,
@@ -85,15 +90,15 @@ pub struct LstmDesc {
     pub output_single_tensor: Option<TensorDesc>,
     /// The cell state after the last step: [1, D, B, H].
     pub output_cell_single_tensor: Option<TensorDesc>,
-    /// f, g and h of each direction.
+    /// The activations f, g and h of each direction.
     pub activation_descs: Vec<AbstractOperator>,
-    /// The order of the steps.
+    /// The order in which steps are processed: FORWARD, BACKWARD or BIDIRECTIONAL.
     pub direction: RecurrentNetworkDirection,
-    /// What functions see is at most so far from 0; not below 0.
+    /// The limit of the magnitude of activations' arguments; not negative.
     pub clip_threshold: f32,
-    /// Whether `clip_threshold` counts.
+    /// Whether `clip_threshold` is applied.
     pub use_clip_threshold: bool,
-    /// Whether the forget gate is `1 - i`.
+    /// Whether the forget gate is `1 - i` in place of its own.
     pub couple_input_forget: bool,
 }
 
@@ -127,33 +132,36 @@ impl From<LstmDesc> for AbstractOperator {
 
 /// DML_GRU_OPERATOR_DESC: a layer of gated recurrent units.
 ///
-/// For each step and direction, of the gates' sums `s = x W + h R + b`: `z = f(s_z)`, `r = f(s_r)`,
-/// `n = g(x W_h + (r h) R_h + b)`, or `g(x W_h + b + r (h R_h + b))` where linear before reset, and
-/// `h = (1 - z) n + z h`. The gates of weights and biases are in the order z, r, h. States are
-/// FLOAT32.
+/// For each step and direction, with the sums of the gates `s = x W + h R + b`: `z = f(s_z)`,
+/// `r = f(s_r)`, `n = g(x W_h + (r h) R_h + b)`, or `n = g(x W_h + b + r (h R_h + b))` with
+/// `linear_before_reset`, and `h = (1 - z) n + z h`. Weights and biases hold the gates in the order
+/// z, r, h. States are FLOAT32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GruDesc {
-    /// The sequences: [1, T, B, I].
+    /// The sequences: [1, T, B, I], for T steps of B sequences with I elements each.
     pub input_tensor: TensorDesc,
-    /// W of each direction: [1, D, 3 H, I].
+    /// W, the weights of the input, for each of D directions: [1, D, 3 H, I], for H elements of a
+    /// hidden state.
     pub weight_tensor: TensorDesc,
-    /// R of each direction: [1, D, 3 H, H].
+    /// R, the weights of the hidden state, for each direction: [1, D, 3 H, H].
     pub recurrence_tensor: TensorDesc,
-    /// What is added to W's products, and to R's: [1, 1, D, 6 H].
+    /// The biases of the products with W, followed by the biases of the products with R: [1, 1, D,
+    /// 6 H].
     pub bias_tensor: Option<TensorDesc>,
     /// The hidden state before the first step: [1, D, B, H].
     pub hidden_init_tensor: Option<TensorDesc>,
-    /// How many steps each sequence has: [1, 1, 1, B]. What is more than T is T.
+    /// The number of steps of each sequence: [1, 1, 1, B]. More than T means T.
     pub sequence_lengths_tensor: Option<TensorDesc>,
     /// The hidden state after each step, 0 past the end of a sequence: [T, D, B, H].
     pub output_sequence_tensor: Option<TensorDesc>,
     /// The hidden state after the last step: [1, D, B, H].
     pub output_single_tensor: Option<TensorDesc>,
-    /// f and g of each direction.
+    /// The activations f and g of each direction.
     pub activation_descs: Vec<AbstractOperator>,
-    /// The order of the steps.
+    /// The order in which steps are processed: FORWARD, BACKWARD or BIDIRECTIONAL.
     pub direction: RecurrentNetworkDirection,
-    /// Whether the reset gate is applied to products, and not to the state before.
+    /// Whether the reset gate multiplies the product with R, and not the hidden state before the
+    /// product.
     pub linear_before_reset: bool,
 }
 

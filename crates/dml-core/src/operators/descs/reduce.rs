@@ -10,18 +10,17 @@ use crate::types::enums::{AxisDirection, ReduceFunction};
 
 /// DML_REDUCE_OPERATOR_DESC: one value for each group of elements, by a chosen function.
 ///
-/// What `function` makes of the elements of a row, which are those along the axes. Floats are
-/// computed in single precision,
-/// sums and products with twice its digits; integers wrap around.
+/// Each output element is `function` of the elements of a row: all elements along the axes. Floats
+/// are computed in single precision, sums and products with twice its digits; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReduceDesc {
-    /// What becomes of a row.
+    /// The reduction of the elements of a row.
     pub function: ReduceFunction,
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's sizes, but 1 along the axes.
+    /// The output: the input's sizes, but 1 along the axes.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
 }
 
@@ -44,19 +43,18 @@ impl From<ReduceDesc> for AbstractOperator {
 /// DML_TOP_K_OPERATOR_DESC: the greatest elements along a dimension, with their indices.
 ///
 /// The greatest elements of each row along `axis`, in descending order. Of equal elements the first
-/// comes first; zeros are equal, and NaN is greater than
-/// all numbers.
+/// one comes first; zeros of either sign are equal, and NaN is greater than all numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopKDesc {
-    /// What is searched.
+    /// The tensor to search.
     pub input_tensor: TensorDesc,
-    /// The elements: the input's sizes, but `k` along `axis`.
+    /// The elements found: the input's sizes, but `k` along `axis`.
     pub output_value_tensor: TensorDesc,
-    /// Their coordinates along `axis`.
+    /// The coordinates along `axis` of the elements found, with the same sizes.
     pub output_index_tensor: TensorDesc,
-    /// The dimension that is searched along.
+    /// The dimension to search along.
     pub axis: u32,
-    /// How many elements are wanted.
+    /// The number of elements to find in each row.
     pub k: u32,
 }
 
@@ -75,21 +73,22 @@ impl From<TopKDesc> for AbstractOperator {
     }
 }
 
-/// DML_CUMULATIVE_SUMMATION_OPERATOR_DESC: the running sum along a dimension.
+/// DML_CUMULATIVE_SUMMATION_OPERATOR_DESC: the cumulative sum along a dimension.
 ///
-/// The sum of each element and those before it in its row. Floats are computed in single precision,
-/// with twice its digits; integers wrap around.
+/// The sum of each element and the elements before it in its row. Floats are computed in single
+/// precision, with twice its digits; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CumulativeSummationDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
     /// The dimension of a row.
     pub axis: u32,
-    /// Which elements are before others: those with lower coordinates (0) or with higher ones (1).
+    /// The direction: from low coordinates to high ones (INCREASING, 0) or the reverse (DECREASING,
+    /// 1).
     pub axis_direction: AxisDirection,
-    /// Whether the element itself does not count.
+    /// Whether the element itself is excluded.
     pub has_exclusive_sum: bool,
 }
 
@@ -111,22 +110,23 @@ impl From<CumulativeSummationDesc> for AbstractOperator {
 /// DML_TOP_K1_OPERATOR_DESC: the greatest or the least elements along a dimension, with their
 /// indices.
 ///
-/// The greatest or the least elements of each row along `axis`, in their order. Of equal elements
-/// the first comes first; zeros are equal, and NaN is greater than
-/// all numbers.
+/// The greatest elements of each row along `axis` in descending order, or the least in ascending
+/// order. Of equal elements the first one comes first; zeros of either sign are equal, and NaN is
+/// greater than all numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopK1Desc {
-    /// What is searched.
+    /// The tensor to search.
     pub input_tensor: TensorDesc,
-    /// The elements: the input's sizes, but `k` along `axis`.
+    /// The elements found: the input's sizes, but `k` along `axis`.
     pub output_value_tensor: TensorDesc,
-    /// Their coordinates along `axis`.
+    /// The coordinates along `axis` of the elements found, with the same sizes.
     pub output_index_tensor: TensorDesc,
-    /// The dimension that is searched along.
+    /// The dimension to search along.
     pub axis: u32,
-    /// How many elements are wanted.
+    /// The number of elements to find in each row.
     pub k: u32,
-    /// The least elements in ascending order, or the greatest in descending order.
+    /// Whether to find the least elements, in ascending order (INCREASING), or the greatest, in
+    /// descending order (DECREASING).
     pub axis_direction: AxisDirection,
 }
 
@@ -148,17 +148,18 @@ impl From<TopK1Desc> for AbstractOperator {
 
 /// DML_ARGMIN_OPERATOR_DESC: the index of the least element along dimensions.
 ///
-/// The number of the least element of a row, whose elements are counted in row-major order. A NaN
-/// comes before all numbers.
+/// The row-major index of the least element within its row. A NaN takes precedence over all
+/// numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgminDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's sizes, but 1 along the axes.
+    /// The output: the input's sizes, but 1 along the axes.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
-    /// Which of several such elements counts: the first one (0) or the last one (1).
+    /// Which of several equal elements counts: the first (INCREASING, 0) or the last (DECREASING,
+    /// 1).
     pub axis_direction: AxisDirection,
 }
 
@@ -180,17 +181,18 @@ impl From<ArgminDesc> for AbstractOperator {
 
 /// DML_ARGMAX_OPERATOR_DESC: the index of the greatest element along dimensions.
 ///
-/// The number of the greatest element of a row, whose elements are counted in row-major order. A
-/// NaN comes before all numbers.
+/// The row-major index of the greatest element within its row. A NaN takes precedence over all
+/// numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgmaxDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's sizes, but 1 along the axes.
+    /// The output: the input's sizes, but 1 along the axes.
     pub output_tensor: TensorDesc,
-    /// The dimensions of a row, each once; without any every element is a row.
+    /// The dimensions of a row, each at most once. Without axes, every element is a row of its own.
     pub axes: Vec<u32>,
-    /// Which of several such elements counts: the first one (0) or the last one (1).
+    /// Which of several equal elements counts: the first (INCREASING, 0) or the last (DECREASING,
+    /// 1).
     pub axis_direction: AxisDirection,
 }
 
@@ -210,21 +212,22 @@ impl From<ArgmaxDesc> for AbstractOperator {
     }
 }
 
-/// DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: the running product along a dimension.
+/// DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: the cumulative product along a dimension.
 ///
-/// The product of each element and those before it in its row. Floats are computed in single
+/// The product of each element and the elements before it in its row. Floats are computed in single
 /// precision, with twice its digits; integers wrap around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CumulativeProductDesc {
-    /// What is read: the output's type and sizes; a stride of 0 repeats elements.
+    /// The tensor to read, with the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_tensor: TensorDesc,
     /// The dimension of a row.
     pub axis: u32,
-    /// Which elements are before others: those with lower coordinates (0) or with higher ones (1).
+    /// The direction: from low coordinates to high ones (INCREASING, 0) or the reverse (DECREASING,
+    /// 1).
     pub axis_direction: AxisDirection,
-    /// Whether the element itself does not count.
+    /// Whether the element itself is excluded.
     pub has_exclusive_product: bool,
 }
 

@@ -6,17 +6,18 @@ use crate::schema::operator::{AbstractOperator, FieldValue, count};
 use crate::tensor::TensorDesc;
 use crate::types::enums::{AxisDirection, InterpolationMode};
 
-/// DML_UPSAMPLE_2D_OPERATOR_DESC: height and width made larger by whole numbers.
+/// DML_UPSAMPLE_2D_OPERATOR_DESC: height and width multiplied by whole numbers.
 ///
-/// Every element becomes a block of `scale_size`, or, interpolated, every element is the mean of
-/// four around `(x + 0.5) / scale - 0.5`. Beyond its edges the input goes on as it is there.
+/// Each input element becomes a block of `scale_size`; with LINEAR, each output element is
+/// interpolated between the four around `(x + 0.5) / scale - 0.5`. Coordinates are clamped to the
+/// input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Upsample2dDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and its sizes, the last two times the scales.
+    /// The output: the input's type and sizes, with the last two multiplied by the scales.
     pub output_tensor: TensorDesc,
-    /// The width and the height of a block, for the last dimension and the one before.
+    /// The factors of the last two sizes: of the width (last) and of the height (before it).
     pub scale_size: [u32; 2],
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
@@ -38,17 +39,17 @@ impl From<Upsample2dDesc> for AbstractOperator {
 
 /// DML_RESAMPLE_OPERATOR_DESC: another size along each dimension, by interpolation.
 ///
-/// Every element is made of the input's at `(x + 0.5) / scale - 0.5`: the nearest one, or the mean
-/// of two in each dimension. Beyond its edges the input goes on as it is there.
+/// Each output element is sampled from the input at `(x + 0.5) / scale - 0.5`: the nearest element,
+/// or linear interpolation between two in each dimension. Coordinates are clamped to the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleDesc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and any sizes.
+    /// The output: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// How many elements of the output each of the input makes, in each dimension; above 0.
+    /// The ratio of output elements to input elements in each dimension; above 0.
     pub scales: Vec<f32>,
 }
 
@@ -68,24 +69,25 @@ impl From<ResampleDesc> for AbstractOperator {
     }
 }
 
-/// DML_RESAMPLE1_OPERATOR_DESC: another size by interpolation, with the offsets of pixels.
+/// DML_RESAMPLE1_OPERATOR_DESC: another size by interpolation, with pixel offsets.
 ///
-/// Every element is made of the input's at `(x - output_pixel_offset) / scale -
-/// input_pixel_offset`: the nearest one, or the mean of two in each dimension. Beyond its edges the
-/// input goes on as it is there.
+/// Each output element is sampled from the input at
+/// `(x - output_pixel_offset) / scale - input_pixel_offset`: the nearest element, or linear
+/// interpolation between two in each dimension. Coordinates are clamped to the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resample1Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and any sizes.
+    /// The output: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// How many elements of the output each of the input makes, in each dimension; above 0.
+    /// The ratio of output elements to input elements in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// What is added to a coordinate of the input before it is scaled.
+    /// The distance of an input element's center from its coordinate, in each dimension; often 0.5.
     pub input_pixel_offsets: Vec<f32>,
-    /// What is added to it after that.
+    /// The number that is subtracted from an output coordinate before it is divided by the scale,
+    /// in each dimension; often -0.5.
     pub output_pixel_offsets: Vec<f32>,
 }
 
@@ -109,24 +111,26 @@ impl From<Resample1Desc> for AbstractOperator {
 
 /// DML_RESAMPLE2_OPERATOR_DESC: another size by interpolation, with a choice of rounding.
 ///
-/// Every element is made of the input's at `(x - output_pixel_offset) / scale -
-/// input_pixel_offset`: the next one in the direction, or the mean of two in each dimension. Beyond
-/// its edges the input goes on as it is there.
+/// Each output element is sampled from the input at
+/// `(x - output_pixel_offset) / scale - input_pixel_offset`: the next element in the rounding
+/// direction, or linear interpolation between two in each dimension. Coordinates are clamped to the
+/// input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resample2Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and any sizes.
+    /// The output: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// Whether a coordinate is rounded up (INCREASING) or down; of NEAREST_NEIGHBOR alone.
+    /// The rounding of coordinates for NEAREST_NEIGHBOR: up (INCREASING) or down (DECREASING).
     pub rounding_direction: AxisDirection,
-    /// How many elements of the output each of the input makes, in each dimension; above 0.
+    /// The ratio of output elements to input elements in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// What is added to a coordinate of the input before it is scaled.
+    /// The distance of an input element's center from its coordinate, in each dimension; often 0.5.
     pub input_pixel_offsets: Vec<f32>,
-    /// What is added to it after that.
+    /// The number that is subtracted from an output coordinate before it is divided by the scale,
+    /// in each dimension; often -0.5.
     pub output_pixel_offsets: Vec<f32>,
 }
 
@@ -151,27 +155,29 @@ impl From<Resample2Desc> for AbstractOperator {
 
 /// DML_RESAMPLE3_OPERATOR_DESC: another size by interpolation, with optional smoothing.
 ///
-/// Every element is made of the input's at `(x - output_pixel_offset) / scale -
-/// input_pixel_offset`: the next one in the direction, or the mean of two in each dimension. Beyond
-/// its edges the input goes on as it is there.
+/// Each output element is sampled from the input at
+/// `(x - output_pixel_offset) / scale - input_pixel_offset`: the next element in the rounding
+/// direction, or linear interpolation between two in each dimension. Coordinates are clamped to the
+/// input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resample3Desc {
-    /// What is read; a stride of 0 repeats elements.
+    /// The tensor to read; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// What is written: the input's type, and any sizes.
+    /// The output: the input's type, and any sizes.
     pub output_tensor: TensorDesc,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// Whether a coordinate is rounded up (INCREASING) or down; of NEAREST_NEIGHBOR alone.
+    /// The rounding of coordinates for NEAREST_NEIGHBOR: up (INCREASING) or down (DECREASING).
     pub rounding_direction: AxisDirection,
-    /// How many elements of the output each of the input makes, in each dimension; above 0.
+    /// The ratio of output elements to input elements in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// What is added to a coordinate of the input before it is scaled.
+    /// The distance of an input element's center from its coordinate, in each dimension; often 0.5.
     pub input_pixel_offsets: Vec<f32>,
-    /// What is added to it after that.
+    /// The number that is subtracted from an output coordinate before it is divided by the scale,
+    /// in each dimension; often -0.5.
     pub output_pixel_offsets: Vec<f32>,
-    /// Whether LINEAR takes the mean of all elements nearer than the next one of the output, where
-    /// that is smaller: the farther the less.
+    /// Whether LINEAR averages all input elements that are nearer than one output element, weighted
+    /// by their distance, where the scale is below 1.
     pub antialiased: bool,
 }
 

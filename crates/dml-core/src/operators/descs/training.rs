@@ -14,15 +14,15 @@ use crate::types::{DataType, ScalarUnion};
 
 /// DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC: the gradient of the rectifier.
 ///
-/// `out = x > 0 ? gradient : 0`; of a NaN `x` it is 0.
+/// `out = x > 0 ? gradient : 0`; a NaN `x` gives 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivationReluGradDesc {
-    /// What the function was computed of: the output's type and sizes; a stride of 0 repeats
-    /// elements.
+    /// The function's input: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// The gradient of what the function gave, in the same way.
+    /// The gradients of the function's results: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_gradient_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_gradient_tensor: TensorDesc,
 }
 
@@ -41,26 +41,27 @@ impl From<ActivationReluGradDesc> for AbstractOperator {
 
 /// DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC: the gradient of average pooling.
 ///
-/// Every window of AVERAGE_POOLING hands its gradient back to its elements in equal shares, and an
-/// element is the sum of its
-/// shares in all windows. Where all windows have as many elements the sum is divided by that
-/// number; else each share is
-/// rounded to single precision.
+/// Each window of AVERAGE_POOLING distributes its gradient equally over its elements, and the
+/// gradient of an element is the sum over all windows that cover it. If all windows have the same
+/// number of elements, the sum is divided by that number; otherwise each summand is rounded to
+/// single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AveragePoolingGradDesc {
-    /// The gradients of averages, one for each window; a stride of 0 repeats elements.
+    /// The gradients of the averages, one for each window; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// The gradients of the elements: batches, channels, and 2 or 3 more dimensions.
+    /// The gradients of the pooled elements: batches, channels, and 2 or 3 spatial dimensions.
     pub output_gradient_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// Whether what a window has outside of the tensor counts as elements.
+    /// Whether elements of the padding count in the average.
     pub include_padding: bool,
 }
 
@@ -85,26 +86,29 @@ impl From<AveragePoolingGradDesc> for AbstractOperator {
 
 /// DML_MAX_POOLING_GRAD_OPERATOR_DESC: the gradient of max pooling.
 ///
-/// Every window of MAX_POOLING2 hands its gradient back to its greatest element, the first of
-/// several, or the first NaN where
-/// there is one; an element is the sum of the gradients of all windows that chose it.
+/// Each window of MAX_POOLING2 passes its gradient to its greatest element: the first of equal
+/// ones, or the first NaN if the window has one. The gradient of an element is the sum over all
+/// windows that chose it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxPoolingGradDesc {
     /// The elements that were pooled: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
     /// The gradients of the greatest elements, one for each window.
     pub input_gradient_tensor: TensorDesc,
-    /// The gradients of the elements: batches, channels, and 2 or 3 more dimensions.
+    /// The gradients of the pooled elements: batches, channels, and 2 or 3 spatial dimensions.
     pub output_gradient_tensor: TensorDesc,
-    /// How far a window is from the one before, in each dimension after the first two.
+    /// The distance between the starts of neighbouring windows, in each spatial dimension.
     pub strides: Vec<u32>,
-    /// How many elements a window has in each of these dimensions.
+    /// The number of elements of a window in each spatial dimension.
     pub window_size: Vec<u32>,
-    /// How far the first window begins before the first element, in each of them.
+    /// The number of elements that the first window starts before the input, in each spatial
+    /// dimension.
     pub start_padding: Vec<u32>,
-    /// How far windows may end beyond the last element, in each of them.
+    /// The number of elements that windows may extend beyond the end of the input, in each spatial
+    /// dimension.
     pub end_padding: Vec<u32>,
-    /// How far an element of a window is from the one before, in each of them; 1 is next to it.
+    /// The distance between neighbouring elements of a window, in each spatial dimension; 1 means
+    /// adjacent.
     pub dilations: Vec<u32>,
 }
 
@@ -130,22 +134,24 @@ impl From<MaxPoolingGradDesc> for AbstractOperator {
 
 /// DML_RESAMPLE_GRAD_OPERATOR_DESC: the gradient of resampling.
 ///
-/// Every element that RESAMPLE1 makes hands its gradient back to those that it was made of, with
-/// their weights, and an element is the
-/// sum of its shares, which are added up along one dimension after the other in single precision.
+/// Each element that RESAMPLE1 writes passes its gradient to the elements that it was interpolated
+/// from, with their weights. The gradient of an element is the sum of these, which are added up
+/// along one dimension after the other in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleGradDesc {
     /// The gradients of the resampled elements; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// The gradients of the elements before: any sizes.
+    /// The gradients of the elements that were resampled: any sizes.
     pub output_gradient_tensor: TensorDesc,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// How many resampled elements each element makes, in each dimension; above 0.
+    /// The ratio of resampled elements to elements before resampling, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// The number that is added to the coordinate of an element before it is scaled.
+    /// The distance of an element's center from its coordinate before resampling, in each
+    /// dimension; often 0.5.
     pub input_pixel_offsets: Vec<f32>,
-    /// The number that is added to it after that.
+    /// The number that is subtracted from a resampled element's coordinate before it is divided by
+    /// the scale, in each dimension; often -0.5.
     pub output_pixel_offsets: Vec<f32>,
 }
 
@@ -169,19 +175,21 @@ impl From<ResampleGradDesc> for AbstractOperator {
 
 /// DML_SLICE_GRAD_OPERATOR_DESC: the gradient of slicing.
 ///
-/// What SLICE1 would read is the gradient, the rest is 0.
+/// Each element that SLICE1 reads has the gradient of the element written from it; all others have
+/// the gradient 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SliceGradDesc {
-    /// What is read: the gradient of what SLICE1 wrote; a stride of 0 repeats elements.
+    /// The gradients of the output of SLICE1; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// What is written: the input's type, and the sizes of what SLICE1 read.
+    /// The gradients of the input of SLICE1: the type of `input_gradient_tensor`, the sizes of
+    /// SLICE1's input.
     pub output_gradient_tensor: TensorDesc,
     /// The first element of the window in each dimension.
     pub input_window_offsets: Vec<u32>,
-    /// The elements of the window in each dimension.
+    /// The size of the window in each dimension.
     pub input_window_sizes: Vec<u32>,
-    /// From an element to the next in each dimension, not 0; a negative one begins at the end of
-    /// the window.
+    /// The step from an element to the next in each dimension, not 0. A negative step starts at the
+    /// end of the window.
     pub input_window_strides: Vec<i32>,
 }
 
@@ -204,38 +212,36 @@ impl From<SliceGradDesc> for AbstractOperator {
 
 /// DML_ADAM_OPTIMIZER_OPERATOR_DESC: parameters and moments after one step of Adam.
 ///
-/// `first = beta1 * first + (1 - beta1) * gradient` and `second = beta2 * second + (1 - beta2) *
-/// gradient * gradient` are
-/// written, and of what is written `parameters - rate * first / (sqrt(second) + epsilon)` is made,
-/// where `rate` is
+/// `first = beta1 * first + (1 - beta1) * gradient`,
+/// `second = beta2 * second + (1 - beta2) * gradient * gradient`, and with these
+/// `parameters = parameters - rate * first / (sqrt(second) + epsilon)`, where `rate` is
 /// `learning_rate * sqrt(1 - beta2^step) / (1 - beta1^step)`. Each step is rounded to single
-/// precision. Training begins with
-/// the step 1: the step 0 gives NaN.
+/// precision. Training begins with step 1; step 0 gives NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdamOptimizerDesc {
-    /// The parameters before: a stride of 0 repeats elements.
+    /// The parameters before the step; a stride of 0 repeats elements.
     pub input_parameters_tensor: TensorDesc,
-    /// The first moments before: of the first step 0.
+    /// The first moments before the step; 0 before the first step.
     pub input_first_moment_tensor: TensorDesc,
-    /// The second moments before: of the first step 0.
+    /// The second moments before the step; 0 before the first step.
     pub input_second_moment_tensor: TensorDesc,
     /// The gradients of the parameters.
     pub gradient_tensor: TensorDesc,
-    /// The number of the step, one element; 1 is the first.
+    /// The number of the step: one element. The first step is 1.
     pub training_step_tensor: TensorDesc,
-    /// The parameters after.
+    /// The parameters after the step.
     pub output_parameters_tensor: TensorDesc,
-    /// The first moments after.
+    /// The first moments after the step.
     pub output_first_moment_tensor: TensorDesc,
-    /// The second moments after.
+    /// The second moments after the step.
     pub output_second_moment_tensor: TensorDesc,
     /// The learning rate: the factor of each step.
     pub learning_rate: f32,
-    /// The decay of the first moment in each step: 0 to below 1.
+    /// The decay rate of the first moment in each step: from 0 to less than 1.
     pub beta1: f32,
-    /// The decay of the second moment in each step: 0 to below 1.
+    /// The decay rate of the second moment in each step: from 0 to less than 1.
     pub beta2: f32,
-    /// The number added to the root of the second moment, so that nothing is divided by 0.
+    /// The number that is added to the root of the second moment, so that the divisor is not 0.
     pub epsilon: f32,
 }
 
@@ -263,21 +269,20 @@ impl From<AdamOptimizerDesc> for AbstractOperator {
 
 /// DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC: the gradient of limiting to a range.
 ///
-/// `out = x <= min || x >= max ? 0 : gradient`; where one of the three is a NaN it is compared with
-/// nothing. Of integers
-/// the limits are truncated towards 0 and saturate.
+/// `out = x <= min || x >= max ? 0 : gradient`, where comparisons with a NaN are false. For integer
+/// tensors, the limits are truncated towards 0 and saturate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClipGradDesc {
-    /// What the function was computed of: the output's type and sizes; a stride of 0 repeats
-    /// elements.
+    /// The function's input: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// The gradient of what the function gave, in the same way.
+    /// The gradients of the function's results: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_gradient_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_gradient_tensor: TensorDesc,
-    /// Up to here the gradient is 0.
+    /// The lower limit; the gradient is 0 for elements up to it.
     pub min: f32,
-    /// From here on the gradient is 0.
+    /// The upper limit; the gradient is 0 for elements from it on.
     pub max: f32,
 }
 
@@ -299,31 +304,29 @@ impl From<ElementWiseClipGradDesc> for AbstractOperator {
 /// DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC: the gradient of local response
 /// normalization.
 ///
-/// With `s = bias + alpha / local_size * sum`, where `sum` is that of the squares in an element's
-/// window as of
-/// LOCAL_RESPONSE_NORMALIZATION, an element becomes `gradient / s^beta - 2 * alpha * beta /
-/// local_size * x * shares`, where
-/// `shares` is the sum of `gradient * x / (s^beta * s)` of all elements in whose windows it is.
-/// Each step is rounded to single
-/// precision.
+/// `out = gradient / s^beta - 2 * alpha * beta / local_size * x * shares`, where
+/// `s = bias + alpha / local_size * sum`, `sum` is the sum of the squares in an element's window as
+/// in LOCAL_RESPONSE_NORMALIZATION, and `shares` is the sum of `gradient * x / (s^beta * s)` over
+/// all elements whose windows contain this one. Each step is rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalResponseNormalizationGradDesc {
     /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
     /// elements.
     pub input_tensor: TensorDesc,
-    /// The gradients of the normalized elements, in the same way.
+    /// The gradients of the normalized elements: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_gradient_tensor: TensorDesc,
-    /// The gradients of the elements: of batches, channels, height and width.
+    /// The gradients of the elements: batches, channels, height and width.
     pub output_gradient_tensor: TensorDesc,
-    /// Whether windows go along the channels, or along height and width.
+    /// Whether windows extend along the channels, or along height and width.
     pub cross_channel: bool,
-    /// The elements of a window in each of its dimensions, at least 1.
+    /// The number of elements of a window in each of its dimensions, at least 1.
     pub local_size: u32,
-    /// The factor of the mean of the squares.
+    /// The factor of the sum of squares, which is divided by `local_size` as well.
     pub alpha: f32,
     /// The exponent.
     pub beta: f32,
-    /// The number that is added to it.
+    /// The number that is added to the scaled sum of squares.
     pub bias: f32,
 }
 
@@ -347,30 +350,31 @@ impl From<LocalResponseNormalizationGradDesc> for AbstractOperator {
 
 /// DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC: the gradients of batch normalization.
 ///
-/// `gradient * (scale / sqrt(variance + epsilon))`, and for each row, all elements that share a
-/// mean, the sum of
-/// `gradient * (x - mean) / sqrt(variance + epsilon)` and that of the gradients. Each step is
-/// rounded to single precision.
+/// With `deviation = sqrt(variance + epsilon)`, the gradients are `gradient * (scale / deviation)`
+/// for the elements, and for each row, which is all elements with the same mean, the sum of
+/// `gradient * (x - mean) / deviation` for the scale and the sum of `gradient` for the bias. Each
+/// step is rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationGradDesc {
     /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
     /// elements.
     pub input_tensor: TensorDesc,
-    /// The gradients of the normalized elements, in the same way.
+    /// The gradients of the normalized elements: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_gradient_tensor: TensorDesc,
     /// The means: the output's sizes, or 1 along the dimensions of a row.
     pub mean_tensor: TensorDesc,
-    /// The variances, in the same way.
+    /// The variances, with the sizes of the means.
     pub variance_tensor: TensorDesc,
-    /// The factors of the normalized elements, in the same way.
+    /// The factors of the normalized elements, with the sizes of the means.
     pub scale_tensor: TensorDesc,
     /// The gradients of the elements.
     pub output_gradient_tensor: TensorDesc,
-    /// The gradients of the factors.
+    /// The gradients of the factors, with the sizes of the means.
     pub output_scale_gradient_tensor: TensorDesc,
-    /// The gradients of what was added.
+    /// The gradients of the biases, with the sizes of the means.
     pub output_bias_gradient_tensor: TensorDesc,
-    /// The number that is added to variances.
+    /// The number that is added to the variance, so that the divisor is not 0.
     pub epsilon: f32,
 }
 
@@ -395,46 +399,50 @@ impl From<BatchNormalizationGradDesc> for AbstractOperator {
 
 /// DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradients of aligned regions of interest.
 ///
-/// The cells of ROI_ALIGN1 hand their gradients back to the elements that their samples were made
-/// of, with their weights: equal
-/// shares of all samples of a cell, or all to the greatest one. The gradient of a corner is the sum
-/// of the slopes of the
-/// samples in the direction of that coordinate. Samples outside hand back nothing.
+/// Each cell of ROI_ALIGN1 passes its gradient to the elements that its samples were interpolated
+/// from, with their weights: for AVERAGE an equal part through each sample, for MAX all of it
+/// through the greatest sample. The gradient of a corner's coordinate is the sum of the derivatives
+/// of the samples with respect to it. Samples outside of the input contribute nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiAlignGradDesc {
-    /// The elements that samples were taken of: batches, channels, height and width; a stride of 0
-    /// repeats elements. Needed for the gradients of regions, and where the greatest sample counts.
+    /// The elements that were sampled: batches, channels, height and width; a stride of 0 repeats
+    /// elements. Required for the gradients of regions, and for MAX.
     pub input_tensor: Option<TensorDesc>,
     /// The gradients of the cells: regions, channels, and cells down and across; a stride of 0
     /// repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// Four numbers for each region along the last dimension: x and y of the first corner, x and y
-    /// of the last one.
+    /// Four numbers for each region, in the last dimension: x and y of the first corner, x and y of
+    /// the last corner.
     pub roi_tensor: TensorDesc,
-    /// Which batch each region is of, along the last dimension; beyond the last batch it is that.
+    /// The batch that each region belongs to, in the last dimension. A number beyond the last batch
+    /// means the last batch.
     pub batch_indices_tensor: TensorDesc,
-    /// The gradients of the elements: InputTensor's sizes.
+    /// The gradients of the elements, with the sizes of InputTensor. At least one of the outputs is
+    /// required.
     pub output_gradient_tensor: Option<TensorDesc>,
-    /// The gradients of the regions' numbers: ROITensor's sizes. One of the outputs may be left
-    /// out.
+    /// The gradients of the regions' corners, with the sizes of ROITensor. At least one of the
+    /// outputs is required.
     pub output_roi_gradient_tensor: Option<TensorDesc>,
-    /// What was made of the samples of a cell: AVERAGE or MAX.
+    /// The reduction of the samples of a cell: AVERAGE or MAX.
     pub reduction_function: ReduceFunction,
-    /// NEAREST_NEIGHBOR, of which the gradients of regions are 0, or LINEAR.
+    /// NEAREST_NEIGHBOR, for which the gradients of regions are 0, or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// What the corners' x is multiplied by.
+    /// The factor of the corners' x coordinates.
     pub spatial_scale_x: f32,
-    /// What their y is multiplied by.
+    /// The factor of the corners' y coordinates.
     pub spatial_scale_y: f32,
-    /// Where in the input the centers of elements are from their coordinates: 0.5, or 0.
+    /// The distance of an input element's center from its coordinate: 0.5, or 0. It is subtracted
+    /// from sample positions.
     pub input_pixel_offset: f32,
-    /// How far samples are moved the other way before they are scaled: -0.5, or 0.
+    /// The number that is subtracted from the index of a sample before it is scaled: -0.5, or 0.
+    /// Ignored if `align_regions_to_corners` is set.
     pub output_pixel_offset: f32,
-    /// How many samples a cell has at least, in each dimension; 0 is 1, and 500 the most.
+    /// The minimum number of samples of a cell in each dimension. 0 means 1; at most 500.
     pub minimum_samples_per_output: u32,
-    /// How many it has at most; more than 500 is 500.
+    /// The maximum number of samples of a cell in each dimension. More than 500 means 500.
     pub maximum_samples_per_output: u32,
-    /// Whether the first sample of a region lies in its first corner and the last one in its last.
+    /// Whether a region's first sample lies in its first corner and its last sample in its last
+    /// corner.
     pub align_regions_to_corners: bool,
 }
 
@@ -467,9 +475,8 @@ impl From<RoiAlignGradDesc> for AbstractOperator {
 /// variance.
 ///
 /// `activation(scale * ((x - mean) / sqrt(variance + epsilon)) + bias + fused_add)` with the mean
-/// and the variance of each row,
-/// all elements that share a scale, which are written as well. The variance is the mean of `(x -
-/// mean)^2`. Each step is rounded
+/// and the variance of each row, which is all elements with the same scale. The means and the
+/// variances are outputs as well. The variance is the mean of `(x - mean)^2`. Each step is rounded
 /// to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationTrainingDesc {
@@ -478,9 +485,10 @@ pub struct BatchNormalizationTrainingDesc {
     /// The factors of the normalized elements: the output's sizes, or 1 along the dimensions of a
     /// row.
     pub scale_tensor: TensorDesc,
-    /// The numbers that are added then, in the same way.
+    /// The numbers that are added to the scaled elements, with the sizes of the factors.
     pub bias_tensor: TensorDesc,
-    /// Numbers that are added after the bias; left out, none.
+    /// The numbers that are added after the bias, with the output's sizes. If left out, nothing is
+    /// added.
     pub fused_add_tensor: Option<TensorDesc>,
     /// The normalized elements.
     pub output_tensor: TensorDesc,
@@ -488,9 +496,9 @@ pub struct BatchNormalizationTrainingDesc {
     pub output_mean_tensor: TensorDesc,
     /// The variance of each row.
     pub output_variance_tensor: TensorDesc,
-    /// The number that is added to variances.
+    /// The number that is added to the variance, so that the divisor is not 0.
     pub epsilon: f32,
-    /// The function that is applied to the results; left out, none.
+    /// The activation that is applied to the results. If left out, none is applied.
     pub fused_activation: Option<AbstractOperator>,
 }
 
@@ -516,33 +524,33 @@ impl From<BatchNormalizationTrainingDesc> for AbstractOperator {
 /// DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC: the gradients of batch normalization in
 /// training.
 ///
-/// `scale / sqrt(variance + epsilon) * (gradient - mean(gradient) - (x - mean(x)) * products /
-/// (variance + epsilon))`, where
-/// means are those of a row, all elements that share a mean, and `products` is the mean of
-/// `gradient * (x - mean(x))`; and for
-/// each row the sum of `gradient * (x - mean) / sqrt(variance + epsilon)` and that of the
-/// gradients. Each step is rounded to
-/// single precision.
+/// The gradients of the elements are `scale / deviation * (gradient - mean(gradient) - (x -
+/// mean(x)) * products / deviation^2)`, where `deviation = sqrt(variance + epsilon)`, means are
+/// taken over a row, which is all elements with the same mean, and `products` is the mean of
+/// `gradient * (x - mean(x))`. For each row, the gradient of the scale is the sum of
+/// `gradient * (x - mean) / deviation`, and the gradient of the bias is the sum of `gradient`. Each
+/// step is rounded to single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNormalizationTrainingGradDesc {
     /// The elements that were normalized: the output's type and sizes; a stride of 0 repeats
     /// elements.
     pub input_tensor: TensorDesc,
-    /// The gradients of the normalized elements, in the same way.
+    /// The gradients of the normalized elements: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_gradient_tensor: TensorDesc,
     /// The means: the output's sizes, or 1 along the dimensions of a row.
     pub mean_tensor: TensorDesc,
-    /// The variances, in the same way.
+    /// The variances, with the sizes of the means.
     pub variance_tensor: TensorDesc,
-    /// The factors of the normalized elements, in the same way.
+    /// The factors of the normalized elements, with the sizes of the means.
     pub scale_tensor: TensorDesc,
     /// The gradients of the elements.
     pub output_gradient_tensor: TensorDesc,
-    /// The gradients of the factors.
+    /// The gradients of the factors, with the sizes of the means.
     pub output_scale_gradient_tensor: TensorDesc,
-    /// The gradients of what was added.
+    /// The gradients of the biases, with the sizes of the means.
     pub output_bias_gradient_tensor: TensorDesc,
-    /// The number that is added to variances.
+    /// The number that is added to the variance, so that the divisor is not 0.
     pub epsilon: f32,
 }
 
@@ -568,22 +576,21 @@ impl From<BatchNormalizationTrainingGradDesc> for AbstractOperator {
 /// DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC: the gradient of limiting to a range given in the
 /// tensor's own type.
 ///
-/// `out = x <= min || x >= max ? 0 : gradient`; where one of the three is a NaN it is compared with
-/// nothing.
+/// `out = x <= min || x >= max ? 0 : gradient`, where comparisons with a NaN are false.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementWiseClipGrad1Desc {
-    /// What the function was computed of: the output's type and sizes; a stride of 0 repeats
-    /// elements.
+    /// The function's input: the output's type and sizes; a stride of 0 repeats elements.
     pub input_tensor: TensorDesc,
-    /// The gradient of what the function gave, in the same way.
+    /// The gradients of the function's results: the output's type and sizes; a stride of 0 repeats
+    /// elements.
     pub input_gradient_tensor: TensorDesc,
-    /// What is written.
+    /// The tensor that receives the results.
     pub output_gradient_tensor: TensorDesc,
-    /// The type of `min` and `max`: the tensors'.
+    /// The type of `min` and `max`, which is the tensors' type.
     pub min_max_data_type: DataType,
-    /// Up to here the gradient is 0.
+    /// The lower limit; the gradient is 0 for elements up to it.
     pub min: ScalarUnion,
-    /// From here on the gradient is 0.
+    /// The upper limit; the gradient is 0 for elements from it on.
     pub max: ScalarUnion,
 }
 
@@ -605,24 +612,26 @@ impl From<ElementWiseClipGrad1Desc> for AbstractOperator {
 
 /// DML_RESAMPLE_GRAD1_OPERATOR_DESC: the gradient of resampling, with a choice of rounding.
 ///
-/// Every element that RESAMPLE2 makes hands its gradient back to those that it was made of, with
-/// their weights, and an element is the
-/// sum of its shares, which are added up along one dimension after the other in single precision.
+/// Each element that RESAMPLE2 writes passes its gradient to the elements that it was interpolated
+/// from, with their weights. The gradient of an element is the sum of these, which are added up
+/// along one dimension after the other in single precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleGrad1Desc {
     /// The gradients of the resampled elements; a stride of 0 repeats elements.
     pub input_gradient_tensor: TensorDesc,
-    /// The gradients of the elements before: any sizes.
+    /// The gradients of the elements that were resampled: any sizes.
     pub output_gradient_tensor: TensorDesc,
     /// NEAREST_NEIGHBOR or LINEAR.
     pub interpolation_mode: InterpolationMode,
-    /// Whether a coordinate is rounded up (INCREASING) or down; of NEAREST_NEIGHBOR alone.
+    /// The rounding of coordinates for NEAREST_NEIGHBOR: up (INCREASING) or down (DECREASING).
     pub rounding_direction: AxisDirection,
-    /// How many resampled elements each element makes, in each dimension; above 0.
+    /// The ratio of resampled elements to elements before resampling, in each dimension; above 0.
     pub scales: Vec<f32>,
-    /// The number that is added to the coordinate of an element before it is scaled.
+    /// The distance of an element's center from its coordinate before resampling, in each
+    /// dimension; often 0.5.
     pub input_pixel_offsets: Vec<f32>,
-    /// The number that is added to it after that.
+    /// The number that is subtracted from a resampled element's coordinate before it is divided by
+    /// the scale, in each dimension; often -0.5.
     pub output_pixel_offsets: Vec<f32>,
 }
 

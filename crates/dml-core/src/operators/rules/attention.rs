@@ -1,4 +1,4 @@
-//! The rule of attention: where queries, keys and values are, and which sizes all tensors have.
+//! The rule of attention: which tensors hold queries, keys and values, and the sizes of all tensors.
 
 use super::invalid;
 use crate::error::Error;
@@ -7,13 +7,13 @@ use crate::schema::validated::Validated;
 use crate::tensor::TensorLayout;
 use crate::types::enums::MultiheadAttentionMaskType as MaskType;
 
-/// The tensors of which exactly one has queries, keys, and values.
+/// The tensors that may hold queries, keys, or values. Exactly one of each list is given.
 const QUERIES: [&str; 3] = ["QueryTensor", "StackedQueryKeyTensor", "StackedQueryKeyValueTensor"];
 const KEYS: [&str; 4] =
     ["KeyTensor", "StackedQueryKeyTensor", "StackedKeyValueTensor", "StackedQueryKeyValueTensor"];
 const VALUES: [&str; 3] = ["ValueTensor", "StackedKeyValueTensor", "StackedQueryKeyValueTensor"];
 
-/// All sizes follow from those of queries, keys and values, and from the heads.
+/// All sizes follow from the sizes of queries, keys and values, and from the number of heads.
 pub(super) fn attention(operator: &Validated) -> Result<(), Error> {
     let sizes = Sizes::of(operator)?;
     partners_are_there(operator)?;
@@ -26,7 +26,7 @@ pub(super) fn attention(operator: &Validated) -> Result<(), Error> {
             let is_wrong = |at: &usize| !fit.takes(*at, given[*at], wanted[*at]);
             if let Some(at) = (0..wanted.len()).find(is_wrong) {
                 let path = format!("{name}.Sizes[{}]", first + at);
-                let problem = "is not what the other tensors make it";
+                let problem = "does not match the sizes of the other tensors";
                 return Err(invalid(operator, path, given[at], problem, wanted[at]));
             }
         }
@@ -34,7 +34,7 @@ pub(super) fn attention(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// The only tensor of `names` that is there.
+/// The only given tensor of `names`.
 fn only<'a>(
     operator: &'a Validated,
     names: &[&'static str],
@@ -43,16 +43,18 @@ fn only<'a>(
     for name in names {
         let Some(tensor) = operator.tensor(name)? else { continue };
         if let Some((other, _)) = found {
-            let problem = format!("has what {other} has");
+            let problem = format!("must not be given together with {other}");
             return Err(invalid(operator, *name, "a tensor", problem, "null"));
         }
         found = Some((*name, tensor));
     }
-    let others = || format!("a tensor in it, or in {}", names[1..].join(" or "));
-    found.ok_or_else(|| invalid(operator, names[0], "null", "is in no tensor", others()))
+    let others = || format!("a tensor in this field, or in {}", names[1..].join(" or "));
+    found.ok_or_else(|| {
+        invalid(operator, names[0], "null", "is left out, and so are its alternatives", others())
+    })
 }
 
-/// The last sizes, before which all are 1.
+/// The last `count` sizes; all sizes before them must be 1.
 fn inner<'a>(
     operator: &Validated,
     name: &str,
@@ -67,13 +69,14 @@ fn inner<'a>(
         None => Ok(&sizes[first..]),
         Some(at) => {
             let path = format!("{name}.Sizes[{at}]");
-            let problem = format!("precedes the {count} dimensions that there are");
+            let problem =
+                format!("is before the last {count} dimensions, where all sizes must be 1");
             Err(invalid(operator, path, sizes[at], problem, 1))
         }
     }
 }
 
-/// Tensors that are there together or not at all.
+/// Checks tensors that must be given together or not at all.
 fn partners_are_there(operator: &Validated) -> Result<(), Error> {
     let is_there = |name: &str| match operator.schema().has_field(name) {
         true => operator.tensor(name).map(|it| it.is_some()),
@@ -94,20 +97,20 @@ fn partners_are_there(operator: &Validated) -> Result<(), Error> {
     match [has_type, is_there("MaskTensor")?] {
         [true, false] => missing("MaskTensor", "although there is a type of masks"),
         [false, true] => {
-            let problem = "is there, although MaskType is NONE";
+            let problem = "is given, although MaskType is NONE";
             Err(invalid(operator, "MaskTensor", "a tensor", problem, "null"))
         }
         _ => Ok(()),
     }
 }
 
-/// How sizes may differ from those that are wanted.
+/// How a tensor's sizes may differ from the expected ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
     Exact,
-    /// They may be 1.
+    /// Each size may be 1.
     Repeated,
-    /// There may be more keys.
+    /// There may be more keys (dimension 2).
     More,
 }
 
@@ -119,7 +122,7 @@ impl Fit {
     }
 }
 
-/// The sizes that `attention.toml` names, and what mask there is.
+/// The sizes that `attention.toml` names, and the kind of mask.
 struct Sizes {
     batches: u32,
     queries: u32,
@@ -147,7 +150,8 @@ impl Sizes {
             None => 0,
         };
         if is_counted && query.steps != key.steps {
-            let problem = "are not as many as the queries, although earlier keys are counted";
+            let problem =
+                "differs from the number of queries, although PastSequenceLengthsTensor is given";
             let path = format!("{}.Sizes[{}]", key.name, key.dimension);
             return Err(invalid(operator, path, key.steps, problem, query.steps));
         }
@@ -164,7 +168,7 @@ impl Sizes {
         })
     }
 
-    /// Those of a tensor. Of sizes so large there is no tensor.
+    /// The expected sizes of a tensor. They saturate; no tensor has sizes that large.
     fn of_tensor(&self, name: &str) -> (Vec<u32>, Fit) {
         let Self { batches: b, queries: s, keys: l, past: p, elements: d, of_value: v, .. } = *self;
         let [h, g] = self.heads;
@@ -201,7 +205,7 @@ impl Sizes {
     }
 }
 
-/// Heads of queries, and of keys and values.
+/// The number of heads of queries, and of keys and values.
 fn heads(operator: &Validated) -> Result<[u32; 2], Error> {
     let names = match operator.schema().has_field("HeadCount") {
         true => ["HeadCount", "HeadCount"],
@@ -228,11 +232,11 @@ fn heads(operator: &Validated) -> Result<[u32; 2], Error> {
 /// Queries, keys or values.
 struct Steps {
     name: &'static str,
-    /// Which dimension steps are.
+    /// The dimension of steps.
     dimension: usize,
     batches: u32,
     steps: u32,
-    /// Of a step in a head.
+    /// Elements of a step in a head.
     elements: u32,
 }
 
@@ -242,7 +246,8 @@ fn operand(operator: &Validated, names: &[&'static str], heads: u32) -> Result<S
     let sizes = inner(operator, name, tensor.sizes(), count)?;
     let last = sizes[count - 1];
     if count == 3 && !last.is_multiple_of(heads) {
-        let (path, problem) = (format!("{name}.Sizes[{}]", rank - 1), "is not that of all heads");
+        let (path, problem) =
+            (format!("{name}.Sizes[{}]", rank - 1), "is not a multiple of the number of heads");
         return Err(invalid(operator, path, last, problem, format!("multiples of {heads}")));
     }
     let elements = if count == 3 { last / heads } else { last };

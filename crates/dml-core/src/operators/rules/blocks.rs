@@ -1,11 +1,11 @@
-//! Rules of operators with an element of other tensors for each block of a tensor.
+//! Rules of block quantization: tensors with an element for each block of another tensor.
 
 use crate::error::Error;
 use crate::schema::validated::Validated;
 use crate::types::InvalidField;
 
-/// There are as many `QuantizationTensors` as `QuantizationType` says, of the same sizes, each of which divides
-/// that of `OutputTensor`; the first are floats.
+/// There are as many `QuantizationTensors` as `QuantizationType` states, of equal sizes, which divide those of
+/// `OutputTensor`; the first holds floats.
 pub(super) fn quantization(operator: &Validated) -> Result<(), Error> {
     let invalid = |field| Error::Invalid { operator: operator.schema().name, field };
     let (name, kind) = ("QuantizationTensors", operator.uint("QuantizationType")?);
@@ -29,7 +29,7 @@ pub(super) fn quantization(operator: &Validated) -> Result<(), Error> {
         return Err(invalid(InvalidField::new(
             path,
             given,
-            "is no type of scales",
+            "is not a type for scales",
             "FLOAT32, FLOAT16",
         )));
     }
@@ -52,7 +52,7 @@ pub(super) fn quantization(operator: &Validated) -> Result<(), Error> {
     }
 }
 
-/// A tensor with an element for each block of another one.
+/// Checks a tensor with an element for each block of another one.
 fn blocks(path: &str, sizes: &[u32], whole: &[u32]) -> Result<(), InvalidField> {
     if sizes.len() != whole.len() {
         let problem = "differs from OutputTensor.DimensionCount";

@@ -1,12 +1,12 @@
-//! Rules of operators that read or write where indices say: which sizes their tensors have.
+//! Rules of gather, scatter and similar operators: the sizes of their tensors.
 //!
-//! Sizes are aligned at the innermost dimension; what is before them is 1.
+//! Sizes are aligned at the innermost dimension; sizes before them are 1.
 
 use super::invalid;
 use crate::error::Error;
 use crate::schema::validated::Validated;
 
-/// The sizes of `InputTensor`, with those of the indices in place of that of the axis.
+/// The output has the sizes of `InputTensor`, with the indices' sizes in place of the axis.
 pub(super) fn along_axis(operator: &Validated) -> Result<(), Error> {
     let [input, indices, output] = of_one_rank(operator, [INPUT, INDICES, OUTPUT])?;
     let axis = axis(operator, input)?;
@@ -15,7 +15,7 @@ pub(super) fn along_axis(operator: &Validated) -> Result<(), Error> {
     sizes_are(operator, (OUTPUT, output), &sizes)
 }
 
-/// The indices' sizes are those of `whole` but for the axis, where `along_axis` may tell what they are.
+/// The indices have the sizes of `whole`, except along the axis, where their size is `along_axis` if given.
 pub(super) fn but_along_axis(
     operator: &Validated,
     whole: &'static str,
@@ -29,8 +29,8 @@ pub(super) fn but_along_axis(
     sizes_are(operator, (indices, given), &sizes)
 }
 
-/// Parts of `InputTensor` at the coordinates that the innermost dimension of the indices has are
-/// `parts`; the first dimensions of both, as many as `batches`, go together.
+/// The tensor `parts` has the sizes of the parts of `InputTensor` at the coordinates in the innermost dimension
+/// of the indices. The first `batches` dimensions of input and indices are common batches.
 pub(super) fn at_coordinates(
     operator: &Validated,
     parts: &'static str,
@@ -63,20 +63,20 @@ pub(super) fn at_coordinates(
     sizes_are(operator, (parts, parts_sizes), &[tuples, after].concat())
 }
 
-/// `OutputValueTensor` has `K` elements along the axis, at most all.
+/// `OutputValueTensor` has `K` elements along the axis, at most as many as the input.
 pub(super) fn wanted(operator: &Validated) -> Result<(), Error> {
     let (count, value) = (operator.uint("K")?, "OutputValueTensor");
     let [input, _] = of_one_rank(operator, [INPUT, value])?;
     let size = input[axis(operator, input)?];
     if !(1..=size).contains(&count) {
-        let problem = "is no number of elements along the axis";
+        let problem = "is not a number of elements along the axis";
         return Err(invalid(operator, "K", count, problem, format!("1 to {size}")));
     }
     but_along_axis(operator, INPUT, value, Some(count))
 }
 
-/// `OutputCoordinatesTensor` has a row for each element of `InputTensor`, with a column for each dimension but
-/// perhaps the first ones of size 1; `OutputCountTensor` has one element.
+/// `OutputCoordinatesTensor` has a row for each element of `InputTensor`, with a column for each dimension, where
+/// leading dimensions of size 1 may be left out; `OutputCountTensor` has one element.
 pub(super) fn coordinates(operator: &Validated) -> Result<(), Error> {
     let count = operator.required_tensor("OutputCountTensor")?.sizes();
     sizes_are(operator, ("OutputCountTensor", count), &[1])?;
@@ -87,7 +87,7 @@ pub(super) fn coordinates(operator: &Validated) -> Result<(), Error> {
     let columns = given.last().copied().unwrap_or_default();
     if !(counted.max(1)..=rank).contains(&(columns as usize)) {
         let path = format!("{name}.Sizes[{}]", given.len() - 1);
-        let problem = "is no number of coordinates of an element";
+        let problem = "is not a number of coordinates of an element";
         return Err(invalid(
             operator,
             path,
@@ -110,10 +110,10 @@ pub(super) fn state(operator: &Validated) -> Result<(), Error> {
         return Ok(());
     }
     let (path, given) = (format!("{name}.Sizes"), list(sizes));
-    Err(invalid(operator, path, given, "are not those of a state", list(&accepted)))
+    Err(invalid(operator, path, given, "are not the sizes of a state", list(&accepted)))
 }
 
-/// A tensor has at least so many elements.
+/// The tensor `name` has at least `least` elements.
 pub(super) fn at_least(operator: &Validated, name: &str, least: u64) -> Result<(), Error> {
     let tensor = operator.required_tensor(name)?;
     if tensor.element_count() >= least {
@@ -128,7 +128,7 @@ const INPUT: &str = "InputTensor";
 const INDICES: &str = "IndicesTensor";
 const OUTPUT: &str = "OutputTensor";
 
-/// The sizes of tensors, which have as many dimensions as the first one.
+/// The sizes of tensors, which must have as many dimensions as the first one.
 fn of_one_rank<'a, const N: usize>(
     operator: &'a Validated,
     names: [&str; N],
@@ -152,10 +152,10 @@ fn axis(operator: &Validated, sizes: &[u32]) -> Result<usize, Error> {
     let axis = operator.uint("Axis")?;
     let accepted = || format!("0 to {}", sizes.len() - 1);
     let found = usize::try_from(axis).ok().filter(|axis| *axis < sizes.len());
-    found.ok_or_else(|| invalid(operator, "Axis", axis, "is no dimension", accepted()))
+    found.ok_or_else(|| invalid(operator, "Axis", axis, "is not a dimension", accepted()))
 }
 
-/// The last sizes of a tensor, as many as the field `count` says; the others must be 1.
+/// The last sizes of a tensor, as many as the field `count` states; the others must be 1.
 fn counted<'a>(
     operator: &Validated,
     (tensor, sizes): (&str, &'a [u32]),
@@ -165,7 +165,7 @@ fn counted<'a>(
     let (number, rank) = (operator.uint(count)?, sizes.len());
     let first = usize::try_from(number).ok().and_then(|number| rank.checked_sub(number));
     let Some(first) = first.filter(|_| number >= least) else {
-        let problem = format!("is no number of dimensions of {tensor}");
+        let problem = format!("is not a number of dimensions of {tensor}");
         return Err(invalid(operator, count, number, problem, format!("{least} to {rank}")));
     };
     let (before, last) = sizes.split_at(first);
@@ -173,13 +173,15 @@ fn counted<'a>(
         None => Ok(last),
         Some(at) => {
             let path = format!("{tensor}.Sizes[{at}]");
-            let problem = format!("is outside of the dimensions that {count} counts");
+            let problem = format!(
+                "is before the last dimensions that {count} counts, where all sizes must be 1"
+            );
             Err(invalid(operator, path, before[at], problem, "1".to_owned()))
         }
     }
 }
 
-/// A tensor has these sizes, which may begin with more or fewer that are 1.
+/// Checks that a tensor has these sizes, with any number of leading sizes of 1.
 fn sizes_are(
     operator: &Validated,
     (tensor, given): (&str, &[u32]),
@@ -193,7 +195,7 @@ fn sizes_are(
         return Ok(());
     }
     let path = format!("{tensor}.Sizes");
-    let problem = "are not what the other tensors make them";
+    let problem = "do not match the sizes of the other tensors";
     Err(invalid(operator, path, list(given), problem, list(&accepted)))
 }
 
@@ -241,28 +243,28 @@ mod tests {
                 &[7, 5],
                 0,
                 1,
-                "OutputTensor.Sizes: [7, 5] are not what the other tensors make them; accepted: [7, 4]",
+                "OutputTensor.Sizes: [7, 5] do not match the sizes of the other tensors; accepted: [7, 4]",
             ),
             (
                 &[2, 7],
                 &[2, 7],
                 1,
                 2,
-                "OutputTensor.Sizes: [2, 7] are not what the other tensors make them; accepted: [3, 2, 7]",
+                "OutputTensor.Sizes: [2, 7] do not match the sizes of the other tensors; accepted: [3, 2, 7]",
             ),
             (
                 &[2, 7],
                 &[7, 4],
                 0,
                 1,
-                "IndicesTensor.Sizes[0]: 2 is outside of the dimensions that IndexDimensions counts; accepted: 1",
+                "IndicesTensor.Sizes[0]: 2 is before the last dimensions that IndexDimensions counts, where all sizes must be 1; accepted: 1",
             ),
             (
                 &[1, 7],
                 &[7, 4],
                 0,
                 3,
-                "IndexDimensions: 3 is no number of dimensions of IndicesTensor; accepted: 0 to 2",
+                "IndexDimensions: 3 is not a number of dimensions of IndicesTensor; accepted: 0 to 2",
             ),
         ] {
             let found = gather(&[3, 4], indices, output, axis, count);

@@ -1,4 +1,4 @@
-//! Rules of operators that move elements: which sizes the tensors have by the attributes.
+//! Rules of data movement: the sizes of tensors, which follow from the attributes.
 
 use super::invalid;
 use crate::error::{Error, LevelRefusal};
@@ -19,7 +19,7 @@ pub(super) fn slice(operator: &Validated) -> Result<(), Error> {
         let steps = u64::from(sizes[at] - 1) * u64::from(strides[at]);
         let last = u64::from(offsets[at]) + steps;
         if last >= u64::from(*size) {
-            let problem = format!("begins what ends at {last}, beyond InputTensor.Sizes[{at}]");
+            let problem = format!("makes the slice end at {last}, beyond InputTensor.Sizes[{at}]");
             let accepted = format!("an end before {size}");
             return Err(invalid(
                 operator,
@@ -33,7 +33,8 @@ pub(super) fn slice(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// The window is within the tensor `whole`, and `part` has no more elements than it for the strides.
+/// The window is within the tensor `whole`, and `part` has at most as many elements as the window holds at the
+/// strides.
 pub(super) fn window(operator: &Validated, whole: &str, part: &str) -> Result<(), Error> {
     let [whole_sizes, part_sizes] = of_one_rank(operator, "DimensionCount", [whole, part])?;
     let offsets = operator.uint_array("InputWindowOffsets")?;
@@ -46,7 +47,7 @@ pub(super) fn window(operator: &Validated, whole: &str, part: &str) -> Result<()
         let end = u64::from(offsets[at]) + u64::from(sizes[at]);
         if end > u64::from(*size) {
             let path = format!("InputWindowOffsets[{at}]");
-            let problem = format!("begins a window up to {end}, beyond {whole}.Sizes[{at}]");
+            let problem = format!("makes the window end at {end}, beyond {whole}.Sizes[{at}]");
             let accepted = format!("an end up to {size}");
             return Err(invalid(operator, path, offsets[at], problem, accepted));
         }
@@ -60,12 +61,12 @@ pub(super) fn window(operator: &Validated, whole: &str, part: &str) -> Result<()
     Ok(())
 }
 
-/// The output's sizes are the input's with both margins, and the level has the mode.
+/// The output's sizes are the input's plus both paddings, and the level has the mode.
 pub(super) fn padding(operator: &Validated) -> Result<(), Error> {
     let [input, output] = of_one_rank(operator, "DimensionCount", [INPUT, OUTPUT])?;
     let (start, end) = (operator.uint_array("StartPadding")?, operator.uint_array("EndPadding")?);
     let with_margins = |at: usize| u64::from(input[at]) + u64::from(start[at]) + u64::from(end[at]);
-    let problem = "is not InputTensor's size with both margins";
+    let problem = "is not InputTensor's size plus both paddings";
     sizes_are(operator, OUTPUT_SIZES, output, problem, with_margins)?;
     let mode = operator.uint("PaddingMode")?;
     let (needs, allowed) = match PaddingMode::from_dml_value(mode) {
@@ -110,7 +111,7 @@ pub(super) fn upsample(operator: &Validated) -> Result<(), Error> {
     sizes_are(operator, OUTPUT_SIZES, output, problem, larger)
 }
 
-/// Blocks of height and width are channels of the other tensor; `to_depth` tells which one is written.
+/// Blocks of height and width of one tensor are channels of the other; the channels are the output's if `to_depth`.
 /// Both tensors have 4 dimensions.
 pub(super) fn blocks(operator: &Validated, to_depth: bool) -> Result<(), Error> {
     let block = operator.uint("BlockSize")?;
@@ -125,10 +126,16 @@ pub(super) fn blocks(operator: &Validated, to_depth: bool) -> Result<(), Error> 
     if let Some(at) = odd {
         let path = format!("InputTensor.Sizes[{at}]");
         let accepted = format!("multiples of {}", divisors[at]);
-        return Err(invalid(operator, path, input[at], "is not divided by the block", accepted));
+        return Err(invalid(
+            operator,
+            path,
+            input[at],
+            "is not divisible by the block size",
+            accepted,
+        ));
     }
     let wanted = |at: usize| (u64::from(input[at]) / divisors[at]).saturating_mul(factors[at]);
-    let problem = "is not what InputTensor and BlockSize make it";
+    let problem = "does not match InputTensor and BlockSize";
     sizes_are(operator, OUTPUT_SIZES, output, problem, wanted)
 }
 
@@ -136,7 +143,7 @@ pub(super) const INPUT: &str = "InputTensor";
 pub(super) const OUTPUT: &str = "OutputTensor";
 const OUTPUT_SIZES: &str = "OutputTensor.Sizes";
 
-/// The sizes of two tensors, which have as many dimensions as `count` says.
+/// The sizes of two tensors, which must have as many dimensions as the field `count` states.
 fn of_one_rank<'a>(
     operator: &'a Validated,
     count: &str,
@@ -151,7 +158,7 @@ fn of_one_rank<'a>(
     Ok([first, second])
 }
 
-/// The sizes of two tensors of as many dimensions.
+/// The sizes of two tensors, which must have equal numbers of dimensions.
 pub(super) fn same_ranks<'a>(
     operator: &'a Validated,
     tensors: [&str; 2],
@@ -166,7 +173,7 @@ pub(super) fn same_ranks<'a>(
     Ok([first, second])
 }
 
-/// Each of `sizes`, which are at `path`, is what `wanted` says.
+/// Checks that each of `sizes`, which are at `path`, is the value of `wanted` for its dimension.
 pub(super) fn sizes_are(
     operator: &Validated,
     path: &str,
@@ -183,7 +190,7 @@ pub(super) fn sizes_are(
     }
 }
 
-/// None of the values at `path` is 0.
+/// Checks that no value at `path` is 0.
 pub(super) fn no_zeros(operator: &Validated, path: &str, values: &[u32]) -> Result<(), Error> {
     let Some(at) = values.iter().position(|value| *value == 0) else { return Ok(()) };
     let path = if values.len() > 1 { format!("{path}[{at}]") } else { path.to_owned() };

@@ -1,4 +1,4 @@
-//! Rules of products of matrices, and of convolutions: which sizes the tensors have.
+//! Rules of matrix multiplications and convolutions: the sizes of their tensors.
 
 use super::invalid;
 use crate::error::Error;
@@ -6,8 +6,8 @@ use crate::schema::validated::Validated;
 use crate::schema::{FieldKind, TensorPath};
 use crate::tensor::TensorLayout;
 
-/// The output's sizes are those of batches, A's rows and B's columns; the other tensors have one element for
-/// all, for each row, or for each column.
+/// The output's sizes are the batches, A's rows and B's columns; the other tensors have one element for all, for
+/// each row, or for each column.
 pub(super) fn matrices(operator: &Validated) -> Result<(), Error> {
     let [a, b, output] = of_one_rank(operator, ["ATensor", "BTensor", OUTPUT])?;
     let transposed = |name| match operator.schema().has_field(name) {
@@ -37,7 +37,7 @@ pub(super) fn matrices(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// A fused activation of rows has dimensions of the output for axes, none of them twice.
+/// The axes of a fused activation over rows are dimensions of the output, each at most once.
 fn axes_of_activation(operator: &Validated, rank: usize) -> Result<(), Error> {
     let name = "FusedActivation";
     if !operator.schema().has_field(name) {
@@ -50,7 +50,7 @@ fn axes_of_activation(operator: &Validated, rank: usize) -> Result<(), Error> {
         let axes = activation.uint_array("Axes")?;
         let is_wrong = |at: &usize| axes[*at] as usize >= rank || axes[..*at].contains(&axes[*at]);
         if let Some(at) = (0..axes.len()).find(is_wrong) {
-            let problem = "is no dimension of the output, or stands twice";
+            let problem = "is not a dimension of the output, or is listed twice";
             let path = format!("{name}.Axes[{at}]");
             return Err(invalid(operator, path, axes[at], problem, format!("0 to {}", rank - 1)));
         }
@@ -58,7 +58,7 @@ fn axes_of_activation(operator: &Validated, rank: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rows and columns of a matrix after it was transposed, or not.
+/// Rows and columns of a matrix, after the transposition if there is one.
 fn matrix(sizes: &[u32], is_transposed: bool) -> [u32; 2] {
     let [.., rows, columns] = *sizes else { return [1, 1] };
     if is_transposed { [columns, rows] } else { [rows, columns] }
@@ -71,11 +71,11 @@ pub(super) fn convolution(operator: &Validated) -> Result<(), Error> {
     let (count, groups) = (operator.uint("DimensionCount")?, operator.uint("GroupCount")?);
     let spatial = input.len() - 2;
     if u32::try_from(spatial) != Ok(count) {
-        let problem = "is not how many dimensions follow the channels";
+        let problem = "is not the number of spatial dimensions";
         return Err(invalid(operator, "DimensionCount", count, problem, spatial));
     }
     if groups == 0 || !input[1].is_multiple_of(groups) || !output[1].is_multiple_of(groups) {
-        let problem = "divides the channels of the input and the output into no groups";
+        let problem = "does not divide the channels of the input and the output";
         let accepted = format!("divisors of {} and {}", input[1], output[1]);
         return Err(invalid(operator, "GroupCount", groups, problem, accepted));
     }
@@ -112,7 +112,7 @@ fn is_backward(operator: &Validated) -> Result<bool, Error> {
     }
 }
 
-/// The output's size in a dimension, of the input's and the filter's.
+/// The output's size in a spatial dimension, from the input's and the filter's.
 fn extent(
     operator: &Validated,
     at: usize,
@@ -145,12 +145,13 @@ fn extent(
         };
         let at_name = if is_backward { at } else { at + 2 };
         let given = if is_backward { padding } else { window };
-        let problem = format!("leaves no element of {whole}");
+        let problem = format!("leaves no element of the output, with an extent of {whole}");
         invalid(operator, format!("{name}[{at_name}]"), given, problem, "less")
     })
 }
 
-/// A tensor with one element for all, or for each place of `whole`: sizes are aligned at the innermost dimension.
+/// Checks a tensor with one element for all, or for each element of `whole`; sizes are aligned at the innermost
+/// dimension.
 fn parameter(
     operator: &Validated,
     path: TensorPath,
@@ -172,7 +173,7 @@ fn parameter(
 
 const OUTPUT: &str = "OutputTensor";
 
-/// The sizes of tensors of as many dimensions.
+/// The sizes of tensors, which must have equal numbers of dimensions.
 fn of_one_rank<'a, const N: usize>(
     operator: &'a Validated,
     tensors: [&str; N],
@@ -191,7 +192,7 @@ fn of_one_rank<'a, const N: usize>(
     }
 }
 
-/// The sizes of the tensor `name` are those `wanted`.
+/// Checks that the sizes of the tensor `name` are `wanted`.
 pub(super) fn sizes_are(
     operator: &Validated,
     name: &str,
@@ -208,7 +209,7 @@ pub(super) fn sizes_are(
     match (0..sizes.len()).find(|at| sizes[*at] != wanted[*at]) {
         None => Ok(()),
         Some(at) => {
-            let problem = "is not what the other tensors make it";
+            let problem = "does not match the sizes of the other tensors";
             Err(invalid(operator, format!("{name}.Sizes[{at}]"), sizes[at], problem, wanted[at]))
         }
     }

@@ -1,4 +1,4 @@
-//! The rule of recurrent networks: which sizes their tensors have.
+//! The rule of recurrent networks: the sizes of their tensors.
 
 use super::invalid;
 use super::products::sizes_are;
@@ -8,10 +8,10 @@ use crate::schema::validated::Validated;
 use crate::tensor::TensorLayout;
 use crate::types::enums::RecurrentNetworkDirection;
 
-/// Gates, and functions of a direction, by the operator's name.
+/// The numbers of gates and of activations of a direction, by the operator's name.
 const NETWORKS: [(&str, [u32; 2]); 3] = [("RNN", [1, 1]), ("GRU", [3, 2]), ("LSTM", [4, 3])];
 
-/// All sizes follow from those of the input and of the recurrence.
+/// All sizes follow from the sizes of the input and of the recurrence weights.
 pub(super) fn network(operator: &Validated) -> Result<(), Error> {
     let name = operator.schema().name;
     let found = NETWORKS.into_iter().find(|(network, _)| *network == name);
@@ -25,7 +25,7 @@ pub(super) fn network(operator: &Validated) -> Result<(), Error> {
     let directions = if operator.uint("Direction")? == both { 2 } else { 1 };
     for kind in [FieldKind::Input, FieldKind::Output] {
         for (path, tensor) in operator.present_tensors(kind) {
-            // Of numbers so high no tensor has sizes.
+            // It saturates; no tensor has sizes that large.
             let times = |count: u32| hidden.saturating_mul(count);
             let wanted = match path.field.name {
                 "InputTensor" => [1, *steps, *sequences, *elements],
@@ -41,18 +41,18 @@ pub(super) fn network(operator: &Validated) -> Result<(), Error> {
         }
     }
     if operator.present_tensors(FieldKind::Output).next().is_none() {
-        let problem = "is left out, as all outputs are";
+        let problem = "is left out, like all other outputs";
         return Err(invalid(operator, "OutputSingleTensor", "null", problem, "one output or more"));
     }
     let (count, wanted) = (operator.uint("ActivationDescCount")?, directions * functions);
     if count != wanted {
-        let problem = "is not how many functions the directions have";
+        let problem = "is not the number of activations of all directions";
         return Err(invalid(operator, "ActivationDescCount", count, problem, wanted));
     }
     if name == "LSTM" && operator.bool("UseClipThreshold")? {
         let threshold = operator.float("ClipThreshold")?;
         if threshold.is_nan() || threshold < 0.0 {
-            let problem = "limits nothing";
+            let problem = "is not a valid threshold";
             return Err(invalid(operator, "ClipThreshold", threshold, problem, "0 and more"));
         }
     }

@@ -1,4 +1,4 @@
-//! Rules of operators on regions of interest: how many numbers tell a region, and what is made of it.
+//! Rules of operators on regions of interest: the numbers that describe a region, and the sizes of outputs.
 
 use super::invalid;
 use super::movement::{INPUT, OUTPUT, no_zeros, sizes_are};
@@ -12,7 +12,7 @@ const BATCHES: &str = "BatchIndicesTensor";
 const ELEMENTS: &str = "OutputGradientTensor";
 
 /// The most samples that a cell of ROI_ALIGN has in each dimension.
-// Those of both are 63,000 iterations: lavapipe ends loops at 65,535.
+// A cell with the most samples in both dimensions takes about 63,000 loop iterations; lavapipe ends a loop at 65,535.
 pub const MOST_ROI_SAMPLES: u32 = 500;
 
 /// As many regions as the output has, of five numbers each, and the output's cells.
@@ -22,7 +22,7 @@ pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
     no_zeros(operator, "PooledSize.Height", &[cells_down])?;
     let output = output(operator)?;
     let cells = [output[0], output[1], cells_down, cells_across];
-    let problem = "is not what PooledSize says";
+    let problem = "does not match PooledSize";
     sizes_are(operator, "OutputTensor.Sizes", output, problem, |at| cells[at].into())?;
     each_region_has(operator, REGIONS, output[0], Some(5))
 }
@@ -33,7 +33,7 @@ pub(super) fn align(operator: &Validated) -> Result<(), Error> {
     samples(operator, output[0])
 }
 
-/// As many regions as there are gradients of, and channels like these. The input is there where it counts.
+/// As many regions and channels as the gradients have. The input is given if it is needed.
 pub(super) fn align_gradient(operator: &Validated) -> Result<(), Error> {
     let cells = operator.required_tensor("InputGradientTensor")?.sizes();
     samples(operator, cells[0])?;
@@ -46,7 +46,7 @@ pub(super) fn align_gradient(operator: &Validated) -> Result<(), Error> {
         return Err(absent(ELEMENTS, "is left out, and so is OutputROIGradientTensor"));
     }
     if input.is_none() && of_regions.is_some() {
-        return Err(absent(INPUT, "is left out, but OutputROIGradientTensor is computed of it"));
+        return Err(absent(INPUT, "is left out, but OutputROIGradientTensor needs it"));
     }
     let is_greatest = operator.uint("ReductionFunction")? == ReduceFunction::Max.dml_value();
     if input.is_none() && is_greatest {
@@ -63,7 +63,7 @@ pub(super) fn align_gradient(operator: &Validated) -> Result<(), Error> {
     sizes_are(operator, "OutputGradientTensor.Sizes", elements, problem, |at| input[at].into())
 }
 
-/// Four numbers and a batch for each region, and samples of which something is made.
+/// Four numbers and a batch for each region, a known reduction of samples, and valid limits on their number.
 fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
     each_region_has(operator, REGIONS, regions, Some(4))?;
     each_region_has(operator, BATCHES, regions, None)?;
@@ -71,7 +71,7 @@ fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
     let functions = [ReduceFunction::Average, ReduceFunction::Max].map(ReduceFunction::dml_value);
     if !functions.contains(&function) {
         let accepted = "2 (AVERAGE) or 7 (MAX)";
-        let problem = "is nothing that is made of samples";
+        let problem = "is not a reduction of samples";
         return Err(invalid(operator, "ReductionFunction", function, problem, accepted));
     }
     let [least, most] = ["MinimumSamplesPerOutput", "MaximumSamplesPerOutput"];
@@ -79,13 +79,13 @@ fn samples(operator: &Validated, regions: u32) -> Result<(), Error> {
     let bound = operator.uint(most)?.min(MOST_ROI_SAMPLES);
     let minimum = operator.uint(least)?;
     if minimum > bound {
-        let problem = "is more samples than there may be";
+        let problem = "is more than the maximum number of samples";
         return Err(invalid(operator, least, minimum, problem, format!("0 to {bound}")));
     }
     Ok(())
 }
 
-/// The output's sizes, of which the channels are the input's.
+/// The output's sizes, after checking that it has the input's channels.
 fn output(operator: &Validated) -> Result<&[u32], Error> {
     let [input, output] = [INPUT, OUTPUT].map(|name| operator.required_tensor(name));
     let (input, output) = (input?.sizes(), output?.sizes());
@@ -95,8 +95,8 @@ fn output(operator: &Validated) -> Result<&[u32], Error> {
     Ok(output)
 }
 
-/// The last dimension of a tensor has so many numbers, where there are several, and the one before the regions;
-/// others have one element.
+/// Checks a tensor with `numbers` elements for each region in the last dimension and the regions before it, or
+/// with one element for each region in the last dimension. All other dimensions are 1.
 fn each_region_has(
     operator: &Validated,
     name: &str,
@@ -107,6 +107,6 @@ fn each_region_has(
     let last = [Some(regions), numbers].into_iter().flatten();
     let before = sizes.len().saturating_sub(last.clone().count());
     let wanted: Vec<u32> = std::iter::repeat_n(1, before).chain(last).collect();
-    let problem = "is not what the number of regions takes";
+    let problem = "does not match the number of regions";
     sizes_are(operator, &format!("{name}.Sizes"), sizes, problem, |at| wanted[at].into())
 }

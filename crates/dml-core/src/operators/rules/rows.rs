@@ -1,4 +1,4 @@
-//! Operators on rows: all elements along some dimensions.
+//! Rules of reductions and normalizations, whose rows are all elements along some dimensions.
 
 use crate::error::Error;
 use crate::schema::FieldKind;
@@ -41,17 +41,17 @@ pub(super) fn axis(operator: &Validated) -> Result<(), Error> {
         return Ok(());
     }
     let accepted = format!("0 to {}", rank - 1);
-    let field = InvalidField::new("Axis", axis, "is no dimension of InputTensor", accepted);
+    let field = InvalidField::new("Axis", axis, "is not a dimension of InputTensor", accepted);
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
-/// The norm is one of the two that there are.
+/// The norm is 1 or 2.
 pub(super) fn norm(operator: &Validated) -> Result<(), Error> {
     let norm = operator.uint("P")?;
     if matches!(norm, 1 | 2) {
         return Ok(());
     }
-    let field = InvalidField::new("P", norm, "is no norm", "1, 2");
+    let field = InvalidField::new("P", norm, "is not a supported norm", "1, 2");
     Err(Error::Invalid { operator: operator.schema().name, field })
 }
 
@@ -79,11 +79,12 @@ pub(super) fn repeated(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// A tensor of one element.
+/// The tensor `name` has one element.
 pub(super) fn single(operator: &Validated, name: &str) -> Result<(), Error> {
     let sizes = operator.required_tensor(name)?.sizes();
     let Some(at) = sizes.iter().position(|size| *size != 1) else { return Ok(()) };
     let path = format!("{name}.Sizes[{at}]");
-    let field = InvalidField::new(path, sizes[at], "is more than one element needs", "1");
+    let field =
+        InvalidField::new(path, sizes[at], "is not the size of a tensor with one element", "1");
     Err(Error::Invalid { operator: operator.schema().name, field })
 }

@@ -26,7 +26,7 @@ fn parts_have_the_sizes_of_the_whole_and_add_up_along_the_axis() {
             &[&[2, 3][..]][..],
             &[2, 3][..],
             2,
-            "Axis: 2 is no dimension of OutputTensor; accepted: 0 to 1",
+            "Axis: 2 is not a dimension of OutputTensor; accepted: 0 to 1",
         ),
         (
             &[&[2, 3], &[1, 2, 1]],
@@ -44,7 +44,7 @@ fn parts_have_the_sizes_of_the_whole_and_add_up_along_the_axis() {
             &[&[2, 3], &[2, 2]],
             &[2, 4],
             1,
-            "OutputTensor.Sizes[1]: 4 is not what the sizes of the parts add up to; accepted: 5",
+            "OutputTensor.Sizes[1]: 4 is not the sum of the sizes of the parts; accepted: 5",
         ),
     ] {
         assert_eq!(join(parts, whole, axis), Err(format!("JOIN: {message}")));
@@ -60,9 +60,9 @@ fn axes_are_dimensions_and_stand_once() {
     assert_eq!(softmax(&[2, 3, 4], &[2, 0]), Ok(()));
     assert_eq!(softmax(&[2, 3, 4], &[]), Ok(()));
     let refused = |message: &str| Err(format!("ACTIVATION_SOFTMAX1: {message}"));
-    let beyond = "Axes[1]: 3 is no dimension of InputTensor; accepted: each of 0 to 2 once";
+    let beyond = "Axes[1]: 3 is not a dimension of InputTensor; accepted: each of 0 to 2 once";
     assert_eq!(softmax(&[2, 3, 4], &[0, 3]), refused(beyond));
-    let twice = "Axes[1]: 1 stands in it twice; accepted: each of 0 to 2 once";
+    let twice = "Axes[1]: 1 is listed twice; accepted: each of 0 to 2 once";
     assert_eq!(softmax(&[2, 3, 4], &[1, 1]), refused(twice));
 }
 
@@ -74,7 +74,7 @@ fn rows_without_axes_are_in_two_dimensions() {
     };
     assert_eq!(softmax(&[1, 1, 2, 3]), Ok(()));
     assert_eq!(softmax(&[7]), Ok(()));
-    let message = "InputTensor.Sizes[1]: 2 is more than two dimensions need; accepted: 1";
+    let message = "InputTensor.Sizes[1]: 2 is before the last two dimensions, where all sizes must be 1; accepted: 1";
     assert_eq!(softmax(&[1, 2, 3, 4]), Err(format!("ACTIVATION_SOFTMAX: {message}")));
 }
 

@@ -1,4 +1,4 @@
-//! Rules of operators of training.
+//! Rules of training operators.
 
 use super::invalid;
 use super::movement::same_ranks;
@@ -6,13 +6,13 @@ use super::rows::single;
 use crate::error::Error;
 use crate::schema::validated::Validated;
 
-/// ADAM_OPTIMIZER: `1 - beta` is not 0, which is divided by.
+/// ADAM_OPTIMIZER: one training step, and `beta` below 1, so that the divisor `1 - beta^step` is not 0.
 pub(super) fn optimizer(operator: &Validated) -> Result<(), Error> {
     single(operator, "TrainingStepTensor")?;
     for name in ["Beta1", "Beta2"] {
         let beta = operator.float(name)?;
         if !(0.0..1.0).contains(&beta) {
-            let problem = "is no rate of decay";
+            let problem = "is not a valid decay rate";
             return Err(invalid(operator, name, beta, problem, "0 to below 1"));
         }
     }

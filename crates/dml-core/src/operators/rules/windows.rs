@@ -8,7 +8,7 @@ use crate::schema::validated::Validated;
 /// Dimensions without windows: batches and channels.
 const OUTER: usize = 2;
 
-/// The output has an element for each window; what the operator divides by is not 0.
+/// The output has an element for each window, and the exponent `P`, if there is one, is not 0.
 pub(super) fn pooling(operator: &Validated) -> Result<(), Error> {
     one_for_each_window(operator, [INPUT, OUTPUT])?;
     match operator.uint("P") {
@@ -32,7 +32,7 @@ fn one_for_each_window(operator: &Validated, tensors: [&str; 2]) -> Result<(), E
     sizes_are(operator, &format!("{}.Sizes", tensors[1]), windows, problem, |at| sizes[at])
 }
 
-/// How many windows a tensor of these sizes has in each dimension after batches and channels.
+/// The number of windows in each spatial dimension of a tensor of these sizes.
 fn counts(
     operator: &Validated,
     tensor: &str,
@@ -62,7 +62,7 @@ fn counts(
         let reach = u64::from(windows[at] - 1).saturating_mul(apart);
         let Some(room) = padded.checked_sub(reach.saturating_add(1)) else {
             let path = format!("{window_field}[{at}]");
-            let problem = format!("is a window beyond the padded size of {padded}");
+            let problem = format!("makes the window larger than the padded size of {padded}");
             return Err(invalid(operator, path, windows[at], problem, "less"));
         };
         Ok(room / u64::from(steps[at]) + 1)
@@ -82,11 +82,11 @@ pub(super) fn columns(operator: &Validated, space: &str, columns: &str) -> Resul
     let found = operator.required_tensor(columns)?.sizes();
     let before = found.len() - LAST;
     let of = |at: usize| at.checked_sub(before).map_or(1, |at| wanted[at]);
-    let problem = "is not that of batches, elements of windows, or windows";
+    let problem = "does not match the number or the size of the windows";
     sizes_are(operator, &format!("{columns}.Sizes"), found, problem, of)
 }
 
-/// `Dilations`, none of which is 0, where the operator has them.
+/// `Dilations`, checked not to be 0, if the operator has them.
 fn dilations(operator: &Validated) -> Result<Option<&[u32]>, Error> {
     let mut fields = operator.schema().fields.iter();
     if !fields.any(|field| field.name == "Dilations") {
@@ -97,7 +97,7 @@ fn dilations(operator: &Validated) -> Result<Option<&[u32]>, Error> {
     Ok(Some(dilations))
 }
 
-/// The same, with scales for all of the tensor or for each channel.
+/// As [`pooling`], with one scale for the tensor or for each channel.
 pub(super) fn quantized_pooling(operator: &Validated) -> Result<(), Error> {
     pooling(operator)?;
     let sizes = operator.required_tensor(INPUT)?.sizes();
@@ -114,13 +114,12 @@ pub(super) fn quantized_pooling(operator: &Validated) -> Result<(), Error> {
     Ok(())
 }
 
-/// LOCAL_RESPONSE_NORMALIZATION: a window has elements.
+/// LOCAL_RESPONSE_NORMALIZATION: a window has at least one element.
 pub(super) fn local_size(operator: &Validated) -> Result<(), Error> {
     no_zeros(operator, "LocalSize", &[operator.uint("LocalSize")?])
 }
 
-/// The tensors have as many dimensions as there are scales, which are above 0; what is between coordinates is
-/// some number.
+/// The tensors have as many dimensions as there are scales, which are finite and above 0; offsets are finite.
 pub(super) fn resampling(operator: &Validated, tensors: [&str; 2]) -> Result<(), Error> {
     let [input, _] = same_ranks(operator, tensors)?;
     let scales = operator.float_array("Scales")?;
@@ -132,13 +131,25 @@ pub(super) fn resampling(operator: &Validated, tensors: [&str; 2]) -> Result<(),
     }
     if let Some(at) = scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
         let path = format!("Scales[{at}]");
-        return Err(invalid(operator, path, scales[at], "is no scale", "finite numbers above 0"));
+        return Err(invalid(
+            operator,
+            path,
+            scales[at],
+            "is not a valid scale",
+            "finite numbers above 0",
+        ));
     }
     for name in ["InputPixelOffsets", "OutputPixelOffsets"] {
         let Ok(offsets) = operator.float_array(name) else { continue };
         if let Some(at) = offsets.iter().position(|offset| !offset.is_finite()) {
             let path = format!("{name}[{at}]");
-            return Err(invalid(operator, path, offsets[at], "is no offset", "finite numbers"));
+            return Err(invalid(
+                operator,
+                path,
+                offsets[at],
+                "is not a valid offset",
+                "finite numbers",
+            ));
         }
     }
     Ok(())

@@ -54,7 +54,7 @@ pub static ACTIVATION_ELU: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_HARD_SIGMOID: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_HARD_SIGMOID",
     operator_type: 37,
-    summary: "a sigmoid made of straight lines",
+    summary: "a piecewise linear approximation of the sigmoid",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -97,7 +97,7 @@ pub static ACTIVATION_HARD_SIGMOID: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_IDENTITY: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_IDENTITY",
     operator_type: 38,
-    summary: "each element as it is",
+    summary: "each element unchanged",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -138,7 +138,7 @@ pub static ACTIVATION_IDENTITY: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_LEAKY_RELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_LEAKY_RELU",
     operator_type: 39,
-    summary: "each element, made smaller where it is negative",
+    summary: "each element, scaled if it is negative",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -180,7 +180,7 @@ pub static ACTIVATION_LEAKY_RELU: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_LINEAR: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_LINEAR",
     operator_type: 40,
-    summary: "a straight line: each element scaled and shifted",
+    summary: "a linear function: each element scaled and shifted",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -223,7 +223,7 @@ pub static ACTIVATION_LINEAR: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_PARAMETERIZED_RELU: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_PARAMETERIZED_RELU",
     operator_type: 42,
-    summary: "each element, times a slope of its own where it is negative",
+    summary: "each element, scaled by its own slope if it is negative",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -662,7 +662,7 @@ pub static ACTIVATION_THRESHOLDED_RELU: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_SHRINK: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SHRINK",
     operator_type: 90,
-    summary: "each element moved towards 0, and 0 near it",
+    summary: "each element moved towards 0, and 0 within a threshold",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -775,7 +775,7 @@ pub static ACTIVATION_GELU: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_SWISH: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_SWISH",
     operator_type: 167,
-    summary: "each element times a sigmoid of it",
+    summary: "each element times its sigmoid",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
@@ -801,7 +801,7 @@ pub static ACTIVATION_SWISH: OperatorSchema = OperatorSchema {
 pub static ACTIVATION_HARD_SWISH: OperatorSchema = OperatorSchema {
     name: "ACTIVATION_HARD_SWISH",
     operator_type: 168,
-    summary: "each element times a hard sigmoid of it",
+    summary: "each element times its hard sigmoid",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],

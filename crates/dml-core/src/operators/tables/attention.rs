@@ -13,7 +13,7 @@ use crate::types::{DataType, DataTypeSet, FeatureLevel};
 pub static MULTIHEAD_ATTENTION: OperatorSchema = OperatorSchema {
     name: "MULTIHEAD_ATTENTION",
     operator_type: 164,
-    summary: "attention with several heads",
+    summary: "multi-head attention",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1))],
@@ -96,7 +96,7 @@ pub static MULTIHEAD_ATTENTION: OperatorSchema = OperatorSchema {
 pub static MULTIHEAD_ATTENTION1: OperatorSchema = OperatorSchema {
     name: "MULTIHEAD_ATTENTION1",
     operator_type: 172,
-    summary: "attention with several heads and lengths of earlier sequences",
+    summary: "multi-head attention, with lengths of earlier sequences",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1))],

@@ -117,7 +117,7 @@ pub static CAST: OperatorSchema = OperatorSchema {
 pub static SPLIT: OperatorSchema = OperatorSchema {
     name: "SPLIT",
     operator_type: 62,
-    summary: "one tensor cut along a dimension",
+    summary: "one tensor split along a dimension",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
@@ -170,7 +170,7 @@ pub static SPLIT: OperatorSchema = OperatorSchema {
 pub static JOIN: OperatorSchema = OperatorSchema {
     name: "JOIN",
     operator_type: 63,
-    summary: "several tensors, one after the other along a dimension",
+    summary: "several tensors concatenated along a dimension",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
@@ -230,7 +230,7 @@ pub static JOIN: OperatorSchema = OperatorSchema {
 pub static PADDING: OperatorSchema = OperatorSchema {
     name: "PADDING",
     operator_type: 64,
-    summary: "a tensor with a margin around it",
+    summary: "a tensor with padding around it",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
@@ -417,7 +417,7 @@ pub static TILE: OperatorSchema = OperatorSchema {
 pub static REVERSE_SUBSEQUENCES: OperatorSchema = OperatorSchema {
     name: "REVERSE_SUBSEQUENCES",
     operator_type: 106,
-    summary: "the first elements of each sequence in reverse",
+    summary: "the first elements of each sequence reversed",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
@@ -605,7 +605,7 @@ pub static SPACE_TO_DEPTH1: OperatorSchema = OperatorSchema {
 pub static PADDING1: OperatorSchema = OperatorSchema {
     name: "PADDING1",
     operator_type: 155,
-    summary: "a tensor with a margin around it, of a value in its own type",
+    summary: "a tensor with padding around it, of a value in the tensor's type",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
@@ -641,7 +641,7 @@ pub static PADDING1: OperatorSchema = OperatorSchema {
 pub static FOLD: OperatorSchema = OperatorSchema {
     name: "FOLD",
     operator_type: 176,
-    summary: "windows put together to a tensor, summed where they overlap",
+    summary: "windows combined into a tensor, summed where they overlap",
     implemented: true,
     in_place: false,
     comparisons: &[
@@ -697,7 +697,7 @@ pub static FOLD: OperatorSchema = OperatorSchema {
 pub static UNFOLD: OperatorSchema = OperatorSchema {
     name: "UNFOLD",
     operator_type: 177,
-    summary: "the windows of a tensor, side by side",
+    summary: "the windows of a tensor as columns",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],

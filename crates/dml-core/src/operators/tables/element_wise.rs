@@ -15,7 +15,7 @@ use crate::types::{DataTypeSet, FeatureLevel};
 pub static ELEMENT_WISE_IDENTITY: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_IDENTITY",
     operator_type: 1,
-    summary: "each element as it is, or scaled and biased",
+    summary: "each element unchanged, or scaled and biased",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -262,7 +262,7 @@ pub static ELEMENT_WISE_CLIP: OperatorSchema = OperatorSchema {
 pub static ELEMENT_WISE_DIVIDE: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_DIVIDE",
     operator_type: 10,
-    summary: "one tensor divided by another, element by element",
+    summary: "the quotient of two tensors, element by element",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -580,7 +580,7 @@ pub static ELEMENT_WISE_MULTIPLY: OperatorSchema = OperatorSchema {
 pub static ELEMENT_WISE_SUBTRACT: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_SUBTRACT",
     operator_type: 30,
-    summary: "one tensor less another, element by element",
+    summary: "the difference of two tensors, element by element",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -967,7 +967,7 @@ pub static ELEMENT_WISE_CLIP1: OperatorSchema = OperatorSchema {
 pub static ELEMENT_WISE_NEGATE: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_NEGATE",
     operator_type: 156,
-    summary: "each element with the other sign",
+    summary: "each element with its sign reversed",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],

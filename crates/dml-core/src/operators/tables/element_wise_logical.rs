@@ -469,7 +469,7 @@ pub static ELEMENT_WISE_IS_NAN: OperatorSchema = OperatorSchema {
 pub static ELEMENT_WISE_IF: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_IF",
     operator_type: 88,
-    summary: "an element of one of two tensors, as a third tensor's says",
+    summary: "an element of one of two tensors, chosen by a third tensor",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],

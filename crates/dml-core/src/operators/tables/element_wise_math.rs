@@ -222,7 +222,7 @@ pub static ELEMENT_WISE_LOG: OperatorSchema = OperatorSchema {
 pub static ELEMENT_WISE_POW: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_POW",
     operator_type: 25,
-    summary: "the elements of one tensor to the powers in another",
+    summary: "the elements of one tensor raised to the powers in another",
     implemented: true,
     in_place: true,
     comparisons: &[
@@ -279,7 +279,7 @@ pub static ELEMENT_WISE_POW: OperatorSchema = OperatorSchema {
 pub static ELEMENT_WISE_CONSTANT_POW: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_CONSTANT_POW",
     operator_type: 26,
-    summary: "each element to one and the same power",
+    summary: "each element raised to a constant power",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
@@ -700,7 +700,7 @@ pub static ELEMENT_WISE_ATANH: OperatorSchema = OperatorSchema {
 pub static ELEMENT_WISE_ATAN_YX: OperatorSchema = OperatorSchema {
     name: "ELEMENT_WISE_ATAN_YX",
     operator_type: 141,
-    summary: "the angle of the point that two elements give as y and x",
+    summary: "the angle of the point with two elements as y and x",
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],

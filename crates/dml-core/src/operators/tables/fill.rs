@@ -46,7 +46,7 @@ pub static FILL_VALUE_CONSTANT: OperatorSchema = OperatorSchema {
 pub static FILL_VALUE_SEQUENCE: OperatorSchema = OperatorSchema {
     name: "FILL_VALUE_SEQUENCE",
     operator_type: 104,
-    summary: "a tensor whose values grow by the same step, in row-major order",
+    summary: "an arithmetic sequence in row-major order",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],

@@ -13,7 +13,7 @@ use crate::types::{DataType, DataTypeSet, FeatureLevel};
 pub static VALUE_SCALE_2D: OperatorSchema = OperatorSchema {
     name: "VALUE_SCALE_2D",
     operator_type: 65,
-    summary: "a picture scaled, with a bias for each channel",
+    summary: "an image scaled, with a bias for each channel",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
@@ -134,7 +134,7 @@ pub static MEAN_VARIANCE_NORMALIZATION: OperatorSchema = OperatorSchema {
 pub static LOCAL_RESPONSE_NORMALIZATION: OperatorSchema = OperatorSchema {
     name: "LOCAL_RESPONSE_NORMALIZATION",
     operator_type: 74,
-    summary: "each element divided by a measure of its neighbours",
+    summary: "each element normalized by the squares of its neighbours",
     implemented: true,
     in_place: false,
     comparisons: &[

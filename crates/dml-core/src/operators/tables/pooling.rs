@@ -216,7 +216,7 @@ pub static ROI_POOLING: OperatorSchema = OperatorSchema {
 pub static MAX_POOLING1: OperatorSchema = OperatorSchema {
     name: "MAX_POOLING1",
     operator_type: 91,
-    summary: "the greatest element of each window, and where it is",
+    summary: "the greatest element of each window, and its position",
     implemented: true,
     in_place: false,
     comparisons: &[
@@ -297,7 +297,7 @@ pub static MAX_POOLING1: OperatorSchema = OperatorSchema {
 pub static MAX_UNPOOLING: OperatorSchema = OperatorSchema {
     name: "MAX_UNPOOLING",
     operator_type: 92,
-    summary: "the elements of a max pooling back where they were",
+    summary: "the elements of a max pooling, back at their positions",
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
@@ -338,7 +338,7 @@ pub static MAX_UNPOOLING: OperatorSchema = OperatorSchema {
 pub static MAX_POOLING2: OperatorSchema = OperatorSchema {
     name: "MAX_POOLING2",
     operator_type: 110,
-    summary: "the greatest element of each window with gaps, and where it is",
+    summary: "the greatest element of each window, and its position, with dilations",
     implemented: true,
     in_place: false,
     comparisons: &[
@@ -574,7 +574,7 @@ pub static ROI_ALIGN1: OperatorSchema = OperatorSchema {
 pub static LP_POOLING1: OperatorSchema = OperatorSchema {
     name: "LP_POOLING1",
     operator_type: 165,
-    summary: "the p-norm of each window, which may have gaps",
+    summary: "the p-norm of each window, with dilations",
     implemented: true,
     in_place: false,
     comparisons: &[
@@ -628,7 +628,7 @@ pub static LP_POOLING1: OperatorSchema = OperatorSchema {
 pub static AVERAGE_POOLING1: OperatorSchema = OperatorSchema {
     name: "AVERAGE_POOLING1",
     operator_type: 166,
-    summary: "the average of each window, which may have gaps",
+    summary: "the average of each window, with dilations",
     implemented: true,
     in_place: false,
     comparisons: &[

@@ -291,7 +291,7 @@ pub static ELEMENT_WISE_QUANTIZED_LINEAR_ADD: OperatorSchema = OperatorSchema {
 pub static DYNAMIC_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     name: "DYNAMIC_QUANTIZE_LINEAR",
     operator_type: 148,
-    summary: "a quantized tensor with the scale and zero point that suit its values",
+    summary: "quantization by a scale and zero point computed from the elements",
     implemented: true,
     in_place: false,
     comparisons: &[

@@ -377,7 +377,7 @@ pub static TOP_K: OperatorSchema = OperatorSchema {
 pub static CUMULATIVE_SUMMATION: OperatorSchema = OperatorSchema {
     name: "CUMULATIVE_SUMMATION",
     operator_type: 105,
-    summary: "the running sum along a dimension",
+    summary: "the cumulative sum along a dimension",
     implemented: true,
     in_place: true,
     comparisons: &[
@@ -580,7 +580,7 @@ pub static ARGMAX: OperatorSchema = OperatorSchema {
 pub static CUMULATIVE_PRODUCT: OperatorSchema = OperatorSchema {
     name: "CUMULATIVE_PRODUCT",
     operator_type: 145,
-    summary: "the running product along a dimension",
+    summary: "the cumulative product along a dimension",
     implemented: true,
     in_place: true,
     comparisons: &[

@@ -13,7 +13,7 @@ use crate::types::{DataType, DataTypeSet, FeatureLevel};
 pub static UPSAMPLE_2D: OperatorSchema = OperatorSchema {
     name: "UPSAMPLE_2D",
     operator_type: 66,
-    summary: "height and width made larger by whole numbers",
+    summary: "height and width multiplied by whole numbers",
     implemented: true,
     in_place: false,
     comparisons: &[
@@ -129,7 +129,7 @@ pub static RESAMPLE: OperatorSchema = OperatorSchema {
 pub static RESAMPLE1: OperatorSchema = OperatorSchema {
     name: "RESAMPLE1",
     operator_type: 116,
-    summary: "another size by interpolation, with the offsets of pixels",
+    summary: "another size by interpolation, with pixel offsets",
     implemented: true,
     in_place: false,
     comparisons: &[

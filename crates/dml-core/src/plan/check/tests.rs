@@ -57,7 +57,7 @@ fn checked(plan: &Plan) -> Result<(), InvalidPlan> {
     plan.check(&Capabilities::vulkan_minimum())
 }
 
-/// What is wrong with `step` after one that is right.
+/// The reason why `step` is refused after a valid step; `None` if it is accepted.
 fn reason(phase: Phase, step: Step) -> Option<InvalidStep> {
     match checked(&plan(phase, vec![fill(Slot::Persistent, 0..8), step])) {
         Err(InvalidPlan::Step { phase: found, index, reason }) => {

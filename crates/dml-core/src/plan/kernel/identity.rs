@@ -1,9 +1,9 @@
-//! The identity of a module, computed where it is described: also by the compiler.
+//! The identity of a module, which can be computed at compile time.
 
 use super::{Access, KernelDescription, PushField};
 
-/// FNV-1a of 128 bits. Modules are the project's own, nobody looks for two with one hash; among as many
-/// as a process can hold no two have the same by accident.
+/// FNV-1a of 128 bits. Modules are the project's own, so collisions are not an attack; among as many as a
+/// process can hold, accidental collisions do not occur in practice.
 #[derive(Clone, Copy)]
 pub(super) struct Identity(u128);
 
@@ -11,7 +11,7 @@ impl Identity {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-    /// Of everything that a pipeline and its layout are made from. Every list and text goes in with its
+    /// The hash of everything that determines a pipeline and its layout. Every list and text is hashed with its
     /// length, so that no two descriptions give the same bytes.
     pub(super) const fn of(it: &KernelDescription) -> u128 {
         let mut hash = Self(Self::OFFSET)

@@ -1,4 +1,4 @@
-//! What profile files may say, and how refusals read.
+//! Valid and invalid profile files, and the error messages.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -41,7 +41,7 @@ fn a_slice_is_within_its_input() {
     assert_eq!(
         slice(&[3], [2, 3, 3]),
         refused(
-            "Offsets[0]: 2 begins what ends at 8, beyond InputTensor.Sizes[0]; \
+            "Offsets[0]: 2 makes the slice end at 8, beyond InputTensor.Sizes[0]; \
              accepted: an end before 8"
         )
     );
@@ -74,7 +74,7 @@ fn a_window_is_within_its_tensor_and_has_what_is_taken() {
     assert_eq!(
         slice(1, u32::MAX, 7, 1),
         refused(
-            "InputWindowOffsets[0]: 4294967295 begins a window up to 4294967302, beyond \
+            "InputWindowOffsets[0]: 4294967295 makes the window end at 4294967302, beyond \
              InputTensor.Sizes[0]; accepted: an end up to 8"
         )
     );
@@ -93,7 +93,7 @@ fn margins_add_up_and_modes_have_levels() {
     };
     assert_eq!(at(padding(8, PaddingMode::Edge), FeatureLevel::V1_0), Ok(()));
     assert_eq!(checked(padding(8, PaddingMode::Wrap)), Ok(()));
-    let message = "PADDING: OutputTensor.Sizes[3]: 7 is not InputTensor's size with both margins; \
+    let message = "PADDING: OutputTensor.Sizes[3]: 7 is not InputTensor's size plus both paddings; \
                    accepted: 8";
     assert_eq!(checked(padding(7, PaddingMode::Edge)), Err(message.to_owned()));
     for (mode, below, needs) in [
@@ -127,13 +127,13 @@ fn repeats_and_blocks_make_the_output() {
     let refused = |message: &str| Err(format!("SPACE_TO_DEPTH: {message}"));
     assert_eq!(
         to_depth(&space, &depth, 4),
-        refused("InputTensor.Sizes[3]: 6 is not divided by the block; accepted: multiples of 4")
+        refused(
+            "InputTensor.Sizes[3]: 6 is not divisible by the block size; accepted: multiples of 4"
+        )
     );
     assert_eq!(
         to_depth(&space, &space, 2),
-        refused(
-            "OutputTensor.Sizes[1]: 2 is not what InputTensor and BlockSize make it; accepted: 8"
-        )
+        refused("OutputTensor.Sizes[1]: 2 does not match InputTensor and BlockSize; accepted: 8")
     );
     assert_eq!(
         to_depth(&space, &depth, 0),
