@@ -178,6 +178,6 @@ mod tests {
         assert_eq!(contents.sets.len(), 2);
         assert!(contents.sets[0].outputs().unwrap().is_empty());
         let error = contents.sets[0].inputs().unwrap_err().to_string();
-        assert_eq!(error, "string is a type that no tensor has");
+        assert_eq!(error, "string is not a supported tensor type");
     }
 }

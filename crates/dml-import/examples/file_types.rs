@@ -1,7 +1,7 @@
 //! Tells the types of files with Magika's model, which reads the first and the last bytes of each.
 //!
 //! `cargo xtask example file_types` fetches the model, runs this on the files of the repository, and compares
-//! with what Magika says.
+//! with Magika's own results.
 //!
 //! ```text
 //! file_types FOLDER FILE...
@@ -20,7 +20,7 @@ use dml::{Device, FeatureLevel};
 use dml_import::{ElementType, Inputs, Model, Session, Tensor};
 use features::Config;
 
-/// So many files are classified at once; the last ones are fewer, and another program.
+/// The number of files that are classified at once; a smaller last batch needs another program.
 const BATCH: usize = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How likely each type is, for each of so many files.
+/// The probability of each type, for each file.
 fn scores(
     session: &Session,
     files: usize,

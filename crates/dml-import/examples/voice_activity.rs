@@ -6,7 +6,7 @@
 //! voice_activity MODEL.onnx [FOLDER]
 //! ```
 //!
-//! The audio and the probabilities are written to the folder as .npy files, where one is given.
+//! The audio and the probabilities are written to the folder as .npy files, if one is given.
 #![allow(clippy::print_stdout, reason = "a command line program prints")]
 
 #[path = "voice_activity/audio.rs"]
@@ -19,7 +19,7 @@ use std::path::Path;
 use dml::{Device, FeatureLevel};
 use dml_import::{DeviceTensor, ElementType, Inputs, IoBinding, Model, Session, Tensor, npy};
 
-/// The model takes 32 ms at a time, and the last 4 ms before them.
+/// The model takes 32 ms of audio, preceded by the last 4 ms before them.
 const CHUNK: usize = 512;
 const CONTEXT: usize = 64;
 
@@ -40,12 +40,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How likely it is that there is speech, for each chunk.
+/// The probability of speech in each chunk.
 fn probabilities(model: Model, audio: &[f32]) -> Result<Vec<f32>, Box<dyn Error>> {
     let device = Device::open(FeatureLevel::HIGHEST)?;
     let session = Session::new(&device, model);
     let silence = DeviceTensor::new(&device, &floats(&[2, 1, 128], &[0.0; 256])?)?;
-    // What one run writes the next one reads; it never comes to the host.
+    // Each run reads the state that the last one wrote; it never leaves the device.
     let mut binding = IoBinding::new().with_state("stateN", "state", silence);
     let rate = i64::from(audio::RATE).to_le_bytes().to_vec();
     let rate = Tensor::new(ElementType::INT64, [], rate)?;

@@ -1,5 +1,5 @@
-//! From an evaluated graph to a program: a graph of operators, or several where one cannot have all of
-//! them, and what their inputs and outputs are.
+//! Assembles a program from an evaluated graph: one graph of operators, or several where a single graph cannot
+//! hold them all, with the bindings of their inputs and outputs.
 
 mod division;
 mod owned;
@@ -28,17 +28,17 @@ use division::{constants, device_value, divided, needed};
 use owned::owning_weights;
 use stage::{Bound, Edge, InputKey, Stage};
 
-/// A binding begins at a multiple of so many bytes.
+/// Bindings within the constant buffer start at multiples of this many bytes.
 const ALIGNMENT: usize = 16;
 
-/// The program whose outputs are the graph's. It computes what the host was told as well.
+/// The program whose outputs are the graph's. It also computes the device values that the host was told.
 pub(crate) fn assemble(graph: &Graph, evaluation: &Evaluation) -> Result<Program> {
     let questions = evaluation.device.questions();
     let answered = questions.into_iter().filter(|it| it.answer.is_some()).collect();
     assemble_with(graph, evaluation, &graph.outputs, answered)
 }
 
-/// The program that computes what the host asks for.
+/// The program that computes only the device values that the host asks for.
 pub(crate) fn assemble_questions(graph: &Graph, evaluation: &Evaluation) -> Result<Program> {
     assemble_with(graph, evaluation, &[], evaluation.device.questions())
 }
@@ -89,14 +89,14 @@ fn assemble_with(
     Ok(program)
 }
 
-/// What an output of the graph is.
+/// Where the values of a graph's output come from.
 enum Origin {
     Known(Source),
-    /// An output of a node of the device.
+    /// An output of a device node: the node's index, and the index of the output.
     Device((usize, usize)),
 }
 
-/// Where an output comes from; one that does not lie packed anywhere is written by one more operator.
+/// The origin of an output's values. A value that is not packed anywhere is written by one more operator.
 fn source(evaluation: &Evaluation, owner: &Owner, value: &Value) -> Result<(Origin, Value)> {
     value.check()?;
     let (element, shape) = (value.element()?, value.shape()?);
@@ -105,7 +105,7 @@ fn source(evaluation: &Evaluation, owner: &Owner, value: &Value) -> Result<(Orig
         return Ok((Origin::Known(Source::Host(empty)), value.clone()));
     }
     let value = match value.view() {
-        // The host sees what it knows in any order.
+        // The host can evaluate a known value in any order of its elements.
         Some(View { storage: Storage::Tensor(_) | Storage::Constant(_), strides }) => {
             if strides.is_some() {
                 evaluation.budget.take(shape)?;
@@ -119,25 +119,25 @@ fn source(evaluation: &Evaluation, owner: &Owner, value: &Value) -> Result<(Orig
     let origin = match value.view().map(|view| &view.storage) {
         Some(Storage::Input(input)) => Origin::Known(Source::Input(input.index)),
         Some(Storage::Device { node, output }) => Origin::Device((*node, *output)),
-        _ => return Err(Error::malformed("an output lies nowhere")),
+        _ => return Err(Error::malformed("an output of the graph has no storage")),
     };
     Ok((origin, value))
 }
 
 #[derive(Default)]
 struct Assembler<'a> {
-    /// What is known of the model's inputs.
+    /// The values of the model's inputs, known or not.
     values: Vec<&'a Value>,
     buffers: Vec<BufferPlan>,
-    /// Tensors that the program has in one buffer.
+    /// Bytes of the constant buffer: tensors computed on the host, and small constants.
     constants: Vec<u8>,
     stages: Vec<Stage>,
-    /// How many of them, the first ones, are executed once.
+    /// How many of the first stages are executed once, before the first run.
     once: usize,
     written: Written,
 }
 
-/// Where outputs of nodes are.
+/// The buffer ranges that outputs of device nodes of earlier stages were written to, by node and output index.
 type Written = HashMap<(usize, usize), Binding>;
 
 impl Assembler<'_> {
@@ -184,7 +184,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Adds a node, which reads `values` of earlier ones of its stage.
+    /// Adds a node that reads `values` of earlier nodes of its stage.
     fn node(
         &mut self,
         stage: &mut Stage,
@@ -206,9 +206,9 @@ impl Assembler<'_> {
         Ok(stage.node(node, operator, inputs))
     }
 
-    /// The graph's input with these elements, read as `tensor` says.
+    /// The graph's input with the elements of `storage`, read with the type and flags of `tensor`.
     fn input(&mut self, stage: &mut Stage, storage: &Storage, tensor: &TensorDesc) -> Result<Edge> {
-        // What is small is known by its elements.
+        // Small tensors are identified by their bytes, others by their address.
         let small = match storage {
             Storage::Tensor(tensor) => Some(tensor.clone()),
             Storage::Constant(constant) => {
@@ -229,13 +229,15 @@ impl Assembler<'_> {
             (Storage::Input(input), _) => InputKey::Input(input.index),
             (Storage::Constant(constant), _) => InputKey::Constant(Arc::as_ptr(constant).addr()),
             (Storage::Device { node, output }, _) => InputKey::Earlier(*node, *output),
-            (Storage::Tensor(_), None) => return Err(Error::malformed("an input lies nowhere")),
+            (Storage::Tensor(_), None) => {
+                return Err(Error::malformed("an input of the graph has no storage"));
+            }
         };
         let read_as = (tensor.data_type, tensor.flags);
         stage.input((key, read_as), || self.bound(storage, small))
     }
 
-    /// Where an input of the graph is: tensors that are known are in one buffer.
+    /// The buffer range of an input of the graph: tensors whose elements are `known` share the constant buffer.
     fn bound(&mut self, storage: &Storage, known: Option<Tensor>) -> Result<Bound> {
         if let Some(tensor) = known {
             let start = self.constants.len().next_multiple_of(ALIGNMENT);
@@ -258,7 +260,9 @@ impl Assembler<'_> {
             Storage::Device { node, output } => {
                 return Ok(Bound::Buffer(self.written[&(*node, *output)].clone()));
             }
-            Storage::Tensor(_) => return Err(Error::malformed("an input lies nowhere")),
+            Storage::Tensor(_) => {
+                return Err(Error::malformed("an input of the graph has no storage"));
+            }
         };
         Ok(Bound::Buffer(self.buffer(element, &shape, initial)))
     }
@@ -270,14 +274,14 @@ impl Assembler<'_> {
         Binding { buffer: self.buffers.len() - 1, offset: 0, size }
     }
 
-    /// The program without its outputs, and where these are.
+    /// The program without its outputs, and the bindings that hold the values of nodes.
     fn finish(mut self) -> (Program, Written) {
         let mut program = Program::default();
         if !self.constants.is_empty() {
             let size = self.constants.len() as u64;
             let element = ElementType::Dml(DataType::Uint8);
             let constants = Tensor::new(element, [size], std::mem::take(&mut self.constants));
-            // As many bytes as there are.
+            // The shape is the number of bytes, so this does not fail.
             if let Ok(constants) = constants {
                 self.buffers.push(BufferPlan { size, initial: Initial::Tensor(constants) });
             }

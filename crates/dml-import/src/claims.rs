@@ -1,10 +1,10 @@
-//! Which nodes of a graph run, for a runtime that keeps the others: it cannot take a node back when a
-//! shape turns out to be one that is not run.
+//! Tells which nodes of a graph run, for a runtime that assigns the other nodes elsewhere: it cannot take a
+//! node back when a shape turns out to be unsupported.
 //!
-//! The graph is evaluated for several sizes of what is open ([`mod@round`]). Where a node is refused, its
-//! outputs become inputs, of the types that the other reader knows, so that what comes after it is judged as
-//! well. A node that no such sizes fit is tried by itself, with sizes of its own ([`probe`]). On a device
-//! without graphs every node is tried by itself.
+//! The graph is evaluated for several guesses of open sizes ([`mod@round`]). The outputs of a refused node
+//! become inputs of the types that the other reader knows, so that the nodes after it are judged as well. A
+//! node that runs with none of these sizes is tried by itself, with sizes taken from the node ([`probe`]). On a
+//! device without graphs every node is tried by itself.
 
 mod probe;
 mod round;
@@ -20,32 +20,32 @@ use crate::onnx::{self, Source, SourceNode, SourceValue};
 
 use round::{Round, Verdict};
 
-/// Whether a node runs.
+/// Whether and where a node runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// On the device.
+    /// The node runs on the device.
     Device,
-    /// It is computed when shapes are found, or only says how elements are seen.
+    /// The node is evaluated on the host when shapes are found, or only changes how elements are viewed.
     Host,
-    /// It does not run, for this reason.
+    /// The node does not run, for this reason.
     Refused(String),
 }
 
-/// Whether nodes may run together at this level: as a graph of DirectML. Below it a node runs by itself, on
-/// the device alone.
+/// Whether nodes may be joined to a DirectML graph at this feature level. At lower levels each node runs by
+/// itself, and only on the device.
 pub fn may_join(level: FeatureLevel) -> bool {
     level >= GRAPHS
 }
 
-/// Says of every node of the graph whether it runs with any shapes on a device of this level: together with
-/// others, or by itself where nodes [may not join](may_join).
+/// For every node of the graph, whether it runs on a device of this feature level whatever its shapes are:
+/// joined with others, or by itself if nodes [may not join](may_join).
 ///
-/// Graphs that are attributes are not read: operators with such attributes are refused.
+/// Operators with graphs as attributes are refused, since the source does not have these graphs.
 ///
 /// # Errors
 /// [`Error::Malformed`](crate::Error::Malformed): the graph as a whole is wrong.
 pub fn claims(source: &Source, level: FeatureLevel) -> Result<Vec<Claim>> {
-    // What is decided is no part of the graph any more.
+    // Decided nodes are no longer part of the graph.
     let mut decided = uncarried(source);
     if !may_join(level) {
         return singles(source, decided, level);
@@ -76,7 +76,7 @@ pub fn claims(source: &Source, level: FeatureLevel) -> Result<Vec<Claim>> {
     Ok(decided.into_iter().flatten().collect())
 }
 
-/// What becomes of a node that no guess for the whole graph fits, and that is refused for `why` then.
+/// The claim of a node that runs with none of the guesses for the whole graph; `why` is the reason they gave.
 fn by_itself(source: &Source, index: usize, (level, why): (FeatureLevel, String)) -> Result<Claim> {
     Ok(match probe::claim(source, index, level)? {
         probe::Found::Runs(claim) => claim,
@@ -92,13 +92,13 @@ fn by_itself(source: &Source, index: usize, (level, why): (FeatureLevel, String)
     })
 }
 
-/// The claims of nodes of which each runs by itself.
+/// The claims of nodes that each run by themselves.
 fn singles(
     source: &Source,
     decided: Vec<Option<Claim>>,
     level: FeatureLevel,
 ) -> Result<Vec<Claim>> {
-    // Whether the graph as a whole is in order.
+    // Fails if the graph as a whole is malformed.
     Round::new(source, &decided)?;
     let claim = |(index, decided): (usize, Option<Claim>)| match decided {
         Some(claim) => Ok(claim),
@@ -116,12 +116,12 @@ fn claim_of(verdict: Verdict) -> Claim {
     }
 }
 
-/// Why a node is refused whose input with this number no program can be made for.
+/// The reason for refusing a node whose input with this number the host would have to know before a run.
 fn decided_by_a_run(input: usize) -> String {
     format!("input {input} decides shapes or parameters, and follows from what runs bring")
 }
 
-/// The nodes with values that no other runtime can hand over as tensors of this one.
+/// Refuses the nodes with values of types that another runtime cannot hand over as tensors of this one.
 fn uncarried(source: &Source) -> Vec<Option<Claim>> {
     let wrong = |it: &SourceValue| {
         let element = onnx::element_type(it.element)?;

@@ -1,4 +1,4 @@
-//! Tensors that are part of a model. Their elements are read when they are needed: most are not.
+//! Tensors that are part of a model. Their elements are read only when they are needed: most never are.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,36 +13,36 @@ use crate::tensor::{Tensor, byte_count, element_count, file_bytes, spread, text}
 /// A tensor of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
-    /// The model's name of it; empty where it has none.
+    /// The model's name of the tensor; empty if it has none.
     pub(crate) name: String,
     pub(crate) element: ElementType,
     pub(crate) shape: Vec<u64>,
     data: Data,
 }
 
-/// Where the elements are.
+/// The location of the elements.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
-    /// Packed and little-endian.
+    /// In memory: packed and little-endian.
     Here(Bytes),
-    /// In a part of another file.
+    /// In a range of another file that starts at byte `offset`.
     File { path: PathBuf, offset: u64 },
-    /// Zeros, but for these elements.
+    /// Zeros except for the listed elements.
     Sparse(Arc<Listed>),
 }
 
-/// The elements of a sparse tensor.
+/// The elements of a sparse tensor that are stored.
 #[derive(Debug)]
 pub(crate) struct Listed {
-    /// Which of the tensor's elements each one is, in rising order.
+    /// Their positions in the dense tensor, in rising order.
     positions: Vec<usize>,
-    /// Packed and little-endian.
+    /// Their values, packed and little-endian.
     values: Bytes,
 }
 
 impl Constant {
-    /// A constant whose number of bytes, as files have them, is `given`; what `data` does not have is not
-    /// read.
+    /// A constant of which the file has `given` bytes, in the file's packing. Fails if that is not the size of
+    /// the shape and type; elements are not read yet.
     pub(crate) fn new(
         element: ElementType,
         shape: Vec<u64>,
@@ -66,12 +66,13 @@ impl Constant {
         }
     }
 
-    /// The constant with the model's name of it.
+    /// The constant with the name that the model gives it.
     pub(crate) fn named(self, name: &str) -> Self {
         Self { name: shortened(name), ..self }
     }
 
-    /// One of zeros but for `values`, the elements at `positions`: in rising order, and fewer than the shape has.
+    /// A sparse constant: zeros except for `values`, the elements at `positions`, which rise and are fewer than
+    /// the shape's elements.
     pub(crate) fn sparse(shape: Vec<u64>, positions: Vec<usize>, values: &Tensor) -> Self {
         let element = values.element_type();
         let values = Bytes::copy_from_slice(values.bytes());
@@ -79,7 +80,7 @@ impl Constant {
         Self { name: String::new(), element, shape, data }
     }
 
-    /// The tensor with its elements.
+    /// Reads the elements.
     pub(crate) fn load(&self) -> Result<Tensor> {
         let bytes = match &self.data {
             Data::Here(bytes) => bytes.clone(),
@@ -105,7 +106,7 @@ impl Data {
 }
 
 impl Listed {
-    /// The bytes of all elements, of which there are so many.
+    /// The packed bytes of all elements, zeros included: `bytes` of them.
     fn dense(&self, bytes: Option<u64>) -> Bytes {
         let bytes = bytes.and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
         let width = self.values.len().checked_div(self.positions.len()).unwrap_or(0);
@@ -117,7 +118,7 @@ impl Listed {
     }
 }
 
-/// The bytes of a file as tensors have them.
+/// Unpacks bytes of a file into the layout of tensors in memory, with one byte for each 4-bit element.
 fn carried(bytes: Bytes, element: ElementType, shape: &[u64]) -> Bytes {
     let count = element_count(shape).and_then(|it| usize::try_from(it).ok());
     match element.half_byte() {

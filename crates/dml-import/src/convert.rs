@@ -28,7 +28,7 @@ pub(crate) fn convert(bits: u64, from: ElementType, to: ElementType) -> u64 {
     }
 }
 
-/// The FLOAT that DirectML turns into `bits` of `data_type`; `None` where there is none.
+/// The FLOAT that DirectML converts to exactly `bits` of `data_type`; `None` if there is no such FLOAT.
 pub(crate) fn as_float(bits: u64, data_type: DataType) -> Option<f32> {
     #[expect(
         clippy::cast_precision_loss,
@@ -53,7 +53,7 @@ pub(crate) fn integer(bits: u64, element: ElementType) -> i128 {
     storage(element).integer_value(bits).unwrap_or_default()
 }
 
-/// What is no type of a tensor has no elements.
+/// Types that tensors cannot have get UINT64; no element of them exists.
 fn storage(element: ElementType) -> DataType {
     element.storage().unwrap_or(DataType::Uint64)
 }
@@ -78,7 +78,7 @@ pub(crate) fn from_integer(value: i128, to: ElementType) -> u64 {
         ElementType::Dml(DataType::Float16) => f16::from_f64(value as f64).to_bits().into(),
         ElementType::Dml(DataType::Float64) => (value as f64).to_bits(),
         ElementType::Bfloat16 => bf16::from_f64(value as f64).to_bits().into(),
-        // The low half of a byte, with its sign.
+        // Only the lower 4 bits count; they are sign-extended for INT4.
         ElementType::Int4 | ElementType::Uint4 => {
             let wrapped = to.half_byte().and_then(|it| it.integer_value(it.integer_bits(value)));
             storage(to).integer_bits(wrapped.unwrap_or_default())
@@ -93,12 +93,12 @@ pub(crate) fn from_float(value: f64, to: ElementType) -> u64 {
         ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
         ElementType::Dml(DataType::Float16) => f16::from_f64(value).to_bits().into(),
         ElementType::Bfloat16 => bf16::from_f64(value).to_bits().into(),
-        // ONNX's own results wrap around.
+        // The results of ONNX's node tests wrap around.
         ElementType::Int4 | ElementType::Uint4 => {
             let whole = DataType::Int32.saturated_bits(value);
             from_integer(whole.map_or(0, |it| integer(it, ElementType::INT32)), to)
         }
-        // They are moved alone.
+        // 8-bit floats are only moved, never computed with.
         pattern if pattern.is_pattern() => value.to_bits(),
         _ => storage(to).saturated_bits(value).unwrap_or(value.to_bits()),
     }

@@ -17,8 +17,8 @@ use crate::files::Folder;
 
 pub(crate) use script::Script;
 
-/// Reads a model; its source files are in `folder`. How deep arrays and objects may be nested is
-/// limited by the parser.
+/// Reads a model whose source files are in `folder`. The JSON parser limits how deep arrays and objects are
+/// nested.
 pub(crate) fn read(bytes: &[u8], folder: Option<&Folder>) -> Result<Script> {
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
         .map_err(|error| Error::malformed(format!("is not JSON: {error}")))?;

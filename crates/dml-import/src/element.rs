@@ -1,4 +1,4 @@
-//! The types that values of a model have, and how DirectML's types carry them.
+//! The element types of a model's values, and the DirectML types that carry them.
 
 use std::fmt;
 
@@ -14,22 +14,22 @@ pub enum ElementType {
     Bool,
     /// bfloat16, carried as its UINT16 bit pattern.
     Bfloat16,
-    /// 4-bit two's complement integers, carried as INT8: an element a byte, -8 to 7.
+    /// 4-bit two's complement integers from -8 to 7, carried as INT8, one element per byte.
     Int4,
-    /// 4-bit unsigned integers, carried as UINT8: an element a byte, 0 to 15.
+    /// 4-bit unsigned integers from 0 to 15, carried as UINT8, one element per byte.
     Uint4,
-    /// 8-bit floats with 4 bits of exponent and without infinities, carried as UINT8 bit patterns: they are moved, and
-    /// nothing is computed with them.
+    /// 8-bit floats with 4 bits of exponent and without infinities, carried as UINT8 bit patterns: they are
+    /// moved, never computed with.
     Float8E4m3,
-    /// 8-bit floats with 5 bits of exponent, likewise.
+    /// 8-bit floats with 5 bits of exponent, carried like [`Float8E4m3`](Self::Float8E4m3).
     Float8E5m2,
-    /// A type that no tensor of this runtime has, under the format's name.
+    /// A type that tensors of this runtime cannot have, under the format's name.
     Other(&'static str),
 }
 
 /// The upper half of binary32's 1.0.
 const BFLOAT16_ONE: u16 = 0x3F80;
-/// 1.0 is the exponent's bias alone: 7 above 3 bits of fraction, and 15 above 2.
+/// 1.0 has the exponent's bias in its exponent and no fraction: a bias of 7 above 3 bits, and of 15 above 2.
 const FLOAT8E4M3_ONE: u8 = 7 << 3;
 const FLOAT8E5M2_ONE: u8 = 15 << 2;
 
@@ -49,21 +49,21 @@ impl ElementType {
     pub(crate) const FLOATS: [Self; 3] =
         [Self::FLOAT16, Self::FLOAT32, Self::Dml(DataType::Float64)];
 
-    /// The types that tensors have.
+    /// Truth values, bfloat16, and DirectML's types of at least 8 bits.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let dml = DataType::ALL.into_iter().filter(|it| it.bits() >= 8).map(Self::Dml);
         [Self::Bool, Self::Bfloat16].into_iter().chain(dml)
     }
 
-    /// The first letter of the type's kind and its number of units, as `f4` in bytes or `i64` in bits;
-    /// `None` for all but DirectML's types of whole bytes.
+    /// The first letter of the type's kind and its size in units of `unit_bits`, such as `f4` in bytes or `i64`
+    /// in bits; `None` for types that are not DirectML's, or smaller than a byte.
     pub(crate) fn short_name(self, unit_bits: u32) -> Option<String> {
         let data_type = self.storage().filter(|it| self == Self::Dml(*it) && it.bits() >= 8)?;
         let kind = data_type.name().chars().next()?.to_ascii_lowercase();
         Some(format!("{kind}{}", data_type.bits() / unit_bits))
     }
 
-    /// The type of the tensors that carry it; `None` where there is none.
+    /// The DirectML type of the tensors that carry this type; `None` if tensors cannot have it.
     pub fn storage(self) -> Option<DataType> {
         match self {
             Self::Dml(data_type) => Some(data_type),
@@ -75,17 +75,17 @@ impl ElementType {
         }
     }
 
-    /// Whether only bit patterns are known of it.
+    /// Whether elements are opaque bit patterns, which are moved but not computed with.
     pub(crate) fn is_pattern(self) -> bool {
         matches!(self, Self::Float8E4m3 | Self::Float8E5m2)
     }
 
-    /// Bytes of an element; `None` where no tensor has the type.
+    /// Bytes of an element in memory; `None` if tensors cannot have the type.
     pub fn size(self) -> Option<u64> {
         self.storage().map(|it| u64::from(it.bits() / 8))
     }
 
-    /// Whether it is an integer or a truth value.
+    /// Whether the type is an integer or a truth value.
     pub fn is_integer(self) -> bool {
         match self {
             Self::Dml(data_type) => data_type.integer_range().is_some(),
@@ -94,7 +94,8 @@ impl ElementType {
         }
     }
 
-    /// The 4-bit type that files have two of in a byte, the first in the low half; `None` for all others.
+    /// The 4-bit type, of which files pack two elements into a byte, the first in the low half; `None` for all
+    /// other types.
     pub(crate) fn half_byte(self) -> Option<DataType> {
         match self {
             Self::Int4 => Some(DataType::Int4),
@@ -103,8 +104,8 @@ impl ElementType {
         }
     }
 
-    /// The least and the largest of the bytes that carry it, as its type has them, where not every byte
-    /// is an element.
+    /// The least and the largest value of an element, for types that use only some of the values of the byte
+    /// that carries them.
     pub(crate) fn range(self) -> Option<(i128, i128)> {
         match self {
             Self::Bool => Some((0, 1)),
@@ -112,7 +113,7 @@ impl ElementType {
         }
     }
 
-    /// The bits of 1.
+    /// The bits of 1 in this type.
     pub(crate) fn one(self) -> u64 {
         match self {
             Self::Dml(data_type) => element_bits(1.0, data_type),

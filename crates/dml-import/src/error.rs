@@ -1,4 +1,4 @@
-//! What a model or its inputs can be refused for, and with which words.
+//! Errors of models and their inputs, and the wording of messages.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Something about one file.
+    /// An error of one file.
     #[error("{file}: {error}")]
     InFile {
         /// The file, as the caller named it.
         file: String,
-        /// What it is.
+        /// The error.
         error: Box<Error>,
     },
     /// A file cannot be read, or is too large to be read.
@@ -32,13 +32,13 @@ pub enum Error {
     NotSupported {
         /// The node.
         node: NodeName,
-        /// What is missing.
+        /// The missing feature.
         reason: String,
     },
-    /// An input that was given is not the one that the model declares.
+    /// A value given for an input does not fit the input that the model declares.
     #[error("{0}")]
     Input(Box<InvalidInput>),
-    /// An output that was asked for is not the one that the model has.
+    /// An output that was requested does not fit the output that the model has.
     #[error("{0}")]
     Output(Box<InvalidOutput>),
     /// Values were given to a run for an input that is bound to a tensor on the device.
@@ -67,18 +67,18 @@ pub enum Error {
         /// The names of the model's outputs.
         outputs: String,
     },
-    /// An input that was not given.
+    /// An input was not given.
     #[error("input '{name}': not given, and {requirement}")]
     Missing {
         /// The input's name.
         name: String,
-        /// What of it is needed.
+        /// Whether its shape or its values are needed.
         requirement: Requirement,
     },
     /// An operator was refused by DirectML's rules.
     #[error("{node}: {error}")]
     Operator {
-        /// The node that it was made from.
+        /// The node that the operator was made from.
         node: NodeName,
         /// The refusal.
         error: Box<dml_core::Error>,
@@ -87,27 +87,27 @@ pub enum Error {
     #[cfg(feature = "execute")]
     #[error("{node}: {error}")]
     Device {
-        /// What was executed.
+        /// The node, dispatchable or program part that was executed.
         node: NodeName,
-        /// What happened.
+        /// The device's error.
         error: Box<dml::Error>,
     },
-    /// The device has no memory for a tensor, or for what an operator needs.
+    /// The device has no memory for a tensor or for an operator's resources.
     #[cfg(feature = "execute")]
     #[error("{0}")]
     Memory(Box<MissingMemory>),
 }
 
-/// Memory that the device does not have.
+/// A buffer for which the device has no memory.
 #[cfg(feature = "execute")]
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{content} needs {} bytes; {}", in_groups(*size), reason(error))]
 pub struct MissingMemory {
-    /// What was to be in it: `output 'y' float32 [2, 3]`.
+    /// The buffer's content, such as `output 'y' float32 [2, 3]`.
     pub content: String,
-    /// How many bytes it needs.
+    /// The buffer's size in bytes.
     pub size: u64,
-    /// Why there are none.
+    /// The device's error.
     pub error: dml::Error,
 }
 
@@ -135,23 +135,23 @@ fn in_groups(number: u64) -> String {
     text
 }
 
-/// What is wrong with an attribute or an input of a node.
+/// An invalid attribute or input of a node.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{node}: {path}: {value} {problem}; accepted: {accepted}")]
 pub struct InvalidNode {
     /// The node.
     pub node: NodeName,
-    /// Which attribute or input.
+    /// The attribute or input.
     pub path: String,
     /// The value given.
     pub value: String,
     /// Why it is refused.
     pub problem: String,
-    /// What would be accepted.
+    /// A description of accepted values.
     pub accepted: String,
 }
 
-/// What is wrong with what was given for an input of the model.
+/// An invalid value for an input of the model.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("input '{name}': {value} {problem}; accepted: {accepted}")]
 pub struct InvalidInput {
@@ -161,11 +161,11 @@ pub struct InvalidInput {
     pub value: String,
     /// Why it is refused.
     pub problem: String,
-    /// What would be accepted.
+    /// A description of accepted values.
     pub accepted: String,
 }
 
-/// What is wrong with what was asked for an output of the model.
+/// An invalid request for an output of the model.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("output '{name}': {value} {problem}; accepted: {accepted}")]
 pub struct InvalidOutput {
@@ -175,12 +175,12 @@ pub struct InvalidOutput {
     pub value: String,
     /// Why it is refused.
     pub problem: String,
-    /// What would be accepted.
+    /// A description of accepted values.
     pub accepted: String,
 }
 
 impl Error {
-    /// The same, as something about `file`. What already names a file stays as it is.
+    /// This error with the name of `file`, unless it already names one.
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::InFile { .. } => self,
@@ -188,7 +188,7 @@ impl Error {
         }
     }
 
-    /// This error as one about the input `name`.
+    /// This error with the name of the input that it is about.
     pub(crate) fn in_input(self, name: &str) -> Self {
         Self::malformed(format!("input '{}': {self}", shortened(name)))
     }
@@ -222,12 +222,12 @@ impl Error {
         }))
     }
 
-    /// No input of the model is called `name`.
+    /// The error of an input name that the model does not have.
     pub(crate) fn unknown_input<'a>(name: &str, inputs: impl Iterator<Item = &'a str>) -> Self {
         Self::UnknownInput { name: shortened(name), inputs: name_list(inputs) }
     }
 
-    /// No output of the model is called `name`.
+    /// The error of an output name that the model does not have.
     #[cfg(feature = "execute")]
     pub(crate) fn unknown_output<'a>(name: &str, outputs: impl Iterator<Item = &'a str>) -> Self {
         Self::UnknownOutput { name: shortened(name), outputs: name_list(outputs) }
@@ -241,7 +241,7 @@ impl Error {
         Self::Malformed(problem.into())
     }
 
-    /// The node that breaks a rule or is not supported; `None` where it is no node.
+    /// The node that breaks a rule or is not supported; `None` for errors that concern no node.
     pub(crate) fn node(&self) -> Option<&NodeName> {
         match self {
             Self::InFile { error, .. } => error.node(),
@@ -251,7 +251,7 @@ impl Error {
         }
     }
 
-    /// The device's error, where it refused something, failed, or has no memory.
+    /// The device's error, if the device refused something, failed, or ran out of memory.
     #[cfg(feature = "execute")]
     pub fn device_error(&self) -> Option<&dml::Error> {
         match self.kind() {
@@ -270,7 +270,7 @@ impl Error {
     }
 }
 
-/// What has to be given for an input before a model runs.
+/// The part of an input that a caller has to give for an input before a model runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Requirement {
     /// Its shape: [`Inputs::with_shape`](crate::Inputs::with_shape) is enough.
@@ -293,7 +293,7 @@ impl fmt::Display for Requirement {
 pub struct NodeName {
     /// The operator under the format's name.
     pub operator: String,
-    /// The node's name, or that of its first output where it has none.
+    /// The node's name, or the name of its first output if the node has none.
     pub name: String,
 }
 
@@ -329,13 +329,13 @@ impl fmt::Display for NodeName {
     }
 }
 
-/// `a, b`, or `none`.
+/// A list of names in a message: `a, b`, or `none`.
 fn name_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".to_owned() } else { shortened(&names.join(", ")) }
 }
 
-/// Names and values come from files: what is shown of them is one line of bounded length.
+/// One line of bounded length for names and values from files, which may be long or have control characters.
 pub(crate) fn shortened(text: &str) -> String {
     const SHOWN: usize = 80;
     let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -1,4 +1,4 @@
-//! Programs on a device.
+//! Compilation and execution of programs on a device.
 
 mod bound;
 mod device_tensor;
@@ -33,34 +33,33 @@ use resources::{Resources, operator_of};
 use run_bound::Given;
 pub(crate) use upload::Weights;
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) enum Reading {
     Outputs(Vec<Output>),
-    /// What the device has of all that was asked for, where the program was not made for it.
+    /// The device's answers to all questions of the host; the program was made for other answers, or for none.
     Answers {
         found: Vec<Tensor>,
-        /// How many of them follow from answers that are true: those up to the first that is another now.
+        /// How many leading answers are valid: up to and including the first that changed.
         sure: usize,
     },
 }
 
-/// A program that is compiled for a device, with its buffers. It runs any number of times, from any
-/// thread; runs that are started at the same time wait for each other. A run is one submission, but for
-/// what DxDispatch's commands fill buffers with that they also write, and, on a device without copies,
-/// for what they read before they write it again.
+/// A program compiled for a device, with its buffers. Runs may be repeated, from any thread; concurrent runs
+/// wait for each other. A run is one submission, except where DxDispatch's commands refill a buffer that they
+/// also write, and where a device without copies has to read a buffer before a later command writes it again.
 #[derive(Debug)]
 pub struct Executable {
     device: Device,
     program: Program,
-    /// `None` where every output is known without a device.
+    /// `None` if every output is known without a device.
     resources: Option<Arc<Resources>>,
-    /// Of runs whose inputs and outputs are the host's; `None` before the first.
+    /// The commands of runs whose inputs and outputs are on the host; `None` before the first such run.
     recording: Mutex<Option<Recording>>,
 }
 
 impl Program {
-    /// Compiles the operators for `device`, and uploads what is part of the model.
+    /// Compiles the operators for `device`, and uploads the model's weights.
     ///
     /// # Errors
     /// [`Error::Device`] names the node whose operator the device refuses; [`Error::Memory`]: there is no
@@ -69,10 +68,10 @@ impl Program {
         self.compile_with_progress(device, &|_| ())
     }
 
-    /// The same, telling how far it is.
+    /// Compiles the program like [`compile`](Self::compile), and reports progress to `tell`.
     ///
     /// # Errors
-    /// Those of [`compile`](Self::compile).
+    /// See [`compile`](Self::compile).
     pub fn compile_with_progress(
         &self,
         device: &Device,
@@ -81,7 +80,7 @@ impl Program {
         self.compile_with(device, &Weights::default(), tell)
     }
 
-    /// The same with weights that other programs of the model have uploaded.
+    /// Compiles the program with the weights that other programs of the model have uploaded.
     pub(crate) fn compile_with(
         &self,
         device: &Device,
@@ -120,7 +119,7 @@ impl Program {
         outputs.collect()
     }
 
-    /// The values of the inputs, those of `given` before those that were bound.
+    /// The values of the inputs: those in `given`, and otherwise those that were bound.
     fn tensors(&self, given: &Inputs) -> Result<Vec<Option<Tensor>>> {
         if let Some((name, _)) = given.iter().find(|(name, _)| !self.has_input(name)) {
             return Err(self.unknown_input(name));
@@ -136,7 +135,7 @@ impl Program {
         self.inputs.iter().any(|input| input.name == name)
     }
 
-    /// An output that no step writes.
+    /// An output that no step writes; `None` for outputs in buffers.
     fn known(&self, read: &Read, tensors: &[Option<Tensor>]) -> Result<Option<Output>> {
         let tensor = match &read.source {
             Source::Host(tensor) => tensor.clone(),
@@ -175,7 +174,7 @@ fn tensor(input: &ProgramInput, given: &Inputs) -> Result<Option<Tensor>> {
     Ok(Some(tensor))
 }
 
-/// An operator or a graph for a device. Of a graph, the node is named that is refused.
+/// Compiles an operator or a graph. The error names the refused node of a graph.
 fn compiled(device: &Device, operator: &Operator) -> Result<CompiledOperator> {
     match &operator.work {
         Work::Operator(one) => {
@@ -191,7 +190,8 @@ fn compiled(device: &Device, operator: &Operator) -> Result<CompiledOperator> {
             let named = refused.and_then(|(at, error)| Some((nodes.get(at?)?, error)));
             match named {
                 Some((node, error)) => at(node, dml::Error::Operator(error)),
-                // Levels before graphs name no node: one that they refuse by itself says more.
+                // Graphs that are refused without naming a node: report the first operator that is refused by
+                // itself.
                 None => match first_refused(device, operator) {
                     Some((at_node, refusal)) => at(&at_node, dml::Error::Operator(refusal)),
                     None => at(&operator.node, error),
@@ -201,7 +201,7 @@ fn compiled(device: &Device, operator: &Operator) -> Result<CompiledOperator> {
     }
 }
 
-/// The number of a node in `Nodes[3]` or `Nodes[3] name`.
+/// The node number in a label such as `Nodes[3]` or `Nodes[3] name`.
 fn node_number(label: &str) -> Option<usize> {
     let rest = label.strip_prefix("Nodes[")?;
     rest.split(']').next()?.parse().ok()
@@ -224,17 +224,18 @@ impl Executable {
         &self.program
     }
 
-    /// The device that it was compiled for.
+    /// The device that the program was compiled for.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Runs the program and waits for it. Values of `inputs` come before those that were bound.
+    /// Runs the program and waits for it. Values in `inputs` replace those that were bound.
     ///
     /// # Errors
     /// Values of an input are missing or do not fit; [`Error::Memory`]: there is no room for a tensor;
-    /// [`Error::Device`]: a binding is refused, or the device was lost; [`Error::Invalid`]: the device
-    /// computes another value of what the program was made for, and only a [`Session`](crate::Session) makes another one.
+    /// [`Error::Device`]: a binding is refused, or the device was lost; [`Error::Invalid`]: the device computes
+    /// a value that differs from the one the program was made for, which only a [`Session`](crate::Session) can
+    /// handle.
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         match self.run_reading(inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),
@@ -242,12 +243,12 @@ impl Executable {
         }
     }
 
-    /// The same, or what the device gives where that is not what the program was made for.
+    /// Runs the program; gives the device's answers instead of outputs if the program was not made for them.
     pub(crate) fn run_reading(&self, inputs: &Inputs) -> Result<Reading> {
         Ok(self.read(self.run_all(inputs)?))
     }
 
-    /// What the outputs of a run are.
+    /// Separates a run's outputs from the answers, and checks the answers.
     fn read(&self, mut outputs: Vec<Output>) -> Reading {
         let is_answer = |it: &Output| matches!(it.destination, Destination::Answer(_));
         let first = outputs.iter().position(is_answer).unwrap_or(outputs.len());
@@ -291,7 +292,7 @@ impl Executable {
         })
     }
 
-    /// What is read, with the numbers of the steps.
+    /// The steps that read tensors, with their indices.
     fn reads(&self) -> impl Iterator<Item = (usize, &Read)> {
         self.program.steps.iter().enumerate().filter_map(|(index, step)| match step {
             Step::Read(read) => Some((index, read)),
@@ -300,7 +301,7 @@ impl Executable {
     }
 }
 
-/// Where what a program has of the device fails.
+/// The name that errors of a program's buffers have in place of a node's.
 fn its_buffers() -> NodeName {
     NodeName::new("program", "its buffers")
 }

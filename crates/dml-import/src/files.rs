@@ -1,4 +1,4 @@
-//! Reads files no further than a limit, and finds files that a model names without leaving its folder.
+//! Reads files up to a size limit, and finds files that a model names without leaving its folder.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result, shortened};
 
-/// The whole of a regular file of at most `limit` bytes.
+/// Reads a whole regular file of at most `limit` bytes.
 ///
 /// # Errors
 /// [`Error::Unreadable`].
@@ -24,7 +24,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Bytes> {
     read_exactly(&mut file, length)
 }
 
-/// A range of a file.
+/// Reads a range of a file.
 ///
 /// # Errors
 /// [`Error::Unreadable`]; [`Error::Malformed`]: the file ends before the range does.
@@ -53,11 +53,11 @@ pub(crate) fn length_of(path: &Path) -> Result<u64> {
     length(&open(path)?)
 }
 
-/// The folder of a model, which the files that the model names do not leave.
+/// A model's folder, which contains all files that the model names.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// The files that were asked for.
+    /// The files that the model named, and that exist.
     named: RefCell<BTreeSet<PathBuf>>,
 }
 
@@ -66,22 +66,22 @@ impl Folder {
         Self { path: path.into(), named: RefCell::default() }
     }
 
-    /// The file `name` in the folder, which it does not leave: neither by its spelling nor by a link.
+    /// The path of file `name`, which neither its spelling nor a link may lead outside of the folder.
     ///
     /// # Errors
-    /// [`Error::Malformed`]: it does; [`Error::Unreadable`]: there is no such file.
+    /// [`Error::Malformed`]: the path leaves the folder; [`Error::Unreadable`]: there is no such file.
     pub(crate) fn file(&self, name: &str) -> Result<PathBuf> {
         let path = inside(&self.path, name)?;
         self.named.borrow_mut().insert(path.clone());
         Ok(path)
     }
 
-    /// Counts the files that were asked for in another folder among those of this one.
+    /// Adds the files that were requested from `other` to this folder's.
     pub(crate) fn remember(&self, other: Self) {
         self.named.borrow_mut().extend(other.into_named());
     }
 
-    /// The files that were asked for and exist.
+    /// The files that were requested and exist.
     pub(crate) fn into_named(self) -> impl Iterator<Item = PathBuf> {
         self.named.into_inner().into_iter()
     }
@@ -101,14 +101,13 @@ fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
     Err(leaves(name))
 }
 
-/// Checks that a relative path has nothing but names in it.
+/// Checks that a relative path consists of names only.
 ///
 /// # Errors
 /// [`Error::Malformed`].
 pub(crate) fn stays_inside(name: &str) -> Result<()> {
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    // A model may come from Windows: its separators and drives mean nothing here, and are no parts
-    // of names.
+    // A model may come from Windows, whose separators and drive letters are not accepted.
     let foreign = name.contains(['\\', ':', '\0']);
     if name.is_empty() || foreign || !Path::new(name).components().all(plain) {
         return Err(leaves(name));

@@ -1,17 +1,17 @@
-//! Which format a file has.
+//! Detects a file's format.
 
 use std::fmt;
 
 use crate::error::{Error, shortened};
 use crate::limits;
 
-/// What is looked at of a file: what a text may have before its first character, and a word.
+/// How many of a file's first bytes are examined: enough for leading white space and a word.
 pub(crate) const BEGINNING: usize = 256;
 
 /// The formats that are read, for messages.
 const EXPECTED: &str = "ONNX, OpenVINO IR .xml or DxDispatch .json";
 
-/// What a model was made for.
+/// A model's file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -55,7 +55,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// The error of a file that was taken for ONNX: what it is instead, where that can be told.
+/// The error of a file that was read as ONNX; names the actual kind of file where it is recognized.
 pub(crate) fn explained(error: Error, bytes: &[u8]) -> Error {
     match foreign(bytes) {
         Some(kind) => Error::malformed(format!("not a model file ({kind}); expected {EXPECTED}")),
@@ -63,7 +63,7 @@ pub(crate) fn explained(error: Error, bytes: &[u8]) -> Error {
     }
 }
 
-/// How files begin that are taken for models by mistake.
+/// The first bytes of files that are often mistaken for models.
 const BEGINNINGS: [(&[u8], &str); 7] = [
     (b"\x93NUMPY", "NumPy array, .npy"),
     (b"PK\x03\x04", "zip archive, as PyTorch and NumPy write"),
@@ -82,7 +82,7 @@ fn foreign(bytes: &[u8]) -> Option<String> {
         return Some((*kind).to_owned());
     }
     let beginning = bytes.chunks(BEGINNING).next().unwrap_or_default();
-    // The last character may be cut.
+    // The last character may be incomplete.
     let text = match std::str::from_utf8(beginning) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => {

@@ -1,8 +1,8 @@
-//! The common form of ONNX and OpenVINO models: nodes over numbered values.
+//! The common representation of ONNX and OpenVINO models: nodes over numbered values.
 //!
-//! A graph says nothing about shapes. [`mod@evaluate`] goes through its nodes when inputs are bound:
-//! each finds the types and shapes of its outputs, and either computes them on the host, or says how
-//! they lie in what is there already, or adds operators that a device executes ([`device`]).
+//! A graph has no inferred shapes. [`mod@evaluate`] visits its nodes when inputs are bound: each infers the
+//! types and shapes of its outputs, and then computes them on the host, describes them as views of existing
+//! elements, or adds operators for the device ([`device`]).
 
 mod device;
 mod dml;
@@ -33,42 +33,42 @@ pub(crate) use order::topological;
 pub(crate) use reading::{Answers, Key, Question};
 pub(crate) use symbols::{dimension_text, fixed};
 
-/// A value's number.
+/// A value's number in its graph.
 pub(crate) type ValueId = usize;
 
-/// A model: what it is given, what it does, what it gives.
+/// A model's inputs, nodes and outputs.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) inputs: Vec<GraphInput>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) outputs: Vec<GraphOutput>,
-    /// Values are numbered from 0 up to this.
+    /// The number of values; they are numbered from 0.
     pub(crate) value_count: usize,
 }
 
-/// A value that the caller gives.
+/// An input of the model.
 #[derive(Debug)]
 pub(crate) struct GraphInput {
-    /// The first is shown; any may be used.
+    /// The input's names: messages show the first, and callers may use any.
     pub(crate) names: Vec<String>,
     pub(crate) value: ValueId,
-    /// `None` where the model does not say.
+    /// `None` if the model does not declare the type.
     pub(crate) element: Option<ElementType>,
-    /// `None` where the model does not even say how many dimensions there are.
+    /// `None` if the model does not declare the rank.
     pub(crate) shape: Option<Vec<Dimension>>,
-    /// What it is where nothing is given.
+    /// The input's value if the caller gives none.
     pub(crate) default: Option<Arc<Constant>>,
 }
 
 impl GraphInput {
-    /// The values or the shape that `inputs` gives for this input, by any of its names.
+    /// The values or the shape given for this input, under any of its names.
     pub(crate) fn given<'a>(&self, inputs: &'a Inputs) -> Option<&'a Input> {
         self.names.iter().find_map(|name| inputs.get(name))
     }
 }
 
 impl Graph {
-    /// The sizes that the inputs given have for named dimensions.
+    /// The sizes of named dimensions, from the shapes of the inputs given.
     pub(crate) fn named_sizes(&self, given: &Inputs) -> HashMap<&str, u64> {
         let mut sizes = HashMap::new();
         for input in &self.inputs {
@@ -87,9 +87,9 @@ impl Graph {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dimension {
     Known(u64),
-    /// Everywhere the same.
+    /// A symbolic size: all dimensions of this name have one size.
     Named(String),
-    /// From the first to the second.
+    /// Any size from the first to the second, both included.
     Range(u64, u64),
 }
 
@@ -97,21 +97,21 @@ impl Dimension {
     pub(crate) const ANY: Self = Self::Range(0, u64::MAX);
 }
 
-/// A value that the caller gets.
+/// An output of the model.
 #[derive(Debug)]
 pub(crate) struct GraphOutput {
     pub(crate) name: String,
     pub(crate) value: ValueId,
 }
 
-/// One operation.
+/// A node of the graph: one operation.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) name: NodeName,
-    /// What it does, or why that is not known.
+    /// The operation, or the error that explains why it is unknown or malformed.
     pub(crate) op: Result<Box<dyn Op>, Error>,
-    /// `None` where an optional input is left out.
+    /// `None` for an optional input that is left out.
     pub(crate) inputs: Vec<Option<ValueId>>,
-    /// `None` where an output is left out.
+    /// `None` for an output that is left out.
     pub(crate) outputs: Vec<Option<ValueId>>,
 }

@@ -1,4 +1,4 @@
-//! What a caller gives for the inputs of a model.
+//! Values and shapes that a caller gives for the inputs of a model.
 
 use std::collections::BTreeMap;
 
@@ -8,41 +8,41 @@ use crate::tensor::Tensor;
 #[derive(Clone, Debug, Default)]
 pub struct Inputs(BTreeMap<String, Input>);
 
-/// What is known of one input.
+/// A value or shape given for one input.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// Its shape alone: enough where only that matters, such as for EyeLike.
+    /// The shape alone, for inputs whose values are not needed, such as EyeLike's.
     Shape(Vec<u64>),
-    /// Its values.
+    /// The values.
     Tensor(Tensor),
 }
 
 impl Inputs {
-    /// Nothing is given.
+    /// No inputs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with the values of an input.
+    /// Adds the values of an input.
     #[must_use]
     pub fn with_tensor(mut self, name: impl Into<String>, tensor: Tensor) -> Self {
         self.0.insert(name.into(), Input::Tensor(tensor));
         self
     }
 
-    /// The same with the shape of an input; its values stay unknown.
+    /// Adds the shape of an input, whose values stay unknown.
     #[must_use]
     pub fn with_shape(mut self, name: impl Into<String>, shape: impl Into<Vec<u64>>) -> Self {
         self.0.insert(name.into(), Input::Shape(shape.into()));
         self
     }
 
-    /// What is given for an input.
+    /// The value or shape given for an input.
     pub fn get(&self, name: &str) -> Option<&Input> {
         self.0.get(name)
     }
 
-    /// Everything given, by name.
+    /// All inputs given, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Input)> {
         self.0.iter().map(|(name, input)| (name.as_str(), input))
     }

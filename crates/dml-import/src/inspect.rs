@@ -1,4 +1,4 @@
-//! What a model has, and what would run it.
+//! Reports a model's inputs, nodes and outputs, and how its nodes would run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,25 +17,25 @@ use crate::graph::{
 use crate::inputs::Inputs;
 use open::Guesses;
 
-/// What a model has, without running it.
+/// A model's inputs, nodes and outputs, found without running it.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What it was made for.
+    /// The model's file format.
     pub format: Format,
-    /// Its inputs, or a script's resources.
+    /// The model's inputs, or a script's resources.
     pub inputs: Vec<InputReport>,
-    /// Its nodes, in the file's order.
+    /// The model's nodes, in the file's order.
     pub nodes: Vec<NodeReport>,
-    /// Its outputs, or what a script prints and writes.
+    /// The model's outputs, or the resources that a script prints and writes.
     pub outputs: Vec<ValueReport>,
 }
 
-/// An input.
+/// An input of a model.
 #[derive(Clone, Debug)]
 pub struct InputReport {
-    /// What is known of it.
+    /// Name, type and shape, as far as they are known.
     pub value: ValueReport,
-    /// What has to be given for it; `None` where nothing is missing.
+    /// The requirement that a caller still has to meet; `None` if nothing is missing.
     pub requirement: Option<Requirement>,
 }
 
@@ -44,37 +44,37 @@ pub struct InputReport {
 pub struct ValueReport {
     /// The name.
     pub name: String,
-    /// The type; `None` where it is open.
+    /// The type; `None` if it is open.
     pub element: Option<String>,
-    /// The sizes of the dimensions: for an open one the model's name of it, a range such as `1..4`, or
-    /// `?`. `None` where even their number is open.
+    /// The sizes of the dimensions; open ones are the model's name of the dimension, a range such as `1..4`, or
+    /// `?`. `None` if the rank is open.
     pub shape: Option<Vec<String>>,
-    /// Which value of the model it is: the same number means the same value. `None` where a model has resources.
+    /// The value's number in the model: equal numbers mean the same value. `None` for a script's resources.
     pub number: Option<usize>,
 }
 
-/// A node.
+/// A node of a model.
 #[derive(Clone, Debug)]
 pub struct NodeReport {
-    /// Its operator and name.
+    /// The node's operator and name.
     pub node: NodeName,
-    /// Its outputs.
+    /// The node's outputs.
     pub outputs: Vec<ValueReport>,
-    /// What runs it.
+    /// How the node runs.
     pub support: NodeSupport,
-    /// How much arithmetic the device does for it: a product that is added to a sum is 2, what else is made of an
-    /// element 1, and what is moved 0. `None` where sizes are open.
+    /// Arithmetic operations of the device: a product that is added to a sum counts 2, any other computed
+    /// element 1, and a moved element 0. `None` if sizes are open.
     pub flops: Option<u64>,
-    /// The [numbers](ValueReport::number) of the values that it takes.
+    /// The [numbers](ValueReport::number) of the values that the node reads.
     pub inputs: Vec<usize>,
 }
 
-/// What runs a node.
+/// How a node runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeSupport {
-    /// The host, when inputs are bound.
+    /// Evaluated on the host when inputs are bound.
     Host,
-    /// Nothing: its outputs are elements of its inputs, seen with other dimensions.
+    /// No computation: outputs are views of the inputs' elements with other dimensions.
     Alias,
     /// An operator of DirectML, from a feature level on.
     Operator {
@@ -90,17 +90,17 @@ pub enum NodeSupport {
         /// The lowest level that accepts all of them.
         level: FeatureLevel,
     },
-    /// What follows once a run has read what a device computes: for this node, the same or one before.
+    /// Known only after a run has read device values, which this node or an earlier one needs.
     AfterReading(NodeName),
-    /// Nothing, for this reason.
+    /// Not run, for this reason.
     Unsupported(String),
-    /// That depends on sizes or values that are not given.
+    /// Depends on sizes or values that are not given.
     Open,
-    /// That is not known: this node, whose result it needs, does not run or is [open](Self::Open).
+    /// Unknown, since this node, whose result it needs, does not run or is [open](Self::Open).
     Blocked(NodeName),
 }
 
-/// Looks at a graph with the inputs given.
+/// Reports on a graph with the inputs given.
 pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Report> {
     let known = evaluate_as_run(graph, inputs)?;
     let guesses = Guesses::of(graph, inputs);
@@ -137,7 +137,7 @@ pub(crate) fn graph(format: Format, graph: &Graph, inputs: &Inputs) -> Result<Re
     })
 }
 
-/// The inputs whose values the host needs, and are not given.
+/// Names of the inputs whose values the host needs but which are not given.
 fn lacking_values(graph: &Graph, known: &Evaluation) -> HashSet<String> {
     let outputs = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     let lacking = |output: &ValueId| match known.value(*output).check() {
@@ -150,14 +150,14 @@ fn lacking_values(graph: &Graph, known: &Evaluation) -> HashSet<String> {
 struct Reporter<'a> {
     known: &'a Evaluation,
     guesses: &'a Guesses,
-    /// The best guess.
+    /// The evaluation for the guess that refuses the fewest nodes.
     best: Option<&'a Evaluation>,
     operators: Operators,
-    /// The operators of the best guess.
+    /// The operators of `best`.
     guessed: Operators,
 }
 
-/// The operators of the device for each node of the graph that has some.
+/// The device operators of each node of the graph that has any, by the node's index.
 #[derive(Default)]
 pub(crate) struct Operators(HashMap<usize, Vec<AbstractOperator>>);
 
@@ -172,7 +172,7 @@ impl Operators {
         Self(all)
     }
 
-    /// Those of the node with this number.
+    /// The operators of the node with this index.
     pub(crate) fn of_node(&self, index: usize) -> Vec<AbstractOperator> {
         self.0.get(&index).cloned().unwrap_or_default()
     }
@@ -205,7 +205,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// Whether a node is refused whatever is given.
+    /// Whether a node is refused whatever inputs are given.
     fn is_refused(&self, node: &Node) -> bool {
         let mut outputs = node.outputs.iter().flatten();
         node.op.is_err() || outputs.any(|output| self.guesses.agree_to_refuse(*output))
@@ -215,7 +215,7 @@ impl Reporter<'_> {
         let known = self.known.value(value);
         let sizes = |shape: &Vec<u64>| shape.iter().map(ToString::to_string).collect();
         let element = known.element.or_else(|| self.guesses.element(value));
-        // What a guess gives is no size where only a run knows it.
+        // A guess gives no size that only a run can tell.
         let is_read = known.check().is_err_and(|error| reader(self.known, &error).is_some());
         let guessed = || self.guesses.shape(value).filter(|_| !is_read);
         ValueReport {
@@ -237,7 +237,7 @@ impl Reporter<'_> {
     }
 }
 
-/// The node that has to read what a device computes, where that is why there is an error.
+/// The node that has to read a device value, if that is the cause of `error`.
 fn reader(evaluation: &Evaluation, error: &Error) -> Option<NodeName> {
     let questions = evaluation.device.questions();
     let asks =
@@ -249,7 +249,7 @@ fn is_open(value: &Value) -> bool {
     matches!(&value.content, Content::Refused(error) if matches!(**error, Error::Missing { .. }))
 }
 
-/// What runs a node that has these operators of the device.
+/// How a node that has these device operators runs.
 pub(crate) fn support(
     node: &Node,
     evaluation: &Evaluation,

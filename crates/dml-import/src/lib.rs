@@ -5,9 +5,9 @@
 //! ```
 //!
 //! - A [`Model`] is read once. Its shapes may be open.
-//! - [`Model::bind`] gives it its inputs, or only their shapes where that is enough. Shapes and the
-//!   integers that they are computed from are evaluated on the host; what remains is a graph of
-//!   DirectML's operators, each the one with the lowest feature level that can express the node.
+//! - [`Model::bind`] binds inputs, or only their shapes where that is enough. Shapes and the integers that
+//!   they are computed from are evaluated on the host; the rest becomes a graph of DirectML's operators, each
+//!   the one with the lowest feature level that can express the node.
 //! - A [`Program`] runs any number of times on any device, also with other values of its inputs: each
 //!   run is one submission.
 //! - A `Session` runs a model with inputs of any shapes: it keeps the programs that it has compiled.
@@ -35,8 +35,8 @@
 //! # }
 //! ```
 //!
-//! Files are not trusted: what they declare is held against what they have before anything is
-//! allocated, paths in them do not leave their folder, and no input makes this crate panic.
+//! Files are not trusted: declared sizes are compared with the file's real size before anything is allocated,
+//! paths in them cannot leave their folder, and no input makes this crate panic.
 #![forbid(unsafe_code)]
 
 mod assemble;

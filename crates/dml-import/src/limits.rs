@@ -1,12 +1,12 @@
-//! What a file may ask for before it is refused.
+//! Limits on the sizes and counts that a file may declare.
 //!
-//! Nothing is allocated by a size that a file declares before that size was held against the file's
-//! real length or one of these.
+//! Nothing is allocated by a size that a file declares before that size has been compared with the file's real
+//! length or one of these limits.
 
 /// Bytes of an ONNX file; its format allows 2 GiB.
 pub(crate) const ONNX_BYTES: u64 = 1 << 30;
-/// Bytes that the messages and texts of an ONNX file take in memory, without the elements of tensors:
-/// enough for some 300,000 nodes.
+/// Bytes that the messages and strings of an ONNX file take in memory, without the elements of tensors: enough
+/// for about 300,000 nodes.
 pub(crate) const ONNX_MEMORY: usize = 128 << 20;
 /// Bytes of an OpenVINO .xml file.
 pub(crate) const XML_BYTES: u64 = 32 << 20;
@@ -18,27 +18,27 @@ pub(crate) const JSON_BYTES: u64 = 16 << 20;
 pub(crate) const TENSOR_BYTES: u64 = 8 << 30;
 /// Bytes of a sparse tensor with its zeros: as many as an ONNX file may have.
 pub(crate) const SPARSE_BYTES: u64 = ONNX_BYTES;
-/// Dimensions of any value.
+/// Dimensions of a value.
 pub(crate) const RANK: usize = 64;
 
-/// Elements that the evaluation of a graph reads and writes on the host, altogether.
+/// Elements that the evaluation of a graph reads and writes on the host, in total.
 pub(crate) const HOST_WORK: u64 = 1 << 22;
 /// Elements of a tensor that is computed on the host: shapes are far smaller.
 pub(crate) const HOST_ELEMENTS: u64 = 1 << 20;
-/// Elements of a tensor that is computed on the host though a device could: more of them are left to it.
+/// Elements of a tensor that the host computes although a device could; larger ones are left to the device.
 pub(crate) const HOST_FOLD: u64 = 1 << 16;
-/// Operators that a device is given for one model.
+/// Device operators of one model.
 pub(crate) const DEVICE_NODES: usize = 1 << 20;
-/// Nodes of a model, those of its functions and subgraphs wherever they are used included.
+/// Nodes of a model, with the nodes of functions and subgraphs counted at each use.
 pub(crate) const NODES: usize = 1 << 19;
-/// Values that the nodes of all iterations of all loops read and write, and entries of their attributes.
+/// Values that the nodes of all loop iterations read and write, plus entries of their attributes.
 pub(crate) const LOOP_VALUES: u64 = 1 << 20;
-/// Values of a device that the host has to know of one model: conditions of iterations, and sizes.
+/// Device values of one model that the host has to know: loop and branch conditions, and sizes.
 #[cfg(feature = "execute")]
 pub(crate) const ANSWERS: usize = 1 << 10;
-/// How deep subgraphs and functions are nested.
+/// Nesting depth of subgraphs and functions.
 pub(crate) const SUBGRAPHS: usize = 8;
-/// Bytes of a constant that a program has a copy of, together with others like it.
+/// Bytes of a constant that is copied into the program's shared constant buffer.
 pub(crate) const SMALL_CONSTANT: usize = 1 << 10;
 
 /// Bytes of an Einsum's equation.

@@ -1,4 +1,4 @@
-//! A model, whatever it was made for.
+//! A model of any format.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,11 @@ use crate::inspect::{self, Report};
 use crate::program::{Destination, Program};
 use crate::{dxdispatch, files, format, onnx, openvino, random};
 
-/// A model that was read and is bound to no inputs yet.
+/// A model that was read and has no inputs bound yet.
 #[derive(Debug)]
 pub struct Model {
     format: Format,
-    /// What messages call it.
+    /// The model's name in messages.
     file: String,
     files: Vec<PathBuf>,
     content: Content,
@@ -32,8 +32,7 @@ enum Content {
 }
 
 impl Model {
-    /// Reads a model. Its format follows from what the file begins with. Files that it names are
-    /// looked for in its folder.
+    /// Reads a model. Its first bytes determine the format. Files that it names must be in its folder.
     ///
     /// # Errors
     /// [`Error::InFile`]: the file cannot be read, breaks its format's rules, or is larger than this
@@ -68,7 +67,7 @@ impl Model {
         Self::parse(format, bytes, None)
     }
 
-    /// Takes over a graph of ONNX that another reader holds. Messages call the model `name`.
+    /// Builds a model from an ONNX graph that another reader holds. Messages call it `name`.
     ///
     /// # Errors
     /// As [`Model::read`].
@@ -96,8 +95,8 @@ impl Model {
         Ok(Self { format, file: "model".to_owned(), files, content })
     }
 
-    /// The files that the model is read from: its own, and those with its weights and other values, which
-    /// may be read as late as a run. Empty for a model that is not in a file.
+    /// The files that the model is read from: its own, and those with its weights and other values, which may
+    /// be read as late as a run. Empty for a model that is not in a file.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
@@ -118,13 +117,13 @@ impl Model {
         }
     }
 
-    /// What messages call it.
+    /// The model's name in messages.
     #[cfg(feature = "execute")]
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    /// What the model was made for.
+    /// The model's file format.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -147,8 +146,8 @@ impl Model {
         bound.map_err(|error| error.in_file(&self.file))
     }
 
-    /// Whether the host has to know what a device computes of these inputs: then no [`Program`] is all of
-    /// the model, and a `Session` runs it.
+    /// Whether the host has to know values that the device computes from these inputs. Then no single
+    /// [`Program`] computes all of the model, and a `Session` runs it.
     pub fn needs_session(&self, inputs: &Inputs) -> bool {
         self.bind(inputs).is_err()
             && self
@@ -156,8 +155,8 @@ impl Model {
                 .is_ok_and(|it| it.is_some_and(|program| program.is_open()))
     }
 
-    /// Binds a model of which the host has to know what a device computes, as far as `answers` go: the
-    /// program is that of the outputs, or of what is asked next. `None` where nothing is asked.
+    /// Binds a model whose shapes or conditions depend on device values, as far as `answers` go. The program
+    /// computes the outputs, or the values that the host asks for next. `None` if the host asks for none.
     pub(crate) fn bind_reading(
         &self,
         inputs: &Inputs,
@@ -180,9 +179,9 @@ impl Model {
         bound.map_err(|error| error.in_file(&self.file))
     }
 
-    /// `given`, with random values for all other inputs that have no default, also for those of which only
-    /// the shape is given. Floats are uniform from -1 to 1, integers and truth values 0 or 1; they follow from
-    /// the seed and the input's name alone.
+    /// `given`, with random values for all other inputs without a default, including those of which only the
+    /// shape is given. Floats are uniform from -1 to 1, integers and truth values 0 or 1; they depend only on
+    /// the seed and the input's name.
     ///
     /// # Errors
     /// [`Error::InFile`], with [`Error::Missing`] for an input whose shape is open, and where there is no
@@ -195,11 +194,11 @@ impl Model {
         .map_err(|error| error.in_file(&self.file))
     }
 
-    /// What the model has and what would run it, with as much about shapes as `inputs` tell.
+    /// Reports the model's inputs, nodes and outputs, and how its nodes would run, as far as `inputs` tell.
     ///
     /// # Errors
-    /// [`Error::InFile`]: an input does not fit, or the graph as a whole is wrong. What is wrong with
-    /// a node is in its report.
+    /// [`Error::InFile`]: an input does not fit, or the graph as a whole is malformed. Errors of single nodes
+    /// are in their reports.
     pub fn inspect(&self, inputs: &Inputs) -> Result<Report> {
         let report = match &self.content {
             Content::Graph(graph) => inspect::graph(self.format, graph, inputs),

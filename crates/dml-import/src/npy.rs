@@ -1,4 +1,4 @@
-//! NumPy's .npy files: what models get as inputs and give as outputs.
+//! Reads and writes NumPy's .npy files, for the inputs and outputs of models.
 //!
 //! bfloat16, which NumPy does not have, is written as its UINT16 bit pattern.
 
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::tensor::{Tensor, byte_count, text as text_of};
 use crate::{files, limits};
 
-/// A header of a longer file is not read.
+/// Bytes of the longest header that is read.
 const HEADER_BYTES: usize = 1 << 16;
 
 /// Reads a tensor from a file.
@@ -54,7 +54,7 @@ pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Tensor> {
     Tensor::new(element, shape, data)
 }
 
-/// Where the header is, by its own length field.
+/// The byte range of the header, by its own length field.
 fn header_range(bytes: &[u8]) -> Option<(usize, usize)> {
     let rest = bytes.strip_prefix(b"\x93NUMPY")?;
     let (start, length) = match rest.first()? {
@@ -72,13 +72,13 @@ fn swapped(data: &[u8], element: ElementType) -> Bytes {
     all.into()
 }
 
-/// From column-major to row-major order.
+/// Reorders elements from column-major to row-major order.
 fn transposed(element: ElementType, shape: Vec<u64>, data: &[u8]) -> Result<Tensor> {
     let width = usize::try_from(element.size().unwrap_or(1)).unwrap_or(1);
     let mut all = Vec::with_capacity(data.len());
     let mut position = vec![0u64; shape.len()];
     for _ in 0..data.len() / width {
-        // The first dimension is the innermost one in the file.
+        // In column-major order the first dimension varies fastest.
         let pairs = position.iter().zip(&shape).rev();
         let index = pairs.fold(0, |index, (at, size)| index * size + at);
         let start = usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(width);
@@ -97,7 +97,7 @@ fn transposed(element: ElementType, shape: Vec<u64>, data: &[u8]) -> Result<Tens
 /// Writes a tensor as a .npy file.
 ///
 /// # Errors
-/// Those of the writer; a type that NumPy does not have.
+/// Errors of `writer`; [`io::ErrorKind::Unsupported`]: NumPy does not have the type.
 pub fn write(writer: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
     let element = tensor.element_type();
     let header = header::text(element, tensor.shape()).ok_or_else(|| {
@@ -175,7 +175,7 @@ mod tests {
         assert!(error.contains("16 bytes follow for float32"), "{error}");
         let header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }";
         let error = from_bytes(file(header, &[0; 8])).unwrap_err().to_string();
-        assert!(error.contains("no tensor has elements of type"), "{error}");
+        assert!(error.contains("are not supported"), "{error}");
         assert!(from_bytes(&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..]).is_err());
         assert!(from_bytes(&b""[..]).is_err());
     }

@@ -1,4 +1,4 @@
-//! ONNX models: from a file, or from another reader that holds one ([`Source`]).
+//! ONNX models, from a file or from another reader's graph ([`Source`]).
 
 mod attributes;
 mod contrib;
@@ -20,7 +20,7 @@ use crate::graph::Graph;
 
 pub use source::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue, element_type};
 
-/// Reads a model; its external data is in `folder`.
+/// Reads a model whose external data is in `folder`.
 pub(crate) fn read(bytes: Bytes, folder: Option<&Folder>) -> Result<Graph> {
     wire::check(&bytes)?;
     let model = proto::ModelProto::decode(bytes)
@@ -28,7 +28,7 @@ pub(crate) fn read(bytes: Bytes, folder: Option<&Folder>) -> Result<Graph> {
     reader::graph(&model, folder)
 }
 
-/// Takes over a graph that another reader holds.
+/// Reads a graph that another reader holds.
 pub(crate) fn graph(source: &Source) -> Result<Graph> {
     reader::graph(&source.to_proto(), None)
 }

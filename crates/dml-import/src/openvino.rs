@@ -18,11 +18,11 @@ pub(crate) fn weights_file(path: &Path) -> PathBuf {
     path.with_extension("bin")
 }
 
-/// Reads a model. Constants are in the file of the same name that ends in `.bin`.
+/// Reads a model. Its constants are in the file of the same name with the extension `.bin`.
 pub(crate) fn read(xml: &[u8], path: Option<&Path>) -> Result<Graph> {
     let text = std::str::from_utf8(xml.strip_prefix(b"\xef\xbb\xbf").unwrap_or(xml))
         .map_err(|error| Error::malformed(format!("is not XML: {error}")))?;
-    // A document type could define entities that grow without bound, or name other files.
+    // A document type definition could define entities that expand without bound, or name other files.
     let options = roxmltree::ParsingOptions {
         allow_dtd: false,
         nodes_limit: limits::XML_NODES,

@@ -1,4 +1,4 @@
-//! What a model comes to when its inputs are bound: operators over buffers, and what is read back.
+//! A model bound to inputs: operators over buffers, and the tensors to read back.
 
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
@@ -21,18 +21,18 @@ pub struct Program {
     pub(crate) buffers: Vec<BufferPlan>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) steps: Vec<Step>,
-    /// What the host had to know of a device's values, in the order of [`Destination::Answer`].
+    /// The device values that the host had to know, in the order of [`Destination::Answer`].
     pub(crate) questions: Vec<Asked>,
 }
 
-/// A value of a device that the host had to know.
+/// A device value that the host had to know.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) key: Key,
-    /// The node that asked.
+    /// The node that needs the value.
     #[cfg_attr(not(feature = "execute"), expect(dead_code, reason = "errors of runs name it"))]
     pub(crate) node: NodeName,
-    /// What the program was made for; `None` where nothing of it is made yet.
+    /// The value that the program was made for; `None` if the program only computes it.
     pub(crate) answer: Option<Tensor>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Asked {
 pub struct ProgramInput {
     /// The name.
     pub name: String,
-    /// The type; `None` where neither the model nor the caller says.
+    /// The type; `None` if neither the model nor the caller gives one.
     pub element: Option<ElementType>,
     /// The shape.
     pub shape: Vec<u64>,
@@ -49,7 +49,7 @@ pub struct ProgramInput {
     pub tensor: Option<Tensor>,
     /// Whether shapes or operators depend on the values, so that a run cannot replace them.
     pub fixed: bool,
-    /// Whether the caller gave its shape or its values.
+    /// Whether the caller gave the input's shape or values.
     pub given: bool,
 }
 
@@ -58,28 +58,28 @@ pub struct ProgramInput {
 pub struct BufferPlan {
     /// Bytes, a multiple of 4 and not 0.
     pub size: u64,
-    /// What is in it before the first step.
+    /// The content before the first step.
     pub initial: Initial,
 }
 
-/// What is in a buffer before the first step.
+/// The content of a buffer before the first step.
 #[derive(Clone, Debug)]
 pub enum Initial {
-    /// Nothing that is read.
+    /// Undefined: no step reads it before writing it.
     Undefined,
     /// A tensor at its start.
     Tensor(Tensor),
-    /// Values that follow from the first one, at its start.
+    /// A sequence of values, each computed from the one before, at the buffer's start.
     Sequence(Sequence),
     /// The values of the input with this number.
     Input(usize),
-    /// A tensor of the model, which is read when it is needed.
+    /// A tensor of the model, loaded when it is needed.
     Weight(Weight),
 }
 
-/// A tensor of a model whose elements are not read yet.
+/// A tensor of a model whose elements are not loaded yet.
 ///
-/// A cheap handle: clones are the same tensor, and so are those in other programs of the model.
+/// A cheap handle: clones, and the weights of other programs of the model, share one tensor.
 #[derive(Clone, Debug)]
 pub struct Weight(pub(crate) Arc<Constant>);
 
@@ -87,14 +87,13 @@ impl Weight {
     /// Reads the elements.
     ///
     /// # Errors
-    /// [`Error::InFile`](crate::Error::InFile): the file that has them cannot be read, or ends before
-    /// they do.
+    /// [`Error::InFile`](crate::Error::InFile): the file with the elements cannot be read, or is too short.
     pub fn load(&self) -> Result<Tensor> {
         self.0.load()
     }
 }
 
-/// Equal are those that are one tensor of the model.
+/// Weights are equal if they are the same tensor of the model.
 impl PartialEq for Weight {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -109,25 +108,25 @@ impl Hash for Weight {
     }
 }
 
-/// What is compiled, and where it comes from.
+/// An operator or graph to compile, with the node that it comes from.
 #[derive(Clone, Debug)]
 pub struct Operator {
     /// The node, the dispatchable, or the model.
     pub node: NodeName,
-    /// What is compiled.
+    /// The operator or graph.
     pub work: Work,
 }
 
-/// What is compiled.
+/// An operator or a graph to compile.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// One operator.
     Operator(AbstractOperator),
-    /// A graph of them: its inputs and outputs are bound by their numbers.
+    /// A graph of operators: its inputs and outputs are bound by number.
     Graph {
         /// The graph.
         desc: Arc<GraphDesc>,
-        /// What the nodes of the graph were made from, in its order.
+        /// The model's nodes that the nodes of the graph were made from, in the graph's order.
         nodes: Vec<NodeName>,
     },
 }
@@ -139,7 +138,7 @@ impl From<AbstractOperator> for Work {
 }
 
 impl Operator {
-    /// The operators of DirectML: one, or those of a graph.
+    /// The DirectML operators: one, or those of a graph.
     pub fn operators(&self) -> Vec<&AbstractOperator> {
         match &self.work {
             Work::Operator(operator) => vec![operator],
@@ -154,105 +153,106 @@ impl Operator {
     }
 }
 
-/// What happens, in order.
+/// One step of a program.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// What an operator keeps is given to it, for all executions that follow.
+    /// Initializes an operator: the inputs that it owns are kept for all later executions.
     Initialize(Initialization),
-    /// An operator is executed.
+    /// Executes an operator.
     Dispatch(Dispatch),
-    /// A tensor is handed to the caller.
+    /// Reads a tensor for the caller.
     Read(Read),
 }
 
 /// The initialization of an operator.
 #[derive(Clone, Debug)]
 pub struct Initialization {
-    /// Its number in [`Program::operators`].
+    /// The operator's index in [`Program::operators`].
     pub operator: usize,
-    /// As [`Dispatch::inputs`]; those that are OWNED_BY_DML.
+    /// The inputs that are OWNED_BY_DML, ordered like [`Dispatch::inputs`].
     pub inputs: Vec<Option<Binding>>,
 }
 
 /// The execution of an operator.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
-    /// Its number in [`Program::operators`].
+    /// The operator's index in [`Program::operators`].
     pub operator: usize,
-    /// In DirectML's binding order, or that of the graph's inputs; `None` where one is left out. Those
-    /// that are OWNED_BY_DML are kept from the first dispatch, where no initialization came before.
+    /// Inputs in DirectML's binding order, or in the order of the graph's inputs; `None` where one is left out.
+    /// Without an earlier initialization, the first dispatch initializes the operator with the inputs that are
+    /// OWNED_BY_DML.
     pub inputs: Vec<Option<Binding>>,
-    /// The same for outputs.
+    /// Outputs, in binding order; `None` where one is left out.
     pub outputs: Vec<Option<Binding>>,
-    /// Whether it is executed once, before the first run: it reads weights and what is made of these alone.
+    /// Whether the dispatch is executed once, before the first run: it depends only on weights.
     pub once: bool,
 }
 
-/// A part of a buffer.
+/// A range of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The buffer's number in [`Program::buffers`].
+    /// The buffer's index in [`Program::buffers`].
     pub buffer: usize,
-    /// The first byte.
+    /// The offset of the first byte.
     pub offset: u64,
     /// The number of bytes.
     pub size: u64,
 }
 
-/// A tensor that the caller gets.
+/// A tensor to read back.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// What it is for.
+    /// The tensor's purpose.
     pub destination: Destination,
-    /// Its type.
+    /// The tensor's type.
     pub element: ElementType,
-    /// Its shape.
+    /// The tensor's shape.
     pub shape: Vec<u64>,
-    /// Where its elements are.
+    /// The location of its elements.
     pub source: Source,
 }
 
-/// Where the elements of an output are.
+/// The location of an output's elements.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// Known without a run.
     Host(Tensor),
-    /// Those of an input.
+    /// The values of the input with this number.
     Input(usize),
-    /// Written by a step.
+    /// A buffer range that a step writes.
     Buffer(Binding),
 }
 
-/// What the caller is to do with a tensor.
+/// The purpose of a tensor that is read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Destination {
-    /// It is the model's output of this name.
+    /// The model's output of this name.
     Output(String),
-    /// It is what the host has to know of the device, with this number: runs do not give it to the caller.
+    /// A device value that the host has to know, with this number; not given to the caller.
     Answer(usize),
     /// DxDispatch's `print`: show the resource.
     Print {
         /// The resource's name.
         resource: String,
-        /// Whether more than the values is asked for.
+        /// Whether the resource is described as well as its values shown.
         verbose: bool,
     },
     /// DxDispatch's `writeFile`: write it to a path relative to the caller's folder.
     File(PathBuf),
 }
 
-/// A tensor that a run gave.
+/// A tensor that a run returns.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// What it is for.
+    /// The tensor's purpose.
     pub destination: Destination,
     /// The tensor.
     pub tensor: Tensor,
 }
 
 impl Program {
-    /// Whether it only computes what the host asks for.
+    /// Whether the program only computes device values that the host asks for.
     pub(crate) fn is_open(&self) -> bool {
         self.questions.iter().any(|it| it.answer.is_none())
     }
@@ -262,7 +262,7 @@ impl Program {
         &self.inputs
     }
 
-    /// The device memory.
+    /// The device memory that runs need.
     pub fn buffers(&self) -> &[BufferPlan] {
         &self.buffers
     }
@@ -277,7 +277,7 @@ impl Program {
         &self.steps
     }
 
-    /// Whether the elements of the input with this number matter, to the program or to a run of it.
+    /// Whether the program or a run of it depends on the elements of the input with this number.
     pub(crate) fn reads(&self, input: usize) -> bool {
         let is_output = |step: &Step| matches!(step, Step::Read(Read { source: Source::Input(index), .. }) if *index == input);
         self.inputs.get(input).is_some_and(|it| it.fixed)
@@ -285,7 +285,7 @@ impl Program {
             || self.steps.iter().any(is_output)
     }
 
-    /// Whether a run needs a device: not where every output is empty or known to the host.
+    /// Whether a run needs a device: false if every output is empty or known to the host.
     pub fn needs_device(&self) -> bool {
         !self.buffers.is_empty()
     }

@@ -27,14 +27,14 @@ pub(crate) fn fill(graph: &Graph, given: &Inputs, seed: u64) -> Result<Inputs> {
         };
         let element = input.element.unwrap_or(ElementType::FLOAT32);
         let tensor = tensor(element, shape, Generator::new(seed, name));
-        // An input may have been given by another of its names.
+        // The caller may have given the input under another of its names.
         let given_name = input.names.iter().find(|name| given.get(name).is_some());
         all = all.with_tensor(given_name.unwrap_or(name), tensor.map_err(|it| it.in_input(name))?);
     }
     Ok(all)
 }
 
-/// The shape that the model declares, with the sizes that other inputs give its dimensions.
+/// The declared shape, with named dimensions as other inputs determine them; `None` if a size is open.
 fn declared(input: &GraphInput, sizes: &HashMap<&str, u64>) -> Option<Vec<u64>> {
     let size = |dimension: &Dimension| match dimension {
         Dimension::Known(size) => Some(*size),
@@ -44,7 +44,7 @@ fn declared(input: &GraphInput, sizes: &HashMap<&str, u64>) -> Option<Vec<u64>> 
     input.shape.as_ref()?.iter().map(size).collect()
 }
 
-/// Floats from -1 to 1, integers and truth values that are 0 or 1.
+/// A tensor of random values: floats from -1 to 1, integers and truth values that are 0 or 1.
 fn tensor(element: ElementType, shape: Vec<u64>, mut numbers: Generator) -> Result<Tensor> {
     let size = byte_count(element, &shape).filter(|bytes| *bytes <= limits::TENSOR_BYTES);
     let bytes = size.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(|| {
@@ -71,14 +71,14 @@ fn tensor(element: ElementType, shape: Vec<u64>, mut numbers: Generator) -> Resu
     Tensor::new(element, shape, all)
 }
 
-/// A float from -1 up to 1, from the upper bits of a number.
+/// A float from -1 (included) to 1 (excluded), from the upper 24 bits of a number.
 fn unit(number: u64) -> f32 {
-    // 24 bits fit a float.
+    // A float represents 24 bits exactly.
     let bits = u32::try_from(number >> 40).unwrap_or(0);
     bits as f32 * (2.0 / 16_777_216.0) - 1.0
 }
 
-/// SplitMix64: the state is counted up, and its bits are mixed.
+/// SplitMix64: a counter whose bits are mixed.
 struct Generator(u64);
 
 impl Generator {
@@ -130,7 +130,7 @@ mod tests {
         let mean = values.iter().sum::<f32>() / 1000.0;
         let square = values.iter().map(|value| value * value).sum::<f32>() / 1000.0;
         assert!(mean.abs() < 0.1 && (square - 1.0 / 3.0).abs() < 0.05, "{mean} {square}");
-        // The same numbers, rounded.
+        // The FLOAT16 values are the FLOAT32 ones, rounded.
         let half = drawn(ElementType::Dml(DataType::Float16), 7, "x");
         let first = half::f16::from_le_bytes([half.bytes()[0], half.bytes()[1]]);
         assert!((first.to_f32() - values[0]).abs() < 1e-3);

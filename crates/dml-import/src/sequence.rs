@@ -1,4 +1,4 @@
-//! Initial values that follow from the first one: no memory is needed for them before they are used.
+//! Arithmetic sequences as initial values, which take no host memory until they are written.
 
 use dml_core::DataType;
 
@@ -10,16 +10,16 @@ use crate::element::ElementType;
 pub struct Sequence {
     /// The type of the elements.
     pub data_type: DataType,
-    /// How many there are.
+    /// The number of elements.
     pub count: u64,
     /// The bits of the first element.
     pub first: u64,
-    /// The bits of what is added.
+    /// The bits of the difference between neighbouring elements.
     pub delta: u64,
 }
 
 impl Sequence {
-    /// Bytes of all elements.
+    /// Bytes of all elements, without padding.
     pub fn size(&self) -> u64 {
         self.count.saturating_mul(u64::from(self.data_type.bits() / 8))
     }
@@ -53,10 +53,10 @@ impl Sequence {
 fn sum(a: u64, b: u64, data_type: DataType) -> u64 {
     let element = ElementType::Dml(data_type);
     if element.is_integer() {
-        // Elements wrap around: their upper bits are cut off where they are written.
+        // Elements wrap around: writing them drops the upper bits.
         return a.wrapping_add(b);
     }
-    // Two roundings give what one does: 64 bits hold more than twice the digits of 32.
+    // Rounding to 64 and then to 32 bits equals rounding once: binary64 has more than twice binary32's digits.
     from_float(float(a, element) + float(b, element), element)
 }
 

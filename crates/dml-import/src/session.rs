@@ -1,4 +1,4 @@
-//! A model with a device: inputs of any shapes, compiled once for each.
+//! A model on a device, compiled once for each set of input shapes.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,25 +14,25 @@ use crate::model::Model;
 use crate::program::{Output, Program, ProgramInput};
 use crate::tensor::Tensor;
 
-/// How many compiled programs a session keeps, unless it is told otherwise.
+/// How many compiled programs a session keeps by default.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
 /// Runs a model on a device with inputs of any shapes.
 ///
-/// A program is compiled for each set of shapes, and of values that shapes depend on. The last ones used
-/// are kept, each with its buffers. They share the model's weights, and what is made of these alone, which
-/// are on the device as long as a program reads them.
+/// A program is compiled for each set of shapes, and of values that shapes depend on. The most recently used
+/// programs are kept, each with its buffers. They share the model's weights, and the results that depend only
+/// on weights, which stay on the device as long as a program reads them.
 ///
-/// Where a shape or a condition follows from what the device computes, a part of the model runs first, and
-/// the host reads it. A later run takes it for what it was, which costs nothing where that is so: its values
-/// are read with the outputs. Where it is not, another program is looked for, or compiled.
+/// Where a shape or a condition depends on a value that the device computes, a part of the model runs first,
+/// and the host reads the value. Later runs assume the value is unchanged and check it afterwards: it is read
+/// with the outputs, at no extra cost. If it has changed, another kept program is used, or compiled.
 #[derive(Debug)]
 pub struct Session {
     device: Device,
     model: Arc<Model>,
     capacity: NonZeroUsize,
     weights: Weights,
-    /// The last one used is the last.
+    /// The programs in the order of their last use, the most recent one last.
     compiled: Mutex<Vec<Arc<Executable>>>,
 }
 
@@ -48,7 +48,7 @@ impl Session {
         }
     }
 
-    /// The same, keeping up to `capacity` compiled programs; without more it is 16.
+    /// Keeps up to `capacity` compiled programs instead of 16.
     #[must_use]
     pub fn with_capacity(self, capacity: NonZeroUsize) -> Self {
         Self { capacity, ..self }
@@ -62,15 +62,15 @@ impl Session {
     /// Runs the model and waits for it.
     ///
     /// # Errors
-    /// Those of [`Model::bind`], [`Program::compile`] and [`Executable::run`].
+    /// See [`Model::bind`], [`Program::compile`] and [`Executable::run`].
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         self.run_with_progress(inputs, &|_| ())
     }
 
-    /// The same, telling how far it is with what has to be compiled.
+    /// Runs the model like [`run`](Self::run), and reports the progress of compilation to `tell`.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// See [`run`](Self::run).
     pub fn run_with_progress(
         &self,
         inputs: &Inputs,
@@ -79,22 +79,22 @@ impl Session {
         self.run_as(inputs, tell, |it| it.run_reading(inputs))
     }
 
-    /// Runs the model with what `binding` has on the device, and waits for it. Gives the outputs that do
-    /// not stay there. The shapes of what is bound may change from run to run, as those of `inputs` may.
+    /// Runs the model with the device tensors of `binding`, and waits for it. Returns the outputs that are not
+    /// bound to the device. The shapes of bound tensors and of `inputs` may change from run to run.
     ///
     /// # Errors
-    /// Those of [`Model::bind`], [`Program::compile`] and [`Executable::run_bound`].
+    /// See [`Model::bind`], [`Program::compile`] and [`Executable::run_bound`].
     pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
         let shapes = binding.shapes(inputs)?;
         let ran = self.run_as(&shapes, &|_| (), |it| it.run_bound_reading(binding, inputs));
         ran.map_err(|error| binding.explained(error))
     }
 
-    /// What runs the model with inputs like these: compiled now, unless it is still there.
+    /// The compiled program for inputs like these: a kept one, or a new one.
     ///
     /// # Errors
-    /// Those of [`Model::bind`], also where the host has to know what the device computes and no run came
-    /// before; those of [`Program::compile`].
+    /// See [`Model::bind`], which also fails if the host has to know a device value that no earlier run has
+    /// read, and [`Program::compile`].
     pub fn executable(&self, inputs: &Inputs) -> Result<Arc<Executable>> {
         match self.known(inputs, &[]) {
             Some(known) => Ok(known),
@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    /// Runs programs until the device says of all that the host has to know what it was told.
+    /// Runs programs until the device's answers are those that the last program was made for.
     fn run_as(
         &self,
         inputs: &Inputs,
@@ -138,8 +138,8 @@ impl Session {
         }
     }
 
-    /// The program that is tried first. What the host asks the device is asked of floats that the caller
-    /// gives as well, so that a program is not made for each of their values.
+    /// The program that is tried first. Conditions and sizes that depend on floats of the caller are asked of
+    /// the device as well, so that no program is made for each of their values.
     fn first(&self, inputs: &Inputs) -> Result<Program> {
         let bound = self.model.bind(inputs);
         let is_float = |it: &ProgramInput| it.element.is_some_and(|element| !element.is_integer());
@@ -155,8 +155,8 @@ impl Session {
         }
     }
 
-    /// What the model comes to with these answers, of which the first ones are sure. The others may not fit
-    /// each other, and iterations that are guessed may break a rule that those which are made do not.
+    /// The program for these answers, of which the first `sure` ones are valid. The others may contradict each
+    /// other, and iterations that are guessed may break a rule that the iterations actually executed keep.
     fn answered(
         &self,
         inputs: &Inputs,
@@ -175,28 +175,28 @@ impl Session {
     }
 
     fn compiled(&self, mut program: Program, tell: &dyn Fn(Progress)) -> Result<Arc<Executable>> {
-        // Each run brings its own values.
+        // Each run gives its own values.
         for input in program.inputs.iter_mut().filter(|input| !input.fixed) {
             input.tensor = None;
         }
-        // Outside of the lock, so that other shapes run meanwhile.
+        // The lock is not held while compiling, so that other shapes run meanwhile.
         let executable = Arc::new(program.compile_with(&self.device, &self.weights, tell)?);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (compiled.len() + 1).saturating_sub(self.capacity.get());
         let evicted: Vec<Arc<Executable>> = compiled.drain(..surplus).collect();
         compiled.push(Arc::clone(&executable));
         drop(compiled);
-        // Their buffers are given back while other threads look for programs.
+        // Dropped without the lock: other threads can look for programs while buffers are freed.
         drop(evicted);
         Ok(executable)
     }
 
-    /// How many compiled programs there are.
+    /// The number of compiled programs that are kept.
     pub fn compiled_count(&self) -> usize {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The last one used that was made for such inputs, and for these answers.
+    /// The most recently used program that was made for such inputs and these answers.
     fn known(&self, inputs: &Inputs, answers: &[(Key, Tensor)]) -> Option<Arc<Executable>> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let serves = |it: &Arc<Executable>| {
@@ -216,8 +216,8 @@ impl Session {
     }
 }
 
-/// Whether a program that was bound to other inputs runs with these: as many are given, with the same
-/// shapes and types, and the same values where those count.
+/// Whether a program that was bound to other inputs runs with these: the same inputs are given, with the same
+/// shapes and types, and with the same values where shapes or operators depend on them.
 fn serves(bound: &[ProgramInput], given: &Inputs) -> bool {
     let is_bound = |name: &str| bound.iter().any(|input| input.name == name && input.given);
     let fits = |input: &ProgramInput| match given.get(&input.name) {

@@ -7,8 +7,8 @@ use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::limits;
 
-/// A tensor in host memory: packed little-endian elements in row-major order. Elements of 4 bits take a
-/// byte each, as their type is carried.
+/// A tensor in host memory: packed little-endian elements in row-major order. Each 4-bit element takes one
+/// byte.
 ///
 /// A cheap handle: clones share the elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ impl Tensor {
     /// A tensor of `shape` with these elements.
     ///
     /// # Errors
-    /// [`Error::Malformed`]: the number of bytes is not that of the shape and type, a truth value is
-    /// neither 0 nor 1, or a value of a 4-bit type is beyond its range.
+    /// [`Error::Malformed`]: the number of bytes does not fit the shape and type, a truth value is neither 0
+    /// nor 1, or a value of a 4-bit type is out of its range.
     pub fn new(
         element: ElementType,
         shape: impl Into<Vec<u64>>,
@@ -31,8 +31,9 @@ impl Tensor {
     ) -> Result<Self> {
         let (shape, bytes) = (shape.into(), bytes.into());
         let given = bytes.len();
-        let needed = byte_count(element, &shape)
-            .ok_or_else(|| Error::malformed(format!("no tensor has {element} {}", text(&shape))))?;
+        let needed = byte_count(element, &shape).ok_or_else(|| {
+            Error::malformed(format!("a tensor {element} {} is not supported", text(&shape)))
+        })?;
         if u64::try_from(given) != Ok(needed) {
             let shape = text(&shape);
             let problem =
@@ -64,7 +65,7 @@ impl Tensor {
         &self.bytes
     }
 
-    /// The same bits as another type of the same size.
+    /// Reinterprets the bits as another type of the same size.
     ///
     /// # Errors
     /// As [`Tensor::new`].
@@ -72,14 +73,14 @@ impl Tensor {
         Self::new(element, self.shape, self.bytes)
     }
 
-    /// The same elements as another type of the same size, all of whose bit patterns they may be.
+    /// The tensor as another type of the same size, for which all of its bit patterns must be valid.
     pub(crate) fn with_element(mut self, element: ElementType) -> Self {
         debug_assert_eq!(self.element.size(), element.size());
         self.element = element;
         self
     }
 
-    /// The same elements in another shape of as many.
+    /// The tensor with another shape of as many elements.
     pub(crate) fn reshaped(mut self, shape: Vec<u64>) -> Self {
         debug_assert_eq!(element_count(&self.shape), element_count(&shape));
         self.shape = shape;
@@ -91,7 +92,7 @@ impl Tensor {
         Self { element: ElementType::INT64, shape, bytes: bytes.into() }
     }
 
-    /// A tensor with the same element everywhere; within the limit of host evaluation.
+    /// A tensor whose elements all have these bits; fails beyond the limit of host evaluation.
     pub(crate) fn filled(element: ElementType, shape: Vec<u64>, bits: u64) -> Result<Self> {
         let count = host_elements(&shape)?;
         let size = width(element);
@@ -99,7 +100,7 @@ impl Tensor {
         Ok(Self { element, shape, bytes: bytes.into() })
     }
 
-    /// Elements with these bits, one after the other.
+    /// A tensor of elements with these bits, in row-major order.
     pub(crate) fn of_bits(
         element: ElementType,
         shape: impl Into<Vec<u64>>,
@@ -118,7 +119,7 @@ impl Tensor {
         })
     }
 
-    /// The values of integers; `None` for floats, and beyond 64 signed bits.
+    /// The values of an integer tensor; `None` for floats, and for values that do not fit an `i64`.
     pub(crate) fn integers(&self) -> Option<Vec<i64>> {
         if !self.element.is_integer() {
             return None;
@@ -133,7 +134,7 @@ impl Tensor {
         Self::of_bits(element, self.shape.as_slice(), bits)
     }
 
-    /// The tensor with the elements at `indices`, which are in range.
+    /// A tensor of the elements at `indices`, which must be in range.
     pub(crate) fn picked(&self, shape: Vec<u64>, indices: &[usize]) -> Self {
         let size = width(self.element);
         let at = |index: &usize| &self.bytes[index * size..(index + 1) * size];
@@ -146,21 +147,22 @@ fn width(element: ElementType) -> usize {
     usize::try_from(element.size().unwrap_or(0)).unwrap_or(0)
 }
 
-/// Elements of 4 bits in a byte each: those of `count` whose bytes have two, the first in the low half.
+/// Unpacks `count` 4-bit elements, two of which share a byte of `packed`, the first in the low half, to one
+/// byte each.
 pub(crate) fn spread(packed: &[u8], element: ElementType, count: usize) -> Bytes {
     let halves = packed.iter().flat_map(|byte| [byte & 15, byte >> 4]);
     let carried = |half| convert(half, ElementType::Uint4, element).to_le_bytes()[0];
     halves.take(count).map(|half| carried(u64::from(half))).collect()
 }
 
-/// Bytes of a tensor in a file: as in memory, but for two 4-bit elements in a byte.
+/// Bytes of a tensor in a file: as in memory, except that two 4-bit elements share a byte.
 pub(crate) fn file_bytes(element: ElementType, shape: &[u64]) -> Option<u64> {
     let carried = byte_count(element, shape)?;
     Some(if element.half_byte().is_some() { carried.div_ceil(2) } else { carried })
 }
 
-/// `None` where the product does not fit 64 bits. A dimension of 0 makes the product 0, whatever the
-/// others are.
+/// The number of elements; `None` if it does not fit 64 bits. A dimension of size 0 makes it 0, whatever the
+/// other sizes are.
 pub(crate) fn element_count(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -168,7 +170,7 @@ pub(crate) fn element_count(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1u64, |count, size| count.checked_mul(*size))
 }
 
-/// The number of elements of `shape`, where the host may compute so many.
+/// The number of elements of `shape`; fails beyond the limit of host evaluation.
 pub(crate) fn host_elements(shape: &[u64]) -> Result<usize> {
     element_count(shape)
         .filter(|count| *count <= limits::HOST_ELEMENTS)
@@ -181,7 +183,7 @@ pub(crate) fn host_elements(shape: &[u64]) -> Result<usize> {
         })
 }
 
-/// `None` where no tensor has the type, or the size does not fit 64 bits.
+/// Bytes of a tensor in memory; `None` if tensors cannot have the type, or the size does not fit 64 bits.
 pub(crate) fn byte_count(element: ElementType, shape: &[u64]) -> Option<u64> {
     element_count(shape)?.checked_mul(element.size()?)
 }

@@ -1,4 +1,4 @@
-//! Which nodes of a graph are run for a runtime that keeps the others, and a model from such a graph.
+//! Claims: which nodes of another runtime's graph run, and models from such graphs.
 
 use dml_core::FeatureLevel;
 use dml_import::claims::{Claim, claims, may_join};
@@ -12,7 +12,7 @@ fn value(name: &str, element: i32, shape: Option<&[Option<u64>]>) -> SourceValue
     SourceValue { name: name.to_owned(), element, shape: shape.map(<[_]>::to_vec) }
 }
 
-/// A node of one output, of which nothing but the type is known.
+/// A node with one output, of which only the type is known.
 fn node(operator: &str, inputs: &[&str], output: &str) -> SourceNode {
     SourceNode {
         operator: operator.to_owned(),
@@ -74,7 +74,7 @@ fn a_few_integers_may_decide_a_shape_and_other_values_may_not() {
     let expand = || vec![node("Expand", &["x", "s"], "y")];
     let x = value("x", FLOAT, Some(&[Some(1)]));
     let with = |s: SourceValue| found(&source(vec![x.clone(), s], expand()));
-    // The elements are one, seen often.
+    // A single element broadcast to the shape needs no device.
     assert_eq!(with(value("s", INT64, Some(&[Some(2)]))), [Claim::Host]);
     let open = with(value("s", INT64, Some(&[None])));
     assert!(reason(&open[0]).starts_with("input 1 decides shapes"), "{open:?}");
@@ -159,7 +159,7 @@ fn a_model_of_a_source_is_that_of_its_file() {
     assert!(error.starts_with("two: input 'x'"), "{error}");
 }
 
-/// A constant says how long what is open has to be: as long as all parts, or as the longest sequence.
+/// Open sizes that a constant determines: the sum of a Split's parts, or the longest sequence.
 #[test]
 fn open_sizes_are_taken_from_the_values_of_constants() {
     let split = SourceNode {
@@ -201,13 +201,13 @@ fn a_node_that_no_size_fits_says_which_were_tried() {
         ..node("Split", &["x", "parts"], "a")
     };
     let mut graph = source(vec![value("x", FLOAT, Some(&[None]))], vec![split]);
-    // Its parts are no sizes, whatever the input is.
+    // Negative parts are invalid for any input.
     graph.constants = vec![("parts".to_owned(), integers(&[-2, 3]))];
     let all = found(&graph);
     assert!(reason(&all[0]).contains("sizes that were tried for them (1, "), "{all:?}");
 }
 
-/// Operators of these nodes, executed one by one.
+/// The number of operators of this node, executed one by one.
 fn operators(graph: &Source, index: usize, shapes: &[(&str, &[u64])]) -> usize {
     let node = graph.nodes[index].clone();
     let is_read = |name: &str| node.inputs.iter().any(|it| it == name);
@@ -238,7 +238,7 @@ fn operators(graph: &Source, index: usize, shapes: &[(&str, &[u64])]) -> usize {
 #[test]
 fn at_a_level_without_graphs_a_node_runs_where_it_is_single_operators() {
     assert!(may_join(FeatureLevel::V2_1) && !may_join(FeatureLevel::V2_0));
-    // Of a value of unknown rank 5 dimensions are possible, which 1_0 does not have.
+    // A value of unknown rank may have 5 dimensions, which level 1_0 does not support.
     let ranked = |operator: &str, inputs: &[&str], output: &str| SourceNode {
         outputs: vec![value(output, FLOAT, Some(&[None, Some(8)]))],
         ..node(operator, inputs, output)
@@ -271,8 +271,8 @@ fn at_a_level_without_graphs_a_node_runs_where_it_is_single_operators() {
     assert_eq!(claims(&graph, FeatureLevel::V2_1).unwrap()[3], Claim::Device);
 }
 
-/// The layer of a decoder as generators have them: how many tokens each row has, and their places, follow from a
-/// mask that each run brings.
+/// The attention of a decoder, as generators export it: the number of tokens of each row, and their positions,
+/// are computed from a mask that each run gives.
 #[test]
 fn what_follows_from_a_mask_is_the_devices() {
     const INT32: i32 = 6;

@@ -1,5 +1,5 @@
-//! Operators of com.microsoft, against what ONNX Runtime 1.32.0 answers on the CPU, or where it has no kernel for the
-//! form NumPy by the operator's definition: `tests/data/contrib` has the cases.
+//! Operators of com.microsoft, compared with ONNX Runtime 1.32.0 on the CPU, or with NumPy by the operator's
+//! definition where ONNX Runtime has no kernel. The cases are in `tests/data/contrib`.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -28,14 +28,14 @@ struct Case {
     domain: &'static str,
     operator: &'static str,
     attributes: Vec<Attribute>,
-    /// Whether each input is a constant; `None` where it is left out.
+    /// For each input, whether it is a constant, and its value; `None` if it is left out.
     inputs: Vec<Option<(bool, Tensor)>>,
     outputs: Vec<Option<Tensor>>,
-    /// What the message says of one that is not run.
+    /// A part of the message, if the node is refused.
     refused: Option<&'static str>,
 }
 
-/// `name:kind=value`.
+/// An attribute `name:kind=value`.
 type Attribute = (&'static str, &'static str, &'static str);
 
 fn cases() -> impl Iterator<Item = Case> {
@@ -69,7 +69,7 @@ fn case(text: &'static str) -> Case {
     Case { name, domain, operator, attributes, inputs, outputs, refused }
 }
 
-/// `type shape = numbers`, of which some may be open, or with `~` numbers that a rule makes.
+/// Parses `type shape = numbers`; a shape may have open sizes, and `~` stands for generated numbers.
 fn tensor(text: &str) -> Tensor {
     let mut words = text.split(' ');
     let element = element(words.next().unwrap());
@@ -166,7 +166,7 @@ impl Case {
         graph.message()
     }
 
-    /// The same as another reader holds it.
+    /// The case as a graph that another reader holds.
     fn source(&self) -> Source {
         let input_names = names("i", self.inputs.iter().map(Option::is_some));
         let output_names = names("o", self.outputs.iter().map(Option::is_some));
@@ -212,7 +212,7 @@ impl Case {
         })
     }
 
-    /// What is wrong with the outputs that were found.
+    /// A description of the first difference from the expected outputs, if any.
     fn check(&self, found: Result<Vec<Tensor>, String>) -> Option<String> {
         let wrong = |what: String| Some(format!("{}: {what}", self.name));
         let found = match found {
@@ -228,9 +228,9 @@ impl Case {
                 return wrong(format!("{} is not {}", kind(found), kind(expected)));
             }
             let (found, expected) = (numbers(found), numbers(expected));
-            // What is quantized again may round another way.
+            // Requantized results may be rounded differently.
             let least = if self.operator.starts_with("QLinear") { 1.0 } else { 1e-4 };
-            // Nobody says what is where no number is expected.
+            // An expected NaN means any value.
             let is_near =
                 |(a, b): (&f64, &f64)| b.is_nan() || (a - b).abs() <= least + 1e-3 * b.abs();
             if !found.iter().zip(&expected).all(is_near) {

@@ -9,7 +9,7 @@ use common::onnx::{Graph, Message, bind, floats, initializer, node, repeated, va
 use common::{f32s, host, int64, run, tensors, truth};
 use dml_import::{ElementType, Inputs, Tensor};
 
-/// The condition is a device's: floats are summed and compared.
+/// An If whose condition a device computes from a sum of floats.
 fn if_of_a_sum(shapes: [&[i64]; 2]) -> Graph {
     let branch = |name: &str, sign: &str, shape: &[i64]| {
         let rank = i64::try_from(shape.len()).unwrap();
@@ -61,8 +61,8 @@ fn a_device_selects_between_branches_by_its_own_condition() {
     assert!(error.contains(message), "{error}");
 }
 
-/// `t` is doubled while its sum, which a device adds up, is below 20; `n` counts how often that was, and
-/// `odd` whether that is odd.
+/// A loop that doubles `t` while its sum, which a device computes, is below 20; `n` counts the iterations, and
+/// `odd` tells whether their number is odd.
 fn doubling(collected: &[&str], trips: &str) -> Graph {
     let below = |sum: &str, of: &str, go: &str| {
         let sums = node("ReduceSum", &[of], &[sum], &[("keepdims", 1)]);

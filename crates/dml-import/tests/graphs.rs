@@ -1,4 +1,4 @@
-//! Models of several operators: as one graph, on the host and on every device.
+//! Models of several operators, run as one graph, on the host and on every device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -25,7 +25,7 @@ fn values(tensor: &Tensor) -> Vec<f32> {
     chunks.iter().map(|it| f32::from_le_bytes(*it)).collect()
 }
 
-/// A model with the inputs x and z of any shape and the output y, all of one type.
+/// A model of one type, with inputs x and z of any shape and output y.
 fn of_nodes(opset: i64, number: i64, nodes: Vec<Message>, initializers: Vec<Message>) -> Model {
     let input = |name| {
         let tensor = Message::default().int(1, number);
@@ -36,14 +36,14 @@ fn of_nodes(opset: i64, number: i64, nodes: Vec<Message>, initializers: Vec<Mess
     Model::from_bytes(model(opset, graph)).unwrap()
 }
 
-/// The only output on the host and on the device, which are the same.
+/// The only output, which must be equal on the host and on the device.
 fn run(device: &Device, model: &Model, inputs: &Inputs) -> Tensor {
     let [host, device] = run_on_both(device, model, inputs).unwrap();
     assert_eq!(host[0].tensor, device[0].tensor);
     host[0].tensor.clone()
 }
 
-/// The operators of DirectML that a program has.
+/// The DirectML operators of a program.
 fn operators(program: &Program) -> Vec<&'static str> {
     let all = program.operators().iter().flat_map(|it| it.operators());
     all.map(|it| it.schema().name).collect()
@@ -132,7 +132,7 @@ fn dimensions_beyond_eight_are_joined_or_refused() {
         let doubled: Vec<f32> = values(&counting(&shape)).iter().map(|it| it * 2.0).collect();
         assert_eq!((y.shape(), values(&y)), (&shape[..], doubled));
     });
-    // No two of them lie one after the other in both.
+    // No two neighbouring dimensions can be merged for both operands.
     let wide = [2; 10];
     let mask = [2, 1, 2, 1, 2, 1, 2, 1, 2, 1];
     let inputs = Inputs::new().with_shape("x", wide).with_shape("z", mask);
@@ -158,13 +158,13 @@ fn scalars_and_empty_tensors_have_their_shapes() {
     assert_eq!(program.run_on_host(&Inputs::new()).unwrap()[0].tensor.shape(), [2, 0, 3]);
 }
 
-/// Conversions to truth values are comparisons on a device: with the host's for every type.
+/// Conversions to truth values on a device must equal the host's for every type.
 #[test]
 fn everything_but_0_is_true_on_a_device_as_on_the_host() {
     on_every_device(|device| {
         for name in ["float16", "float32", "int8", "int16", "int32", "int64", "uint8", "uint64"] {
             let width = usize::try_from(element(name).size().unwrap()).unwrap();
-            // 0, 1, the highest bit alone, all bits, and a not-a-number or any other integer.
+            // 0, 1, the highest bit alone, all bits, and a NaN or some other integer.
             let patterns: [u64; 5] = match name {
                 "float16" => [0, 1, 0x8000, 0xffff, 0x7c01],
                 "float32" => [0, 1, 0x8000_0000, 0xffff_ffff, 0x7f80_0001],
@@ -236,7 +236,7 @@ fn clip_takes_bounds_that_the_host_knows() {
         node("Add", &["z", "z"], &["m"], &[]),
         node("Clip", &["x", "", "m"], &["y"], &[]),
     ]);
-    // What the bound is computed from is known to the host.
+    // The host knows the values that the bound is computed from.
     assert_eq!(operators(&of_device.bind(&inputs).unwrap()), ["ELEMENT_WISE_CLIP1"]);
 }
 
@@ -287,7 +287,7 @@ fn indices_that_a_device_computes_are_refused_with_its_name() {
     assert!(error.contains("Reshape 'y'"), "{error}");
 }
 
-/// The same operations, as OpenVINO's reader finds them.
+/// OpenVINO's reader builds a single graph for these operations, too.
 #[test]
 fn layers_of_openvino_are_one_graph_too() {
     let layer = |id: u32, kind: &str, data: &str, inputs: u32| {

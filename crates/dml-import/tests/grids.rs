@@ -1,4 +1,4 @@
-//! ONNX operators on grids: what ONNX's reference gives.
+//! ONNX operators on grids, compared with ONNX's reference.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,7 +18,7 @@ fn sample(mode: &str, padding: &str, corners: i64) -> Message {
         .message(5, text("padding_mode", padding))
 }
 
-/// A row of 1, 2 and 4 sampled at these places of it; 0 and 2 are the centers of its first and last element.
+/// A row of 1, 2 and 4 sampled at these coordinates; 0 and 2 are the centers of its first and last element.
 fn row(mode: &str, padding: &str, places: &[f32], expected: &[f32]) {
     let count = places.len() as u64;
     let x = f32s(&[1, 1, 3, 1], &[1., 2., 4.]);

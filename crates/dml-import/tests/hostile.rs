@@ -1,5 +1,5 @@
-//! Files that try to do harm, where it takes inputs, a folder or a second file to tell. Those that are
-//! refused by themselves are `dml-cli`'s tests: under limits of the operating system.
+//! Malicious files that need inputs, a folder or a second file. Files that are refused by themselves are tested
+//! in `dml-cli`, under limits of the operating system.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -34,7 +34,7 @@ fn huge_declared_sizes_are_refused() {
     };
     let inputs = Inputs::new().with_shape("x", [u64::MAX, u64::MAX]);
     refused(model(13, graph), &inputs, "has too many elements");
-    // As many as a buffer may have take no memory before a run.
+    // The most values that a buffer may have take no memory before a run.
     let values = resource("\"initialValues\": { \"valueCount\": 1073741824, \"value\": 1 }");
     assert!(Model::from_bytes(values).unwrap().bind(&Inputs::new()).is_ok());
 }
@@ -46,7 +46,7 @@ fn truncated_files_are_refused_wherever_they_end() {
         let whole = std::fs::read(data(&format!("models/{case}"))).unwrap();
         for end in 0..whole.len() - 1 {
             let result = Model::from_bytes(whole[..end].to_vec());
-            // A part of a protobuf file can be a whole one, which then lacks something.
+            // A truncated protobuf file may be valid, but then lacks something.
             let bound = result.and_then(|it| it.bind(&Inputs::new().with_shape("x", [2, 3, 4])));
             assert!(bound.is_err(), "{case}: {end}");
         }
@@ -80,7 +80,7 @@ fn long_chains_do_not_exhaust_the_stack() {
     assert_eq!(operators(chain(identity, 13)), 0);
 }
 
-/// Each output is 2^16 elements in another order.
+/// Each output is a permutation of 2^16 elements.
 #[test]
 fn outputs_that_are_no_work_for_a_device_are_work_on_the_host() {
     let names: Vec<String> = (0..2000).map(|index| format!("y{index}")).collect();
@@ -129,7 +129,7 @@ fn what_is_no_model_is_refused() {
     assert!(error.ends_with("models: is not a regular file"), "{error}");
 }
 
-/// What an iteration has is counted, and not only its nodes.
+/// The budget of an iteration counts values and attribute entries as well as nodes.
 #[test]
 fn loops_take_no_more_time_or_memory_than_their_limit() {
     let endless = |nodes: Vec<Message>, results: &[&str]| {
@@ -158,7 +158,7 @@ fn loops_take_no_more_time_or_memory_than_their_limit() {
     };
     let results: Vec<&str> = ["on"].into_iter().chain(std::iter::repeat_n("i", 100_000)).collect();
     refused(endless(vec![], &results));
-    // Nothing uses these, but for the numbers of their values.
+    // Nothing uses these nodes, but their values count.
     let unused = (0..100_000).map(|it| node("Neg", &["i"], &[&format!("v{it}")], &[]));
     refused(endless(unused.collect(), &["on", "i"]));
     let wide = vec!["i"; 100_000];
@@ -199,7 +199,7 @@ fn loops_are_not_nested_without_end() {
             outputs: vec![value(&format!("c{depth}"), 9, &[]), value(&format!("i{depth}"), 7, &[])],
             ..Graph::default()
         };
-        // Each is needed by the one around it.
+        // Each body is needed by the enclosing one.
         let result = if depth == 8 { "y".to_owned() } else { format!("v{depth}") };
         let body = match depth {
             0 => body,

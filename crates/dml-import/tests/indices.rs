@@ -1,4 +1,4 @@
-//! ONNX operators with indices, on the host and on devices: against what ONNX's pages say.
+//! ONNX operators with indices, on the host and on devices, compared with ONNX's documentation.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

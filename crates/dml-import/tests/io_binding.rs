@@ -15,7 +15,7 @@ fn on(device: &Device, tensor: &Tensor) -> DeviceTensor {
     DeviceTensor::new(device, tensor).unwrap()
 }
 
-/// Both states of the recurrent model.
+/// A binding with both states of the recurrent model.
 fn states(device: &Device) -> IoBinding {
     let [h, seen] = initial().map(|it| on(device, &it));
     IoBinding::new().with_state("next", "h", h).with_state("seen_next", "seen", seen)
@@ -29,7 +29,7 @@ fn session(device: &Device, bytes: Vec<u8>) -> Session {
     Session::new(device, Model::from_bytes(bytes).unwrap())
 }
 
-/// Inputs of shapes that change.
+/// Inputs of changing shapes.
 fn inputs() -> Vec<Tensor> {
     [1, 1, 2, 1, 3, 2, 2, 1, 1]
         .into_iter()
@@ -42,7 +42,7 @@ fn states_agree_with_round_trips(device: &Device) {
     let session = session(device, recurrent());
     let expected = round_trips(&session, &inputs());
     let mut binding = states(device);
-    // Again from the beginning, with what is there from the first time.
+    // The second time starts from the beginning and reuses tensors and recordings.
     for _ in 0..2 {
         for (given, expected) in inputs().iter().zip(&expected) {
             let outputs = session.run_bound(&mut binding, &x(given)).unwrap();
@@ -104,7 +104,7 @@ fn what_is_held_is_not_written() {
         for (held, expected) in held.iter().zip(&expected) {
             assert_eq!(held.read().unwrap(), expected[0]);
         }
-        // A state goes on from where it was.
+        // A state continues from the value it is set to.
         let [h, seen] = snapshot.unwrap();
         binding.set_input("h", h);
         binding.set_input("seen", seen);
@@ -115,7 +115,7 @@ fn what_is_held_is_not_written() {
     });
 }
 
-/// As the past of an attention: each run sees all before, and its own.
+/// Like the past of an attention: each run appends to it.
 #[test]
 fn a_state_may_grow() {
     let graph = Graph {
@@ -142,7 +142,7 @@ fn a_state_may_grow() {
     });
 }
 
-/// Outputs that no operator writes in a run: an input, what the model has, and what is made of it once.
+/// Outputs that no operator writes in a run: an input, a constant, and a result of weights.
 #[test]
 fn every_output_can_stay_on_the_device() {
     let graph = Graph {
@@ -198,7 +198,7 @@ fn every_output_can_stay_on_the_device() {
     });
 }
 
-/// A state that a model hands on as it is, and one that two inputs become.
+/// A state that a model returns unchanged, and a state that becomes two inputs.
 #[test]
 fn states_may_be_inputs_and_shared() {
     let graph = Graph {
@@ -302,7 +302,7 @@ fn what_does_not_fit_is_named() {
         let wide = on(device, &f32s(&[1, 6], &[0.0; 6]));
         let error = refused(states(device).with_input("h", wide), &given());
         assert!(error.starts_with("input 'h': [1, 6] is not"), "{error}");
-        // A state that becomes what its input cannot be shows when the next run reads it.
+        // A state with a type that its input does not accept is detected when the next run reads it.
         let mut binding = states(device).with_state("seen_next", "h", h);
         session.run_bound(&mut binding, &given()).unwrap();
         let error = session.run_bound(&mut binding, &given()).unwrap_err().to_string();
@@ -314,7 +314,7 @@ fn what_does_not_fit_is_named() {
     });
 }
 
-/// What the program of one row is bound to.
+/// The host inputs of the program for one row.
 fn states_given() -> Inputs {
     let [h, seen] = initial();
     x(&rows(1, 0)).with_tensor("h", h).with_tensor("seen", seen)
@@ -345,7 +345,7 @@ fn what_the_host_reads_cannot_be_on_the_device() {
         let executable = session.executable(&given.clone().with_tensor("shape", shape)).unwrap();
         let error = executable.run_bound(&mut binding, &given).unwrap_err();
         assert_eq!(error.to_string(), message);
-        // A state has the type of what it becomes.
+        // A state must have the type of the input that it becomes.
         let state = on(device, &f32s(&[1], &[1.0]));
         let mut binding = IoBinding::new().with_state("shape_next", "x", state);
         let inputs = Inputs::new().with_tensor("shape", int64(&[1], &[1]));
@@ -356,7 +356,7 @@ fn what_the_host_reads_cannot_be_on_the_device() {
     });
 }
 
-/// Rows that are long enough to be copied come from a buffer of the caller's that has no transfers.
+/// Long rows, which are copied, from a caller's buffer without transfer usage.
 #[test]
 fn a_callers_buffer_may_have_storage_usage_alone() {
     let graph = Graph {

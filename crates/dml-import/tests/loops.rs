@@ -1,4 +1,4 @@
-//! Loop, and the bodies of loops: what the node tests do not show.
+//! Loop and its bodies: behaviour that ONNX's node tests do not cover.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -10,7 +10,7 @@ use common::onnx::{
 use common::{f32s, host, int64, tensors, truth};
 use dml_import::{Inputs, Model};
 
-/// `s` is handed on and grows by `step` while it is below 7; `all` are its values after each iteration.
+/// A loop that adds `step` to `s` while it is below 7; `all` are the values after each iteration.
 fn counting(element: i64) -> Graph {
     let nodes =
         vec![repeated("Loop", &["m", "c", "s"], &["last", "all"], counting_body(element), &[])];
@@ -46,7 +46,7 @@ fn a_loop_runs_as_often_as_its_trip_count_and_its_condition_say() {
             .with_tensor("s", int64(&[1], &[1]))
             .with_tensor("step", int64(&[1], &[step]));
         let program = bind(counting(7), &inputs).unwrap();
-        // Another trip count is another program.
+        // Another trip count needs another program.
         assert!(program.inputs()[0].fixed);
         tensors(&host::run(&program))
     };
@@ -71,7 +71,7 @@ fn a_loop_runs_as_often_as_its_trip_count_and_its_condition_say() {
     }
 }
 
-/// Floats that a device adds are handed on; the condition is the host's.
+/// The device adds the loop-carried floats; the host knows the condition.
 #[test]
 fn iterations_become_operators_of_one_graph() {
     let body = Graph {
@@ -95,7 +95,7 @@ fn iterations_become_operators_of_one_graph() {
 fn of_no_iteration_the_kind_of_a_result_is_what_one_would_give() {
     let body = |declared: Message| Graph {
         nodes: vec![
-            // Without elements there is none to pick.
+            // There is no row to gather if the loop has no iterations.
             node("Gather", &["table", "i"], &["picked"], &[("axis", 0)]),
             node("Concat", &["x", "x"], &["twice"], &[("axis", 1)]),
         ],
@@ -118,7 +118,8 @@ fn of_no_iteration_the_kind_of_a_result_is_what_one_would_give() {
     assert!(error.contains("Gather 'picked': indices: 0 is no dimension"), "{error}");
 }
 
-/// In a function, in a branch, and two deep: names are those of all graphs around, up to the function.
+/// Loops in a function, in a branch, and nested twice: they use names of all enclosing graphs, up to the
+/// function.
 #[test]
 fn loops_are_nested_and_see_the_graphs_around() {
     let inner = Graph {
@@ -165,7 +166,7 @@ fn loops_are_nested_and_see_the_graphs_around() {
     assert_eq!(tensors(&host::run(&program)), [int64(&[2, 2], &[300, 301, 310, 311])]);
 }
 
-/// One loop without states, whose body is `nodes` and whose condition is `go`.
+/// A loop without states, with `nodes` as its body and `go` as its condition.
 fn endless(nodes: Vec<Message>, given: &[&str], trips: i64) -> Graph {
     let body = Graph {
         nodes,
@@ -196,7 +197,7 @@ fn loops_without_an_end_are_refused() {
     refused(endless(go(), &["m"], i64::MAX), many);
     refused(endless(go(), &["m"], 1_000_000), many);
     refused(endless(go(), &[], 0), "inputs M and cond: nothing is given");
-    // The condition of the first iteration is the caller's, that of the second one a device's.
+    // The first iteration's condition is the caller's, and the second one's is computed by the device.
     let eye = || {
         vec![
             node("Unsqueeze", &["i", "axes"], &["row"], &[]),
@@ -212,7 +213,7 @@ fn loops_without_an_end_are_refused() {
     );
 }
 
-/// A thousand of a thousand of a thousand: none of them is too many.
+/// Three nested loops of a thousand iterations each, none of which alone is too many.
 #[test]
 fn the_iterations_of_nested_loops_are_counted_together() {
     let body = |nodes: Vec<Message>, result: &str| Graph {

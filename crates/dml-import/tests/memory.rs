@@ -1,4 +1,4 @@
-//! Memory that a device does not have.
+//! Errors of memory that a device does not have.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,13 +12,13 @@ use dml::CapabilityCap;
 use dml::core::capabilities::Limit;
 use dml_import::{DeviceTensor, Error, Inputs, IoBinding, Model, Session, Tensor};
 
-/// Bytes that a buffer may have.
+/// The most bytes that a buffer may have.
 const MOST: u64 = 4096;
 
-/// Shapes of inputs that are small.
+/// Small shapes of the inputs.
 const ONES: [(&str, &[u64]); 2] = [("a", &[1, 1]), ("b", &[1, 1])];
 
-/// What is said of a model that has a buffer which is too large, where its inputs have these shapes.
+/// The errors for a model with a buffer that is too large, for inputs of these shapes.
 fn refusal(graph: Graph, inputs: &[(&str, &[u64])]) -> Vec<String> {
     let bytes = model(17, graph);
     let found = RefCell::new(vec![]);
@@ -77,11 +77,11 @@ fn the_tensor_that_is_too_large_is_named() {
 fn memory_of_operators_is_named_by_the_largest_result() {
     let nodes =
         vec![node("Add", &["a", "b"], &["c"], &[]), node("MatMul", &["c", "w"], &["y"], &[])];
-    // Two columns, as a product with a vector computes the sum in its own kernel.
+    // Two columns, since a product with a vector would add in its own kernel.
     let weight = floats("w", &[60, 2], &[1.0; 120]);
     let said = refusal(graph(nodes, vec![weight]), &[("a", &[60, 1]), ("b", &[1, 60])]);
     let start = "temporary memory of graph '2 operators', such as the result of Add 'c' FLOAT32 [";
-    // How much more than the 14,400 bytes of the sum depends on the device.
+    // The rest of the size, beyond the 14,400 bytes of the sum, depends on the device.
     let end = "60], needs 14,";
     assert!(said.iter().all(|it| it.starts_with(start) && it.contains(end)), "{said:?}");
 }

@@ -15,7 +15,7 @@ struct Case {
     case: String,
     model: String,
     expect: Expect,
-    /// Which operator is not supported.
+    /// The operator that is not supported.
     operator: Option<String>,
     sets: Vec<Set>,
 }
@@ -45,7 +45,7 @@ struct Output {
     file: String,
     element: String,
     shape: Vec<u64>,
-    /// OpenVINO's outputs are told apart by their order.
+    /// OpenVINO's outputs are identified by their order.
     name: Option<String>,
 }
 
@@ -77,7 +77,7 @@ fn run(device: &Device, case: &Case, set: &Set) -> Result<()> {
     Ok(())
 }
 
-/// Runs every set of every model, and returns how many of each kind there were.
+/// Runs every set of every model, and returns the number of sets of each kind.
 fn run_all(device: &Device) -> [usize; 3] {
     let mut counts = [0; 3];
     for case in cases() {

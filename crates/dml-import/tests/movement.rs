@@ -1,4 +1,5 @@
-//! Operators of ONNX that move elements, on the host and as DirectML's: what their node tests do not show.
+//! ONNX operators that move elements, on the host and as DirectML operators: behaviour that ONNX's node tests
+//! do not cover.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -9,8 +10,8 @@ use common::{f32s, host};
 use dml_core::DataType;
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
-/// The output of a node for `x`, which the caller gives or the model holds, and for integers that the model
-/// holds; with the name of the only operator.
+/// The output of a node for `x`, which is an input or an initializer, and for integer initializers; with the
+/// name of the only operator.
 fn run(node: Message, x: &Tensor, integers: &[&[i64]]) -> Result<(Tensor, Vec<String>), String> {
     let initializer = |(name, values): (&str, &&[i64])| {
         common::onnx::initializer(name, &[i64::try_from(values.len()).unwrap()], values)
@@ -58,7 +59,7 @@ fn slices_are_operators_where_a_device_has_the_elements() {
     let (y, names) = slice(&x, &[&[-1], &[i64::MIN], &[1], &[-3]]);
     let expected = f32s(&[3, 2], &[3.0, 0.0, 7.0, 4.0, 11.0, 8.0]);
     assert_eq!((y, names[0].as_str()), (expected, "SLICE1"));
-    // Neighbours that stay whole are one dimension.
+    // Neighbouring dimensions that are not sliced are merged.
     let deep = count(&[2, 1, 1, 3, 1, 1, 1, 1, 1, 4]);
     let (y, names) = slice(&deep, &[&[1], &[2]]);
     assert_eq!(names, ["SLICE"]);
@@ -87,7 +88,7 @@ fn margins_are_padded_and_cut() {
         let length = u64::try_from(expected.len()).unwrap();
         assert_eq!((y, names.join(" ").as_str()), (f32s(&[length], expected), name), "{mode}");
     }
-    // An empty dimension has margins of a constant alone.
+    // An empty dimension can only have constant padding.
     let empty = f32s(&[0], &[]);
     assert_eq!(pad("constant", &empty, &[1, 1]).unwrap().0, f32s(&[2], &[0.0, 0.0]));
     let error = pad("edge", &empty, &[1, 1]).unwrap_err();

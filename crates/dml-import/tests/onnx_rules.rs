@@ -1,4 +1,4 @@
-//! What an ONNX model may be made of: versions, functions, subgraphs, and data in other files.
+//! The structure of ONNX models: versions, functions, subgraphs, and external data.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -38,7 +38,7 @@ fn before_version_7_the_second_input_is_aligned_at_an_axis() {
     refused(&[], "B: [2] is another shape; accepted: as in [1, 2, 3]");
     refused(&[("broadcast", 1)], "B: [2] does not fit the dimensions of A");
     refused(&[("broadcast", 1), ("axis", 3)], "attribute axis: 3 is no dimension");
-    // From version 7 on NumPy's rule holds, and the attributes are gone.
+    // From version 7 on NumPy's rule applies, and the attributes do not exist.
     let error = binary(7, "Add", &[("broadcast", 1)]).bind(&inputs).unwrap_err().to_string();
     assert!(error.contains("attributes: broadcast is no attribute of Add"), "{error}");
     let error = binary(7, "Add", &[]).bind(&inputs).unwrap_err().to_string();
@@ -59,7 +59,7 @@ fn versions_that_are_not_known_are_refused() {
     }
 }
 
-/// A model of other domains alone is read, so that all that does not run can be said.
+/// A model that imports only other domains is read, so that every node can be reported.
 #[test]
 fn a_model_without_a_version_of_ai_onnx_is_refused_node_by_node() {
     let other = Message::default().text(1, "ai.onnx.ml").int(2, 3);
@@ -127,7 +127,7 @@ fn function(name: &str, inputs: &[&str], outputs: &[&str], nodes: Vec<Message>) 
 #[test]
 fn functions_are_their_nodes_with_the_attributes_of_the_call() {
     let cast = node("Cast", &["a"], &["b"], &[]).message(5, reference("to", "kind", 2));
-    // The second input is left out by the call, and with it the second bound.
+    // The call leaves out its second input, and thereby the upper bound.
     let clip = node("Clip", &["b", "low", "high"], &["c"], &[]);
     let inner = function("inner", &["a", "low", "high"], &["c"], vec![cast, clip])
         .message(11, Message::default().text(1, "kind").int(3, 6).int(20, 2));
@@ -150,10 +150,10 @@ fn functions_are_their_nodes_with_the_attributes_of_the_call() {
         let x = f32s(&[3], &[1.5, 2.5, 3.5]);
         model.bind(&Inputs::new().with_tensor("x", x)).map(|it| result(&it))
     };
-    // The default of the attribute: int32.
+    // The attribute's default: int32.
     let int32: Vec<u8> = [2i32, 2, 3].into_iter().flat_map(i32::to_le_bytes).collect();
     assert_eq!(run(call(vec![]), &[]).unwrap().bytes(), int32);
-    // Handed from call to call: int64, which the bound is not.
+    // Passed from call to call: int64, which is not the bound's type.
     let error = run(call(vec![reference("kind", "kind", 2)]), &[("kind", 7)]).unwrap_err();
     assert!(error.to_string().contains("Clip"), "{error}");
 }
@@ -174,7 +174,7 @@ fn functions_that_call_each_other_without_end_are_refused() {
     };
     let error = bind(vec![twice("f", "g"), twice("g", "f")]);
     assert!(error.contains("functions and subgraphs are nested deeper than 8"), "{error}");
-    // Not deep, but a thousand calls of a thousand of a thousand nodes.
+    // Not deeply nested, but a thousand calls of a thousand calls of a thousand nodes.
     let many = |name: &str, of: &str| {
         let nodes = (0..1000).map(|index| {
             let output = format!("b{index}");
@@ -193,7 +193,7 @@ fn the_branch_that_the_condition_names_is_taken() {
         let graph = Graph { nodes, initializers, outputs, ..Graph::default() };
         Message::default().text(1, name).message(6, graph.message()).int(20, 5)
     };
-    // Both see the values around them; the other one's operator is none.
+    // Both branches use outer values; the operator of the other branch does not exist.
     let doubled = vec![node("Add", &["x", "two"], &["t"], &[])];
     let two = floats("two", &[], &[2.0]);
     let other = vec![node("NoOperator", &["x"], &["e"], &[])];
@@ -219,7 +219,7 @@ fn the_branch_that_the_condition_names_is_taken() {
     assert!(error.contains("NoOperator 'e': not supported"), "{error}");
 }
 
-/// A weight is read when a device needs it, and never beyond its file.
+/// A weight is read only when a device needs it, and never beyond its file.
 #[test]
 fn weights_in_other_files_are_read_when_they_are_needed() {
     let folder = tempfile::tempdir().unwrap();
@@ -248,7 +248,7 @@ fn weights_in_other_files_are_read_when_they_are_needed() {
     let inputs = Inputs::new().with_tensor("x", f32s(&[1], &[1.0]));
     let program = Model::read(&path).unwrap().bind(&inputs).unwrap();
     assert_eq!(result(&program), f32s(&[1000], &[3.0; 1000]));
-    // Cut short after the model was read.
+    // The file is truncated after the model was read.
     std::fs::write(&bin, vec![0; 100]).unwrap();
     let program = Model::read(&path).and_then(|it| it.bind(&inputs));
     assert!(program.is_err());
@@ -318,7 +318,7 @@ fn truth_values_are_no_numbers() {
     assert_eq!(bind("Add", 6), Ok(()));
 }
 
-/// As exporters compute the padding of a convolution.
+/// Shape arithmetic as exporters write it for the padding of a convolution.
 #[test]
 fn shapes_in_any_order_are_known_to_the_host() {
     let nodes = vec![

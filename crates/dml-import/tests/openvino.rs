@@ -1,4 +1,4 @@
-//! Layers of OpenVINO IR that are one row of a table each, with values that were computed by hand.
+//! Layers of OpenVINO IR that are a row of a table, compared with results computed by hand.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -143,7 +143,7 @@ fn rows_are_normalized_and_reduced_along_the_axes_that_are_given() {
     reduced("ReduceMax", 1, [3.0, 2.0]);
     reduced("ReduceL1", 4, [7.0, 3.0]);
     reduced("ReduceL2", 4, [5.0, 5f32.sqrt()]);
-    // Over no axes nothing is reduced.
+    // An empty list of axes reduces nothing.
     check("ReduceSum", 1, "", &[&x, &int64(&[0], &[])], &x);
 }
 
@@ -160,7 +160,7 @@ fn elements_are_moved_as_the_layer_says() {
     let channels: Vec<f32> = (0u8..8).map(f32::from).collect();
     let x = f32s(&[1, 8, 1, 1], &channels);
     let data = |mode: &str| format!("block_size=\"2\" mode=\"{mode}\"");
-    // Channel c of a block is the c-th group of two, or every fourth one.
+    // Channel c of a block is the c-th group of two channels, or every fourth channel.
     let first = f32s(&[1, 2, 2, 2], &[0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]);
     let depth = f32s(&[1, 2, 2, 2], &channels);
     check("DepthToSpace", 1, &data("blocks_first"), &[&x], &first);

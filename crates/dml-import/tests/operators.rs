@@ -1,4 +1,4 @@
-//! Operators of ONNX: what their node tests do not show.
+//! ONNX operators: behaviour that ONNX's node tests do not cover.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -45,11 +45,11 @@ fn einsum_is_views_and_products_where_it_sums_nothing() {
     let outer = f32s(&[2, 3], &[1.0, 2.0, 3.0, 2.0, 4.0, 6.0]);
     assert_eq!(einsum("j,i->ij", &[row.clone(), column.clone()]).unwrap(), outer);
     assert_eq!(einsum("i , j", &[column.clone(), row.clone()]).unwrap(), outer);
-    // A diagonal of a diagonal, and one of a transposed product.
+    // A diagonal of three equal dimensions, and one of a transposed product.
     assert_eq!(einsum("iii->i", &[count(&[2, 2, 2])]).unwrap(), f32s(&[2], &[1.0, 8.0]));
     let squares = f32s(&[2], &[1.0, 16.0]);
     assert_eq!(einsum("ii,ii->i", &[count(&[2, 2]), count(&[2, 2])]).unwrap(), squares);
-    // Dots are repeated; they come first where the output is not stated.
+    // The ellipsis is broadcast; it comes first if the output is not stated.
     let repeated = f32s(&[2, 2], &[1.0, 2.0, 6.0, 8.0]);
     let scale = f32s(&[2, 1], &[1.0, 2.0]);
     assert_eq!(einsum("...,...", &[count(&[2, 2]), scale]).unwrap(), repeated);
@@ -57,7 +57,7 @@ fn einsum_is_views_and_products_where_it_sums_nothing() {
         einsum("b...->...b", &[count(&[2, 3])]).unwrap(),
         f32s(&[3, 2], &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0])
     );
-    // What is summed has one element.
+    // Sums over a dimension of size 1.
     assert_eq!(einsum("ij->i", &[count(&[2, 1])]).unwrap(), column);
     let three = einsum("i,j,i->ij", &[column.clone(), f32s(&[1], &[3.0]), column]).unwrap();
     assert_eq!(three, f32s(&[2, 1], &[3.0, 12.0]));
@@ -73,7 +73,7 @@ fn einsum_sums_over_what_the_output_has_not() {
     let (wide, high) = (count(&[2, 3]), count(&[3, 2]));
     let product = f32s(&[2, 2], &[22.0, 28.0, 49.0, 64.0]);
     assert_eq!(einsum("ij,jk->ik", &[wide.clone(), high.clone()]).unwrap(), product);
-    // The output transposed, and factors with more that is summed in one of them alone.
+    // A transposed output, and a dimension that is summed in one factor only.
     let transposed = f32s(&[2, 2], &[22.0, 49.0, 28.0, 64.0]);
     assert_eq!(einsum("ij,jk->ki", &[wide.clone(), high.clone()]).unwrap(), transposed);
     assert_eq!(
@@ -83,14 +83,14 @@ fn einsum_sums_over_what_the_output_has_not() {
     assert_eq!(einsum("ij,ij->", &[wide.clone(), wide.clone()]).unwrap(), f32s(&[], &[91.0]));
     assert_eq!(einsum("ij->j", std::slice::from_ref(&wide)).unwrap(), f32s(&[3], &[5.0, 7.0, 9.0]));
     assert_eq!(einsum("ii", &[count(&[2, 2])]).unwrap(), f32s(&[], &[5.0]));
-    // Batches, of which one is repeated.
+    // Batches, one of which is broadcast.
     let batches = [count(&[2, 1, 2]), count(&[1, 2, 1])];
     let expected = f32s(&[2, 1, 1], &[5.0, 11.0]);
     assert_eq!(einsum("...ij,...jk->...ik", &batches).unwrap(), expected);
     assert_eq!(einsum("...j,...j->j", &[wide.clone(), count(&[1, 3])]).unwrap(), {
         f32s(&[3], &[5.0, 14.0, 27.0])
     });
-    // Three factors: what a later one needs is kept.
+    // Three factors: a dimension that a later factor needs is kept.
     let bilinear = [count(&[2]), wide, count(&[3])];
     assert_eq!(einsum("i,ij,j->", &bilinear).unwrap(), f32s(&[], &[78.0]));
     let integers = [1_i64, 2, 3, 4].map(i64::to_le_bytes).concat();
@@ -178,7 +178,7 @@ fn dropout_that_drops_nothing_is_run_in_training_too() {
     }
     for ratio in [Some(0.1), Some(f32::NAN), None] {
         let error = run_with(ratio, 1).unwrap_err();
-        assert!(error.contains("it is that of training, whose results are random"), "{error}");
+        assert!(error.contains("it is for training, whose results are random"), "{error}");
     }
 }
 

@@ -21,21 +21,21 @@ struct Case {
     k: i64,
     element: Option<String>,
     input_element: Option<String>,
-    /// Whether the operator is given a batch shape, be it empty.
+    /// Whether the operator has a batch shape, which may be empty.
     #[serde(default)]
     batch: bool,
-    /// Whether EyeLike is given its type.
+    /// Whether EyeLike has the attribute `dtype`.
     #[serde(default)]
     dtype: bool,
     value: Option<f64>,
     begin: Option<i64>,
     end: Option<i64>,
     input: Option<Vec<f64>>,
-    /// In multiples of 1; without it, what the formula says.
+    /// Expected values in multiples of 1; `None` for the formula's values.
     expect: Option<Vec<f64>>,
 }
 
-/// A model, its inputs, and the folder of its constants, which are read when they are needed.
+/// A model, its inputs, and the folder of its constants, which are read later.
 type ModelWithInputs = (Model, Inputs, Option<tempfile::TempDir>);
 
 fn run_all(device: &Device) -> usize {
@@ -70,7 +70,7 @@ fn floats(tensor: &Tensor) -> Vec<f64> {
     chunks.iter().map(|it| f32::from_le_bytes(*it).into()).collect()
 }
 
-/// 1 where any bit is set: which one is compared with the formula.
+/// 1 where any bit is set; the expected bits are compared with the formula.
 fn ones(tensor: &Tensor) -> Vec<f64> {
     let width = usize::try_from(tensor.element_type().size().unwrap()).unwrap();
     let set = |chunk: &[u8]| chunk.iter().any(|byte| *byte != 0);
@@ -89,7 +89,7 @@ fn onnx_model(case: &Case) -> ModelWithInputs {
     (Model::from_bytes(bytes).unwrap(), inputs, None)
 }
 
-/// Rows and columns are constants, the diagonal and the batch parameters.
+/// Rows and columns are constants, and the diagonal and the batch shape are parameters.
 fn openvino_model(case: &Case) -> ModelWithInputs {
     let index = case.input_element.as_deref().unwrap_or("i64");
     let (batch, matrix) = case.shape.split_at(case.shape.len() - 2);

@@ -1,4 +1,4 @@
-//! Models as a program uses them: corners of the operators, shape arithmetic, and repeated runs.
+//! Programs as callers use them: corner cases of operators, shape arithmetic, and repeated runs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -87,7 +87,7 @@ fn a_program_runs_many_times_with_other_values() {
             let expected = int32([0, 0, 0, first + 3, 0, 0, first + 6, first + 7, 0]);
             assert_eq!(outputs[0].tensor, expected);
         }
-        // A run makes no pipeline and leaves nothing behind.
+        // A run creates no pipeline, and leaves no objects behind.
         assert_eq!(live.count(), before);
         let other = Inputs::new().with_tensor("k", int64(&[], &[0]));
         let error = executable.run(&other).unwrap_err().to_string();
@@ -115,7 +115,7 @@ fn casts_fold_into_what_is_written() {
         let program = graph(op, number(element)).unwrap().bind(&Inputs::new()).unwrap();
         assert_eq!(dispatches(&program), 1);
         let found = &host::run(&program)[0].tensor;
-        // ConstantOfShape's own value is 0, and so is every triangle of it.
+        // ConstantOfShape's default is 0, and so is every triangle of it.
         let expected = match op {
             "EyeLike" => eye(element, &[2, 3], 0),
             _ => eye(element, &[2, 3], 99),
@@ -212,7 +212,7 @@ fn a_level_that_is_too_low_is_named() {
     );
 }
 
-/// Zero rows, zero columns, a batch of 0: an empty result of the right shape, and nothing to dispatch.
+/// Zero rows, zero columns or a batch of 0 give an empty result of the right shape, without a dispatch.
 #[test]
 fn empty_matrices_need_no_dispatch() {
     let check = |model: &Model, inputs: &Inputs, shape: &[u64], element: ElementType| {
@@ -251,13 +251,13 @@ fn empty_matrices_need_no_dispatch() {
             batch.iter().chain(&[rows, columns]).map(|it| u64::try_from(*it).unwrap()).collect();
         check(&eye, &inputs, &shape, element("uint8"));
     }
-    // Beside it, an empty list of batches is one matrix.
+    // In contrast, an empty batch shape means one matrix.
     let inputs = Inputs::new().with_tensor("rows", one(1)).with_tensor("cols", one(1));
     let inputs = inputs.with_tensor("k", one(0)).with_tensor("batch", int64(&[0], &[]));
     assert_eq!(dispatches(&eye.bind(&inputs).unwrap()), 1);
 }
 
-/// What is OWNED_BY_DML is kept by the first dispatch, and each run begins anew.
+/// Inputs that are OWNED_BY_DML are kept by the first dispatch; each run begins anew.
 #[test]
 fn scripts_keep_what_is_owned_from_the_first_dispatch_on() {
     let tensor = r#""DataType": "INT32", "Sizes": [2, 3]"#;

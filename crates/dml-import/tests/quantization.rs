@@ -1,4 +1,4 @@
-//! QuantizeLinear and DequantizeLinear: which scales and zero points they take, and of which types.
+//! QuantizeLinear and DequantizeLinear: accepted scales and zero points, and their types.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -44,7 +44,7 @@ fn there_is_one_scale_or_one_for_each_place_along_the_axis() {
     }
 }
 
-/// -1 to 6 by way of integers of a type with a zero point of 1, and back, with a scale for each two in a row.
+/// -1 to 6 quantized to a type with a zero point of 1, and dequantized, with a scale for each pair in a row.
 #[test]
 fn blocks_along_an_axis_have_a_scale_each() {
     let there_and_back = |data_type: i64, block: i64| {
@@ -76,17 +76,17 @@ fn blocks_along_an_axis_have_a_scale_each() {
         [(2, 255.0), (3, 127.0), (4, 65535.0), (5, 32767.0), (21, 15.0), (22, 7.0)]
     {
         let mut expected = whole.to_vec();
-        // 4 / 0.5 is more than 4 bits with a sign have.
+        // 4 / 0.5 is out of the range of signed 4-bit integers.
         expected[5] = f32::min(4.0, (greatest - 1.0) / 2.0);
         expected[4] = f32::min(3.0, (greatest - 1.0) / 2.0);
         expected.push((greatest - 1.0) * 100.0);
         assert_eq!(there_and_back(data_type, 2).unwrap(), f32s(&[2, 4], &expected), "{data_type}");
     }
-    // Two blocks have scales, where four would be.
+    // There are scales for two blocks where four are needed.
     assert!(there_and_back(2, 1).is_err());
 }
 
-/// Integers of 16 and of 4 bits, halves to even, beyond both ends.
+/// 16-bit and 4-bit integers: ties to even, and saturation at both ends.
 #[test]
 fn types_that_directml_does_not_quantize_to_are_made_of_what_it_has() {
     let quantized = |output: i64, numbers: &[f32]| {
@@ -108,7 +108,8 @@ fn types_that_directml_does_not_quantize_to_are_made_of_what_it_has() {
     assert_eq!(quantized(22, &numbers), [7, 0xf8, 2, 0xfc, 0]);
 }
 
-/// Bytes of intermediate results of products of two rows with so many matrices of 64 x 64 integers of 4 bits, one after the other.
+/// Bytes of intermediate results of two rows multiplied by `count` matrices of 64 x 64 4-bit integers, one
+/// after the other.
 fn bytes_between_products(count: usize) -> u64 {
     const SIZE: i64 = 64;
     let product = [("K", SIZE), ("N", SIZE), ("bits", 4), ("block_size", 16)];

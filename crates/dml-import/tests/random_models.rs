@@ -1,4 +1,4 @@
-//! Random models give what their nodes give one by one.
+//! Random models must give the same results as their nodes run one by one.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -21,13 +21,13 @@ fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap()
 }
 
-/// Inputs of a graph of any shape.
+/// A graph input of any shape.
 fn input(name: &str, number: i64) -> Message {
     let tensor = Message::default().int(1, number);
     Message::default().text(1, name).message(2, Message::default().message(1, tensor))
 }
 
-/// A model while it grows: its nodes, and what each value is when its node runs alone.
+/// A growing model: its nodes, and each value as computed by its node alone.
 struct Growing<'a> {
     random: &'a mut Random,
     nodes: Vec<Message>,
@@ -58,7 +58,7 @@ impl Growing<'_> {
         name
     }
 
-    /// Some value of this type and shape, most often a new one.
+    /// A value of this type and shape, most often a new one.
     fn like(&mut self, number: i64, shape: &[u64]) -> Option<String> {
         let fits = |(_, tensor): &&(String, Tensor)| {
             self::number(tensor) == number && tensor.shape() == shape
@@ -67,7 +67,7 @@ impl Growing<'_> {
         (!all.is_empty()).then(|| self.random.pick(&all))
     }
 
-    /// Adds a node with so many outputs, and finds what they are by running it alone.
+    /// Adds a node with `outputs` outputs, and computes them by running it alone.
     fn push(&mut self, op: &str, inputs: &[&str], outputs: usize, attributes: &[Message]) {
         let first = self.values.len();
         let names: Vec<String> = (0..outputs).map(|it| format!("v{}", first + it)).collect();

@@ -1,4 +1,4 @@
-//! Shapes and conditions that follow from what a device computes: a session reads them back.
+//! Data-dependent shapes and conditions: a session reads them back from the device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -10,7 +10,7 @@ use common::{f32s, int64, tensors};
 use dml::Device;
 use dml_import::{DeviceTensor, Inputs, IoBinding, Model, NodeSupport, Session, Tensor};
 
-/// A condition that holds.
+/// A true condition.
 fn on() -> Message {
     Message::default().int(2, 9).text(8, "on").bytes(9, &[1])
 }
@@ -24,7 +24,7 @@ fn run(session: &Session, x: &[f32]) -> Vec<Tensor> {
     tensors(&session.run(&inputs).unwrap())
 }
 
-/// The elements of `x` whose square is more than 4, and where they are.
+/// The elements of `x` whose square exceeds 4, and their indices.
 fn selection() -> Graph {
     Graph {
         nodes: vec![
@@ -53,7 +53,7 @@ fn an_output_has_as_many_elements_as_the_device_selects() {
         selected(&[1.0, 3.0, -5.0, 2.5], &[1, 2, 3]);
         selected(&[0.0, 0.0, 0.0, 0.0], &[]);
         let compiled = session.compiled_count();
-        // What was asked for has an answer that some program was made for.
+        // A program for these answers exists already.
         selected(&[4.0, 3.0, -2.0, 0.0], &[0, 1]);
         selected(&[4.0, 3.0, -9.0, 0.0], &[0, 1, 2]);
         assert_eq!(session.compiled_count(), compiled);
@@ -62,7 +62,7 @@ fn an_output_has_as_many_elements_as_the_device_selects() {
     });
 }
 
-/// `t` is doubled until its sum is 20 or more; all of them are collected. Without a trip count.
+/// A loop without a trip count that doubles `t` until its sum is at least 20, and collects its values.
 fn collecting() -> Graph {
     let below = |sum: &str, of: &str, go: &str| {
         let sums = node("ReduceSum", &[of], &[sum], &[("keepdims", 0)]);
@@ -103,7 +103,7 @@ fn a_loop_ends_and_collects_by_a_condition_of_the_device_alone() {
     });
 }
 
-/// A state that grows until a condition of the device says that it is long enough.
+/// A state that grows until the device's condition says that it is long enough.
 #[test]
 fn what_a_loop_hands_on_may_grow() {
     let body = Graph {
@@ -129,7 +129,7 @@ fn what_a_loop_hands_on_may_grow() {
     });
 }
 
-/// Branches that differ in shape: the one that counts is the only one that may be wrong.
+/// Branches of different shapes: errors of the branch that is not taken do not matter.
 #[test]
 fn branches_of_different_shapes_are_chosen_by_what_the_device_computes() {
     let branch = |name: &str, op: &str, inputs: &[&str]| {
@@ -163,7 +163,7 @@ fn branches_of_different_shapes_are_chosen_by_what_the_device_computes() {
     });
 }
 
-/// Numbers from 0 up to one that the device adds up, and a part of `x` that begins there.
+/// A Range up to a limit that the device computes, and a slice of `x` that starts there.
 #[test]
 fn sizes_and_bounds_may_be_what_a_device_computes() {
     let graph = Graph {
@@ -237,7 +237,7 @@ fn a_program_alone_is_refused_and_one_that_is_outdated_says_so() {
     });
 }
 
-/// It never ends: the limit on iterations says so.
+/// A loop that never ends is refused by the limit on iterations.
 #[test]
 fn a_loop_without_an_end_is_refused() {
     let body = Graph {
@@ -265,7 +265,7 @@ fn a_loop_without_an_end_is_refused() {
     });
 }
 
-/// Fifty selections that do not depend on each other, and one that depends on all of them.
+/// Fifty independent selections, and one that depends on all of them.
 #[test]
 fn what_does_not_depend_on_each_other_is_read_together() {
     let limit = |at: i32| f32::from(i16::try_from(at).unwrap());

@@ -1,4 +1,4 @@
-//! ONNX's operators on regions of interest: what their node tests do not show.
+//! ONNX operators on regions of interest: behaviour that ONNX's node tests do not cover.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -7,7 +7,7 @@ use common::onnx::{Graph, Message, ints, model, node, outputs, value};
 use common::{f32s, host, int64};
 use dml_import::{Inputs, Model, Tensor};
 
-/// The only output of a node of these inputs, in a version of ai.onnx.
+/// The only output of a node with these inputs, in a version of ai.onnx.
 fn run(version: i64, node: Message, inputs: &[(&str, Tensor)]) -> Result<Tensor, String> {
     let declared = inputs.iter().map(|(name, tensor)| {
         let rank = vec![None; tensor.shape().len()];
@@ -29,7 +29,7 @@ fn text(name: &str, text: &str) -> Message {
     Message::default().text(1, name).text(4, text).int(20, 3)
 }
 
-/// RoiAlign of a plane of so many elements, which are 0, 1 and so on, with one cell for a region.
+/// RoiAlign of a plane with elements 0, 1 and so on, with one cell per region.
 fn align(
     version: i64,
     size: u64,
@@ -54,7 +54,7 @@ fn align(
 #[test]
 fn regions_are_at_least_one_element_large_but_at_half_pixels() {
     let empty = [1.0; 4];
-    // The mean of 4, 5, 7 and 8, half an element further on; and at the pixel's corner, of 0, 1, 3 and 4.
+    // The mean of 4, 5, 7 and 8, half an element further; and at the pixel's corner, the mean of 0, 1, 3 and 4.
     assert_eq!(align(10, 3, empty, 1, &[]), Ok(6.0));
     assert_eq!(align(16, 3, empty, 1, &[]), Ok(2.0));
     let mode = ("coordinate_transformation_mode", "output_half_pixel");

@@ -1,4 +1,4 @@
-//! Scan: what the node tests do not show.
+//! Scan: behaviour that ONNX's node tests do not cover.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use common::onnx::{Graph, Message, floats, ints, model, node, repeated, value};
 use common::{f32s, host, int64, tensors};
 use dml_import::{Inputs, Model, Tensor};
 
-/// What `graph` gives in a version of ONNX.
+/// The outputs of `graph` in a version of ONNX, or its error.
 fn run(opset: i64, graph: Graph, inputs: &Inputs) -> Result<Vec<Tensor>, String> {
     let program = Model::from_bytes(model(opset, graph)).and_then(|it| it.bind(inputs));
     program.map(|it| tensors(&host::run(&it))).map_err(|error| error.to_string())
@@ -24,12 +24,12 @@ fn adding() -> Graph {
     }
 }
 
-/// That there is one input of slices.
+/// The attribute that declares one scan input.
 fn one_input() -> Message {
     Message::default().text(1, "num_scan_inputs").int(3, 1).int(20, 2)
 }
 
-/// The sums so far along a dimension, from either end, put along another one from either end.
+/// Running sums along one dimension, in either direction, stacked along another, in either direction.
 #[test]
 fn a_scan_goes_along_any_dimension_in_both_directions() {
     let (rows, columns) = (2usize, 3usize);
@@ -78,7 +78,7 @@ fn a_scan_goes_along_any_dimension_in_both_directions() {
     }
 }
 
-/// Sequences of version 8: batches, and as many slices of each as their lengths say.
+/// Version 8 has batches of sequences, of which each is scanned up to its length.
 #[test]
 fn version_8_has_batches_of_sequences() {
     let run_with = |lengths: &[i64], backward: i64| {

@@ -1,4 +1,4 @@
-//! ONNX operators whose outputs are as large as elements say: what they give is ONNX Runtime's.
+//! ONNX operators with data-dependent output sizes, compared with ONNX Runtime.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -24,7 +24,7 @@ fn truths(values: &[u8]) -> Tensor {
     Tensor::new(ElementType::Bool, [values.len() as u64], values.to_vec()).unwrap()
 }
 
-/// Checks what is chosen of boxes by their corners.
+/// Checks which boxes, given by their corners, are selected.
 fn chosen(inputs: [&Tensor; 5], expected: &Tensor) {
     let names = ["boxes", "scores", "count", "overlap", "least"];
     let all: Vec<(&str, &Tensor)> = names.into_iter().zip(inputs).collect();
@@ -41,7 +41,7 @@ fn of_equal_scores_the_first_box_comes_first() {
 
 #[test]
 fn what_is_equal_to_a_threshold_is_not_above_it() {
-    // Two boxes that share half of each: a third of both together.
+    // Two boxes that share half of each: their intersection over union is a third.
     let (boxes, scores) = (row(&[0., 0.5, 9.]), f32s(&[1, 1, 3], &[0.75, 0.5, 0.25]));
     let (count, least) = (int64(&[], &[9]), f32s(&[1], &[0.25]));
     let of_overlap = |overlap: f32, expected: &Tensor| {
@@ -88,7 +88,7 @@ fn boxes_that_do_not_fit_are_refused() {
     assert!(error.contains("attribute center_point_box: 2 is no format of boxes"), "{error}");
 }
 
-/// None of them overlap: each is compared with all before.
+/// No boxes overlap, so each is compared with all earlier ones.
 #[test]
 fn boxes_beyond_the_limit_of_the_host_are_refused_at_once() {
     let places: Vec<f32> = (0..60_000_u16).map(|it| f32::from(it) * 2.).collect();
@@ -108,7 +108,7 @@ fn slices_are_kept_where_a_condition_is_true() {
         check(node, &[("x", &x), ("c", &truths(condition))], expected);
     };
     kept(&along(-1), &[0, 1, 1], &f32s(&[2, 2], &[2., 3., 5., 6.]));
-    // What the condition is too short for is left out, and what is beyond the end is nothing.
+    // Slices beyond a short condition are left out, and true values beyond the end are ignored.
     kept(&along(0), &[1], &f32s(&[1, 3], &[1., 2., 3.]));
     kept(&along(0), &[0, 1, 1], &f32s(&[1, 3], &[4., 5., 6.]));
     kept(&along(1), &[], &f32s(&[2, 0], &[]));

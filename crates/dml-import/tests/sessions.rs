@@ -1,4 +1,4 @@
-//! Models that run with inputs of many shapes.
+//! Sessions: models that run with inputs of many shapes.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,7 +22,7 @@ fn f32s(shape: &[u64], first: f32) -> Tensor {
         .unwrap()
 }
 
-/// So many nodes of every kind that a device executes, over matrices of 8 columns.
+/// A network of `nodes` nodes of every kind that a device executes, over matrices of 8 columns.
 fn network(nodes: usize) -> Vec<u8> {
     let mut all = Vec::new();
     let mut last = "x".to_owned();
@@ -59,7 +59,7 @@ fn a_new_shape_of_a_large_model_makes_no_pipeline() {
             let program = session.model().bind(&inputs).unwrap();
             assert_eq!(found, tensors(&host::run(&program)), "{rows}");
         };
-        // The classes of strides: even and odd lengths of rows and columns.
+        // All classes of strides: even and odd numbers of rows and columns.
         [4, 5, 6, 7].into_iter().for_each(run);
         let made = device.vulkan().pipeline_count();
         [12, 13, 14, 15].into_iter().for_each(run);
@@ -67,7 +67,7 @@ fn a_new_shape_of_a_large_model_makes_no_pipeline() {
     });
 }
 
-/// How often the device was given work while `work` ran.
+/// The number of submissions to the device while `work` ran.
 fn submissions(device: &Device, work: impl FnOnce()) -> u64 {
     let value = || {
         let list = Recorder::new(device.vulkan()).unwrap().finish().unwrap();
@@ -114,12 +114,12 @@ fn programs_are_kept_by_shapes_and_by_values_that_count() {
         let three = found(0.0, 3);
         assert!(!Arc::ptr_eq(&two, &three), "values of shape count");
         assert!(Arc::ptr_eq(&two, &found(0.0, 2)));
-        // The one that was not used for the longest time makes room.
+        // The least recently used program is evicted.
         found(0.0, 4);
         assert_eq!(session.compiled_count(), 2);
         assert!(Arc::ptr_eq(&two, &found(0.0, 2)));
         assert!(!Arc::ptr_eq(&three, &found(0.0, 3)));
-        // Values of an earlier run are not those of a later one.
+        // Values of an earlier run do not affect a later one.
         let outputs = session.run(&given(7.0, 2)).unwrap();
         assert_eq!(outputs[0].tensor.bytes()[..4], 7f32.to_le_bytes());
         let shapes = Inputs::new().with_shape("x", [2]).with_tensor("shape", int64(&[2], &[2, 1]));
@@ -153,8 +153,8 @@ fn weights_are_uploaded_once_for_all_shapes() {
     });
 }
 
-/// Bytes less 128 times a scale are multiplied with every input: they become floats, and those are put in order,
-/// before the first run.
+/// The weights are dequantized (bytes minus 128, times a scale) and multiplied by every input: they are
+/// converted to floats and repacked before the first run.
 #[test]
 fn what_is_made_of_weights_alone_is_made_once() {
     const DEPTH: u32 = 48;
@@ -190,7 +190,7 @@ fn what_is_made_of_weights_alone_is_made_once() {
     });
 }
 
-/// Nothing is executed before the first run for a result that no output needs.
+/// A result that no output needs is not computed before the first run.
 #[test]
 fn what_is_made_of_weights_for_no_output_is_not_made() {
     let weight = Message::default().int(1, 1 << 17).int(2, 2).text(8, "w").bytes(9, &[7; 1 << 17]);
@@ -216,7 +216,7 @@ fn what_is_made_of_weights_for_no_output_is_not_made() {
     });
 }
 
-/// Each runs as often as it was told, on what the session has compiled for it.
+/// Each trip count has a program of its own in the session.
 #[test]
 fn a_loop_of_another_trip_count_is_another_program() {
     let body = Graph {
@@ -250,8 +250,8 @@ fn a_loop_of_another_trip_count_is_another_program() {
     });
 }
 
-/// `y = x · w`, with `w` of 8 bits, and `turns`, a table that follows from how many rows `x` has: both `w` as floats
-/// and the table are made before the first run.
+/// `y = x · w`, with 8-bit `w`, and `turns`, a table that depends on the number of rows of `x`: both `w` as
+/// floats and the table are computed before the first run.
 fn with_table() -> Vec<u8> {
     let weight = Message::default().int(1, 2).int(1, 2).int(2, 2).text(8, "w");
     let graph = Graph {
@@ -308,7 +308,7 @@ fn programs_share_what_is_made_of_weights_and_not_what_follows_from_a_shape() {
     });
 }
 
-/// Bytes of a weight that becomes floats before the first run are not needed afterwards.
+/// The bytes of a weight that is converted to floats before the first run are freed afterwards.
 #[test]
 fn weights_that_runs_do_not_read_are_given_back() {
     const WIDTH: i64 = 512;
@@ -330,14 +330,14 @@ fn weights_that_runs_do_not_read_are_given_back() {
         let before = allocated();
         session.executable(&Inputs::new().with_shape("x", [1])).unwrap();
         let floats = 4 * count as u64;
-        // The rest is less than the bytes of the weight.
+        // The remainder is less than the bytes of the weight.
         let more = allocated() - before - floats;
         assert!(more < count as u64, "{more} bytes");
     });
 }
 
-/// As decoders of generators tell how many tokens each row has. A device adds them up, so that masks of one shape
-/// are one program.
+/// A mask that tells the number of tokens of each row, as in exported decoders. The device adds it up, so that
+/// all masks of one shape share a program.
 #[test]
 fn masks_of_one_shape_are_one_program() {
     let graph = Graph {

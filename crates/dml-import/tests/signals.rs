@@ -1,4 +1,4 @@
-//! ONNX operators on signals: against sums that are written out, and ONNX Runtime's results.
+//! ONNX operators on signals, compared with explicit sums, and with ONNX Runtime's results.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -10,12 +10,12 @@ use common::onnx::node;
 use common::single::{check, check_near, refusal};
 use common::{f32s, int64};
 
-/// `of` elements that look like no other ones.
+/// `of` pseudo-random elements.
 fn noise(of: usize) -> Vec<f32> {
     (0..of).map(|it| ((it * 37 + 11) % 64) as f32 / 16. - 2.).collect()
 }
 
-/// The spectrum of complex numbers, of so many bins: the sum of its definition.
+/// The spectrum of complex numbers with `bins` bins, by its definition.
 #[expect(clippy::cast_possible_truncation, reason = "rounded to what is compared")]
 fn spectrum(signal: &[[f32; 2]], length: usize, bins: usize) -> Vec<f32> {
     let bin = |bin: usize| {

@@ -1,5 +1,5 @@
-//! What a run costs whose state stays on the device. There is one injector in a process, so this is its
-//! only test.
+//! The cost of a run whose state stays on the device. A process can have one injector, so this is its only
+//! test.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,11 +13,11 @@ use dml::{DeviceOptions, InstanceDesc};
 use dml_fault::{EntryPoint, Injector};
 use dml_import::{DeviceTensor, Inputs, IoBinding, Model, Session};
 
-/// What makes, records or gives back anything.
+/// Prefixes of the Vulkan commands that create, record or free anything.
 const MAKING: [&str; 7] =
     ["vkAllocate", "vkCreate", "vkFree", "vkDestroy", "vkReset", "vkCmd", "vkUpdate"];
 
-/// Whatever its shapes are, once they have been seen: one submission, and nothing else but waiting for it.
+/// Once its shapes have been seen, a run is a single submission and a wait.
 #[test]
 fn a_run_with_states_is_one_submission_and_makes_nothing() {
     let injector = Injector::new().unwrap();
@@ -35,7 +35,7 @@ fn a_run_with_states_is_one_submission_and_makes_nothing() {
             let inputs = Inputs::new().with_tensor("x", rows(count, seed));
             session.run_bound(&mut binding, &inputs).unwrap();
         };
-        // Each state has two tensors, and a program is recorded for each of them.
+        // Each state alternates between two tensors, and a program is recorded for each.
         [1, 2, 2, 1, 1, 2].into_iter().for_each(|count| run(count, 0));
         let pipelines = device.vulkan().pipeline_count();
         let memory = device.vulkan().memory_report();

@@ -1,4 +1,4 @@
-//! What a new shape costs where weights are prepared before the first run. There is one injector in a process, so
+//! The cost of a new shape if weights are prepared before the first run. A process can have one injector, so
 //! this is its only test.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -19,8 +19,8 @@ fn opened(device: &Device) -> Session {
     Session::new(device, Model::from_bytes(decoder()).unwrap())
 }
 
-/// Weights of 8 bits with one scale become floats by the first program, whether others come after it, take its place, or
-/// are compiled at the same time.
+/// The first program converts 8-bit weights with one scale to floats; later programs, replacements and programs
+/// compiled at the same time reuse them.
 #[test]
 fn weights_are_prepared_once_for_all_shapes() {
     let injector = Injector::new().unwrap();
@@ -47,7 +47,7 @@ fn weights_are_prepared_once_for_all_shapes() {
             };
             let [[first, buffers], later @ ..] = [4, 5, 6, 7].map(compiled);
             assert!(first > 0);
-            // Weights, and what is made of some of them.
+            // The weights, and the results of preparing some of them.
             assert_eq!(later.map(|it| it[0]), [0; 3]);
             assert!(later.iter().all(|it| it[1] + 1 < buffers), "{later:?}, at first {buffers}");
 

@@ -1,4 +1,4 @@
-//! 4-bit integers, and bits that are seen as another type, on the host and on devices.
+//! 4-bit integers and BitCast, on the host and on devices.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -35,7 +35,7 @@ fn chain(from: i64, nodes: &[(&str, i64)]) -> Model {
     Model::from_bytes(model(26, Graph { nodes: all, inputs, outputs, ..Graph::default() })).unwrap()
 }
 
-/// Every byte and many floats, against the low half of the integer that each is.
+/// Every byte and many floats, compared with the low 4 bits of the corresponding integer.
 #[test]
 fn casts_to_4_bits_keep_the_low_ones() {
     let bytes: Vec<u8> = (0..=255).collect();
@@ -55,7 +55,7 @@ fn casts_to_4_bits_keep_the_low_ones() {
                     assert_eq!(found.element_type().to_string(), name);
                     assert_eq!(found.bytes(), expected, "{name} of {from}");
                 }
-                // There and back.
+                // Converted and converted back.
                 let back = chain(from, &[("Cast", to), ("Cast", 7), ("Cast", to), ("Cast", 1)]);
                 let [host, device] = run_on_both(device, &back, &inputs).unwrap();
                 assert_eq!(tensors(&host), tensors(&device));
@@ -97,7 +97,7 @@ fn values_of_4_bits_are_moved_and_are_true_where_they_are_not_0() {
     let given = |element, bytes: Vec<u8>| Tensor::new(element, [2], bytes).unwrap();
     let int8 = ElementType::Dml(DataType::Int8);
     on_every_device(|device| {
-        // NumPy has no type of 4 bits: int8 is taken for it.
+        // NumPy has no 4-bit type, so int8 is accepted in its place.
         for element in [ElementType::Int4, int8] {
             let inputs = Inputs::new().with_tensor("x", given(element, vec![0xfe, 0]));
             for found in run_on_both(device, &model, &inputs).unwrap() {
@@ -135,12 +135,12 @@ fn what_adds_numbers_takes_none_of_4_bits() {
     );
 }
 
-/// Between operators of a device, too: the graph is divided there.
+/// BitCast between device operators: the graph is divided there.
 #[test]
 fn bits_are_seen_as_another_type_anywhere() {
     let x = f32s(&[1.5, 2.0, 0.5, f32::MAX]);
     let inputs = Inputs::new().with_tensor("x", x);
-    // No result is a NaN.
+    // No result is NaN.
     let nodes = [("Relu", 0), ("BitCast", 12), ("BitwiseNot", 0), ("BitCast", 1), ("Abs", 0)];
     let expected = [1.5f32, 2.0, 0.5, f32::MAX].map(|it| f32::from_bits(!it.to_bits()).abs());
     on_every_device(|device| {
@@ -196,14 +196,14 @@ fn bits_are_as_many_as_before() {
         let x = Tensor::new(element, [2], bytes.to_vec()).unwrap();
         chain(from, &[("BitCast", to)]).bind(&Inputs::new().with_tensor("x", x))
     };
-    // Truth values are 0 and 1.
+    // Truth values must be 0 or 1.
     assert_eq!(host::run(&bind(&[1, 0], 9, 2).unwrap())[0].tensor.bytes(), [1, 0]);
     let error = bind(&[1, 2], 9, 2).unwrap_err().to_string();
     assert!(error.contains("2 is no bool; accepted: 0 to 1"), "{error}");
     assert_eq!(host::run(&bind(&[0xff, 7], UINT4, INT4).unwrap())[0].tensor.bytes(), [15, 7]);
 }
 
-/// DirectML sees the integers that carry them.
+/// DirectML's error names the integer type that carries the model's type.
 #[test]
 fn a_type_that_an_operator_lacks_is_named_as_the_model_names_it() {
     let refused = |op: &str, names: &[&str], expected: &str| {
@@ -218,11 +218,12 @@ fn a_type_that_an_operator_lacks_is_named_as_the_model_names_it() {
             assert!(error.contains(expected), "{error}");
         }
     };
-    let product = "MatMul 'y': not supported: DirectML's GEMM takes no bfloat16; accepted: float32";
+    let product =
+        "MatMul 'y': not supported: DirectML's GEMM does not support bfloat16; accepted: float32";
     refused("MatMul", &["a", "b"], product);
     refused(
         "Softmax",
         &["a"],
-        "DirectML's ACTIVATION_SOFTMAX takes no bfloat16; accepted: float32",
+        "DirectML's ACTIVATION_SOFTMAX does not support bfloat16; accepted: float32",
     );
 }

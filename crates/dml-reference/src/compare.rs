@@ -1,4 +1,4 @@
-//! Whether an element is one that the reference allows.
+//! Comparison of an element with the reference's.
 
 use dml_core::DataType;
 use dml_core::schema::Comparison;
@@ -6,7 +6,7 @@ use dml_core::schema::Comparison;
 use super::number::{Format, double, encoded};
 
 impl Format {
-    /// The bits but for the sign; as numbers they have the order of the values.
+    /// The bits without the sign; as integers they have the order of the magnitudes.
     fn magnitude(self, bits: u64) -> u64 {
         bits & (self.sign() - 1)
     }
@@ -15,14 +15,14 @@ impl Format {
         self.magnitude(bits) > self.infinity()
     }
 
-    /// Numbers with the order of the values, of which both zeros have 0.
+    /// An integer with the order of the values, where both zeros are 0.
     fn order(self, bits: u64) -> i128 {
         let magnitude = i128::from(self.magnitude(bits));
         if bits & self.sign() == 0 { magnitude } else { -magnitude }
     }
 }
 
-/// A FLOAT32 subnormal as the zero of its sign; anything else as it is.
+/// A FLOAT32 subnormal becomes the zero of its sign; any other element is unchanged.
 pub(super) fn flushed(data_type: DataType, bits: u64) -> u64 {
     match Format::of(data_type) {
         Some(format) if is_subnormal(data_type, bits) => bits & format.sign(),
@@ -30,13 +30,13 @@ pub(super) fn flushed(data_type: DataType, bits: u64) -> u64 {
     }
 }
 
-/// Whether Vulkan lets a device take a zero in the place of the element.
+/// Whether the element is a FLOAT32 subnormal, which Vulkan lets a device flush to zero.
 pub(super) fn is_subnormal(data_type: DataType, bits: u64) -> bool {
     data_type == DataType::Float32 && (1..0x80_0000).contains(&(bits & 0x7fff_ffff))
 }
 
-/// What stands for an element where the results of devices are compared: a zero of its sign for a
-/// subnormal of FLOAT32, one NaN for all.
+/// The element in a canonical form for comparing devices: a zero of its sign for a FLOAT32 subnormal, and one
+/// bit pattern for all NaNs.
 pub(crate) fn canonical(data_type: DataType, bits: u64) -> u64 {
     match Format::of(data_type) {
         Some(format) if format.is_nan(bits) => format.infinity() | 1,
@@ -44,8 +44,8 @@ pub(crate) fn canonical(data_type: DataType, bits: u64) -> u64 {
     }
 }
 
-/// How many units in the last place lie between two elements; `None` for integers, where one is a NaN
-/// and the other is not, and between the zeros.
+/// The distance of two elements in units in the last place; `None` for integers, if only one is a NaN, and
+/// between zeros of different signs.
 pub(super) fn ulp(data_type: DataType, one: u64, other: u64) -> Option<u128> {
     let format = Format::of(data_type)?;
     match (format.is_nan(one), format.is_nan(other)) {
@@ -57,15 +57,15 @@ pub(super) fn ulp(data_type: DataType, one: u64, other: u64) -> Option<u128> {
     (distance > 0 || one == other).then_some(distance)
 }
 
-/// How many units in the last place lie between an element and the nearer of what the reference says and
-/// the zero that may stand for it; `None` as of [`ulp`].
+/// The distance in units in the last place from `found` to the reference's element, or to the zero that it may
+/// be flushed to, whichever is closer; `None` as for [`ulp`].
 pub(super) fn distance(data_type: DataType, expected: u64, found: u64) -> Option<u128> {
     let allowed = [expected, flushed(data_type, expected)];
     allowed.into_iter().filter_map(|expected| ulp(data_type, expected, found)).min()
 }
 
-/// The number nearest to `found` that is at most `error` from `expected`; `expected` where one of both is no
-/// number, or infinite.
+/// The number nearest to `found` that differs from `expected` by at most `error`; `expected` if either is not
+/// finite.
 pub(super) fn moved(data_type: DataType, expected: u64, found: u64, error: f64) -> u64 {
     let [from, to] = [expected, found].map(|bits| double(data_type, bits));
     match from.is_finite() && to.is_finite() {
@@ -74,8 +74,8 @@ pub(super) fn moved(data_type: DataType, expected: u64, found: u64, error: f64) 
     }
 }
 
-/// Whether `comparison` takes `found` where the reference says `expected`. Without a bound, or for
-/// integers, that is every bit.
+/// Whether `comparison` accepts `found` where the reference has `expected`. Without a bound all bits must be
+/// equal. A bound on integers counts units of the FLOAT32 that they were truncated from.
 pub fn accepts(comparison: Comparison, data_type: DataType, expected: u64, found: u64) -> bool {
     let Comparison::Ulp(bound) = comparison else { return found == expected };
     let distance = distance(data_type, expected, found)
@@ -83,8 +83,7 @@ pub fn accepts(comparison: Comparison, data_type: DataType, expected: u64, found
     found == expected || distance.is_some_and(|distance| distance <= bound.into())
 }
 
-/// How many units in the last place of single precision lie between two integers, at least 1 where they
-/// differ; `None` for floats.
+/// The distance of two integers in units in the last place of FLOAT32, rounded up; `None` for floats.
 fn distance_of_truncated(data_type: DataType, one: u64, other: u64) -> Option<u128> {
     let [one, other] = [data_type.integer_value(one)?, data_type.integer_value(other)?];
     let greater = one.unsigned_abs().max(other.unsigned_abs());

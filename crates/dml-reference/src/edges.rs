@@ -1,13 +1,13 @@
-//! Elements that are easily got wrong.
+//! Elements that are likely to reveal errors.
 
 use dml_core::DataType;
 
 use super::number::Number;
 use super::random::EDGES as VALUES;
 
-/// Elements of a type that are easily got wrong: of floats zeros, ones, halves, both ends of normal and
-/// subnormal numbers and of every integer type, infinities and NaNs; of integers the ends of their own
-/// and of narrower types.
+/// Elements of a type that are likely to reveal errors: for floats, zeros, ones, halves, both ends of the
+/// normal and subnormal ranges and of every integer type, infinities and NaNs; for integers, the ends of the
+/// ranges of their own type and of narrower types.
 pub fn edges(data_type: DataType) -> Vec<u64> {
     if let Some((least, most)) = data_type.integer_range() {
         let powers = [7, 8, 11, 15, 16, 24, 31, 32, 53, 63].map(|it| 1_i128 << it);

@@ -1,4 +1,4 @@
-//! What the inputs of a case hold.
+//! The contents of a case's inputs.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use dml_core::{DataType, TensorLayout, Validated};
 
 use super::{Case, Random, Reference};
 
-/// The bytes that the `index`-th input of a case holds: TotalTensorSizeInBytes, rounded up to a
-/// multiple of 4. The elements are those that the case gives, otherwise those that the reference draws;
-/// everything else is pseudo-random. All of that depends on the case's name and `index` alone.
+/// The bytes of the `index`-th input of a case: TotalTensorSizeInBytes, rounded up to a multiple of 4. The
+/// elements are those that the case gives, otherwise those that the reference draws; padding is pseudo-random.
+/// The bytes depend only on the case's name and `index`.
 pub(super) fn input_bytes(
     reference: &dyn Reference,
     operator: &Validated,
@@ -34,25 +34,25 @@ pub(super) fn input_bytes(
     bytes
 }
 
-/// The elements of a tensor in `bytes`, as bit patterns in row-major logical order; those that lie
-/// beyond the end of `bytes` are zeros.
+/// The elements of a tensor in `bytes`, as bit patterns in row-major logical order; elements beyond the end of
+/// `bytes` are zeros.
 pub fn elements_in(layout: &TensorLayout, bytes: &[u8]) -> Vec<u64> {
     let element = |place| element(layout.data_type(), bytes, place).unwrap_or_default();
     layout.element_offsets().map(element).collect()
 }
 
-/// The bits of the element that lies `place` elements into `tensor`, if that reaches so far. Of two
-/// elements of 4 bits that share a byte the first one is its low half.
+/// The bits of the element `place` elements into `tensor`; `None` beyond its end. Of two 4-bit elements in a
+/// byte, the first is the low half.
 pub fn element(data_type: DataType, tensor: &[u8], place: u64) -> Option<u64> {
     let (bytes, shift) = bytes_of(data_type, place);
     let bits = tensor.get(bytes)?.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
     Some(bits >> shift & mask(data_type))
 }
 
-/// Puts `bits` there, and leaves the other half of a byte as it is.
+/// Sets the bits of that element; the other half of a byte is unchanged.
 ///
 /// # Panics
-/// `tensor` does not reach so far.
+/// The element is beyond the end of `tensor`.
 pub(super) fn set_element(data_type: DataType, tensor: &mut [u8], place: u64, bits: u64) {
     let (bytes, shift) = bytes_of(data_type, place);
     let masks = (mask(data_type) << shift).to_le_bytes();
@@ -62,12 +62,12 @@ pub(super) fn set_element(data_type: DataType, tensor: &mut [u8], place: u64, bi
     }
 }
 
-/// The bits that an element has.
+/// A mask of the bits of an element.
 pub(super) fn mask(data_type: DataType) -> u64 {
     u64::MAX >> (64 - data_type.bits())
 }
 
-/// The bytes of a tensor that hold an element, and at which bit of the first one it begins.
+/// The bytes of a tensor that contain an element, and the element's first bit in them.
 fn bytes_of(data_type: DataType, place: u64) -> (Range<usize>, u64) {
     let width = u64::from(data_type.bits());
     let start = usize::try_from(place * width / 8).unwrap_or(usize::MAX);
@@ -84,7 +84,7 @@ mod tests {
     use dml_core::schema::OperatorSchema;
     use dml_core::{AbstractOperator, DataType, Error, FeatureLevel, TensorDesc, validate};
 
-    /// Takes indices below 10 as its input.
+    /// A reference whose input takes indices below 10.
     struct OfIndices;
 
     impl Reference for OfIndices {
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// The bytes of the `index`-th input with this description, drawn by `reference`.
+    /// The bytes of the `index`-th input with this descriptor, drawn by `reference`.
     fn drawn(
         reference: &dyn Reference,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! One folder for each family: the references of its operators, and their cases.
+//! One folder for each family: the references of its operators, and their test cases.
 
 pub(crate) mod attention;
 pub(crate) mod convolution;

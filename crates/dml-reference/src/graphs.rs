@@ -1,4 +1,4 @@
-//! Random graphs, what their operators give one by one, and what plans of them give.
+//! Random graphs, and comparison of their plans with their operators executed one by one.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use dml_core::{
 
 use crate::{Random, elements_in};
 
-/// Element-wise operators that random graphs are made of.
+/// Element-wise operators in random graphs.
 const ELEMENT_WISE: [&OperatorSchema; 9] = [
     &operators::ELEMENT_WISE_ADD,
     &operators::ELEMENT_WISE_ADD1,
@@ -38,7 +38,7 @@ const TYPES: [DataType; 8] = [
     DataType::Int64,
 ];
 
-/// Values that nodes can read, while a graph is made.
+/// Builds a random graph; `values` are those that nodes can read.
 struct Maker<'a> {
     random: &'a mut Random,
     graph: GraphBuilder,
@@ -46,7 +46,7 @@ struct Maker<'a> {
     sizes: Vec<u32>,
 }
 
-/// A graph of about so many nodes, which the highest level accepts; it depends on `random` alone.
+/// A random graph of about `nodes` nodes that the highest feature level accepts; it depends on `random` only.
 pub fn random_graph(random: &mut Random, nodes: u32) -> GraphDesc {
     let rank = 1 + random.below(4) as usize;
     let sizes = (0..rank).map(|_| 1 + random.below(6)).collect();
@@ -62,7 +62,7 @@ pub fn random_graph(random: &mut Random, nodes: u32) -> GraphDesc {
 }
 
 impl Maker<'_> {
-    /// A value of this type and the graph's sizes, as a tensor: one that is there, or a new one.
+    /// A value of this type and the graph's sizes, with a tensor to read it: an existing or a new one.
     fn value(&mut self, data_type: DataType) -> (GraphValue, TensorDesc) {
         let fits = |it: &&(GraphValue, TensorDesc)| {
             it.1.data_type == data_type && it.1.sizes == self.sizes
@@ -71,7 +71,7 @@ impl Maker<'_> {
         if known.is_empty() || self.random.one_in(8) {
             return self.fresh(data_type);
         }
-        // Those that were made last, so that there are chains.
+        // Recent values are preferred, so that there are chains.
         let recent = known.len().saturating_sub(3);
         let (value, mut desc) = self.random.pick(&known[recent..]);
         if self.random.one_in(8) {
@@ -83,7 +83,7 @@ impl Maker<'_> {
         (value, desc)
     }
 
-    /// An input of the graph, or a constant.
+    /// A new input of the graph, or a constant.
     fn fresh(&mut self, data_type: DataType) -> (GraphValue, TensorDesc) {
         let desc = self.random.tensor(data_type, &self.sizes);
         let bytes = TensorLayout::new(&desc).map_or(0, |it| it.binding_size());
@@ -136,7 +136,7 @@ impl Maker<'_> {
         self.values.extend(output.map(|desc| (value, desc)));
     }
 
-    /// Packed more often than not: only what is read as it was written is fused.
+    /// A packed tensor most of the time: only values that are read as they are written are fused.
     fn output(&mut self, data_type: DataType) -> TensorDesc {
         match self.random.one_in(4) {
             true => self.random.tensor(data_type, &self.sizes),
@@ -162,7 +162,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A value that is joined with another and cut again.
+    /// Concatenates a value with another, and splits the result.
     fn moved(&mut self) {
         let data_type = self.random.pick(&TYPES);
         let [(a, first), (b, second)] = [self.value(data_type), self.value(data_type)];
@@ -184,7 +184,7 @@ impl Maker<'_> {
         self.values.extend([first, second].into_iter().zip(output_tensors));
     }
 
-    /// A product of matrices, of which the second one is square, with what is added to it.
+    /// A matrix product with a square second matrix, with a bias.
     fn product(&mut self) {
         let data_type = self.random.pick(&[DataType::Float32, DataType::Float16]);
         let (a, a_tensor) = self.value(data_type);
@@ -213,7 +213,7 @@ impl Maker<'_> {
         self.values.push((value, output_tensor));
     }
 
-    /// What no node reads yet, and a few more, are the outputs.
+    /// Finishes the graph: values that no node reads, and a few others, become outputs.
     fn finished(mut self) -> GraphDesc {
         let is_written = |it: &&(GraphValue, TensorDesc)| self.graph.is_written(it.0);
         let written: Vec<GraphValue> =
@@ -237,7 +237,7 @@ pub fn input_bytes(graph: &ValidatedGraph, random: &mut Random) -> Vec<Option<Ve
     graph.inputs().iter().enumerate().map(bytes).collect()
 }
 
-/// Elements one after the other; floats are near 1, so that few results are beyond the normal numbers.
+/// Bytes of random elements; floats are near 1, so that few results overflow or underflow.
 fn moderate_bytes(random: &mut Random, data_type: DataType, bytes: u64) -> Vec<u8> {
     let mut element = || match data_type {
         DataType::Float32 => (random.word() & 0x83ff_ffff) | 0x3c00_0000,
@@ -248,11 +248,11 @@ fn moderate_bytes(random: &mut Random, data_type: DataType, bytes: u64) -> Vec<u
     words.take(usize::try_from(bytes).unwrap_or(usize::MAX)).collect()
 }
 
-/// What a plan with these inputs writes to its outputs, whose bytes are zeros before, or those of the
-/// inputs that they are bound to in place.
+/// The bytes of the outputs after interpreting a plan with these inputs. Initially they are zeros, or the bytes
+/// of inputs that are bound in place.
 ///
 /// # Errors
-/// The plan is not well formed, may not be executed in place like that, or a step cannot be interpreted.
+/// The plan is malformed, does not allow this aliasing, or a step cannot be interpreted.
 pub fn interpreted(
     plan: &Plan,
     inputs: &[Option<Vec<u8>>],
@@ -285,11 +285,11 @@ pub fn interpreted(
     Ok(host.outputs.into_iter().map(|it| it.map_or(vec![], |it| it.bytes)).collect())
 }
 
-/// The outputs of the same graph operator by operator, each as `lower` plans it and with memory of its own, and
-/// whether any FLOAT32 on the way is subnormal: a device may take zeros for those.
+/// The outputs of a graph computed operator by operator, each by the plan of `lower` with memory of its own,
+/// and whether any intermediate FLOAT32 is subnormal, which a device may flush to zero.
 ///
 /// # Errors
-/// As [`interpreted`], and those of `lower`.
+/// See [`interpreted`]; errors of `lower`.
 pub fn node_by_node(
     graph: &ValidatedGraph,
     inputs: &[Option<Vec<u8>>],
@@ -327,7 +327,7 @@ pub fn node_by_node(
     Ok((outputs, has_subnormals))
 }
 
-/// The elements of the outputs of a graph, one NaN for all where `canonical` is true.
+/// The elements of the outputs of a graph, with one bit pattern for all NaNs if `canonical`.
 pub fn output_elements(
     graph: &ValidatedGraph,
     outputs: &[Vec<u8>],
@@ -346,11 +346,11 @@ pub fn output_elements(
     graph.outputs().iter().zip(outputs).map(elements).collect()
 }
 
-/// Interprets plans of a graph with random inputs, apart and in place, and compares what they give with its
-/// operators one by one, as `lower` plans them. Each plan has a name.
+/// Interprets named plans of a graph with random inputs, with and without aliasing, and compares their results
+/// with the graph's operators one by one, as `lower` plans them.
 ///
 /// # Errors
-/// A plan differs, or cannot be interpreted.
+/// A plan gives other results, or cannot be interpreted.
 pub fn check(
     graph: &ValidatedGraph,
     random: &mut Random,

@@ -1,4 +1,4 @@
-//! Tensors between guards, and what must be in their buffers after an execution, byte for byte.
+//! Tensors between guard bytes, and byte-for-byte checks of buffers after an execution.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -10,54 +10,53 @@ use super::compare::{accepts, canonical, moved, ulp};
 use super::elements::{element, elements_in, mask, set_element};
 use super::text::text_and_bits;
 
-/// Every byte of an output buffer before execution: neither a zero nor part of a likely value.
+/// Every byte of an output buffer before execution: not zero, and not part of a likely value.
 pub const SENTINEL: u8 = 0xa5;
 
-/// Bytes before and after a binding that must keep the sentinel. A multiple of every alignment, so
-/// that a binding's own offset decides its alignment.
+/// The number of bytes before and after a binding that must keep the sentinel. It is a multiple of every
+/// alignment, so that a binding's own offset determines its alignment.
 pub const GUARD: u64 = 256;
 
-/// A buffer with a tensor between guards.
+/// A buffer that contains a tensor between guards.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     /// Every byte of the buffer before execution.
     pub before: Vec<u8>,
-    /// Where the tensor starts, after a guard.
+    /// The byte offset at which the tensor starts, after a guard.
     pub offset: u64,
-    /// Its bytes.
+    /// The tensor's size in bytes.
     pub size: u64,
 }
 
-/// An output: its buffer, and what it must hold.
+/// An output: its buffer and its expected content.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Its buffer.
+    /// The buffer.
     pub tensor: Tensor,
-    /// Where its elements are.
+    /// The layout of the elements.
     pub layout: TensorLayout,
-    /// What they must be: bit patterns in row-major logical order.
+    /// The expected elements: bit patterns in row-major logical order.
     pub elements: Vec<u64>,
-    /// What they may be as well: the result where subnormal inputs are zeros.
+    /// The expected elements if subnormal inputs are flushed to zero, if that differs.
     pub flushed: Option<Vec<u64>>,
-    /// How far each element may be from that, as a number, before the comparison counts: with
+    /// The absolute error allowed for each element before `comparison` applies: with
     /// [`Numerics::Fast`](dml_core::Numerics::Fast).
     pub errors: Option<Vec<f64>>,
-    /// How far from that they may be.
+    /// The comparison of elements with the expected ones.
     pub comparison: Comparison,
 }
 
-/// What is wrong with a buffer.
+/// A difference between a buffer and its expected content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The first difference, in words.
+    /// A description of the first difference.
     pub problem: String,
-    /// Which output and which of its elements, in row-major logical order; `None` where no element
-    /// is wrong.
+    /// The output's index, and the element's index in row-major logical order; `None` if no element is wrong.
     pub place: Option<(usize, usize)>,
 }
 
 impl Difference {
-    /// The same, of an operator's output with this number.
+    /// This difference, in the operator's output with this index.
     pub(super) fn in_output(self, index: usize) -> Self {
         Self {
             problem: format!("output {index}: {}", self.problem),
@@ -79,14 +78,14 @@ impl From<String> for Difference {
 }
 
 impl Tensor {
-    /// A tensor of these bytes, which starts `offset` bytes after the guard.
+    /// A tensor with these bytes, which starts `offset` bytes after the guard.
     pub fn guarded(offset: u64, bytes: &[u8]) -> Self {
         let offset = GUARD + offset;
         let before = [&sentinels(offset), bytes, &sentinels(GUARD)].concat();
         Self { before, offset, size: bytes.len() as u64 }
     }
 
-    /// The same for a tensor of `size` bytes that nobody has written to.
+    /// A tensor of `size` bytes of the sentinel, which starts `offset` bytes after the guard.
     pub fn unwritten(offset: u64, size: u64) -> Self {
         Self::guarded(offset, &sentinels(size))
     }
@@ -103,13 +102,13 @@ fn sentinels(count: u64) -> Vec<u8> {
 }
 
 impl Output {
-    /// An output whose elements must be these, bit by bit.
+    /// An output whose elements must equal these bit by bit.
     pub fn exact(tensor: Tensor, layout: TensorLayout, elements: Vec<u64>) -> Self {
         let (flushed, errors, comparison) = (None, None, Comparison::BitExact);
         Self { tensor, layout, elements, flushed, errors, comparison }
     }
 
-    /// The tensor's bytes where these are its elements and no other byte was written.
+    /// The tensor's bytes if it had these elements and no other byte had been written.
     pub fn holding(&self, elements: &[u64]) -> Vec<u8> {
         let mut bytes = self.tensor.bytes().to_vec();
         for (place, element) in self.layout.element_offsets().zip(elements) {
@@ -118,14 +117,14 @@ impl Output {
         bytes
     }
 
-    /// Whether the element with this number may have these bits.
+    /// Whether the element with this index may have these bits.
     pub fn accepts(&self, index: usize, found: u64) -> bool {
         let data_type = self.layout.data_type();
         let mut nearest = self.nearest(index, found);
         nearest.any(|expected| accepts(self.comparison, data_type, expected, found))
     }
 
-    /// The elements that [`Self::allowed`] has, each moved towards `found` as far as the errors allow.
+    /// The elements that [`Self::allowed`] gives, each moved towards `found` as far as the errors allow.
     pub(super) fn nearest(&self, index: usize, found: u64) -> impl Iterator<Item = u64> {
         let data_type = self.layout.data_type();
         let error = self.errors.as_ref().and_then(|it| it.get(index).copied());
@@ -137,8 +136,8 @@ impl Output {
         })
     }
 
-    /// The bits that an element must have, and those that it may have as well. Whatever a reference
-    /// says beyond the width of the type does not count.
+    /// The expected bits of an element, followed by alternatives. Bits beyond the width of the type are
+    /// ignored.
     pub(super) fn allowed(&self, index: usize) -> impl Iterator<Item = u64> {
         let lists = [Some(&self.elements), self.flushed.as_ref()];
         let mask = mask(self.layout.data_type());
@@ -146,9 +145,9 @@ impl Output {
         lists.into_iter().flatten().filter_map(bits)
     }
 
-    /// Adds the elements of the buffer `after` execution to `digest`, as they are where devices are
-    /// compared: without those that depend on whether subnormal inputs are taken for zeros, with zeros
-    /// for subnormal FLOAT32 results and one NaN for all.
+    /// Adds the elements of the buffer `after` execution to `digest`, in a form that is equal on all devices:
+    /// without elements that depend on whether subnormal inputs are flushed, with zeros for subnormal FLOAT32
+    /// results, and with one bit pattern for all NaNs.
     pub(super) fn digest(&self, after: &[u8], digest: &mut impl Hasher) {
         let data_type = self.layout.data_type();
         let start = usize::try_from(self.tensor.offset).unwrap_or(usize::MAX);
@@ -162,10 +161,9 @@ impl Output {
         }
     }
 
-    /// Finds the first difference between the buffer `after` execution and what it must hold: the
-    /// elements where the layout puts them, as the comparison has it, and everywhere else what was
-    /// there before. Only the bytes from the last element to the next multiple of 4 may be zeros as
-    /// well.
+    /// Finds the first difference between the buffer `after` execution and its expected content: elements at
+    /// the positions of the layout, compared by `comparison`, and all other bytes unchanged. Only the bytes
+    /// from the last element to the next multiple of 4 may be zeros instead.
     ///
     /// # Errors
     /// The first difference.
@@ -202,17 +200,17 @@ impl Output {
         }
     }
 
-    /// The bits that the element `place` elements into the tensor has in this buffer; `None` where the
-    /// buffer ends before it.
+    /// The bits of the element `place` elements into the tensor, in this buffer; `None` if the buffer ends
+    /// before it.
     pub fn element(&self, buffer: &[u8], place: u64) -> Option<u64> {
         let start = usize::try_from(self.tensor.offset).ok()?;
         element(self.layout.data_type(), buffer.get(start..)?, place)
     }
 
-    /// Expects zeros from the last element to the next multiple of 4 bytes if `after` has nothing but
-    /// zeros there. Both begin with the tensor.
+    /// Expects zeros from the last element to the next multiple of 4 bytes, if `after` has only zeros there.
+    /// Both buffers begin with the tensor.
     fn allow_zeros_after_the_last(&self, after: &[u8], expected: &mut [u8]) {
-        // In halves of bytes: the last element may end in the middle of one.
+        // In half bytes, since the last element may end in the middle of a byte.
         let half = DataType::Uint4;
         let width = u64::from(self.layout.data_type().bits() / half.bits());
         let rest = self.layout.span() * width..self.layout.minimum_size() * 2;
@@ -221,8 +219,7 @@ impl Output {
         }
     }
 
-    /// What is wrong with an element: what is expected, what is found, and where a distance is allowed,
-    /// both distances.
+    /// Describes a wrong element: the expected and found bits, and if a distance is allowed, both distances.
     fn difference(&self, index: usize, found: u64, is_unchanged: bool) -> String {
         let data_type = self.layout.data_type();
         let coordinate = coordinate(self.layout.sizes(), index);
@@ -249,7 +246,7 @@ fn to_index(offset: u64) -> Result<usize, String> {
     usize::try_from(offset).map_err(|_| format!("offset {offset} does not fit this machine"))
 }
 
-/// The coordinate of the element with this number, in row-major order, in a tensor of these sizes.
+/// The coordinate of the element with this row-major index, in a tensor of these sizes.
 pub fn coordinate(sizes: &[u32], mut index: usize) -> Vec<usize> {
     let mut coordinate: Vec<usize> = sizes
         .iter()
@@ -294,7 +291,7 @@ mod tests {
         assert_eq!(check_with(|buffer| buffer[15] = 0), Ok(()));
     }
 
-    /// What is said about three UINT4 elements, 1, 2 and 3, in the first bytes of a tensor of 8 bytes.
+    /// The check of three UINT4 elements, 1, 2 and 3, in the first bytes of a tensor of 8 bytes.
     fn checked_halves(first: [u8; 4]) -> Result<(), String> {
         let desc = TensorDesc::packed(DataType::Uint4, &[3]).with_total_size(8);
         let layout = TensorLayout::new(&desc).unwrap();
@@ -351,7 +348,7 @@ mod tests {
         assert!(error(|buffer| buffer.truncate(14)).contains("ends before element 5"));
     }
 
-    /// What is said about a FLOAT32 tensor of two elements whose last one must be `expected`.
+    /// The check of a FLOAT32 tensor of two elements, the last of which must be `expected`.
     fn compared(expected: u64, found: u32, flushed: Option<u64>) -> Result<(), String> {
         let layout = TensorLayout::new(&TensorDesc::packed(DataType::Float32, &[2])).unwrap();
         let output = Output {

@@ -1,4 +1,4 @@
-//! A case on the host interpreter.
+//! Executes a case on the host interpreter.
 
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
@@ -7,12 +7,11 @@ use dml_core::plan::{Aliases, Plan, Step};
 use super::guarded::{SENTINEL, Tensor};
 use super::memory::{Input, Memory, MemoryAfter};
 
-/// Interprets `plan`, as a device with these capabilities would run it, on buffers that hold what
-/// `memory` says, in place where inputs are outputs.
+/// Interprets `plan` as a device with these capabilities would run it, on the buffers of `memory`, with inputs
+/// in place as `aliases` says.
 ///
 /// # Errors
-/// The plan is not well formed, may not be executed in place like that, or one of its steps cannot be
-/// interpreted.
+/// The plan is malformed, does not allow this aliasing, or one of its steps cannot be interpreted.
 pub fn run_on_host(
     plan: &Plan,
     aliases: &Aliases,
@@ -24,10 +23,10 @@ pub fn run_on_host(
     })
 }
 
-/// [`run_on_host`] where `execute` interprets the steps, those of the initialization first.
+/// Like [`run_on_host`], but `execute` interprets the steps, first those of the initialization.
 ///
 /// # Errors
-/// As [`run_on_host`], and those of `execute`.
+/// See [`run_on_host`]; errors of `execute`.
 pub fn run_on_host_by(
     plan: &Plan,
     aliases: &Aliases,
@@ -42,7 +41,7 @@ pub fn run_on_host_by(
     host.outputs = vec![None; memory.outputs.len()];
     host.inputs = inputs(memory, |input| input.is_owned);
     execute(&plan.init, &mut host)?;
-    // Owned inputs are there no more, and those in place are the output.
+    // Owned inputs are not bound any more, and inputs in place share the output's buffer.
     host.inputs = inputs(memory, Input::is_only_read);
     let outputs = memory.outputs.iter().map(|output| Some(buffer(&output.as_ref()?.tensor)));
     host.outputs = outputs.collect();

@@ -1,8 +1,8 @@
-//! Other places for the elements of the same tensor.
+//! Changes of the memory layout of a tensor.
 
 use dml_core::TensorDesc;
 
-/// `AZeroPointTensor` as `a_zero_point`.
+/// A field name in snake case: `AZeroPointTensor` as `a_zero_point`.
 pub(crate) fn snake(name: &str) -> String {
     let name = name.strip_suffix("Tensor").unwrap_or(name);
     let mut snake = String::new();
@@ -15,7 +15,7 @@ pub(crate) fn snake(name: &str) -> String {
     snake
 }
 
-/// Two elements between neighbours, and more between rows.
+/// Adds gaps of two elements between neighbours, and larger ones between rows.
 pub(crate) fn padded(tensor: &mut TensorDesc) {
     let mut next = 3;
     let sizes = tensor.sizes.clone();
@@ -29,7 +29,7 @@ pub(crate) fn padded(tensor: &mut TensorDesc) {
     *tensor = TensorDesc::packed(tensor.data_type, &sizes).with_strides(&strides);
 }
 
-/// The first dimension innermost.
+/// Makes the first dimension innermost.
 pub(crate) fn reversed(tensor: &mut TensorDesc) {
     let sizes = tensor.sizes.clone();
     let mut next = 1;
@@ -42,7 +42,7 @@ pub(crate) fn reversed(tensor: &mut TensorDesc) {
     *tensor = TensorDesc::packed(tensor.data_type, &sizes).with_strides(&strides);
 }
 
-/// The same row everywhere.
+/// Broadcasts a row along all other dimensions.
 pub(crate) fn repeated(tensor: &mut TensorDesc) {
     let sizes = tensor.sizes.clone();
     let mut strides = vec![0; sizes.len()];

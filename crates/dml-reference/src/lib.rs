@@ -1,8 +1,8 @@
-//! What an operator's result is, element by element, the cases worth testing, and the buffers that a test
-//! runs them on, which show every byte that is not as it must be.
+//! Reference results of operators, element by element; test cases; and guarded buffers for tests, which reveal
+//! every wrong byte.
 //!
-//! One folder for each family of operators in `families/`, one line for each in [`REFERENCES`]. All of it is
-//! written from the documentation: this crate knows neither how an operator is lowered nor a kernel.
+//! Each family of operators has a folder in `families/`, and a line in [`REFERENCES`]. All of it is written
+//! from the documentation: this crate shares nothing with lowering or kernels.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -46,29 +46,29 @@ use dml_core::plan::Aliases;
 use dml_core::schema::{Comparison, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 
-/// An operator's documented meaning. Implementations follow the documentation's pseudocode and
-/// share nothing with lowering, kernels or [`dml_core::value`], but what is long to read off a descriptor
+/// An operator's documented meaning. Implementations follow the documentation's pseudocode and share nothing
+/// with lowering, kernels or [`dml_core::value`], except for helpers that read long descriptors
 /// ([`dml_core::operators::attention`], [`dml_core::operators::recurrent`]).
 pub trait Reference: Sync {
-    /// The operator's row.
+    /// The operator's schema row.
     fn schema(&self) -> &'static OperatorSchema;
 
-    /// The elements of every output as bit patterns, in row-major logical order. `inputs` has the
-    /// elements of every input in the same form, `None` where an optional one is left out.
+    /// The elements of every output as bit patterns, in row-major logical order. `inputs` has the elements of
+    /// every input in the same form, and `None` for optional inputs that are left out.
     ///
     /// # Errors
-    /// [`Error::Internal`]: the operator is not this one.
+    /// [`Error::Internal`]: the operator is another one than this reference's.
     fn outputs(
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<Vec<u64>>, Error>;
 
-    /// The same on a device that takes zeros for subnormals of FLOAT32, of which `inputs` have none any
-    /// more where [`Self::may_flush`]: differs where there are some between an input and its output.
+    /// The outputs on a device that flushes FLOAT32 subnormals to zero. `inputs` are flushed already where
+    /// [`Self::may_flush`]; the outputs differ from [`Self::outputs`] if an intermediate number is subnormal.
     ///
     /// # Errors
-    /// As [`Self::outputs`].
+    /// See [`Self::outputs`].
     fn flushed_outputs(
         &self,
         operator: &Validated,
@@ -77,19 +77,19 @@ pub trait Reference: Sync {
         self.outputs(operator, inputs)
     }
 
-    /// Whether a device may take zeros for the subnormals of FLOAT32 in the input at `index`: not where its
-    /// kernels read their bits as integers.
+    /// Whether a device may flush FLOAT32 subnormals in the input at `index`; false if kernels read its bits as
+    /// integers.
     fn may_flush(&self, _operator: &Validated, _index: usize) -> bool {
         true
     }
 
-    /// Whether there may be subnormals of FLOAT32 between inputs that are none and their outputs.
+    /// Whether intermediate numbers may be FLOAT32 subnormals although inputs and outputs are not.
     fn may_be_subnormal_within(&self, _operator: &Validated) -> bool {
         false
     }
 
-    /// The elements of an input that a case does not give, as bit patterns in row-major logical order:
-    /// of what the operator takes there. Where elements share an address the last one counts.
+    /// Random elements for an input that a case does not give, as bit patterns in row-major logical order,
+    /// within the values that the operator accepts. Of elements that share an address, the last one counts.
     fn input_elements(
         &self,
         random: &mut Random,
@@ -100,33 +100,32 @@ pub trait Reference: Sync {
         (0..layout.element_count()).map(|_| random.input_element(layout.data_type())).collect()
     }
 
-    /// A smallest operator whose tensors have this signature, whether or not any feature level
-    /// accepts that.
+    /// A smallest operator whose tensors have this signature, whether or not any feature level accepts it.
     fn minimal(&self, signature: &Signature) -> AbstractOperator;
 
-    /// All corner cases for tensors of this signature, which some level accepts.
+    /// All corner cases for tensors of this signature, which some feature level accepts.
     fn cases(&self, signature: &Signature) -> Vec<Case>;
 
-    /// Whether other operators have the same cases and kernels, but for what they compute.
+    /// Whether other operators have the same cases and kernels, apart from the function computed.
     fn shares_cases(&self) -> bool {
         false
     }
 
-    /// A case for tensors of this signature, which some level accepts, that depends on `random`
-    /// alone. It gets its name from whoever asked for it.
+    /// A random case for tensors of this signature, which some feature level accepts. It depends on `random`
+    /// only; the caller names it.
     fn random(&self, random: &mut Random, signature: &Signature) -> Case;
 
-    /// How near elements of `data_type` must be to the reference's: as the operator's row says, unless
-    /// an attribute asks for more.
+    /// The required accuracy of elements of `data_type`: as the operator's schema row says, unless an attribute
+    /// needs another one.
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         operator.schema().comparison(data_type)
     }
 
-    /// How far each element of each output may be from [`Self::outputs`] with [`Numerics::Fast`], as a number; the
-    /// bound of [`Self::comparison`] counts from there on. `None` where that bound alone counts.
+    /// The absolute error that each element of each output may have with [`Numerics::Fast`], before the bound
+    /// of [`Self::comparison`] applies. `None` if only that bound applies.
     ///
     /// # Errors
-    /// As [`Self::outputs`].
+    /// See [`Self::outputs`].
     ///
     /// [`Numerics::Fast`]: dml_core::Numerics::Fast
     fn fast_errors(
@@ -137,51 +136,48 @@ pub trait Reference: Sync {
         Ok(None)
     }
 
-    /// Operators that break one of the rules between this operator's fields, for tensors of this
-    /// signature, which some level accepts.
+    /// Operators that break one of the rules between this operator's fields, for tensors of this signature,
+    /// which some feature level accepts.
     fn broken_rules(&self, _signature: &Signature) -> Vec<BrokenRule> {
         vec![]
     }
 }
 
-/// An operator that must be refused.
+/// An operator that validation must refuse.
 #[derive(Clone, Debug)]
 pub struct BrokenRule {
-    /// What is wrong with it, in snake case, beginning with `rule_`.
+    /// The broken rule in snake case, beginning with `rule_`.
     pub name: Cow<'static, str>,
     /// The operator.
     pub operator: AbstractOperator,
-    /// The whole path of the field that the refusal must name, such as `InputTensor.DataType`.
+    /// The full path of the field that the error must name, such as `InputTensor.DataType`.
     pub field: Cow<'static, str>,
 }
 
 /// One execution of an operator.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What is special about it, in snake case; unique among the operator's cases of one
-    /// signature.
+    /// The distinctive property in snake case; unique among the operator's cases of one signature.
     pub name: Cow<'static, str>,
     /// The operator.
     pub operator: AbstractOperator,
-    /// Where each input starts in its buffer, in bytes.
+    /// The byte offset of each input in its buffer.
     pub input_offset: u64,
-    /// Where each output starts in its buffer, in bytes.
+    /// The byte offset of each output in its buffer.
     pub output_offset: u64,
-    /// Whether the buffers have storage usage alone.
+    /// Whether the buffers have storage usage only.
     pub storage_only: bool,
-    /// Inputs that are bound to exactly the range of an output, each with that output. Those of one output hold the
-    /// same bytes.
+    /// Pairs of an input and the output to whose range it is bound exactly. Inputs of one output hold the same
+    /// bytes.
     pub in_place: Vec<(u32, u32)>,
-    /// The elements of the first inputs; those of the others are pseudo-random, see
-    /// [`Reference::input_elements`].
+    /// The elements of the first inputs; other inputs are pseudo-random, see [`Reference::input_elements`].
     pub inputs: Vec<Vec<u64>>,
-    /// The outputs' elements where the documentation prints them; otherwise only the reference
-    /// tells.
+    /// The outputs' elements if the documentation prints them; otherwise only the reference gives them.
     pub documented: Option<Vec<Vec<u64>>>,
 }
 
 impl Case {
-    /// A case without anything special about its buffers.
+    /// A case with default buffers and pseudo-random inputs.
     pub fn new(name: impl Into<Cow<'static, str>>, operator: impl Into<AbstractOperator>) -> Self {
         Self {
             name: name.into(),
@@ -195,47 +191,47 @@ impl Case {
         }
     }
 
-    /// The same with outputs that start `bytes` into their buffers.
+    /// With outputs that start `bytes` into their buffers.
     pub fn at_output_offset(mut self, bytes: u64) -> Self {
         self.output_offset = bytes;
         self
     }
 
-    /// The same with inputs that start `bytes` into their buffers.
+    /// With inputs that start `bytes` into their buffers.
     pub fn at_input_offset(mut self, bytes: u64) -> Self {
         self.input_offset = bytes;
         self
     }
 
-    /// The same with these inputs bound to the first output's range.
+    /// With these inputs bound to the first output's range.
     pub fn in_place(self, inputs: impl Into<Vec<u32>>) -> Self {
         self.in_place_of(inputs.into().into_iter().map(|input| (input, 0)).collect::<Vec<_>>())
     }
 
-    /// The same with these inputs bound each to the range of the output beside it.
+    /// With each of these inputs bound to the range of the paired output.
     pub fn in_place_of(mut self, pairs: impl Into<Vec<(u32, u32)>>) -> Self {
         self.in_place = pairs.into();
         self
     }
 
-    /// Which inputs are which outputs.
+    /// The inputs that alias outputs.
     pub fn aliases(&self) -> Aliases {
         Aliases::new(self.in_place.iter().copied())
     }
 
-    /// The output to whose range an input is bound.
+    /// The output that an input is bound to.
     pub(crate) fn output_of(&self, input: usize) -> Option<usize> {
         let pair = self.in_place.iter().find(|(it, _)| *it as usize == input);
         pair.map(|(_, output)| *output as usize)
     }
 
-    /// The same with these elements in the first inputs.
+    /// With these elements in the first inputs.
     pub fn with_inputs(mut self, inputs: Vec<Vec<u64>>) -> Self {
         self.inputs = inputs;
         self
     }
 
-    /// The same with offsets and buffers from `random`.
+    /// With random offsets and buffer usages.
     pub fn with_random_buffers(mut self, random: &mut Random) -> Self {
         self.input_offset = random.offset();
         self.output_offset = random.offset();
@@ -243,13 +239,13 @@ impl Case {
         self
     }
 
-    /// The same with buffers of storage usage alone.
+    /// With buffers of storage usage only.
     pub fn storage_only(mut self) -> Self {
         self.storage_only = true;
         self
     }
 
-    /// The same with the outputs that the documentation prints.
+    /// With the outputs that the documentation prints.
     pub fn documented(mut self, outputs: Vec<Vec<u64>>) -> Self {
         self.documented = Some(outputs);
         self

@@ -1,4 +1,4 @@
-//! How far results are from what they must be, where some distance is allowed.
+//! The largest errors of results that need not be exact.
 
 use dml_core::DataType;
 use dml_core::schema::Comparison;
@@ -7,29 +7,28 @@ use super::compare::distance;
 use super::guarded::Output;
 use super::number::Format;
 
-/// How far the elements of an output are from what they must be.
+/// The largest error of an output's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaximumError {
-    /// Their type, a floating-point one.
+    /// The elements' type, which is a floating-point type.
     pub data_type: DataType,
-    /// The distance that is allowed, in units in the last place.
+    /// The allowed error, in units in the last place.
     pub allowed: u32,
-    /// The largest distance from the nearest element that is allowed, in the same units: 0 where a zero
-    /// stands for a subnormal. `None` where an element has no distance: a NaN or the other zero stands
-    /// for a number, or a number for a NaN.
+    /// The largest distance from the nearest allowed element, in units in the last place; 0 if a subnormal was
+    /// flushed. `None` if a distance is undefined: only one is NaN, or a zero has the wrong sign.
     pub ulp: Option<u64>,
 }
 
 impl MaximumError {
-    /// Counts another distance; where there is none, there is none of both.
+    /// Includes another distance; an undefined distance makes the maximum undefined.
     pub fn merge(&mut self, ulp: Option<u64>) {
         self.ulp = self.ulp.zip(ulp).map(|(one, other)| one.max(other));
     }
 }
 
 impl Output {
-    /// How far the elements of the buffer `after` execution are from what they must be; `None` where no
-    /// distance is allowed, as for integers, or the buffer ends before an element.
+    /// The largest error of the elements in the buffer `after` execution; `None` if elements must be exact, as
+    /// integers are, or if the buffer ends before an element.
     pub(super) fn maximum_error(&self, after: &[u8]) -> Option<MaximumError> {
         let Comparison::Ulp(allowed) = self.comparison else { return None };
         let data_type = self.layout.data_type();
@@ -39,7 +38,7 @@ impl Output {
             let found = self.element(after, place)?;
             let distances =
                 self.nearest(index, found).filter_map(|it| distance(data_type, it, found));
-            // The distances of 64-bit floats fit 64 bits: infinities are 2 * 0x7ff0 << 48 apart.
+            // The distances of 64-bit floats fit 64 bits: the infinities are 2 * 0x7ff0 << 48 apart.
             let nearest = distances.min().and_then(|it| u64::try_from(it).ok());
             error.merge(nearest);
         }
@@ -54,7 +53,7 @@ mod tests {
     use super::super::Tensor;
     use super::*;
 
-    /// The maximum error of FLOAT32 elements that must be `expected` where 5 ULP are allowed.
+    /// The maximum error of FLOAT32 elements that must be `expected`, with 5 ULP allowed.
     fn maximum_error(expected: &[u64], found: &[u32], flushed: Option<Vec<u64>>) -> Option<u64> {
         let count = u32::try_from(found.len()).unwrap();
         let layout = TensorLayout::new(&TensorDesc::packed(DataType::Float32, &[count])).unwrap();

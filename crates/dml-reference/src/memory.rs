@@ -1,5 +1,5 @@
-//! The buffers of one case as bytes: where in them the tensors are, what is in them before, and what
-//! must be in them after.
+//! The buffers of a case as bytes: the positions of tensors, the content before execution, and the expected
+//! content afterwards.
 
 use std::hash::{DefaultHasher, Hasher as _};
 use std::mem;
@@ -13,47 +13,47 @@ use super::guarded::{Difference, Output, Tensor};
 use super::maximum::MaximumError;
 use super::{Case, Reference, elements_in};
 
-/// Everything that is bound for one case.
+/// All buffers bound for one case.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// One for each input; `None` where an optional one is left out.
+    /// One per input; `None` for optional inputs that are left out.
     pub inputs: Vec<Option<Input>>,
-    /// One for each output; it holds the bytes of the inputs that are in its place.
+    /// One per output; it holds the bytes of the inputs that are in place.
     pub outputs: Vec<Option<Output>>,
 }
 
-/// An input.
+/// An input and its buffer.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Its buffer.
+    /// The buffer with the tensor.
     pub tensor: Tensor,
-    /// OWNED_BY_DML: bound at initialization only.
+    /// Whether the input is OWNED_BY_DML, and bound at initialization only.
     pub is_owned: bool,
-    /// In place: the output whose buffer it is.
+    /// The output whose buffer it shares, if it is in place.
     pub output: Option<usize>,
 }
 
-/// Every byte of the buffers after execution.
+/// The bytes of all buffers after execution.
 #[derive(Clone, Debug)]
 pub struct MemoryAfter {
-    /// One for each input; `None` where it was left out, owned, or is an output.
+    /// One per input; `None` if it is left out, owned, or in place.
     pub inputs: Vec<Option<Vec<u8>>>,
-    /// One for each output.
+    /// One per output.
     pub outputs: Vec<Option<Vec<u8>>>,
 }
 
 impl Input {
-    /// Whether it is bound to executions with a buffer of its own, which must keep its bytes.
+    /// Whether the input is bound to executions with a buffer of its own, which must not change.
     pub fn is_only_read(&self) -> bool {
         !self.is_owned && self.output.is_none()
     }
 }
 
 impl Memory {
-    /// That of a device of [`Numerics::Exact`].
+    /// The memory for a device with [`Numerics::Exact`].
     ///
     /// # Errors
-    /// As [`Self::with_numerics`].
+    /// See [`Self::with_numerics`].
     pub fn new(
         reference: &dyn Reference,
         operator: &Validated,
@@ -62,12 +62,12 @@ impl Memory {
         Self::with_numerics(reference, operator, case, Numerics::Exact)
     }
 
-    /// Inputs hold what the case says, outputs sentinels. Inputs in place hold what the first of those of one output
-    /// does, and so does that output, which is the same memory. With [`Numerics::Fast`] elements may be as
-    /// far from the reference as [`Reference::fast_errors`] says.
+    /// Inputs hold the case's elements, and outputs hold sentinels. All inputs in place of one output share its
+    /// memory, which holds the elements of the first of them. With [`Numerics::Fast`], elements may differ from
+    /// the reference by the errors of [`Reference::fast_errors`].
     ///
     /// # Errors
-    /// There is no reference of this operator, or it differs from what the documentation prints.
+    /// The operator has no reference, or the reference differs from the documentation's printed results.
     pub fn with_numerics(
         reference: &dyn Reference,
         operator: &Validated,
@@ -120,9 +120,9 @@ impl Memory {
         Ok(Self { inputs, outputs })
     }
 
-    /// A number for the elements of all outputs, by which devices are compared: it is the same where
-    /// they differ in nothing but what Vulkan leaves open, NaNs and subnormal FLOAT32 numbers. `after`
-    /// has passed [`Memory::check`].
+    /// A digest of the elements of all outputs for comparing devices: it is equal for devices that differ only
+    /// in NaNs and subnormal FLOAT32 numbers, which Vulkan leaves open. `after` must have passed
+    /// [`Memory::check`].
     pub fn digest(&self, after: &MemoryAfter) -> u64 {
         let mut digest = DefaultHasher::new();
         for (output, after) in self.outputs.iter().zip(&after.outputs) {
@@ -133,9 +133,8 @@ impl Memory {
         digest.finish()
     }
 
-    /// How far the elements of the outputs are from what they must be, the largest of all outputs with
-    /// the same type and the same bound. Those that must have every bit are left out, as are those that
-    /// were not read back.
+    /// The largest errors of the outputs' elements, one for all outputs with the same type and bound. Outputs
+    /// that must be exact are left out, as are those that were not read back.
     pub fn maximum_errors(&self, after: &MemoryAfter) -> Vec<MaximumError> {
         let mut errors = Vec::<MaximumError>::new();
         for (output, after) in self.outputs.iter().zip(&after.outputs) {
@@ -152,11 +151,11 @@ impl Memory {
         errors
     }
 
-    /// Compares every byte of every buffer with what it must be, guards and inputs included, and
-    /// returns how many there were.
+    /// Compares every byte of every buffer with its expected value, including guards and inputs, and returns
+    /// the number of bytes.
     ///
     /// # Errors
-    /// The first output that is not as it must be, or an input that was written to.
+    /// The first output with an unexpected byte, or an input that was written to.
     pub fn check(&self, after: &MemoryAfter) -> Result<u64, Difference> {
         let mut bytes = 0;
         for (index, output) in self.outputs.iter().enumerate() {
@@ -177,7 +176,7 @@ impl Memory {
     }
 }
 
-/// The outputs where subnormal inputs are zeros; `None` where that makes no difference, or must not.
+/// The outputs if subnormal inputs are flushed to zero; `None` if that makes no difference, or is not allowed.
 fn flushed_outputs(
     reference: &dyn Reference,
     operator: &Validated,
@@ -188,7 +187,7 @@ fn flushed_outputs(
     if !outputs.any(|layout| matches!(comparison(layout), Comparison::Ulp(_))) {
         return Ok(None);
     }
-    // Without a type is what is read as integers.
+    // Inputs that are read as integers have no type here.
     let types = operator.tensors(FieldKind::Input).enumerate().map(|(index, (_, layout))| {
         let data_type = layout?.data_type();
         Some(reference.may_flush(operator, index).then_some(data_type))
@@ -219,8 +218,8 @@ mod tests {
     use super::*;
     use crate::families::diagonal::cases::band;
 
-    /// The buffers of a band that leaves the first two of three elements and makes the last one 5,
-    /// under a comparison.
+    /// The buffers of a band that keeps the first two of three elements and sets the last one to 5, with a
+    /// comparison.
     fn memory(comparison: Comparison, inputs: Vec<u64>) -> Memory {
         let tensor = || TensorDesc::packed(DataType::Float32, &[1, 3]);
         let desc: AbstractOperator = band(Some(tensor()), tensor(), 5, (2, 3)).into();
@@ -238,7 +237,7 @@ mod tests {
         memory(comparison, inputs).outputs.into_iter().next().flatten()?.flushed
     }
 
-    /// The digest where the output has these elements.
+    /// The digest if the output has these elements.
     fn digest(memory: &Memory, elements: [u32; 3]) -> u64 {
         let mut after = memory.outputs[0].as_ref().unwrap().tensor.before.clone();
         for (element, bytes) in elements.iter().zip(after[256..].chunks_mut(4)) {
@@ -258,7 +257,7 @@ mod tests {
         assert_ne!(of([7 << 24, 0x7fc0_0000, 1 << 31]), expected, "the other zero");
         let mut open = memory(Comparison::Ulp(0), vec![1, 2, 3]);
         let output = open.outputs[0].as_mut().unwrap();
-        // Where a subnormal input makes a difference to a number, either result is left out.
+        // If a subnormal input changes a number, both results are left out of the digest.
         output.elements[1] = 7 << 24;
         output.flushed.as_mut().unwrap()[1] = 8 << 24;
         assert_eq!(digest(&open, [1, 7 << 24, 5]), digest(&open, [0, 8 << 24, 5]));

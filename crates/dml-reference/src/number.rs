@@ -1,25 +1,25 @@
-//! The value of an element, exactly, and the element nearest to a value: an oracle for arithmetic and
-//! conversions that shares nothing with kernels or their twins, nor with the processor's floats.
+//! Exact values of elements, and the element nearest to a value: an oracle for arithmetic and conversions that
+//! shares nothing with kernels, their twins, or the processor's floating-point unit.
 
 use std::cmp::Ordering;
 
 use dml_core::DataType;
 
-/// What the bits of an element mean.
+/// The value of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
-    /// `significand * 2^exponent`, or its negative. Zero keeps its sign.
+    /// `significand * 2^exponent`, or its negative. Zero has a sign.
     Finite {
-        /// Whether the sign is set.
+        /// Whether the sign bit is set.
         negative: bool,
         /// Any integer; not normalized.
         significand: u128,
         /// The power of two.
         exponent: i32,
     },
-    /// Beyond every finite number.
+    /// An infinity.
     Infinite {
-        /// Whether the sign is set.
+        /// Whether the sign bit is set.
         negative: bool,
     },
     /// Not a number.
@@ -29,14 +29,14 @@ pub enum Number {
 /// A binary format of IEEE 754.
 #[derive(Clone, Copy)]
 pub(super) struct Format {
-    /// Digits of the significand, the leading one included.
+    /// The number of digits of the significand, including the leading one.
     digits: u32,
-    /// All bits.
+    /// The number of all bits.
     bits: u32,
 }
 
 impl Format {
-    /// `None` for integers.
+    /// The format of a float type; `None` for integers.
     pub(super) fn of(data_type: DataType) -> Option<Self> {
         match data_type {
             DataType::Float16 => Some(Self { digits: 11, bits: 16 }),
@@ -56,17 +56,17 @@ impl Format {
         2 - bias - self.digits.cast_signed()
     }
 
-    /// The bits of the positive infinity: those of every exponent.
+    /// The bits of positive infinity: all exponent bits.
     pub(super) fn infinity(&self) -> u64 {
         ((1 << self.exponent_bits()) - 1) << (self.digits - 1)
     }
 
-    /// The bit of the sign.
+    /// The sign bit.
     pub(super) fn sign(&self) -> u64 {
         1 << (self.bits - 1)
     }
 
-    /// The bits of every fraction.
+    /// A mask of the fraction bits.
     pub(super) fn fraction(&self) -> u64 {
         (1 << (self.digits - 1)) - 1
     }
@@ -92,7 +92,7 @@ impl Format {
         }
     }
 
-    /// To the nearest, to the even one of two.
+    /// Rounds to nearest, ties to even.
     fn encode(&self, number: Number) -> u64 {
         let sign = |negative: bool| u64::from(negative) << (self.bits - 1);
         match number {
@@ -100,7 +100,7 @@ impl Format {
             Number::Infinite { negative } => sign(negative) | self.infinity(),
             Number::Finite { negative, significand: 0, .. } => sign(negative),
             Number::Finite { negative, significand, exponent } => {
-                // The exponent of the last digit that stays.
+                // The exponent of the last digit that is kept.
                 let length = (u128::BITS - significand.leading_zeros()).cast_signed();
                 let digits = self.digits.cast_signed();
                 let last = (exponent + length - digits).max(self.least_exponent());
@@ -114,7 +114,7 @@ impl Format {
     }
 }
 
-/// `significand / 2^shift` to the nearest integer, to the even one of two.
+/// `significand / 2^shift`, rounded to the nearest integer, ties to even.
 fn round_even(significand: u128, shift: i32) -> u64 {
     let rounded = match u32::try_from(shift) {
         Err(_) => significand << shift.unsigned_abs(),
@@ -133,7 +133,7 @@ fn round_even(significand: u128, shift: i32) -> u64 {
 }
 
 impl Number {
-    /// The value of an element of `data_type` whose bits are `bits`.
+    /// The value of an element of `data_type` with these bits.
     pub fn decode(data_type: DataType, bits: u64) -> Self {
         if let Some(format) = Format::of(data_type) {
             return format.decode(bits);
@@ -144,8 +144,8 @@ impl Number {
         Self::Finite { negative, significand: magnitude, exponent: 0 }
     }
 
-    /// The bits of the element of `data_type` that is nearest: of floats to the even one of two, with
-    /// a quiet NaN for NaN; of integers towards 0 and within their range, with 0 for NaN.
+    /// The bits of the nearest element of `data_type`: floats round to nearest, ties to even, and NaN becomes a
+    /// quiet NaN; integers round toward 0 and saturate, and NaN becomes 0.
     pub fn encode(self, data_type: DataType) -> u64 {
         if let Some(format) = Format::of(data_type) {
             return format.encode(self);
@@ -192,14 +192,14 @@ pub fn encoded(data_type: DataType, value: f64) -> u64 {
     Number::decode(DataType::Float64, value.to_bits()).encode(data_type)
 }
 
-/// Bit patterns of so many bits around every power of two, and of all zeros and ones.
+/// All patterns of `bits` bits near powers of two, all zeros and all ones.
 pub fn around_powers(bits: u32) -> impl Iterator<Item = u64> {
     let around = (0..bits)
         .flat_map(|it| [-2_i64, -1, 0, 1, 2].map(move |by| (1_u64 << it).wrapping_add_signed(by)));
     around.chain([0, u64::MAX]).map(move |it| it & (u64::MAX >> (64 - bits)))
 }
 
-/// Where subnormals of single precision are zeros.
+/// Flushes a subnormal number of single precision to zero.
 pub(crate) fn flush(value: f64) -> f64 {
     if value.abs() < f32::MIN_POSITIVE.into() { value * 0.0 } else { value }
 }
@@ -227,14 +227,14 @@ mod tests {
         }
     }
 
-    /// The processor's conversions are IEEE 754's, and Rust's saturate.
+    /// The processor's conversions follow IEEE 754, and Rust's saturate.
     #[test]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is compared")]
     fn conversions_of_doubles_are_those_of_the_processor() {
         let mut state = 1_u64;
         let random = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Exponents around those that matter to the other types.
+            // Exponents near those that matter to the other types.
             state >> 12 | (1023 - 80 + (state >> 33) % 160) << 52 | state << 63
         });
         for bits in around_powers(64).chain(random.take(20_000)) {

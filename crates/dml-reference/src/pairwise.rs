@@ -1,13 +1,13 @@
-//! Which cases are run with which types and ranks.
+//! Selects the types and ranks that each case is run with.
 //!
-//! Rather than with all types at all ranks, every case of an operator is run at every rank with some types, and
-//! with elements of each width in each tensor at some rank: what shapes and strides decide is the same code
-//! for types of one width. The first case, of values, is run with all types that go together.
+//! Instead of all types at all ranks, every case of an operator is run at every rank with some types, and for
+//! each tensor with each element width at some rank: shapes and strides are handled by the same code for all
+//! types of a width. The first case, which has edge values, is run with all combinations of types.
 //!
-//! Operators that share their cases ([`Reference::shares_cases`]) share kernels as well: a case has
-//! every rank and every width with some of the operators.
+//! Operators that share their cases ([`Reference::shares_cases`]) share kernels as well: together they run each
+//! case at every rank and with every width.
 //!
-//! Examples that the documentation prints are run wherever they fit.
+//! Examples that the documentation prints are run for all types and ranks they are valid for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ use super::{Case, Reference, Signature};
 impl dyn Reference + '_ {
     /// The cases that tensors of this signature are tested with.
     pub fn chosen_cases(&self, signature: &Signature) -> Vec<Case> {
-        // Only some of several types go together in place.
+        // In place, only some combinations of types are possible.
         let is_of_some = |case: &Case| !case.in_place.is_empty() && signature.types.len() > 1;
         self.chosen(signature, |place, at, case| match at == 0 || is_of_some(case) {
             true => place.has_with_all_types(at),
@@ -27,13 +27,13 @@ impl dyn Reference + '_ {
         })
     }
 
-    /// The same with each case at some rank for all types that go together, whatever other operators have:
-    /// for what finds mistakes in the cases themselves.
+    /// The cases with each at some rank for all combinations of types, regardless of other operators: this
+    /// finds mistakes in the cases themselves.
     pub fn thorough_cases(&self, signature: &Signature) -> Vec<Case> {
         self.chosen(signature, |place, at, _| place.has_with_all_types(at))
     }
 
-    /// Those cases that `has` says of, by their place and number, and the documented ones.
+    /// The cases that `has` selects by place and number, followed by the documented ones.
     fn chosen(
         &self,
         signature: &Signature,
@@ -46,25 +46,25 @@ impl dyn Reference + '_ {
         chosen.map(|(_, case)| case).collect()
     }
 
-    /// Whether tensors of this signature are tested with the case of this number, of cases that every
+    /// Whether tensors of this signature are tested with the case of this number, of the cases that every
     /// signature has.
     pub fn has_case(&self, signature: &Signature, number: usize) -> bool {
         Place::of(self, signature).is_none_or(|place| place.has(number))
     }
 }
 
-/// The types that an operator takes together, and the ranks, at the highest level.
+/// The combinations of types that an operator accepts, and the ranks, at the highest feature level.
 struct Space {
-    /// In order, with the number of their cases.
+    /// Combinations in order, each with the number of its cases.
     types: Vec<(Vec<DataType>, usize)>,
     ranks: Vec<usize>,
-    /// For each case what [`Self::found_cover`] gives.
+    /// For each case, the result of [`Self::found_cover`].
     covers: Vec<OnceLock<Vec<usize>>>,
 }
 
 impl Space {
     fn of(operator: &dyn Reference) -> &'static Self {
-        // One for each operator that is asked for, as long as the program lives.
+        // One per requested operator, for the lifetime of the process.
         static ALL: Mutex<BTreeMap<u32, &'static OnceLock<Space>>> = Mutex::new(BTreeMap::new());
         let of_type = {
             let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ impl Space {
             |it: &Signature| validate(&operator.minimal(it), FeatureLevel::HIGHEST).is_ok();
         let accepted: Vec<_> = Signature::all(operator.schema()).filter(is_accepted).collect();
         let ranks: BTreeSet<_> = accepted.iter().map(|it| it.rank).collect();
-        // Which cases there are depends on ranks too, but not for some types alone.
+        // The number of cases also depends on the rank, but only for some types.
         let types: BTreeMap<_, _> = accepted.into_iter().map(|it| (it.types.clone(), it)).collect();
         let counted = types.into_iter().map(|(it, last)| (it, operator.cases(&last).len()));
         let types: Vec<_> = counted.collect();
@@ -87,8 +87,8 @@ impl Space {
         Self { types, ranks: ranks.into_iter().collect(), covers: covers.collect() }
     }
 
-    /// Some of the types that have this case, so that each width of each tensor is among them: other ones for
-    /// other cases. What only some ranks have comes after what all have, and begins again.
+    /// The combinations of types for this case, which cover each width of each tensor; other cases get other
+    /// ones. Cases that only some ranks have follow the others, and start over.
     fn cover(&self, case: usize) -> &[usize] {
         let case = case % self.covers.len();
         self.covers[case].get_or_init(|| self.found_cover(case))
@@ -96,7 +96,8 @@ impl Space {
 
     fn found_cover(&self, case: usize) -> Vec<usize> {
         let count = self.types.len();
-        // Neighbours have most types in common: a step of the golden section goes far, and reaches all.
+        // Neighbouring combinations share most types; a step near the golden section varies them, and reaches
+        // all.
         let step = (count * 5 / 8..).find(|it| gcd(*it, count) == 1).unwrap_or(1);
         let all = (0..count).map(|at| (case + at * step) % count);
         let mut found = 0;
@@ -108,30 +109,30 @@ impl Space {
         all.filter(|at| self.types[*at].1 > case).filter(|at| is_new(at)).collect()
     }
 
-    /// The types that have this case, with numbers as [`Self::cover`] has them.
+    /// The combinations of types that have this case, by index.
     fn having(&self, case: usize) -> impl Iterator<Item = usize> {
         let case = case % self.covers.len();
         (0..self.types.len()).filter(move |at| self.types[*at].1 > case)
     }
 }
 
-/// A bit for each width of each tensor's elements: five of them, from 4 bits to 64.
+/// A bit for each element width of each tensor: five widths, from 4 to 64 bits.
 fn widths(types: &[DataType]) -> u64 {
     let bit = |it: &DataType, first: u32| 1_u64 << (first + it.bits().ilog2() - 2);
     types.iter().zip((0..).step_by(5)).fold(0, |all, (it, first)| all | bit(it, first))
 }
 
-/// Where a signature stands among those that the highest level accepts.
+/// The position of a signature among those that the highest feature level accepts.
 struct Place {
     space: &'static Space,
     types: usize,
     rank: usize,
-    /// Of an operator that shares its cases: at which types and rank they begin.
+    /// For operators that share their cases: the offset of this operator's turn.
     first: Option<usize>,
 }
 
 impl Place {
-    /// `None` where no level accepts it.
+    /// `None` if no feature level accepts the signature.
     fn of(operator: &dyn Reference, signature: &Signature) -> Option<Self> {
         let space = Space::of(operator);
         let first = operator.shares_cases().then_some(operator.schema().operator_type as usize);
@@ -143,27 +144,27 @@ impl Place {
         })
     }
 
-    /// Whether the case of this number is run here: at every rank, or at one where other operators have it at
-    /// the others.
+    /// Whether the case of this number is run here: at every rank, or for shared cases at one rank, where other
+    /// operators run it at the others.
     fn has(&self, case: usize) -> bool {
         let Some(first) = self.first else {
             let cover = self.space.cover(case);
             return self.is_among(cover, cover.len().max(self.space.ranks.len()), case);
         };
         let having: Vec<usize> = self.space.having(case).collect();
-        // Types and ranks of which there are as many do not go hand in hand.
+        // If there are as many combinations as ranks, they must not advance in step.
         let turn = case + first;
         let turn = (turn % having.len(), (turn + turn / having.len()) % self.space.ranks.len());
         (having[turn.0], turn.1) == (self.types, self.rank)
     }
 
-    /// The same of a case that is to be run with all types that go together.
+    /// Whether a case that is run with all combinations of types is run here.
     fn has_with_all_types(&self, case: usize) -> bool {
         let all: Vec<usize> = (0..self.space.types.len()).collect();
         self.is_among(&all, all.len().max(self.space.ranks.len()), case)
     }
 
-    /// Whether it has one of these types at its turn of the ranks.
+    /// Whether the signature has one of these combinations when it is its rank's turn.
     fn is_among(&self, types: &[usize], turns: usize, case: usize) -> bool {
         let first = case + self.first.unwrap_or(0);
         let ranks = self.space.ranks.len();
@@ -185,7 +186,7 @@ mod tests {
 
     type Pairs = HashSet<(String, String)>;
 
-    /// Each case of the operator, or each that it is run with, and what `of` says of the signature.
+    /// Pairs of a case and a property of a signature: all possible ones, and those that are run.
     fn pairs<I: IntoIterator<Item = String>>(
         operator: &dyn Reference,
         cases: impl Fn(&Signature) -> Vec<Case>,
@@ -238,7 +239,7 @@ mod tests {
         let run: Pairs = sharing()
             .flat_map(|it| pairs(it, |signature| it.chosen_cases(signature), of))
             .collect();
-        // What is of a few operators alone is not at every rank.
+        // Properties of only a few operators do not occur at every rank.
         let all = counts.into_iter().filter(|(_, count)| *count >= 40).map(|(it, _)| it);
         let missing: Vec<_> = all.filter(|it| !run.contains(it)).collect();
         assert!(missing.is_empty(), "{missing:?}");

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers, and tensors and values made from them: what random cases consist of.
+//! Pseudo-random numbers, and random tensors and values for cases.
 
 mod values;
 
@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 
 use dml_core::{DataType, TensorDesc, TensorLayout};
 
-/// A random tensor has at most about this many elements.
+/// The approximate limit on the elements of a random tensor.
 const MOST_ELEMENTS: u32 = 2048;
 
-/// Numbers from SplitMix64, seeded with a text: the same on every machine. Or from bytes, so that a
-/// fuzzer decides what is drawn.
+/// A generator: SplitMix64 seeded with a text, which gives the same numbers on every machine, or bytes from a
+/// fuzzer.
 #[derive(Clone, Debug)]
 pub struct Random(Source);
 
@@ -23,20 +23,20 @@ enum Source {
 }
 
 impl Random {
-    /// Numbers that depend on `seed` alone.
+    /// A generator that depends only on `seed`.
     pub fn new(seed: &str) -> Self {
         // FNV-1a.
         let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Self(Source::SplitMix(seed.bytes().fold(0xcbf2_9ce4_8422_2325, hash)))
     }
 
-    /// Numbers that consist of `bytes` in their order, no more of them than each number needs, and
-    /// zeros after the last.
+    /// A generator that takes numbers from `bytes` in order, as few bytes as each needs, and gives zeros at
+    /// their end.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(Source::Bytes(bytes.iter().copied().collect()))
     }
 
-    /// 64 bits.
+    /// A random 64-bit number.
     pub fn bits(&mut self) -> u64 {
         match &mut self.0 {
             Source::SplitMix(state) => split_mix(state),
@@ -44,7 +44,7 @@ impl Random {
         }
     }
 
-    /// 32 bits.
+    /// A random 32-bit number.
     pub fn word(&mut self) -> u32 {
         let high = match &mut self.0 {
             Source::SplitMix(state) => split_mix(state) >> 32,
@@ -53,7 +53,7 @@ impl Random {
         u32::try_from(high).unwrap_or(u32::MAX)
     }
 
-    /// A number below `end`; 0 where that is 0.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: u32) -> u32 {
         let end = end.max(1);
         match &mut self.0 {
@@ -71,17 +71,17 @@ impl Random {
         self.below(times) == 0
     }
 
-    /// One of `choices`, of which there is at least one.
+    /// One of `choices`, which must not be empty.
     pub fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.index(choices.len())].clone()
     }
 
-    /// A number below `count`, which is small and not 0.
+    /// A number below `count`, which must be small and not 0.
     fn index(&mut self, count: usize) -> usize {
         self.below(u32::try_from(count).unwrap_or(u32::MAX)) as usize
     }
 
-    /// Sizes of a small tensor, now and then with one long dimension.
+    /// Sizes of a small tensor, sometimes with one long dimension.
     pub fn sizes(&mut self, rank: usize) -> Vec<u32> {
         let mut sizes = vec![1; rank];
         let mut left = MOST_ELEMENTS;
@@ -98,8 +98,8 @@ impl Random {
         sizes
     }
 
-    /// A tensor in which no two elements share an address: packed, or with dimensions in any order
-    /// and space between them, and now and then with more bytes than it needs.
+    /// A tensor whose elements have distinct addresses: packed, or with dimensions in any order and padding
+    /// between them, and sometimes with more bytes than necessary.
     pub fn tensor(&mut self, data_type: DataType, sizes: &[u32]) -> TensorDesc {
         let mut tensor = TensorDesc::packed(data_type, sizes);
         if !self.one_in(3) {
@@ -112,7 +112,7 @@ impl Random {
         tensor
     }
 
-    /// The same for an input, whose elements may share addresses.
+    /// A tensor for an input, whose elements may share addresses.
     pub fn input_tensor(&mut self, data_type: DataType, sizes: &[u32]) -> TensorDesc {
         if !self.one_in(4) {
             return self.tensor(data_type, sizes);
@@ -126,13 +126,13 @@ impl Random {
         TensorDesc::packed(data_type, sizes).with_strides(&strides)
     }
 
-    /// Where a tensor starts in its buffer: a multiple of 16.
+    /// A tensor's offset in its buffer, a multiple of 16.
     pub fn offset(&mut self) -> u64 {
         if self.one_in(2) { 0 } else { 16 * u64::from(self.below(40)) }
     }
 
-    /// The number of a diagonal, counted from the main one to the right: one of the matrix, just
-    /// outside it, or an extreme.
+    /// The index of a diagonal, counted from the main diagonal to the right: within the matrix, just outside of
+    /// it, or extreme.
     pub fn diagonal(&mut self, sizes: &[u32]) -> i32 {
         let [.., height, width] = *sizes else { return 0 };
         let signed = |size: u32| i32::try_from(size).unwrap_or(i32::MAX);
@@ -148,8 +148,8 @@ impl Random {
         }
     }
 
-    /// Strides that keep all elements apart: the dimensions in any order, each beyond all of the one
-    /// inside it.
+    /// Strides with distinct addresses for all elements: dimensions in any order, each stride beyond the extent
+    /// of the inner ones.
     fn strides(&mut self, sizes: &[u32]) -> Vec<u32> {
         let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
         if self.one_in(2) {
@@ -161,7 +161,7 @@ impl Random {
         let mut strides = vec![0; sizes.len()];
         let mut next = if self.one_in(4) { 3 } else { 1 };
         for at in order {
-            // Nothing is ever that far away in a dimension of one element.
+            // The stride of a dimension of size 1 is never used.
             strides[at] = if sizes[at] == 1 && self.one_in(4) { u32::MAX } else { next };
             next = next * sizes[at] + if padded { self.below(4) } else { 0 };
         }
@@ -207,7 +207,7 @@ mod tests {
         };
         assert_eq!(numbers("a"), numbers("a"));
         assert_ne!(numbers("a"), numbers("b"));
-        // Written down: a change would change every random case.
+        // Fixed, since a change would change every random case.
         assert_eq!(Random::new("a").bits(), 0x5f29_c2aa_dd9b_8527);
     }
 

@@ -1,4 +1,4 @@
-//! Which operators have a reference.
+//! The registry of references.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use crate::families::{
     softmax, sort, training,
 };
 
-/// The reference of every implemented operator, by ascending operator number.
+/// The references of all implemented operators, in ascending order of operator numbers.
 pub static REFERENCES: LazyLock<Vec<&'static dyn Reference>> = LazyLock::new(|| {
     let families = [
         attention::REFERENCES,

@@ -1,4 +1,4 @@
-//! Which types and how many dimensions an operator's tensors have.
+//! The types and ranks of an operator's tensors.
 
 use dml_core::schema::OperatorSchema;
 use dml_core::{DataType, MAX_DIMENSION_COUNT};
@@ -6,27 +6,27 @@ use dml_core::{DataType, MAX_DIMENSION_COUNT};
 /// The data types and dimension counts of an operator's tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Signature {
-    /// One type for each of the operator's type parameters ([`OperatorSchema::type_parameters`]).
+    /// One type per type parameter of the operator ([`OperatorSchema::type_parameters`]).
     pub types: Vec<DataType>,
-    /// The dimensions of every tensor.
+    /// The rank of every tensor.
     pub rank: usize,
 }
 
 impl Signature {
-    /// That of an operator with one type parameter.
+    /// The signature of an operator with one type parameter.
     pub fn of(data_type: DataType, rank: usize) -> Self {
         Self { types: vec![data_type], rank }
     }
 
-    /// The first type: that of every tensor where there is one parameter.
+    /// The first type, which is the type of every tensor if there is one type parameter.
     ///
     /// # Panics
-    /// There is none, which no operator has.
+    /// There are no type parameters, which no operator has.
     pub fn data_type(&self) -> DataType {
         self.types[0]
     }
 
-    /// The type of the tensor `name` of an operator: its own, or that of the one that it is like.
+    /// The type of the operator's tensor `name`: its own, or that of the tensor whose type it shares.
     ///
     /// # Panics
     /// The operator has no such tensor, or another number of type parameters.
@@ -37,8 +37,8 @@ impl Signature {
         self.types[parameter.expect("a tensor of the row")]
     }
 
-    /// At every rank all types that any level takes together, and those in which it takes all but one;
-    /// ranks change first. Of types that are refused one by one, together there would be millions.
+    /// All combinations of types that some feature level accepts, and those with one type that no level
+    /// accepts, at every rank; ranks change first. Combinations of several refused types would be millions.
     pub fn all(schema: &OperatorSchema) -> impl Iterator<Item = Self> + use<> {
         type_lists(schema).into_iter().flat_map(|types| {
             (1..=MAX_DIMENSION_COUNT).map(move |rank| Self { types: types.clone(), rank })
@@ -51,16 +51,15 @@ impl Signature {
         names.join("-")
     }
 
-    /// Reads the names of types as [`type_names`](Self::type_names) writes them; `None` where there
-    /// is another name.
+    /// Parses names of types as [`type_names`](Self::type_names) writes them; `None` for unknown names.
     pub fn from_names(names: &str, rank: usize) -> Option<Self> {
         let types = names.split('-').map(|name| name.parse().ok());
         Some(Self { types: types.collect::<Option<_>>()?, rank })
     }
 }
 
-/// Lists of a type for each parameter, one of them at most one that no level takes for it; the last one
-/// changes first.
+/// Combinations of a type for each parameter, with at most one type that no feature level accepts; the last
+/// type changes first.
 fn type_lists(schema: &OperatorSchema) -> Vec<Vec<DataType>> {
     let tensors = schema.tables.last().map_or(&[][..], |it| it.tensors);
     let is_taken = |name: &str, data_type| {
@@ -91,14 +90,14 @@ mod tests {
     fn all_signatures_are_types_that_go_together_or_all_but_one_at_every_rank() {
         assert_eq!(Signature::all(&ELEMENT_WISE_ADD).count(), 13 * 8);
         let mut pairs: Vec<_> = Signature::all(&CAST).collect();
-        // Two types are taken for neither tensor, and so not for both.
+        // Neither tensor accepts two of the types, so combinations of these are left out.
         assert_eq!(pairs.len(), (13 * 13 - 2 * 2) * 8);
         assert_eq!(pairs[7].rank, 8);
         assert_eq!(pairs[8].types, [DataType::ALL[0], DataType::ALL[1]]);
         pairs.sort();
         pairs.dedup();
         assert_eq!(pairs.len(), (13 * 13 - 2 * 2) * 8);
-        // Two operands of 2 types and a result of 1: all are taken, or all but one.
+        // Two operands of 2 types and a result of 1 type: all are accepted, or all but one.
         let of_three = Signature::all(&MATRIX_MULTIPLY_INTEGER);
         assert_eq!(of_three.count(), (2 * 2 + 11 * 2 + 2 * 11 + 2 * 2 * 12) * 8);
     }

@@ -1,21 +1,21 @@
-//! The tensors of corner cases.
+//! Tensors of corner cases.
 
 use dml_core::{DataType, TensorDesc};
 
-/// The bits of a value: eight bytes, all different.
+/// The bits of a value of eight different bytes.
 pub(crate) const MIXED: u64 = 0xf1e2_d3c4_b5a6_9788;
 
-/// Sizes or strides of tensors of 8 dimensions, of which the last ones are used.
+/// Sizes or strides of tensors of rank 8, of which the last ones are used.
 pub(crate) type Sizes = [u32; 8];
 
-/// Small, odd in every dimension that is not 1 or 2.
+/// Small sizes, odd unless they are 1 or 2.
 pub(crate) const SMALL: Sizes = [2, 1, 2, 1, 2, 3, 2, 3];
-/// Strides of [`SMALL`] with two elements between neighbours, and more between rows.
+/// Strides of [`SMALL`] with gaps of two elements between neighbours, and larger ones between rows.
 pub(crate) const PADDED: Sizes = [800, 1, 300, 0, 130, 40, 11, 3];
 /// Strides of [`SMALL`] with the first dimension innermost.
 pub(crate) const REVERSED: Sizes = [1, 0, 2, 0, 4, 8, 24, 48];
 
-/// Shapes for tensors of `rank` dimensions that any operator on single elements has cases of, by name.
+/// Named shapes of tensors of rank `rank` for the cases of any element-wise operator.
 pub(crate) fn shapes(rank: usize) -> [(&'static str, Sizes); 5] {
     [
         ("shape_single_element", [1; 8]),
@@ -26,7 +26,7 @@ pub(crate) fn shapes(rank: usize) -> [(&'static str, Sizes); 5] {
     ]
 }
 
-/// Makes tensors of one type and one number of dimensions, from sizes of which the last ones are used.
+/// Makes tensors of one type and rank, from sizes of which the last ones are used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorMaker {
     pub(crate) data_type: DataType,

@@ -1,22 +1,22 @@
-//! Elements as people write them.
+//! Elements as readable text.
 
 use dml_core::DataType;
 use half::f16;
 
-/// An element as people write it; a NaN shows its bits, which tell it from others.
+/// An element as text; a NaN is shown with its bits, which distinguish it from other NaNs.
 pub fn element_text(data_type: DataType, bits: u64) -> String {
     let text = number_text(data_type, bits);
     if text == NAN { format!("{NAN} {}", bits_text(data_type, bits)) } else { text }
 }
 
-/// An element as people write it, and its bits.
+/// An element as text, followed by its bits.
 pub(super) fn text_and_bits(data_type: DataType, bits: u64) -> String {
     format!("{} ({})", number_text(data_type, bits), bits_text(data_type, bits))
 }
 
 const NAN: &str = "NaN";
 
-/// All bits of an element in hexadecimal digits.
+/// All bits of an element in hexadecimal.
 fn bits_text(data_type: DataType, bits: u64) -> String {
     format!("{bits:#0width$x}", width = data_type.bits() as usize / 4 + 2)
 }
@@ -34,10 +34,10 @@ fn number_text(data_type: DataType, bits: u64) -> String {
     }
 }
 
-/// The shortest number that is read back as `value`.
+/// The shortest decimal that parses to `value`.
 fn half(value: f16) -> String {
     let exact = value.to_f32();
-    // Five digits tell all halves apart.
+    // Five digits distinguish all FLOAT16 numbers.
     let rounded = (0..5).map(|digits| format!("{exact:.digits$e}"));
     let reads_back = |text: &String| {
         text.parse().is_ok_and(|it: f32| f16::from_f32(it).to_bits() == value.to_bits())

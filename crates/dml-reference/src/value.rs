@@ -1,16 +1,16 @@
-//! The bits of an element whose value is an attribute.
+//! Bits of elements given by attributes.
 
 use dml_core::{DataType, Error, Validated};
 use half::f16;
 
-/// Of the scalar union `field`, in the type of `OutputTensor`.
+/// The bits of the scalar union `field`, in the type of `OutputTensor`.
 pub(crate) fn from_scalar(operator: &Validated, field: &str) -> Result<u64, Error> {
     let bytes = operator.scalar(field)?.to_bytes();
     let size = operator.required_tensor("OutputTensor")?.data_type().bits() as usize / 8;
     Ok(bytes[..size].iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)))
 }
 
-/// Of a FLOAT. Rust's `as` truncates toward zero, saturates, and turns NaN into 0.
+/// A FLOAT as an element. Rust's `as` truncates toward zero, saturates, and turns NaN into 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -38,7 +38,7 @@ pub(crate) fn from_float(value: f32, data_type: DataType) -> u64 {
     }
 }
 
-/// A NaN keeps its sign and the upper bits of its payload, quiet or not, and stays a NaN.
+/// A NaN keeps its sign and the upper bits of its payload, is not made quiet, and stays a NaN.
 fn nan_bits(bits: u32, data_type: DataType) -> u64 {
     let (is_negative, payload) = (bits >> 31 == 1, bits & 0x7f_ffff);
     match data_type {

@@ -1,28 +1,28 @@
-//! What the model is told of a file.
+//! The features of a file that the model classifies.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// The part of the model's configuration that matters here.
+/// The part of the model's configuration that this example needs.
 #[derive(serde::Deserialize)]
 pub(crate) struct Config {
-    /// So many bytes are read at either end.
+    /// The number of bytes read at either end of the file.
     block_size: u64,
-    /// So many of them are features, without white space at the ends of the file.
+    /// How many of these bytes are features, after stripping white space at the ends of the file.
     beg_size: usize,
     end_size: usize,
-    /// What stands for bytes that a file does not have.
+    /// The token that pads files that are too short.
     padding_token: i32,
-    /// Of files with fewer bytes the model says nothing.
+    /// The model does not classify files with fewer bytes.
     min_file_size_for_dl: usize,
     /// The types, in the order of the scores.
     pub(crate) target_labels_space: Vec<String>,
 }
 
 impl Config {
-    /// The first bytes, filled up after them, and the last bytes, filled up before them. `None` where
-    /// there are too few.
+    /// The first bytes, padded at the end, followed by the last bytes, padded at the start. `None` if the file
+    /// is too short.
     pub(crate) fn features(&self, file: &Path) -> io::Result<Option<Vec<i32>>> {
         let mut file = File::open(file)?;
         let size = file.metadata()?.len();
@@ -48,7 +48,7 @@ impl Config {
     }
 }
 
-/// Whether it is no white space, as Python's `strip` has it.
+/// Whether the byte is not white space by Python's `strip`.
 fn is_text(byte: &u8) -> bool {
     !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }

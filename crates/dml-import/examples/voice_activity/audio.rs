@@ -1,17 +1,17 @@
-//! A minute of something like speech, so that no recording has to be carried along.
+//! A synthetic minute of speech-like audio, so that the example needs no recording.
 
 use std::f32::consts::{PI, TAU};
 
-/// Samples in a second.
+/// Samples per second.
 pub(crate) const RATE: u16 = 16_000;
 
-/// So long is a syllable, in samples.
+/// The length of a syllable, in samples.
 const SYLLABLE: u32 = 4_000;
-/// Of so many syllables, the first ones are spoken.
+/// The number of syllables in a sentence, of which the first ones are spoken.
 const SENTENCE: u32 = 20;
 const SPOKEN: u32 = 12;
 
-/// The first three formants of some vowels, in Hz, and how loud each is.
+/// The first three formants of some vowels, in Hz.
 const VOWELS: [[f32; 3]; 5] = [
     [730.0, 1090.0, 2440.0],
     [270.0, 2290.0, 3010.0],
@@ -23,7 +23,7 @@ const LOUDNESS: [f32; 3] = [1.0, 0.5, 0.25];
 const WIDTH: f32 = 80.0;
 const HARMONICS: u8 = 24;
 
-/// Sentences of three seconds with pauses of two, of a voice that rises and falls.
+/// Three-second sentences with pauses of two seconds, of a voice that rises and falls.
 pub(crate) fn minute() -> Vec<f32> {
     let mut phase = 0.0;
     let mut sample = |number: u32| {
@@ -49,7 +49,7 @@ pub(crate) fn minute() -> Vec<f32> {
     (0..60 * u32::from(RATE)).map(&mut sample).collect()
 }
 
-/// On the way from one vowel to the next.
+/// The formants at a fraction of the way from one vowel to the next.
 fn formants(syllable: u32, progress: f32) -> [f32; 3] {
     let [from, to] = [syllable, syllable + 1].map(|it| VOWELS[it as usize * 7 % VOWELS.len()]);
     std::array::from_fn(|it| from[it] + (to[it] - from[it]) * progress)

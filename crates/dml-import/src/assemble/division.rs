@@ -1,4 +1,4 @@
-//! Which nodes of a device are needed, which of them are executed once, and which graph each is in.
+//! Decides which device nodes are needed, which of them are executed once, and which graph each belongs to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::Origin;
 use crate::graph::DeviceNode;
 use crate::graph::value::{Storage, Value};
 
-/// Whether a value is the same in every run.
+/// Whether a value is the same in every run. `nodes` tells which nodes are constant.
 pub(super) fn is_constant(storage: &Storage, nodes: &[bool]) -> bool {
     match storage {
         Storage::Tensor(_) | Storage::Constant(_) => true,
@@ -18,7 +18,7 @@ pub(super) fn is_constant(storage: &Storage, nodes: &[bool]) -> bool {
     }
 }
 
-/// The value that an operator before has written.
+/// The node and the output's index, for a value that a device node writes.
 pub(super) fn device_value(storage: &Storage) -> Option<(usize, usize)> {
     match storage {
         Storage::Device { node, output } => Some((*node, *output)),
@@ -26,7 +26,7 @@ pub(super) fn device_value(storage: &Storage) -> Option<(usize, usize)> {
     }
 }
 
-/// Which of the needed nodes read weights alone, and what is made of them.
+/// Which of the needed nodes depend only on weights, directly or through other such nodes.
 pub(super) fn constants(nodes: &[DeviceNode], is_needed: &[bool]) -> Vec<bool> {
     let mut all: Vec<bool> = Vec::with_capacity(nodes.len());
     for (node, is_needed) in nodes.iter().zip(is_needed) {
@@ -38,18 +38,18 @@ pub(super) fn constants(nodes: &[DeviceNode], is_needed: &[bool]) -> Vec<bool> {
     all
 }
 
-/// Whether a node makes numbers of integers with a scale for each block: a result that is kept would be several times as
-/// large, and whoever multiplies by it can read the integers instead.
+/// Whether a node dequantizes integers with a scale for each block: the kept result would be several times as
+/// large, and operators that multiply by it can read the integers instead.
 fn expands_blocks(node: &DeviceNode) -> bool {
     node.operator.schema() == &DEQUANTIZE
 }
 
-/// The number of the graph that each node is in, and how many graphs have constants: they come before all
-/// others. Values have one type along the edges of a graph, so that a value which is read as another type
-/// than it was written as leaves its graph.
+/// The index of each node's graph, and how many graphs are constant: those come before all others. Values have
+/// one type along the edges of a graph, so a value that is read as another type than it was written as leaves
+/// its graph.
 ///
-/// Constants that do not depend on each other are graphs of their own: programs of other shapes share those
-/// that are equal there, whatever else they compute.
+/// Constant nodes that do not depend on each other get graphs of their own, so that programs for other shapes
+/// share the results that are equal, whatever else they compute.
 pub(super) fn divided(nodes: &[DeviceNode], is_constant: &[bool]) -> (Vec<usize>, usize) {
     let mut stages = vec![0; nodes.len()];
     let (constants, others): (Vec<usize>, Vec<usize>) =
@@ -75,7 +75,7 @@ pub(super) fn divided(nodes: &[DeviceNode], is_constant: &[bool]) -> (Vec<usize>
     (stages, numbers.len())
 }
 
-/// For each of the constants, the first node of its stage that it is connected with.
+/// For each constant node, the first node of its stage that it is connected with.
 fn connected(nodes: &[DeviceNode], constants: &[usize], stages: &[usize]) -> Vec<usize> {
     let mut first_of: Vec<usize> = (0..nodes.len()).collect();
     for index in constants.iter().copied() {
@@ -91,7 +91,7 @@ fn connected(nodes: &[DeviceNode], constants: &[usize], stages: &[usize]) -> Vec
     first_of
 }
 
-/// The end of the path from `node`, which becomes shorter.
+/// The representative of the set of `node` (union-find with path halving).
 fn first(first_of: &mut [usize], mut node: usize) -> usize {
     while first_of[node] != node {
         first_of[node] = first_of[first_of[node]];
@@ -100,7 +100,7 @@ fn first(first_of: &mut [usize], mut node: usize) -> usize {
     node
 }
 
-/// The first graph that a node can be in, when those of its inputs are known.
+/// The first graph that a node can be in, given the graphs of the nodes that it reads.
 fn stage(nodes: &[DeviceNode], index: usize, stages: &[usize]) -> usize {
     let node = &nodes[index];
     let read = node.operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
@@ -112,7 +112,7 @@ fn stage(nodes: &[DeviceNode], index: usize, stages: &[usize]) -> usize {
     after.max().unwrap_or(0)
 }
 
-/// Which nodes the outputs depend on: each reads earlier ones alone.
+/// Which nodes the outputs depend on. Nodes only read earlier ones.
 pub(super) fn needed(nodes: &[DeviceNode], outputs: &[(Origin, Value)]) -> Vec<bool> {
     let mut needed = vec![false; nodes.len()];
     for (origin, _) in outputs {

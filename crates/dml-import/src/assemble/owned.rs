@@ -1,5 +1,5 @@
-//! Which weights operators take over: those that they put in another order, or make another type of, before they
-//! add up products with them. They do so once, at initialization.
+//! Weights that operators own: those that they repack or convert before they multiply, which is then done once,
+//! at initialization.
 
 use dml_core::operators::{
     CONVOLUTION, CONVOLUTION_INTEGER, GEMM, GRU, LSTM, MATRIX_MULTIPLY_INTEGER,
@@ -11,7 +11,7 @@ use dml_core::{AbstractOperator, DataType};
 
 use crate::graph::DeviceNode;
 
-/// A tensor, and what is subtracted from its elements.
+/// A tensor, and its zero point or "".
 type Factor = [&'static str; 2];
 
 const FILTER: Factor = ["FilterTensor", "FilterZeroPointTensor"];
@@ -34,13 +34,13 @@ const FACTORS: [(&OperatorSchema, &[Factor]); 10] = [
     (&GRU, &[OF_INPUTS, OF_STATES]),
 ];
 
-/// A node's operator, owning such weights.
+/// A node's operator, with flag OWNED_BY_DML on such weights.
 pub(super) fn owning_weights(node: &DeviceNode, is_constant: &[bool]) -> AbstractOperator {
     let operator = &node.operator;
     let of = FACTORS.iter().find(|(schema, _)| *schema == operator.schema());
     let factors = of.map_or(&[][..], |(_, factors)| factors);
     let is_gainful = |factor: &&Factor| {
-        // Matrices of FLOAT32 are most often read as they lie.
+        // FLOAT32 matrices of GEMM mostly need no repacking.
         operator.schema() != &GEMM || type_of(operator, factor[0]) != Some(DataType::Float32)
     };
     let known = factors.iter().filter(|it| it.iter().all(|name| is_known(node, name, is_constant)));
@@ -54,7 +54,7 @@ fn type_of(operator: &AbstractOperator, name: &str) -> Option<DataType> {
     operator.tensors().find(|(field, _)| *field == name).map(|(_, tensor)| tensor.data_type)
 }
 
-/// Whether what a field has is a part of the model or made of such alone, or nothing.
+/// Whether a field's tensor is constant, or absent.
 fn is_known(node: &DeviceNode, name: &str, is_constant: &[bool]) -> bool {
     let fields = node.operator.bindings(FieldKind::Input).map(|(path, _)| path.field.name);
     let bound = fields.zip(&node.inputs).find(|(field, _)| *field == name);

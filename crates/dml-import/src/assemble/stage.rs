@@ -1,4 +1,4 @@
-//! One graph of operators of a program.
+//! One of a program's graphs of operators.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,36 +11,36 @@ use crate::error::{NodeName, Result};
 use crate::graph::DeviceNode;
 use crate::program::{Binding, Dispatch, Operator, Program, Step, Work};
 
-/// What all who read an input have in common.
+/// The data type and flags that all readers of a graph's input share.
 type ReadAs = (DataType, TensorFlags);
 
-/// What tells one input of a graph from another, beside how it is read.
+/// Identifies an input of a graph, together with [`ReadAs`].
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum InputKey {
     Input(usize),
-    /// By its address.
+    /// A constant, by its address.
     Constant(usize),
-    /// By its elements' address.
+    /// A tensor, by the address and length of its elements.
     Tensor(usize, usize),
-    /// By its elements.
+    /// A small tensor, by its elements.
     Small(Vec<u8>),
-    /// A node of an earlier stage, and which of its outputs.
+    /// An output of a node of an earlier stage: the node, and the output's index.
     Earlier(usize, usize),
 }
 
-/// Where an input of the graph is.
+/// The buffer range of a graph's input.
 pub(super) enum Bound {
     Buffer(Binding),
-    /// The first byte and the number of bytes in the buffer of constants.
+    /// The offset and the number of bytes in the constant buffer.
     Constant(u64, u64),
 }
 
-/// What an operator reads.
+/// The source of an operator's input.
 #[derive(Clone, Copy)]
 pub(super) enum Edge {
-    /// An output of another one.
+    /// An output of another node of the graph.
     Node(GraphValue, usize),
-    /// An input of the graph, and its number.
+    /// An input of the graph, with its index.
     Input(GraphValue, usize),
 }
 
@@ -48,19 +48,19 @@ pub(super) enum Edge {
 #[derive(Default)]
 pub(super) struct Stage {
     builder: GraphBuilder,
-    /// The graph's inputs, and where they are bound. Those in the buffer of constants have none yet.
+    /// The buffer ranges of the graph's inputs. The constant buffer has no index yet.
     inputs: Vec<Bound>,
     known: HashMap<(InputKey, ReadAs), Edge>,
     outputs: Vec<Binding>,
     names: Vec<NodeName>,
-    /// The only node, where there is one.
+    /// The operator of the only node with one output; `None` if a graph is needed.
     single: Option<Operator>,
-    /// Which inputs of the graph the only node has, in its binding order.
+    /// For each input of the only node, in binding order, the index of the graph's input.
     bindings: Vec<Option<usize>>,
 }
 
 impl Stage {
-    /// Adds a node with this operator, that reads these in its binding order.
+    /// Adds a node that reads `edges`, in the operator's binding order.
     pub(super) fn node(
         &mut self,
         node: &DeviceNode,
@@ -82,14 +82,14 @@ impl Stage {
         let value = self.builder.operator(operator.clone(), &inputs);
         self.builder.name(value, node.name.to_string());
         self.names.push((*node.name).clone());
-        // An operator by itself has all its outputs bound.
+        // An operator outside of a graph needs all its outputs bound.
         let is_single = self.names.len() == 1 && operator.bindings(FieldKind::Output).count() == 1;
         let work = Work::Operator(operator);
         self.single = is_single.then(|| Operator { node: (*node.name).clone(), work });
         value
     }
 
-    /// The graph's input with this key; `bound` says where a new one is.
+    /// The graph's input with this key; `bound` gives the buffer range of a new one.
     pub(super) fn input(
         &mut self,
         key: (InputKey, ReadAs),
@@ -110,8 +110,8 @@ impl Stage {
         self.outputs.push(binding);
     }
 
-    /// Adds the graph, or its only node, to a program, executed `once` or in each run. `constants` is the buffer of
-    /// constants.
+    /// Adds the graph, or its only node, to a program, to be executed `once` or in each run. `constants` is the
+    /// index of the constant buffer.
     pub(super) fn finish(self, program: &mut Program, constants: usize, once: bool) {
         let bound = |it: Bound| match it {
             Bound::Buffer(binding) => binding,
@@ -137,7 +137,7 @@ impl Stage {
     }
 }
 
-/// There are fewer nodes and outputs than 32 bits count.
+/// The number of nodes and outputs is limited to far less than 2^32.
 fn number(output: usize) -> u32 {
     u32::try_from(output).unwrap_or(u32::MAX)
 }

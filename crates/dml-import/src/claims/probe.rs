@@ -1,6 +1,6 @@
-//! A node by itself. Sizes that are guessed for a whole graph do not always fit the constants of a node: a
-//! convolution after values of which nothing is known, for example, has as many channels as its filter, and
-//! what is split into parts is as long as all of them. So sizes are taken from the node itself.
+//! Evaluates a node by itself. Sizes guessed for a whole graph do not always fit the constants of a node: a
+//! convolution of an unknown value, for example, needs as many channels as its filter has, and a Split needs
+//! the sum of its parts. So the sizes tried are taken from the node itself.
 
 use std::collections::BTreeSet;
 
@@ -15,26 +15,26 @@ use super::round::{GUESSES, Round, Verdict};
 
 /// Ranks that are tried where they are open.
 const RANKS: std::ops::RangeInclusive<usize> = 1..=4;
-/// How many sizes are tried, and how large they are at most.
+/// The number of sizes that are tried, and the largest one.
 const MOST_SIZES: usize = 12;
 const LARGEST: u64 = 1 << 20;
-/// How many assignments of different sizes to open dimensions are tried.
+/// How many assignments of differing sizes to open dimensions are tried.
 const MOST_ASSIGNMENTS: usize = 512;
-/// Of how many inputs the first open dimension may be 1 alone.
+/// The number of inputs whose first open dimension is tried as 1 while all others have another size.
 const MOST_FLAT: usize = 4;
-/// A constant with more elements is a weight, whose values are no sizes.
+/// A constant with more elements is a weight, whose values are not sizes.
 const FEW: usize = 64;
 
-/// What is found of a node by itself.
+/// The result of evaluating a node by itself.
 pub(super) enum Found {
     Runs(Claim),
-    /// Nothing of it is open, or no shape decides whether it runs.
+    /// The node has no open shape, or no shape decides whether it runs.
     Settled,
-    /// These sizes were tried for what is open, and none fits.
+    /// The node runs with none of these sizes.
     None(Vec<u64>),
 }
 
-/// How the node with this number runs with some shapes that are made of its own sizes.
+/// Tries the node with this index for shapes made of the node's own sizes.
 pub(super) fn claim(source: &Source, index: usize, level: FeatureLevel) -> Result<Found> {
     let alone = Alone::new(source, index)?;
     if !alone.is_open() || !alone.round.depends_on_shapes() {
@@ -54,8 +54,8 @@ pub(super) fn claim(source: &Source, index: usize, level: FeatureLevel) -> Resul
     Ok(Found::None(alone.sizes))
 }
 
-/// How the node with this number runs on a device without graphs: as operators that are executed one by one.
-/// No shape that it runs with may need a graph, or a higher level.
+/// The claim of the node with this index on a device without graphs, where operators are executed one by one.
+/// It is refused if any shape that it runs with needs a graph or a higher feature level.
 pub(super) fn single(source: &Source, index: usize, level: FeatureLevel) -> Result<Claim> {
     let alone = Alone::new(source, index)?;
     if let Some(input) = alone.round.first_unknown_to_host() {
@@ -68,7 +68,7 @@ pub(super) fn single(source: &Source, index: usize, level: FeatureLevel) -> Resu
         verdict = verdict.or(found);
     }
     if alone.is_open() && !matches!(verdict, Verdict::NeedsLevel(_)) {
-        // Uniform sizes come first: each is tried, and others until the node runs.
+        // Uniform sizes come first: all of them are tried, and then others until the node runs.
         let uniform = alone.sizes.len();
         for (number, sizes) in alone.assignments(*RANKS.end()).enumerate() {
             if number >= uniform && !matches!(verdict, Verdict::Refused(_) | Verdict::Blocked) {
@@ -81,10 +81,10 @@ pub(super) fn single(source: &Source, index: usize, level: FeatureLevel) -> Resu
     Ok(super::claim_of(verdict))
 }
 
-/// A node with what it reads.
+/// A node as the only one of a graph, with the values that it reads as inputs.
 struct Alone {
     round: Round,
-    /// Those that may be what is open: the node's own sizes, largest first, and 1.
+    /// Candidates for open sizes: the node's own sizes, largest first, and 1.
     sizes: Vec<u64>,
 }
 
@@ -114,7 +114,7 @@ impl Alone {
         self.inputs().iter().any(|input| input.shape.is_none())
     }
 
-    /// How many sizes are open where inputs of open rank have this one.
+    /// The number of open dimensions if inputs of open rank have this rank.
     fn open_dimensions(&self, rank: usize) -> usize {
         let is_open = |it: &&Dimension| !matches!(it, Dimension::Known(_));
         let count = |input: &GraphInput| match &input.shape {
@@ -124,8 +124,8 @@ impl Alone {
         self.inputs().iter().map(count).sum()
     }
 
-    /// Sizes for all dimensions that are open: the same everywhere, then 1 for the first ones of some inputs,
-    /// then any.
+    /// Assignments to all open dimensions: uniform sizes first, then with 1 for the first open dimension of
+    /// some inputs, then mixed sizes.
     fn assignments(&self, rank: usize) -> impl Iterator<Item = Vec<u64>> {
         let places = self.open_dimensions(rank);
         let uniform = self.sizes.iter().map(move |size| vec![*size; places]);
@@ -143,7 +143,7 @@ impl Alone {
         uniform.chain(flat).chain(mixed(&self.sizes, places))
     }
 
-    /// The number of each input's first open dimension among all open ones.
+    /// For each input, the index of its first open dimension among all open dimensions.
     fn first_open(&self, rank: usize) -> Vec<usize> {
         let mut first = 0;
         let mut all = Vec::new();
@@ -156,7 +156,7 @@ impl Alone {
         all
     }
 
-    /// The shape of each input, with `sizes` for what is open.
+    /// The shape of each input, with `sizes` for the open dimensions.
     fn shapes(&self, sizes: &[u64], rank: usize) -> impl Fn(&GraphInput) -> Vec<u64> {
         let mut sizes = sizes.iter().copied();
         let mut shapes: Vec<(ValueId, Vec<u64>)> = Vec::new();
@@ -179,7 +179,7 @@ fn is_open(input: &GraphInput) -> bool {
     input.shape.as_deref().and_then(fixed).is_none()
 }
 
-/// Every assignment of `sizes` to so many places, or some where those are too many.
+/// All assignments of `sizes` to this many `places`, or a random selection if there are too many.
 fn mixed(sizes: &[u64], places: usize) -> impl Iterator<Item = Vec<u64>> {
     let count = u32::try_from(places).ok().and_then(|it| sizes.len().checked_pow(it));
     let is_every = count.is_some_and(|it| it <= MOST_ASSIGNMENTS);
@@ -194,15 +194,15 @@ fn mixed(sizes: &[u64], places: usize) -> impl Iterator<Item = Vec<u64>> {
                 return sizes[digit];
             }
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Fewer than 2^31 sizes: the upper bits are the random ones.
+            // There are fewer than 2^31 sizes, and the upper bits of the generator are the random ones.
             sizes[usize::try_from(state >> 33).unwrap_or(0) % sizes.len()]
         };
         (0..places).map(&mut digit).collect()
     })
 }
 
-/// The sizes that a node has by itself: those of what it reads, the numbers in its constants and attributes,
-/// and what several of these come to. Largest first, and 1.
+/// A node's own sizes: the sizes of the tensors that it reads, the numbers in its integer constants and
+/// attributes, and the sums and products of these. Largest first, and 1 last.
 fn sizes(alone: &Source) -> Vec<u64> {
     let mut found = BTreeSet::new();
     let constants = alone.constants.iter().flat_map(|(_, it)| it.shape.iter().copied());
@@ -223,8 +223,7 @@ fn sizes(alone: &Source) -> Vec<u64> {
     found.into_iter().rev().filter(fits).take(MOST_SIZES).chain([1]).collect()
 }
 
-/// Adds each number, their sum and their product; the square of one by itself, which is what blocks of
-/// two dimensions have.
+/// Adds each number, their sum and their product; of a single number its square, the area of a square block.
 fn add_numbers(numbers: &[i64], sizes: &mut BTreeSet<u64>) {
     let numbers: Vec<u64> = numbers.iter().filter_map(|it| u64::try_from(*it).ok()).collect();
     let product = numbers.iter().try_fold(1u64, |product, it| product.checked_mul(*it));
@@ -236,7 +235,7 @@ fn add_numbers(numbers: &[i64], sizes: &mut BTreeSet<u64>) {
     sizes.extend(numbers.into_iter().chain(product).chain(sum).chain(square));
 }
 
-/// The values of a small constant of integers.
+/// The values of an integer tensor of few elements; empty for others.
 fn integers(tensor: &SourceTensor) -> Vec<i64> {
     const INT32: i32 = 6;
     const INT64: i32 = 7;

@@ -1,4 +1,4 @@
-//! A graph evaluated for guesses of what is open.
+//! Evaluates a graph with guesses for its open sizes.
 
 use dml_core::FeatureLevel;
 use dml_core::graph::GRAPHS;
@@ -18,26 +18,27 @@ use crate::tensor::{Tensor, element_count};
 
 use super::Claim;
 
-/// What is open is taken for this: a size, and how many dimensions where that is open as well. What pools
-/// needs many elements; what is added to something that is open needs 1.
+/// Guesses for open dimensions, as a size and the rank for inputs of open rank. Pooling needs large sizes;
+/// adding a constant to an open value needs size 1.
 pub(super) const GUESSES: [(u64, usize); 4] = [(1, 2), (64, 3), (640, 4), (2, 5)];
-/// Elements of an input whose values shapes may depend on: a program is compiled for each of them.
+/// Integer inputs of at most this many elements may determine shapes: a program is compiled for each of their
+/// values.
 const FEW: u64 = 64;
 
-/// What is found of a node.
+/// The result of evaluating a node with a guess.
 pub(super) enum Verdict {
     Runs(Claim),
     Refused(String),
-    /// With some sizes it needs a higher level.
+    /// With some sizes the node needs this higher feature level.
     NeedsLevel(FeatureLevel),
-    /// Whatever is guessed, something before it is refused.
+    /// For every guess, an earlier node that it depends on is refused.
     Blocked,
 }
 
 impl Verdict {
-    /// What two guesses say of a node: that it runs, on the device where it does for some sizes; else why it
-    /// does not. That one of them needs a higher level outweighs that the other runs, since any size may
-    /// come.
+    /// Combines the verdicts for two guesses. A need for a higher level outweighs success, since any size may
+    /// occur; otherwise the node runs if it runs for one guess, on the device if possible; else the first
+    /// reason for refusing it remains.
     pub(super) fn or(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::NeedsLevel(a), Self::NeedsLevel(b)) => Self::NeedsLevel(*a.max(b)),
@@ -50,7 +51,7 @@ impl Verdict {
         }
     }
 
-    /// That of two nodes together.
+    /// Combines the verdicts of two nodes that have to run both.
     fn and(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::Refused(_), _) | (Self::Runs(Claim::Device), Self::Runs(_)) => self,
@@ -60,18 +61,18 @@ impl Verdict {
     }
 }
 
-/// The nodes that are not decided yet. They are named by their numbers, so that no two have one name.
+/// The nodes that are not decided yet, named by their indices, so that names are unique.
 pub(super) struct Round {
     pub(super) graph: Graph,
-    /// Of each node that is asked about, those of the graph that stand for it.
+    /// For each undecided node, the nodes of the graph that it was translated to.
     groups: Vec<Vec<usize>>,
     demanded: Vec<Demand>,
-    /// Whether values follow from shapes, from constants, and from a few integers.
+    /// For each value, whether it depends only on shapes, constants and inputs of few integers.
     is_hosted: Vec<bool>,
 }
 
 impl Round {
-    /// The nodes that are not `decided`.
+    /// The graph of the nodes that are not `decided`.
     pub(super) fn new(source: &Source, decided: &[Option<Claim>]) -> Result<Self> {
         let all = || source.nodes.iter().zip(decided);
         let mut inputs = source.inputs.clone();
@@ -107,14 +108,14 @@ impl Round {
         Ok(Self { groups, graph, demanded, is_hosted })
     }
 
-    /// What is found of the nodes with any of the guesses.
+    /// The verdict on each node, over all guesses.
     pub(super) fn verdicts(&self, level: FeatureLevel) -> Result<Vec<Verdict>> {
         let unknown = |group: &Vec<usize>| {
             group.iter().find_map(|index| self.unknown_to_host(&self.graph.nodes[*index]))
         };
         let unknown: Vec<Option<usize>> = self.groups.iter().map(unknown).collect();
         if unknown.iter().any(Option::is_some) {
-            // What they ask for would be asked of what comes before them.
+            // These nodes would make the host read device values, which is not possible here.
             let refused = |input| Verdict::Refused(super::decided_by_a_run(input));
             return Ok(unknown
                 .into_iter()
@@ -129,7 +130,7 @@ impl Round {
         Ok(all)
     }
 
-    /// What is found of the nodes where the inputs have these shapes.
+    /// The verdict on each node for inputs of these shapes.
     pub(super) fn verdicts_for(
         &self,
         level: FeatureLevel,
@@ -139,7 +140,7 @@ impl Round {
         Ok(self.verdicts_of(&evaluation, level))
     }
 
-    /// What is found of the only node where the inputs have these shapes, and operators are executed one by one.
+    /// The verdict on the only node for inputs of these shapes, with operators executed one by one.
     pub(super) fn single_operators(
         &self,
         level: FeatureLevel,
@@ -178,7 +179,7 @@ impl Round {
         match support {
             NodeSupport::Alias => Verdict::Runs(Claim::Host),
             NodeSupport::Host if self.follows_from_shapes(node) => Verdict::Runs(Claim::Host),
-            // It computes nothing of what runs bring only because a guess leaves nothing to compute.
+            // The device: the host only evaluates it here because a guess leaves nothing to compute.
             NodeSupport::Host => Verdict::Runs(Claim::Device),
             NodeSupport::Operator { level: needed, .. }
             | NodeSupport::Operators { level: needed, .. } => match needed <= level {
@@ -195,7 +196,7 @@ impl Round {
         }
     }
 
-    /// Whether all nodes are such that shapes may decide if they run.
+    /// Whether shapes may decide if the nodes run: all are known, and need no device value on the host.
     pub(super) fn depends_on_shapes(&self) -> bool {
         let is_known = |node: &Node| node.op.is_ok() && self.unknown_to_host(node).is_none();
         self.graph.nodes.iter().all(is_known)
@@ -205,12 +206,12 @@ impl Round {
         node.outputs.iter().flatten().all(|output| self.is_hosted[*output])
     }
 
-    /// The first input of the only node that the host has to know and cannot.
+    /// The number of the first input of the only node that the host would have to read from the device.
     pub(super) fn first_unknown_to_host(&self) -> Option<usize> {
         self.groups.iter().flatten().find_map(|it| self.unknown_to_host(&self.graph.nodes[*it]))
     }
 
-    /// The first input that the host has to know and cannot.
+    /// The number of the first input of `node` that the host would have to read from the device.
     fn unknown_to_host(&self, node: &Node) -> Option<usize> {
         let op = node.op.as_ref().ok()?;
         let mut inputs = node.inputs.iter().enumerate();
@@ -243,7 +244,7 @@ fn guessed(input: &GraphInput, (size, rank): (u64, usize)) -> Vec<u64> {
     input.shape.as_ref().map_or_else(|| vec![size; rank], |it| it.iter().map(known).collect())
 }
 
-/// Which values follow from shapes, from constants, and from a few integers that a run brings.
+/// For each value, whether it depends only on shapes, constants and inputs of few integers.
 fn hosted(graph: &Graph) -> Result<Vec<bool>> {
     let mut is_hosted = vec![false; graph.value_count];
     for input in &graph.inputs {

@@ -1,4 +1,4 @@
-//! Commands: what is done with resources, in order.
+//! A script's commands, executed in order.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,15 @@ use super::json::{Fields, names, refused};
 use super::points::Point;
 use super::resources::Resource;
 
-/// Tensors of all dispatches together: those of a large operator count each time.
+/// The most tensors of all dispatches together; a large operator's tensors count at each dispatch.
 const POINTS: usize = 1 << 21;
 
-/// What commands may name, by name, and what has come of those so far.
+/// The resources and dispatchables that commands may name, and the state of reading.
 pub(super) struct Scope<'a> {
-    /// Those that are deferred get their sizes from the commands that write them.
+    /// Deferred resources get their sizes from the commands that write them.
     resources: &'a mut [Resource],
     dispatchables: &'a [Dispatchable],
-    /// Tensors of all dispatches so far.
+    /// The number of tensors of all dispatches so far.
     points: usize,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Scope<'a> {
         Self { resources, dispatchables, points: 0 }
     }
 
-    /// The steps that commands are, after the initializations that they need.
+    /// The steps of all commands, preceded by the initializations that they need.
     pub(super) fn steps(&mut self, commands: &[Value]) -> Result<Vec<Step>> {
         let mut steps = Vec::with_capacity(commands.len());
         for (index, json) in commands.iter().enumerate() {
@@ -110,7 +110,7 @@ impl<'a> Scope<'a> {
         Ok(Dispatch { operator, inputs, outputs, once: false })
     }
 
-    /// What is bound to a dispatchable before the first command, where it says so.
+    /// The initialization of a dispatchable before the first command, if it states bindings.
     fn initialization(&self, operator: usize) -> Result<Option<Initialization>> {
         let dispatchable = &self.dispatchables[operator];
         let Some(json) = &dispatchable.bindings else { return Ok(None) };
@@ -149,7 +149,7 @@ impl<'a> Scope<'a> {
         Ok(binding)
     }
 
-    /// Gives a deferred resource the size and the type of the first output that is bound to it.
+    /// Gives a deferred resource the size and type of the first output that is bound to it.
     fn settle(&mut self, path: &str, json: &Value, point: &Point) -> Result<()> {
         let part = Part::read(path.to_owned(), json)?;
         let index = self.resource(&part.path, part.name)?;
@@ -243,15 +243,15 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A resource's name, or an object that names a part of it, or an array of one of either.
+/// A part of a resource: given as a name, as an object, or as an array of one of these.
 struct Part<'a> {
     path: String,
     name: &'a str,
-    /// The first element.
+    /// The index of the first element.
     first: u64,
-    /// 0 stands for all that is left.
+    /// The number of elements; 0 for all that follow the first.
     count: u64,
-    /// Bytes of an element; 0 stands for those of the resource's type.
+    /// The size of an element in bytes; 0 for the size of the resource's type.
     size: u64,
 }
 
@@ -273,7 +273,7 @@ impl<'a> Part<'a> {
         Ok(Self { path: fields.path, name, first, count, size })
     }
 
-    /// Bytes of an element, where those of the resource have so many.
+    /// The size of an element in bytes; an error if it is needed and unknown.
     fn width(&self, element_size: Option<u64>) -> Result<u64> {
         let is_whole = (self.first, self.count) == (0, 0);
         let size = if self.size == 0 { element_size } else { Some(self.size) };
@@ -283,7 +283,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// The first byte; `None` where there is no such byte.
+    /// The first byte; `None` if it does not fit 64 bits.
     fn begin(&self, element_size: Option<u64>) -> Result<Option<u64>> {
         Ok(self.first.checked_mul(self.width(element_size)?))
     }

@@ -1,10 +1,10 @@
-//! JSON as people write it: with comments, and with a comma after the last item.
+//! JSON with comments and trailing commas, as people write it.
 
-/// The same text with spaces where comments and such commas were, so that positions stay.
+/// The text with comments and trailing commas replaced by spaces, so that positions do not change.
 pub(super) fn without(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
-    // Where the last word, number or sign is a comma.
+    // The position of the last token, if that is a comma.
     let mut last_comma: Option<usize> = None;
     while at < bytes.len() {
         let end = match bytes[at..] {
@@ -30,11 +30,11 @@ pub(super) fn without(text: &str) -> String {
         bytes[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
         at = end;
     }
-    // Only whole comments and commas were overwritten.
+    // Only whole comments and commas were replaced, so this is still UTF-8.
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The position after the text that begins at `start` with a quotation mark.
+/// The position after the string that begins at `start` with a quotation mark.
 fn after_text(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {

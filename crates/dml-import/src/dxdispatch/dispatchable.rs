@@ -1,4 +1,4 @@
-//! Dispatchables: operators and graphs under the names that commands call them by.
+//! Dispatchables: named operators, graphs and models that commands execute.
 
 use std::sync::Arc;
 
@@ -16,54 +16,55 @@ use super::points::Points;
 
 type Object = Map<String, Value>;
 
-/// An operator or a graph, or why it cannot be one.
+/// A dispatchable, or the error that explains why it is not valid.
 #[derive(Debug)]
 pub(super) struct Dispatchable {
     pub(super) name: String,
     pub(super) node: NodeName,
     pub(super) content: Result<Content>,
-    /// What is bound when it is initialized, before the first command.
+    /// The bindings of its initialization, before the first command.
     pub(super) bindings: Option<Value>,
-    /// Values in its JSON: what a graph that names it has to copy.
+    /// The number of values in its JSON, which a graph that names it has to copy.
     weight: usize,
 }
 
-/// What is dispatched, and what resources are bound to.
+/// The work of a dispatchable, and its tensors.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) task: Task,
     pub(super) points: Points,
 }
 
-/// What is dispatched.
+/// The work of a dispatchable.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
-    /// One execution of what is compiled.
+    /// One execution of a compiled operator or graph.
     Work(Work),
-    /// All steps of a model of another format.
+    /// All steps of an ONNX model.
     Model(Arc<Program>),
 }
 
-/// Kinds of dispatchables that are no DirectML operators.
+/// Kinds of dispatchables that are not DirectML operators.
 const OTHER_KINDS: [&str; 2] = ["hlsl", "dmlserializedgraph"];
 
-/// What stands beside an operator and is no part of it.
+/// Fields beside an operator that are not part of it.
 const BINDINGS: &str = "bindings";
 const EXECUTION_FLAGS: &str = "executionFlags";
 const COMPILE_TYPE: &str = "dmlCompileType";
 
-/// DML_EXECUTION_FLAGS. None of them changes a result, and every command is recorded anew, so that
-/// descriptors may change.
+/// DML_EXECUTION_FLAGS. None of them affects a result, and every command is recorded anew, so that descriptors
+/// may change.
 const FLAGS: [&str; 4] =
     ["NONE", "ALLOW_HALF_PRECISION_COMPUTATION", "DISABLE_META_COMMANDS", "DESCRIPTORS_VOLATILE"];
 
-/// Values in the JSON of all operators that nodes of graphs name: a node is a copy.
+/// The most JSON values in all operators that graph nodes name; each node is a copy.
 const GRAPH_VALUES: usize = 1 << 20;
 
-/// Inputs of all graphs: a file says how many there are in a few bytes.
+/// The most inputs of all graphs: a file declares any number of inputs in a few bytes.
 const GRAPH_INPUTS: usize = 1 << 20;
 
-/// Reads them all, sorted by name: operators first, since graphs name them. Models of ONNX are in `folder`.
+/// Reads all dispatchables, and sorts them by name: operators first, since graphs name them. ONNX models are in
+/// `folder`.
 pub(super) fn read(all: Object, folder: Option<&Folder>) -> Vec<Dispatchable> {
     let (graphs, operators): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, json)| is_graph(&plain_kind(json)));
@@ -133,7 +134,7 @@ fn graph(name: &str, mut json: Value, library: &mut Library<'_>) -> Dispatchable
 fn graph_content(node: &NodeName, json: &Value, library: &mut Library<'_>) -> Result<Content> {
     let path = format!("dispatchables.{}", node.name);
     let fields = Fields::of(path, json)?;
-    // How it is compiled is nothing to this runtime.
+    // How the graph is to be compiled does not matter to this runtime.
     let known = ["type", "Type", "desc", "Desc", COMPILE_TYPE];
     if let Some(key) = fields.object.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(fields.refused(key, "is given for an unknown field", known.join(", ")));
@@ -164,7 +165,7 @@ fn graph_content(node: &NodeName, json: &Value, library: &mut Library<'_>) -> Re
     Ok(Content { task, points })
 }
 
-/// Nodes without a name have that of their operator.
+/// Gives unnamed nodes the name of their operator.
 fn name_nodes(graph: &mut GraphDesc, desc: &Value) {
     let nodes = desc.get("Nodes").and_then(Value::as_array).into_iter().flatten();
     for (node, json) in graph.nodes.iter_mut().zip(nodes) {
@@ -175,14 +176,14 @@ fn name_nodes(graph: &mut GraphDesc, desc: &Value) {
     }
 }
 
-/// The operators that nodes of graphs name.
+/// The operators that graph nodes may name.
 struct Library<'a> {
     operators: &'a [Dispatchable],
-    /// Values of what was copied so far.
+    /// The number of JSON values copied so far.
     weight: usize,
-    /// Inputs of the graphs so far.
+    /// The number of graph inputs so far.
     inputs: usize,
-    /// Why the last name has no operator, where it is known.
+    /// The reason why the last name has no operator, if it is known.
     error: Option<Error>,
 }
 
@@ -210,15 +211,15 @@ impl Library<'_> {
     }
 }
 
-/// What stands beside an operator or a graph.
+/// Fields beside an operator or a graph.
 struct Beside {
     bindings: Option<Value>,
-    /// What is wrong with the flags.
+    /// The error of invalid flags.
     error: Option<Error>,
 }
 
 impl Beside {
-    /// Takes it out of the object, which is then one that other readers know.
+    /// Removes these fields from the object, which other parsers then accept.
     fn take(name: &str, json: &mut Value) -> Self {
         let Some(object) = json.as_object_mut() else {
             return Self { bindings: None, error: None };
@@ -234,7 +235,7 @@ impl Beside {
     }
 }
 
-/// One flag, or an array of flags.
+/// Checks a flag, or an array of flags.
 fn check_flags(path: &str, json: &Value) -> Result<()> {
     let flags = json.as_array().map_or(std::slice::from_ref(json), Vec::as_slice);
     let is_known = |flag: &Value| {
@@ -251,7 +252,7 @@ fn refusal(node: &NodeName, error: dml_core::Error) -> Error {
     Error::Operator { node: node.clone(), error: Box::new(error) }
 }
 
-/// How many values there are in JSON. How deep it is nested is limited by its parser.
+/// The number of values in JSON. Its nesting depth is limited by the parser.
 fn values(json: &Value) -> usize {
     1 + match json {
         Value::Array(items) => items.iter().map(values).sum(),

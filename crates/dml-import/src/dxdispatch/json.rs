@@ -1,10 +1,10 @@
-//! Access to fields, with errors that say where.
+//! Access to JSON fields, with errors that state the path.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, shortened};
 
-/// An object of a model and where it is.
+/// An object in a model's JSON, and its path.
 #[derive(Clone, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) path: String,
@@ -32,18 +32,18 @@ impl<'a> Fields<'a> {
         self.get(name).ok_or_else(|| self.refused(name, "is missing", "a value"))
     }
 
-    /// The object in a field, which is required.
+    /// A required object.
     pub(super) fn fields(&self, name: &str) -> Result<Self> {
         Self::of(self.at(name), self.required(name)?)
     }
 
-    /// A text, which is required.
+    /// A required string.
     pub(super) fn text(&self, name: &str) -> Result<&'a str> {
         let json = self.required(name)?;
         json.as_str().ok_or_else(|| self.refused(name, "is no text", "a text"))
     }
 
-    /// An integer that is not negative; `None` where it is left out.
+    /// An integer that is not negative; `None` if it is missing.
     pub(super) fn integer(&self, name: &str) -> Result<Option<u64>> {
         let parse = |json: &Value| {
             let accepted = format!("0 to {}", u64::MAX);
@@ -52,7 +52,7 @@ impl<'a> Fields<'a> {
         self.get(name).map(parse).transpose()
     }
 
-    /// The value of a field breaks a rule.
+    /// The error of a field whose value breaks a rule.
     pub(super) fn refused(
         &self,
         name: &str,
@@ -64,19 +64,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Names in a message.
+/// A list of names in a message.
 pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     shortened(&names.take(20).collect::<Vec<_>>().join(", "))
 }
 
-/// A value that breaks a rule.
+/// The error of a value that breaks a rule.
 pub(super) fn refused(
     path: &str,
     json: &Value,
     problem: &str,
     accepted: impl std::fmt::Display,
 ) -> Error {
-    // A large value is not written out only to be cut off.
+    // Avoids formatting a large value only to shorten it.
     let value = match json {
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::Object(fields) => format!("an object of {}", fields.len()),

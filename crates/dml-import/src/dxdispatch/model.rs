@@ -1,4 +1,4 @@
-//! Models of ONNX as dispatchables: their programs become parts of the script's.
+//! ONNX models as dispatchables: their programs become parts of the script's program.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::json::Fields;
 
 const SOURCE: &str = "sourcePath";
 const SIZES: &str = "freeDimensionNameOverrides";
-/// What changes no result.
+/// Fields that affect no result.
 const TUNING: [&str; 3] = ["graphOptimizationLevel", "loggingLevel", "sessionOptionsConfigEntries"];
 
 /// The program of the model that `{"type": "onnx", "sourcePath": ..}` names.
@@ -38,9 +38,9 @@ pub(super) fn read(node: &NodeName, json: &Value, folder: Option<&Folder>) -> Re
     assemble(&graph, &evaluation).map(Arc::new).map_err(located)
 }
 
-/// The graph of the file.
+/// Reads the graph of the model's file.
 fn graph(fields: &Fields<'_>, folder: Option<&Folder>) -> Result<Graph> {
-    // A model from Windows separates folders with a backslash.
+    // A script from Windows separates folders with a backslash.
     let name = fields.text(SOURCE)?.replace('\\', "/");
     let read = || {
         files::stays_inside(&name)?;
@@ -55,7 +55,7 @@ fn graph(fields: &Fields<'_>, folder: Option<&Folder>) -> Result<Graph> {
     read().map_err(|error| Error::malformed(format!("{}: {error}", fields.at(SOURCE))))
 }
 
-/// Gives the named dimensions of inputs the sizes that the dispatchable has for them.
+/// Sets the named dimensions of inputs to the sizes that the dispatchable gives.
 fn set_sizes(fields: &Fields<'_>, graph: &mut Graph) -> Result<()> {
     if fields.get(SIZES).is_none() {
         return Ok(());
@@ -71,19 +71,19 @@ fn set_sizes(fields: &Fields<'_>, graph: &mut Graph) -> Result<()> {
     Ok(())
 }
 
-/// A model's program in that of a script.
+/// A model's program as a part of a script's program.
 pub(super) struct Part {
     node: NodeName,
     model: Arc<Program>,
-    /// The numbers of its first operator and of its first buffer in the script's program.
+    /// The indices of its first operator and of its first buffer in the script's program.
     first_operator: usize,
     first_buffer: usize,
-    /// Whether it was dispatched before.
+    /// Whether an earlier command dispatched it.
     is_initialized: bool,
 }
 
 impl Part {
-    /// Adds the operators and the buffers of a model.
+    /// Adds a model's operators and buffers to the script's program.
     pub(super) fn of(program: &mut Program, node: &NodeName, model: &Arc<Program>) -> Self {
         let part = Self {
             node: node.clone(),
@@ -94,14 +94,14 @@ impl Part {
         };
         program.operators.extend(model.operators.iter().cloned());
         program.buffers.extend(model.buffers.iter().map(|plan| match plan.initial {
-            // Each dispatch copies it from a resource.
+            // Each dispatch copies the input from a resource.
             Initial::Input(_) => BufferPlan { initial: Initial::Undefined, ..plan.clone() },
             _ => plan.clone(),
         }));
         part
     }
 
-    /// Adds the steps of a dispatch, whose bindings are those of the model's inputs and outputs.
+    /// Adds the steps of a dispatch, whose bindings correspond to the model's inputs and outputs.
     pub(super) fn dispatch(&mut self, program: &mut Program, bound: &Dispatch) -> Result<()> {
         let model = Arc::clone(&self.model);
         for (index, plan) in model.buffers.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Part {
         Ok(())
     }
 
-    /// Copies an output of the model to what is bound to it.
+    /// Copies an output of the model to the resource bound to it.
     fn write(
         &self,
         program: &mut Program,
@@ -172,7 +172,7 @@ impl Part {
         bindings.iter_mut().flatten().for_each(|binding| binding.buffer += self.first_buffer);
     }
 
-    /// Adds an operator that copies so many bytes.
+    /// Adds an operator that copies `bytes` bytes.
     fn copy(
         &self,
         program: &mut Program,

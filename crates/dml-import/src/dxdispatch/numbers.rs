@@ -1,4 +1,4 @@
-//! Elements of initial values.
+//! Elements of initial values in JSON.
 
 use dml_core::DataType;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::convert::{float, from_float};
 use crate::element::ElementType;
 
-/// The bits of a JSON number, or of "nan", "inf", "-inf"; `None` where the type does not have it.
+/// The bits of a JSON number, or of "nan", "inf" or "-inf"; `None` if the type cannot represent it.
 pub(super) fn bits(json: &Value, data_type: DataType) -> Option<u64> {
     match data_type.integer_range() {
         Some((least, most)) => {

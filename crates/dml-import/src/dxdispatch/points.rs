@@ -1,4 +1,4 @@
-//! The tensors of a dispatchable, and how bindings name them.
+//! The tensors of a dispatchable (its bind points), and the names that bindings use for them.
 
 use std::collections::BTreeMap;
 
@@ -15,41 +15,41 @@ use crate::tensor::byte_count;
 
 use super::json::{Fields, names};
 
-/// What resources are bound to, in DirectML's binding order.
+/// The tensors of a dispatchable, in DirectML's binding order.
 #[derive(Debug, Default)]
 pub(super) struct Points {
     pub(super) inputs: Vec<Point>,
     pub(super) outputs: Vec<Point>,
-    /// What bindings may name, and of an array how many elements it has.
+    /// The names that bindings may use; for an array with the number of its elements.
     keys: BTreeMap<String, Option<usize>>,
 }
 
-/// A tensor.
+/// A tensor of a dispatchable.
 #[derive(Debug)]
 pub(super) struct Point {
-    /// Its names, the first for messages.
+    /// Its names; messages show the first.
     names: Vec<Name>,
-    /// Whether it is bound where the dispatchable is initialized.
+    /// Whether it is OWNED_BY_DML, and bound at initialization.
     pub(super) is_owned: bool,
-    /// Whether every command has to bind it; what operators need is checked where they are bound.
+    /// Whether every command has to bind it. Tensors that operators require are checked when they are bound.
     pub(super) is_required: bool,
-    /// Its type, and bytes that its binding must cover; `None` where they are unknown.
+    /// Its type, and the number of bytes that its binding must cover; `None` if unknown.
     pub(super) extent: Option<(DataType, u64)>,
 }
 
-/// A field, or an element of one that is an array.
+/// A field, or an element of an array field.
 #[derive(Debug)]
 struct Name {
     key: String,
     element: Option<usize>,
 }
 
-/// What graphs call their inputs and outputs, where edges have no names.
+/// The names of a graph's inputs and outputs, for edges without names.
 const INPUTS: &str = "Inputs";
 const OUTPUTS: &str = "Outputs";
 
 impl Points {
-    /// The tensors of an operator, by the names of its fields.
+    /// The tensors of an operator, named by its fields.
     pub(super) fn of_operator(operator: &AbstractOperator) -> Self {
         let points = |kind| {
             let tensors = operator.bindings(kind);
@@ -80,8 +80,8 @@ impl Points {
         }
     }
 
-    /// The inputs and outputs of a graph: by the names of their edges, or as elements of the arrays
-    /// `Inputs` and `Outputs`.
+    /// The inputs and outputs of a graph, named by their edges, or as elements of the arrays `Inputs` and
+    /// `Outputs`.
     pub(super) fn of_graph(desc: &GraphDesc, graph: &ValidatedGraph) -> Self {
         let point = |kind, array: &str, index, needs: Option<&BindingRequirement>| {
             let tensor = graph.tensor(kind, index);
@@ -109,7 +109,7 @@ impl Points {
         points
     }
 
-    /// The inputs and outputs of a model, by their names.
+    /// The inputs and outputs of a model, by name.
     pub(super) fn of_model(program: &Program) -> Self {
         let point = |name: &str, element: Option<ElementType>, shape: &[u64]| {
             let bytes = element.and_then(|it| byte_count(it, shape));
@@ -135,7 +135,7 @@ impl Points {
         Self { inputs, outputs, keys }
     }
 
-    /// Checks that bindings name tensors only, and as many of an array as it has elements.
+    /// Checks that bindings name existing tensors only, and have the right number of array elements.
     pub(super) fn check(&self, bindings: &Fields<'_>) -> Result<()> {
         for key in bindings.object.keys() {
             let Some(count) = self.keys.get(key) else {
@@ -154,7 +154,7 @@ impl Points {
     }
 }
 
-/// Gives an input or an output of a graph one more name. The graph is valid, so that it is there.
+/// Gives an input or an output of a graph a further name. The graph is valid, so the index exists.
 fn name(points: &mut [Point], index: u32, name: &str, keys: &mut BTreeMap<String, Option<usize>>) {
     let point = usize::try_from(index).ok().and_then(|index| points.get_mut(index));
     if let Some(point) = point.filter(|_| !name.is_empty() && !keys.contains_key(name)) {
@@ -164,7 +164,7 @@ fn name(points: &mut [Point], index: u32, name: &str, keys: &mut BTreeMap<String
 }
 
 impl Point {
-    /// What is bound to it, and where that stands.
+    /// The value bound to the tensor, and its path.
     pub(super) fn find<'a>(&self, bindings: &Fields<'a>) -> Option<(String, &'a Value)> {
         self.names.iter().find_map(|name| {
             let json = bindings.get(&name.key)?;

@@ -1,4 +1,4 @@
-//! Resources: buffers and what is in them at the start.
+//! Resources: buffers with initial values.
 
 use dml_core::DataType;
 use serde_json::Value;
@@ -18,12 +18,12 @@ use super::numbers;
 #[derive(Debug)]
 pub(super) struct Resource {
     pub(super) name: String,
-    /// The type that it is printed in.
+    /// The type of its values, or the type in which it is printed.
     pub(super) data_type: DataType,
-    /// Whether that is the type of its values, and not only how they are shown.
+    /// Whether `data_type` is the type of its values, rather than only how they are printed.
     has_type: bool,
     pub(super) initial: Initial,
-    /// Bytes asked for, not rounded; 0 of one that is deferred and not written yet.
+    /// The requested size in bytes, not rounded; 0 for a deferred resource that is not written yet.
     pub(super) size: u64,
     is_deferred: bool,
 }
@@ -36,7 +36,7 @@ impl Resource {
         let has_type = match data_type {
             DeclaredType::Known(_) => true,
             DeclaredType::Unknown => false,
-            // A file may tell.
+            // A file may state the type.
             DeclaredType::Absent => fields.get("initialValues").is_some(),
         };
         let (data_type, initial) = match fields.get("initialValues") {
@@ -71,41 +71,42 @@ impl Resource {
         Ok(Self { name, data_type, has_type, initial, size, is_deferred: false })
     }
 
-    /// One that gets its size, and its type where none is declared, from what writes it first.
+    /// A deferred resource, which gets its size, and its type if none is declared, from the first command that
+    /// writes it.
     fn deferred(name: &str, data_type: DeclaredType) -> Self {
         let (name, data_type) = (name.to_owned(), data_type.or_bytes());
         let initial = Initial::Undefined;
         Self { name, data_type, has_type: false, initial, size: 0, is_deferred: true }
     }
 
-    /// Whether it had no size before the first command.
+    /// Whether its size is unknown before the first command.
     pub(super) fn is_deferred(&self) -> bool {
         self.is_deferred
     }
 
-    /// Whether it has no size yet.
+    /// Whether its size is still unknown.
     pub(super) fn is_unsettled(&self) -> bool {
         self.size == 0
     }
 
-    /// Gives it a size and a type; `false` where the size is none.
+    /// Sets the size and the type; `false` if the size is out of range.
     pub(super) fn settle(&mut self, data_type: DataType, size: u64) -> bool {
         if size == 0 || size > limits::TENSOR_BYTES {
             return false;
         }
-        // Elements narrower than a byte are shown as bytes.
+        // Elements smaller than a byte are shown as bytes.
         self.has_type = data_type.bits() >= 8;
         self.data_type = if self.has_type { data_type } else { DataType::Uint8 };
         self.size = size;
         true
     }
 
-    /// Bytes of an element, where it has values of one type.
+    /// Bytes of an element, if all values have one type.
     pub(super) fn element_size(&self) -> Option<u64> {
         self.has_type.then(|| u64::from(self.data_type.bits() / 8))
     }
 
-    /// How many elements it has in its own type.
+    /// The number of elements in its own type.
     pub(super) fn element_count(&self) -> u64 {
         self.size / u64::from(self.data_type.bits() / 8)
     }
@@ -114,16 +115,16 @@ impl Resource {
 /// The field with the type of initial values.
 const TYPE: &str = "initialValuesDataType";
 
-/// The initial values of a resource whose size is known when it is written.
+/// The initial values of a resource whose size is determined by the first command that writes it.
 const DEFERRED: &str = "deferred";
 
-/// Where initial values begin, where that is not the first byte.
+/// The field with the byte offset of initial values.
 const OFFSET: &str = "initialValuesOffsetInBytes";
 
-/// Bytes of initial values that do not begin at the first byte, and of what is before them.
+/// The most bytes of initial values with an offset, including the bytes before them.
 const SHIFTED_BYTES: u64 = 1 << 28;
 
-/// What a field says of a type.
+/// The type that a field declares.
 #[derive(Clone, Copy)]
 enum DeclaredType {
     Absent,
@@ -131,12 +132,12 @@ enum DeclaredType {
     Known(DataType),
 }
 
-/// Those of 8 bits and more.
+/// DirectML's types of at least 8 bits.
 const ACCEPTED: &str = "FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8, FLOAT64, UINT64, \
                         INT64";
 
 impl DeclaredType {
-    /// The type, which the field at `path` has to say.
+    /// The declared type; an error for the field at `path` if it is missing or unknown.
     fn required(self, path: &str) -> Result<DataType> {
         match self {
             Self::Known(data_type) => Ok(data_type),
@@ -174,7 +175,7 @@ fn bytes(initial: &Initial) -> u64 {
     }
 }
 
-/// The initial values after as many zeros as the resource says.
+/// The initial values, preceded by as many zeros as the offset says.
 fn shifted(fields: &Fields<'_>, initial: Initial) -> Result<Initial> {
     let offset = fields.integer(OFFSET)?.unwrap_or(0);
     if offset == 0 || matches!(initial, Initial::Undefined) {
@@ -198,7 +199,7 @@ fn shifted(fields: &Fields<'_>, initial: Initial) -> Result<Initial> {
     Ok(Initial::Tensor(tensor))
 }
 
-/// How much of a sequence is made at a time.
+/// How many bytes of a sequence are generated at a time.
 const CHUNK_BYTES: usize = 1 << 16;
 
 fn array(
@@ -213,7 +214,7 @@ fn array(
     tensor(fields, data_type, bytes)
 }
 
-/// Values of types of their own, one after the other.
+/// Values that each state their own type, concatenated.
 fn mixed(fields: &Fields<'_>, values: &[Value]) -> Result<(DataType, Initial)> {
     let mut bytes = Vec::new();
     for (index, value) in values.iter().enumerate() {
@@ -245,7 +246,7 @@ fn tensor(fields: &Fields<'_>, data_type: DataType, bytes: Vec<u8>) -> Result<(D
     Ok((data_type, Initial::Tensor(tensor)))
 }
 
-/// `{valueCount, value}` and `{valueCount, valueStart, valueDelta}`.
+/// A sequence given by `{valueCount, value}` or `{valueCount, valueStart, valueDelta}`.
 fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initial)> {
     let bits = |name| {
         let json = object.required(name)?;
@@ -270,7 +271,7 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
     Ok((data_type, Initial::Sequence(sequence)))
 }
 
-/// `{sourcePath}`: NumPy's .npy, or raw elements of the type given.
+/// Values from a file, `{sourcePath}`: a NumPy .npy file, or raw elements of the given type.
 fn file(
     object: &Fields<'_>,
     data_type: impl Fn() -> Result<DataType>,
@@ -278,7 +279,7 @@ fn file(
 ) -> Result<(DataType, Initial)> {
     let name = object.text("sourcePath")?;
     let located = |error: Error| Error::malformed(format!("{}: {error}", object.at("sourcePath")));
-    // A model from Windows separates folders with a backslash.
+    // A script from Windows separates folders with a backslash.
     let name = name.replace('\\', "/");
     files::stays_inside(&name).map_err(located)?;
     let folder = folder

@@ -1,4 +1,4 @@
-//! A whole model.
+//! DxDispatch models.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use super::json::Fields;
 use super::model::Part;
 use super::resources::Resource;
 
-/// Buffers, operators and commands.
+/// A DxDispatch model: resources, dispatchables and commands.
 #[derive(Debug)]
 pub(crate) struct Script {
     resources: Vec<Resource>,
@@ -27,7 +27,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Reads `{"resources": {..}, "dispatchables": {..}, "commands": [..]}`.
+    /// Reads an object `{"resources": {..}, "dispatchables": {..}, "commands": [..]}`.
     pub(super) fn read(mut model: Value, folder: Option<&Folder>) -> Result<Self> {
         let dispatchables = model.get_mut("dispatchables").and_then(Value::as_object_mut);
         let dispatchables = dispatchables.map(std::mem::take);
@@ -65,12 +65,12 @@ impl Script {
         });
         let used: BTreeSet<usize> = used.collect();
         let buffers = self.resources.iter().map(|resource| BufferPlan {
-            // What is deferred and never written has a size, too.
+            // A deferred resource that is never written needs a size, too.
             size: resource.size.max(1).next_multiple_of(4),
             initial: resource.initial.clone(),
         });
         let mut program = Program { buffers: buffers.collect(), ..Program::default() };
-        // What no command dispatches is not compiled, and steps are numbered anew.
+        // Unused dispatchables are not compiled, so operators are renumbered.
         let mut numbers = vec![0; self.dispatchables.len()];
         let mut models: HashMap<usize, Part> = HashMap::new();
         for index in used {
@@ -105,7 +105,7 @@ impl Script {
         Ok(program)
     }
 
-    /// Where the tensors go that commands print and write, in the commands' order.
+    /// The destinations of tensors that commands print and write, in the commands' order.
     pub(crate) fn destinations(&self) -> Result<Vec<Destination>> {
         let destination = |step: &Step| match step {
             Step::Initialize(_) | Step::Dispatch(_) => None,
@@ -161,7 +161,7 @@ impl Script {
     }
 }
 
-/// What runs a dispatchable: from the lowest level on that accepts it.
+/// How a dispatchable runs: from the lowest feature level that accepts it.
 fn support(task: &Task) -> NodeSupport {
     let accepts_work = |work: &Work, level| match work {
         Work::Operator(operator) => dml_core::validate(operator, level).map(|_| ()),

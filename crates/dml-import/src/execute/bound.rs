@@ -1,4 +1,4 @@
-//! Operators with the buffers that they are bound to.
+//! Operators with their buffers bound.
 
 use dml::vk::{BindingTable, Bindings, Recorder};
 use dml::{Buffer, BufferBinding, CompiledOperator};
@@ -9,7 +9,7 @@ use crate::program::{Binding, Dispatch, Initial, Initialization, Program};
 
 use super::{Error, at};
 
-/// What is recorded of one step: an initialization, an execution, or one before the other.
+/// The commands of one step: an initialization, an execution, or an initialization followed by an execution.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) initialization: Option<BindingTable>,
@@ -17,7 +17,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Adds what it has, after all before: operators have one temporary resource.
+    /// Records the commands, with barriers before them: operators share one temporary resource.
     pub(super) fn record(
         &self,
         recorder: &mut Recorder,
@@ -34,7 +34,7 @@ impl Table {
     }
 }
 
-/// When something is done.
+/// When a command is executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     /// Before the first run.
@@ -54,7 +54,7 @@ pub(super) struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// What of a dispatch is done then: the first one of an operator initializes it.
+    /// The commands of a dispatch at time `when`. The first dispatch of an operator initializes it.
     pub(super) fn dispatch(
         &self,
         dispatch: &Dispatch,
@@ -70,7 +70,7 @@ impl Bound<'_> {
         Ok(Table { initialization: initialization.transpose()?, execution: execution.transpose()? })
     }
 
-    /// What of an initialization is done then: a program that has it wants it in each run.
+    /// The commands of an explicit initialization at time `when`: it belongs to each run.
     pub(super) fn initialization(&self, step: &Initialization, when: When) -> Result<Table> {
         let is_initialized = when == When::Always && self.compiled.needs_initialization();
         let initialization = is_initialized.then(|| self.initialized(&step.inputs)).transpose()?;
@@ -93,7 +93,7 @@ impl Bound<'_> {
         table.map_err(|error| self.failed(error))
     }
 
-    /// Whether what the operator keeps of these inputs is the same in every run: no run writes it.
+    /// Whether the inputs that the operator owns are the same in every run: neither steps nor callers write them.
     fn owns_constants(&self, dispatch: &Dispatch, is_written: &[bool]) -> bool {
         let is_constant = |binding: &Binding| {
             let initial = &self.program.buffers[binding.buffer].initial;
@@ -103,14 +103,14 @@ impl Bound<'_> {
         owned.filter_map(|(_, it)| it.as_ref()).all(is_constant)
     }
 
-    /// These inputs, and no outputs.
+    /// Bindings of these inputs, without outputs.
     fn bindings<'b>(&'b self, inputs: &'b [Option<BufferBinding<'b>>]) -> Bindings<'b> {
         let temporary = self.temporary.map(BufferBinding::whole);
         let persistent = self.persistent.map(BufferBinding::whole);
         Bindings { inputs, outputs: &[], temporary, persistent }
     }
 
-    /// The inputs that are bound at this time.
+    /// The inputs that are bound at initialization, or those bound at execution.
     fn inputs(&self, inputs: &[Option<Binding>], time: BoundAt) -> Vec<Option<BufferBinding<'_>>> {
         let is_now = |index: usize| self.is_owned(index) == (time == BoundAt::Initialization);
         let inputs = inputs.iter().enumerate().map(|(index, it)| {
@@ -124,7 +124,7 @@ impl Bound<'_> {
         needs.is_some_and(|it| it.bound_at == BoundAt::Initialization)
     }
 
-    /// What is done once uses no buffer that is a recording's own.
+    /// The buffer range of a binding; `None` for buffers that belong to a recording.
     fn binding(&self, binding: &Binding) -> Option<BufferBinding<'_>> {
         let Binding { buffer, offset, size } = *binding;
         let buffer = self.buffers[buffer].as_ref()?;

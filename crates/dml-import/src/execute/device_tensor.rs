@@ -1,4 +1,4 @@
-//! Tensors that live on a device.
+//! Tensors in device memory.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::at;
 use super::its_buffers;
 use super::memory::{self, create};
 
-/// A tensor in a device's memory: packed elements in row-major order, from the start of a buffer on.
+/// A tensor in device memory: packed elements in row-major order, starting at offset 0 of a buffer.
 ///
-/// A cheap handle: clones are the same tensor. Runs write no tensor that somebody holds, so its elements
-/// stay what they are.
+/// A cheap handle: clones share one tensor. Runs never write a tensor that somebody else holds, so its elements
+/// do not change.
 #[derive(Clone, Debug)]
 pub struct DeviceTensor {
     element: ElementType,
@@ -26,14 +26,14 @@ pub struct DeviceTensor {
 #[derive(Debug)]
 struct Storage {
     device: Device,
-    /// `None` where there are no elements.
+    /// `None` if the tensor has no elements.
     buffer: Option<Buffer>,
-    /// Whether nobody but holders of the tensor has the buffer.
+    /// Whether the buffer is used only through handles of this tensor.
     is_own: bool,
 }
 
 impl DeviceTensor {
-    /// Copies a tensor of the host to the device.
+    /// Copies a host tensor to the device.
     ///
     /// # Errors
     /// [`Error::Memory`]: there is no room for it; [`Error::Device`]: the device was lost.
@@ -45,8 +45,8 @@ impl DeviceTensor {
         Ok(new)
     }
 
-    /// A tensor that is in a buffer already, such as one that a caller's own operators write. Whoever
-    /// writes the buffer answers for what runs read.
+    /// Uses a buffer that already exists, such as one that a caller's own operators write. The caller is
+    /// responsible for the buffer's content when a run reads it.
     ///
     /// # Errors
     /// [`Error::Malformed`]: the buffer is too small for the shape and type.
@@ -79,13 +79,13 @@ impl DeviceTensor {
         &self.shape
     }
 
-    /// The buffer, for other work on the device; `None` where there are no elements. Its bytes stay what
-    /// they are as long as the tensor is held.
+    /// The buffer, for other work on the device; `None` if there are no elements. Its bytes do not change as
+    /// long as the tensor is held.
     pub fn buffer(&self) -> Option<&Buffer> {
         self.storage.buffer.as_ref()
     }
 
-    /// Copies the elements to the host, once everything that was submitted has run.
+    /// Copies the elements to the host, after waiting for all work submitted so far.
     ///
     /// # Errors
     /// [`Error::Device`]: memory ran out, or the device was lost.
@@ -101,7 +101,7 @@ impl DeviceTensor {
         Tensor::new(self.element, self.shape.clone(), bytes)
     }
 
-    /// One whose elements are written later; `content` says what it is for.
+    /// A tensor whose elements are written later; `content` describes it in errors.
     pub(super) fn undefined(
         device: &Device,
         element: ElementType,
@@ -115,7 +115,7 @@ impl DeviceTensor {
         Ok(Self::of(device, element, shape.to_vec(), buffer, true))
     }
 
-    /// A tensor in a buffer that is not its own.
+    /// A tensor in a buffer that others use as well.
     pub(super) fn shared(
         device: &Device,
         element: ElementType,
@@ -145,12 +145,12 @@ impl DeviceTensor {
         written.map_err(|error| at(&its_buffers(), error.into()))
     }
 
-    /// The same elements, with another shape of as many and a type of the same size.
+    /// The tensor with another shape of as many elements, and a type of the same size.
     pub(super) fn viewed(&self, element: ElementType, shape: &[u64]) -> Self {
         Self { element, shape: shape.to_vec(), storage: Arc::clone(&self.storage) }
     }
 
-    /// Whether a run may write a tensor of this type and shape where this one is: nobody else holds it.
+    /// Whether a run may overwrite this tensor with one of this type and shape: nobody else holds it.
     pub(super) fn is_free_for(&self, element: ElementType, shape: &[u64]) -> bool {
         let has = self.buffer().map_or(0, Buffer::size);
         let is_free = self.storage.is_own && Arc::strong_count(&self.storage) == 1;
@@ -162,9 +162,9 @@ impl DeviceTensor {
     }
 }
 
-/// Bytes of the buffer for such a tensor: whole words, which operators bind.
+/// Bytes of the buffer for such a tensor, in whole words, as operators bind it.
 fn size(element: ElementType, shape: &[u64]) -> Result<u64> {
-    byte_count(element, shape)
-        .and_then(|bytes| bytes.checked_next_multiple_of(4))
-        .ok_or_else(|| Error::malformed(format!("no tensor has {element} {}", text(shape))))
+    byte_count(element, shape).and_then(|bytes| bytes.checked_next_multiple_of(4)).ok_or_else(
+        || Error::malformed(format!("a tensor {element} {} is not supported", text(shape))),
+    )
 }

@@ -11,20 +11,20 @@ use super::device_tensor::DeviceTensor;
 use super::recording::{Places, Recording};
 use super::resources::Resources;
 
-/// How many recordings a binding keeps for each program: a state alternates between two tensors, its
-/// initial value is a third, and a caller who holds an output has each of them twice.
+/// How many recordings a binding keeps for each program: a state alternates between two tensors, its initial
+/// value is a third, and a caller who holds an output doubles their number.
 const RECORDINGS: usize = 8;
 
 /// Which inputs and outputs of a model stay on the device.
 ///
-/// - An *input* that is bound is read where it is. Values of all others are given to each run.
-/// - An *output* that is bound is left on the device, and read when it is asked for.
+/// - An *input* that is bound is read from its device tensor. Values of all others are given to each run.
+/// - An *output* that is bound stays on the device, and is read on request.
 /// - A *state* is an output that becomes an input of the next run.
 ///
-/// A run never writes a tensor that somebody holds: a clone of an output, or of a state, stays what it
-/// is. Otherwise tensors are used again, and a run that is like an earlier one creates nothing.
+/// A run never writes a tensor that somebody else holds, so a clone of an output or of a state does not change.
+/// Otherwise tensors are reused, and a run like an earlier one allocates nothing.
 ///
-/// A binding is one sequence of runs. Several of them, each with its own states, may use one
+/// A binding is one sequence of runs. Several bindings, each with its own states, may use one
 /// [`Session`](crate::Session) or [`Executable`](crate::Executable).
 #[derive(Debug, Default)]
 pub struct IoBinding {
@@ -45,13 +45,13 @@ pub(super) struct State {
 /// An output that stays on the device.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// What the last run wrote.
+    /// The tensor that the last run wrote.
     tensor: Option<DeviceTensor>,
-    /// What runs before it wrote, and recordings use.
+    /// Tensors that earlier runs wrote, and that recordings use.
     spare: Vec<DeviceTensor>,
 }
 
-/// The commands of a program with tensors of the binding.
+/// The commands of a program, recorded with tensors of the binding.
 #[derive(Debug)]
 struct Recorded {
     of: Weak<Resources>,
@@ -59,26 +59,26 @@ struct Recorded {
 }
 
 impl IoBinding {
-    /// Nothing stays on the device.
+    /// A binding without inputs, outputs or states.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with an input that is on the device.
+    /// Binds an input to a device tensor.
     #[must_use]
     pub fn with_input(mut self, name: impl Into<String>, tensor: DeviceTensor) -> Self {
         self.set_input(name, tensor);
         self
     }
 
-    /// The same with an output that stays on the device: runs do not give it to the host.
+    /// Keeps an output on the device: runs do not return it.
     #[must_use]
     pub fn with_output(mut self, name: impl Into<String>) -> Self {
         self.outputs.entry(name.into()).or_default();
         self
     }
 
-    /// The same with an output that becomes an input of the next run. The first run reads `initial`.
+    /// Adds a state: an output that becomes an input of the next run. The first run reads `initial`.
     #[must_use]
     pub fn with_state(
         mut self,
@@ -93,17 +93,17 @@ impl IoBinding {
         self.with_output(output)
     }
 
-    /// Binds an input, or gives a state another value.
+    /// Binds an input, or replaces the value of a state.
     pub fn set_input(&mut self, name: impl Into<String>, tensor: DeviceTensor) {
         self.inputs.insert(name.into(), tensor);
     }
 
-    /// What the next run reads for an input that is bound: of a state, what the last run wrote.
+    /// The tensor that the next run reads for a bound input or a state.
     pub fn input(&self, name: &str) -> Option<&DeviceTensor> {
         self.inputs.get(name)
     }
 
-    /// What the last run left in an output that is bound; `None` before the first run.
+    /// The value of a bound output after the last run; `None` before the first run.
     pub fn output(&self, name: &str) -> Option<&DeviceTensor> {
         self.outputs.get(name)?.tensor.as_ref()
     }
@@ -115,7 +115,7 @@ impl IoBinding {
         }
     }
 
-    /// What is bound to inputs, by name.
+    /// The tensors bound to inputs, by name.
     pub(super) fn inputs(&self) -> impl Iterator<Item = (&str, &DeviceTensor)> {
         self.inputs.iter().map(|(name, tensor)| (name.as_str(), tensor))
     }
@@ -129,7 +129,7 @@ impl IoBinding {
         &self.states
     }
 
-    /// What is known of all inputs before a program is: of those on the device, their shapes.
+    /// Values and shapes of all inputs, for binding the model: device tensors give their shapes only.
     pub(crate) fn shapes(&self, given: &Inputs) -> Result<Inputs> {
         let mut all = given.clone();
         for (name, tensor) in &self.inputs {
@@ -146,7 +146,7 @@ impl IoBinding {
         Err(Error::BoundInput { name: shortened(name) })
     }
 
-    /// The error, in terms of what is bound: the host does not read what is on the device.
+    /// Rewords an error about missing values for inputs that are bound to device tensors.
     pub(crate) fn explained(&self, error: Error) -> Error {
         match error {
             Error::InFile { file, error } => self.explained(*error).in_file(&file),
@@ -155,7 +155,7 @@ impl IoBinding {
         }
     }
 
-    /// The commands of a program with these tensors; `record` makes them where they are new.
+    /// The recording of a program for these places; `record` makes a new one.
     pub(super) fn recording(
         &mut self,
         of: &Arc<Resources>,
@@ -174,13 +174,13 @@ impl IoBinding {
         {
             self.recorded.remove(oldest);
         }
-        // The last one used is the last.
+        // Recordings are in the order of their last use, the most recent one last.
         self.recorded.push(recorded);
         let last = self.recorded.len() - 1;
         Ok(&mut self.recorded[last].recording)
     }
 
-    /// Takes over what a run has left on the device.
+    /// Stores the outputs that a run has left on the device.
     pub(super) fn finish(&mut self, written: BTreeMap<String, DeviceTensor>) {
         for state in &self.states {
             if let Some(tensor) = written.get(&state.output) {
@@ -206,7 +206,7 @@ impl Slot {
     }
 }
 
-/// An input whose values the host has to know is on the device.
+/// The error of a device tensor bound to an input whose values the host needs.
 pub(super) fn host_input(name: &str) -> Error {
     let problem =
         "cannot be bound: the host needs its values, since shapes or operators depend on them";

@@ -1,4 +1,4 @@
-//! Buffers of programs, and what they are for, as messages say it.
+//! Creates the buffers of programs, and describes their content in errors.
 
 use dml::{Buffer, BufferDesc, BufferUsage, CompiledOperator, Device, MemoryLocation};
 use dml_core::graph::{GraphDesc, NodeKind};
@@ -12,7 +12,7 @@ use crate::tensor::text;
 
 use super::{at, its_buffers};
 
-/// A buffer in device memory; `content` says what is to be in it, where there is no room.
+/// Creates a buffer in device memory; `content` describes it in the error if there is no room.
 pub(super) fn create(
     device: &Device,
     size: u64,
@@ -21,7 +21,7 @@ pub(super) fn create(
     device.create_buffer(size).map_err(|error| missing(size, content, error))
 }
 
-/// A buffer that the host writes or reads.
+/// Creates a staging buffer, which the host writes or reads.
 pub(super) fn create_for_transfers(
     device: &Device,
     size: u64,
@@ -39,12 +39,12 @@ fn missing(size: u64, content: impl FnOnce() -> String, error: dml::Error) -> Er
     }
 }
 
-/// A tensor as messages show it: `output 'y' float32 [2, 3]`.
+/// A tensor in messages: `output 'y' float32 [2, 3]`.
 pub(super) fn tensor(called: &str, element: ElementType, shape: &[u64]) -> String {
     format!("{called} {element} {}", text(shape))
 }
 
-/// `weight 'w' float32 [2, 3]`.
+/// A weight in messages: `weight 'w' float32 [2, 3]`.
 pub(super) fn weight(Weight(constant): &Weight) -> String {
     let called = match constant.name.as_str() {
         "" => "weight".to_owned(),
@@ -53,7 +53,7 @@ pub(super) fn weight(Weight(constant): &Weight) -> String {
     tensor(&called, constant.element, &constant.shape)
 }
 
-/// An output, or a resource of DxDispatch.
+/// An output, or a resource of DxDispatch, in messages.
 pub(super) fn output(read: &Read) -> String {
     let called = match &read.destination {
         Destination::Output(name) => format!("output '{name}'"),
@@ -64,7 +64,7 @@ pub(super) fn output(read: &Read) -> String {
     tensor(&called, read.element, &read.shape)
 }
 
-/// One buffer for what operators need while they run, one after the other, with buffers of this usage.
+/// The temporary buffer that operators share, one after the other, large enough for buffers of this usage.
 pub(super) fn scratch<'a>(
     device: &Device,
     program: &Program,
@@ -79,7 +79,7 @@ pub(super) fn scratch<'a>(
     create(device, size, || temporary(&program.operators[index])).map(Some)
 }
 
-/// A buffer for what an operator keeps of its initialization.
+/// The persistent resource of an operator, if it needs one.
 pub(super) fn persistent(
     device: &Device,
     node: &NodeName,
@@ -93,7 +93,7 @@ pub(super) fn persistent(
 }
 
 impl Program {
-    /// What is in the buffer with this number.
+    /// Describes the content of the buffer with this index.
     pub(super) fn content(&self, buffer: usize) -> String {
         match &self.buffers[buffer].initial {
             Initial::Input(index) => {
@@ -125,7 +125,7 @@ impl Program {
         })
     }
 
-    /// What an operator writes there for later ones.
+    /// Describes an intermediate result in this buffer; `None` if no operator writes it.
     fn result_in(&self, buffer: usize) -> Option<String> {
         self.steps.iter().find_map(|step| {
             let Step::Dispatch(dispatch) = step else { return None };
@@ -143,7 +143,7 @@ impl Program {
     }
 }
 
-/// Temporary memory of an operator; of a graph with the largest of its intermediate results.
+/// Describes an operator's temporary memory; for a graph, with its largest intermediate result.
 fn temporary(operator: &Operator) -> String {
     let content = format!("temporary memory of {}", operator.node);
     let Work::Graph { desc, nodes } = &operator.work else { return content };
@@ -164,7 +164,7 @@ fn temporary(operator: &Operator) -> String {
     }
 }
 
-/// The node that writes an output of a graph, its operator, and which of its outputs that is.
+/// The node that writes an output of a graph: its index, its operator, and the output's index.
 fn writer(graph: &GraphDesc, output: usize) -> Option<(usize, &AbstractOperator, usize)> {
     let mut edges = graph.output_edges.iter();
     let edge = edges.find(|edge| usize::try_from(edge.graph_output_index) == Ok(output))?;
@@ -184,7 +184,7 @@ fn output_tensor(operator: &AbstractOperator, output: usize) -> Option<&TensorDe
     operator.bindings(FieldKind::Output).nth(output).and_then(|(_, tensor)| tensor)
 }
 
-/// `result of MatMul 'n' FLOAT32 [2, 3]`.
+/// The output of a node in messages: `result of MatMul 'n' FLOAT32 [2, 3]`.
 fn result(node: &str, operator: &AbstractOperator, output: usize) -> String {
     match output_tensor(operator, output) {
         Some(tensor) => {

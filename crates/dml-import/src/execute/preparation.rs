@@ -1,4 +1,4 @@
-//! Steps that are executed once: what they make of weights alone is shared by all programs that need it.
+//! Steps that are executed once: their results depend only on weights, and all programs that need one share it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,27 +14,27 @@ use super::bound::{Bound, Table, When};
 use super::memory::{create, persistent, scratch};
 use super::{at, compiled, its_buffers};
 
-/// Results of steps that are executed once. Each is made by the first program that needs it, and stays as long
-/// as one has it.
+/// Results of steps that are executed once. The first program that needs a result computes it, and it lives as
+/// long as a program uses it.
 #[derive(Debug, Default)]
 pub(super) struct Preparations(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By what the steps read, which tells most of them apart.
+    /// Results by the inputs that the steps read, which distinguish most steps.
     prepared: HashMap<Vec<Option<Input>>, Alike>,
-    /// How many were ever made.
+    /// The number of results ever made, which numbers them.
     count: u64,
 }
 
-/// Steps that read the same, and their outputs.
+/// Steps that read the same inputs, and their outputs.
 type Alike = Vec<(Work, Weak<PreparedOutputs>)>;
 
-/// Gives the buffer with a weight, by the program's number of it.
+/// Returns the buffer of a weight, uploaded if necessary, by its index in the program's buffers.
 pub(super) type Upload<'a> = dyn FnMut(usize) -> Result<Arc<Buffer>> + 'a;
 
-/// What a step that is executed once reads: bytes of a weight, bytes themselves, or those of another such step's
-/// output.
+/// An input of a step that is executed once: a byte range of a weight, constant bytes, or a byte range of
+/// another such step's output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Input {
     Weight(Weight, Range<u64>),
@@ -45,12 +45,12 @@ enum Input {
 /// The outputs of a step that was executed once.
 #[derive(Debug)]
 pub(super) struct PreparedOutputs {
-    /// Tells it from all others of the session.
+    /// Unique in the session.
     number: u64,
     outputs: Vec<Option<Buffer>>,
 }
 
-/// A step whose outputs no program has.
+/// A step whose outputs no program has yet.
 struct Missing<'a> {
     dispatch: &'a Dispatch,
     inputs: Vec<Option<Input>>,
@@ -66,11 +66,11 @@ pub(super) fn once(program: &Program) -> impl Iterator<Item = &Dispatch> {
 }
 
 impl Preparations {
-    /// Puts the outputs of all steps of `program` that are executed once into `buffers`, which has the program's
-    /// constants. Those that no other program has are made now, by one submission; `upload` gives the buffers of
-    /// weights that are read for it. The outputs stay as long as what is returned.
+    /// Puts the outputs of all steps of `program` that are executed once into `buffers`, which already hold the
+    /// program's constants. Outputs that no other program has are computed now, in one submission; `upload`
+    /// gives the buffers of weights that are needed for it. The outputs live as long as the returned handles.
     ///
-    /// Other threads that compile wait meanwhile: they mostly need the same.
+    /// Other threads that compile wait meanwhile: they mostly need the same results.
     pub(super) fn prepare(
         &self,
         device: &Device,
@@ -80,7 +80,7 @@ impl Preparations {
     ) -> Result<Vec<Arc<PreparedOutputs>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut missing) = (Vec::new(), Vec::new());
-        // By the program's numbers of buffers: who writes them, and as which output.
+        // For each buffer that an earlier step writes, the number of its result and the output's index.
         let mut written: HashMap<usize, (u64, usize)> = HashMap::new();
         for dispatch in once(program) {
             let inputs = inputs(program, dispatch, &written)?;
@@ -122,7 +122,7 @@ impl Known {
         alike.iter().filter(|(it, _)| it == work).find_map(|(_, prepared)| prepared.upgrade())
     }
 
-    /// Adds what was made, in the place of what no program has any more.
+    /// Adds new results, and removes those that no program uses any more.
     fn insert(&mut self, program: &Program, made: Vec<Missing<'_>>) {
         self.prepared.retain(|_, alike| {
             alike.retain(|(_, prepared)| prepared.strong_count() > 0);
@@ -135,7 +135,7 @@ impl Known {
     }
 }
 
-/// What a step reads that is executed once; `written` says which buffers such steps before it write.
+/// The inputs of a step that is executed once; `written` tells which buffers earlier such steps write.
 fn inputs(
     program: &Program,
     dispatch: &Dispatch,
@@ -158,12 +158,12 @@ fn inputs(
 
 fn bytes(all: &[u8], range: &Range<u64>) -> Option<Vec<u8>> {
     let [start, end] = [range.start, range.end].map(|it| usize::try_from(it).ok());
-    // The last word of a buffer may have bytes after the tensor's.
+    // The binding is rounded up to words, and may reach beyond the tensor's last byte.
     let end = end?.min(all.len());
     all.get(start?..end).map(<[u8]>::to_vec)
 }
 
-/// Executes these steps, and waits for them. What only they need is given back then.
+/// Executes these steps and waits for them. Buffers that only they need are freed afterwards.
 fn execute(
     device: &Device,
     program: &Program,
@@ -201,7 +201,7 @@ fn execute(
     submit(device, &tables)
 }
 
-/// Does what is done before the first run, and waits for it.
+/// Records and submits `tables`, and waits for them.
 pub(super) fn submit(device: &Device, tables: &[Table]) -> Result<()> {
     if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
         return Ok(());

@@ -1,33 +1,33 @@
-//! How far a program is on its way to a device.
+//! Progress of compiling and uploading a program.
 
 use crate::program::{Initial, Program};
 
-/// What is being done, and how much of it.
+/// The current phase, and how much of it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// Operators are compiled: how many kernels they have is not known before.
+    /// Compiling operators. The number of kernels is not known in advance.
     Compiling,
-    /// So many of `total` bytes of the model are on the device.
+    /// Uploading the model's weights and constants.
     Uploading {
-        /// Bytes that are there.
+        /// Bytes uploaded.
         done: u64,
-        /// All of them.
+        /// Bytes to upload in total.
         total: u64,
     },
 }
 
-/// Tells of uploads, as they end.
+/// Reports each upload when it is complete.
 pub(super) struct Uploads<'a> {
     tell: &'a dyn Fn(Progress),
-    /// Bytes of each buffer that are not there.
+    /// Bytes of each buffer that are still to be uploaded.
     missing: Vec<u64>,
     done: u64,
     total: u64,
 }
 
 impl<'a> Uploads<'a> {
-    /// Nothing of the program is there.
+    /// Starts with nothing uploaded.
     pub(super) fn new(program: &Program, tell: &'a dyn Fn(Progress)) -> Self {
         let missing = program.buffers.iter().map(|plan| size(&plan.initial, plan.size));
         let missing: Vec<u64> = missing.collect();
@@ -36,7 +36,7 @@ impl<'a> Uploads<'a> {
         Self { tell, missing, done: 0, total }
     }
 
-    /// The buffer with this number is as it is before the first run.
+    /// Records that the buffer with this index has its content.
     pub(super) fn filled(&mut self, index: usize) {
         let bytes = std::mem::take(&mut self.missing[index]);
         if bytes > 0 {
@@ -46,7 +46,7 @@ impl<'a> Uploads<'a> {
     }
 }
 
-/// What of a buffer is uploaded before the first run.
+/// How many bytes are uploaded for a buffer before the first run.
 fn size(initial: &Initial, bytes: u64) -> u64 {
     match initial {
         Initial::Undefined | Initial::Input(_) => 0,

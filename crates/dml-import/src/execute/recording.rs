@@ -1,5 +1,5 @@
-//! The commands of a program, recorded once: inputs to where operators read them, the operators, and
-//! what they wrote to where the host reads it.
+//! The recorded commands of a program: uploading its inputs, executing its operators, and copying its outputs
+//! to where the host reads them.
 
 use std::sync::PoisonError;
 
@@ -18,20 +18,20 @@ use super::memory::{create, create_for_transfers};
 use super::resources::{Resources, operator_of};
 use super::upload::fill;
 
-/// Copies begin at multiples of so many bytes.
+/// Tensors start at multiples of this many bytes in the upload and readback buffers.
 const ALIGNMENT: u64 = 16;
 
-/// What of a program's inputs and outputs stays on the device.
+/// The inputs and outputs of a program that stay on the device.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// The caller's buffers, by the program's numbers.
+    /// The caller's buffers, by the program's buffer indices.
     pub(super) buffers: Vec<Option<Buffer>>,
-    /// For each step, whether it is an output that is not read.
+    /// For each step, whether it reads an output that stays on the device.
     pub(super) is_kept: Vec<bool>,
 }
 
 impl Places {
-    /// Everything comes from the host and goes there.
+    /// All inputs and outputs are on the host.
     pub(super) fn of_host(program: &Program) -> Self {
         let buffers = vec![None; program.buffers.len()];
         Self { buffers, is_kept: vec![false; program.steps.len()] }
@@ -47,28 +47,28 @@ impl PartialEq for Places {
     }
 }
 
-/// A program's commands, and the buffers that they alone use.
+/// A program's recorded commands, and the buffers that only they use.
 #[derive(Debug)]
 pub(super) struct Recording {
     places: Places,
-    /// What inputs are copied from, and where each is in it. Without it they are written to their own
-    /// buffers: a device may have no copies.
+    /// The staging buffer of inputs, and each input's buffer index and offset in it. Without a staging buffer,
+    /// inputs are written directly to their buffers, since a device may not support copies.
     upload: Option<Buffer>,
     inputs: Vec<(usize, u64)>,
-    /// What outputs are copied to. Without it they are read from where they were written.
+    /// The staging buffer of outputs. Without it, outputs are read directly from their buffers.
     readback: Option<Buffer>,
-    /// One, where outputs are copied.
+    /// The submissions of a run: one, if outputs are copied.
     segments: Vec<Segment>,
-    /// All of the program's.
+    /// All buffers of the program, by index.
     buffers: Vec<Option<Buffer>>,
     tables: Vec<Table>,
 }
 
-/// Steps of the program that are one submission, and what is read after them.
+/// The steps of one submission, and the ranges that are read after it.
 #[derive(Debug, Default)]
 struct Segment {
     steps: std::ops::Range<usize>,
-    /// From the buffer that they are copied to, or from their own.
+    /// Ranges to read, from the buffer with this index, or from the staging buffer.
     reads: Vec<(Option<usize>, std::ops::Range<u64>)>,
     /// `None` before it is recorded, while it runs, and after a run that failed.
     list: Option<CommandList>,
@@ -86,7 +86,7 @@ impl Recording {
             let known = places.buffers[index].as_ref().or(resources.buffer(index));
             buffers.push(match (known, &plan.initial) {
                 (Some(known), _) => Some(known.clone()),
-                // No run reads it.
+                // Runs do not read this weight.
                 (None, Initial::Weight(_)) => None,
                 (None, _) => Some(create(device, plan.size, || program.content(index))?),
             });
@@ -108,7 +108,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// What stays on the device.
+    /// The inputs and outputs that stay on the device.
     pub(super) fn places(&self) -> &Places {
         &self.places
     }
@@ -119,8 +119,8 @@ impl Recording {
         self.places.buffers.iter().flatten().any(|it| Some(it.raw()) == raw)
     }
 
-    /// Finds places for what is copied from and to the host, and divides the steps where something has
-    /// to be read before a later one.
+    /// Lays out the staging buffers, and divides the steps into submissions where a buffer must be read before
+    /// a later step.
     fn transfers(&mut self, device: &Device, program: &Program) -> Result<()> {
         let copies = device.vulkan().buffer_usages() == BufferUsage::all();
         let mut end = 0u64;
@@ -164,7 +164,7 @@ impl Recording {
         Ok(())
     }
 
-    /// The commands of a segment.
+    /// Records the commands of a segment.
     fn record(&self, device: &Device, program: &Program, at_segment: usize) -> Result<CommandList> {
         let failed = |error: dml::vk::Error| at(&its_buffers(), error.into());
         let segment = &self.segments[at_segment];
@@ -207,8 +207,8 @@ impl Recording {
         recorder.finish().map_err(failed)
     }
 
-    /// Runs the commands with these inputs, and gives the bytes of what is read from buffers. Runs of one
-    /// program wait for each other.
+    /// Runs the commands with these inputs, and returns the bytes read from buffers. Runs of one program wait
+    /// for each other.
     pub(super) fn run(
         &mut self,
         device: &Device,

@@ -1,5 +1,5 @@
-//! What all recordings of a program have in common: its operators, and the buffers that are not inputs or
-//! outputs.
+//! The resources that all recordings of a program share: its operators, and the buffers that are neither inputs
+//! nor outputs.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,28 +14,28 @@ use super::preparation::{PreparedOutputs, submit};
 use super::progress::{Progress, Uploads};
 use super::upload::{Weights, fill};
 
-/// A program's operators with what they are given once.
+/// A program's compiled operators and shared buffers.
 #[derive(Debug)]
 pub(super) struct Resources {
-    /// `None` for those that are executed once.
+    /// `None` for operators that are executed once.
     operators: Vec<Option<CompiledOperator>>,
-    /// `None` for those that each recording has: the program's inputs, and outputs that runs write; and for
+    /// `None` for buffers that belong to recordings, which are inputs and outputs that runs write, and for
     /// those that runs do not read.
     buffers: Vec<Option<Buffer>>,
     /// Which of the buffers runs write.
     is_written: Vec<bool>,
-    /// Buffers that are filled again before each run, since operators write them. Whoever holds them
-    /// runs: recordings write the same intermediate results.
+    /// Buffers that are filled again before each run, since operators overwrite them. A run holds the lock,
+    /// because all recordings write the same intermediate results.
     refilled: Mutex<Vec<(Buffer, Initial)>>,
     scratch: Option<Buffer>,
     persistent: Vec<Option<Buffer>>,
-    /// They keep what is among the buffers for other programs.
+    /// Owners of buffers shared with other programs, kept alive as long as these resources.
     _weights: Vec<Arc<Buffer>>,
     _prepared: Vec<Arc<PreparedOutputs>>,
 }
 
 impl Resources {
-    /// Uploads what is part of the model, and does what is the same in every run.
+    /// Uploads the model's weights, and executes the work that is the same in every run.
     pub(super) fn new(
         device: &Device,
         program: &Program,
@@ -82,7 +82,7 @@ impl Resources {
             Ok(weight)
         };
         let prepared = weights.prepared.prepare(device, program, &mut buffers, &mut upload)?;
-        // Weights that other programs have prepared are not uploaded.
+        // Weights that other programs have already prepared are not uploaded.
         (0..buffers.len()).for_each(|index| uploads.filled(index));
         let scratch = scratch(device, program, numbered(&operators), BufferUsage::all())?;
         let persistent = operators.iter().zip(&program.operators).map(|(operator, of)| {
@@ -103,24 +103,24 @@ impl Resources {
         Ok(new)
     }
 
-    /// The buffer with this number; `None` where each recording has its own.
+    /// The buffer with this index; `None` if each recording has its own.
     pub(super) fn buffer(&self, index: usize) -> Option<&Buffer> {
         self.buffers.get(index).and_then(Option::as_ref)
     }
 
-    /// Whoever holds it runs the program, and fills these before.
+    /// The buffers to refill before a run; a run holds this lock.
     pub(super) fn refilled(&self) -> &Mutex<Vec<(Buffer, Initial)>> {
         &self.refilled
     }
 
-    /// What of each step that runs an operator is done then, with these buffers.
+    /// The commands at time `when` of each step that runs an operator, with these buffers.
     pub(super) fn tables(
         &self,
         device: &Device,
         program: &Program,
         (buffers, when): (&[Option<Buffer>], When),
     ) -> Result<Vec<Table>> {
-        // Operators may need more where a caller's buffer has no transfers.
+        // Operators may need more temporary memory if a caller's buffer lacks transfer usage.
         let usages = buffers.iter().flatten().map(Buffer::usage);
         let usage = usages.fold(BufferUsage::all(), BufferUsage::intersection);
         let larger = match usage.contains(device.vulkan().buffer_usages()) {
@@ -154,7 +154,7 @@ impl Resources {
     }
 }
 
-/// The operator that a step initializes or executes in runs.
+/// The index of the operator that a step initializes or executes in each run.
 pub(super) fn operator_of(step: &Step) -> Option<usize> {
     match step {
         Step::Initialize(step) => Some(step.operator),
@@ -163,15 +163,15 @@ pub(super) fn operator_of(step: &Step) -> Option<usize> {
     }
 }
 
-/// What a program does with each of its buffers.
+/// How a program uses each of its buffers.
 struct Uses {
-    /// Whether runs write it.
+    /// Whether a step of runs writes the buffer.
     is_written: Vec<bool>,
-    /// Whether it has an output of the program.
+    /// Whether the buffer holds an output of the program.
     is_read: Vec<bool>,
-    /// Whether steps of runs bind it.
+    /// Whether steps of runs bind the buffer.
     is_bound: Vec<bool>,
-    /// Whether a step writes it that is executed once.
+    /// Whether a step that is executed once writes the buffer.
     is_made_once: Vec<bool>,
 }
 
@@ -205,7 +205,7 @@ impl Uses {
     }
 }
 
-/// The operators that runs have, with their numbers.
+/// The operators that runs execute, with their indices.
 fn numbered(
     operators: &[Option<CompiledOperator>],
 ) -> impl Iterator<Item = (usize, &CompiledOperator)> {

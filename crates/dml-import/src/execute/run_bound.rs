@@ -1,4 +1,4 @@
-//! Runs, with inputs and outputs on the host or on the device.
+//! Runs with inputs and outputs on the host or on the device.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::recording::{Places, Recording};
 use super::resources::Resources;
 use super::{Executable, Reading};
 
-/// The values of a program's inputs, in its order. Those on the device have none on the host.
+/// The values of a program's inputs, in its order. An input on the device has no host value.
 pub(super) struct Given {
     pub(super) host: Vec<Option<Tensor>>,
     device: Vec<Option<DeviceTensor>>,
@@ -29,13 +29,13 @@ impl Given {
 }
 
 impl Executable {
-    /// Runs the program with what `binding` has on the device, and waits for it. Gives the outputs that
-    /// do not stay there.
+    /// Runs the program with the device tensors of `binding`, and waits for it. Returns the outputs that are
+    /// not bound to the device.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::Input`] and [`Error::Output`]: what is bound is none of the
-    /// program's, does not fit, or is given as well. After an error all states are as they were before,
-    /// and outputs on the device are undefined.
+    /// As [`run`](Self::run); [`Error::Input`] and [`Error::Output`]: a bound input or output is not one of the
+    /// program's, does not fit, or is given as well. After an error all states are as they were before, and
+    /// outputs on the device are undefined.
     pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
         match self.run_bound_reading(binding, inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),
@@ -43,8 +43,8 @@ impl Executable {
         }
     }
 
-    /// The same, or what the device gives where that is not what the program was made for: then all states
-    /// are as they were before.
+    /// Runs with a binding; returns the device's answers instead of outputs if the program was not made for
+    /// them. Then all states are as they were before.
     pub(crate) fn run_bound_reading(
         &self,
         binding: &mut IoBinding,
@@ -73,7 +73,8 @@ impl Executable {
         Ok(found)
     }
 
-    /// The outputs of `reads`: known ones, and of the others the bytes that `run` reads back, in their order.
+    /// The outputs of `reads`: those known already, and the others from the bytes that `run` reads back, in
+    /// their order.
     pub(super) fn outputs(
         &self,
         reads: &[&Read],
@@ -91,7 +92,7 @@ impl Executable {
         reads.iter().zip(known).map(output).collect()
     }
 
-    /// The values of the inputs, after checks of those on the device.
+    /// The values of the inputs, after checking those on the device.
     fn given(&self, binding: &IoBinding, inputs: &Inputs) -> Result<Given> {
         let program = &self.program;
         for (name, tensor) in binding.inputs() {
@@ -122,7 +123,8 @@ impl Executable {
         Ok(Given { host, device })
     }
 
-    /// Where each output goes that stays on the device: `places` are told what the program writes.
+    /// The tensor of each output that stays on the device. Sets in `places` the buffers that the program
+    /// writes.
     fn kept(
         &self,
         binding: &IoBinding,
@@ -137,7 +139,7 @@ impl Executable {
             places.is_kept[index] = true;
             let tensor = match &read.source {
                 Source::Buffer(at) => match placed.get(&at.buffer) {
-                    // Two outputs are one value.
+                    // Two outputs of the model are the same value.
                     Some(earlier) => earlier.viewed(read.element, &read.shape),
                     None => {
                         let tensor = self.written(slot, read, at.buffer, places)?;
@@ -159,7 +161,8 @@ impl Executable {
         Ok(kept)
     }
 
-    /// An output that runs write to a tensor of the binding, or that was written once for all runs.
+    /// An output on the device, either written by runs to a tensor of the binding, or computed once for all
+    /// runs.
     fn written(
         &self,
         slot: &Slot,
@@ -176,7 +179,7 @@ impl Executable {
         Ok(tensor)
     }
 
-    /// An output that the host knows.
+    /// An output whose value the host knows.
     fn uploaded(&self, slot: &Slot, read: &Read, given: &Given) -> Result<DeviceTensor> {
         let tensor = self.free(slot, read)?;
         if let Some(known) = self.program.known(read, &given.host)? {
@@ -194,7 +197,7 @@ impl Executable {
         }
     }
 
-    /// Checks that every output that is bound is one, and that states have the types of what they become.
+    /// Checks that every bound output exists, and that states have the types of the inputs that they become.
     fn check_outputs(
         &self,
         binding: &IoBinding,
@@ -241,14 +244,14 @@ impl Executable {
     }
 }
 
-/// An output with the next of what a recording has read.
+/// An output, from the next bytes that a recording has read.
 fn written_output(read: &Read, written: &mut impl Iterator<Item = Vec<u8>>) -> Result<Output> {
     let bytes = written.next().unwrap_or_default();
     let tensor = Tensor::new(read.element, read.shape.clone(), bytes)?;
     Ok(Output { destination: read.destination.clone(), tensor })
 }
 
-/// The model's name of an output.
+/// The name of a read, if it is an output of the model.
 fn named(read: &Read) -> Option<&str> {
     match &read.destination {
         Destination::Output(name) => Some(name),

@@ -1,4 +1,4 @@
-//! What is in buffers before a program runs.
+//! Uploads the initial content of buffers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,11 +12,11 @@ use super::memory::{self, create};
 use super::preparation::Preparations;
 use super::{at, its_buffers};
 
-/// How much of a sequence is in host memory at a time.
+/// How many bytes of a sequence are generated in host memory at a time.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The weights of a model on the device, as they are and prepared, for all of its programs. They stay there as
-/// long as a program has them.
+/// The weights of a model on the device, as they are and prepared, shared by all of its programs. They stay
+/// there as long as a program uses them.
 #[derive(Debug, Default)]
 pub(crate) struct Weights {
     uploaded: Mutex<HashMap<Weight, Weak<Buffer>>>,
@@ -24,7 +24,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// The buffer with a weight, uploaded by the first who asks for it.
+    /// The buffer of a weight; the first caller uploads it.
     pub(super) fn buffer(
         &self,
         device: &Device,
@@ -37,13 +37,13 @@ impl Weights {
         }
         let buffer = Arc::new(create(device, plan.size, || memory::weight(of))?);
         fill(device, &buffer, &plan.initial)?;
-        // The key keeps the weight alive, so that no other one gets its address.
+        // The key keeps the weight alive, so that its address cannot be reused.
         uploaded.insert(of.clone(), Arc::downgrade(&buffer));
         Ok(buffer)
     }
 }
 
-/// Writes what `initial` says; inputs are written by runs.
+/// Writes the initial content of a buffer; runs write inputs.
 pub(super) fn fill(device: &Device, buffer: &Buffer, initial: &Initial) -> Result<()> {
     let write = |offset, bytes: &[u8]| {
         let written = device.vulkan().write_buffer(buffer, offset, bytes);

@@ -1,4 +1,4 @@
-//! What a device is to do: DirectML operators, in the order in which they were found.
+//! The device's part of an evaluation: DirectML operators, in the order in which they are added.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::Tensor;
 
-/// Matrices with `bits` where `begin <= x - y < end`, and elsewhere 0.
+/// Matrices with `bits` where `begin <= x - y < end`, and 0 elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
     pub(crate) begin: i128,
@@ -21,35 +21,35 @@ pub(crate) struct Band {
     pub(crate) bits: u64,
 }
 
-/// An operator of DirectML, and what it reads.
+/// A DirectML operator with its inputs and outputs.
 #[derive(Debug)]
 pub(crate) struct DeviceNode {
-    /// The node of the model that it is a part of.
+    /// The node of the model that the operator belongs to.
     pub(crate) name: Arc<NodeName>,
-    /// Its number; `None` where it belongs to an output of the graph.
+    /// That node's index; `None` if the operator belongs to an output of the graph.
     pub(crate) origin: Option<usize>,
     pub(crate) operator: AbstractOperator,
-    /// In the operator's binding order; `None` where one is left out.
+    /// The inputs in the operator's binding order; `None` where one is left out.
     pub(crate) inputs: Vec<Option<Storage>>,
-    /// What it writes, in the same way.
+    /// The types and shapes of the outputs, in binding order.
     pub(crate) outputs: Vec<Kind>,
-    /// The same, where that is a band of one value.
+    /// The output's content, if it is a band of one value.
     pub(crate) band: Option<Band>,
 }
 
-/// The operators of a device that an evaluation finds.
+/// The device operators that an evaluation adds.
 #[derive(Debug)]
 pub(crate) struct DeviceNodes {
     nodes: RefCell<Vec<DeviceNode>>,
-    /// Whether only types and shapes are asked for: sizes may then be such as no device has.
+    /// Whether only types and shapes are needed; then sizes may exceed any device's limits.
     shapes_only: bool,
-    /// Whether a device selects by a condition that it computes.
+    /// Whether the device selects values by a condition that it computes.
     selects: Cell<bool>,
-    /// What the host asks of it; `None` where nothing is read back.
+    /// The values that the host reads back; `None` if it may not read any.
     reading: Option<Reading>,
 }
 
-/// The model's node that operators are added for.
+/// The model's node that operators are added for; `index` is `None` for an output of the graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
     pub(crate) name: Arc<NodeName>,
@@ -61,22 +61,23 @@ impl DeviceNodes {
         Self { nodes: RefCell::default(), shapes_only, selects: Cell::default(), reading: None }
     }
 
-    /// Those of an evaluation that asks for values.
+    /// The device operators of an evaluation in which the host may read values.
     pub(crate) fn reading(answers: Answers) -> Self {
         Self { reading: Some(Reading::new(answers)), ..Self::new(false) }
     }
 
-    /// Whether the host may ask for values.
+    /// Whether the host may read device values.
     pub(crate) fn is_read(&self) -> bool {
         self.reading.is_some()
     }
 
-    /// What the host has asked for.
+    /// The values that the host has asked for.
     pub(crate) fn questions(&self) -> Vec<Question> {
         self.reading.as_ref().map_or_else(Vec::new, |it| it.questions().clone())
     }
 
-    /// The elements of a device's value, which `owner` has to know, as far as there is an answer.
+    /// The elements of a device value that `owner` asks for; `None` if there is no answer, and no guess is
+    /// left.
     pub(crate) fn answer(
         &self,
         owner: &Owner,
@@ -87,12 +88,12 @@ impl DeviceNodes {
         self.reading.as_ref().filter(|_| is_asked)?.ask((&owner.name, owner.index), value, guess)
     }
 
-    /// Whether it selects by a condition of its own.
+    /// Whether the device selects values by a condition that it computes.
     pub(crate) fn selects(&self) -> bool {
         self.selects.get()
     }
 
-    /// From now on it does.
+    /// Records that the device selects values by a condition.
     pub(crate) fn select(&self) {
         self.selects.set(true);
     }
@@ -101,8 +102,8 @@ impl DeviceNodes {
         self.nodes.borrow()
     }
 
-    /// Adds the operator that `build` makes. It reads `inputs` and writes values of these kinds, each
-    /// packed; of one that is refused, they are why.
+    /// Adds the operator that `build` makes. It reads `inputs`, and writes packed values of the kinds
+    /// `outputs`. If the operator is refused, the returned values carry the error.
     pub(crate) fn add(
         &self,
         owner: &Owner,
@@ -113,7 +114,7 @@ impl DeviceNodes {
         self.add_band(owner, inputs, outputs, None, build)
     }
 
-    /// The same for what writes a band.
+    /// Adds an operator like [`add`](Self::add), whose output is a band if `band` is given.
     pub(crate) fn add_band(
         &self,
         owner: &Owner,
@@ -171,7 +172,7 @@ impl DeviceNodes {
         }
     }
 
-    /// The type of the elements that lie somewhere, as far as that is known.
+    /// The type of the elements in `storage`, if it is known.
     fn element(&self, storage: &Storage) -> Option<ElementType> {
         match storage {
             Storage::Tensor(tensor) => Some(tensor.element_type()),
@@ -183,25 +184,25 @@ impl DeviceNodes {
         }
     }
 
-    /// The band that `storage` is, where it is one of one value.
+    /// The band that `storage` holds, if its content is known to be one.
     pub(crate) fn band(&self, storage: &Storage) -> Option<Band> {
         let Storage::Device { node, output: 0 } = storage else { return None };
         self.nodes.borrow().get(*node)?.band.clone()
     }
 
-    /// What writes a value, for messages.
+    /// The name of the node that writes a value, for messages.
     pub(crate) fn writer(&self, node: usize) -> String {
         self.nodes.borrow().get(node).map_or("an operator".to_owned(), |it| it.name.to_string())
     }
 }
 
-/// The lowest level that accepts `operator`.
+/// The lowest feature level that accepts `operator`.
 pub(crate) fn level(operator: &AbstractOperator) -> Option<FeatureLevel> {
     FeatureLevel::ALL.into_iter().find(|level| validate(operator, *level).is_ok())
 }
 
-/// The error of an operator that refuses the type of the tensors that carry `element`, in the model's words; `None`
-/// where it refuses something else.
+/// Rewords the error of an operator that does not support the type that carries `element`, naming the model's
+/// type; `None` if the error is about something else.
 fn carried(node: &NodeName, element: ElementType, error: &dml_core::Error) -> Option<Error> {
     let dml_core::Error::FeatureLevel(refusal) = error else { return None };
     let (_, given) = refusal.field.as_ref()?;
@@ -213,11 +214,11 @@ fn carried(node: &NodeName, element: ElementType, error: &dml_core::Error) -> Op
     let accepted =
         if allowed.is_empty() { String::new() } else { format!("; accepted: {allowed}") };
     let operator = refusal.operator;
-    let reason = format!("DirectML's {operator} takes no {element}{accepted}");
+    let reason = format!("DirectML's {operator} does not support {element}{accepted}");
     Some(node.not_supported(reason))
 }
 
-/// That `element` is none of DirectML's.
+/// The error of an element type without a DirectML counterpart.
 pub(crate) fn no_counterpart(node: &NodeName, element: ElementType) -> Error {
     node.not_supported(format!("{element} has no counterpart among DirectML's types"))
 }

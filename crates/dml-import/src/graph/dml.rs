@@ -1,7 +1,7 @@
-//! DirectML's tensors and the operators on them.
+//! DirectML tensors, and operators for element-wise computations, fills and bands.
 //!
-//! A tensor has four dimensions at least: four are accepted at every level, and operators on tensors of
-//! the same sizes can be fused.
+//! A tensor has at least four dimensions: four are accepted at every feature level, and operators on tensors of
+//! equal sizes can be fused.
 
 use dml_core::operators::{
     DiagonalMatrix1Desc, DiagonalMatrixDesc, ElementWiseIdentityDesc, FillValueConstantDesc,
@@ -16,16 +16,16 @@ use crate::graph::strides::{broadcast_strides, coalesced, packed};
 use crate::graph::value::{Content, Kind, Storage, Value};
 use crate::tensor::{Tensor, element_count, text};
 
-/// Dimensions of a tensor.
+/// The largest rank of a tensor.
 pub(crate) const MAX_RANK: usize = 8;
 const LEAST_RANK: usize = 4;
 
-/// The type of the tensors that carry `element`.
+/// The data type of the tensors that carry `element`.
 pub(crate) fn storage_type(node: &NodeName, element: ElementType) -> Result<DataType> {
     element.storage().ok_or_else(|| no_counterpart(node, element))
 }
 
-/// The sizes as DirectML has them.
+/// The sizes of a DirectML tensor, with leading ones up to the least rank.
 fn sizes(node: &NodeName, shape: &[u64]) -> Result<Vec<u32>> {
     let too_many = || {
         let accepted = format!("up to {MAX_ELEMENT_COUNT} of them");
@@ -68,7 +68,7 @@ pub(crate) fn strided_tensor(
     }
     let mut all = vec![0u32; LEAST_RANK.saturating_sub(shape.len())];
     for (stride, size) in strides.iter().zip(shape) {
-        // The stride of a dimension of size 1 leads nowhere.
+        // The stride of a dimension of size 1 is never used.
         let stride = if *size == 1 { 0 } else { *stride };
         all.push(u32::try_from(stride).map_err(|_| {
             let accepted = format!("up to {}", u32::MAX);
@@ -78,8 +78,8 @@ pub(crate) fn strided_tensor(
     Ok(tensor.with_strides(&all))
 }
 
-/// Adds what computes each element of the output from one of each operand, which are repeated to its
-/// shape. `build` gets the tensors of the operands and of the output.
+/// Adds an operator that computes each element of the output from one element of each operand, which are
+/// broadcast to its shape. `build` gets the tensors of the operands and of the output.
 pub(crate) fn element_wise(
     nodes: &DeviceNodes,
     owner: &Owner,
@@ -120,7 +120,7 @@ pub(crate) fn element_wise(
     result.unwrap_or_else(|error| Value::refused_as(kind, error))
 }
 
-/// Where the elements of an operand lie; those that are the same everywhere are one.
+/// The storage of an operand's elements; a value that is the same everywhere becomes one element.
 pub(crate) fn storage(operand: &Value) -> Result<Storage> {
     operand.check()?;
     match &operand.content {
@@ -132,7 +132,7 @@ pub(crate) fn storage(operand: &Value) -> Result<Storage> {
     }
 }
 
-/// The value with packed elements in memory, copied there where they are not.
+/// The value with packed elements in memory, copied if necessary.
 pub(crate) fn materialized(nodes: &DeviceNodes, owner: &Owner, value: &Value) -> Result<Value> {
     value.check()?;
     let kind = value.kind()?;
@@ -152,15 +152,15 @@ pub(crate) fn materialized(nodes: &DeviceNodes, owner: &Owner, value: &Value) ->
     }
 }
 
-/// The operator that writes `bits` everywhere.
+/// The operator that fills the output with `bits`.
 pub(crate) fn fill(node: &NodeName, kind: &Kind, bits: u64) -> Result<AbstractOperator> {
     let value_data_type = storage_type(node, kind.element)?;
-    // The leading dimensions are one: sizes say no more than how many elements there are.
+    // Leading dimensions are folded: only the number of elements matters.
     let output_tensor = folded(node, kind.element, &kind.shape, [1, 1])?;
     Ok(FillValueConstantDesc { output_tensor, value_data_type, value: scalar(bits) }.into())
 }
 
-/// The operator that writes a band into matrices, or over those that it reads.
+/// The operator that writes a band into zero matrices, or over the matrices that it reads.
 pub(crate) fn band(
     node: &NodeName,
     kind: &Kind,
@@ -172,7 +172,7 @@ pub(crate) fn band(
         None => (&[][..], [1, 1]),
     };
     let tensor = folded(node, kind.element, batches, matrix)?;
-    // The diagonals that the matrix has: from `first` up to, not including, `last`.
+    // The range of diagonals that the matrix has: `first..last`.
     let (first, last) = (1 - i128::from(matrix[0]), i128::from(matrix[1]));
     let (begin, end) = (band.begin.clamp(first, last), band.end.clamp(first, last));
     let mut candidates = Vec::new();
@@ -187,7 +187,7 @@ pub(crate) fn band(
     })
 }
 
-/// DIAGONAL_MATRIX writes one diagonal, or none.
+/// A DIAGONAL_MATRIX that writes one diagonal, or zeros; `None` for wider bands.
 fn diagonal_matrix(
     tensor: &TensorDesc,
     bits: u64,
@@ -195,7 +195,7 @@ fn diagonal_matrix(
     last: i128,
 ) -> Option<AbstractOperator> {
     let (offset, bits) = match band.end - band.start {
-        // An offset outside of the matrix, or else zeros where they already are.
+        // Zeros: an offset outside of the matrix.
         ..=0 => (i32::try_from(last).unwrap_or(0), 0),
         1 => (i32::try_from(band.start).ok()?, bits),
         _ => return None,
@@ -204,7 +204,7 @@ fn diagonal_matrix(
     Some(DiagonalMatrixDesc { output_tensor: tensor.clone(), offset, value }.into())
 }
 
-/// DIAGONAL_MATRIX1 writes a band, or everything but a band: the latter stands for a band with an end
+/// A DIAGONAL_MATRIX1 that writes a band, or everything but a band: the latter expresses a band with an end
 /// beyond 32 bits.
 fn diagonal_matrix1(
     tensor: TensorDesc,
@@ -232,14 +232,14 @@ fn diagonal_matrix1(
     )
 }
 
-/// The one of `candidates` that the lowest level accepts.
+/// The candidate that the lowest feature level accepts.
 fn lowest(candidates: Vec<AbstractOperator>) -> Option<AbstractOperator> {
     let at = |level| candidates.iter().find(|it| validate(it, level).is_ok()).cloned();
     FeatureLevel::ALL.into_iter().find_map(at)
 }
 
-/// A packed tensor of four dimensions, of which the first is 1 and the second the product of `batches`:
-/// no level takes more for a matrix.
+/// A packed tensor of four dimensions, with size 1 first and the product of `batches` second, since no feature
+/// level accepts more dimensions for a matrix.
 fn folded(
     node: &NodeName,
     element: ElementType,
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Whether DIAGONAL_MATRIX1's definition writes the diagonal `t`.
+    /// Whether, by DIAGONAL_MATRIX1's definition, the operator writes the diagonal `t`.
     fn writes(operator: &AbstractOperator, t: i128) -> bool {
         let int = |name| match operator.field(name) {
             Some(FieldValue::Int(value)) => i128::from(*value),

@@ -1,4 +1,4 @@
-//! Finds the shape, type and origin of every value for the inputs that are bound.
+//! Finds the type, shape and storage of every value for the inputs that are bound.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,39 +15,40 @@ use crate::graph::{Graph, GraphInput};
 use crate::inputs::{Input, Inputs};
 use crate::tensor::{self, Tensor};
 
-/// What is known of every value. Refusals are values, so that what nothing depends on does no harm.
+/// Every value of a graph after evaluation. An error is a value, too, so that it only affects what depends on
+/// it.
 pub(crate) struct Evaluation {
     values: Vec<Value>,
     /// The inputs, in the graph's order.
     pub(crate) inputs: Vec<Arc<BoundInput>>,
-    /// What computes those that the host does not know.
+    /// The operators that compute the values of the device.
     pub(crate) device: DeviceNodes,
-    /// What the host may still read and write.
+    /// How many elements the host may still read and write.
     pub(crate) budget: Budget,
 }
 
 impl Evaluation {
-    /// The value with a number of the graph.
+    /// The value with this number in the graph.
     pub(crate) fn value(&self, value: usize) -> &Value {
         &self.values[value]
     }
 }
 
-/// How much is asked of an evaluation.
+/// How much of a graph is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// What the outputs depend on.
+    /// The nodes that the outputs depend on.
     Outputs,
     /// Every node.
     Nodes,
-    /// The types and shapes of every node, for sizes that no device may have.
+    /// The types and shapes of every node, for sizes that may exceed any device's limits.
     Shapes,
 }
 
 /// Evaluates the nodes of a graph.
 ///
 /// # Errors
-/// What is wrong with the inputs given, or with the graph as a whole.
+/// Errors of the inputs given, or of the graph as a whole. Errors of nodes are values.
 pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<Evaluation> {
     let device = || DeviceNodes::new(extent == Extent::Shapes);
     let first = evaluate_once(graph, given, extent, (Budget::default(), device()))?;
@@ -55,8 +56,8 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
     if !first.device.selects() || !first.inputs.iter().any(is_read) {
         return Ok(first);
     }
-    // The host may have read floats for a condition that a device computes after all: without that, the
-    // program is one for all values.
+    // The host may have read the caller's floats for a condition that the device then computed. Without reading
+    // them, the program is valid for all their values.
     let second = evaluate_once(graph, given, extent, (Budget::sparing_floats(), device()))?;
     let refused = |it: &Evaluation| {
         graph.outputs.iter().filter(|output| it.value(output.value).check().is_err()).count()
@@ -64,10 +65,11 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
     Ok(if refused(&second) <= refused(&first) { second } else { first })
 }
 
-/// Evaluates every node as a session does: it asks a device only where the host cannot go on by itself.
+/// Evaluates every node as a session does: the host reads device values only where it cannot continue without
+/// them.
 ///
 /// # Errors
-/// Those of [`evaluate`].
+/// See [`evaluate`].
 pub(crate) fn evaluate_as_run(graph: &Graph, given: &Inputs) -> Result<Evaluation> {
     let known = evaluate(graph, given, Extent::Nodes)?;
     if graph.outputs.iter().all(|it| known.value(it.value).check().is_ok()) {
@@ -77,18 +79,18 @@ pub(crate) fn evaluate_as_run(graph: &Graph, given: &Inputs) -> Result<Evaluatio
     Ok(if asking.device.questions().is_empty() { known } else { asking })
 }
 
-/// The same where the host asks for what a device computes.
+/// Evaluates a graph in which the host reads device values, as far as `answers` go.
 ///
 /// # Errors
-/// Those of [`evaluate`].
+/// See [`evaluate`].
 pub(crate) fn evaluate_reading(
     graph: &Graph,
     given: &Inputs,
     extent: Extent,
     answers: Answers,
 ) -> Result<Evaluation> {
-    // Floats that the caller gives are left to the device: it is asked anyway, and the program is one for
-    // all that have the same answers.
+    // The caller's floats are left to the device: the host reads device values anyway, and the program is then
+    // valid for all floats with the same answers.
     let of = (Budget::sparing_floats(), DeviceNodes::reading(answers));
     evaluate_once(graph, given, extent, of)
 }
@@ -164,8 +166,7 @@ fn bind(
     Ok((Value::of_input(element, found.shape().to_vec(), Arc::clone(&bound)), bound))
 }
 
-/// The tensor as the declared type. bfloat16 is given as UINT16 where it comes from NumPy, and 4-bit
-/// integers as those of 8 bits.
+/// The tensor with the declared type. NumPy has bfloat16 values as UINT16, and 4-bit integers as 8-bit ones.
 pub(crate) fn typed(given: &Tensor, declared: Option<ElementType>, name: &str) -> Result<Tensor> {
     let found = given.element_type();
     match declared {

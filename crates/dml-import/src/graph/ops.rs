@@ -1,8 +1,8 @@
-//! What nodes do: one type for each operation that the formats share, and the way it finds its results.
+//! The operations of nodes: one type for each operation that the formats share.
 //!
-//! An operation finds the types and shapes of its outputs (*infer*); computes them on the host where
-//! that is needed or cheap (*fold*), or says how they lie in what is there; else it adds DirectML's
-//! operators that compute them (*lower*). [`Operands::place`] is the one decision between the latter two.
+//! An operation infers the types and shapes of its outputs (*infer*); computes them on the host if that is
+//! necessary or cheap (*fold*), or describes them as views of existing elements; otherwise it adds DirectML
+//! operators that compute them (*lower*). [`Operands::place`] alone decides between the host and the device.
 
 mod accumulate;
 mod affine;
@@ -147,38 +147,38 @@ pub(crate) use values::{Broadcast, ConstantOfShape, Dropout, HasElement, Identit
 pub(crate) use weigh::{Filter, Weighing};
 pub(crate) use window::{MelWeights, Window};
 
-/// What an operation needs of an input to find its outputs.
+/// How an operation depends on an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Its type and shape.
+    /// The type and the shape.
     Shape,
-    /// Its elements, where the outputs' elements are needed.
+    /// The elements, if the outputs' elements are needed.
     Elements,
-    /// Its elements, on the host where it can have them.
+    /// The elements, on the host if possible.
     Wanted,
-    /// Its elements on the host: types, shapes or attributes depend on them.
+    /// The elements on the host: types, shapes or attributes depend on them.
     Host,
 }
 
-/// Whether the host has to know a value.
+/// Whether the host needs a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Demand {
-    /// A device may compute it.
+    /// No: the device may compute the value.
     #[default]
     None,
-    /// It is computed on the host where that can be.
+    /// The host computes the value if possible.
     Wanted,
-    /// It has to: shapes or attributes depend on it.
+    /// The host has to compute the value: shapes or attributes depend on it.
     Needed,
 }
 
 /// An operation.
 pub(crate) trait Op: Debug + Send + Sync {
-    /// What it needs of the input with this number.
+    /// The need for the input with this number.
     fn need(&self, _input: usize) -> Need {
         Need::Elements
     }
 
-    /// Its outputs for these operands: as many as the node has, or more.
+    /// Evaluates the outputs for these operands: at least as many as the node has.
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>>;
 }

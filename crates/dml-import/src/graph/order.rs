@@ -1,4 +1,4 @@
-//! In which order nodes are evaluated.
+//! The evaluation order of nodes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 
-/// Every node after those whose outputs it uses: the first one in the file of those that can be next, so that what is made of
-/// weights alone is made when it is needed, and its memory serves others afterwards.
+/// Node indices in topological order. Of several nodes that are ready, the first in the file comes next, so
+/// that results of weights are computed shortly before they are used, and their memory is reused afterwards.
 ///
 /// # Errors
 /// [`Error::Malformed`]: nodes depend on each other in a circle, or two write the same value.
@@ -45,10 +45,10 @@ pub(crate) fn topological(graph: &Graph) -> Result<Vec<usize>> {
     }
 }
 
-/// Which node writes each value.
+/// The index of the node that writes each value.
 ///
 /// # Errors
-/// [`Error::Malformed`]: two write the same value.
+/// [`Error::Malformed`]: two nodes write the same value.
 pub(crate) fn producers(graph: &Graph) -> Result<Vec<Option<usize>>> {
     let mut producers = vec![None; graph.value_count];
     for (index, node) in graph.nodes.iter().enumerate() {
@@ -64,7 +64,7 @@ pub(crate) fn producers(graph: &Graph) -> Result<Vec<Option<usize>>> {
     Ok(producers)
 }
 
-/// Which nodes the outputs depend on.
+/// For each node, whether the outputs depend on it.
 pub(crate) fn needed(graph: &Graph, order: &[usize]) -> Vec<bool> {
     let mut values = vec![false; graph.value_count];
     let mut mark = |value: ValueId| {

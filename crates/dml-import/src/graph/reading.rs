@@ -1,9 +1,9 @@
-//! Values of a device that the host has to know: sizes that follow from elements, and conditions.
+//! Device values that the host has to know: data-dependent sizes and conditions.
 //!
-//! Each node asks for what it has to know, one after the other. An evaluation goes on with the answers that
-//! the device gave before; a node without an answer to its next question gives nothing, and neither does what
-//! depends on it. What then runs is what computes the questions. Whatever runs computes all of them again, so
-//! that an answer which is no longer true is seen, and the graph is evaluated once more.
+//! Each node asks its questions one after the other. An evaluation uses the answers that the device gave
+//! before; a node without an answer to its next question has no outputs, and neither have the nodes that depend
+//! on it. The device then computes the questions. Every later run computes all of them again, so that an answer
+//! that has changed is noticed, and the graph is evaluated once more.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
@@ -13,31 +13,31 @@ use crate::error::NodeName;
 use crate::graph::value::Value;
 use crate::tensor::Tensor;
 
-/// Tells one question from all others: the model's node, and how many questions it asked before. What a
-/// node asks next depends on the answers that it had, not on those of others beside it.
+/// Identifies a question: the model's node, and how many questions it asked before. A node's next question
+/// depends on its own earlier answers, not on answers to unrelated nodes.
 pub(crate) type Key = (Option<usize>, usize);
 
-/// What is known of a device's values.
+/// The known device values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) known: HashMap<Key, Tensor>,
-    /// How many more conditions of loops are taken to hold: a loop of many iterations would be evaluated
-    /// for each of them.
+    /// How many more unknown loop conditions are assumed to hold; otherwise a loop of many iterations would be
+    /// evaluated again for each of them.
     pub(crate) guesses: usize,
 }
 
-/// A value that an evaluation asked for.
+/// A device value that an evaluation asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) key: Key,
-    /// Who asked.
+    /// The node that asked.
     pub(crate) node: Arc<NodeName>,
     pub(crate) value: Value,
-    /// `None` where the node could not go on.
+    /// `None` if the node could not continue.
     pub(crate) answer: Option<Tensor>,
 }
 
-/// The questions of an evaluation, each after those that it depends on.
+/// The questions of an evaluation; each follows those that it depends on.
 #[derive(Debug)]
 pub(crate) struct Reading {
     known: HashMap<Key, Tensor>,
@@ -55,7 +55,7 @@ impl Reading {
         self.questions.borrow()
     }
 
-    /// The answer for the model's node with this name and number, or `guess` where guesses are left.
+    /// The answer for the model's node with this name and index, or `guess` if guesses are left.
     pub(crate) fn ask(
         &self,
         (name, index): (&Arc<NodeName>, Option<usize>),

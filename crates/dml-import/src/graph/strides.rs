@@ -1,4 +1,4 @@
-//! Where elements lie: distances between neighbours in each dimension, in elements.
+//! Strides: the distance between neighbours in each dimension, in elements.
 
 /// The strides of packed elements.
 pub(crate) fn packed(shape: &[u64]) -> Vec<u64> {
@@ -9,7 +9,7 @@ pub(crate) fn packed(shape: &[u64]) -> Vec<u64> {
     strides
 }
 
-/// Where each element of `shape` lies, in row-major order.
+/// The position of each element of `shape` in storage, in row-major order.
 pub(crate) fn positions(shape: &[u64], strides: &[u64]) -> Vec<usize> {
     let mut all = vec![0usize; usize::from(!shape.contains(&0))];
     for (size, stride) in shape.iter().zip(strides) {
@@ -22,13 +22,13 @@ pub(crate) fn positions(shape: &[u64], strides: &[u64]) -> Vec<usize> {
     all
 }
 
-/// Whether elements lie one after the other in row-major order.
+/// Whether elements are contiguous in row-major order.
 pub(crate) fn is_packed(shape: &[u64], strides: &[u64]) -> bool {
     let packed = packed(shape);
     shape.iter().zip(strides.iter().zip(&packed)).all(|(size, (a, b))| *size == 1 || a == b)
 }
 
-/// The strides of a tensor of `from` seen as one of `to`: 0 where it is repeated.
+/// The strides of a tensor of shape `from` broadcast to shape `to`: 0 where it is repeated.
 pub(crate) fn broadcast_strides(from: &[u64], strides: &[u64], to: &[u64]) -> Vec<u64> {
     let missing = to.len().saturating_sub(from.len());
     let stride = |index: usize| match index.checked_sub(missing) {
@@ -38,7 +38,7 @@ pub(crate) fn broadcast_strides(from: &[u64], strides: &[u64], to: &[u64]) -> Ve
     (0..to.len()).map(stride).collect()
 }
 
-/// Neighbouring dimensions become one wherever that says the same for all operands.
+/// Merges neighbouring dimensions where that is possible for all operands.
 pub(crate) fn coalesced(shape: &[u64], operands: &[Vec<u64>]) -> (Vec<u64>, Vec<Vec<u64>>) {
     let mut sizes: Vec<u64> = Vec::new();
     let mut strides: Vec<Vec<u64>> = vec![Vec::new(); operands.len()];
@@ -68,12 +68,12 @@ pub(crate) fn coalesced(shape: &[u64], operands: &[Vec<u64>]) -> (Vec<u64>, Vec<
     (sizes, strides)
 }
 
-/// The strides with which elements of `from` are seen as `to`; `None` where there are none.
+/// The strides that view elements of shape `from` as shape `to`; `None` if that needs a copy.
 pub(crate) fn divided(from: &[u64], strides: &[u64], to: &[u64]) -> Option<Vec<u64>> {
     let (sizes, strides) = coalesced(from, &[strides.to_vec()]);
     let mut rest = sizes.iter().zip(&strides[0]).rev();
     let mut result = vec![0; to.len()];
-    // What is left of the dimension of before, and the stride of its next part.
+    // The unused size of the current source dimension, and the stride of its next part.
     let (mut left, mut next) = (1u64, 0u64);
     for (size, stride) in to.iter().zip(&mut result).rev() {
         if *size == 1 {

@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::graph::{Dimension, GraphInput};
 use crate::tensor::text;
 
-/// The sizes of named dimensions, each with the input that first had it.
+/// The sizes of named dimensions, each with the input that bound it first.
 #[derive(Default)]
 pub(super) struct Symbols(HashMap<String, (u64, String)>);
 
 impl Symbols {
-    /// Checks the shape given for an input.
+    /// Checks the shape given for an input, and binds its named dimensions.
     pub(super) fn bind(&mut self, input: &GraphInput, name: &str, given: &[u64]) -> Result<()> {
         let refused =
             |problem: &str, accepted: String| Error::input(name, text(given), problem, accepted);
@@ -41,7 +41,7 @@ impl Symbols {
     }
 }
 
-/// The shape that a model declares, where it leaves nothing open.
+/// The declared shape, if all its sizes are known.
 pub(crate) fn fixed(declared: &[Dimension]) -> Option<Vec<u64>> {
     let size = |dimension: &Dimension| match dimension {
         Dimension::Known(size) => Some(*size),
@@ -50,13 +50,13 @@ pub(crate) fn fixed(declared: &[Dimension]) -> Option<Vec<u64>> {
     declared.iter().map(size).collect()
 }
 
-/// `[3, N, ?, 1..5]`
+/// A declared shape in messages: `[3, N, ?, 1..5]`.
 fn declared_text(declared: &[Dimension]) -> String {
     let sizes: Vec<String> = declared.iter().map(dimension_text).collect();
     crate::error::shortened(&format!("[{}]", sizes.join(", ")))
 }
 
-/// `3`, `N`, `?` or `1..5`
+/// A declared size in messages: `3`, `N`, `?` or `1..5`.
 pub(crate) fn dimension_text(dimension: &Dimension) -> String {
     match dimension {
         Dimension::Known(size) => size.to_string(),

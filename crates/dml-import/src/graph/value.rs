@@ -1,4 +1,4 @@
-//! A value of a graph while shapes are being found.
+//! Values of a graph during evaluation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use crate::error::{Error, NodeName, Requirement, Result};
 use crate::graph::strides::positions;
 use crate::tensor::{Tensor, host_elements};
 
-/// What is known of a value.
+/// A value, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) element: Option<ElementType>,
@@ -17,33 +17,33 @@ pub(crate) struct Value {
     pub(crate) content: Content,
 }
 
-/// The type and the shape of a value.
+/// The type and shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) element: ElementType,
     pub(crate) shape: Vec<u64>,
 }
 
-/// Where the elements come from.
+/// The content of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// The same bits everywhere.
+    /// Every element has these bits.
     Fill(u64),
-    /// They lie somewhere.
+    /// The elements are in storage.
     Stored(View),
-    /// Nowhere: this is why. Type and shape may be known all the same.
+    /// The content is unknown because of this error. Type and shape may be known nevertheless.
     Refused(Arc<Error>),
 }
 
-/// Elements that lie somewhere, from the first one on.
+/// A view of stored elements, starting at the first one.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) storage: Storage,
-    /// Distances between neighbours in each dimension, in elements; `None` means packed.
+    /// Distances between neighbours in each dimension, in elements; `None` if packed.
     pub(crate) strides: Option<Vec<u64>>,
 }
 
-/// Where elements lie.
+/// The storage of elements.
 #[derive(Clone, Debug)]
 pub(crate) enum Storage {
     /// Computed on the host.
@@ -54,9 +54,9 @@ pub(crate) enum Storage {
     Input(Arc<BoundInput>),
     /// Written by a node of the device.
     Device {
-        /// Its number.
+        /// The node's index among the device nodes.
         node: usize,
-        /// Which of its outputs, in its binding order.
+        /// The output's index in the node's binding order.
         output: usize,
     },
 }
@@ -67,9 +67,9 @@ pub(crate) struct BoundInput {
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) tensor: Option<Tensor>,
-    /// Whether the caller gave its shape or its values.
+    /// Whether the caller gave the input's shape or values.
     pub(crate) is_given: bool,
-    /// Whether its elements decided something, so that others would need another program.
+    /// Whether the host has read its elements, so that other values need another program.
     pub(crate) read: AtomicBool,
 }
 
@@ -86,24 +86,24 @@ impl Kind {
 }
 
 impl Value {
-    /// Packed elements.
+    /// Packed elements in `storage`.
     pub(crate) fn stored(kind: Kind, storage: Storage) -> Self {
         let content = Content::Stored(View { storage, strides: None });
         Self { element: Some(kind.element), shape: Some(kind.shape), content }
     }
 
-    /// Elements that the host knows.
+    /// A tensor on the host.
     pub(crate) fn host(tensor: Tensor) -> Self {
         let kind = Kind { element: tensor.element_type(), shape: tensor.shape().to_vec() };
         Self::stored(kind, Storage::Tensor(tensor))
     }
 
-    /// One element.
+    /// A value of one element.
     pub(crate) fn scalar(element: ElementType, bits: u64) -> Self {
         Self::fill(Kind { element, shape: vec![] }, bits)
     }
 
-    /// The same bits everywhere.
+    /// A value whose elements all have these bits.
     pub(crate) fn fill(kind: Kind, bits: u64) -> Self {
         Self { element: Some(kind.element), shape: Some(kind.shape), content: Content::Fill(bits) }
     }
@@ -122,22 +122,22 @@ impl Value {
         Self { element: None, shape: None, content: Content::Refused(Arc::new(error)) }
     }
 
-    /// What cannot be computed, though its type and shape are known.
+    /// A value that cannot be computed, although its type and shape are known.
     pub(crate) fn refused_as(kind: Kind, error: Error) -> Self {
         Self { element: Some(kind.element), shape: Some(kind.shape), ..Self::refused(error) }
     }
 
-    /// The shape, or why it is not known.
+    /// The shape, or the error that explains why it is unknown.
     pub(crate) fn shape(&self) -> Result<&[u64]> {
         self.shape.as_deref().ok_or_else(|| self.refusal())
     }
 
-    /// The type, or why it is not known.
+    /// The type, or the error that explains why it is unknown.
     pub(crate) fn element(&self) -> Result<ElementType> {
         self.element.ok_or_else(|| self.refusal())
     }
 
-    /// Both.
+    /// The type and the shape.
     pub(crate) fn kind(&self) -> Result<Kind> {
         Ok(Kind { element: self.element()?, shape: self.shape()?.to_vec() })
     }
@@ -146,7 +146,7 @@ impl Value {
         self.shape.as_deref().is_some_and(|shape| shape.contains(&0))
     }
 
-    /// The error of what has none of its elements.
+    /// The error of a value whose elements are unknown.
     pub(crate) fn check(&self) -> Result<()> {
         match &self.content {
             Content::Refused(error) => Err(Error::clone(error)),
@@ -157,7 +157,7 @@ impl Value {
     fn refusal(&self) -> Error {
         match &self.content {
             Content::Refused(error) => Error::clone(error),
-            // Its type is that of its values, where the model does not say.
+            // The model does not declare the input's type, so it is the type of the values given.
             Content::Stored(View { storage: Storage::Input(input), .. }) => {
                 Error::missing(&input.name, Requirement::Values)
             }
@@ -165,7 +165,7 @@ impl Value {
         }
     }
 
-    /// Where the elements lie; `None` where they are the same everywhere, or refused.
+    /// The view of stored elements; `None` if all elements have the same bits, or are unknown.
     pub(crate) fn view(&self) -> Option<&View> {
         match &self.content {
             Content::Stored(view) => Some(view),
@@ -173,7 +173,7 @@ impl Value {
         }
     }
 
-    /// The elements, as far as the host knows them, for `node`. `writer` names what computes the others.
+    /// The elements on the host, for `node`. `writer` names the device node that computes them otherwise.
     pub(crate) fn tensor(
         &self,
         node: &NodeName,
@@ -200,7 +200,7 @@ impl Value {
                 return Err(node.not_supported(reason));
             }
         };
-        // The bits may be seen as another type.
+        // The elements may be viewed as another type.
         let tensor = tensor.with_element(element);
         match &view.strides {
             None => Ok(tensor.reshaped(shape.to_vec())),

@@ -1,10 +1,10 @@
-//! The same elements seen with other dimensions: sizes and strides that lie in what is there already.
+//! Views of a value's elements with other dimensions, sizes and strides.
 
 use crate::graph::strides::{broadcast_strides, divided, is_packed, packed};
 use crate::graph::value::{Content, Value, View};
 
 impl Value {
-    /// The strides of its elements, whatever its content.
+    /// The strides of the elements, whatever the content.
     pub(crate) fn strides(&self) -> Vec<u64> {
         let shape = self.shape.as_deref().unwrap_or_default();
         match &self.content {
@@ -14,7 +14,7 @@ impl Value {
         }
     }
 
-    /// The same elements with these sizes and strides.
+    /// The elements with these sizes and strides.
     pub(crate) fn seen(&self, shape: Vec<u64>, strides: Vec<u64>) -> Self {
         let content = match &self.content {
             Content::Stored(view) => {
@@ -27,7 +27,7 @@ impl Value {
         Self { element: self.element, shape: Some(shape), content }
     }
 
-    /// Its dimensions in another order: dimension `i` is `order[i]` of before.
+    /// The value with permuted dimensions: dimension `i` is `order[i]` of this one.
     pub(crate) fn transposed(&self, order: &[usize]) -> Self {
         let (shape, strides) = (self.shape.as_deref().unwrap_or_default(), self.strides());
         let shape = order.iter().map(|from| shape[*from]).collect();
@@ -35,7 +35,7 @@ impl Value {
         self.seen(shape, strides)
     }
 
-    /// Repeated to `shape`, which NumPy's rule allows.
+    /// The value broadcast to `shape`, which must be possible by NumPy's rule.
     pub(crate) fn broadcast(&self, shape: &[u64]) -> Self {
         let own = self.shape.as_deref().unwrap_or_default();
         if own == shape {
@@ -45,7 +45,7 @@ impl Value {
         self.seen(shape.to_vec(), strides)
     }
 
-    /// In another shape of as many elements; `None` where strides cannot say where they lie.
+    /// The value with another shape of as many elements; `None` if strides cannot express it.
     pub(crate) fn reshaped(&self, shape: &[u64]) -> Option<Self> {
         let own = self.shape.as_deref().unwrap_or_default();
         let strides = match &self.content {

@@ -1,10 +1,10 @@
-//! How much arithmetic an operator does, from its tensors' sizes: a product that is added to a sum is 2, anything
-//! else that is made of an element is 1, and moving elements is nothing.
+//! Counts an operator's arithmetic from its tensors' sizes: a product that is added to a sum counts 2, any
+//! other computed element 1, and a moved element 0.
 
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, FieldValue, TensorDesc};
 
-/// Operators that move, choose or make elements.
+/// Operators that move, select or generate elements.
 const MOVING: &[&str] = &[
     "CAST",
     "SLICE",
@@ -38,25 +38,25 @@ const MOVING: &[&str] = &[
     "ACTIVATION_IDENTITY",
 ];
 
-/// Operators that take each element of their input once, or a few times.
+/// Operators whose cost is proportional to their input's elements, with the factor.
 const OF_INPUT: &[(&str, u64)] = &[
     ("REDUCE", 1),
     ("ARGMIN", 1),
     ("ARGMAX", 1),
     ("TOP_K", 1),
     ("TOP_K1", 1),
-    // The mean, the variance (2), and a difference and a quotient.
+    // Mean, variance (2), difference and quotient.
     ("MEAN_VARIANCE_NORMALIZATION", 5),
     ("MEAN_VARIANCE_NORMALIZATION1", 5),
     ("MEAN_VARIANCE_NORMALIZATION2", 5),
-    // The greatest, a difference, a power, the sum and a quotient.
+    // Maximum, difference, exponential, sum and quotient.
     ("ACTIVATION_SOFTMAX", 5),
     ("ACTIVATION_SOFTMAX1", 5),
     ("ACTIVATION_LOG_SOFTMAX", 5),
     ("ACTIVATION_LOG_SOFTMAX1", 5),
 ];
 
-/// The number, which is exact for products and a convention for the others.
+/// The operator's arithmetic: exact for products and convolutions, a convention for others.
 pub(super) fn flops(operator: &AbstractOperator) -> u64 {
     let name = operator.schema().name;
     let of = Sizes(operator);
@@ -89,7 +89,7 @@ fn count(sizes: &[u32]) -> u64 {
     all(sizes.iter().map(|size| u64::from(*size)))
 }
 
-/// What products are counted with.
+/// The operator's sizes and fields.
 struct Sizes<'a>(&'a AbstractOperator);
 
 impl Sizes<'_> {
@@ -107,7 +107,7 @@ impl Sizes<'_> {
         }
     }
 
-    /// Elements; none where the tensor is left out.
+    /// The number of elements of a tensor; 0 if it is left out.
     fn count(&self, field: &str) -> u64 {
         self.tensor(field).map_or(0, |tensor| count(&tensor.sizes))
     }
@@ -118,7 +118,7 @@ impl Sizes<'_> {
         size.map_or(0, |size| u64::from(*size))
     }
 
-    /// Elements of the largest output.
+    /// The number of elements of the largest output.
     fn output(&self) -> u64 {
         let outputs = self.0.bindings(FieldKind::Output);
         outputs.filter_map(|(_, tensor)| Some(count(&tensor?.sizes))).max().unwrap_or(0)
@@ -130,27 +130,27 @@ impl Sizes<'_> {
         all([2, self.output(), self.counted_from_last("ATensor", usize::from(is_transposed))])
     }
 
-    /// Each element of the output takes all of a filter; backwards, each element of the input gives to all of one.
+    /// Each output element takes a whole filter; in a transposed convolution each input element does.
     fn convolution(&self) -> u64 {
         let window = match self.0.field("Strides") {
             Some(FieldValue::UintArray(strides)) => strides.len(),
             _ => 0,
         };
-        // Its channels, and the places of its window.
+        // The filter's input channels, and its window.
         let each = all((0..=window).map(|at| self.counted_from_last("FilterTensor", at)));
         let is_backward = self.uint("Direction") != 0;
         let elements = if is_backward { self.count("InputTensor") } else { self.output() };
         all([2, elements, each])
     }
 
-    /// Each step multiplies its input by the weights and the state by the recurrence.
+    /// Each step multiplies its input by the weights, and the state by the recurrent weights.
     fn recurrent(&self) -> u64 {
         let weights = self.count("WeightTensor").saturating_add(self.count("RecurrenceTensor"));
         let [steps, sequences] = [2, 1].map(|at| self.counted_from_last("InputTensor", at));
         all([2, weights, steps, sequences])
     }
 
-    /// Scores are products of queries and keys, outputs of scores and values.
+    /// Scores are products of queries and keys, and outputs are products of scores and values.
     fn attention(&self) -> u64 {
         let heads = match self.uint("QueryHeadCount") {
             0 => self.uint("HeadCount"),

@@ -1,6 +1,6 @@
-//! What is known of values before all inputs are given: the graph is evaluated for two guesses of
-//! what is open, and what both agree about holds for all. Where a node is refused for the first guess, further
-//! ones tell whether that is because of the sizes.
+//! Infers types, shapes and support before all inputs are given: the graph is evaluated with two guesses for
+//! open sizes, and whatever is equal in both is taken to hold for all sizes. If a node is refused with the
+//! first guess, further guesses tell whether the sizes are the reason.
 
 mod assumed;
 
@@ -16,19 +16,19 @@ use crate::graph::{
 use crate::inputs::{Input, Inputs};
 use crate::tensor::Tensor;
 
-/// Sizes of the second guess: open dimension `i` is the `i`-th multiple of it and one more. No model
-/// computes with such numbers by itself.
+/// Sizes of the second guess: open dimension `i` (from 1) has size `i * FAR + 1`. Such numbers do not occur in
+/// models.
 const FAR: u64 = 100_003;
 
-/// Evaluations of a graph for what is open.
+/// Evaluations of a graph with guesses for its open sizes.
 pub(super) struct Guesses {
-    /// With 1 for every open size and value. Most models run with it.
+    /// With 1 for every open size and value; most models run with it.
     first: Option<Evaluation>,
-    /// With other sizes, where the first refuses a node.
+    /// With other common sizes, if a node is refused with the first guess.
     others: Vec<Evaluation>,
-    /// With sizes that tell dimensions apart.
+    /// With distinct sizes, which tell dimensions apart.
     second: Option<Evaluation>,
-    /// The open dimensions by their sizes in both, each with its name.
+    /// Names of open dimensions, by their sizes in the first and the second guess.
     symbols: HashMap<[u64; 2], String>,
     /// Whether the types of all inputs are known.
     is_typed: bool,
@@ -50,7 +50,7 @@ impl Guesses {
                 second = with(second, input, name, shape, 3);
                 continue;
             }
-            // What holds for two dimensions and for three holds for any number.
+            // A rank that differs between the guesses stays open in the results.
             let unknown = [Dimension::ANY; 3];
             let shape = input.shape.as_deref().unwrap_or(&unknown);
             let sizes: Vec<[u64; 2]> = shape.iter().map(|it| symbols.sizes(it)).collect();
@@ -79,13 +79,13 @@ impl Guesses {
         Self { first, others, second, symbols: symbols.names, is_typed, requirements }
     }
 
-    /// The evaluation that refuses the fewest nodes: for questions that seldom depend on sizes.
+    /// The evaluation that refuses the fewest nodes, for questions that seldom depend on sizes.
     pub(super) fn best(&self, graph: &Graph) -> Option<&Evaluation> {
         self.all().min_by_key(|guess| refused(graph, guess))
     }
 
-    /// Whether a value is refused for the same reason by several guesses. Sizes are part of a reason that
-    /// depends on them.
+    /// Whether several guesses refuse a value with the same message. Messages that depend on sizes contain
+    /// them.
     pub(super) fn agree_to_refuse(&self, value: usize) -> bool {
         let reason =
             |guess: &Evaluation| guess.value(value).check().err().map(|error| error.to_string());
@@ -102,7 +102,7 @@ impl Guesses {
         self.first.as_ref().map(|it| it.value(value))
     }
 
-    /// The type, where it does not depend on what is open.
+    /// The type, if it does not depend on open sizes or types.
     pub(super) fn element(&self, value: usize) -> Option<ElementType> {
         let others = || self.others.iter().find_map(|guess| guess.value(value).element);
         let first = self.value(value)?.element.or_else(others);
@@ -113,7 +113,7 @@ impl Guesses {
         })
     }
 
-    /// The sizes of the dimensions, with names for open ones; `None` where even their number is open.
+    /// The sizes of the dimensions, with names for open ones; `None` if the rank is open.
     pub(super) fn shape(&self, value: usize) -> Option<Vec<String>> {
         let [first, second] = self.both(value)?;
         let (first, second) = (first.shape.as_deref()?, second.shape.as_deref()?);
@@ -128,7 +128,7 @@ impl Guesses {
         Some(first.iter().zip(second).map(size).collect())
     }
 
-    /// What has to be given for each input of the graph.
+    /// For each input of the graph, what a caller has to give.
     pub(super) fn requirements(&self) -> &[Option<Requirement>] {
         &self.requirements
     }
@@ -138,13 +138,13 @@ impl Guesses {
     }
 }
 
-/// How many values an evaluation refuses.
+/// The number of values that an evaluation refuses.
 fn refused(graph: &Graph, evaluation: &Evaluation) -> usize {
     let outputs = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     outputs.filter(|output| evaluation.value(**output).check().is_err()).count()
 }
 
-/// The sizes that stand for open dimensions.
+/// Sizes assigned to open dimensions.
 #[derive(Default)]
 struct Symbols {
     names: HashMap<[u64; 2], String>,
@@ -153,7 +153,7 @@ struct Symbols {
 }
 
 impl Symbols {
-    /// Learns names from the shape given for an input.
+    /// Records the sizes of named dimensions from the shape given for an input.
     fn bind(&mut self, input: &GraphInput, given: &[u64]) {
         for (dimension, size) in input.shape.iter().flatten().zip(given) {
             if let Dimension::Named(name) = dimension {
@@ -177,9 +177,9 @@ impl Symbols {
     }
 }
 
-/// `inputs` with one more: its values are `number`, where it has few.
+/// `inputs` with one more, whose elements are all `number`; only its shape if it has too many elements.
 fn with(inputs: Inputs, input: &GraphInput, name: &str, shape: Vec<u64>, number: u64) -> Inputs {
-    // Where the type is open, two types tell what depends on it.
+    // If the type is open, the two guesses use different types to find what depends on it.
     let open = if number == 1 { ElementType::FLOAT32 } else { ElementType::INT64 };
     let element = input.element.unwrap_or(open);
     let bits = match element {
@@ -198,7 +198,7 @@ fn is_fixed(input: &GraphInput) -> bool {
     input.shape.as_ref().is_some_and(|shape| shape.iter().all(is_known))
 }
 
-/// What of each input a run of the model needs, as far as that can be told.
+/// For each input, what a run of the model needs, as far as it is known.
 fn requirements(
     graph: &Graph,
     given: &Inputs,

@@ -1,12 +1,12 @@
 //! The header of a .npy file: a dictionary in Python's notation.
 //!
-//! Not the crate `npyz`, which is made for files that one trusts: its parser of Python's notation
-//! takes twice as long for each `[` inside of another, so that a header of 80 bytes keeps it busy for
-//! hours; it multiplies sizes unchecked; and it allocates what a header declares before it is read.
+//! The crate `npyz` is not used, since it is made for trusted files: its parser of Python's notation takes
+//! twice as long for each nested `[`, so that a header of 80 bytes keeps it busy for hours; it multiplies sizes
+//! unchecked; and it allocates the declared size before reading.
 
 use crate::element::ElementType;
 
-/// What the header says.
+/// The content of a header.
 pub(super) struct Header {
     pub(super) element: ElementType,
     pub(super) big_endian: bool,
@@ -15,7 +15,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`; fails with what is wrong.
+    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`; the error tells what is wrong.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut tokens = Tokens(text);
         let (mut descr, mut column_major, mut shape) = (None, None, None);
@@ -37,15 +37,15 @@ impl Header {
         let missing = |key| move || format!("its header has no {key}");
         let descr = descr.ok_or_else(missing("descr"))?;
         let (element, big_endian) = element(descr.trim_matches('\''))
-            .ok_or_else(|| format!("no tensor has elements of type {descr}"))?;
+            .ok_or_else(|| format!("elements of type {descr} are not supported"))?;
         let column_major = column_major.ok_or_else(missing("fortran_order"))?;
         let shape = shape.ok_or_else(missing("shape"))?;
         Ok(Self { element, big_endian, column_major, shape })
     }
 }
 
-/// The header of a tensor, so long that the elements begin at a multiple of 64 bytes; `None` where
-/// NumPy does not have the type.
+/// The header of a tensor, padded so that elements start at a multiple of 64 bytes; `None` if NumPy does not
+/// have the type.
 pub(super) fn text(element: ElementType, shape: &[u64]) -> Option<String> {
     const BEFORE: usize = 10;
     let mut sizes = shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -58,8 +58,8 @@ pub(super) fn text(element: ElementType, shape: &[u64]) -> Option<String> {
     Some(format!("{header:length$}\n"))
 }
 
-/// NumPy's name of a type without the byte order, such as `f4`. `V2` is what NumPy makes of the
-/// bfloat16 of the package ml_dtypes.
+/// NumPy's name of a type without the byte order, such as `f4`. `V2` is how NumPy saves the bfloat16 of the
+/// package ml_dtypes.
 fn name(element: ElementType) -> Option<String> {
     match element {
         ElementType::Bool => Some("b1".to_owned()),
@@ -68,15 +68,15 @@ fn name(element: ElementType) -> Option<String> {
     }
 }
 
-/// The type as a header writes it; `None` where NumPy does not have it.
+/// The type as a header writes it; `None` if NumPy does not have it.
 fn descr(element: ElementType) -> Option<String> {
     let name = match element {
-        // NumPy has no bfloat16 of its own: its bits are written.
+        // NumPy has no bfloat16: the bits are written.
         ElementType::Bfloat16 => "u2".to_owned(),
-        // Nor integers of 4 bits: what carries them is written.
+        // NumPy has no 4-bit integers: the bytes that carry them are written.
         ElementType::Int4 => "i1".to_owned(),
         ElementType::Uint4 => "u1".to_owned(),
-        // Nor floats of 8 bits.
+        // NumPy has no 8-bit floats: the bits are written.
         ElementType::Float8E4m3 | ElementType::Float8E5m2 => "u1".to_owned(),
         element => name(element)?,
     };
@@ -84,14 +84,14 @@ fn descr(element: ElementType) -> Option<String> {
     Some(format!("{order}{name}"))
 }
 
-/// The type, and whether the upper bytes come first.
+/// The type, and whether elements are big-endian.
 fn element(descr: &str) -> Option<(ElementType, bool)> {
     let (order, wanted) = descr.split_at_checked(1)?;
     let element = ElementType::all().find(|it| name(*it).as_deref() == Some(wanted))?;
     matches!(order, "<" | ">" | "|" | "=").then_some((element, order == ">"))
 }
 
-/// Punctuation, quoted texts with their quotes, and words.
+/// The tokens of a header: punctuation, quoted strings with their quotes, and words.
 struct Tokens<'a>(&'a str);
 
 impl<'a> Tokens<'a> {
@@ -130,7 +130,7 @@ impl<'a> Tokens<'a> {
             match self.next()? {
                 ")" => return Ok(sizes),
                 "," => {}
-                // Python 2 wrote long integers with an L.
+                // Python 2 writes long integers with a suffix L.
                 size => sizes.push(
                     size.trim_end_matches('L')
                         .parse()
@@ -172,6 +172,6 @@ mod tests {
         }
         let complex = "{'descr': '<c8', 'fortran_order': False, 'shape': (), }";
         let error = Header::parse(complex).err();
-        assert_eq!(error.as_deref(), Some("no tensor has elements of type '<c8'"));
+        assert_eq!(error.as_deref(), Some("elements of type '<c8' are not supported"));
     }
 }

@@ -1,4 +1,4 @@
-//! The attributes of a node, checked against those that its operator has.
+//! The attributes of a node, checked against its operator's.
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -10,7 +10,7 @@ use crate::files::Folder;
 use super::proto::{AttributeProto, GraphProto, NodeProto};
 use super::{sparse, tensor, wire};
 
-/// AttributeProto.AttributeType, as far as operators here have them.
+/// The values of AttributeProto.AttributeType that supported operators use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Float = 1,
@@ -59,7 +59,7 @@ pub(super) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Checks that every attribute is one of `known`, each once and of its type.
+    /// Checks that every attribute is one of `known`, is given once, and has its type.
     pub(super) fn new(
         node: &'a NodeName,
         proto: &'a NodeProto,
@@ -95,7 +95,7 @@ impl<'a> Attributes<'a> {
         Ok(Self { node, all, folder, outputs: proto.output.len() })
     }
 
-    /// The attribute itself.
+    /// The attribute with this name, if it is given.
     pub(super) fn get(&self, name: &str) -> Option<&AttributeProto> {
         self.all.iter().find(|attribute| attribute.name == name)
     }
@@ -151,7 +151,7 @@ impl<'a> Attributes<'a> {
         self.node.invalid(format!("attribute {name}"), "it", problem, "a tensor")
     }
 
-    /// A graph in an attribute, decoded.
+    /// Decodes a graph in an attribute.
     pub(super) fn graph(&self, name: &str) -> Result<GraphProto> {
         let bytes: Bytes =
             self.get(name).and_then(|it| it.g.clone()).ok_or_else(|| self.missing(name))?;
@@ -163,13 +163,13 @@ impl<'a> Attributes<'a> {
         GraphProto::decode(bytes).map_err(|error| wrong(error.to_string()))
     }
 
-    /// A required attribute that is missing.
+    /// The error of a required attribute that is missing.
     pub(super) fn missing(&self, name: &str) -> crate::Error {
         self.node.invalid(format!("attribute {name}"), "nothing", "is given", "a value")
     }
 }
 
-/// Files from before ONNX's IR version 2 do not state the type.
+/// The type of an attribute's value. Files before ONNX's IR version 2 do not state it.
 fn given_kind(attribute: &AttributeProto) -> usize {
     if attribute.r#type != 0 {
         return usize::try_from(attribute.r#type).unwrap_or(usize::MAX);

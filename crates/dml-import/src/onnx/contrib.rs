@@ -1,8 +1,9 @@
-//! The operators of the domain com.microsoft, which ONNX Runtime's optimizer and quantizer write, and some of ai.onnx
-//! that stand for others.
+//! The operators of the domain com.microsoft, which ONNX Runtime's optimizer and quantizer write, and some
+//! ai.onnx operators that are composed of others.
 //!
-//! One that an operation of the graph does is a row of `operators/microsoft.rs`. Any other is a definition: a few
-//! lines of ai.onnx's operators ([`notation`]) that are read in its place, as the bodies of a model's functions are.
+//! An operator that becomes a single operation is a row of `operators/microsoft.rs`. Any other has a
+//! definition: a few lines of ai.onnx operators ([`notation`]) that are inlined like the body of a model's
+//! function.
 
 mod activations;
 mod attention;
@@ -22,10 +23,11 @@ use crate::graph::ValueId;
 
 use notation::Head;
 
-/// The version of ai.onnx that definitions are written in.
+/// The version of ai.onnx that definitions use.
 const OPSET: i64 = 24;
 
-/// Texts of definitions by their domain: each a head and its lines, with an empty line between two.
+/// The texts of definitions by domain. A definition is a head followed by lines; an empty line separates
+/// definitions.
 static TEXTS: [(&str, &str); 4] = [
     ("", losses::TEXT),
     (MICROSOFT, activations::TEXT),
@@ -33,7 +35,7 @@ static TEXTS: [(&str, &str); 4] = [
     (MICROSOFT, quantized::TEXT),
 ];
 
-/// An operator that stands for others.
+/// The definition of an operator that is composed of others.
 #[derive(Clone, Copy)]
 pub(super) struct Definition {
     domain: &'static str,
@@ -41,7 +43,7 @@ pub(super) struct Definition {
     text: &'static str,
 }
 
-/// The definition that a node calls; those that only others use are there for nodes of definitions alone.
+/// The definition that a node calls. Definitions with internal names exist only for nodes within definitions.
 pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
     static BY_NAME: LazyLock<HashMap<&str, Definition>> =
         LazyLock::new(|| definitions().map(|it| (it.name, it)).collect());
@@ -55,7 +57,7 @@ pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
     definition.filter(|it| it.domain == domain)
 }
 
-/// Every definition, those that only others use included: their names begin with `_`.
+/// All definitions, including internal ones, whose names begin with `_`.
 pub(super) fn definitions() -> impl Iterator<Item = Definition> {
     TEXTS.into_iter().flat_map(|(domain, text)| {
         let paragraphs = text.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
@@ -66,17 +68,17 @@ pub(super) fn definitions() -> impl Iterator<Item = Definition> {
     })
 }
 
-/// A call of a definition: what its lines can ask for.
+/// A call of a definition, as conditions and attributes see it.
 struct Call<'a> {
     head: &'a Head,
     attributes: &'a Attributes<'a>,
-    /// Which inputs are given, and which outputs asked for.
+    /// Which inputs are given, and which outputs are requested.
     inputs: Vec<bool>,
     outputs: Vec<bool>,
 }
 
 impl Definition {
-    /// The version of ai.onnx that has its operators among the definitions first.
+    /// The first version of ai.onnx with operators that have definitions.
     pub(super) const SINCE: i64 = 12;
 
     pub(super) fn head(&self) -> Result<Head> {
@@ -84,7 +86,7 @@ impl Definition {
         notation::head(head).ok_or_else(|| Error::malformed(format!("no head: {head}")))
     }
 
-    /// What the definition says of a call: a function of its own.
+    /// The definition expanded for a call, as a function.
     pub(super) fn function(
         &self,
         head: &Head,
@@ -103,7 +105,7 @@ impl Definition {
         };
         let lines = self.text.lines().skip(1).chain(made.lines());
         let body = notation::nodes(&call, &names, lines)?;
-        // Outputs that nobody asks for have to be something.
+        // Outputs that are not requested need some existing name.
         let asked =
             |(at, asked): (usize, &bool)| head.outputs[if *asked { at } else { 0 }].name.clone();
         Ok(FunctionProto {
@@ -119,7 +121,7 @@ impl Definition {
 }
 
 impl Call<'_> {
-    /// Checks that what the head asks for is there.
+    /// Checks that the call gives everything that the head requires.
     fn check(&self) -> Result<()> {
         let Self { head, attributes, .. } = self;
         let node = attributes.node;

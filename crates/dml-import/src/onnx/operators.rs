@@ -1,4 +1,4 @@
-//! ONNX's operators by version: their attributes and inputs, and what they do.
+//! ONNX's operators by version: their attributes, their inputs, and the operations that they become.
 
 mod attention;
 mod build;
@@ -35,22 +35,22 @@ use super::attributes::{Attributes, Kind};
 use super::proto::{NodeProto, OperatorSetIdProto};
 use super::scope::Scope;
 
-/// The highest version of ai.onnx whose operators are known: a later one may mean others by their names.
+/// The highest known version of ai.onnx: a later one may give operators another meaning.
 const HIGHEST_OPSET: i64 = 28;
 
 /// The domain of ONNX Runtime's own operators.
 pub(super) const MICROSOFT: &str = "com.microsoft";
-/// Its only version.
+/// The only version of com.microsoft.
 pub(super) const CONTRIB_OPSET: i64 = 1;
-/// That of operators which only definitions use.
+/// The domain of operators that only definitions use.
 pub(super) const INTERNAL: &str = "internal";
 
 /// One version of an operator.
 pub(super) struct Row {
-    /// Empty: ai.onnx.
+    /// The domain; empty for ai.onnx.
     domain: &'static str,
     name: &'static str,
-    /// The version of the domain that has it first.
+    /// The version of the domain that introduces this version of the operator.
     since: i64,
     pub(super) attributes: &'static [(&'static str, Kind)],
     pub(super) inputs: RangeInclusive<usize>,
@@ -58,18 +58,18 @@ pub(super) struct Row {
     build: Build,
 }
 
-/// What a row makes of a node.
+/// How a row makes an operation of a node.
 enum Build {
-    /// What its attributes say.
+    /// From the node's attributes.
     From(fn(&Attributes<'_>) -> Result<Box<dyn Op>>),
-    /// An element-wise operation with NumPy's rule for shapes.
+    /// An element-wise operation with NumPy's broadcasting rule.
     ElementWise(Function),
-    /// The same with the attributes `broadcast` and `axis` in its place.
+    /// An element-wise operation with the attributes `broadcast` and `axis` instead of NumPy's rule.
     Legacy(Function),
-    /// What becomes of all elements along axes.
+    /// A reduction.
     Reduce(ReduceFunction),
-    /// One with floats beside its inputs: what the row's attributes are where they are not given, and
-    /// after those what no attribute says.
+    /// An element-wise operation with FLOAT parameters: the defaults of the row's attributes, followed by fixed
+    /// values without an attribute.
     Parameterized(Function, &'static [f32]),
 }
 
@@ -125,7 +125,7 @@ const CAST_24: [(&str, Kind); 3] =
 const CAST_LIKE: [(&str, Kind); 2] = [("saturate", Kind::Int), ("round_mode", Kind::Text)];
 const IS_INF: [(&str, Kind); 2] = [("detect_negative", Kind::Int), ("detect_positive", Kind::Int)];
 
-/// Every version of every other operator, in any order.
+/// All versions of the other operators, in any order.
 static OTHERS: &[Row] = &[
     row("EyeLike", 9, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES[..12])),
     row("EyeLike", 22, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES)),
@@ -138,7 +138,7 @@ static OTHERS: &[Row] = &[
     row("Shape", 15, &[("start", Kind::Int), ("end", Kind::Int)], 1..=1, build::shape),
     row("Size", 1, &[], 1..=1, |_| Ok(Box::new(Size))),
     row("Range", 11, &[], 3..=3, |_| Ok(Box::new(Range))),
-    // Halves are computed in more bits than it asks for, and rounded once.
+    // FLOAT16 ranges are computed with more precision than required, and rounded once.
     row("Range", 27, &[("stash_type", Kind::Int)], 3..=3, |_| Ok(Box::new(Range))),
     row("Gather", 1, &AXIS, 2..=2, build::gather),
     row("GatherElements", 11, &AXIS, 2..=2, indices::gather_elements),
@@ -226,18 +226,18 @@ static OTHERS: &[Row] = &[
     row("Mish", 18, &[], 1..=1, |_| Ok(Box::new(Mish))),
 ];
 
-/// Operators that are not run, for other reasons than that nobody has written them.
+/// Operators that are refused for a reason other than a missing implementation.
 const REFUSED: [(&str, &str); 6] = [
     ("SequenceMap", "sequences of tensors are not run"),
-    ("RandomNormal", "its results are random, and those of others cannot be met"),
-    ("RandomNormalLike", "its results are random, and those of others cannot be met"),
-    ("RandomUniform", "its results are random, and those of others cannot be met"),
-    ("RandomUniformLike", "its results are random, and those of others cannot be met"),
-    ("Multinomial", "its results are random, and those of others cannot be met"),
+    ("RandomNormal", "its results are random, and would differ from another runtime's"),
+    ("RandomNormalLike", "its results are random, and would differ from another runtime's"),
+    ("RandomUniform", "its results are random, and would differ from another runtime's"),
+    ("RandomUniformLike", "its results are random, and would differ from another runtime's"),
+    ("Multinomial", "its results are random, and would differ from another runtime's"),
 ];
 
 impl Row {
-    /// What a node with these attributes does.
+    /// The operation of a node with these attributes.
     pub(super) fn op(&self, attributes: &Attributes<'_>) -> Result<Box<dyn Op>> {
         match &self.build {
             Build::From(build) => build(attributes),
@@ -262,7 +262,7 @@ impl Row {
     }
 }
 
-/// Every version of every operator, in any order.
+/// All versions of all operators, in any order.
 static ALL: [&[Row]; 13] = [
     attention::ROWS,
     early::ROWS,
@@ -279,7 +279,7 @@ static ALL: [&[Row]; 13] = [
     OTHERS,
 ];
 
-/// The row of a node's operator in the versions of its graph.
+/// The row for a node's operator in the versions that its graph imports.
 pub(super) fn row_of(
     name: &NodeName,
     proto: &NodeProto,
@@ -307,20 +307,20 @@ pub(super) fn row_of(
     })
 }
 
-/// The version of ai.onnx that decides what a node means.
+/// The version of ai.onnx that a node's graph imports.
 pub(super) fn version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
     opset.ok_or_else(|| {
         name.invalid("opset_import", "nothing", "is said of ai.onnx", "a version of it")
     })
 }
 
-/// Checks that the version of ai.onnx has what came with the version `since`.
+/// Checks that the imported version of ai.onnx is at least `since`.
 pub(super) fn at_least(name: &NodeName, opset: Option<i64>, since: i64) -> Result<()> {
     let opset = version(name, opset)?;
     if opset < since { Err(too_early(name, opset, since)) } else { Ok(()) }
 }
 
-/// The version that decides what a node of the domain means.
+/// The version of com.microsoft that a node's graph imports.
 pub(super) fn contrib_version(name: &NodeName, opset: Option<i64>) -> Result<i64> {
     match opset {
         Some(CONTRIB_OPSET) => Ok(CONTRIB_OPSET),
@@ -335,14 +335,13 @@ pub(super) fn contrib_version(name: &NodeName, opset: Option<i64>) -> Result<i64
     }
 }
 
-/// The error of an operator that no version before `since` has.
+/// The error of an operator that versions before `since` do not have.
 pub(super) fn too_early(name: &NodeName, opset: i64, since: i64) -> Error {
     let (given, accepted) = (format!("ai.onnx {opset}"), format!("{since} and later"));
     name.invalid("opset_import", given, "is too early", accepted)
 }
 
-/// The version of ai.onnx among those that a model or a function imports; `None` where it is none of
-/// them.
+/// The version of ai.onnx that a model or a function imports; `None` if it does not import ai.onnx.
 pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<Option<i64>> {
     let default = imports.iter().find(|it| is_default(&it.domain));
     let Some(version) = default.map(|it| it.version) else { return Ok(None) };
@@ -355,7 +354,7 @@ pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<Option<i64>> {
     )))
 }
 
-/// The version of com.microsoft among those; `None` where it is none of them.
+/// The version of com.microsoft that a model or a function imports; `None` if it does not import com.microsoft.
 pub(super) fn contrib_opset(imports: &[OperatorSetIdProto]) -> Option<i64> {
     imports.iter().find(|it| it.domain == MICROSOFT).map(|it| it.version)
 }
@@ -364,7 +363,7 @@ pub(super) fn is_default(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
 }
 
-/// `1`, `1 to 3` or `1 and more`.
+/// A range of counts in messages: `1`, `1 to 3` or `1 and more`.
 pub(super) fn counts(range: &RangeInclusive<usize>) -> String {
     match (*range.start(), *range.end()) {
         (first, last) if first == last => first.to_string(),

@@ -1,8 +1,8 @@
-//! Messages of ONNX, as far as this project reads or writes them. Names and numbers of fields are those of
-//! onnx.proto, which documents them; `TypeProto.Tensor` and `TensorShapeProto.Dimension` are [`TensorTypeProto`] and
+//! The messages of ONNX that this project reads or writes. Names and numbers of fields are those of onnx.proto,
+//! which documents them; `TypeProto.Tensor` and `TensorShapeProto.Dimension` are [`TensorTypeProto`] and
 //! [`DimensionProto`]. [`prost::Message`] decodes and encodes them.
 //!
-//! `raw_data` and the graphs of attributes stay undecoded. They share the file's memory where the file is given as
+//! `raw_data` and the graphs of attributes stay undecoded. They share the file's memory if the file is given as
 //! [`Bytes`].
 #![allow(missing_docs, reason = "onnx.proto documents them, under the same names")]
 
@@ -97,7 +97,7 @@ pub struct AttributeProto {
     pub s: Option<Bytes>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
-    /// A GraphProto that is not decoded yet: graphs may be nested without end.
+    /// A GraphProto that is not decoded yet, since graphs may be nested to any depth.
     #[prost(bytes = "bytes", optional, tag = "6")]
     pub g: Option<Bytes>,
     #[prost(float, repeated, tag = "7")]
@@ -106,7 +106,7 @@ pub struct AttributeProto {
     pub ints: Vec<i64>,
     #[prost(bytes = "bytes", repeated, tag = "9")]
     pub strings: Vec<Bytes>,
-    /// Each a GraphProto that is not decoded yet.
+    /// GraphProto messages that are not decoded yet.
     #[prost(bytes = "bytes", repeated, tag = "11")]
     pub graphs: Vec<Bytes>,
     #[prost(int32, tag = "20")]
@@ -143,13 +143,13 @@ pub struct TensorProto {
     pub data_location: i32,
 }
 
-/// A tensor of zeros but for the elements that it lists.
+/// A sparse tensor: zeros except for the elements that it lists.
 #[derive(Clone, PartialEq, Message)]
 pub struct SparseTensorProto {
-    /// The elements, and the name of the tensor.
+    /// The listed elements, and the name of the tensor.
     #[prost(message, optional, tag = "1")]
     pub values: Option<TensorProto>,
-    /// Where they are.
+    /// The indices of the listed elements.
     #[prost(message, optional, tag = "2")]
     pub indices: Option<TensorProto>,
     #[prost(int64, repeated, tag = "3")]
@@ -176,7 +176,8 @@ pub struct ValueInfoProto {
 pub struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorTypeProto>,
-    /// Present for a sequence, without its fields, which are neither kept nor written; likewise the next three.
+    /// Present if the type is a sequence, whose fields are neither kept nor written. The next three fields are
+    /// alike.
     #[prost(message, optional, tag = "4")]
     pub sequence_type: Option<()>,
     #[prost(message, optional, tag = "5")]

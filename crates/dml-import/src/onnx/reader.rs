@@ -1,4 +1,4 @@
-//! From an ONNX model to the common form: one graph, with the nodes of subgraphs and functions in it.
+//! Builds a graph from an ONNX model, with the nodes of subgraphs and functions inlined.
 
 mod body;
 mod function;
@@ -38,23 +38,23 @@ pub(super) fn graph(model: &ModelProto, folder: Option<&Folder>) -> Result<Graph
     Ok(reader.graph)
 }
 
-/// Adds nodes to a graph.
+/// Builds a graph.
 struct Reader<'a> {
     model: &'a ModelProto,
     folder: Option<&'a Folder>,
     graph: Graph,
-    /// How many subgraphs and functions are around what is read.
+    /// The number of enclosing subgraphs and functions.
     depth: usize,
-    /// Nodes, those of the bodies of loops included.
+    /// The number of nodes, including those in bodies of loops.
     count: usize,
-    /// Entries of lists that are attributes.
+    /// The number of entries in list attributes.
     entries: usize,
-    /// Nodes of functions, as often as these are called.
+    /// The number of nodes from functions, counted at each call.
     expanded: usize,
 }
 
 impl Reader<'_> {
-    /// A new value, which `scope` calls `name`.
+    /// Adds a new value, which `scope` calls `name`.
     fn define(&mut self, name: &str, scope: &mut Scope<'_>) -> Result<ValueId> {
         let value = self.graph.value_count;
         self.graph.value_count += 1;
@@ -62,14 +62,14 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// Inputs and initializers. Where both have a name, the initializer is the input's default.
+    /// Adds inputs and initializers. An initializer with an input's name is the input's default.
     fn inputs(&mut self, proto: &GraphProto, scope: &mut Scope<'_>) -> Result<()> {
         let initializers = sparse::initializers(proto);
         let mut constants = HashMap::new();
         for (index, initializer) in initializers.iter().enumerate() {
             if constants.insert(initializer.name(), index).is_some() {
                 let name = shortened(initializer.name());
-                return Err(Error::malformed(format!("initializer '{name}' is there twice")));
+                return Err(Error::malformed(format!("initializer '{name}' is defined twice")));
             }
         }
         let mut is_default = vec![false; initializers.len()];
@@ -90,12 +90,12 @@ impl Reader<'_> {
         rest.map(|(initializer, _)| initializer).try_for_each(|it| self.initializer(*it, scope))
     }
 
-    /// The initializers of a subgraph.
+    /// Adds the initializers of a subgraph.
     fn initializers(&mut self, proto: &GraphProto, scope: &mut Scope<'_>) -> Result<()> {
         sparse::initializers(proto).into_iter().try_for_each(|it| self.initializer(it, scope))
     }
 
-    /// An initializer that is no input.
+    /// Adds an initializer that is not an input.
     fn initializer(&mut self, initializer: Initializer<'_>, scope: &mut Scope<'_>) -> Result<()> {
         let constant = initializer.constant(self.folder)?;
         let value = self.define(initializer.name(), scope)?;
@@ -117,7 +117,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads what is within the node `name`.
+    /// Reads the content of node `name`, one nesting level deeper.
     fn within<T>(
         &mut self,
         name: &NodeName,
@@ -134,7 +134,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Notes that a function of so many nodes is called.
+    /// Counts the nodes of a called function against their limit.
     fn expand(&mut self, nodes: usize) -> Result<()> {
         self.expanded = self.expanded.saturating_add(nodes + 1);
         if self.expanded > limits::NODES {
@@ -144,7 +144,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The nodes of a graph or function, whose outputs may be used before them.
+    /// Adds the nodes of a graph or function, which may use outputs of later nodes.
     fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>) -> Result<()> {
         for node in nodes {
             for output in node.output.iter().filter(|name| !name.is_empty()) {
@@ -165,12 +165,12 @@ impl Reader<'_> {
         let input =
             |input: &String| if input.is_empty() { Ok(None) } else { scope.find(input, &user) };
         let mut inputs = proto.input.iter().map(input).collect::<Result<Vec<Option<ValueId>>>>()?;
-        // An empty name at the end is an input left out.
+        // An empty name at the end is an input that is left out.
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
         let outputs: Vec<Option<ValueId>> = proto.output.iter().map(|it| scope.own(it)).collect();
-        // Definitions do not know the model's functions.
+        // Definitions do not see the model's functions.
         let called = function::called(self.model, proto).filter(|_| scope.caller().is_none());
         if let Some(called) = called {
             let body = function::inline(self, called, proto, &name, &inputs, scope.attributes());
@@ -194,7 +194,7 @@ impl Reader<'_> {
         self.push(Node { name, op, inputs, outputs })
     }
 
-    /// Hands the outputs of nodes that stand for another one on as its outputs.
+    /// Binds the values of inlined nodes to the outputs of the node that they replace.
     fn inlined(
         &mut self,
         name: NodeName,
@@ -211,7 +211,7 @@ impl Reader<'_> {
                 }
                 Ok(())
             }
-            // What is too much altogether is no error of one node.
+            // Exceeding the total limit is not an error of a single node.
             Err(error) if self.expanded > limits::NODES => Err(error),
             Err(error) => self.push(Node { name, op: Err(error), inputs: vec![], outputs }),
         }
@@ -240,14 +240,14 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a node gives an optional value without an element: it is an input left out.
+/// Whether a node makes an optional value without an element, which is treated as an input left out.
 fn is_missing(proto: &NodeProto) -> bool {
     operators::is_default(&proto.domain)
         && proto.op_type == "Optional"
         && proto.input.iter().all(String::is_empty)
 }
 
-/// The type and the shape that the model declares.
+/// The type and shape that the model declares for a value.
 fn declared(info: &ValueInfoProto) -> Result<(Option<ElementType>, Option<Vec<Dimension>>)> {
     let Some(kind) = &info.r#type else { return Ok((None, None)) };
     let Some(tensor) = &kind.tensor_type else {
@@ -267,7 +267,7 @@ fn dimension(proto: &DimensionProto) -> Dimension {
     match (proto.dim_value, &proto.dim_param) {
         // Some exporters write -1 for an open dimension.
         (Some(size), _) => u64::try_from(size).map_or(Dimension::ANY, Dimension::Known),
-        // Others give every dimension without a name this one.
+        // Other exporters name every open dimension `?`.
         (None, Some(name)) if !name.is_empty() && name != "?" => Dimension::Named(name.clone()),
         _ => Dimension::ANY,
     }

@@ -1,4 +1,4 @@
-//! The names that nodes of a graph, a subgraph or a function can use.
+//! The names that nodes of a graph, a subgraph or a function may use.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,38 +8,38 @@ use crate::graph::ValueId;
 
 use super::proto::{AttributeProto, NodeProto};
 
-/// Names of values, those of the graphs around included.
+/// Names of values, including those of enclosing graphs.
 pub(super) struct Scope<'a> {
-    /// `None` is an input of a function that a call leaves out.
+    /// The values defined here; `None` for a function's input that the call leaves out.
     own: HashMap<String, Option<ValueId>>,
     outer: Option<&'a Scope<'a>>,
-    /// The version of ai.onnx; `None` where none is imported.
+    /// The imported version of ai.onnx, if any.
     pub(super) opset: Option<i64>,
-    /// The version of com.microsoft; `None` likewise.
+    /// The imported version of com.microsoft, if any.
     pub(super) contrib: Option<i64>,
-    /// What the attributes of a function are; `None` outside of one.
+    /// The attributes of a function's call; `None` outside of a function.
     attributes: Option<&'a [AttributeProto]>,
-    /// The node whose definition this is.
+    /// The node whose definition is being inlined.
     caller: Option<&'a NodeName>,
 }
 
 impl<'a> Scope<'a> {
-    /// That of a model's graph.
+    /// The scope of a model's graph.
     pub(super) fn new([opset, contrib]: [Option<i64>; 2]) -> Self {
         Self { own: HashMap::new(), outer: None, opset, contrib, attributes: None, caller: None }
     }
 
-    /// That of a subgraph of a node in `outer`.
+    /// The scope of a subgraph of a node in `outer`.
     pub(super) fn within(outer: &'a Scope<'a>) -> Self {
         Self { own: HashMap::new(), outer: Some(outer), ..*outer }
     }
 
-    /// That of a function with these attributes.
+    /// The scope of a function called with these attributes.
     pub(super) fn of_function(opsets: [Option<i64>; 2], attributes: &'a [AttributeProto]) -> Self {
         Self { attributes: Some(attributes), ..Self::new(opsets) }
     }
 
-    /// That of the definition that stands for a node.
+    /// The scope of the definition that replaces the node `caller`.
     pub(super) fn of_definition(opsets: [Option<i64>; 2], caller: &'a NodeName) -> Self {
         Self { caller: Some(caller), ..Self::new(opsets) }
     }
@@ -48,7 +48,7 @@ impl<'a> Scope<'a> {
         self.caller
     }
 
-    /// How messages call a node here: one of a definition has the name of the node that this stands for.
+    /// The name of a node in messages: a node of a definition has the name of the node that it replaces.
     pub(super) fn name_of(&self, proto: &NodeProto) -> NodeName {
         if let Some(caller) = self.caller {
             let operator = format!("{}/{}", caller.operator, proto.op_type.trim_start_matches('_'));
@@ -70,12 +70,12 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The value that is defined here.
+    /// The value that this scope defines for a name.
     pub(super) fn own(&self, name: &str) -> Option<ValueId> {
         self.own.get(name).copied().flatten()
     }
 
-    /// The value that is defined here or around; `None` where it is left out.
+    /// The value of a name in this or an enclosing scope; `None` if it is an input left out.
     pub(super) fn find(&self, name: &str, user: &str) -> Result<Option<ValueId>> {
         let mut scope = Some(self);
         while let Some(Scope { own, outer, .. }) = scope {
@@ -89,14 +89,14 @@ impl<'a> Scope<'a> {
         Err(Error::Malformed(problem))
     }
 
-    /// The same for a value that has to be there.
+    /// The value of a name like [`find`](Self::find), which must not be left out.
     pub(super) fn output(&self, name: &str, user: &str) -> Result<ValueId> {
         self.find(name, user)?.ok_or_else(|| {
             Error::malformed(format!("{user}: '{}' is an input left out", shortened(name)))
         })
     }
 
-    /// The node with the attributes of the function in place of references to them.
+    /// The node, with references to the function's attributes resolved.
     pub(super) fn resolved<'b>(&self, proto: &'b NodeProto) -> Result<Cow<'b, NodeProto>> {
         let refers = |it: &AttributeProto| !it.ref_attr_name.is_empty();
         let Some(given) = self.attributes else { return Ok(Cow::Borrowed(proto)) };
@@ -107,7 +107,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The attributes, those that refer to one of `given` replaced by it. One that is not given is left out.
+/// The attributes, with references resolved to the attributes in `given`. A reference to a missing attribute is
+/// dropped.
 pub(super) fn resolved(
     attributes: &[AttributeProto],
     given: &[AttributeProto],

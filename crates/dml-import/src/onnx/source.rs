@@ -1,4 +1,4 @@
-//! A graph of ONNX as another reader of the format holds it, such as ONNX Runtime.
+//! ONNX graphs that another reader, such as ONNX Runtime, holds in memory.
 
 use bytes::Bytes;
 
@@ -12,64 +12,64 @@ use super::proto::{
 };
 use super::tensor;
 
-/// A graph of ONNX without its file: [`Model::from_onnx`](crate::Model::from_onnx) makes a model of it,
-/// [`claims`](crate::claims::claims) says which of its nodes are run.
+/// An ONNX graph without a file: [`Model::from_onnx`](crate::Model::from_onnx) makes a model of it, and
+/// [`claims`](crate::claims::claims) tells which of its nodes run.
 ///
-/// Nothing in it is taken on trust; it is checked like a file.
+/// A source is not trusted: it is checked like a file.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// The version of ai.onnx.
+    /// The imported version of ai.onnx.
     pub opset: i64,
-    /// What a run gives.
+    /// The inputs of a run.
     pub inputs: Vec<SourceValue>,
-    /// What is part of the model, each with its name.
+    /// The constants of the model, by name.
     pub constants: Vec<(String, SourceTensor)>,
     /// The operations, in any order.
     pub nodes: Vec<SourceNode>,
-    /// The names of what a run yields.
+    /// The names of a run's outputs.
     pub outputs: Vec<String>,
 }
 
-/// A value, with as much as is known of it.
+/// A value, as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub struct SourceValue {
-    /// The name; empty where a node leaves an output out.
+    /// The name; empty for an output that a node leaves out.
     pub name: String,
-    /// The type of the elements, as ONNX numbers them; 0 where it is not known or no tensor.
+    /// The element type as ONNX's number; 0 if it is unknown or the value is not a tensor.
     pub element: i32,
-    /// The sizes of the dimensions, `None` for an open one; `None` where even their number is open.
+    /// The sizes of the dimensions, where an open one is `None`; `None` if the rank is unknown.
     pub shape: Option<Vec<Option<u64>>>,
 }
 
 /// A tensor that is part of a model.
 #[derive(Clone, Debug)]
 pub struct SourceTensor {
-    /// The type of the elements, as ONNX numbers them.
+    /// The element type as ONNX's number.
     pub element: i32,
     /// The sizes of the dimensions, outermost first.
     pub shape: Vec<u64>,
-    /// Packed and little-endian, two elements of 4 bits in a byte.
+    /// Packed little-endian elements, where two 4-bit elements share a byte.
     pub bytes: Bytes,
 }
 
-/// An operation.
+/// A node of the graph: one operation.
 #[derive(Clone, Debug, Default)]
 pub struct SourceNode {
-    /// What messages call it; may be empty.
+    /// The node's name in messages; may be empty.
     pub name: String,
     /// The operator.
     pub operator: String,
-    /// The domain of the operator; empty is ai.onnx.
+    /// The operator's domain; empty for ai.onnx.
     pub domain: String,
-    /// The names of what it reads; an empty one is an input left out.
+    /// The names of the inputs; an empty one is left out.
     pub inputs: Vec<String>,
-    /// What it writes.
+    /// The outputs.
     pub outputs: Vec<SourceValue>,
-    /// Its attributes, each with its name.
+    /// The attributes, by name.
     pub attributes: Vec<(String, SourceAttribute)>,
 }
 
-/// What an attribute is.
+/// The value of an attribute.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the types are ONNX's")]
 pub enum SourceAttribute {
@@ -80,17 +80,17 @@ pub enum SourceAttribute {
     Floats(Vec<f32>),
     Ints(Vec<i64>),
     Texts(Vec<Bytes>),
-    /// A graph, or anything else that is not handed over: no operator takes it.
+    /// A graph, or another kind of value that is not passed on: no supported operator has it.
     Other,
 }
 
-/// The type that ONNX gives this number in TensorProto; `None` where it is no type's.
+/// The element type with this number in TensorProto.DataType; `None` if the number is unknown.
 pub fn element_type(number: i32) -> Option<ElementType> {
     tensor::element(number.into())
 }
 
 impl Source {
-    /// The messages that a file would have.
+    /// The message that a file of the graph would contain.
     pub(super) fn to_proto(&self) -> ModelProto {
         let constant = |(name, it): &(String, SourceTensor)| TensorProto {
             name: name.clone(),
@@ -133,7 +133,7 @@ impl SourceValue {
 impl SourceTensor {
     fn to_proto(&self) -> TensorProto {
         TensorProto {
-            // A size beyond ONNX's becomes one that is refused.
+            // A size beyond ONNX's range becomes one that is refused.
             dims: self.shape.iter().map(|it| i64::try_from(*it).unwrap_or(-1)).collect(),
             data_type: self.element,
             raw_data: Some(self.bytes.clone()),

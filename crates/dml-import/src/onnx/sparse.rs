@@ -1,4 +1,4 @@
-//! Sparse tensors: zeros but for the elements that a file lists with their places.
+//! Sparse tensors: zeros except for the elements that a file lists with their indices.
 
 use crate::constant::Constant;
 use crate::element::ElementType;
@@ -10,7 +10,7 @@ use crate::tensor::{Tensor, byte_count, element_count, text};
 use super::proto::{GraphProto, SparseTensorProto, TensorProto};
 use super::tensor;
 
-/// A tensor of a graph with a name.
+/// An initializer of a graph.
 #[derive(Clone, Copy)]
 pub(super) enum Initializer<'a> {
     Dense(&'a TensorProto),
@@ -31,7 +31,7 @@ impl<'a> Initializer<'a> {
         }
     }
 
-    /// The tensor; external data is in `folder`.
+    /// Reads the tensor, whose external data is in `folder`.
     pub(super) fn constant(self, folder: Option<&Folder>) -> Result<Constant> {
         match self {
             Self::Dense(tensor) => tensor::constant(tensor, folder),
@@ -40,12 +40,12 @@ impl<'a> Initializer<'a> {
     }
 }
 
-/// A sparse tensor has the name of its values.
+/// The name of a sparse tensor, which is the name of its values.
 fn name_of(sparse: &SparseTensorProto) -> &str {
     sparse.values.as_ref().map_or("", |values| &values.name)
 }
 
-/// A sparse tensor of the model; its external data is in `folder`.
+/// Reads a sparse tensor of the model, whose external data is in `folder`.
 pub(super) fn constant(sparse: &SparseTensorProto, folder: Option<&Folder>) -> Result<Constant> {
     parsed(sparse, folder).map_err(|error| {
         let name = shortened(name_of(sparse));
@@ -61,7 +61,7 @@ fn parsed(sparse: &SparseTensorProto, folder: Option<&Folder>) -> Result<Constan
     };
     let (values, indices) = (part(&sparse.values, "values")?, part(&sparse.indices, "indices")?);
     if matches!(values.element, ElementType::Other(_)) {
-        return Err(Error::malformed(format!("{} is a type that no tensor has", values.element)));
+        return Err(Error::malformed(format!("{} is not a supported tensor type", values.element)));
     }
     let &[count] = values.shape.as_slice() else {
         let given = text(&values.shape);
@@ -79,7 +79,7 @@ fn parsed(sparse: &SparseTensorProto, folder: Option<&Folder>) -> Result<Constan
     Ok(Constant::sparse(shape, positions, &values.load()?))
 }
 
-/// Which element of a tensor of `shape` each of `count` values is.
+/// The positions of `count` listed elements in a tensor of `shape`.
 fn positions(indices: &Constant, shape: &[u64], count: u64) -> Result<Vec<usize>> {
     let rank = shape.len() as u64;
     let is_linear = indices.shape == [count];
@@ -90,7 +90,7 @@ fn positions(indices: &Constant, shape: &[u64], count: u64) -> Result<Vec<usize>
     }
     let loaded: Tensor = indices.load()?;
     let integers = loaded.integers().unwrap_or_default();
-    // The sizes that the numbers of one value are below.
+    // Upper bounds of an index's coordinates.
     let whole = [element_count(shape).unwrap_or(u64::MAX)];
     let sizes = if is_linear { &whole[..] } else { shape };
     let mut positions: Vec<usize> = Vec::with_capacity(integers.len());
@@ -108,7 +108,7 @@ fn positions(indices: &Constant, shape: &[u64], count: u64) -> Result<Vec<usize>
     Ok(positions)
 }
 
-/// The number of the element at these coordinates.
+/// The position of the element at these coordinates.
 fn position(index: &[i64], sizes: &[u64]) -> Result<usize> {
     let mut position = 0;
     for (at, size) in index.iter().zip(sizes) {
@@ -117,7 +117,7 @@ fn position(index: &[i64], sizes: &[u64]) -> Result<usize> {
             let problem = format!("index {} is out of range", list(index));
             Error::malformed(format!("{problem}; accepted: below {}", text(sizes)))
         })?;
-        // Below the number of elements, whose bytes are limited.
+        // The position is below the number of elements, which is limited.
         position = position * size + at;
     }
     Ok(usize::try_from(position).unwrap_or(usize::MAX))

@@ -14,7 +14,7 @@ use crate::{files, limits};
 use super::proto::TensorProto;
 use super::wire;
 
-/// TensorProto.DataType, from 1 on.
+/// The types of TensorProto.DataType, from 1 on.
 const TYPES: [ElementType; 28] = [
     ElementType::Dml(DataType::Float32),
     ElementType::Dml(DataType::Uint8),
@@ -46,7 +46,7 @@ const TYPES: [ElementType; 28] = [
     ElementType::Other("float6e3m2"),
 ];
 
-/// The names of the types from before they were numbers in models, from 1 on.
+/// The names of these types, from 1 on, which early models use in place of numbers.
 const NAMES: [&str; 15] = [
     "FLOAT",
     "UINT8",
@@ -65,23 +65,23 @@ const NAMES: [&str; 15] = [
     "COMPLEX128",
 ];
 
-/// The type with ONNX's number; `None` for UNDEFINED (0) and for no type's number.
+/// The type with ONNX's number; `None` for UNDEFINED (0) and unknown numbers.
 pub(super) fn element(number: i64) -> Option<ElementType> {
     TYPES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
 }
 
-/// The type with ONNX's name; `None` for UNDEFINED and for no type's name.
+/// The type with ONNX's name; `None` for UNDEFINED and unknown names.
 pub(super) fn element_of_name(name: &str) -> Option<ElementType> {
     let at = NAMES.iter().position(|known| known.eq_ignore_ascii_case(name))?;
     TYPES.get(at).copied()
 }
 
 impl Tensor {
-    /// The tensor of a file that is one TensorProto of ONNX, as the data of tests comes.
+    /// Reads a file that contains one TensorProto, as the data of ONNX's tests does.
     ///
     /// # Errors
-    /// [`Error::Malformed`]: it is no such file, its elements are in another file or are not as many
-    /// as it declares, or no tensor of this runtime has their type.
+    /// [`Error::Malformed`]: it is not such a file, its elements are in another file, their number does not
+    /// match, or tensors of this runtime cannot have their type.
     pub fn from_onnx(bytes: impl Into<Bytes>) -> Result<Self> {
         let bytes = bytes.into();
         wire::check_tensor(&bytes)?;
@@ -89,7 +89,7 @@ impl Tensor {
             .map_err(|error| Error::malformed(format!("is not a TensorProto: {error}")))?;
         match element(proto.data_type.into()) {
             Some(ElementType::Other(name)) => {
-                Err(Error::malformed(format!("{name} is a type that no tensor has")))
+                Err(Error::malformed(format!("{name} is not a supported tensor type")))
             }
             _ => constant(&proto, None)?.load(),
         }
@@ -98,7 +98,7 @@ impl Tensor {
 
 const EXTERNAL: i32 = 1;
 
-/// A tensor of the model; its external data is in `folder`.
+/// Reads a tensor of the model, whose external data is in `folder`.
 pub(super) fn constant(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
     let named = |error: Error| {
         let name = shortened(&proto.name);
@@ -136,7 +136,7 @@ pub(super) fn shape(dims: &[i64]) -> Result<Vec<u64>> {
     dims.iter().map(size).collect()
 }
 
-/// The elements that are not in `raw_data`: narrow ones are in the low bits of wider ones.
+/// The elements of a tensor without `raw_data`: small types are in the low bits of larger fields.
 fn packed(proto: &TensorProto, element: ElementType) -> Bytes {
     let size = usize::try_from(element.size().unwrap_or(0)).unwrap_or(0);
     let mut bytes = Vec::new();
@@ -223,7 +223,7 @@ mod tests {
             let tensor = constant(proto, None).unwrap().load().unwrap();
             (tensor.element_type().to_string(), tensor.bytes().to_vec())
         };
-        // What is in the half after the last element does not count.
+        // The half byte after the last element is ignored.
         assert_eq!(bytes(&raw(&[0x7f, 0xa8], 22)), ("int4".to_owned(), vec![0xff, 7, 0xf8]));
         assert_eq!(bytes(&raw(&[0x7f, 0xa8], 21)), ("uint4".to_owned(), vec![15, 7, 8]));
         let narrow = TensorProto { int32_data: vec![0x7f, 0x08], ..proto(22, &[3]) };
@@ -249,7 +249,10 @@ mod tests {
         assert_eq!((tensor.shape(), tensor.bytes()), (&[2][..], &[255, 2][..]));
         assert_eq!(tensor.element_type(), ElementType::Dml(DataType::Int8));
         let message = |bytes: Vec<u8>| Tensor::from_onnx(bytes).unwrap_err().to_string();
-        assert_eq!(message(proto(8, &[1]).encode_to_vec()), "string is a type that no tensor has");
+        assert_eq!(
+            message(proto(8, &[1]).encode_to_vec()),
+            "string is not a supported tensor type"
+        );
         assert!(message(vec![0x0a, 0x05]).contains("TensorProto: byte 2"));
         assert!(message(vec![0x0d, 0, 0, 0, 0]).contains("is not a TensorProto"));
         let external = TensorProto { data_location: EXTERNAL, ..proto(3, &[2]) };

@@ -1,24 +1,23 @@
-//! Looks through a protobuf file before it is decoded, so that decoding it takes memory in proportion
-//! to its size.
+//! Scans a protobuf file before it is decoded, so that decoding takes memory in proportion to the file's size.
 //!
-//! An empty message is two bytes in the file and hundreds in memory: what messages take is summed up
-//! first. How deep they are nested is bounded by the messages that are looked into, of which none
-//! contains itself: a graph in an attribute is looked through when it is decoded.
+//! An empty message takes two bytes in the file and hundreds in memory, so the memory of all messages is summed
+//! up first. The nesting depth is bounded, since no scanned message type contains itself: a graph in an
+//! attribute is scanned when it is decoded.
 
 use crate::error::{Error, Result};
 use crate::limits;
 
 use super::proto;
 
-/// A message of onnx.proto, by the messages in it that are decoded.
+/// A message type of onnx.proto, with the nested messages that are decoded.
 struct Kind {
     name: &'static str,
-    /// Bytes in memory.
+    /// Its size in memory, in bytes.
     size: usize,
     nested: &'static [(u64, &'static Kind)],
 }
 
-/// A text, or a message of two of them.
+/// A string, or a message of two strings.
 const LEAF: Kind = kind::<proto::StringStringEntryProto>("entry", &[]);
 const TENSOR: Kind = kind::<proto::TensorProto>("TensorProto", &[(13, &LEAF)]);
 const SPARSE: Kind =
@@ -43,7 +42,7 @@ const fn kind<T>(name: &'static str, nested: &'static [(u64, &'static Kind)]) ->
     Kind { name, size: size_of::<T>(), nested }
 }
 
-/// Checks that `bytes` of a model are fields to their end, and that there are not too many.
+/// Checks that the bytes of a model are well-formed fields that take bounded memory.
 ///
 /// # Errors
 /// [`Error::Malformed`] names the message, the field and the byte.
@@ -51,12 +50,12 @@ pub(super) fn check(bytes: &[u8]) -> Result<()> {
     check_kind(&MODEL, bytes)
 }
 
-/// The same for a graph.
+/// Checks the bytes of a graph like [`check`].
 pub(super) fn check_graph(bytes: &[u8]) -> Result<()> {
     check_kind(&GRAPH, bytes)
 }
 
-/// The same for a TensorProto.
+/// Checks the bytes of a TensorProto like [`check`].
 pub(super) fn check_tensor(bytes: &[u8]) -> Result<()> {
     check_kind(&TENSOR, bytes)
 }
@@ -69,7 +68,7 @@ fn check_kind(kind: &Kind, bytes: &[u8]) -> Result<()> {
 struct Scanner<'a> {
     all: &'a [u8],
     at: usize,
-    /// Bytes that the messages so far take when they are decoded, without the tensors' elements.
+    /// Bytes that the messages scanned so far take when decoded, without tensor elements.
     memory: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The operators that compute each element of their output from one element of each input: a row each.
+//! Element-wise operators: each element of the output is computed from one element of each input.
 
 use std::ops::RangeInclusive;
 
@@ -27,17 +27,17 @@ const fn element_wise(
     Row { name, since, inputs, build: Build::ElementWise(function, &[]) }
 }
 
-/// One of two inputs.
+/// An operator of two inputs.
 const fn binary(name: &'static str, since: u32, function: Function) -> Row {
     element_wise(name, since, 2..=2, function)
 }
 
-/// One of one input that the host computes too.
+/// An operator of one input that the host computes, too.
 const fn unary(name: &'static str, since: u32, function: Function) -> Row {
     element_wise(name, since, 1..=1, function)
 }
 
-/// One of one input that DirectML computes for numbers, and the host does not.
+/// An operator of one input that only DirectML computes, for numbers.
 const fn on_device(
     name: &'static str,
     since: u32,
@@ -52,10 +52,10 @@ const BIT_OR: Function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_BIT
 const DIFFERENCE_SQUARE: Function =
     Function::new(Types::Numbers, &tables::ELEMENT_WISE_DIFFERENCE_SQUARE);
 const IS_NAN: Function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_IS_NAN).truth();
-/// A sixth of a number and a half, from 0 to 1.
+/// The slope and the offset of HSigmoid and HSwish.
 const HARD: &[Parameter] = &[Fixed(1.0 / 6.0), Fixed(0.5)];
 
-/// Every version of these operators, in any order.
+/// All versions of these operators, in any order.
 pub(super) static ROWS: &[Row] = &[
     binary("Add", 1, ADD),
     binary("Subtract", 1, SUBTRACT),
@@ -139,7 +139,7 @@ fn round(layer: &Layer) -> Result<Box<dyn Op>> {
     }
 }
 
-/// Halves become even, which is DirectML's first mode.
+/// Rounds to nearest, ties to even, which is DirectML's first mode.
 const ROUND: Function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_ROUND);
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// The inputs and numbers of a row are those of DirectML's operator.
+    /// A row's inputs and FLOAT parameters match the fields of DirectML's operator.
     #[test]
     fn rows_have_the_inputs_and_floats_of_their_operators() {
         for row in ROWS {

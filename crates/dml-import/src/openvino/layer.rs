@@ -14,7 +14,7 @@ use crate::limits;
 pub(super) struct Layer {
     pub(super) id: String,
     pub(super) node: NodeName,
-    /// The opset, such as `opset9`.
+    /// The version, such as `opset9`.
     pub(super) version: String,
     attributes: HashMap<String, String>,
     /// Ids of the input ports, in the order of the operator's inputs.
@@ -23,18 +23,18 @@ pub(super) struct Layer {
     pub(super) outputs: Vec<Port>,
     /// Names that a Result gives its output.
     pub(super) output_names: Option<String>,
-    /// Where the layer is a constant.
+    /// The constant of a Const layer.
     pub(super) constant: Option<Constant>,
 }
 
-/// An output of a layer.
+/// An output port of a layer.
 pub(super) struct Port {
     pub(super) id: String,
     pub(super) names: Vec<String>,
 }
 
 impl Layer {
-    /// Reads `<layer id=".." name=".." type=".." version="..">`.
+    /// Reads an element `<layer id=".." name=".." type=".." version="..">`.
     pub(super) fn read(element: Element<'_, '_>) -> Result<Self> {
         let attribute = |name: &str| {
             element.attribute(name).map(str::to_owned).ok_or_else(|| {
@@ -64,40 +64,40 @@ impl Layer {
         })
     }
 
-    /// An attribute of the operator.
+    /// The value of an operator's attribute, if it is given.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.get(name).map(String::as_str)
     }
 
-    /// A required attribute.
+    /// The value of a required attribute.
     pub(super) fn required(&self, name: &str) -> Result<&str> {
         self.attribute(name).ok_or_else(|| self.refused(name, "is given", "a value"))
     }
 
-    /// The value of an attribute breaks a rule.
+    /// The error of an attribute that breaks a rule.
     pub(super) fn refused(&self, name: &str, problem: &str, accepted: &str) -> Error {
         let value = self.attribute(name).unwrap_or("nothing");
         self.node.invalid(format!("attribute {name}"), value, problem, accepted)
     }
 
-    /// A type that an attribute names.
+    /// The type that an attribute names.
     pub(super) fn element(&self, name: &str) -> Result<ElementType> {
         let accepted = "OpenVINO's names, such as f32, i64, boolean";
         element(self.required(name)?).ok_or_else(|| self.refused(name, "is no type", accepted))
     }
 
-    /// A number that an attribute holds.
+    /// The number that an attribute holds.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
         let value = self.required(name)?.trim().parse();
         value.map_err(|_| self.refused(name, "is no number", "a number of the attribute's type"))
     }
 
-    /// Whether an attribute says `true`; `default` where it is not there.
+    /// Whether an attribute is true; `default` if it is missing.
     pub(super) fn flag(&self, name: &str, default: bool) -> bool {
         self.attribute(name).map_or(default, |it| it.eq_ignore_ascii_case("true") || it == "1")
     }
 
-    /// The shape that a Parameter or Const declares; `None` where its rank is open.
+    /// The shape that a Parameter or Const declares; `None` if its rank is open.
     pub(super) fn shape(&self) -> Result<Option<Vec<Dimension>>> {
         let text = self.required("shape")?.trim();
         if text == "..." {
@@ -117,13 +117,13 @@ impl Layer {
         }
     }
 
-    /// The opset's number; `None` for extensions.
+    /// The opset's number; `None` for an extension's operator.
     pub(super) fn opset(&self) -> Option<u32> {
         self.version.strip_prefix("opset")?.parse().ok()
     }
 }
 
-/// `2`, `?`, `-1`, `1..`, `..4`, `1..4`
+/// Parses a dimension such as `2`, `?`, `-1`, `1..`, `..4` or `1..4`.
 fn dimension(text: &str) -> Option<Dimension> {
     if text == "?" || text == "-1" {
         return Some(Dimension::ANY);
@@ -136,7 +136,7 @@ fn dimension(text: &str) -> Option<Dimension> {
     text.parse().ok().map(Dimension::Known)
 }
 
-/// Names with commas between; a backslash stands before a comma that is a part of a name.
+/// Splits names at commas; a backslash escapes a comma within a name.
 pub(super) fn split_names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut name = String::new();
@@ -158,7 +158,7 @@ pub(super) fn child<'a, 'b>(element: Element<'a, 'b>, name: &str) -> Option<Elem
     element.children().find(|it| it.has_tag_name(name))
 }
 
-/// OpenVINO's names of types.
+/// The type with OpenVINO's name.
 pub(super) fn element(name: &str) -> Option<ElementType> {
     const OTHERS: [&str; 10] =
         ["string", "u1", "u2", "u3", "u6", "nf4", "f4e2m1", "f8e8m0", "dynamic", "undefined"];

@@ -1,4 +1,4 @@
-//! OpenVINO's operators by opset: their inputs, and what they do.
+//! OpenVINO's operators by opset: their inputs, and the operations that they become.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::row::{Build, Row, row};
 
 const ANY: usize = usize::MAX;
 
-/// What becomes of all elements along the axes that the second input holds.
+/// A reduction along the axes that the second input holds.
 const fn reduction(name: &'static str, since: u32, function: ReduceFunction) -> Row {
     Row { name, since, inputs: 2..=2, build: Build::Reduce(function) }
 }
 
-/// The row of a layer's operator in its opset; else the first opset that has it, if one has.
+/// The row for a layer's operator in its opset; the error is the first opset that has the operator, if any.
 pub(super) fn row_of(name: &str, opset: u32) -> std::result::Result<&'static Row, Option<u32>> {
     let rows = || all().filter(|row| row.name.eq_ignore_ascii_case(name));
     let row = rows().filter(|row| row.since <= opset).max_by_key(|row| row.since);
@@ -40,11 +40,11 @@ fn all() -> impl Iterator<Item = &'static Row> {
     element_wise::ROWS.iter().chain(OTHERS)
 }
 
-/// Every version of every other operator, in any order.
+/// All versions of the other operators, in any order.
 static OTHERS: &[Row] = &[
     row("Eye", 9, 3..=4, eye),
     row("Const", 1, 0..=0, |layer| {
-        // The reader makes a constant of every such layer before it asks for operators.
+        // The reader reads the constant of every such layer before it asks for operators.
         let constant = layer
             .constant
             .clone()
@@ -109,13 +109,13 @@ fn shape_of(layer: &Layer) -> Result<Box<dyn Op>> {
     Ok(Box::new(ShapeOf { element, start: 0, end: None }))
 }
 
-/// Without masks it is Slice from the first dimension on.
+/// Without masks, StridedSlice is a Slice along the first dimensions.
 fn strided_slice(layer: &Layer) -> Result<Box<dyn Op>> {
     const MASKS: [&str; 5] =
         ["begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask"];
     let is_set = |name: &&str| layer.attribute(name).is_some_and(|mask| mask.contains('1'));
     match MASKS.iter().find(|name| is_set(name)) {
-        // There is no fifth input: the dimensions are the first ones.
+        // There is no fifth input, so the slice uses the first dimensions.
         None => Ok(Box::new(Slice::Inputs { axes: 4, steps: 3 })),
         Some(mask) => Err(layer.node.not_supported(format!("{mask} is set"))),
     }

@@ -1,4 +1,4 @@
-//! From the layers and edges of a file to the common form.
+//! Builds a graph from the layers and edges of a file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::layer::{Layer, child, split_names};
 use super::operators::{names, row_of};
 use super::weights::Weights;
 
-/// The only version of the format that is read.
+/// The only supported version of the format.
 const VERSION: &str = "11";
 
-/// The graph of `<net version="11">`.
+/// The graph of the element `<net version="11">`.
 pub(super) fn graph(net: Element<'_, '_>, path: Option<&Path>) -> Result<Graph> {
     if !net.has_tag_name("net") {
         let name = shortened(net.tag_name().name());
@@ -44,9 +44,9 @@ pub(super) fn graph(net: Element<'_, '_>, path: Option<&Path>) -> Result<Graph> 
 struct Reader {
     layers: Vec<Layer>,
     graph: Graph,
-    /// Values by the layer's position and the output port's.
+    /// Values by the indices of the layer and of its output port.
     values: Vec<Vec<ValueId>>,
-    /// What is connected to an input: by the layer's position and the port's.
+    /// For each input, by the indices of layer and port, the connected output.
     sources: HashMap<(usize, usize), (usize, usize)>,
 }
 
@@ -98,7 +98,7 @@ impl Reader {
         match layer.node.operator.to_ascii_lowercase().as_str() {
             "parameter" => return self.parameter(index),
             "result" => return self.result(index),
-            // A constant of a type that no tensor has is in order where nothing reads it.
+            // A constant of an unsupported type is accepted as long as nothing reads it.
             "const" => layer.constant = Some(weights.constant(layer)?),
             _ => {}
         }
@@ -134,7 +134,7 @@ impl Reader {
         Ok(())
     }
 
-    /// An output is called what its Result calls it, else what the tensor or its layer is called.
+    /// An output has the name that its Result gives it, or else the name of the tensor or its layer.
     fn result(&mut self, index: usize) -> Result<()> {
         let value = self.source(index, 0)?;
         let (from, output) = self.sources[&(index, 0)];
@@ -148,7 +148,7 @@ impl Reader {
     }
 }
 
-/// What a layer does. Its type may be in upper or lower case, as OpenVINO reads it.
+/// The operation of a layer. Types are case-insensitive, as in OpenVINO.
 fn op(layer: &Layer) -> Result<Box<dyn Op>> {
     let Some(opset) = layer.opset() else {
         let version = shortened(&layer.version);

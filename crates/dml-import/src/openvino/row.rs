@@ -1,4 +1,4 @@
-//! What a row of the tables of operators has.
+//! The rows of the tables of operators.
 
 use std::ops::RangeInclusive;
 
@@ -12,24 +12,24 @@ use super::layer::Layer;
 /// One version of an operator.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// The opset that has it first.
+    /// The opset that introduces this version of the operator.
     pub(super) since: u32,
     pub(super) inputs: RangeInclusive<usize>,
     pub(super) build: Build,
 }
 
-/// What a row makes of a layer.
+/// How a row makes an operation of a layer.
 pub(super) enum Build {
-    /// What its attributes say.
+    /// From the layer's attributes.
     From(fn(&Layer) -> Result<Box<dyn Op>>),
-    /// An element-wise operation with NumPy's rule for shapes.
+    /// An element-wise operation with NumPy's broadcasting rule.
     ElementWise(Function, &'static [Parameter]),
-    /// What becomes of all elements along axes.
+    /// A reduction.
     Reduce(ReduceFunction),
 }
 
 impl Row {
-    /// What a layer does.
+    /// The operation of a layer.
     pub(super) fn op(&self, layer: &Layer) -> Result<Box<dyn Op>> {
         match &self.build {
             Build::From(build) => build(layer),
@@ -53,21 +53,21 @@ pub(super) const fn row(
     Row { name, since, inputs, build: Build::From(build) }
 }
 
-/// A number that DirectML's operator has beside its tensors.
+/// A FLOAT attribute of DirectML's operator.
 pub(super) enum Parameter {
-    /// What this attribute of the layer says.
+    /// The value of this attribute of the layer.
     Attribute(&'static str),
-    /// What no attribute says.
+    /// A fixed value.
     Fixed(f32),
 }
 
-/// An element-wise operation with NumPy's rule for shapes.
+/// An element-wise operation with NumPy's broadcasting rule.
 pub(super) fn element_wise(
     layer: &Layer,
     function: Function,
     parameters: &[Parameter],
 ) -> Result<Box<dyn Op>> {
-    // The other rules are those of models from before there were opsets.
+    // The other broadcasting rules are from models older than opsets.
     if let Some(other) =
         layer.attribute("auto_broadcast").filter(|it| !matches!(*it, "numpy" | "none"))
     {

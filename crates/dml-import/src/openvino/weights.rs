@@ -1,4 +1,4 @@
-//! The constants of a model.
+//! The constants of a model, in its .bin file.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use crate::{files, limits};
 
 use super::layer::Layer;
 
-/// The file with the constants, looked for when there is one.
+/// The file with the constants, opened only if there is a constant.
 pub(super) struct Weights {
     path: Option<PathBuf>,
     length: Option<u64>,
 }
 
 impl Weights {
-    /// Those of the model at `path`.
+    /// The constants of the model at `path`.
     pub(super) fn of(path: Option<&Path>) -> Self {
         let path = path.map(super::weights_file);
         Self { path, length: None }
     }
 
-    /// Reads `<data element_type=".." shape=".." offset=".." size=".."/>`.
+    /// Reads an element `<data element_type=".." shape=".." offset=".." size=".."/>`.
     pub(super) fn constant(&mut self, layer: &Layer) -> Result<Constant> {
         let element = layer.element("element_type")?;
         let (offset, size): (u64, u64) = (layer.number("offset")?, layer.number("size")?);

@@ -1,17 +1,17 @@
-//! A layer of a decoder with quantized weights, whose cache grows from run to run.
+//! A decoder layer with quantized weights and a cache that grows from run to run.
 
 use dml_import::{Inputs, Tensor};
 
 use super::f32s;
 use super::onnx::{Graph, Message, floats, model, node, value};
 
-/// Numbers of a row of the input, and of the cache.
+/// The width of the input's rows, of the cache's rows, and of `z`.
 const DEPTH: u64 = 32;
 const WIDTH: u64 = 16;
 const CLASSES: u64 = 24;
 
 /// `present = past, then x · q'`; `y = softmax(present's last rows · present')`; `z = present · dense`. `q` has
-/// 4 bits, and `dense` is made of 8.
+/// 4 bits, and `dense` has 8.
 pub(crate) fn decoder() -> Vec<u8> {
     let [depth, width, classes] = [DEPTH, WIDTH, CLASSES].map(|it| i64::try_from(it).unwrap());
     let bytes = |count: u64| -> Vec<u8> {
@@ -46,7 +46,7 @@ pub(crate) fn decoder() -> Vec<u8> {
     Message(model(17, graph)).message(8, opset).0
 }
 
-/// One row, and a cache of so many.
+/// Inputs of one row, with a cache of `past` rows.
 pub(crate) fn inputs(past: u64) -> Inputs {
     let rows = |count: u64, width: u64| -> Tensor {
         let numbers = (0..count * width).map(|it| f32::from(u8::try_from(it % 13).unwrap()) - 6.0);

@@ -13,7 +13,7 @@ use dml_ops::graph::{GraphOptions, compile_graph};
 use dml_ops::{Target, TransferUse};
 use dml_reference::graphs::interpreted;
 
-/// What operators were initialized with, by operator and input.
+/// The inputs that operators own since initialization, by operator and input index.
 type Kept = HashMap<(usize, usize), Vec<u8>>;
 
 /// The outputs of `program` with the values that were bound.
@@ -22,7 +22,7 @@ pub(crate) fn run(program: &Program) -> Vec<Output> {
         .buffers()
         .iter()
         .map(|plan| {
-            // What nothing writes must not look like zeros.
+            // Unwritten memory must not look like zeros.
             let mut bytes = vec![0xCD; usize::try_from(plan.size).unwrap()];
             let initial = match &plan.initial {
                 Initial::Undefined => vec![],

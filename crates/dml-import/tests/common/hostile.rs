@@ -1,27 +1,27 @@
-//! Files that try to do harm. `dml-import` refuses each in its own process, `dml` under limits of the
-//! operating system.
+//! Malicious files. `dml-import` refuses each in its own process, and `dml` under limits of the operating
+//! system.
 
 use super::onnx::{
     Graph, Message, circle, initializer, model, node, of_shape, outputs, value, vast_initializer,
 };
 
-/// A file that is refused: its name, its bytes, and words of the refusal.
+/// A file that must be refused: its name, its bytes, and a part of the message.
 pub(crate) type HostileFile = (&'static str, Vec<u8>, &'static str);
 
 fn file(name: &'static str, bytes: impl Into<Vec<u8>>, message: &'static str) -> HostileFile {
     (name, bytes.into(), message)
 }
 
-/// Sizes and counts far beyond what the file has.
+/// Files that declare sizes and counts far beyond their content.
 pub(crate) fn declared_sizes() -> Vec<HostileFile> {
     let mut files = vec![
         file("a.onnx", vast_initializer(), "tensor 's': 8 bytes for int64"),
         file("a.onnx", of_shape(&[-1, 2], "EyeLike"), "-1 is no size"),
-        // A message of 2^62 bytes, and one that is not there.
+        // A message of 2^62 bytes, which is missing.
         file("a.onnx", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x3f\0", "is not an ONNX model"),
         file("a.json", resource("\"sizeInBytes\": 9223372036854775808"), "is no size"),
     ];
-    // Shapes that only the model's arithmetic makes so large.
+    // Shapes that become so large only by the model's arithmetic.
     for sizes in [[1 << 32, 1 << 31], [i64::MAX, i64::MAX], [i64::MAX, 1]] {
         for op in ["EyeLike", "Trilu", "Identity"] {
             files.push(file("a.onnx", of_shape(&sizes, op), "has too many elements"));
@@ -42,7 +42,7 @@ pub(crate) fn resource(fields: &str) -> String {
     )
 }
 
-/// What depends on itself, and what is nested without end.
+/// Files with circular dependencies or endless nesting.
 pub(crate) fn circles_and_depth() -> Vec<HostileFile> {
     let itself = vec![node("EyeLike", &["y"], &["y"], &[])];
     let itself = Graph { nodes: itself, outputs: outputs(), ..Graph::default() };
@@ -63,7 +63,7 @@ pub(crate) fn circles_and_depth() -> Vec<HostileFile> {
     ]
 }
 
-/// A graph in an attribute of a node in a graph, and so on.
+/// Graphs nested in attributes of nodes.
 fn nested_graphs() -> Vec<u8> {
     let output = || value("y", 1, &[]);
     let branch =
@@ -118,7 +118,7 @@ pub(crate) fn work_on_the_host() -> Vec<HostileFile> {
     vec![file("a.onnx", model(13, graph), "computes more on the host than")]
 }
 
-/// Parts of files.
+/// Truncated files.
 pub(crate) fn cut_off() -> Vec<HostileFile> {
     let whole = of_shape(&[3, 4], "EyeLike");
     let ends = [1, 2, whole.len() / 2, whole.len() - 1];
@@ -128,7 +128,7 @@ pub(crate) fn cut_off() -> Vec<HostileFile> {
     files
 }
 
-/// Entities, and files outside of the model's folder.
+/// XML entities, and paths outside of the model's folder.
 pub(crate) fn entities_and_foreign_files() -> Vec<HostileFile> {
     const REFUSED: &str = "is not XML, or refused";
     let mut entities = "<!DOCTYPE net [<!ENTITY a0 \"ha\">".to_owned();

@@ -70,7 +70,7 @@ pub(crate) fn eye(element: ElementType, shape: &[u64], k: i128) -> Tensor {
     Tensor::new(element, shape, bytes).unwrap()
 }
 
-/// The bits of 1, written out, and the bytes of an element.
+/// The bits of 1, as literals, and the size of an element in bytes.
 fn one(element: ElementType) -> (u64, usize) {
     match element.to_string().as_str() {
         "bool" | "int8" | "uint8" => (1, 1),
@@ -85,7 +85,7 @@ fn one(element: ElementType) -> (u64, usize) {
     }
 }
 
-/// NumPy's, ONNX's, OpenVINO's or DirectML's name of a type.
+/// The type with NumPy's, ONNX's, OpenVINO's or DirectML's name.
 pub(crate) fn element(name: &str) -> ElementType {
     let lower = name.to_ascii_lowercase();
     let (kind, bits) = lower.split_at(lower.find(|it: char| it.is_ascii_digit()).unwrap_or(0));

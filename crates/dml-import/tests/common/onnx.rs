@@ -72,7 +72,7 @@ pub(crate) fn number(element: dml_import::ElementType) -> i64 {
     i64::try_from(index).unwrap() + 1
 }
 
-/// A graph's input or output; `None` stands for an open dimension.
+/// A graph's input or output, in which `None` is an open dimension.
 pub(crate) fn value(name: &str, number: i64, shape: &[Option<i64>]) -> Message {
     let dims = shape.iter().fold(Message::default(), |message, size| {
         let dim = size.map_or(Message::default(), |size| Message::default().int(1, size));
@@ -137,7 +137,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// As a GraphProto.
+    /// The graph as a GraphProto.
     pub(crate) fn message(self) -> Message {
         let mut message = Message::default();
         for (field, parts) in

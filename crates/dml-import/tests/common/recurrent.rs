@@ -1,17 +1,17 @@
-//! A recurrent model, and its runs with the host in between.
+//! A recurrent model, and its runs with states that pass through the host.
 
 use dml_import::{Inputs, Session, Tensor};
 
 use super::onnx::{Graph, floats, initializer, model, node, value};
 use super::{f32s, tensors};
 
-/// Numbers of the state.
+/// The width of the state.
 pub(crate) const WIDTH: u64 = 5;
-/// Numbers of an input's row.
+/// The width of an input row.
 pub(crate) const DEPTH: u64 = 3;
 
-/// `next = softsign(sum of x's rows · w + h · r)`, and what a second state has seen: the last two `next`.
-/// `y = x · next'`.
+/// `next = softsign(sum of x's rows · w + h · r)`, and a second state, `seen`, with the last two values of
+/// `next`. `y = x · next'`.
 pub(crate) fn recurrent() -> Vec<u8> {
     let weights = |count: u64, step: i16| -> Vec<f32> {
         let numbers = (0..).map(|it: i16| f32::from(it * step % 17 - 8) / 8.0);
@@ -47,19 +47,19 @@ pub(crate) fn recurrent() -> Vec<u8> {
     model(13, graph)
 }
 
-/// An input of so many rows, another one for each `seed`.
+/// An input of `count` rows that depends on `seed`.
 pub(crate) fn rows(count: u64, seed: u8) -> Tensor {
     let numbers = (0..).map(|it: u8| f32::from(it.wrapping_mul(37).wrapping_add(seed * 11)) / 64.0);
     let all = usize::try_from(count * DEPTH).unwrap();
     f32s(&[count, DEPTH], &numbers.take(all).collect::<Vec<f32>>())
 }
 
-/// What `h` and `seen` are at first.
+/// The initial values of the states `h` and `seen`.
 pub(crate) fn initial() -> [Tensor; 2] {
     [1, 2].map(|rows| f32s(&[rows, WIDTH], &vec![0.25; usize::try_from(rows * WIDTH).unwrap()]))
 }
 
-/// The outputs of each run, with states that go through the host.
+/// The outputs of each run, with states that pass through the host.
 pub(crate) fn round_trips(session: &Session, inputs: &[Tensor]) -> Vec<Vec<Tensor>> {
     let [mut h, mut seen] = initial();
     let run = |x: &Tensor| {

@@ -9,12 +9,12 @@ use super::{run, run_on_both, tensors};
 /// Inputs by name.
 type Given<'a> = [(&'a str, &'a Tensor)];
 
-/// A model of opset 20 of one node, whose inputs are these tensors and whose outputs are these.
+/// A model of one node in opset 20, with these input tensors and outputs.
 fn one(node: &Message, inputs: &Given<'_>, outputs: &[&str]) -> Model {
     one_of(20, node, inputs, outputs)
 }
 
-/// The same of another opset.
+/// A model of one node in a given opset.
 fn one_of(opset: i64, node: &Message, inputs: &Given<'_>, outputs: &[&str]) -> Model {
     let of = |(name, tensor): &(&str, &Tensor)| {
         let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
@@ -32,7 +32,7 @@ fn given(inputs: &Given<'_>) -> Inputs {
     inputs.iter().fold(Inputs::new(), add)
 }
 
-/// Hands what a node computes to `judge`, from the host and from every device.
+/// Passes the node's outputs to `judge`, as computed by the host and by every device.
 pub(crate) fn judged(
     node: &Message,
     inputs: &Given<'_>,
@@ -62,17 +62,17 @@ pub(crate) fn check_of(opset: i64, node: &Message, inputs: &Given<'_>, expected:
     });
 }
 
-/// What is wrong with a node of an opset.
+/// The error of a node in a given opset.
 pub(crate) fn refusal_of(opset: i64, node: &Message, inputs: &Given<'_>) -> String {
     one_of(opset, node, inputs, &["y"]).bind(&given(inputs)).unwrap_err().to_string()
 }
 
-/// The same on devices alone, with floats that may be off by the 100,000th part of the greatest.
+/// Checks the output `y` on devices only; floats may be off by 1e-5 of the greatest.
 pub(crate) fn check_near(node: &Message, inputs: &Given<'_>, shape: &[u64], expected: &[f32]) {
     check_near_of(20, node, inputs, shape, expected);
 }
 
-/// The same of another opset.
+/// Checks the output `y` like [`check_near`], in a given opset.
 pub(crate) fn check_near_of(
     opset: i64,
     node: &Message,
@@ -95,7 +95,7 @@ pub(crate) fn check_near_of(
     });
 }
 
-/// What is wrong with the node.
+/// The error of the node in opset 20.
 pub(crate) fn refusal(node: &Message, inputs: &Given<'_>) -> String {
     one(node, inputs, &["y"]).bind(&given(inputs)).unwrap_err().to_string()
 }

@@ -1,4 +1,4 @@
-//! Graphs.
+//! DxDispatch graphs.
 
 use super::*;
 
@@ -11,8 +11,8 @@ fn scaled() -> Value {
     json!({ "type": "DML_OPERATOR_ELEMENT_WISE_IDENTITY", "desc": desc })
 }
 
-/// `relu(2 x + 10 + y)`: of one operator that has a name and is compiled here only, of one that stands
-/// in its node, and in lower and upper case.
+/// `relu(2 x + 10 + y)`, built from a named operator and an operator that is defined within its node; field
+/// names in lower and upper case.
 fn graph(names: [&str; 3]) -> Value {
     let t = || tensor(&[4]);
     let relu = json!({ "Type": "ACTIVATION_RELU", "InputTensor": t(), "OutputTensor": t() });
@@ -61,7 +61,7 @@ fn a_graph_of_named_operators_is_one_dispatch() {
     let model = graph_model(["", "", ""], json!({ "Inputs": ["x", "y"], "Outputs": ["out"] }));
     let program = bind(&model);
     let dispatches = program.steps().iter().filter(|it| matches!(it, Step::Dispatch(_)));
-    // What only nodes name is compiled with the graph.
+    // Operators that only nodes name are compiled as parts of the graph.
     assert_eq!((program.operators().len(), dispatches.count()), (1, 1));
     let operator = &program.operators()[0];
     assert_eq!(
@@ -130,7 +130,7 @@ fn a_graph_that_is_wrong_is_refused_with_its_place() {
     assert!(error.contains("accepted: an array of 2"), "{error}");
 }
 
-/// A graph whose nodes copy a large operator without end takes memory by the number of its names.
+/// A graph whose nodes copy a large operator takes memory in proportion to the copies, which are limited.
 #[test]
 fn nodes_that_name_large_operators_are_limited() {
     let many = vec![tensor(&[1]); 5000];
@@ -146,7 +146,7 @@ fn nodes_that_name_large_operators_are_limited() {
     assert!(error.contains("the operators that nodes of graphs name are too large"), "{error}");
 }
 
-/// Each of many graphs says in a few bytes that it has many inputs.
+/// Each of many graphs declares many inputs in a few bytes.
 #[test]
 fn inputs_of_all_graphs_are_limited() {
     let graph = json!({ "type": "DML_GRAPH_DESC", "desc": { "Nodes": [], "InputCount": 65_536 } });
@@ -156,7 +156,7 @@ fn inputs_of_all_graphs_are_limited() {
         let program = model(json!({}), Value::Object(Clone::clone(&graphs)), &commands);
         program.bind(&Inputs::new()).map(|_| ()).map_err(|error| error.to_string())
     };
-    // The limit is looked at first.
+    // The input limit is checked before other errors.
     let error = run("g00").unwrap_err();
     assert!(error.contains("OutputEdges: an empty list is no output"), "{error}");
     let error = run("g99").unwrap_err();
@@ -196,7 +196,7 @@ fn a_graph_is_inspected_as_one_operator() {
         nodes,
         ["GRAPH 'graph'", "ELEMENT_WISE_IDENTITY 'scaled'", "ELEMENT_WISE_ADD 'sum'"]
     );
-    // Graphs are older, but not tensors of one dimension.
+    // The level of one-dimensional tensors, which is higher than that of graphs.
     let level = dml::FeatureLevel::V3_0;
     assert_eq!(report.nodes[0].support, NodeSupport::Operator { operator: "GRAPH", level });
 }

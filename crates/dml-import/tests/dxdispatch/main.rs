@@ -1,4 +1,4 @@
-//! DxDispatch's models: what each part of the format does, on the host and on every device.
+//! DxDispatch models: every part of the format, on the host and on every device.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

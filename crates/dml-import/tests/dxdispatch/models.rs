@@ -1,4 +1,4 @@
-//! Dispatchables of the type `onnx`: models beside the script.
+//! Dispatchables of type `onnx`: ONNX models beside the script.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::common::onnx::{Graph, Message, floats, model, node, value};
 use crate::common::run_on_both;
 use crate::{dispatch, floats as resource, print, values, zeros};
 
-/// `y = relu(x) + w` of [N, 2], the input itself, and a constant.
+/// A model with the outputs `y = relu(x) + w` of shape [N, 2], the input itself, and a constant.
 fn onnx() -> Vec<u8> {
     let size = Message::default().text(2, "N");
     let shape = Message::default().message(1, size).message(1, Message::default().int(1, 2));

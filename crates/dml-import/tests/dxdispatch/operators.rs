@@ -1,4 +1,4 @@
-//! Operators, and what stands beside them.
+//! Operator dispatchables, and the fields beside them.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn initialized(more: &[Value]) -> Model {
 #[test]
 fn what_is_bound_to_an_operator_is_kept_before_the_first_command() {
     check(&initialized(&[]), &[&[11.0, 22.0]]);
-    // A command that writes the weights comes too late.
+    // A command that writes the weights comes after initialization.
     let overwrite = dispatch("copy", json!({ "InputTensor": "a", "OutputTensor": "weights" }));
     let model = initialized(&[overwrite, print("weights")]);
     check(&model, &[&[1.0, 2.0], &[11.0, 22.0]]);

@@ -55,7 +55,7 @@ fn arrays_of_tensors_are_bound_to_parts_of_resources() {
     let split = json!({ "type": "DML_OPERATOR_SPLIT", "desc": {
         "Axis": 0, "InputTensor": tensor(&[8]), "OutputCount": 2,
         "OutputTensors": [tensor(&[4]), tensor(&[4])] } });
-    // Elements are those of the resource's type where their size is left out.
+    // Without an element size, elements have the resource's type.
     let part = |name: &str, first, count| json!({ "name": name, "elementOffset": first, "elementCount": count });
     let bytes =
         json!({ "name": "b", "elementOffset": 16, "elementSizeInBytes": 1, "elementCount": 8 });
@@ -82,7 +82,7 @@ fn arrays_of_tensors_are_bound_to_parts_of_resources() {
         &commands,
     );
     let joined = [1.0, 2.0, 3.0, 70.0, 80.0, 5.0, 6.0, 7.0, 8.0];
-    // The outputs lie so far apart that no descriptor shows both.
+    // The outputs are too far apart for one descriptor to cover both.
     let mut halves = [0.0; 68];
     halves[..4].copy_from_slice(&[80.0, 5.0, 6.0, 7.0]);
     halves[64..].copy_from_slice(&[1.0, 2.0, 3.0, 70.0]);

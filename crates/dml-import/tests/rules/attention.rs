@@ -35,13 +35,13 @@ fn truths(shape: &[u64], values: &[u8]) -> Tensor {
     Tensor::new(dml_import::ElementType::Bool, shape, values.to_vec()).unwrap()
 }
 
-/// What is expected: the weighted values and the scores of a stage, by batches, heads and queries.
+/// Expected results: the weighted values and the scores of a stage, by batches, heads and queries.
 struct Expected {
     found: Vec<f64>,
     scores: [Vec<f64>; 4],
 }
 
-/// ONNX's definition, query by query; `bias` is what is added for a batch, head, query and key.
+/// ONNX's definition, query by query; `bias` is added to the score of a batch, head, query and key.
 fn attend(sizes: Sizes, cap: f64, bias: impl Fn([usize; 4]) -> f64) -> Expected {
     let Sizes { batches, heads, groups, queries, keys, width } = sizes;
     let q = numbers(batches * heads * queries * width, 1);
@@ -75,7 +75,7 @@ fn attend(sizes: Sizes, cap: f64, bias: impl Fn([usize; 4]) -> f64) -> Expected 
     expected
 }
 
-/// A node of these attributes, and the inputs after queries, keys and values.
+/// A node with these attributes, and the inputs after queries, keys and values.
 fn attention(ints: &[(&str, i64)], softcap: f32, more: &[&str], outputs: &[&str]) -> Message {
     let inputs = [&["q", "k", "v"], more].concat();
     let node = node("Attention", &inputs, outputs, ints);
@@ -109,7 +109,7 @@ fn given(inputs: &[(&str, Tensor)]) -> Inputs {
     inputs.iter().fold(Inputs::new(), add)
 }
 
-/// Runs the node in a model of this version on the host and on every device; the last output is compared.
+/// Runs the node in a model of this version on the host and on every device, and compares the last output.
 fn check(
     opset: i64,
     node: &Message,
@@ -139,10 +139,10 @@ fn refusal(opset: i64, node: &Message, inputs: &[(&str, Tensor)]) -> String {
     model.bind(&given(inputs)).unwrap_err().to_string()
 }
 
-/// The shape of a mask, its elements, and which of them a batch, head, query and key have.
+/// The shape of a mask, its elements, and the index of the element for a batch, head, query and key.
 type SeenKeys<'a> = (&'a [u64], &'a [u8], fn([usize; 4]) -> usize);
 
-/// A mask of each rank, boolean and of numbers: the second query of the second head sees nothing.
+/// Masks of each rank, of booleans and of numbers: the second query of the second head sees no key.
 #[test]
 fn a_query_that_sees_no_key_finds_zeros() {
     let flat = [1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1];
@@ -179,7 +179,7 @@ fn a_sequence_without_keys_finds_zeros() {
     let padded = |[batch, _, _, key]: [usize; 4]| if key < lengths[batch] { 0.0 } else { HIDDEN };
     let node = attention(&[], 0.0, &more, &["y"]);
     check(24, &node, &inputs, &["y"], &attend(SIZES, 0.0, padded).found);
-    // The queries are the last of their sequence: the first of three sees none of two keys.
+    // The queries are the last ones of their sequence: the first of three sees neither of two keys.
     let causal = |[batch, _, query, key]: [usize; 4]| {
         if key + 3 <= query + lengths[batch] && key < lengths[batch] { 0.0 } else { HIDDEN }
     };
@@ -231,7 +231,7 @@ fn windows_hide_keys_on_both_sides() {
     assert!(found.contains("attribute left_window_size: -2 is no number of keys"), "{found}");
 }
 
-/// With heads that share keys, a limit and a mask.
+/// With heads that share keys, a soft cap and a mask.
 #[test]
 fn scores_are_an_output_of_every_stage() {
     let sizes = Sizes { heads: 4, ..SIZES };
@@ -286,7 +286,7 @@ fn the_past_comes_before_keys_that_are_composed() {
     assert!(found.contains("past_key alone is half of the past"), "{found}");
 }
 
-/// In 16 bits, all of a row of a mask of numbers is hidden.
+/// In FLOAT16, a mask of numbers hides a whole row.
 #[test]
 fn a_query_of_16_bits_that_sees_no_key_finds_zeros() {
     let half = |shape: &[u64], bits: u16| {

@@ -24,12 +24,12 @@ const INPUT: usize = 3;
 const CHANNELS: usize = 2;
 
 impl Case {
-    /// The output's size before anything is cut off.
+    /// The output's size before cropping.
     fn whole(&self) -> usize {
         (INPUT - 1) * self.stride + (self.taps - 1) * self.dilation + 1 + self.output_padding
     }
 
-    /// What is cut off at the start, and what is left, as ONNX's text has it.
+    /// The elements cropped at the start, and the size that is left, by ONNX's documentation.
     fn extent(&self) -> (usize, usize) {
         let is_same = self.auto.starts_with("SAME");
         let wanted = self.output_shape.or(is_same.then_some(INPUT * self.stride));
@@ -86,7 +86,7 @@ impl Case {
     }
 }
 
-/// Holds all of them against the definition, as the nodes of one graph.
+/// Compares all of them with the definition, as the nodes of one graph.
 fn check_all(cases: &[Case]) {
     let x = [1., -2., 3., 4., 0., -1.];
     let open = [None, None, None];
@@ -153,7 +153,7 @@ fn pads_count_where_neither_auto_pad_nor_an_output_shape_does() {
     check_all(&[case, grouped, ignored]);
 }
 
-/// Ones over ones, so that each element counts how many lie over it.
+/// Ones convolved with ones, so that each element counts the products in its sum.
 #[test]
 fn an_output_shape_counts_in_two_and_three_dimensions() {
     let valid = Message::default().text(1, "auto_pad").text(4, "VALID").int(20, 3);
@@ -164,7 +164,7 @@ fn an_output_shape_counts_in_two_and_three_dimensions() {
             .message(5, ints("strides", &vec![2; rank]))
             .message(5, ints("output_shape", shape))
     };
-    // Of 1, 1, 2, 1, 2, 1, 1 the first is cut off.
+    // The first element of 1, 1, 2, 1, 2, 1, 1 is cropped.
     let along = [1., 2., 1., 2., 1., 1.];
     let product = along.iter().flat_map(|row| along.iter().map(move |column| row * column));
     let expected = f32s(&[1, 1, 6, 6], &product.clone().collect::<Vec<f32>>());

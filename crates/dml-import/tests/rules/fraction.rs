@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Sub};
 
-/// A fraction in lowest terms, whose denominator is above 0.
+/// A fraction in lowest terms with a positive denominator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fraction {
     numerator: i128,
@@ -20,7 +20,7 @@ impl Fraction {
         Self { numerator: numerator / divisor, denominator: denominator / divisor }
     }
 
-    /// The value of a normal number above 0 and below 2^24.
+    /// The value of a positive normal number below 2^24.
     pub(crate) fn of_float(float: f32) -> Self {
         let (exponent, mantissa) = (float.to_bits() >> 23, float.to_bits() & 0x7f_ffff);
         Self::new((mantissa | 0x80_0000).into(), 1 << (150 - exponent))

@@ -1,4 +1,4 @@
-//! Operators with indices: several updates of one element.
+//! Scatter operators with several updates of one element.
 
 use dml_import::Tensor;
 
@@ -10,7 +10,7 @@ fn reducing(op: &str, reduction: &str) -> Message {
     node(op, &["x", "i", "u"], &["y"], &[]).message(5, text("reduction", reduction))
 }
 
-/// What becomes of `data` by updates at places, one after the other.
+/// `data` after sequential updates at `places`.
 fn reduced(data: &[f32], places: &[i64], updates: &[f32], reduction: &str) -> Vec<f32> {
     let mut all = data.to_vec();
     for (place, update) in places.iter().zip(updates) {
@@ -25,7 +25,7 @@ fn reduced(data: &[f32], places: &[i64], updates: &[f32], reduction: &str) -> Ve
     all
 }
 
-/// Updates of 3 elements: 200 of the first, 65 of the second, 3 of the last, one after the other by turns.
+/// Updates of 3 elements by turns: 200 of the first, 65 of the second, and 3 of the last.
 fn places() -> Vec<i64> {
     let count = |at: usize| usize::from(at < 200) + usize::from(at < 65) + usize::from(at < 3);
     let order = [0, 1, 2];
@@ -39,7 +39,7 @@ fn an_element_may_be_updated_any_number_of_times() {
     assert_eq!(count, 268);
     for reduction in ["add", "mul", "min", "max"] {
         let updates = (0..places.len()).map(|at| match reduction {
-            // Products of signs, and sums of integers, are exact in any order.
+            // Products of signs and sums of integers are exact in any order.
             "mul" => {
                 if at % 7 == 0 {
                     -1.0
@@ -67,7 +67,7 @@ fn an_element_may_be_updated_any_number_of_times() {
 
 #[test]
 fn parts_may_be_updated_any_number_of_times() {
-    // Each of 70 updates of the second row of integers, by a place from the end.
+    // 70 updates of the second row of integers, by an index counted from the end.
     let updates: Vec<i64> = (0..140).collect();
     let (x, u) = (int64(&[2, 2], &[5, 6, 7, 8]), int64(&[70, 2], &updates));
     let i = int64(&[70, 1], &[-1; 70]);

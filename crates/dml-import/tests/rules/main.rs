@@ -1,4 +1,4 @@
-//! Rules of ONNX's operators that public bug reports were about: one file for each group of operators.
+//! Rules of ONNX's operators that public bug reports concerned: one file for each group of operators.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -32,7 +32,7 @@ fn norms_of_rows_do_not_leave_the_range_of_floats() {
         let node = normalization("LpNormalization", &["x"], &[("p", 1)]);
         check_near(&node, &[("x", &f32s(&[2], &x))], &[2], &expected);
     }
-    // Rows along the first dimension, of magnitudes of their own.
+    // Rows along the first dimension, of very different magnitudes.
     let x = f32s(&[2, 3], &[3e-25, 0.0, 3e25, 4e-25, 0.0, 4e25]);
     let node = normalization("LpNormalization", &["x"], &[("axis", 0)]);
     check_near(&node, &[("x", &x)], &[2, 3], &[0.6, 0.0, 0.6, 0.8, 0.0, 0.8]);
@@ -48,7 +48,7 @@ fn norms_of_windows_do_not_leave_the_range_of_floats() {
     for (part, expected) in x.chunks(2).zip(scaled) {
         let global = normalization("GlobalLpPool", &["x"], &[]);
         for node in [&pool, &global] {
-            // Numbers near 0 are compared as multiples of themselves.
+            // Numbers near 0 are compared by relative error.
             judged(node, &[("x", &f32s(&[1, 1, 2], part))], &["y"], |outputs| {
                 let norm = f32::from_le_bytes(outputs[0].bytes().try_into().unwrap());
                 let is_near = norm == expected || (norm / expected - 1.0).abs() < 1e-6;
@@ -56,7 +56,7 @@ fn norms_of_windows_do_not_leave_the_range_of_floats() {
             });
         }
     }
-    // Windows side by side have scales of their own.
+    // Neighbouring windows are scaled independently.
     check_near(&pool, &[("x", &f32s(&[1, 1, 8], &x))], &[1, 1, 4], &scaled);
     let x = f32s(&[1, 1, 2], &[1e20, 1e-20]);
     let cubes = normalization("GlobalLpPool", &["x"], &[("p", 3)]);
@@ -126,7 +126,7 @@ fn a_scale_or_bias_of_another_shape_is_refused_by_its_name() {
     let wide = f32s(&[1, 2, 3], &[1.0; 6]);
     let message = refusal(&node, &[("x", &x), ("scale", &wide), ("bias", &row)]);
     assert!(message.contains("scale: [1, 2, 3] is the wrong shape"), "{message}");
-    // These have an element for each channel and no others.
+    // These inputs must have exactly one element per channel.
     let x = f32s(&[1, 3, 2], &[0.0; 6]);
     let one = f32s(&[1], &[1.0]);
     let node = normalization("InstanceNormalization", &["x", "scale", "bias"], &[]);

@@ -1,4 +1,4 @@
-//! Pooling and Col2Im: how many windows there are, and what is in them.
+//! Pooling and Col2Im: the number of windows and their elements.
 
 use dml_import::{Inputs, Model, Tensor};
 
@@ -7,7 +7,7 @@ use crate::common::onnx::{Graph, Message, ints, model, node, value};
 use crate::common::single::{check, check_near, refusal};
 use crate::common::{f32s, int64, run_on_both, tensors};
 
-/// Windows along the only dimension of an image.
+/// The windows along the only dimension of an image.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     size: i64,
@@ -18,7 +18,7 @@ struct Case {
     is_ceil: bool,
 }
 
-/// The element of a window: in the image, in the padding, or beyond both.
+/// An element of a window: in the image, in the padding, or beyond both.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Image(f32),
@@ -44,7 +44,7 @@ impl Case {
         all
     }
 
-    /// The places of each window over an image of 1, 2, 3, ..; `None` where there would be fewer than no windows.
+    /// The elements of each window over an image of 1, 2, 3, ..; `None` if the number of windows were negative.
     fn windows(self) -> Option<Vec<Vec<Place>>> {
         let [before, after] = self.pads;
         let room = self.size + before + after - ((self.kernel - 1) * self.dilation + 1);
@@ -78,7 +78,8 @@ impl Case {
     }
 }
 
-/// Holds a pooling against a function of the places of each window, which is `None` where it says nothing.
+/// Compares a pooling with a function of each window's elements, which is `None` where the result is
+/// unspecified.
 fn every_window(op: &str, more: &[(&str, i64)], pooled: impl Fn(&[Place]) -> Option<f32>) {
     for is_ceil in [false, true] {
         let (mut graph, mut inputs) = (Graph::default(), Inputs::new());
@@ -143,7 +144,7 @@ fn maxima_and_norms_are_of_the_image_alone() {
     every_window("LpPool", &[("p", 1)], |places| Some(inside(places).iter().sum()));
 }
 
-/// Rows overhang by one, columns by two.
+/// Windows extend beyond the padding by one row and two columns.
 #[test]
 fn a_mean_that_counts_padding_is_that_of_an_image_too() {
     let x = f32s(&[1, 1, 2, 3], &[1., 2., 3., 4., 5., 6.]);
@@ -151,7 +152,7 @@ fn a_mean_that_counts_padding_is_that_of_an_image_too() {
         .message(5, ints("kernel_shape", &[2, 3]))
         .message(5, ints("strides", &[2, 3]))
         .message(5, ints("pads", &[1, 1, 0, 0]));
-    // Windows of 2 x 3 and 2 x 1 places, and of 1 x 3 and 1 x 1.
+    // Windows of 2 x 3, 2 x 1, 1 x 3 and 1 x 1 elements.
     let expected = [3. / 6., 3. / 2., 9. / 3., 6.];
     check_near(&pool, &[("x", &x)], &[1, 1, 2, 2], &expected);
 }
@@ -188,7 +189,7 @@ fn a_kernel_larger_than_the_image_has_no_window_or_is_refused() {
     assert!(error.contains("attribute kernel_shape: 5 does not fit"), "{error}");
 }
 
-/// Columns of 1, 2, 3, .. added up by the definition, element by element.
+/// Columns of 1, 2, 3, .. summed to an image element by element, by the definition.
 fn columns(image: &[i64], block: &[i64], strides: &[i64], dilations: &[i64], pads: &[i64]) {
     let rank = image.len();
     let count = |at: usize| {

@@ -1,4 +1,4 @@
-//! Products and powers, and element-wise functions of integers and of what is no number.
+//! Products and powers, and element-wise functions of integers and NaN.
 
 use dml_import::{ElementType, Tensor};
 
@@ -57,7 +57,7 @@ fn scales_of_quantized_products_may_be_halves() {
     let names = ["a", "as", "az", "b", "bs", "bz", "ys", "yz"];
     let (a, b) = (integers("uint8", &[1, 2], &[9, 11]), integers("uint8", &[2, 1], &[12, 8]));
     let (scale, zero) = (integers("uint16", &[], &[0x3800]), integers("uint8", &[], &[7]));
-    // One half: 0.5 * 0.5 * ((9 - 7) * (12 - 7) + (11 - 7) * (8 - 7)) / 0.5 + 7.
+    // With FLOAT16 scales of one half: 0.5 * 0.5 * ((9 - 7) * (12 - 7) + (11 - 7) * (8 - 7)) / 0.5 + 7.
     let scale = Tensor::new(element("float16"), [], scale.bytes().to_vec()).unwrap();
     let given = [&a, &scale, &zero, &b, &scale, &zero, &scale, &zero];
     let given: Vec<(&str, &Tensor)> = names.into_iter().zip(given).collect();
@@ -174,10 +174,10 @@ fn what_is_no_number_stays_that() {
     for op in ["Max", "Min", "PRelu", "Add"] {
         judged(&operator(op, &["x", "z"]), &[("x", &nan), ("z", &one)], &["y"], is_nan);
     }
-    // A bound that is no number makes everything that.
+    // A NaN bound makes every element NaN.
     let given = [("x", &one), ("min", &nan), ("max", &one)];
     judged(&operator("Clip", &["x", "min", "max"]), &given, &["y"], is_nan);
-    // These say 0 where neither condition holds.
+    // These operators give 0 where neither condition holds.
     for op in ["ThresholdedRelu", "Shrink"] {
         check(&operator(op, &["x"]), &[("x", &nan)], &f32s(&[1], &[0.0]));
     }

@@ -1,4 +1,4 @@
-//! QuantizeLinear and DequantizeLinear: blocks, axes, and types of outputs and of the division.
+//! QuantizeLinear and DequantizeLinear: blocks, axes, output types and the division's precision.
 
 use dml_import::{ElementType, Tensor};
 
@@ -22,7 +22,7 @@ fn element_of(name: &str) -> ElementType {
     }
 }
 
-/// Halves, which are exact.
+/// FLOAT16 values, which must be exact.
 fn halves(shape: &[u64], values: &[f32]) -> Tensor {
     let bits = |value: &f32| half::f16::from_f32(*value).to_bits().to_le_bytes();
     let bytes: Vec<u8> = values.iter().flat_map(bits).collect();
@@ -37,7 +37,8 @@ fn dequantize(attributes: &[(&str, i64)]) -> Message {
     node("DequantizeLinear", &["x", "s", "z"], &["y"], attributes)
 }
 
-/// The scale and zero point of each element of a matrix of `rows` by `columns` with blocks along `axis`.
+/// The index of the scale and zero point of each element of a matrix of `rows` by `columns` with blocks along
+/// `axis`.
 fn of_elements(rows: usize, columns: usize, axis: usize, block: usize) -> Vec<usize> {
     let blocks = columns.div_ceil(block);
     let at = |index: usize| {
@@ -50,7 +51,7 @@ fn of_elements(rows: usize, columns: usize, axis: usize, block: usize) -> Vec<us
 const SCALES: [f32; 10] = [0.5, 2.0, 0.25, 1.0, 4.0, 0.125, 8.0, 0.5, 1.0, 2.0];
 const ZEROS: [i64; 10] = [1, 0, 3, 2, 1, 0, 2, 3, 1, 0];
 
-/// A matrix of 2 by 5, or of 5 by 2, there and back.
+/// Quantizes and dequantizes a matrix of 2 by 5, or of 5 by 2.
 #[expect(clippy::cast_possible_truncation, reason = "quotients are small whole numbers")]
 fn check_blocks(name: &str, axis: usize, block: usize) {
     let (rows, columns) = if axis == 0 { (5, 2) } else { (2, 5) };
@@ -120,9 +121,9 @@ fn integers_become_the_real_numbers_that_output_dtype_names() {
         let message = refusal_of(23, &dequantize(&attributes(7)), inputs);
         assert!(message.contains("output_dtype: int64 is the wrong type"), "{message}");
     }
-    // 0 leaves it to the scale.
+    // With 0, the scale's type determines the output's.
     check_of(23, &dequantize(&attributes(0)), &by_half, &halves(&[2, 2], &expected));
-    // A product that halves do not have, of a scale that they do.
+    // A product that FLOAT16 cannot represent, of a FLOAT16 scale.
     let (x, scale) = (integers("int16", &[1], &[30001]), halves(&[], &[0.5]));
     let node = node("DequantizeLinear", &["x", "s"], &["y"], &[("output_dtype", 1)]);
     check_of(23, &node, &[("x", &x), ("s", &scale)], &f32s(&[1], &[15000.5]));
@@ -151,7 +152,7 @@ fn output_dtype_is_the_type_of_quantized_elements_without_a_zero_point() {
 
 #[test]
 fn elements_are_divided_in_the_precision_of_the_scale_or_the_one_asked_for() {
-    // The quotient is 20.505; of halves it is 20.5, which becomes the even 20.
+    // The quotient is 20.505; in FLOAT16 it is 20.5, which is rounded to the even 20.
     let (x, scale, half_scale) = (f32s(&[1], &[10.2525]), f32s(&[], &[0.5]), halves(&[], &[0.5]));
     let node = |precision| {
         let attributes = [("output_dtype", 3), ("precision", precision)];
@@ -195,7 +196,7 @@ fn scales_lie_along_any_axis_or_are_one_for_all() {
             let (scale, zero) = (f32s(shape, &[0.5]), integers("uint8", of_zero, &[1]));
             let inputs = [("x", &x), ("s", &scale), ("z", &zero)];
             check_of(10, &quantize(&[]), &inputs, &expected);
-            // The axis is nothing to one scale for all.
+            // The axis does not matter for a single scale.
             check_of(13, &quantize(&[("axis", 7)]), &inputs, &expected);
         }
     }

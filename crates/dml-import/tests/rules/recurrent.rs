@@ -1,4 +1,4 @@
-//! Recurrent networks: batches first, limits of what functions see, and lengths of sequences.
+//! Recurrent networks: batch-first layout, clipping, and lengths of sequences.
 
 use dml_import::{Inputs, Model, Tensor};
 
@@ -20,7 +20,7 @@ enum Cell {
     Lstm,
 }
 
-/// A network, and how it is gone through.
+/// A network, and its layout and direction.
 #[derive(Clone, Copy)]
 struct Network {
     cell: Cell,
@@ -38,7 +38,7 @@ const NETWORK: Network = Network {
     is_batch_first: false,
 };
 
-/// Numbers by the dimensions that a name says.
+/// Pseudo-random numbers that depend on `seed`.
 fn numbers(count: usize, seed: usize, scale: f64) -> Vec<f64> {
     (0..count).map(|at| (((at * 37 + seed * 17 + 11) % 23) as f64 / 11.0 - 1.0) * scale).collect()
 }
@@ -68,7 +68,7 @@ impl Network {
         if self.cell == Cell::Lstm { &["y", "h", "c"] } else { &["y", "h"] }
     }
 
-    /// The first function's values: those of a sigmoid that is steeper than usual.
+    /// A node whose first activation is a sigmoid that is steeper than usual.
     fn node(self) -> Message {
         let mut inputs = vec!["x", "w", "r", "b", "", "initial_h"];
         if self.lengths.is_some() {
@@ -150,7 +150,8 @@ impl Network {
         inputs
     }
 
-    /// ONNX's definition: all states by steps, directions and batches, and the last ones of each kind.
+    /// The results by ONNX's definition: all states by steps, directions and batches, and the last states of
+    /// each kind.
     fn expected(self) -> Vec<Vec<f64>> {
         let (directions, width) = (self.directions(), self.gates() * HIDDEN);
         let mut y = vec![0.0; STEPS * directions * BATCHES * HIDDEN];
@@ -197,7 +198,7 @@ impl Network {
         all
     }
 
-    /// A step from x at `from`, with the weights of the rows from `first` on.
+    /// A step from the input at `from`, with the weights of the rows from `first` on.
     fn step(self, from: usize, first: usize, h: &[f64], c: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let (directions, width) = (self.directions(), self.gates() * HIDDEN);
         let x = numbers(STEPS * BATCHES * ELEMENTS, 1, 2.0);

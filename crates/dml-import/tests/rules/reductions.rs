@@ -39,7 +39,7 @@ fn without_axes_what_is_no_reduction_is_still_done() {
         ("ReduceMin", [-2.0, 3.0]),
     ] {
         check(&reduction(op, &["x"], &NO_AXES), &[("x", &x)], &f32s(&[2], &expected));
-        // An empty list says the same as none.
+        // An empty list of axes means the same as no list.
         let axes = int64(&[0], &[]);
         let node = reduction(op, &["x", "axes"], &NO_AXES);
         check(&node, &[("x", &x), ("axes", &axes)], &f32s(&[2], &expected));
@@ -180,7 +180,7 @@ fn norms_of_small_and_large_floats_are_in_range() {
     judged(&reduction("ReduceL2", &["x"], &[]), &[("x", &nan)], &["y"], |found| {
         assert!(f32::from_le_bytes(found[0].bytes().try_into().unwrap()).is_nan());
     });
-    // Each row by itself, and rows that are longer than what is reduced at once.
+    // Rows are scaled independently, also if they are longer than what is reduced at once.
     let long: Vec<f32> = (0..20_000).map(|at| if at < 10_000 { 1e-22 } else { 1e22 }).collect();
     let x = f32s(&[2, 10_000], &long);
     let axes = int64(&[1], &[1]);

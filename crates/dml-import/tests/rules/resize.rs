@@ -1,4 +1,4 @@
-//! Resize and Upsample: which elements, held against ONNX's formulas in exact fractions.
+//! Resize and Upsample: the selected elements, compared with ONNX's formulas in exact fractions.
 
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
@@ -8,7 +8,7 @@ use crate::common::single::{check, check_near, refusal};
 use crate::common::{f32s, int64, run_on_both, tensors};
 use crate::fraction::Fraction;
 
-/// Modes of coordinates but `tf_crop_and_resize`, which takes a region.
+/// All coordinate modes but `tf_crop_and_resize`, which takes a region.
 const MODES: [&str; 6] = [
     "half_pixel",
     "half_pixel_symmetric",
@@ -20,7 +20,7 @@ const MODES: [&str; 6] = [
 
 const ROUNDINGS: [&str; 4] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
 
-/// Sizes before and after.
+/// Input and output sizes.
 const SIZES: [u64; 9] = [1, 2, 3, 5, 8, 14, 15, 33, 64];
 
 fn text(name: &str, value: &str) -> Message {
@@ -54,7 +54,7 @@ fn counted(size: u64) -> Vec<f32> {
     (0..size).map(|number| number as f32).collect()
 }
 
-/// ONNX's coordinate of the element at `x` in the input, where the output has all of its size.
+/// ONNX's input coordinate of the output element `x`.
 fn coordinate(mode: &str, x: u64, [input, output]: [u64; 2], scale: Fraction) -> Fraction {
     let [x, input, output] = [x, input, output].map(|it| Fraction::from(i128::from(it)));
     let (one, half) = (Fraction::from(1), Fraction::new(1, 2));
@@ -74,7 +74,7 @@ fn coordinate(mode: &str, x: u64, [input, output]: [u64; 2], scale: Fraction) ->
     }
 }
 
-/// The element of `input` that a coordinate is rounded to.
+/// The element of `input` at a rounded coordinate.
 fn rounded(rounding: &str, at: Fraction, input: u64) -> f32 {
     let half = Fraction::new(1, 2);
     let whole = match rounding {
@@ -87,7 +87,7 @@ fn rounded(rounding: &str, at: Fraction, input: u64) -> f32 {
     whole.clamp(0, i128::from(input) - 1) as f32
 }
 
-/// A graph that makes each of these sizes of each, and its inputs.
+/// A graph that resizes each of these sizes to each, and its inputs.
 fn every_size(attributes: &[Message]) -> (Model, Inputs, Vec<[u64; 2]>) {
     let (mut graph, mut inputs, mut pairs) = (Graph::default(), Inputs::new(), vec![]);
     for output in SIZES {
@@ -184,7 +184,7 @@ fn a_scale_of_a_third_takes_every_third_element() {
     check(&node, &[("x", &x), ("s", &scales)], &f32s(&[3], &[0., 3., 6.]));
 }
 
-/// Of 15 elements 2, by a scale that is a little more than 2 / 15.
+/// 15 elements resized to 2, by a scale that is a little more than 2 / 15.
 #[test]
 fn corners_are_aligned_by_scales_as_by_sizes() {
     let (x, scales) = (f32s(&[15], &counted(15)), f32s(&[1], &[2. / 15.]));
@@ -232,7 +232,7 @@ fn cubic_interpolation_of_one_element_is_that_element() {
     }
 }
 
-/// The columns grow and the rows shrink: version 10 rounds down the former and up the latter.
+/// The columns grow and the rows shrink: version 10 rounds column coordinates down, and row coordinates up.
 #[test]
 fn version_10_rounds_each_dimension_by_its_own_scale() {
     let scales = floats("s", &[2], &[2. / 3., 1.5]);
@@ -271,7 +271,7 @@ fn version_1_has_the_scales_of_height_and_width_as_attributes() {
     assert!(error.to_string().contains("height_scale"), "{error}");
 }
 
-/// Checks what a graph with the input `x` and the output `y` computes.
+/// Checks the output `y` of a graph for the input `x`.
 fn run_as(opset: i64, graph: Graph, x: &Tensor, expected: &Tensor) {
     let model = Model::from_bytes(model(opset, graph)).unwrap();
     let inputs = Inputs::new().with_tensor("x", x.clone());
@@ -282,7 +282,7 @@ fn run_as(opset: i64, graph: Graph, x: &Tensor, expected: &Tensor) {
     });
 }
 
-/// RESAMPLE2 has neither these types nor so many dimensions.
+/// RESAMPLE2 supports neither these types nor so many dimensions.
 #[test]
 fn nearest_elements_are_moved_whatever_their_type_and_rank() {
     let node = to_sizes(&nearest("asymmetric", "floor"));
@@ -345,7 +345,7 @@ fn proportions_are_kept_by_the_exact_ratio() {
         to_sizes(&[text("mode", "nearest"), text("nearest_mode", "floor"), policy, mode])
             .message(5, ints("axes", &[1, 0]))
     };
-    // 7/6 is the smaller ratio: of 3 rows it makes 3.5, which is rounded to 4.
+    // 7/6 is the smaller ratio: it makes 3.5 rows of 3, which is rounded to 4.
     let (x, sizes) = (f32s(&[3, 6], &counted(18)), int64(&[2], &[7, 12]));
     let columns = [0., 0., 1., 2., 3., 4., 5.];
     let rows = [0., 0., 6., 12.].iter();

@@ -1,4 +1,4 @@
-//! Sparse tensors: initializers and constants of which a model lists the elements that are not 0.
+//! Sparse tensors: initializers and constants that list only their nonzero elements.
 
 use dml_import::{Inputs, Model, Tensor};
 
@@ -24,7 +24,7 @@ fn with_sparse(graph: Graph, initializers: &[Message]) -> Vec<u8> {
     Message::default().int(1, 8).message(7, graph).message(8, opset).0
 }
 
-/// The negative of the initializer `s`, which is `y`.
+/// A graph whose output `y` is the negative of the initializer `s`.
 fn negated() -> Graph {
     let nodes = vec![node("Neg", &["s"], &["y"], &[])];
     Graph { nodes, outputs: vec![value("y", 0, &[])], ..Graph::default() }
@@ -49,7 +49,7 @@ fn elements_that_a_sparse_initializer_does_not_list_are_zero() {
     let values = [5.0, 6.0, 7.0];
     let linear = sparse("s", &values, (&[3], &[1, 4, 5]), &[2, 3]);
     let by_coordinates = sparse("s", &values, (&[3, 2], &[0, 1, 1, 1, 1, 2]), &[2, 3]);
-    // The negative of 0 has a sign.
+    // The negative of 0 has a sign bit.
     let positive = |found: &Tensor| found.bytes().to_vec();
     for initializer in [linear, by_coordinates] {
         let model = Model::from_bytes(with_sparse(negated(), &[initializer])).unwrap();
@@ -76,7 +76,7 @@ fn a_sparse_tensor_may_list_nothing_and_have_any_type() {
         let none = of(&initializer("s", &[0], &[]), &initializer("", shape, &[]), &[2, 1, 2]);
         check(with_sparse(negated(), &[none]), &Inputs::new(), &int64(&[2, 1, 2], &[0; 4]));
     }
-    // Two elements of 4 bits are in a byte.
+    // Two 4-bit elements share a byte.
     let raw = Message::default().int(1, 3).int(2, 22).text(8, "s").bytes(9, &[0x7f, 0x08]);
     let int4 = of(&raw, &initializer("", &[3], &[0, 2, 3]), &[5]);
     let nodes = vec![node("Cast", &["s"], &["y"], &[("to", 7)])];
@@ -154,7 +154,7 @@ fn what_a_sparse_tensor_lists_has_to_be_in_it_once_and_in_order() {
     let message = refusal(&[Message::default().message(1, values.clone()).int(3, 2)]);
     assert_eq!(message, "sparse tensor 's': it has no indices");
     let twice = of(&values, &indices, &[2]);
-    assert_eq!(refusal(&[twice.clone(), twice]), "initializer 's' is there twice");
+    assert_eq!(refusal(&[twice.clone(), twice]), "initializer 's' is defined twice");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn the_zeros_of_a_sparse_tensor_are_limited() {
         let message = huge(dims);
         assert!(message.contains("in at most 1073741824 bytes"), "{message}");
     }
-    // More values than elements.
+    // More values than the tensor has elements.
     assert!(huge(&[0, 4]).contains("1 values in [0, 4]"), "{}", huge(&[0, 4]));
     assert!(huge(&[-1]).contains("-1 is no size"));
 }

@@ -1,4 +1,4 @@
-//! MaxUnpool: which elements its indices number.
+//! MaxUnpool: its indices count elements of the output.
 
 use crate::common::onnx::{ints, node};
 use crate::common::single::{check, refusal};
@@ -10,7 +10,7 @@ fn unpool() -> crate::common::onnx::Message {
     node.message(5, ints("kernel_shape", &[2, 2])).message(5, ints("strides", &[2, 2]))
 }
 
-/// MaxPool numbers the elements of its input, so what it pooled is put back where it was.
+/// MaxPool's indices count elements of its input, so the maxima are restored to their positions.
 #[test]
 fn unpooling_numbers_the_elements_of_its_output_shape() {
     // The maxima of two images of 5 x 5 elements that count from 0 on, one for each batch.
@@ -23,7 +23,7 @@ fn unpooling_numbers_the_elements_of_its_output_shape() {
     check(&unpool(), &given, &f32s(&[2, 1, 5, 5], &expected));
 }
 
-/// As ONNX Runtime has it.
+/// Follows ONNX Runtime.
 #[test]
 fn unpooling_to_another_shape_puts_elements_elsewhere() {
     let x = f32s(&[1, 1, 2, 2], &[5., 6., 7., 8.]);

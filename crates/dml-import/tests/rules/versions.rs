@@ -15,7 +15,7 @@ fn with(node: Message, attributes: &[Message]) -> Message {
     attributes.iter().fold(node, |it, attribute| it.message(5, attribute.clone()))
 }
 
-/// An operator of the input `x` that may overwrite it.
+/// An operator whose input `x` may be overwritten.
 fn consuming(op: &str) -> Message {
     with(node(op, &["x"], &["y"], &[]), &[ints("consumed_inputs", &[0])])
 }
@@ -81,7 +81,7 @@ fn first_versions_of_activations_have_their_attributes() {
     ] {
         check_near_of(1, &with(consuming(op), &attributes), &[("x", &x)], &[2], &expected);
     }
-    // 0 and 1 after the mean of 2 and the deviation of 1.
+    // 0 and 1, plus a mean of 2 and a deviation of 1.
     let x = f32s(&[1, 1, 2], &[1.0, 3.0]);
     let (scale, bias) = (f32s(&[1], &[2.0]), f32s(&[1], &[0.5]));
     let inputs = [("x", &x), ("s", &scale), ("b", &bias)];
@@ -119,7 +119,7 @@ fn first_versions_of_movements_have_attributes_in_place_of_inputs() {
     let pad = with(node("Pad", &["x"], &["y"], &[]), &pad);
     let padded = [9.0, 1.0, 2.0, 9.0, 3.0, 4.0, 9.0, 9.0, 9.0];
     check_of(1, &pad, &given, &f32s(&[3, 3], &padded));
-    // The second dimension is the usual one.
+    // The default axis is the second one.
     let joined = f32s(&[2, 4], &[1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0]);
     check_of(1, &node("Concat", &["x", "x"], &["y"], &[]), &given, &joined);
     let joined = f32s(&[4, 2], &[1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0]);

@@ -1,4 +1,4 @@
-//! Attention: values, weighted by how well their keys fit a query.
+//! Attention: values weighted by the similarity of their keys to a query.
 
 mod cases;
 mod reference;
@@ -8,7 +8,7 @@ use dml_core::operators;
 use crate::Reference;
 use reference::Attention;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &Attention { schema: &operators::MULTIHEAD_ATTENTION },
     &Attention { schema: &operators::MULTIHEAD_ATTENTION1 },

@@ -1,11 +1,11 @@
-//! Convolutions: products of a filter with what it passes over.
+//! Convolutions.
 
 use dml_core::operators;
 
 use super::products::{OfProducts, Shapes};
 use crate::Reference;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &OfProducts { schema: &operators::CONVOLUTION, shapes: Shapes::Convolution },
     &OfProducts { schema: &operators::CONVOLUTION_INTEGER, shapes: Shapes::Convolution },

@@ -1,12 +1,12 @@
-//! Operators that move elements: each element of an output is one of an input, or another value. FOLD adds what it
-//! moves to one place.
+//! Data movement: each element of an output is an element of an input, or a constant. FOLD adds the elements
+//! that it moves to one position.
 
 mod cases;
 mod reference;
 
 use crate::Reference;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &reference::JOIN,
     &reference::SPLIT,

@@ -1,10 +1,10 @@
-//! Operators on the diagonals of matrices, which are the last two dimensions; those before are batches.
+//! Operators on diagonals of matrices: the last two dimensions, with batches before them.
 
 pub(crate) mod cases;
 mod reference;
 
 use crate::Reference;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] =
     &[&reference::DiagonalMatrix, &reference::DiagonalMatrix1];

@@ -1,5 +1,5 @@
-//! Operators that compute each element of the output from the elements at the same coordinates of the inputs:
-//! an oracle for each.
+//! Element-wise operators: each element of the output is computed from the elements at the same coordinates of
+//! the inputs, by an oracle.
 
 pub(crate) mod cases;
 mod real;
@@ -16,14 +16,14 @@ use reference::{ElementWise, Oracle, hard_sigmoid, maximum, minimum, single};
 pub(crate) use reference::{activated, function, fused};
 pub(crate) use tensors::{drawn_activation, nested};
 
-/// An operator, and what it means.
+/// An operator and its oracle.
 struct Row {
     schema: &'static OperatorSchema,
     oracle: Oracle,
 }
 
 impl Row {
-    /// That of an operator of this family.
+    /// The row of an operator of this family.
     fn of(schema: &OperatorSchema) -> Option<&'static Self> {
         ROWS.iter().find(|row| row.schema.operator_type == schema.operator_type)
     }
@@ -34,7 +34,7 @@ macro_rules! rows {
     ($($name:ident = $oracle:expr;)*) => {
         static ROWS: &[Row] = &[$(Row { schema: &operators::$name, oracle: $oracle }),*];
 
-        /// All of them.
+        /// The references of this family.
         pub(crate) static REFERENCES: &[&dyn Reference] =
             &[$(&ElementWise(&operators::$name)),*];
     };
@@ -46,7 +46,7 @@ rows! {
     // `a + b`; integers wrap around.
     ELEMENT_WISE_ADD = Oracle::numbers(|x| x[0] + x[1], |x| x[0] + x[1]);
     ELEMENT_WISE_ADD1 = Oracle::numbers(|x| x[0] + x[1], |x| x[0] + x[1]);
-    // `a / b`; integers are truncated, and what is divided by 0 is 0.
+    // `a / b`; integers round toward zero, and a quotient by 0 is 0.
     ELEMENT_WISE_DIVIDE = Oracle::numbers(|x| x[0] / x[1], |x| x[0].checked_div(x[1]).unwrap_or(0));
     // `a - b`; integers wrap around.
     ELEMENT_WISE_SUBTRACT = Oracle::numbers(|x| x[0] - x[1], |x| x[0] - x[1]);
@@ -56,18 +56,18 @@ rows! {
     // `(a - b)^2`; integers wrap around.
     ELEMENT_WISE_DIFFERENCE_SQUARE =
         Oracle::steps(|x, step| step(single(x[0] - x[1])).powi(2)).or_integers(|x| (x[0] - x[1]).pow(2));
-    // `max(a, b)`; a NaN stays one.
+    // `max(a, b)`; a NaN stays NaN.
     ELEMENT_WISE_MAX = Oracle::numbers(|x| maximum(x[0], x[1]), |x| x[0].max(x[1]));
-    // `min(a, b)`; a NaN stays one.
+    // `min(a, b)`; a NaN stays NaN.
     ELEMENT_WISE_MIN = Oracle::numbers(|x| minimum(x[0], x[1]), |x| x[0].min(x[1]));
-    // `|x|`; the least integer is itself.
+    // `|x|`; the least integer is unchanged.
     ELEMENT_WISE_ABS = Oracle::numbers(|x| x[0].abs(), |x| x[0].abs());
-    // `-x`; the least integer is itself.
+    // `-x`; the least integer is unchanged.
     ELEMENT_WISE_NEGATE = Oracle::numbers(|x| -x[0], |x| -x[0]);
-    // The next integer from `x` up, and from `x` down.
+    // `x` rounded up, and rounded down.
     ELEMENT_WISE_CEIL = Oracle::floats(|x| x[0].ceil());
     ELEMENT_WISE_FLOOR = Oracle::floats(|x| x[0].floor());
-    // To the nearest integer, of two to the even one (0) or away from 0 (2), or towards 0 (1).
+    // `x` rounded to the nearest integer with ties to even (0) or away from 0 (2), or rounded towards 0 (1).
     ELEMENT_WISE_ROUND = Oracle::floats(|x| match x[1] {
         0.0 => x[0].round_ties_even(),
         1.0 => x[0].trunc(),
@@ -78,10 +78,10 @@ rows! {
         |x| f64::from(i8::from(x[0] > 0.0) - i8::from(x[0] < 0.0)),
         |x| x[0].signum(),
     );
-    // `min(max(x, Min), Max)`; a NaN stays one.
+    // `min(max(x, Min), Max)`; a NaN stays NaN.
     ELEMENT_WISE_CLIP = LIMITED;
     ELEMENT_WISE_CLIP1 = LIMITED;
-    // `max(x, Min)`; a NaN stays one.
+    // `max(x, Min)`; a NaN stays NaN.
     ELEMENT_WISE_THRESHOLD = Oracle::numbers(|x| maximum(x[0], x[1]), |x| x[0].max(x[1]));
     // `(a + b) / 2`; integers are truncated.
     ELEMENT_WISE_MEAN =
@@ -89,10 +89,10 @@ rows! {
     // `1 / x`.
     ELEMENT_WISE_RECIP = Oracle::floats(|x| 1.0 / x[0]);
     ELEMENT_WISE_SQRT = Oracle::floats(|x| x[0].sqrt());
-    // `a - b * trunc(a / b)`; integers divided by 0 leave 0.
+    // `a - b * trunc(a / b)`; for integers 0 if `b` is 0.
     ELEMENT_WISE_MODULUS_TRUNCATE =
         Oracle::numbers(|x| x[0] % x[1], |x| x[0].checked_rem(x[1]).unwrap_or(0));
-    // `a - b * floor(a / b)`, in the same way.
+    // `a - b * floor(a / b)`; for integers 0 if `b` is 0.
     ELEMENT_WISE_MODULUS_FLOOR = Oracle::numbers(
         |x| match x[0] % x[1] {
             0.0 => 0.0_f64.copysign(x[1]),
@@ -105,14 +105,14 @@ rows! {
         },
     );
     ELEMENT_WISE_IS_NAN = Oracle::floats(|x| x[0].is_nan().into());
-    // Of either sign (0), above 0 (1) or below (2).
+    // Whether `x` is an infinity of either sign (0), positive (1) or negative (2).
     ELEMENT_WISE_IS_INFINITY = Oracle::floats(|x| match x[1] {
         0.0 => x[0].is_infinite(),
         1.0 => x[0] == f64::INFINITY,
         _ => x[0] == f64::NEG_INFINITY,
     }
     .into());
-    // `a << b` and `a >> b`, 0 where no bit is left.
+    // `a << b` and `a >> b`; 0 if all bits are shifted out.
     ELEMENT_WISE_BIT_SHIFT_LEFT = Oracle::integers(|x| if x[1] < 64 { x[0] << x[1] } else { 0 });
     ELEMENT_WISE_BIT_SHIFT_RIGHT = Oracle::integers(|x| if x[1] < 64 { x[0] >> x[1] } else { 0 });
     // `a < b`.
@@ -127,41 +127,41 @@ rows! {
         Oracle::numbers(|x| f64::from(x[0] >= x[1]), |x| i128::from(x[0] >= x[1]));
     ELEMENT_WISE_LOGICAL_EQUALS =
         Oracle::numbers(|x| f64::from(x[0] == x[1]), |x| i128::from(x[0] == x[1]));
-    // What is not 0 is true.
+    // Logical operators, where any nonzero element is true.
     ELEMENT_WISE_LOGICAL_AND = Oracle::bits(|x| (x[0] != 0 && x[1] != 0).into());
     ELEMENT_WISE_LOGICAL_OR = Oracle::bits(|x| (x[0] != 0 || x[1] != 0).into());
     ELEMENT_WISE_LOGICAL_XOR = Oracle::bits(|x| ((x[0] != 0) != (x[1] != 0)).into());
     ELEMENT_WISE_LOGICAL_NOT = Oracle::bits(|x| (x[0] == 0).into());
-    // Bit by bit.
+    // Bitwise operators.
     ELEMENT_WISE_BIT_AND = Oracle::bits(|x| x[0] & x[1]);
     ELEMENT_WISE_BIT_OR = Oracle::bits(|x| x[0] | x[1]);
     ELEMENT_WISE_BIT_XOR = Oracle::bits(|x| x[0] ^ x[1]);
     ELEMENT_WISE_BIT_NOT = Oracle::bits(|x| !x[0]);
     // `condition != 0 ? a : b`.
     ELEMENT_WISE_IF = Oracle::bits(|x| if x[0] == 0 { x[2] } else { x[1] });
-    // How many bits of `x` are set.
+    // The number of bits set in `x`.
     ELEMENT_WISE_BIT_COUNT = Oracle::bits(|x| x[0].count_ones().into());
-    // `max(x, 0)`; a NaN stays one.
+    // `max(x, 0)`; a NaN stays NaN.
     ACTIVATION_RELU = Oracle::numbers(|x| maximum(x[0], 0.0), |x| x[0].max(0));
     // `x`.
     ACTIVATION_IDENTITY = Oracle::bits(|x| x[0]).or_float(|x| x[0]);
     // `Alpha * x + Beta`.
     ACTIVATION_LINEAR = Oracle::steps(|x, step| step(single(step(x[0] * x[1]))) + x[2]);
-    // `x < 0 ? Alpha * x : x`, where -0 is below 0: on a device that takes it for a subnormal number as well.
+    // `x < 0 ? Alpha * x : x`, where -0 counts as negative: a device may flush a negative subnormal to it.
     ACTIVATION_LEAKY_RELU =
         Oracle::steps(|x, _| if x[0].is_sign_negative() { x[0] * x[1] } else { x[0] });
-    // `x < 0 ? slope * x : x`, in the same way; integers wrap around.
+    // `x < 0 ? slope * x : x`, where -0 counts as negative; integers wrap around.
     ACTIVATION_PARAMETERIZED_RELU =
         Oracle::steps(|x, _| if x[0].is_sign_negative() { x[0] * x[1] } else { x[0] })
             .or_integers(|x| if x[0] < 0 { x[0] * x[1] } else { x[0] });
     // `x > Alpha ? x : 0`.
     ACTIVATION_THRESHOLDED_RELU = Oracle::floats(|x| if x[0] > x[1] { x[0] } else { 0.0 });
-    // `max(0, min(Alpha * x + Beta, 1))`, and `x` times that; a NaN stays one.
+    // `max(0, min(Alpha * x + Beta, 1))`, and `x` times that; a NaN stays NaN.
     ACTIVATION_HARD_SIGMOID = Oracle::steps(hard_sigmoid);
     ACTIVATION_HARD_SWISH = Oracle::steps(|x, step| x[0] * step(single(hard_sigmoid(x, step))));
     // `x / (1 + |x|)`.
     ACTIVATION_SOFTSIGN = Oracle::floats(|x| x[0] / single(1.0 + x[0].abs()));
-    // `x - Bias` above Threshold, `x + Bias` below its opposite, else 0; integers wrap around.
+    // `x - Bias` above Threshold, `x + Bias` below -Threshold, and 0 otherwise; integers wrap around.
     ACTIVATION_SHRINK = Oracle::steps(|x, step| match x[0] {
         it if it > x[2] => it - step(x[1]),
         it if it < -x[2] => it + step(x[1]),
@@ -180,7 +180,7 @@ rows! {
     // `x <= Min || x >= Max ? 0 : gradient`.
     ELEMENT_WISE_CLIP_GRAD = GRADIENT_WITHIN;
     ELEMENT_WISE_CLIP_GRAD1 = GRADIENT_WITHIN;
-    // `round(x / scale) + zero point`, limited to the output's type.
+    // `round(x / scale) + zero point`, saturated to the output's type.
     ELEMENT_WISE_QUANTIZE_LINEAR =
         Oracle::steps(|x, step| step(single(single(x[0]) / x[1])).round_ties_even() + x[2]).casting();
     // `(x - zero point) * scale`.
@@ -190,7 +190,7 @@ rows! {
         let [a, b] = [(0, 1, 2), (3, 4, 5)].map(|(at, scale, zero)| step(single((x[at] - x[zero]) * x[scale])));
         step(single(step(single(a + b)) / x[6])).round_ties_even() + x[7]
     });
-    // The exponential function, and activations that are made of it.
+    // The exponential function, and activations composed of it.
     ELEMENT_WISE_EXP = Oracle::real(|x| x[0].exp());
     ELEMENT_WISE_LOG = Oracle::real(|x| x[0].ln());
     ELEMENT_WISE_TANH = Oracle::real(|x| x[0].tanh());
@@ -208,7 +208,7 @@ rows! {
         Oracle::real(|x| x[2] * if x[0] > 0.0 { x[0] } else { x[1] * x[0].exp_m1() });
     ACTIVATION_SOFTPLUS = Oracle::real(|x| soft_maximum(x[1] * x[0]) / x[1]);
     ACTIVATION_PARAMETRIC_SOFTPLUS = Oracle::real(|x| x[1] * soft_maximum(x[2] * x[0]));
-    // Powers; of integers they wrap, and with a negative exponent they are truncated towards 0, 0 of 0.
+    // Powers; integer powers wrap, and are rounded toward zero for negative exponents, where 0 has the power 0.
     ELEMENT_WISE_POW =
         Oracle::real(|x| x[0].powf(x[1])).or_integers(|x| integer_power(x[0], x[1])).casting();
     ELEMENT_WISE_CONSTANT_POW = Oracle::real(|x| x[0].powf(x[1]));
@@ -226,7 +226,7 @@ rows! {
     ELEMENT_WISE_ASINH = Oracle::real(|x| x[0].asinh());
     ELEMENT_WISE_ACOSH = Oracle::real(|x| x[0].acosh());
     ELEMENT_WISE_ATANH = Oracle::real(|x| x[0].atanh());
-    // `x` in another type.
+    // `x` converted to another type.
     CAST = Oracle::CONVERSION;
 }
 

@@ -1,4 +1,4 @@
-//! Operators whose output is made from nothing but attributes.
+//! Operators whose output depends on attributes only.
 
 pub(crate) mod cases;
 mod reference;
@@ -6,6 +6,6 @@ mod sequence_reference;
 
 use crate::Reference;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] =
     &[&reference::FillValueConstant, &sequence_reference::FillValueSequence];

@@ -1,4 +1,4 @@
-//! Operators that read or write elements where another tensor says.
+//! Gather and scatter operators, which read or write elements at the indices in another tensor.
 
 mod cases;
 mod meaning;
@@ -13,7 +13,7 @@ use reference::Indexed;
 /// Rows: `NAME = meaning;`.
 macro_rules! references {
     ($($name:ident = $meaning:ident;)*) => {
-        /// All of them.
+        /// The references of this family.
         pub(crate) static REFERENCES: &[&dyn Reference] = &[$(&Indexed {
             schema: &operators::$name,
             meaning: Meaning::$meaning,

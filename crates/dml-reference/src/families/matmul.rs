@@ -1,11 +1,11 @@
-//! Products of matrices.
+//! Matrix products.
 
 use dml_core::operators;
 
 use super::products::{OfProducts, Shapes};
 use crate::Reference;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &OfProducts { schema: &operators::GEMM, shapes: Shapes::Matrices },
     &OfProducts { schema: &operators::MATRIX_MULTIPLY_INTEGER, shapes: Shapes::Matrices },

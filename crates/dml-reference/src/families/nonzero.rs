@@ -1,9 +1,9 @@
-//! NONZERO_COORDINATES: where the elements of a tensor are that are not 0.
+//! NONZERO_COORDINATES: the coordinates of nonzero elements.
 
 mod cases;
 mod reference;
 
 use crate::Reference;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[&reference::Nonzero];

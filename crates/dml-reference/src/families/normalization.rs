@@ -1,4 +1,4 @@
-//! Normalizations: elements by the moments or the norm of their row, or by moments that are given.
+//! Normalizations of elements by the moments or the norm of their row, or by given moments.
 
 use super::rows::{Elements, OfRow, OverRows, oracles, references_of_rows};
 

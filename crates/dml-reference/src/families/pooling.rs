@@ -1,5 +1,4 @@
-//! Operators whose elements are each made of a window of the input: pooling, and elements divided by a measure
-//! of their neighbours.
+//! Operators on windows of the input: pooling, and local response normalization.
 
 pub(crate) mod cases;
 mod meaning;
@@ -14,7 +13,7 @@ use reference::OfWindows;
 /// Rows: `NAME = meaning;`.
 macro_rules! windows {
     ($($name:ident = $meaning:ident;)*) => {
-        /// All of them.
+        /// The references of this family.
         pub(crate) static REFERENCES: &[&dyn Reference] = &[$(&OfWindows {
             schema: &operators::$name,
             meaning: Meaning::$meaning,

@@ -1,6 +1,7 @@
-//! What the families that add up products have in common: those of matrices, and convolutions.
+//! Sums of products, as used by the families of matrix products and convolutions.
 //!
-//! They differ in which elements meet, and in what becomes of the sums: the names of their fields tell that.
+//! Operators differ in which elements are multiplied, and in how sums are processed: the names of their fields
+//! tell.
 
 mod cases;
 mod fields;

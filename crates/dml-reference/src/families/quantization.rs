@@ -1,5 +1,5 @@
-//! Operators that compute each element from the input's at the same coordinates and from those of its block:
-//! scales, zero points and biases that many elements have in common, or that suit all of them.
+//! Quantization and scaling: operators with scales, zero points and biases per block of elements, or computed
+//! from all elements.
 
 mod cases;
 mod reference;
@@ -10,7 +10,7 @@ use super::rows::{Elements, OfRow, OverRows, oracles};
 use crate::Reference;
 use reference::OfBlocks;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &OfBlocks { schema: &operators::VALUE_SCALE_2D, formula: reference::value_scale },
     &OfBlocks { schema: &operators::QUANTIZE, formula: reference::quantize },

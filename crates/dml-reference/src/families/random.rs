@@ -1,8 +1,8 @@
-//! RANDOM_GENERATOR: words that look random, and are the same for the same state everywhere.
+//! RANDOM_GENERATOR: a reproducible pseudo-random generator.
 
 mod reference;
 
 use crate::Reference;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[&reference::Philox];

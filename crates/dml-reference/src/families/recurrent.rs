@@ -8,7 +8,7 @@ use dml_core::operators;
 use crate::Reference;
 use reference::Recurrent;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &Recurrent { schema: &operators::RNN, step: reference::simple },
     &Recurrent { schema: &operators::LSTM, step: reference::long_short_term },

@@ -1,4 +1,4 @@
-//! Rows as one element each, the place of one in each, or the sums and products of what is before each element.
+//! Reductions, indices of extrema, and cumulative sums and products.
 
 use super::rows::{Elements, OfRow, OverRows, oracles, references_of_rows};
 

@@ -1,5 +1,4 @@
-//! Operators that give a tensor other sizes: each element of the output is one of the input, or a mean of
-//! neighbours.
+//! Resampling: each element of the output is an element of the input, or a weighted mean of neighbours.
 
 pub(crate) mod cases;
 mod reference;
@@ -9,7 +8,7 @@ use dml_core::operators;
 use crate::Reference;
 use reference::Resampled;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &Resampled { schema: &operators::UPSAMPLE_2D },
     &Resampled { schema: &operators::RESAMPLE },

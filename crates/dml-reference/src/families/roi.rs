@@ -1,5 +1,5 @@
-//! Operators on regions of interest: an element of the output is made of the elements of a cell of a region, and
-//! regions are inputs.
+//! Operators on regions of interest (ROI): each element of the output is computed from the samples or elements
+//! of a cell of a region.
 
 pub(super) mod cases;
 pub(super) mod reference;
@@ -9,7 +9,7 @@ use dml_core::operators;
 use crate::Reference;
 use reference::OfRegions;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &OfRegions { schema: &operators::ROI_POOLING },
     &OfRegions { schema: &operators::ROI_ALIGN },

@@ -1,5 +1,5 @@
-//! What the families that compute with rows have in common: all elements along some dimensions, the axes, at the same
-//! coordinates of the others. Those are softmax, reductions, normalizations, and one of quantization.
+//! Functions of rows, which are all elements along some axes, at fixed coordinates in the other dimensions. The
+//! families softmax, reduce, normalization and quantization use them.
 
 mod cases;
 mod elements;
@@ -13,7 +13,7 @@ pub(crate) use reference::{OfRow, OverRows, rows as reference_rows};
 /// Rows: `NAME = oracle, elements;`.
 macro_rules! references_of_rows {
     ($($name:ident = $oracle:expr, $elements:expr;)*) => {
-        /// All of them.
+        /// The references of this family.
         pub(crate) static REFERENCES: &[&dyn $crate::Reference] = &[$(&OverRows {
             schema: &dml_core::operators::$name,
             of_row: $oracle,

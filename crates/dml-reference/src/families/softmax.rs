@@ -1,4 +1,4 @@
-//! Softmax, its logarithm and hardmax, of rows.
+//! Softmax, log-softmax and hardmax of rows.
 
 use super::rows::{Elements, OfRow, OverRows, oracles, references_of_rows};
 

@@ -1,4 +1,4 @@
-//! Operators that order the elements along a dimension.
+//! TOP_K and TOP_K1: operators that sort elements along a dimension.
 
 mod cases;
 mod reference;
@@ -8,6 +8,6 @@ use dml_core::operators;
 use crate::Reference;
 use reference::TopK;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] =
     &[&TopK { schema: &operators::TOP_K }, &TopK { schema: &operators::TOP_K1 }];

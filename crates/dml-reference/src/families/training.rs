@@ -1,5 +1,5 @@
-//! Operators that only training needs: an optimizer, batch normalization by the moments of a batch, and gradients of
-//! operators of other families.
+//! Operators for training: an optimizer, batch normalization by a batch's moments, and gradients of other
+//! families' operators.
 
 mod adam;
 mod batch;
@@ -16,7 +16,7 @@ mod tests;
 use crate::Reference;
 use reference::Trained;
 
-/// All of them.
+/// The references of this family.
 pub(crate) static REFERENCES: &[&dyn Reference] = &[
     &Trained(&adam::Adam),
     &Trained(&batch::Gradients { in_training: false }),

@@ -5,8 +5,8 @@ use dml_core::DataType;
 use super::Random;
 use crate::number::{Format, encoded};
 
-/// Values at which a conversion or a rounding turns: halves, the ends of integer types and of FLOAT16,
-/// what is left of a significand, the least numbers.
+/// Values at which conversions and roundings change: halves, the ends of integer types and of FLOAT16, the last
+/// digits of significands, and the smallest numbers.
 pub(crate) const EDGES: [f64; 27] = [
     0.0,
     0.499_999_970_197_677_6,
@@ -38,13 +38,13 @@ pub(crate) const EDGES: [f64; 27] = [
 ];
 
 impl Random {
-    /// The bits of an element: any, or such as are easily got wrong.
+    /// The bits of a random element: arbitrary, or likely to reveal errors.
     pub fn element(&mut self, data_type: DataType) -> u64 {
         let sign = 1 << (data_type.bits() - 1);
         match self.below(8) {
             0 => 0,
             1 => u64::MAX,
-            // The least signed integer, and a negative zero.
+            // The least signed integer, or a negative zero.
             2 => sign,
             3 => sign - 1,
             4 => self.nan(data_type),
@@ -53,8 +53,8 @@ impl Random {
         }
     }
 
-    /// The bits of an element of an input: any, a number of ordinary size, or one that is easily got
-    /// wrong, infinities, NaNs and subnormals among them.
+    /// The bits of a random input element: arbitrary, of ordinary size, or likely to reveal errors, such as
+    /// infinities, NaNs and subnormals.
     pub fn input_element(&mut self, data_type: DataType) -> u64 {
         match self.below(4) {
             0 => self.edge(data_type),
@@ -79,7 +79,7 @@ impl Random {
         }
     }
 
-    /// A NaN with a payload, quiet or signalling; other types have other bits.
+    /// A NaN with a payload, quiet or signalling; for other types, arbitrary bits.
     fn nan(&mut self, data_type: DataType) -> u64 {
         let sign = self.bits() & 1 << (data_type.bits() - 1);
         let (exponent, mantissa) = match data_type {
@@ -90,7 +90,8 @@ impl Random {
         sign | exponent | (self.bits() & mantissa).max(1)
     }
 
-    /// A number in single precision: any bits, or such as are easily got wrong when converted.
+    /// A random number in single precision: arbitrary bits, or a value whose conversion is likely to reveal
+    /// errors.
     pub fn float(&mut self) -> f32 {
         let edges = [
             0.0,

@@ -1,4 +1,4 @@
-//! Elements changed by others where indices say: gathered, computed with, and scattered again.
+//! Scatter with a reduction: elements are gathered, combined with updates, and scattered again.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,10 @@ use crate::graph::strides::{packed, positions};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};
 
-/// The first input, with what a function makes of its elements and of those of the third input where the second one's
-/// indices say, which the host has to know: DirectML replaces elements, and each once. Updates of one element are put
-/// together two at a time before, in any order, which adds and multiplies floats as well as another.
+/// The first input, where a function combines its elements with the updates of the third input at the indices
+/// of the second one. The host has to know the indices: DirectML only replaces elements, each at most once.
+/// Several updates of one element are first combined in pairs, in any order, which is as good as another for
+/// sums and products of floats.
 #[derive(Debug)]
 pub(crate) struct Accumulate {
     pub(crate) at: Scatter,
@@ -32,7 +33,7 @@ impl Op for Accumulate {
         let (data, updates) = (operands.value(0, "data")?, operands.value(2, "updates")?);
         let kind = data.kind()?;
         operands.type_is(updates.element()?, &[kind.element], "updates")?;
-        // Numbers of elements are computed even where a dimension of 0 leaves none.
+        // The number of elements must fit even if a dimension of size 0 leaves none.
         let mut sizes = kind.shape.iter().map(|size| (*size).max(1));
         if sizes.try_fold(1_u64, u64::checked_mul).is_none() {
             let (given, accepted) = (text(&kind.shape), "those of 64 bits");
@@ -58,8 +59,8 @@ impl Op for Accumulate {
 }
 
 impl Accumulate {
-    /// One update for each row, and the rows. Every step halves the updates of a row, so that all together move
-    /// fewer than two for each that is given.
+    /// Combines updates until each row has one; also gives the rows. Every step halves the updates of a row, so
+    /// that all steps together move less than twice as many elements as there are updates.
     fn reduced(
         &self,
         operands: &Operands<'_>,
@@ -83,14 +84,14 @@ impl Accumulate {
     }
 }
 
-/// Updates that have a row in common.
+/// Updates in pairs that have the same row.
 struct Pairs {
-    /// The numbers of updates, two for a row.
+    /// Indices of the first and second updates of the pairs.
     firsts: Vec<usize>,
     seconds: Vec<usize>,
-    /// Those that are left over, at most one for a row.
+    /// Updates without a partner, at most one per row.
     alone: Vec<usize>,
-    /// The rows of all pairs, and after those the rows of what is left over.
+    /// The rows of all pairs, followed by the rows of the updates without a partner.
     rows: Vec<usize>,
 }
 
@@ -114,7 +115,7 @@ impl Pairs {
     }
 }
 
-/// These rows of a value.
+/// The given rows of a value.
 fn picked(operands: &Operands<'_>, value: &Value, rows: &[usize]) -> Result<Value> {
     gathered(operands, value, &numbers(&[rows.len() as u64], rows), 0)
 }
@@ -125,7 +126,7 @@ fn numbers(shape: &[u64], values: &[usize]) -> Value {
     Value::host(Tensor::from_integers(shape.to_vec(), &values))
 }
 
-/// The number of the element that each index along a dimension names.
+/// For GatherElements-style indices, the position in the data of each indexed element.
 fn elements(operands: &Operands<'_>, axis: i64) -> Result<Vec<usize>> {
     let (shape, given) = (operands.shape(0, "data")?, operands.shape(1, "indices")?);
     operands.has_shape(operands.value(2, "updates")?, given, "updates")?;
@@ -147,7 +148,7 @@ fn elements(operands: &Operands<'_>, axis: i64) -> Result<Vec<usize>> {
         .collect()
 }
 
-/// The number of the part that each tuple of coordinates names, and how many elements a part has.
+/// The row of the data that each index tuple selects, and the number of elements in a row.
 fn parts(operands: &Operands<'_>) -> Result<(Vec<usize>, u64)> {
     let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
     let tuples = Tuples::of(operands, data, indices, 0)?;
@@ -166,7 +167,7 @@ fn parts(operands: &Operands<'_>) -> Result<(Vec<usize>, u64)> {
     Ok((rows, count(&tuples.rest)))
 }
 
-/// What an index adds to the number of an element.
+/// The offset that an index along a dimension adds to an element's position.
 fn offset(operands: &Operands<'_>, index: i64, size: u64, stride: u64) -> Result<usize> {
     let index = operands.axis(index, usize::try_from(size).unwrap_or(usize::MAX), "indices")?;
     Ok(index.saturating_mul(usize::try_from(stride).unwrap_or(usize::MAX)))

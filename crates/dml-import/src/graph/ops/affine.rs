@@ -1,4 +1,4 @@
-//! AffineGrid: coordinates that matrices move, as a product with those of a grid that the host makes.
+//! AffineGrid: the product of affine matrices and a coordinate grid that the host makes.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -10,8 +10,8 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{host_elements, text};
 
-/// For each matrix of the first input, where the elements of the second one's sizes are moved to. Coordinates are
-/// those of GridSample.
+/// The grid of coordinates, as GridSample takes them, that each matrix of the first input maps the elements of
+/// an output of the second input's sizes to.
 #[derive(Debug)]
 pub(crate) struct AffineGrid {
     pub(crate) aligns_corners: bool,

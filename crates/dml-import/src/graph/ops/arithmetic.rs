@@ -1,4 +1,4 @@
-//! The functions of element-wise operations: a row each.
+//! The functions of element-wise operations, one row each.
 
 use dml_core::operators as tables;
 
@@ -7,19 +7,19 @@ use crate::graph::ops::scalar::Scalar;
 
 use Types::{Any, Floats, Numbers, Truth, Values};
 
-/// The function of two numbers that `integer` and `float` are for each kind of type.
+/// A function of two numbers, given as `integer` and `float` versions.
 macro_rules! binary {
     ($integer:expr, $float:expr) => {
         |it| match (it[0], it[1]) {
             (Scalar::Integer(a), Scalar::Integer(b)) => Scalar::Integer($integer(a, b)),
             (Scalar::Float(a), Scalar::Float(b)) => Scalar::Float($float(a, b)),
-            // Both have one type.
+            // Both operands have one type.
             (first, _) => first,
         }
     };
 }
 
-/// The function of two numbers that says whether they compare so.
+/// A comparison of two numbers, as a truth value.
 macro_rules! comparison {
     ($operator:tt) => {
         |it| {
@@ -33,7 +33,7 @@ macro_rules! comparison {
     };
 }
 
-/// The function of two truth values.
+/// A function of two truth values.
 macro_rules! logical {
     ($function:expr) => {
         |it| match (it[0], it[1]) {
@@ -43,8 +43,8 @@ macro_rules! logical {
     };
 }
 
-/// Integers are computed in 128 bits, where those of 64 do not overflow, and wrap around when they are
-/// stored.
+/// Integers are computed in 128 bits, where sums of 64-bit integers do not overflow, and wrap around when they
+/// are stored.
 pub(crate) const ADD: Function = Function::new(Numbers, &tables::ELEMENT_WISE_ADD)
     .chain()
     .fold(binary!(|a: i128, b: i128| a + b, |a: f64, b: f64| a + b));
@@ -55,20 +55,20 @@ pub(crate) const SUBTRACT: Function = Function::new(Numbers, &tables::ELEMENT_WI
 pub(crate) const MULTIPLY: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MULTIPLY)
     .fold(binary!(|a: i128, b: i128| a.wrapping_mul(b), |a: f64, b: f64| a * b));
 
-/// Integers round toward zero; what is divided by 0 is 0.
+/// Integer quotients round toward zero; a quotient by 0 is 0.
 pub(crate) const DIVIDE: Function = Function::new(Numbers, &tables::ELEMENT_WISE_DIVIDE)
     .fold(binary!(|a: i128, b: i128| a.checked_div(b).unwrap_or(0), |a: f64, b: f64| a / b));
 
-/// Integers round down.
+/// Integer quotients round down.
 pub(crate) const FLOOR_DIVIDE: Function = Function::new(Floats, &tables::ELEMENT_WISE_DIVIDE)
     .fold(binary!(floor_quotient, |a: f64, b: f64| a / b));
 
-/// Has the sign of the first operand.
+/// The remainder has the sign of the first operand.
 pub(crate) const REMAINDER: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_MODULUS_TRUNCATE)
         .fold(binary!(|a: i128, b: i128| a.checked_rem(b).unwrap_or(0), |a: f64, b: f64| a % b));
 
-/// Has the sign of the second operand.
+/// The remainder has the sign of the second operand.
 pub(crate) const FLOOR_REMAINDER: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_MODULUS_FLOOR)
         .fold(binary!(floor_remainder, floor_rest));
@@ -126,7 +126,7 @@ pub(crate) const NOT: Function =
         _ => Scalar::Integer(0),
     });
 
-/// Loops count with them.
+/// Loops use it for counting.
 pub(crate) const CEIL: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_CEIL).fold(|it| rounded(it[0], f64::ceil));
 pub(crate) const FLOOR: Function =
@@ -154,7 +154,7 @@ fn rounded(value: Scalar, round: fn(f64) -> f64) -> Scalar {
     }
 }
 
-/// 0 where the divisor is.
+/// The remainder with the sign of the divisor; 0 if the divisor is 0.
 fn floor_remainder(a: i128, b: i128) -> i128 {
     let rest = a.checked_rem(b).unwrap_or(0);
     if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }
@@ -168,7 +168,7 @@ fn floor_rest(a: f64, b: f64) -> f64 {
     }
 }
 
-/// NaN where one is NaN.
+/// The lesser number; NaN if either is NaN.
 fn least(a: f64, b: f64) -> f64 {
     if a.is_nan() || a < b { a } else { b }
 }

@@ -1,5 +1,6 @@
-//! Attention: MULTIHEAD_ATTENTION, and where heads of keys and values are shared MULTIHEAD_ATTENTION1. Attention that
-//! limits scores or hands them out is composed of products and a softmax ([`composed`]).
+//! Attention: MULTIHEAD_ATTENTION, or MULTIHEAD_ATTENTION1 if several query heads share a head of keys and
+//! values. Attention with a soft cap, attention sinks, or scores as an output, is composed of products and a
+//! softmax ([`composed`]).
 
 mod bias;
 mod composed;
@@ -18,45 +19,45 @@ use crate::tensor::text;
 
 use bias::Scores;
 
-/// Scaled dot-product attention. Inputs are queries, keys and values, a mask, earlier keys and values, how many keys
-/// each sequence has, and a score for each head that no key has (an attention sink); outputs are the weighted values,
-/// all keys and values, and scores.
+/// Scaled dot-product attention. Inputs are queries, keys and values, a mask, past keys and values, the number
+/// of valid keys of each sequence, and an attention sink: one extra score per head. Outputs are the weighted
+/// values, all keys, all values, and scores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attention {
     pub(crate) is_causal: bool,
-    /// How many keys before and after its own place a query sees at most.
+    /// The attention window: how many keys before and after its own position a query sees at most.
     pub(crate) window: [Option<u64>; 2],
-    /// Heads of queries, and of keys and values, where these have three dimensions.
+    /// The numbers of query heads and of key/value heads, for inputs of three dimensions.
     pub(crate) heads: [Option<i64>; 2],
-    /// The factor of products; `None`: the square root of a head's elements divides them.
+    /// The scale of scores; `None` for `1 / sqrt(head size)`.
     pub(crate) scale: Option<f32>,
-    /// Scores are `c * tanh(score / c)`.
+    /// Soft cap: scores become `c * tanh(score / c)`.
     pub(crate) softcap: Option<f32>,
-    /// Whether a mask of one key is padded to all keys, and not repeated for them.
+    /// Whether a mask with a single key is padded to all keys, instead of broadcast.
     pub(crate) pads_single_key: bool,
     /// Whether a mask may hide all keys from a query.
     pub(crate) may_hide_all: bool,
-    /// Whether each row of scores has one more of 0, which no key has.
+    /// Whether each row of scores has an attention sink of score 0.
     pub(crate) has_zero_sink: bool,
-    /// Which scores the fourth output has.
+    /// The stage of the scores in the fourth output.
     pub(crate) stage: Stage,
     pub(crate) outputs: usize,
 }
 
-/// How far scores are computed.
+/// A stage in the computation of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The scaled products of queries and keys.
     Product,
-    /// After the limit.
+    /// After the soft cap.
     Capped,
-    /// After masks.
+    /// After adding masks.
     Masked,
     /// After the softmax.
     Softmax,
 }
 
-/// Where DirectML has inputs and outputs.
+/// DirectML's inputs and outputs, in binding order.
 const INPUTS: [&str; 11] = [
     "QueryTensor",
     "KeyTensor",
@@ -72,13 +73,13 @@ const INPUTS: [&str; 11] = [
 ];
 const OUTPUTS: [&str; 3] = ["OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor"];
 
-/// Queries, keys or values: a step's heads next to each other, in three dimensions.
+/// Queries, keys or values in three dimensions; the heads of a step are adjacent.
 struct Steps {
     value: Value,
     batches: u64,
     steps: u64,
     heads: u64,
-    /// Of a head.
+    /// The size of a head.
     elements: u64,
 }
 
@@ -97,7 +98,12 @@ impl Steps {
                 let heads = given.filter(is_whole).ok_or_else(|| {
                     let accepted = format!("attributes with the heads of {width} elements");
                     let given = heads.map_or("no number of heads".to_owned(), |it| it.to_string());
-                    operands.node.invalid(at.1, given, "divides no step into heads", accepted)
+                    operands.node.invalid(
+                        at.1,
+                        given,
+                        "does not divide a step into heads",
+                        accepted,
+                    )
                 })?;
                 let (value, elements) = (value.clone(), width / heads);
                 Ok(Self { value, batches, steps, heads, elements })
@@ -146,7 +152,7 @@ impl Op for Attention {
     }
 }
 
-/// Earlier keys and values.
+/// Past keys and values.
 struct Past {
     key: Value,
     value: Value,
@@ -171,7 +177,7 @@ impl Past {
 }
 
 impl Attention {
-    /// DirectML's operator.
+    /// Adds DirectML's operator.
     fn operator(
         &self,
         operands: &Operands<'_>,
@@ -218,14 +224,14 @@ impl Attention {
     }
 }
 
-/// Weighted values by batches, heads and queries, which stand with the heads of a query next to each other.
+/// Weighted values as `[batches, heads, queries, elements]`, from values whose heads are adjacent.
 fn by_heads(operands: &Operands<'_>, found: &Value, [query, value]: [&Steps; 2]) -> Result<Value> {
     let split =
         operands.reshaped(found, &[query.batches, query.steps, query.heads, value.elements])?;
     Ok(split.transposed(&[0, 2, 1, 3]))
 }
 
-/// The same with zeros where a query sees no key.
+/// Weighted values, with zeros for queries that see no key.
 fn without_hidden(
     operands: &Operands<'_>,
     found: &Value,
@@ -240,7 +246,7 @@ fn without_hidden(
     operands.reshaped(&found, &shape)
 }
 
-/// The operator on these tensors, with a factor and heads. All masks are in the bias.
+/// The operator on these tensors, with a scale and numbers of heads. All masks are in the bias.
 fn operator(
     tensors: &[(&str, Option<TensorDesc>)],
     scale: f32,

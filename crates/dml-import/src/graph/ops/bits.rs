@@ -1,4 +1,4 @@
-//! Elements whose bits are moved.
+//! Bit shifts.
 
 use dml_core::DataType;
 use dml_core::operators::{ELEMENT_WISE_BIT_SHIFT_LEFT, ELEMENT_WISE_BIT_SHIFT_RIGHT};
@@ -11,8 +11,8 @@ use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
-/// The bits of the first input moved by so many places as the second one says. Zeros come from beyond both ends; where
-/// the elements have signs, copies of these come from above.
+/// The first input shifted by the number of bits in the second one. Zeros are shifted in, except that right
+/// shifts of signed integers shift in the sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BitShift {
     Left,
@@ -27,13 +27,13 @@ impl Op for BitShift {
             return self.moved(operands, input, places).map(|it| vec![it]);
         };
         operands.type_is(places.element()?, &[element], "Y")?;
-        // A number of places below 0 is one beyond all bits without its sign.
+        // A negative shift, seen as unsigned, is larger than the number of bits.
         let seen = |value: &Value| Value { element: Some(unsigned), ..value.clone() };
         let (bits, places) = (seen(input), seen(places));
         let moved = match self {
             Self::Left => self.moved(operands, &bits, &places)?,
             Self::Right => {
-                // What is below 0 is moved as its complement, which has zeros above.
+                // A negative number is shifted as its complement, so that zeros shifted in become ones.
                 let is_below = apply(operands, LESS, &[input.clone(), Value::scalar(element, 0)])?;
                 let [all, none] = [u64::MAX >> (64 - width(unsigned)), 0]
                     .map(|bits| Value::scalar(unsigned, bits));
@@ -47,7 +47,7 @@ impl Op for BitShift {
 }
 
 impl BitShift {
-    /// The bits of numbers without a sign.
+    /// Shifts unsigned numbers.
     fn moved(self, operands: &Operands<'_>, input: &Value, places: &Value) -> Result<Value> {
         let schema = match self {
             Self::Left => &ELEMENT_WISE_BIT_SHIFT_LEFT,
@@ -58,7 +58,7 @@ impl BitShift {
     }
 }
 
-/// The type of the same bits without a sign; `None` where there is no sign.
+/// The unsigned type of the same width; `None` if the type is not signed.
 fn unsigned(element: ElementType) -> Option<ElementType> {
     let ElementType::Dml(signed) = element else { return None };
     let unsigned = match signed {

@@ -11,21 +11,21 @@ use crate::graph::value::{Kind, Value};
 use crate::graph::{Graph, ValueId};
 use crate::tensor::{Tensor, text};
 
-/// A graph with values of its own; those of the graphs around that it uses are its last inputs.
+/// A graph with values of its own; its last inputs are the values of outer graphs that it uses.
 #[derive(Debug)]
 pub(crate) struct Body {
     graph: Graph,
     order: Vec<usize>,
-    /// What an iteration costs: the values that are read and written, and entries of attributes.
+    /// The cost of an iteration: values read and written, plus entries of attributes.
     cost: u64,
-    /// What the host has to know of it, where a device may compute the loop's outputs, where the host
-    /// should, and where it has to.
+    /// The values that the host needs, depending on whether the loop's outputs may be computed by a device,
+    /// should be computed by the host, or have to be.
     demanded: [Vec<Demand>; 3],
 }
 
 impl Body {
-    /// `entries` are those of its nodes' attributes. The host should know the output `condition`. The
-    /// inputs and outputs of each pair of `carried` are one value, which goes from an iteration to the next.
+    /// `entries` is the number of entries of its nodes' attributes. The host should know the output
+    /// `condition`. Each pair of an input and an output in `carried` is a loop-carried value.
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error): nodes use each other's outputs in a circle, or two write the
@@ -58,7 +58,7 @@ impl Body {
         Ok(Self { graph, order, cost, demanded })
     }
 
-    /// What it needs of its input with this number.
+    /// The need for the input with this number.
     pub(super) fn need(&self, input: usize) -> Need {
         match self.graph.inputs.get(input) {
             Some(input) if self.demanded[0][input.value] == Demand::Needed => Need::Host,
@@ -67,17 +67,17 @@ impl Body {
         }
     }
 
-    /// The number of its outputs.
+    /// The number of outputs.
     pub(super) fn outputs(&self) -> usize {
         self.graph.outputs.len()
     }
 
-    /// Checks that so many iterations are no more than an evaluation goes through.
+    /// Checks that the budget allows this many iterations.
     pub(super) fn check_count(&self, operands: &Operands<'_>, iterations: u64) -> Result<()> {
         operands.budget.has_values(operands.node, iterations.saturating_mul(self.cost))
     }
 
-    /// Its outputs for these inputs, which are in its inputs' order.
+    /// Evaluates the outputs for these inputs, given in the order of the graph's inputs.
     pub(super) fn run<'a>(
         &self,
         operands: &Operands<'_>,
@@ -100,7 +100,7 @@ impl Body {
         Ok(self.graph.outputs.iter().map(|it| output(it.value)).collect())
     }
 
-    /// Checks that `value` has the type that the body declares for its input with this number.
+    /// Checks that `value` has the type that the body declares for the input with this number.
     pub(super) fn check_type(
         &self,
         operands: &Operands<'_>,
@@ -117,8 +117,8 @@ impl Body {
         }
     }
 
-    /// Checks that the value `after` an iteration has the type of the one before, and its shape where
-    /// that may not change. What is refused is so where it is used.
+    /// Checks that a loop-carried value has the same type after an iteration as before, and the same shape
+    /// unless that may change. A value with an error is reported where it is used.
     pub(super) fn check_carried(
         &self,
         operands: &Operands<'_>,
@@ -137,7 +137,7 @@ impl Body {
     }
 }
 
-/// The slices of `value` along a dimension, without it.
+/// The slices of `value` along a dimension, which they do not have.
 pub(super) fn slices(
     operands: &Operands<'_>,
     value: &Value,
@@ -149,7 +149,7 @@ pub(super) fn slices(
     if length == 0 {
         return Ok(vec![]);
     }
-    // They are made at once, however many iterations follow.
+    // All slices are made at once, however many iterations follow.
     operands.budget.take_values(operands.node, length as u64)?;
     let slices = parts(operands, value, axis, &vec![1; length])?;
     let slice = |it: &Value| operands.reshaped(it, &shape);
@@ -160,7 +160,7 @@ pub(super) fn slices(
     Ok(slices)
 }
 
-/// Values one after the other along a new dimension, which messages call `path`.
+/// Stacks values along a new dimension, which messages call `path`.
 pub(super) fn stacked(
     operands: &Operands<'_>,
     values: &[Value],
@@ -177,7 +177,7 @@ pub(super) fn stacked(
     join(operands, &values.iter().collect::<Vec<&Value>>(), axis, path)
 }
 
-/// So many zeros of this kind along a new dimension.
+/// `count` stacked zeros of this kind along a new dimension.
 pub(super) fn zeros(
     operands: &Operands<'_>,
     kind: Kind,
@@ -191,12 +191,12 @@ pub(super) fn zeros(
     Ok(Value::fill(Kind { element, shape }, 0))
 }
 
-/// A 64-bit integer.
+/// A 64-bit integer scalar.
 pub(super) fn integer(value: i64) -> Value {
     Value::host(Tensor::from_integers(vec![], &[value]))
 }
 
-/// A truth value.
+/// A truth value scalar.
 pub(super) fn truth(value: bool) -> Value {
     Value::scalar(ElementType::Bool, value.into())
 }

@@ -1,6 +1,6 @@
-//! If: one of two subgraphs, whose nodes are nodes of the graph around them. Where the host knows the
-//! condition, nothing depends on the other one. Where a device computes it, it selects; of outputs
-//! that differ in type or shape the host takes those of one, once it has read the condition.
+//! If: one of two subgraphs, whose nodes are inlined into the outer graph. If the host knows the condition,
+//! nothing depends on the other subgraph. If a device computes the condition, it also selects the outputs;
+//! outputs that differ in type or shape need the host to read the condition first.
 
 use crate::error::Result;
 use crate::graph::ops::arithmetic::WHERE;
@@ -9,7 +9,7 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// ONNX's If. Inputs are the condition, the outputs of the first subgraph, and those of the second one.
+/// ONNX's If. Inputs are the condition, the outputs of the first subgraph, and the outputs of the second one.
 #[derive(Debug)]
 pub(crate) struct Branch {
     pub(crate) outputs: usize,
@@ -37,7 +37,7 @@ impl Op for Branch {
 }
 
 impl Branch {
-    /// The outputs of both, by a condition that a device computes.
+    /// The outputs, selected on the device by a condition that it computes.
     fn selected(&self, operands: &Operands<'_>, condition: &Value) -> Result<Vec<Value>> {
         operands.device.select();
         let condition = operands.reshaped(condition, &[])?;

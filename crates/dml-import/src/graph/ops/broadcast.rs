@@ -1,6 +1,6 @@
-//! Shapes that are put together.
+//! Broadcasting of shapes.
 
-/// NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
+/// The common shape by NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
 pub(crate) fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
     let rank = a.len().max(b.len());
     let size = |shape: &[u64], index: usize| {
@@ -15,7 +15,7 @@ pub(crate) fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
     (0..rank).map(both).collect()
 }
 
-/// Which element of a tensor of `from` stands at `index` of one of `shape`.
+/// The index of the element of a tensor of shape `from` that is at `index` when broadcast to `shape`.
 pub(crate) fn source(mut index: usize, shape: &[u64], from: &[u64]) -> usize {
     let (mut at, mut stride) = (0, 1);
     for (dimension, size) in shape.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Attention as ONNX Runtime has it: keys that are kept in a buffer, and masks in several forms.
+//! Attention as in ONNX Runtime: with a key-value cache, and masks in several forms.
 
 use crate::convert::from_integer;
 use crate::element::ElementType;
@@ -15,9 +15,9 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
-/// Which keys each query sees, in four dimensions. Inputs are a mask, queries, and how many keys there are. The mask
-/// has an element for each key, or for each query and key; or, in one dimension, how many keys each sequence has,
-/// after which may come where they begin.
+/// Which keys each query sees, in four dimensions. Inputs are a mask, queries, and the number of keys. The mask
+/// has an element for each key, or for each query and key; or it has one dimension with the number of keys of
+/// each sequence, optionally followed by the positions where they begin.
 #[derive(Debug)]
 pub(crate) struct KeyMask;
 
@@ -72,9 +72,9 @@ impl KeyMask {
     }
 }
 
-/// Attention whose earlier keys and values are in a buffer that may have room for more. Inputs are those of
-/// [`Attention`] up to the earlier values, of which the mask leaves each query a key; how many of these each sequence
-/// has; how many keys there are then; what is added to scores beside the mask; and attention sinks.
+/// Attention whose past keys and values are in a buffer that may have spare room. Inputs are those of
+/// [`Attention`] up to the past values, where the mask leaves each query a key; the number of past keys of each
+/// sequence; the total number of keys; a bias added to scores; and attention sinks.
 #[derive(Debug)]
 pub(crate) struct CachedAttention(pub(crate) Attention);
 
@@ -100,7 +100,7 @@ impl Op for CachedAttention {
         let [batches, steps] = [0, 1].map(|it| given.get(it).copied().unwrap_or(0));
         let earlier = past_keys.shape()?.get(2).copied().unwrap_or(0);
         let keys = operands.size(operands.scalar(7, "total_sequence_length")?, "keys")?;
-        // Nothing is between what there is and what comes.
+        // There is no gap between past and new keys.
         if earlier == 0 || batches == 1 && keys == earlier.saturating_add(steps) {
             return attention.evaluate(&Operands { values, ..*operands });
         }
@@ -118,7 +118,7 @@ impl Op for CachedAttention {
 }
 
 impl CachedAttention {
-    /// Each sequence's new steps after those that it has, in a buffer of `keys` of them.
+    /// A buffer of `keys` steps: the past steps of each sequence, followed by its new ones.
     fn appended(
         &self,
         operands: &Operands<'_>,

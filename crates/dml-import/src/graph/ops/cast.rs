@@ -17,8 +17,8 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::element_count;
 
-/// The input as another type: integers wrap around, floats are truncated toward zero and saturate, and
-/// everything but 0 is true. Floats that become 4-bit integers do so as 32-bit ones.
+/// The input converted to another type: integers wrap around, floats are truncated toward zero and saturate,
+/// and everything but 0 is true. Floats become 4-bit integers by way of 32-bit ones.
 #[derive(Debug)]
 pub(crate) struct Cast {
     pub(crate) to: ElementType,
@@ -30,7 +30,7 @@ impl Op for Cast {
     }
 }
 
-/// The first input as the type of the second one.
+/// The first input converted to the type of the second one.
 #[derive(Debug)]
 pub(crate) struct CastLike;
 
@@ -60,7 +60,7 @@ pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> R
     if let Content::Fill(bits) = input.content {
         return Ok(Value::fill(kind, convert(bits, from, to)));
     }
-    // What writes one value and zeros writes it in the new type: 0 is 0 in every type.
+    // A band is written in the new type directly: 0 converts to 0 in every type.
     if let Some(view) = input.view().filter(|it| it.strides.is_none())
         && let Some(mut band) = operands.device.band(&view.storage)
     {
@@ -76,7 +76,7 @@ pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> R
     }
     input.check()?;
     if !is_converted {
-        let reason = format!("a device converts no {from} to {to}");
+        let reason = format!("a device does not convert {from} to {to}");
         return Err(operands.node.not_supported(reason));
     }
     if to == ElementType::Bool {
@@ -85,11 +85,11 @@ pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> R
     if to.half_byte().is_some() {
         return half_byte(operands, input, from, kind);
     }
-    // A truth value is 0 or 1 of its own type.
+    // A truth value is 0 or 1 in the type that carries it.
     Ok(converted(operands, input, kind))
 }
 
-/// What carries the elements, converted to what carries those of `kind`.
+/// Converts between the DirectML types that carry `input` and `kind`.
 fn converted(operands: &Operands<'_>, input: &Value, kind: Kind) -> Value {
     let (device, owner) = (operands.device, operands.owner);
     dml::element_wise(device, owner, &[input], kind, |mut inputs, output_tensor| {
@@ -97,7 +97,7 @@ fn converted(operands: &Operands<'_>, input: &Value, kind: Kind) -> Value {
     })
 }
 
-/// The lower 4 bits of each element as an integer; a float becomes one of 32 bits first.
+/// The lower 4 bits of each element as an integer; a float is converted to a 32-bit integer first.
 fn half_byte(
     operands: &Operands<'_>,
     input: &Value,
@@ -121,13 +121,13 @@ fn half_byte(
     if element == ElementType::Uint4 {
         return Ok(Value { element: Some(element), ..low });
     }
-    // What has the highest of the 4 bits is below 0: 8 to 15 become 0 to 7, and then -8 to -1. More levels
-    // subtract 32 bits than 8.
+    // Sign extension: flipping the highest of the 4 bits maps 8..15 to 0..7, and subtracting 8 gives -8..-1.
+    // More feature levels support subtraction with 32 bits than with 8.
     let turned = converted(operands, &apply(BIT_XOR, &low, 8)?, of(ElementType::INT32));
     Ok(converted(operands, &apply(SUBTRACT, &turned, 8)?, kind))
 }
 
-/// The bits of the input as another type of the same width.
+/// The bits of the input reinterpreted as another type of the same width.
 #[derive(Debug)]
 pub(crate) struct BitCast {
     pub(crate) to: ElementType,
@@ -145,7 +145,7 @@ impl Op for BitCast {
             let accepted = format!("a type as wide as {from}");
             return Err(operands.node.invalid("attribute to", to, "is another width", accepted));
         }
-        // What carries 4 bits has their sign.
+        // The bytes that carry 4-bit integers are sign-extended, so they are converted.
         if is_half(to) {
             return cast(operands, input, to).map(|it| vec![it]);
         }
@@ -161,17 +161,17 @@ impl Op for BitCast {
     }
 }
 
-/// Whether DirectML compares elements with each other.
+/// Whether DirectML compares elements of this type.
 fn is_compared(element: ElementType) -> bool {
     let is_number = Types::Numbers.contains(element) || element.half_byte().is_some();
     is_number && element != ElementType::Dml(DataType::Float64)
 }
 
-/// Whether each element is not 0, which not a number is not: one below 0 is, and one that is not below 0
-/// is unless it is below the least that is above 0.
+/// Whether each element is not 0, which is true for NaN: it is less than 0, or not less than the least positive
+/// number.
 fn truth(operands: &Operands<'_>, input: &Value, from: ElementType, kind: Kind) -> Result<Value> {
     let (device, owner) = (operands.device, operands.owner);
-    // The bits of the least integer, and of the least float, above 0 are those of 1.
+    // The least positive integer and the least positive float both have the bits of integer 1.
     let constant = |element, bits| Value::scalar(element, bits);
     let (zero, least) = (constant(from, 0), constant(from, 1));
     let [no, yes] = [0, 1].map(|bits| constant(ElementType::Bool, bits));

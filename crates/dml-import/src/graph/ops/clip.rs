@@ -12,17 +12,16 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Content, Value};
 use crate::tensor::{Tensor, element_count, text};
 
-/// Where the bounds are.
+/// The source of the bounds.
 #[derive(Debug)]
 pub(crate) enum Bounds {
-    /// In attributes.
+    /// The bounds are attributes.
     Attributes { min: Option<f32>, max: Option<f32> },
-    /// In the second and the third input, which may be left out.
+    /// The bounds are the second and the third input, which may be left out.
     Inputs,
 }
 
-/// The elements, none below the first and none above the second bound; where the first is above the
-/// second, that one.
+/// The elements clamped to a lower and an upper bound; the upper bound wins if it is the lesser one.
 #[derive(Debug)]
 pub(crate) struct Clip {
     pub(crate) bounds: Bounds,
@@ -38,7 +37,7 @@ impl Op for Clip {
         let kind = input.kind()?;
         let element = kind.element;
         if !Types::Numbers.contains(element) {
-            let reason = format!("DirectML clips no {element}");
+            let reason = format!("DirectML does not clip {element}");
             return Err(operands.node.not_supported(reason));
         }
         let (min, max) = match &self.bounds {
@@ -110,7 +109,7 @@ fn bound(
     Ok(operands.read(value)?.bits().next())
 }
 
-/// The bits of what nothing is below, and of what nothing is above.
+/// The bits of the least and of the greatest value of a type.
 pub(super) fn ends(element: ElementType) -> (u64, u64) {
     let of_type = || element.storage().and_then(dml_core::DataType::integer_range);
     match element.range().or_else(of_type) {

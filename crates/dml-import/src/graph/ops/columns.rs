@@ -1,4 +1,4 @@
-//! Columns of windows put together to a tensor: FOLD.
+//! Col2Im: sums columns of windows to an image, by FOLD.
 
 use dml_core::operators::FoldDesc;
 
@@ -10,7 +10,7 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// The sums of what stands for each element of an image in columns of windows.
+/// For each element of an image, the sum of its values in all windows that contain it.
 #[derive(Debug)]
 pub(crate) struct Columns {
     pub(crate) strides: Option<Vec<i64>>,
@@ -21,7 +21,7 @@ pub(crate) struct Columns {
 /// A dimension of one element.
 const ONE: Along = Along { window: 1, step: 1, dilation: 1, start: 0, end: 0, count: 1 };
 
-/// How windows lie along one dimension of the image.
+/// The windows along one dimension of the image.
 struct Along {
     window: u32,
     step: u32,
@@ -67,7 +67,7 @@ impl Op for Columns {
         };
         let output = [&[batches, rows / area], &image[..]].concat();
         let kind = Kind { element: data.element()?, shape: output.clone() };
-        // DirectML folds along two dimensions and more.
+        // DirectML folds along at least two dimensions.
         let ones = if all.len() == 1 { vec![1] } else { vec![] };
         let seen = [&output[..2], &ones, &output[2..]].concat();
         let all: Vec<Along> = ones.iter().map(|_| ONE).chain(all).collect();

@@ -1,5 +1,5 @@
-//! Element-wise functions that others compute for types that DirectML's operators do not take, or where ONNX's
-//! rule is another one.
+//! Element-wise functions that are composed of others for types that DirectML's operators do not support, or
+//! where ONNX's rule differs.
 
 use dml_core::DataType;
 use dml_core::operators as tables;
@@ -25,7 +25,7 @@ pub(crate) const ABSOLUTE: Function = Function::new(Numbers, &tables::ELEMENT_WI
 pub(crate) const SIGN: Function = Function::new(Numbers, &tables::ELEMENT_WISE_SIGN)
     .composed(|element| !element.is_integer(), sign);
 
-/// Neither infinity is looked for.
+/// An IsInf that detects neither infinity.
 pub(crate) const NEVER_INFINITE: Function =
     Function::new(Floats, &tables::ELEMENT_WISE_IS_INFINITY).truth().composed(|_| true, never);
 
@@ -46,7 +46,7 @@ fn is_unsigned(element: ElementType) -> bool {
     matches!(element, ElementType::Dml(Uint8 | Uint16 | Uint32 | Uint64))
 }
 
-/// Whether no activation of DirectML takes such integers.
+/// Whether DirectML's activations do not support this integer type.
 fn is_beyond_activations(element: ElementType) -> bool {
     is_unsigned(element) || element == ElementType::INT64
 }
@@ -56,7 +56,7 @@ fn unchanged(_: &Operands<'_>, values: &[Value]) -> Result<Value> {
     Ok(values[0].clone())
 }
 
-/// False, whatever the elements are.
+/// False for every element.
 fn never(_: &Operands<'_>, values: &[Value]) -> Result<Value> {
     let kind = Kind { element: ElementType::Bool, shape: values[0].shape()?.to_vec() };
     Ok(Value::fill(kind, 0))
@@ -68,7 +68,7 @@ fn rectified(operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
     apply(operands, MAXIMUM, &[values[0].clone(), zero])
 }
 
-/// The elements, those below 0 times a slope.
+/// The elements, of which negative ones are multiplied by a slope.
 fn rectified_with_slopes(operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
     let [data, slopes] = values else { return Ok(values[0].clone()) };
     let zero = Value::scalar(data.element()?, 0);
@@ -77,7 +77,7 @@ fn rectified_with_slopes(operands: &Operands<'_>, values: &[Value]) -> Result<Va
     apply(operands, WHERE, &[is_below, sloped, data.clone()])
 }
 
-/// -1, 0 or 1; of a NaN, which DirectML's operator makes 0, that NaN.
+/// -1, 0 or 1; a NaN stays NaN, which DirectML's operator would make 0.
 fn sign(operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
     let data = &values[0];
     let sign = Function::new(Numbers, &tables::ELEMENT_WISE_SIGN);

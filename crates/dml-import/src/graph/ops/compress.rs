@@ -1,4 +1,4 @@
-//! Compress: the slices that a condition keeps, which the host has to know.
+//! Compress: the slices that a condition selects; the host has to know the condition.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -8,10 +8,10 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};
 
-/// The slices of the first input along a dimension where the second one is true.
+/// The slices of the first input along a dimension where the second input is true.
 #[derive(Debug)]
 pub(crate) struct Compress {
-    /// `None`: all dimensions are one.
+    /// `None`: the input is flattened first.
     pub(crate) axis: Option<i64>,
 }
 
@@ -34,7 +34,8 @@ impl Op for Compress {
         };
         let size = data.shape()?[operands.axis(axis, data.shape()?.len(), "attribute axis")?];
         let kept = operands.read(condition)?;
-        // The condition may be shorter than the dimension; like ONNX Runtime, nothing is made of what is beyond it.
+        // The condition may have another length than the dimension; like ONNX Runtime, elements beyond the
+        // shorter one are ignored.
         let kept = (0_i64..)
             .zip(kept.bits())
             .filter(|(index, bits)| *bits != 0 && index.cast_unsigned() < size);

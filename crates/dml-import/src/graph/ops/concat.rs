@@ -10,7 +10,7 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
-/// The inputs one after the other along a dimension.
+/// Concatenates the inputs along a dimension.
 #[derive(Debug)]
 pub(crate) struct Concat {
     pub(crate) axis: i64,
@@ -24,7 +24,7 @@ impl Op for Concat {
     }
 }
 
-/// The values one after the other along a dimension; `path` is what messages call them.
+/// Concatenates values along a dimension; `path` is their name in messages.
 pub(super) fn join(
     operands: &Operands<'_>,
     all: &[&Value],
@@ -104,8 +104,8 @@ fn joined(operands: &Operands<'_>, parts: &[&Value], kind: Kind, axis: usize) ->
     Ok(operands.write(storages, kind.clone(), build))
 }
 
-/// The shape as operators along a dimension get it: where there are too many dimensions, those before and
-/// those after it are one each.
+/// The shape for operators along a dimension: if it has too many dimensions, those before the axis and those
+/// after it are merged.
 pub(super) fn around(shape: &[u64], axis: usize) -> Vec<u64> {
     if shape.len() <= MAX_RANK {
         return shape.to_vec();
@@ -114,9 +114,9 @@ pub(super) fn around(shape: &[u64], axis: usize) -> Vec<u64> {
     vec![count(&shape[..axis]), shape[axis], count(&shape[axis + 1..])]
 }
 
-/// Which dimension of the tensor `axis` is then.
+/// The dimension of DirectML's tensor that `axis` becomes.
 pub(super) fn position(shape: &[u64], axis: usize) -> u32 {
-    // Tensors have four dimensions at least.
+    // Tensors have at least four dimensions.
     let (rank, axis) = if shape.len() <= MAX_RANK { (shape.len(), axis) } else { (3, 1) };
     u32::try_from(axis + 4usize.saturating_sub(rank)).unwrap_or(u32::MAX)
 }

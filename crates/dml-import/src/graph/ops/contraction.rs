@@ -1,4 +1,4 @@
-//! Sums over products of tensors whose dimensions have names: reductions, products of matrices, and views.
+//! Tensor contractions over named dimensions, by reductions, matrix products and views.
 
 use dml_core::ReduceFunction;
 
@@ -12,14 +12,14 @@ use crate::graph::ops::product::multiplied;
 use crate::graph::ops::reduce::reduced;
 use crate::graph::value::Value;
 
-/// A value with a name for each of its dimensions, all different.
+/// A value with a distinct name for each of its dimensions.
 pub(super) struct Labelled<L> {
     value: Value,
     names: Vec<L>,
 }
 
 impl<L: Copy + PartialEq> Labelled<L> {
-    /// A value with a name for each dimension. One that is there twice is a diagonal.
+    /// A value with these names for its dimensions. A repeated name takes a diagonal.
     pub(super) fn new(value: &Value, names: &[L]) -> Result<Self> {
         let mut unique: Vec<L> = vec![];
         for name in names {
@@ -30,7 +30,7 @@ impl<L: Copy + PartialEq> Labelled<L> {
         Ok(Self { value: seen(value, names, &unique)?, names: unique })
     }
 
-    /// With these dimensions, of which those that it has not are of size 1.
+    /// A view with these dimensions; those that the value lacks have size 1.
     pub(super) fn seen(&self, names: &[L]) -> Result<Value> {
         seen(&self.value, &self.names, names)
     }
@@ -44,7 +44,7 @@ impl<L: Copy + PartialEq> Labelled<L> {
         names.iter().map(|name| self.size(*name)).collect()
     }
 
-    /// Its sums along the dimensions that are not kept.
+    /// Sums along the dimensions that are not kept.
     pub(super) fn summed(
         self,
         operands: &Operands<'_>,
@@ -60,7 +60,7 @@ impl<L: Copy + PartialEq> Labelled<L> {
         Ok(Self { value: seen(&value, &self.names, &names)?, names })
     }
 
-    /// The product with another one, summed along the dimensions that are not kept.
+    /// The product with another value, summed along the dimensions that are not kept.
     pub(super) fn times(
         self,
         operands: &Operands<'_>,
@@ -75,7 +75,7 @@ impl<L: Copy + PartialEq> Labelled<L> {
         let mut all = self.names.clone();
         all.extend(of(&other, &|it| !is_common(it)));
         let is_real = [ElementType::FLOAT32, ElementType::FLOAT16].contains(&self.value.element()?);
-        // What is repeated is no matrix.
+        // A matrix product needs all summed sizes to be equal, without broadcasting.
         let fit = self.sizes(&depths)? == other.sizes(&depths)?;
         if depths.is_empty() || !is_real || !fit {
             let factors = [self.seen(&all)?, other.seen(&all)?];
@@ -87,7 +87,7 @@ impl<L: Copy + PartialEq> Labelled<L> {
         first.matrices(operands, &other, &depths)
     }
 
-    /// The product of batches of matrices, with `depths` for what is summed.
+    /// A batched matrix product that sums along `depths`.
     fn matrices(&self, operands: &Operands<'_>, other: &Self, depths: &[L]) -> Result<Self> {
         let is_common = |it: &&L| other.names.contains(it);
         let own: Vec<L> = self.names.iter().copied().filter(|it| !depths.contains(it)).collect();
@@ -109,7 +109,7 @@ impl<L: Copy + PartialEq> Labelled<L> {
     }
 }
 
-/// The value with other dimensions; those that it has not are of size 1. What it has twice is a diagonal.
+/// A view with other dimensions; those that the value lacks have size 1. A repeated dimension takes a diagonal.
 fn seen<L: PartialEq>(value: &Value, own: &[L], wanted: &[L]) -> Result<Value> {
     let (sizes, strides) = (value.shape()?, value.strides());
     let (mut shape, mut steps) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Convolutions, transposed ones, and those of integers.
+//! Convolutions, transposed convolutions, and integer convolutions.
 
 use dml_core::operators::{CONVOLUTION, CONVOLUTION_INTEGER, QUANTIZED_LINEAR_CONVOLUTION};
 use dml_core::schema::{FieldKind, OperatorSchema};
@@ -11,21 +11,21 @@ use crate::graph::ops::{AutoPad, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// What an input is.
+/// The role of a convolution's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Data,
     Filter,
-    /// One for all, or one for each channel of the output.
+    /// A parameter with one element for all, or one for each output channel.
     OfChannels,
 }
 
-/// DirectML's operator, and for each of its inputs which one of the node that is.
+/// A kind of convolution: DirectML's operator, and the node's input and role for each of its inputs.
 #[derive(Debug)]
 pub(crate) struct Form {
     schema: &'static OperatorSchema,
     inputs: &'static [(usize, Role)],
-    /// The input whose type is the output's; none where that is INT32.
+    /// The node's input with the output's type; `None` if the output is INT32.
     typed_by: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) static QUANTIZED: Form = Form {
     typed_by: Some(7),
 };
 
-/// A convolution. What is left out is empty.
+/// A convolution. Attributes that are left out are empty.
 #[derive(Debug)]
 pub(crate) struct Convolution {
     pub(crate) form: &'static Form,
@@ -70,7 +70,7 @@ pub(crate) struct Convolution {
     pub(crate) output_shape: Vec<i64>,
 }
 
-/// One dimension of places, all counted in elements.
+/// One spatial dimension, all in elements.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     stride: u64,
@@ -129,7 +129,7 @@ impl Op for Convolution {
     }
 }
 
-/// With a dimension of one place more, where there is but one.
+/// The shape, with a second spatial dimension of size 1 if there is only one.
 fn spread(shape: &[u64]) -> Vec<u64> {
     match *shape {
         [batches, channels, places] => vec![batches, channels, 1, places],
@@ -137,7 +137,7 @@ fn spread(shape: &[u64]) -> Vec<u64> {
     }
 }
 
-/// An input with the dimensions of DirectML's operator.
+/// An input as DirectML's operator takes it.
 fn seen(operands: &Operands<'_>, value: &Value, role: Role, rank: usize) -> Result<Value> {
     let shape = value.shape()?;
     let shape = match role {
@@ -152,7 +152,7 @@ fn seen(operands: &Operands<'_>, value: &Value, role: Role, rank: usize) -> Resu
 }
 
 impl Convolution {
-    /// Sums without a product: what is added to them.
+    /// The output of a convolution with empty sums: the bias, zeros or zero points.
     fn of_no_products(&self, operands: &Operands<'_>, kind: Kind) -> Result<Value> {
         let ones = vec![1; kind.shape.len()];
         if std::ptr::eq(self.form, &QUANTIZED) {
@@ -179,8 +179,8 @@ impl Convolution {
         Ok(operands.reshaped(bias, &of_channels)?.broadcast(&kind.shape))
     }
 
-    /// The element `at` of an attribute of `all` values, none of which is less than what stands for it where it is left
-    /// out.
+    /// Element `at` of an attribute of `all` values, none of which may be less than the default for an omitted
+    /// attribute.
     fn setting(
         operands: &Operands<'_>,
         name: &str,
@@ -192,7 +192,7 @@ impl Convolution {
         setting(operands, name, values, at, default).map(u64::from)
     }
 
-    /// The dimension `at` of so many `places`.
+    /// The extent of spatial dimension `at` of `places`.
     fn extent(
         &self,
         operands: &Operands<'_>,
@@ -202,7 +202,7 @@ impl Convolution {
         let value = |name: &str, values: &[i64], at, all, default| {
             Self::setting(operands, name, values, [at, all], default)
         };
-        // An empty dimension has places where padding that is given makes some.
+        // Explicit padding may give an empty dimension some windows.
         let is_bare = input == 0 && self.auto_pad != AutoPad::Given;
         if is_bare || taps == 0 {
             let path = if taps == 0 { "W" } else { "X" };
@@ -227,7 +227,7 @@ impl Convolution {
         }
     }
 
-    /// A dimension of a transposed convolution, whose filters cover `whole` elements of the output.
+    /// The extent of a transposed convolution's dimension, in which filters cover `whole` output elements.
     fn transposed_extent(
         &self,
         operands: &Operands<'_>,
@@ -249,7 +249,7 @@ impl Convolution {
         Ok(Extent { start, end, output_padding, output, ..extent })
     }
 
-    /// A dimension of a convolution, whose filter covers `window` elements of the input.
+    /// The extent of a convolution's dimension, in which a filter covers `window` input elements.
     fn forward_extent(
         &self,
         operands: &Operands<'_>,
@@ -271,7 +271,8 @@ impl Convolution {
         Ok(Extent { start, end, output: room / extent.stride + 1, ..extent })
     }
 
-    /// The padding before and after the elements: this `total` in two parts, if there is one, else what is given.
+    /// Padding at the start and at the end: `total` divided by the auto_pad mode if there is one, otherwise as
+    /// given.
     fn distributed(&self, total: Option<u64>, given: [u64; 2]) -> [u64; 2] {
         match (total, self.auto_pad) {
             (Some(all), AutoPad::Same { more_at_end: true }) => [all / 2, all - all / 2],
@@ -281,7 +282,7 @@ impl Convolution {
         }
     }
 
-    /// The size that the output of a transposed convolution must have, if any: one of `output_shape`, which may begin
+    /// The output size that a transposed convolution must have, if any: from `output_shape`, which may begin
     /// with batches and channels, or `same`.
     fn wanted(
         &self,
@@ -310,7 +311,7 @@ impl Convolution {
         extents: &[Extent],
     ) -> Result<AbstractOperator> {
         let mut tensors = inputs.into_iter();
-        // A dimension that was put before the only one of places.
+        // The second spatial dimension that was added to a single one.
         let added = usize::from(extents.len() == 1);
         let number = |value: u64| {
             u32::try_from(value).map_err(|_| {
@@ -327,7 +328,7 @@ impl Convolution {
             Ok(match (field.kind, field.name) {
                 (FieldKind::Input, _) => FieldValue::Tensor(tensors.next().flatten()),
                 (FieldKind::Output, _) => FieldValue::Tensor(Some(output.clone())),
-                // Cross-correlation.
+                // Mode 1 is cross-correlation.
                 (_, "Mode") => FieldValue::Uint(1),
                 (_, "Direction") => FieldValue::Uint(self.is_transposed.into()),
                 (_, "DimensionCount") => FieldValue::Uint(number((extents.len() + added) as u64)?),

@@ -1,4 +1,4 @@
-//! Det: determinants of small matrices, on the host, since no operator of DirectML divides rows by each other.
+//! Det: determinants of small matrices, on the host, since DirectML has no operator for elimination.
 
 use dml_core::DataType;
 
@@ -14,7 +14,7 @@ use crate::tensor::{host_elements, text};
 #[derive(Debug)]
 pub(crate) struct Determinant;
 
-/// Rows that are subtracted from each other as fast as one element is read.
+/// How many row subtractions count as one element read, since they are as fast.
 const STEPS: u64 = 64;
 
 impl Op for Determinant {
@@ -33,7 +33,7 @@ impl Op for Determinant {
             let accepted = "square matrices in the last two dimensions";
             return Err(operands.node.invalid("X", text(shape), "is the wrong shape", accepted));
         };
-        // Each element is subtracted from as often as there are rows before.
+        // Each element is subtracted from as often as there are rows above it.
         operands.budget.take(&[&[rows.div_ceil(STEPS)], shape].concat())?;
         operands.budget.take(batches)?;
         host_elements(batches)?;
@@ -47,7 +47,7 @@ impl Op for Determinant {
     }
 }
 
-/// By elimination, whose pivots are the greatest of their columns.
+/// Gaussian elimination with partial pivoting.
 fn determinant(mut matrix: Vec<f64>, size: usize) -> f64 {
     let mut product = 1.0;
     for column in 0..size {

@@ -1,4 +1,4 @@
-//! Quantization by a scale and a zero point that suit the elements.
+//! DynamicQuantizeLinear: quantization with a scale and a zero point computed from the elements.
 
 use dml_core::DataType;
 use dml_core::operators::DynamicQuantizeLinearDesc;
@@ -10,7 +10,7 @@ use crate::graph::ops::packed::count;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 
-/// The integers, the scale, and the zero point.
+/// Outputs are the integers, the scale, and the zero point.
 #[derive(Debug)]
 pub(crate) struct DynamicQuantize;
 
@@ -21,7 +21,7 @@ impl Op for DynamicQuantize {
         operands.type_is(element, &[ElementType::FLOAT32], "x")?;
         let integer = ElementType::Dml(DataType::Uint8);
         if count(&shape) == 0 {
-            // As where all elements are 0.
+            // An empty input is treated like one of zeros.
             let scale = Value::scalar(ElementType::FLOAT32, ElementType::FLOAT32.one());
             let integers = Value::fill(Kind { element: integer, shape }, 0);
             return Ok(vec![integers, scale, Value::scalar(integer, 0)]);

@@ -1,4 +1,4 @@
-//! Einsum: transposed and repeated tensors, diagonals, and sums over their products.
+//! Einsum: tensor contractions described by an equation.
 
 use crate::error::{Error, Result, shortened};
 use crate::graph::ops::contraction::Labelled;
@@ -11,13 +11,13 @@ use crate::tensor::text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
     Letter(char),
-    /// One that dots stand for, counted from the last one.
+    /// A dimension of the ellipsis, counted from its last one.
     Dot(usize),
-    /// All that dots stand for.
+    /// The ellipsis: any number of dimensions.
     Dots,
 }
 
-/// An equation: the dimensions of each input, and those of the output where they are stated.
+/// An equation: the labels of each input, and those of the output if stated.
 #[derive(Debug)]
 pub(crate) struct Equation {
     inputs: Vec<Vec<Label>>,
@@ -25,7 +25,7 @@ pub(crate) struct Equation {
 }
 
 impl Equation {
-    /// Reads `ij,jk->ik`, or says what is wrong with it.
+    /// Parses an equation such as `ij,jk->ik`; the error tells what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.len() > limits::EQUATION {
             return Err("has too many bytes");
@@ -47,7 +47,7 @@ impl Equation {
         Ok(Self { inputs, output })
     }
 
-    /// What is not stated: the dots, and in order the letters that occur once.
+    /// The output's labels: as stated, or the ellipsis followed by the letters that occur once, in order.
     fn output(&self) -> Vec<Label> {
         if let Some(output) = &self.output {
             return output.clone();
@@ -80,8 +80,8 @@ fn term(text: &str) -> Result<Vec<Label>, &'static str> {
     Ok(labels)
 }
 
-/// The products of the inputs' elements whose dimensions have the same letters, summed over the letters that the
-/// output has not. Inputs are joined from the first to the last one.
+/// Products of the inputs, whose elements are matched by labels, summed over the labels that the output lacks.
+/// Inputs are contracted from first to last.
 #[derive(Debug)]
 pub(crate) struct Einsum {
     pub(crate) equation: Equation,
@@ -121,7 +121,7 @@ impl Op for Einsum {
     }
 }
 
-/// The dimension of each axis of an input.
+/// The label of each dimension of an input.
 fn labels(operands: &Operands<'_>, value: &Value, term: &[Label]) -> Result<Vec<Label>> {
     let shape = value.shape()?;
     let letters = term.iter().filter(|it| **it != Label::Dots).count();
@@ -135,7 +135,7 @@ fn labels(operands: &Operands<'_>, value: &Value, term: &[Label]) -> Result<Vec<
     }
 }
 
-/// The term with as many dimensions in place of its dots.
+/// The term with its ellipsis replaced by this number of dimensions.
 fn expanded(term: &[Label], dots: usize) -> Vec<Label> {
     let expand = |label: &Label| match label {
         Label::Dots => (0..dots).rev().map(Label::Dot).collect(),
@@ -144,7 +144,7 @@ fn expanded(term: &[Label], dots: usize) -> Vec<Label> {
     term.iter().flat_map(expand).collect()
 }
 
-/// Dimensions of one name have one size, but for what dots repeat.
+/// Checks that dimensions with one label have one size, except that dimensions of the ellipsis are broadcast.
 fn check_sizes(operands: &Operands<'_>, values: &[&Value], labels: &[Vec<Label>]) -> Result<()> {
     let mut sizes: Vec<(Label, u64)> = Vec::new();
     for (value, labels) in values.iter().zip(labels) {

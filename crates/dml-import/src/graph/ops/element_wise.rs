@@ -1,4 +1,4 @@
-//! Operations that compute each element of their output from one element of each input: a row each.
+//! Element-wise operations: each element of the output is computed from one element of each input.
 
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc};
@@ -16,13 +16,13 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
-/// How inputs of different shapes are put together.
+/// The broadcasting rule for inputs of different shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broadcasting {
     /// NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
     NumPy,
-    /// That of ONNX before version 7: where it is allowed, the second input's dimensions are aligned
-    /// with those of the first one from `axis` on, or at the last one.
+    /// ONNX's rule before version 7: if broadcasting is allowed, the second input's dimensions are aligned with
+    /// the first input's from `axis` on, or at the last one.
     Legacy { is_allowed: bool, axis: Option<i64> },
 }
 
@@ -31,8 +31,7 @@ pub(crate) enum Broadcasting {
 pub(crate) struct ElementWise {
     pub(crate) function: Function,
     pub(crate) broadcasting: Broadcasting,
-    /// What DirectML's operator has beside its tensors, in its order; empty where there is nothing, or
-    /// where nothing stands for itself.
+    /// The attributes of DirectML's operator, in its order; empty if it has none, or for its defaults.
     pub(crate) attributes: Vec<FieldValue>,
 }
 
@@ -61,7 +60,7 @@ impl Op for ElementWise {
     }
 }
 
-/// What a function without parameters computes of these values.
+/// Applies a function without attributes to these values.
 pub(super) fn apply(
     operands: &Operands<'_>,
     function: Function,
@@ -71,7 +70,7 @@ pub(super) fn apply(
 }
 
 impl ElementWise {
-    /// What it computes of these values.
+    /// Applies the operation to these values.
     pub(super) fn apply(&self, operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
         let function = &self.function;
         let (element, shape) = self.infer(operands, values)?;
@@ -94,7 +93,7 @@ impl ElementWise {
             let replaced = match operator {
                 Some(_) => Operator::Present,
                 None if values.iter().all(is_integer) => Operator::Replaceable,
-                // Floats that the caller gives are a device's work.
+                // The caller's floats are left to the device.
                 None => Operator::Absent,
             };
             let of = Operands { values: values.iter().map(Some).collect(), ..*operands };
@@ -117,7 +116,7 @@ impl ElementWise {
         }))
     }
 
-    /// The type that the inputs share, and the shape that they have together.
+    /// The common type and the broadcast shape of the inputs.
     fn infer(&self, operands: &Operands<'_>, values: &[Value]) -> Result<(ElementType, Vec<u64>)> {
         let node = operands.node;
         let (condition, rest) = match (self.function.has_condition, values) {
@@ -150,7 +149,7 @@ impl ElementWise {
     }
 }
 
-/// The mean of the inputs, which are floats: their sum, divided by how many they are.
+/// The mean of the inputs, which are floats.
 #[derive(Debug)]
 pub(crate) struct Mean;
 
@@ -171,7 +170,7 @@ impl Op for Mean {
     }
 }
 
-/// The operator with these tensors.
+/// The operator with these tensors and attributes.
 pub(super) fn built(
     schema: &'static OperatorSchema,
     inputs: Vec<TensorDesc>,
@@ -188,7 +187,7 @@ pub(super) fn built(
     AbstractOperator::new(schema, fields.collect())
 }
 
-/// The bits of every value, where each is the same everywhere.
+/// The bits of every value, if each is the same everywhere.
 fn fills(values: &[Value]) -> Option<Vec<u64>> {
     let bits = |value: &Value| match value.content {
         Content::Fill(bits) => Some(bits),
@@ -219,7 +218,7 @@ fn folded(
     Tensor::of_bits(kind.element, kind.shape, folded).map(Value::host)
 }
 
-/// Gives the second value the dimensions that align it with the first one.
+/// Reshapes the second value so that it aligns with the first one.
 fn align(
     operands: &Operands<'_>,
     values: &mut [Value],

@@ -1,4 +1,4 @@
-//! Discrete Fourier transforms: GEMM with tables of cosines and sines, which the host makes.
+//! Discrete Fourier transforms: GEMM with tables of cosines and sines that the host makes.
 
 use crate::convert::float;
 use crate::error::Result;
@@ -8,18 +8,19 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
-/// The spectrum of the first input along a dimension, or what has this spectrum. The second input is a length.
+/// The discrete Fourier transform of the first input along a dimension, or its inverse. The second input is the
+/// transform's length.
 #[derive(Debug)]
 pub(crate) struct Fourier {
-    /// `None`: the third input holds it; without it, the dimension before the last one.
+    /// `None`: the third input holds the axis; without that, it is the dimension before the last one.
     pub(crate) axis: Option<i64>,
     pub(crate) is_inverse: bool,
-    /// Whether spectra have the half that determines the other one, as those of real numbers do.
+    /// Whether spectra are one-sided, as they may be for real signals.
     pub(crate) is_half: bool,
 }
 
-/// The spectra of frames of the first input, as many elements apart as the second one says. The others are a window
-/// that frames are multiplied by, and their length.
+/// The short-time Fourier transform of the first input; the second input is the distance between frames. The
+/// other inputs are a window that multiplies frames, and the frame length.
 #[derive(Debug)]
 pub(crate) struct ShortTimeFourier {
     pub(crate) is_half: bool,
@@ -57,13 +58,13 @@ impl Op for Fourier {
         let Self { is_inverse, is_half, .. } = *self;
         let transform = Transform { length, is_inverse, is_half, window: None };
         let [read, written] = transform.sizes(operands)?;
-        // What is missing is zeros.
+        // A signal shorter than the transform is zero-padded.
         let read = read.min(given);
         let [outer, _, inner] = around(&shape[..last], axis);
         let data = operands.reshaped(data, &[outer, given, inner, parts])?;
         let data = data.seen(vec![outer, read, inner, parts], data.strides());
         let data = data.transposed(&[0, 2, 1, 3]);
-        // Rows of one matrix, where strides can say so.
+        // Rows of one matrix, if strides can express them.
         let rows = match inner {
             1 => operands.reshaped(&data, &[outer, read * parts])?,
             _ => operands.reshaped(&data, &[outer, inner, read * parts])?,
@@ -117,7 +118,7 @@ impl Op for ShortTimeFourier {
             return Err(operands.node.invalid("frame_length", length, "is too long", accepted));
         };
         let frames = rest / step + 1;
-        // Frames overlap where the step is shorter than they are.
+        // Frames overlap if the step is shorter than a frame.
         let [of_batch, along, of_parts] =
             <[u64; 3]>::try_from(signal.strides()).unwrap_or_default();
         let strides = vec![of_batch, along.saturating_mul(step), along, of_parts];
@@ -127,7 +128,7 @@ impl Op for ShortTimeFourier {
     }
 }
 
-/// The last of the dimensions of a signal or a spectrum, and its size: 1 for real numbers, 2 for complex ones.
+/// The index of the last dimension of a signal or spectrum, and its size: 1 for real and 2 for complex numbers.
 fn parts(
     operands: &Operands<'_>,
     name: &str,
@@ -137,7 +138,7 @@ fn parts(
 ) -> Result<(usize, u64)> {
     let accepted = match (is_half, is_inverse) {
         (false, _) => &[1, 2][..],
-        // Half of a spectrum is that of real numbers.
+        // One-sided spectra belong to real signals.
         (true, false) => &[1],
         (true, true) => &[2],
     };

@@ -1,4 +1,4 @@
-//! What element-wise operations compute, as data.
+//! Element-wise functions as data.
 
 use dml_core::schema::OperatorSchema;
 
@@ -8,16 +8,16 @@ use crate::graph::ops::Operands;
 use crate::graph::ops::scalar::Scalar;
 use crate::graph::value::Value;
 
-/// A set of types.
+/// A set of element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
-    /// Every type: only bits are moved.
+    /// Every type: elements are only moved.
     Any,
-    /// Integers and floats that DirectML has.
+    /// DirectML's integers and floats.
     Numbers,
     Floats,
     Truth,
-    /// All of these.
+    /// DirectML's types and truth values.
     Values,
 }
 
@@ -38,37 +38,37 @@ impl Types {
     }
 }
 
-/// What computes a function by others, for the types that its operator has not, or computes otherwise.
+/// Computes a function by others, for types that DirectML's operator does not support, or treats differently.
 pub(crate) type Composition = fn(&Operands<'_>, &[Value]) -> Result<Value>;
 
-/// A composition, and the types of inputs that it is for.
+/// A composition, and the input types that it is used for.
 #[derive(Clone, Copy, Debug)]
 struct Substitute {
     types: fn(ElementType) -> bool,
     composition: Composition,
 }
 
-/// What an element-wise operation computes.
+/// An element-wise function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function {
-    /// The operator of DirectML that computes it, for the types that it serves.
+    /// DirectML's operator for the function, and the types it is used for.
     operator: (Types, &'static OperatorSchema),
-    /// Whether it gives truth values.
+    /// Whether the result is a truth value.
     pub(crate) is_truth: bool,
     /// Whether the first input is a truth value, whatever the others are.
     pub(crate) has_condition: bool,
-    /// Whether the last input has a type of its own, as exponents do.
+    /// Whether the last input has a type of its own, as exponents have.
     pub(crate) has_exponent: bool,
-    /// Whether two inputs at a time are enough for any number of them.
+    /// Whether the function takes any number of inputs, which may be combined two at a time.
     pub(crate) is_chain: bool,
-    /// The same on the host, of one element each; `None` where only a device computes it.
+    /// The function of single elements on the host; `None` if only a device computes it.
     pub(crate) fold: Option<fn(&[Scalar]) -> Scalar>,
-    /// Stands for the operator where inputs have its types.
+    /// Replaces the operator for certain input types.
     substitute: Option<Substitute>,
 }
 
 impl Function {
-    /// One that gives the type of its inputs, which an operator of DirectML computes for these types.
+    /// A function with the result type of its inputs, which a DirectML operator computes for these types.
     pub(crate) const fn new(types: Types, schema: &'static OperatorSchema) -> Self {
         Self {
             operator: (types, schema),
@@ -101,7 +101,7 @@ impl Function {
         Self { fold: Some(fold), ..self }
     }
 
-    /// With others in place of its operator for these types.
+    /// Replaces the operator by a composition for the given types.
     pub(crate) const fn composed(
         self,
         types: fn(ElementType) -> bool,
@@ -110,7 +110,7 @@ impl Function {
         Self { substitute: Some(Substitute { types, composition }), ..self }
     }
 
-    /// What stands for its operator, for inputs of type `element`.
+    /// The composition that replaces the operator for inputs of type `element`.
     pub(super) fn composition(&self, element: ElementType) -> Option<Composition> {
         let substitute = self.substitute.filter(|substitute| (substitute.types)(element));
         substitute.map(|substitute| substitute.composition)
@@ -121,8 +121,8 @@ impl Function {
         self.operator.1
     }
 
-    /// What its inputs have to be, a condition aside, where `element` is something else: truth values are
-    /// no numbers, and nothing computes with 4 bits.
+    /// The accepted inputs, apart from a condition, if `element` is not one of them: truth values are not
+    /// numbers, and 4-bit integers are not computed with.
     pub(super) fn refusal(&self, element: ElementType) -> Option<&'static str> {
         let is_truth = element == ElementType::Bool;
         match self.operator.0 {
@@ -135,13 +135,13 @@ impl Function {
         }
     }
 
-    /// The operator that a device executes for `element`.
+    /// The operator that a device executes for `element`; `None` if there is none.
     pub(super) fn operator(&self, element: ElementType) -> Option<&'static OperatorSchema> {
         let (types, schema) = self.operator;
         (schema.implemented && types.contains(element)).then_some(schema)
     }
 
-    /// Why there is none.
+    /// The reason why a device has no operator for `element`.
     pub(super) fn missing(&self, element: ElementType) -> String {
         let beside = match self.fold {
             Some(_) => "; integers that the host knows are computed there",
@@ -152,7 +152,7 @@ impl Function {
             false => {
                 format!("DirectML's {} is not implemented by this runtime{beside}", schema.name)
             }
-            true => format!("DirectML's {} takes no {element}{beside}", schema.name),
+            true => format!("DirectML's {} does not support {element}{beside}", schema.name),
         }
     }
 }

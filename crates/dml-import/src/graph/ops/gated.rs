@@ -10,7 +10,7 @@ use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
-/// `a * sigmoid(alpha * a) * b`.
+/// SwiGLU: `a * sigmoid(alpha * a) * b`.
 #[derive(Debug)]
 pub(crate) struct SwiGlu {
     pub(crate) alpha: f32,

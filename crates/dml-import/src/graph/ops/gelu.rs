@@ -1,4 +1,4 @@
-//! GELU by its approximation.
+//! The tanh approximation of GELU.
 
 use crate::convert::from_float;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::graph::ops::function::Function;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
-/// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`, of which DirectML has the parts alone.
+/// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`, composed of DirectML's element-wise operators.
 #[derive(Debug)]
 pub(crate) struct ApproximateGelu;
 

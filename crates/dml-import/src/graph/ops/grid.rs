@@ -1,5 +1,5 @@
-//! GridSample: elements at the coordinates of a grid, and between them. Neighbours are gathered, and add up by
-//! weights that DirectML's element-wise operators compute.
+//! GridSample: samples of the input at the coordinates of a grid. Neighbours are gathered, and weighted by
+//! DirectML's element-wise operators.
 
 use dml_core::operators::ELEMENT_WISE_ROUND;
 
@@ -22,43 +22,43 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
-/// The first input where the second one's coordinates say, which are from -1 to 1 and those of the innermost
-/// dimension first.
+/// Samples of the first input at the coordinates in the second one, which are from -1 to 1, innermost dimension
+/// first.
 #[derive(Debug)]
 pub(crate) struct GridSample {
     pub(crate) sampling: &'static Sampling,
     pub(crate) padding: Padding,
-    /// Whether -1 and 1 are the centers of the first and the last element, or their outer edges.
+    /// Whether -1 and 1 are the centers of the first and the last element, rather than their outer edges.
     pub(crate) aligns_corners: bool,
 }
 
-/// What is outside of the input.
+/// How samples outside of the input are padded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Padding {
     Zeros,
     /// The nearest element.
     Border,
-    /// The input in a mirror, again and again.
+    /// The input mirrored repeatedly.
     Reflection,
 }
 
-/// Which neighbours an element is made of.
+/// The neighbours that a sample is interpolated from, along each dimension.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Sampling {
-    /// Where the first of them is, from the coordinate rounded down.
+    /// The offset of the first neighbour from the coordinate rounded down.
     first: f64,
-    /// What each of them counts: a polynomial of the rest that rounding left, its highest coefficient first.
-    /// Without any, coordinates are rounded to the nearest element.
+    /// The weight of each neighbour: a polynomial of the coordinate's fraction, highest coefficient first. If
+    /// empty, coordinates are rounded to the nearest element.
     weights: &'static [&'static [f64]],
-    /// How many dimensions it is made for.
+    /// The largest number of dimensions that it is defined for.
     dimensions: usize,
 }
 
-/// The nearest element, of two the one with the even number.
+/// The nearest element; ties go to the even index.
 pub(crate) const NEAREST: &Sampling = &Sampling { first: 0.0, weights: &[], dimensions: 3 };
 pub(crate) const LINEAR: &Sampling =
     &Sampling { first: 0.0, weights: &[&[-1.0, 1.0], &[1.0, 0.0]], dimensions: 3 };
-/// Keys' polynomials with -0.75 as the free coefficient.
+/// Keys' cubic convolution polynomials with coefficient -0.75.
 pub(crate) const CUBIC: &Sampling = &Sampling {
     first: -1.0,
     weights: &[
@@ -72,12 +72,12 @@ pub(crate) const CUBIC: &Sampling = &Sampling {
 
 const ROUND: Function = Function::new(Types::Numbers, &ELEMENT_WISE_ROUND);
 
-/// An element that another one is made of, for each place of the grid.
+/// One neighbour of each sample, for all grid points.
 #[derive(Clone)]
 struct Neighbour {
-    /// Its number among those of a channel.
+    /// Its index among the elements of a channel.
     index: Value,
-    /// Whether it is inside of the input, where that matters.
+    /// Whether it is inside of the input, if the padding depends on that.
     inside: Option<Value>,
     weight: Option<Value>,
 }
@@ -118,7 +118,7 @@ impl Op for GridSample {
 }
 
 impl GridSample {
-    /// What the output is, and the sizes of the dimensions that coordinates are for.
+    /// The output's type and shape, and the sizes of the sampled dimensions.
     fn infer(
         &self,
         operands: &Operands<'_>,
@@ -146,7 +146,7 @@ impl GridSample {
         }
         let output = [&shape[..2], &given[1..=dimensions]].concat();
         let spatial = shape[2..].to_vec();
-        // Numbers of elements are integers of 32 bits, of which one more may stand for what is outside.
+        // Element indices are 32-bit integers; one more index stands for elements outside.
         let is_counted = count(&spatial) < u64::from(u32::MAX / 2);
         if !output.contains(&0) && (spatial.contains(&0) || !is_counted) {
             let (problem, accepted) = ("is the wrong number of elements", "1 to 2147483646");
@@ -155,7 +155,7 @@ impl GridSample {
         Ok((Kind { element, shape: output }, spatial))
     }
 
-    /// The data with a row of all channels for each element, and one of zeros after them where these are needed.
+    /// The data with one row of all channels per element, followed by a row of zeros if the padding needs one.
     fn channels_last(
         &self,
         operands: &Operands<'_>,
@@ -175,7 +175,7 @@ impl GridSample {
     }
 }
 
-/// A dimension of the input.
+/// A sampled dimension of the input.
 struct Axis<'a> {
     size: f64,
     sample: &'a GridSample,
@@ -187,7 +187,7 @@ impl Axis<'_> {
         with(self.operands, function, value, number)
     }
 
-    /// The neighbours of each place along this dimension, whose elements are so far apart.
+    /// The neighbours of each sample along this dimension, in which adjacent elements are `stride` apart.
     fn neighbours(&self, given: Value, stride: f64) -> Result<Vec<Neighbour>> {
         let GridSample { sampling, padding, .. } = self.sample;
         let place = self.padded(&self.place(&given)?)?;
@@ -206,7 +206,7 @@ impl Axis<'_> {
         Ok(all)
     }
 
-    /// Where coordinates from -1 to 1 are.
+    /// Element positions of coordinates from -1 to 1.
     fn place(&self, given: &Value) -> Result<Value> {
         let moved = self.with(ADD, given, 1.0)?;
         let place = match self.sample.aligns_corners {
@@ -222,18 +222,18 @@ impl Axis<'_> {
         }
     }
 
-    /// Where the input ends: the centers of its first and last element, or their edges.
+    /// The ends of the input: the centers of its first and last element, or their outer edges.
     fn ends(&self) -> [f64; 2] {
         if self.sample.aligns_corners { [0.0, self.size - 1.0] } else { [-0.5, self.size - 0.5] }
     }
 
-    /// The place inside of the input that one outside of it stands for.
+    /// Positions with padding applied: those outside of the input are mapped to positions inside.
     fn padded(&self, place: &Value) -> Result<Value> {
         let [first, last] = self.ends();
         match self.sample.padding {
             Padding::Zeros => Ok(place.clone()),
             Padding::Reflection => self.reflected(place),
-            // Between the last element's center and its edge, a place stays where it is.
+            // Positions between the last element's center and its edge are unchanged.
             Padding::Border => {
                 let inner = self.clamped(place)?;
                 let below = self.with(LESS, place, first)?;
@@ -284,7 +284,7 @@ impl Axis<'_> {
 }
 
 impl Neighbour {
-    /// Those at the places that one of the first and one of the second have together.
+    /// The neighbours in two dimensions: one of `first` combined with one of `second`.
     fn pairs(operands: &Operands<'_>, first: Vec<Self>, second: Vec<Self>) -> Result<Vec<Self>> {
         if first.is_empty() {
             return Ok(second);
@@ -304,7 +304,7 @@ impl Neighbour {
         pairs.map(pair).collect()
     }
 
-    /// Its part of all channels of every place, of so many elements.
+    /// This neighbour's elements in all channels of every sample, for channels of `count` elements.
     fn gathered(&self, operands: &Operands<'_>, data: &Value, count: f64) -> Result<Value> {
         let index = match &self.inside {
             None => self.index.clone(),

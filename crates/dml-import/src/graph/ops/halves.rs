@@ -1,4 +1,4 @@
-//! Matrices of 4-bit integers, two in a byte, that have a scale for each block of a row.
+//! Dequantization of matrices of 4-bit integers, packed two to a byte, with a scale for each block of a row.
 
 use dml_core::operators::DequantizeDesc;
 use dml_core::{DataType, QuantizationType, TensorDesc};
@@ -11,14 +11,15 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::Tensor;
 
-/// Both halves of a byte of zero points where none are given: the middle of 0 to 15.
+/// Two default zero points in a byte: 8, the middle of 0 to 15.
 const MIDDLE: u8 = 0x88;
 const UINT8: ElementType = ElementType::Dml(DataType::Uint8);
 
-/// The numbers that a matrix of 4-bit integers stands for, read as it is stored.
+/// Dequantizes a matrix of 4-bit integers as it is stored.
 ///
-/// The inputs are the bytes `[rows, blocks, block / 2]`, the lower half of each first; a scale for each block of each row;
-/// and perhaps zero points `[rows, (blocks + 1) / 2]`, two in a byte as well. The output is `[rows, blocks * block]`.
+/// Inputs are the bytes `[rows, blocks, block / 2]`, with the first integer in the low half; a scale for each
+/// block of each row; and optionally zero points `[rows, (blocks + 1) / 2]`, packed two to a byte as well. The
+/// output is `[rows, blocks * block]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DequantizeHalves {
     pub(crate) rows: i64,

@@ -1,4 +1,4 @@
-//! Elements read where indices say: GATHER and its kin.
+//! Gather operations: GATHER, GATHER_ELEMENTS and GATHER_ND1.
 
 use dml_core::operators::{GatherDesc, GatherElementsDesc, GatherNd1Desc};
 
@@ -9,14 +9,14 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{element_count, host_elements, text};
 
-/// The slices of the first input that the second one's indices name.
+/// The slices of the first input at the indices in the second one.
 #[derive(Debug)]
 pub(crate) struct Gather {
-    /// `None`: the third input holds it.
+    /// `None`: the third input holds the axis.
     pub(crate) axis: Option<i64>,
 }
 
-/// The parts of `data` along a dimension that these indices name.
+/// The slices of `data` at these indices along a dimension.
 pub(super) fn gathered(
     operands: &Operands<'_>,
     data: &Value,
@@ -88,7 +88,7 @@ fn gathered_on_host(operands: &Operands<'_>, axis: usize, shape: Vec<u64>) -> Re
     Ok(vec![Value::host(data.picked(shape, &picked))])
 }
 
-/// The elements of the first input that the second one's indices name along a dimension.
+/// The elements of the first input at the indices in the second one along a dimension.
 #[derive(Debug)]
 pub(crate) struct GatherElements {
     pub(crate) axis: i64,
@@ -122,14 +122,14 @@ impl Op for GatherElements {
     }
 }
 
-/// The parts of the first input at the coordinates that the second one has in its last dimension.
+/// The slices of the first input at the coordinates in the last dimension of the second one.
 #[derive(Debug)]
 pub(crate) struct GatherNd {
-    /// So many dimensions are walked together.
+    /// The number of leading batch dimensions that both inputs share.
     pub(crate) batch_dimensions: i64,
 }
 
-/// The parts of each batch of `data` that tuples of coordinates name.
+/// The slices of each batch of `data` at coordinates.
 pub(super) fn gathered_parts(
     operands: &Operands<'_>,
     data: &Value,
@@ -171,14 +171,14 @@ impl Op for GatherNd {
     }
 }
 
-/// How coordinates in the last dimension of indices choose parts of data.
+/// How index tuples in the last dimension of indices select slices of data.
 pub(super) struct Tuples {
-    /// The sizes of the dimensions that the coordinates are for.
+    /// The sizes of the dimensions that a tuple has coordinates for.
     chosen: Vec<u64>,
     batches: usize,
-    /// The indices' sizes without that of the coordinates.
+    /// The indices' shape without its last dimension.
     pub(super) indices: Vec<u64>,
-    /// The data's sizes that no coordinate is for.
+    /// The data's trailing sizes, without coordinates.
     pub(super) rest: Vec<u64>,
 }
 
@@ -205,7 +205,7 @@ impl Tuples {
         Ok(Self { chosen, batches, indices: indices.to_vec(), rest })
     }
 
-    /// The shapes of the data, of the indices and of the parts with as few dimensions as possible.
+    /// The shapes of the data, the indices and the slices, with dimensions merged where possible.
     pub(super) fn seen(&self) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
         let (batches, tuples) = self.indices.split_at(self.batches);
         let batches: Vec<u64> = if batches.is_empty() { vec![] } else { vec![count(batches)] };

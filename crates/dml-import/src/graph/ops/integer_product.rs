@@ -1,5 +1,5 @@
-//! Products of matrices of integers, which DirectML's GEMM does not take: the products of all rows and columns, added
-//! up. They are exact, modulo the size of their type.
+//! Matrix products of integers, which DirectML's GEMM does not support: element-wise products of all rows and
+//! columns, then sums. They are exact, modulo the size of the type.
 
 use dml_core::ReduceFunction;
 
@@ -10,7 +10,7 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::{Op, Operands, Reduce};
 use crate::graph::value::Value;
 
-/// The product of two matrices, or of batches of them; one of one dimension is a row or a column.
+/// The product of two matrices, or of batches of them; a factor of one dimension is a row or a column.
 pub(super) fn integer_product(
     operands: &Operands<'_>,
     a: &Value,
@@ -34,7 +34,7 @@ pub(super) fn integer_product(
     operands.reshaped(&sum.evaluate(&only)?.remove(0), output)
 }
 
-/// The elements times a number, which has to be whole where they are integers.
+/// The elements times a factor, which must be an integer if the elements are.
 pub(super) fn scaled(
     operands: &Operands<'_>,
     value: &Value,

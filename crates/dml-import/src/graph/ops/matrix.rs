@@ -1,4 +1,4 @@
-//! Matrices with ones on diagonals, and triangles of matrices.
+//! Identity and triangular matrices.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -14,7 +14,7 @@ pub(crate) struct EyeLike {
     /// `None`: the input's type.
     pub(crate) dtype: Option<ElementType>,
     pub(crate) k: i64,
-    /// Of input and output, by the version of the operator.
+    /// The accepted types of input and output, which depend on the operator's version.
     pub(crate) types: &'static [ElementType],
 }
 
@@ -44,7 +44,8 @@ impl Op for EyeLike {
     }
 }
 
-/// OpenVINO's Eye: inputs are the number of rows, of columns, the diagonal, and the batch dimensions.
+/// OpenVINO's Eye: inputs are the number of rows, the number of columns, the diagonal, and the batch
+/// dimensions.
 #[derive(Debug)]
 pub(crate) struct Eye {
     pub(crate) element: ElementType,
@@ -89,7 +90,7 @@ fn eye(operands: &Operands<'_>, element: ElementType, shape: Vec<u64>, k: i64) -
     write_band(operands, Kind { element, shape }, band, None)
 }
 
-/// The band, in a matrix of zeros or over the elements of another one.
+/// Writes a band into zero matrices, or over the matrices in `source`.
 pub(crate) fn write_band(
     operands: &Operands<'_>,
     kind: Kind,
@@ -111,7 +112,7 @@ pub(crate) fn write_band(
     outcome().unwrap_or_else(|error| Value::refused_as(kind.clone(), error))
 }
 
-/// ONNX's Trilu: the input's elements on one side of the `k`-th diagonal and on it, zeros elsewhere.
+/// ONNX's Trilu: the input's elements on the `k`-th diagonal and on one side of it, and zeros elsewhere.
 #[derive(Debug)]
 pub(crate) struct Trilu {
     pub(crate) upper: bool,
@@ -140,7 +141,7 @@ impl Op for Trilu {
             }
         };
         let k = i128::from(k);
-        // What is lost, and what is kept.
+        // The diagonals to clear, and those to keep.
         let (lost, kept) = match self.upper {
             true => ((i128::MIN, k), (k, i128::MAX)),
             false => ((k + 1, i128::MAX), (i128::MIN, k + 1)),
@@ -148,7 +149,7 @@ impl Op for Trilu {
         input.check()?;
         let value = match input.content {
             _ if kind.is_empty() => input.clone(),
-            // What is kept of a constant is a band of it: there is nothing to read.
+            // The kept part of a constant is a band, so there is nothing to read.
             Content::Fill(bits) => {
                 write_band(operands, kind, Band { begin: kept.0, end: kept.1, bits }, None)
             }

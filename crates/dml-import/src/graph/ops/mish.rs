@@ -10,7 +10,7 @@ use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
-/// `x * tanh(log(1 + exp(x)))`, of which DirectML has the parts alone.
+/// `x * tanh(log(1 + exp(x)))`, composed of DirectML's element-wise operators.
 #[derive(Debug)]
 pub(crate) struct Mish;
 

@@ -1,5 +1,4 @@
-//! Elements of one value in another arrangement: on the host by their positions, or by one of DirectML's
-//! operators.
+//! Rearranges the elements of one value: on the host by their positions, or with a DirectML operator.
 
 use dml_core::{AbstractOperator, TensorDesc};
 
@@ -11,11 +10,11 @@ use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements};
 
-/// Dimensions of a tensor where a shape has fewer.
+/// The least rank of a tensor.
 const LEAST_RANK: usize = 4;
 
-/// The value of this shape that has in each dimension the coordinates of `input` that `positions` says; on a
-/// device the operator that `build` makes, which gets nothing but the types of its tensors.
+/// The value of this shape with the coordinates `positions` of `input` in each dimension. On a device, `build`
+/// makes the operator; the result has the input's type.
 pub(super) fn moved(
     operands: &Operands<'_>,
     input: &Value,
@@ -40,13 +39,13 @@ pub(super) fn moved(
     written(operands, input, kind, build)
 }
 
-/// Whether the host arranges the elements of `input` to `shape`.
+/// Whether the host rearranges the elements of `input` to `shape`.
 pub(super) fn is_on_host(operands: &Operands<'_>, input: &Value, shape: &[u64]) -> bool {
     let only = Operands { values: vec![Some(input)], ..*operands };
     only.place(element_count(shape), Operator::Present) == Place::Host
 }
 
-/// What the operator writes that `build` makes, of packed elements.
+/// The output of the operator that `build` makes, which reads the input's elements packed.
 pub(super) fn written(
     operands: &Operands<'_>,
     input: &Value,
@@ -62,7 +61,7 @@ pub(super) fn written(
     Ok(operands.write(vec![storage], kind, build))
 }
 
-/// The packed tensors of both values.
+/// Packed tensors for the input and the output, with the input's type.
 pub(super) fn tensors(
     operands: &Operands<'_>,
     input: &Value,
@@ -73,15 +72,14 @@ pub(super) fn tensors(
     Ok([input?, output?])
 }
 
-/// One value for each dimension of the tensor, which has more of them than the shape where that has few.
+/// One value for each dimension of the tensor, with fillers for leading dimensions that the shape lacks.
 pub(super) fn leading<T: Clone>(values: impl IntoIterator<Item = T>, filler: T) -> Vec<T> {
     let values: Vec<T> = values.into_iter().collect();
     let missing = LEAST_RANK.saturating_sub(values.len());
     [vec![filler; missing], values].concat()
 }
 
-/// The dimensions as DirectML has them: where there are more than `most`, neighbours that stay as they are become
-/// one.
+/// Merges neighbouring unchanged dimensions if there are more than `most`.
 pub(super) fn joined<T: Copy>(
     dimensions: &[T],
     most: usize,
@@ -100,7 +98,7 @@ pub(super) fn joined<T: Copy>(
     all
 }
 
-/// The numbers of the elements at these coordinates of each dimension.
+/// Positions, in row-major order, of the elements at these coordinates in each dimension.
 fn row_major(shape: &[u64], positions: Vec<Vec<usize>>) -> Vec<usize> {
     positions.into_iter().zip(shape).fold(vec![0], |picked, (positions, size)| {
         let size = usize::try_from(*size).unwrap_or(0);

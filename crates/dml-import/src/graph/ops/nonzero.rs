@@ -1,5 +1,5 @@
-//! NonZero: the coordinates of elements that are not 0, by the host where it knows them all, and else
-//! NONZERO_COORDINATES, of which the host has to know how many there are.
+//! NonZero: the coordinates of nonzero elements, computed by the host if it knows the elements, and otherwise
+//! by NONZERO_COORDINATES, whose count the host reads.
 
 use dml_core::DataType;
 use dml_core::operators::NonzeroCoordinatesDesc;
@@ -12,7 +12,7 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, host_elements};
 
-/// A row for each dimension, with a coordinate for each element that is not 0.
+/// A row for each dimension, with a coordinate for each nonzero element.
 #[derive(Debug)]
 pub(crate) struct NonZero;
 
@@ -31,7 +31,7 @@ impl Op for NonZero {
     }
 }
 
-/// What a device finds: of all rows that it writes as many as it says.
+/// The coordinates that a device finds: the first rows of its output, as many as its count.
 fn found(operands: &Operands<'_>, data: &Value) -> Result<Value> {
     let shape = data.shape()?.to_vec();
     let (rank, all) = (shape.len() as u64, count(&shape));
@@ -49,7 +49,7 @@ fn found(operands: &Operands<'_>, data: &Value) -> Result<Value> {
         }
         .into()
     })?;
-    // Types and ranks that it does not have.
+    // Types and ranks that NONZERO_COORDINATES does not support.
     if found[0].check().is_err() {
         return on_host(operands);
     }

@@ -1,4 +1,4 @@
-//! Normalizations: by the mean and the variance of rows or by given ones, or by a norm; and running sums.
+//! Normalizations by mean and variance or by a norm, and cumulative sums and products.
 
 mod batch;
 
@@ -25,28 +25,29 @@ use crate::tensor::text;
 
 pub(crate) use batch::{BatchNormalize, BatchTraining};
 
-/// What has a mean and a variance in common.
+/// The elements that share a mean and a variance.
 #[derive(Debug)]
 pub(crate) enum Common {
-    /// A channel of an element of a batch.
+    /// Instance normalization: one channel of one batch element.
     Channel,
-    /// So many channels of one; scales are those of channels, or of groups.
+    /// Group normalization: groups of channels of one batch element; scales are per channel, or per group.
     Group { groups: i64, by_channel: bool },
-    /// All dimensions from one on.
+    /// Layer normalization: all dimensions from this axis on.
     From(i64),
 }
 
-/// Elements less their mean, divided by their deviation; or by that about 0 alone.
+/// Elements minus their mean, divided by the standard deviation; or without a mean, divided by the root mean
+/// square.
 #[derive(Debug)]
 pub(crate) struct Normalize {
     pub(crate) common: Common,
     pub(crate) has_mean: bool,
     pub(crate) epsilon: f32,
-    /// How many outputs are asked for: after the first the means, and what elements are multiplied by.
+    /// The number of outputs: the result, the means, and the reciprocals of deviations.
     pub(crate) outputs: usize,
 }
 
-/// How dimensions are put together.
+/// The merged dimensions that DirectML's operator normalizes.
 struct Layout {
     sizes: Vec<u64>,
     is_along: Vec<bool>,
@@ -90,7 +91,7 @@ impl Normalize {
         })
     }
 
-    /// A scale or a bias, and the shape that the operator sees it in.
+    /// A scale or a bias, and its shape for the operator.
     fn scale(
         &self,
         operands: &Operands<'_>,
@@ -108,7 +109,7 @@ impl Normalize {
         Ok((value, if differs { layout.sizes.clone() } else { layout.of_scales.clone() }))
     }
 
-    /// The means of what follows an axis, and one divided by the deviations.
+    /// The means along the normalized dimensions, and the reciprocals of the deviations.
     fn moments(&self, operands: &Operands<'_>, input: &Value) -> Result<Vec<Value>> {
         let Common::From(axis) = self.common else { return Ok(vec![]) };
         let (element, rank) = (input.element()?, input.shape()?.len());
@@ -127,7 +128,7 @@ impl Normalize {
     }
 }
 
-/// The batch, the channels, and all after these.
+/// The sizes of the batch, of the channels, and of all other dimensions together.
 fn channels(operands: &Operands<'_>, shape: &[u64]) -> Result<[u64; 3]> {
     match shape.len() {
         0 | 1 => {
@@ -138,7 +139,7 @@ fn channels(operands: &Operands<'_>, shape: &[u64]) -> Result<[u64; 3]> {
     }
 }
 
-/// A scale, a bias or a moment of the operator's type, which has an element for each of so many channels.
+/// A scale, a bias or a moment with one element for each of `count` channels, converted to the operator's type.
 fn of_channels(
     operands: &Operands<'_>,
     (value, name): (&Value, &str),
@@ -153,8 +154,8 @@ fn of_channels(
     cast(operands, value, element)
 }
 
-/// A scale or a bias that is repeated to `shape`, which is normalized from `axis` on; and whether it differs from row
-/// to row.
+/// A scale or a bias broadcast to `shape`, which is normalized from `axis` on; and whether it differs between
+/// rows.
 fn repeated(
     operands: &Operands<'_>,
     (value, name): (&Value, &str),
@@ -174,7 +175,8 @@ fn repeated(
     Ok((operands.reshaped(&value, of_row)?.broadcast(&shape[axis..]), false))
 }
 
-/// Adds the operator that `build` makes of values in these shapes and the output, which is like the first of them.
+/// Adds the operator that `build` makes for values in these shapes; its output has the shape and type of the
+/// first one.
 fn write(
     operands: &Operands<'_>,
     values: &[(&Value, &[u64])],
@@ -240,8 +242,7 @@ impl Op for Normalize {
     }
 }
 
-/// ONNX's MeanVarianceNormalization: elements less their mean, divided by their deviation and what is added to that,
-/// which DirectML adds to the variance.
+/// ONNX's MeanVarianceNormalization: it adds epsilon to the deviation, while DirectML adds it to the variance.
 #[derive(Debug)]
 pub(crate) struct Standardize {
     pub(crate) axes: Vec<i64>,
@@ -257,7 +258,7 @@ impl Op for Standardize {
         let average = |value: &Value| reduced(operands, value, &is_along, ReduceFunction::Average);
         let of = |function, values: &[Value]| apply(operands, function, values);
         let centered = |value: Value| of(SUBTRACT, &[value.clone(), average(&value)?]);
-        // Twice: what rounding adds to the mean of equal elements would be their deviation.
+        // Subtracted twice: otherwise the mean's rounding error would become the deviation of equal elements.
         let distance = centered(centered(cast(operands, input, SINGLE)?)?)?;
         let variance = average(&of(MULTIPLY, &[distance.clone(), distance.clone()])?)?;
         let root = Function::new(Types::Numbers, &ELEMENT_WISE_SQRT);
@@ -268,7 +269,7 @@ impl Op for Standardize {
     }
 }
 
-/// Elements divided by the norm of their row; 0 where that is 0.
+/// Elements divided by the Lp norm of their row; 0 if the norm is 0.
 #[derive(Debug)]
 pub(crate) struct NormOfRow {
     pub(crate) axis: i64,
@@ -281,7 +282,7 @@ impl Op for NormOfRow {
         let axis = operands.axis(self.axis, input.shape()?.len(), "attribute axis")?;
         let sizes = around(input.shape()?, axis);
         let p = self.p;
-        // Below the norm of every row but one of zeros.
+        // Less than the norm of any row that is not all zeros.
         let epsilon = match input.element()? {
             ElementType::FLOAT32 => f32::from_bits(1),
             _ => f32::MIN_POSITIVE,
@@ -294,7 +295,7 @@ impl Op for NormOfRow {
     }
 }
 
-/// What each element and those before it along an axis are joined to.
+/// Cumulative sums or products along an axis.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) schema: &'static OperatorSchema,

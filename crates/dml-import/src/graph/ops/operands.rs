@@ -1,4 +1,4 @@
-//! The inputs of a node, as its operation asks for them.
+//! The inputs of a node, and checks that operations make of them.
 
 use std::cell::Cell;
 
@@ -18,28 +18,28 @@ use crate::tensor::{Tensor, element_count, text};
 pub(crate) struct Operands<'a> {
     pub(crate) node: &'a NodeName,
     pub(crate) values: Vec<Option<&'a Value>>,
-    /// Elements that may still be read and written.
+    /// How many elements the host may still read and write.
     pub(crate) budget: &'a Budget,
-    /// What a device is to do.
+    /// The device operators added so far.
     pub(crate) device: &'a DeviceNodes,
-    /// Who asks for it.
+    /// The model's node that device operators are added for.
     pub(crate) owner: &'a Owner,
-    /// Whether the host has to know the outputs.
+    /// Whether the host needs the outputs.
     pub(crate) demand: Demand,
 }
 
-/// Where outputs are computed.
+/// Where a node's outputs are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Host,
     Device,
 }
 
-/// What is left of [`limits::HOST_WORK`] and of [`limits::LOOP_VALUES`].
+/// The remaining part of [`limits::HOST_WORK`] and [`limits::LOOP_VALUES`].
 pub(crate) struct Budget {
     elements: Cell<u64>,
     values: Cell<u64>,
-    /// Whether the caller's floats are read only where shapes depend on them.
+    /// Whether the host reads the caller's floats only where shapes depend on them.
     spares_floats: bool,
 }
 
@@ -51,12 +51,12 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// One for an evaluation that reads the caller's floats only where shapes depend on them.
+    /// A budget for an evaluation in which the host reads the caller's floats only where shapes depend on them.
     pub(crate) fn sparing_floats() -> Self {
         Self { spares_floats: true, ..Self::default() }
     }
 
-    /// Takes the elements of a tensor of `shape` from it.
+    /// Takes the elements of a tensor of `shape` from the budget.
     pub(crate) fn take(&self, shape: &[u64]) -> Result<()> {
         let rest = element_count(shape).and_then(|count| self.elements.get().checked_sub(count));
         let too_much = || {
@@ -67,14 +67,14 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes the values of an iteration of `node`, a loop, from it.
+    /// Takes `count` values of an iteration of `node`, a loop, from the budget.
     pub(crate) fn take_values(&self, node: &NodeName, count: u64) -> Result<()> {
         self.has_values(node, count)?;
         self.values.set(self.values.get() - count);
         Ok(())
     }
 
-    /// Checks that so many values could be taken.
+    /// Checks that `count` values can be taken.
     pub(crate) fn has_values(&self, node: &NodeName, count: u64) -> Result<()> {
         if count <= self.values.get() {
             return Ok(());
@@ -86,19 +86,18 @@ impl Budget {
     }
 }
 
-/// Whether DirectML's operators compute what a node does.
+/// Whether DirectML has operators for a node's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Present,
     Absent,
-    /// There are none, but the host may read what the caller gives in their place.
+    /// DirectML has none, but the host may compute the outputs even from the caller's values.
     Replaceable,
 }
 
 impl Operands<'_> {
-    /// Where outputs of so many elements are computed from the inputs' elements. What is part of the model
-    /// is computed on the host unless it is large; what the caller gives is so only where shapes depend on
-    /// it, or where `operator` is none that a device has and may be replaced.
+    /// Where outputs of this many elements are computed. Weights are processed on the host unless the outputs
+    /// are large; the caller's values only if shapes depend on them, or if `operator` is replaceable.
     pub(crate) fn place(&self, elements: Option<u64>, operator: Operator) -> Place {
         let (mut is_given, mut has_floats) = (false, false);
         for value in self.values.iter().flatten() {
@@ -124,7 +123,7 @@ impl Operands<'_> {
         if is_host { Place::Host } else { Place::Device }
     }
 
-    /// Adds the operator that `build` makes, which reads `inputs` and writes the only output.
+    /// Adds the operator that `build` makes, which reads `inputs` and writes one output.
     pub(crate) fn write(
         &self,
         inputs: Vec<Option<Storage>>,
@@ -134,7 +133,7 @@ impl Operands<'_> {
         self.write_all(inputs, vec![output], build).remove(0)
     }
 
-    /// The same with several outputs.
+    /// Adds an operator like [`write`](Self::write), with several outputs.
     pub(crate) fn write_all(
         &self,
         inputs: Vec<Option<Storage>>,
@@ -144,12 +143,12 @@ impl Operands<'_> {
         self.device.add(self.owner, inputs, outputs, build)
     }
 
-    /// The value with packed elements in memory.
+    /// The value with packed elements in memory, copied if necessary.
     pub(crate) fn materialized(&self, value: &Value) -> Result<Value> {
         dml::materialized(self.device, self.owner, value)
     }
 
-    /// The same elements in another shape of as many: copied where strides cannot say where they lie.
+    /// The value with another shape of as many elements, copied if strides cannot express it.
     pub(crate) fn reshaped(&self, value: &Value, shape: &[u64]) -> Result<Value> {
         if let Some(reshaped) = value.reshaped(shape) {
             return Ok(reshaped);
@@ -164,13 +163,13 @@ impl Operands<'_> {
             .ok_or_else(|| self.node.not_supported("packed elements have no such shape"))
     }
 
-    /// The `index`-th input, which the operator calls `name`.
+    /// The input with this index, which the operator calls `name`; an error if it is left out.
     pub(crate) fn value(&self, index: usize, name: &str) -> Result<&Value> {
         self.optional(index)
             .ok_or_else(|| self.node.invalid(name, "nothing", "is given", "a value"))
     }
 
-    /// The same for an input that may be left out.
+    /// The input with this index; `None` if it is left out.
     pub(crate) fn optional(&self, index: usize) -> Option<&Value> {
         self.values.get(index).copied().flatten()
     }
@@ -185,12 +184,12 @@ impl Operands<'_> {
         self.read(self.value(index, name)?)
     }
 
-    /// Whether the host has to know the outputs, and is not told what a device computes.
+    /// Whether the host has to know the outputs, and cannot read device values.
     pub(crate) fn is_host_only(&self) -> bool {
         self.demand == Demand::Needed && !self.device.is_read()
     }
 
-    /// The elements of `value`.
+    /// The elements of `value` on the host.
     pub(crate) fn read(&self, value: &Value) -> Result<Tensor> {
         self.budget.take(value.shape()?)?;
         if let Some(answer) = self.device.answer(self.owner, value, None) {
@@ -199,7 +198,7 @@ impl Operands<'_> {
         value.tensor(self.node, |node| self.device.writer(node))
     }
 
-    /// The element of an input of one element, which is a whole number of any type.
+    /// The only element of an input, an integer of any type, including floats with integer values.
     pub(crate) fn whole_number(&self, index: usize, name: &str) -> Result<i64> {
         let numbers = self.whole_numbers(index, name)?;
         let &[number] = numbers.as_slice() else {
@@ -209,8 +208,8 @@ impl Operands<'_> {
         Ok(number)
     }
 
-    /// The elements of an input, which are whole numbers of any type: the first versions of operators have
-    /// numbers of elements that are floats, as the elements are.
+    /// The elements of an input, integers of any type: early versions of operators have counts and axes of the
+    /// data's float type.
     pub(crate) fn whole_numbers(&self, index: usize, name: &str) -> Result<Vec<i64>> {
         let value = self.value(index, name)?;
         let element = value.element()?;
@@ -220,7 +219,7 @@ impl Operands<'_> {
         self.type_is(element, &ElementType::FLOATS, name)?;
         let whole = |bits| {
             let given = Scalar::new(bits, element).float();
-            // Floats up to here are exact.
+            // Integers up to this one are exact in FLOAT64.
             let is_whole = given.fract() == 0.0 && given.abs() <= f64::from(u32::MAX);
             #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of 33 bits")]
             is_whole.then_some(given as i64).ok_or_else(|| {
@@ -240,18 +239,18 @@ impl Operands<'_> {
         })
     }
 
-    /// The element of an input that is a scalar or has one dimension of one element.
+    /// The only element of an input that is a scalar or has one dimension of one element.
     pub(crate) fn scalar(&self, index: usize, name: &str) -> Result<i64> {
         let shape = self.shape(index, name)?;
         if !matches!(shape, [] | [1]) {
             let problem = "is the wrong shape";
             return Err(self.node.invalid(name, text(shape), problem, "a scalar or one element"));
         }
-        // One element was just checked.
+        // The number of elements was just checked.
         Ok(self.integers(index, name)?.first().copied().unwrap_or(0))
     }
 
-    /// The element of an input of one element and one of these types.
+    /// The only element of an input that has one of these types.
     pub(crate) fn number(
         &self,
         index: usize,
@@ -269,7 +268,7 @@ impl Operands<'_> {
         Ok(Scalar::new(bits, element))
     }
 
-    /// What a condition says, which is one truth value; `None` where a device computes it.
+    /// The value of a condition, which is one truth value; `None` if a device computes it.
     pub(crate) fn condition(&self, condition: &Value) -> Result<Option<bool>> {
         self.is_condition(condition)?;
         if condition.view().is_some_and(|it| it.storage.is_on_device()) {
@@ -278,8 +277,7 @@ impl Operands<'_> {
         Ok(Some(is_true(&self.read(condition)?)))
     }
 
-    /// What a condition says that a device computes, as far as there is an answer; or that it holds, where
-    /// that may be guessed.
+    /// The answer for a condition that a device computes, if there is one; or true, if that may be guessed.
     pub(crate) fn answered(&self, condition: &Value, is_guessed: bool) -> Result<Option<bool>> {
         let guess = || Tensor::filled(ElementType::Bool, condition.shape()?.to_vec(), 1);
         let guess = is_guessed.then(guess).transpose()?;
@@ -310,18 +308,18 @@ impl Operands<'_> {
         self.integers(index, name)
     }
 
-    /// Sizes of dimensions that an input holds.
+    /// Dimension sizes that an input holds.
     pub(crate) fn sizes(&self, index: usize, name: &str) -> Result<Vec<u64>> {
         self.vector(index, name)?.into_iter().map(|size| self.size(size, name)).collect()
     }
 
-    /// A size, which is not negative.
+    /// Checks that a size is not negative.
     pub(crate) fn size(&self, size: i64, name: &str) -> Result<u64> {
         size.try_into()
             .map_err(|_| self.node.invalid(name, size, "is no size", format!("0 to {}", i64::MAX)))
     }
 
-    /// An input in another shape of as many elements, as its users may give it.
+    /// An input in another shape, which must have as many elements.
     pub(crate) fn reshaped_to(&self, value: &Value, shape: &[u64], name: &str) -> Result<Value> {
         if element_count(value.shape()?) == element_count(shape) {
             return self.reshaped(value, shape);
@@ -339,7 +337,7 @@ impl Operands<'_> {
         Err(self.node.invalid(name, text(given), "is the wrong shape", text(shape)))
     }
 
-    /// Checks that an input has integers.
+    /// Checks that an input's type is an integer.
     pub(crate) fn integer_type(&self, value: &Value, name: &str) -> Result<()> {
         let element = value.element()?;
         if element.is_integer() {
@@ -362,7 +360,7 @@ impl Operands<'_> {
         Err(self.node.invalid(path, element, "is the wrong type", names.join(", ")))
     }
 
-    /// `axis` counted from the front, for `rank` dimensions.
+    /// The dimension `axis`, which may be counted from the end, of `rank` dimensions.
     pub(crate) fn axis(&self, axis: i64, rank: usize, path: &str) -> Result<usize> {
         let signed = i64::try_from(rank).unwrap_or(i64::MAX);
         let from_front = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
@@ -376,7 +374,7 @@ impl Operands<'_> {
     }
 }
 
-/// Whether a tensor of one truth value says so.
+/// Whether a tensor of one truth value is true.
 fn is_true(condition: &Tensor) -> bool {
     condition.integers().is_some_and(|it| it != [0])
 }

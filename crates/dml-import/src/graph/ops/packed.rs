@@ -1,5 +1,4 @@
-//! Operators on packed tensors whose dimensions are put together where they are walked together, and on tensors
-//! that are read where they lie.
+//! Adds operators whose dimensions are merged where possible, on packed tensors or on strided ones.
 
 use dml_core::{AbstractOperator, TensorDesc};
 
@@ -11,29 +10,29 @@ use crate::graph::value::Storage;
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count};
 
-/// Dimensions that every tensor has at least.
+/// The least rank of a tensor.
 const LEAST_RANK: usize = 4;
 
-/// What is before a dimension, the dimension, and what is after it.
+/// The number of elements before a dimension, its size, and the number of elements after it.
 pub(super) fn around(shape: &[u64], axis: usize) -> [u64; 3] {
     [count(&shape[..axis]), shape[axis], count(&shape[axis + 1..])]
 }
 
-/// The elements of a tensor; more than there can be where it overflows, which is refused later.
+/// The number of elements; on overflow `u64::MAX`, which is refused later.
 pub(super) fn count(shape: &[u64]) -> u64 {
     element_count(shape).unwrap_or(u64::MAX)
 }
 
-/// The number that an operator counts a dimension by, the one at `axis` of `rank`.
+/// DirectML's index of dimension `axis` of `rank`, counting leading dimensions of size 1.
 pub(super) fn dimension(axis: usize, rank: usize) -> u32 {
     u32::try_from(axis + LEAST_RANK.saturating_sub(rank)).unwrap_or(u32::MAX)
 }
 
-/// A value, or what is written, in the shape that an operator sees.
+/// A value, or an output's kind, with the shape in which an operator sees it.
 type Seen<'a, T> = (T, &'a [u64]);
 
-/// Adds the operator that `build` makes of the tensors of `inputs`, each in the shape that stands beside it,
-/// and of the output, which has all elements of `output` in the shape `seen`.
+/// Adds the operator that `build` makes for the tensors of `inputs`, packed, each in its given shape, and of
+/// the output, which has the elements of `output` in the shape `seen`.
 pub(super) fn write(
     operands: &Operands<'_>,
     inputs: &[Seen<'_, &Value>],
@@ -45,7 +44,7 @@ pub(super) fn write(
     Ok(write_all(operands, inputs, vec![(output, seen)], build)?.remove(0))
 }
 
-/// The same with several outputs; all of them are empty where one is.
+/// Adds an operator like [`write`](fn@write), with several outputs; if one is empty, all are.
 pub(super) fn write_all(
     operands: &Operands<'_>,
     inputs: &[Seen<'_, &Value>],
@@ -79,8 +78,8 @@ pub(super) fn write_all(
     }))
 }
 
-/// Adds what computes the output of inputs that have shapes of their own, read where they lie. The output has all
-/// elements of `output` in the shape `seen`; `build` gets the tensors of the inputs and of the output.
+/// Adds an operator that reads inputs in their own shapes with strides. The output has the elements of `output`
+/// in the shape `seen`; `build` gets the tensors of the inputs and of the output.
 pub(crate) fn by_strides(
     operands: &Operands<'_>,
     inputs: &[Option<Value>],
@@ -92,7 +91,7 @@ pub(crate) fn by_strides(
     Ok(by_strides_all(operands, inputs, vec![(output, seen)], build)?.remove(0))
 }
 
-/// The same with several outputs; all of them are empty where one is.
+/// Adds an operator like [`by_strides`], with several outputs; if one is empty, all are.
 pub(crate) fn by_strides_all(
     operands: &Operands<'_>,
     inputs: &[Option<Value>],
@@ -118,13 +117,13 @@ pub(crate) fn by_strides_all(
     }))
 }
 
-/// Values without an element.
+/// Values without elements.
 fn empty(kinds: Vec<Kind>) -> Result<Vec<Value>> {
     let empty = |it: Kind| Tensor::new(it.element, it.shape, vec![]).map(Value::host);
     kinds.into_iter().map(empty).collect()
 }
 
-/// Checks that no shape depends on what only a device computes.
+/// Checks that the host does not need the outputs, which only a device computes.
 fn check_demand(operands: &Operands<'_>) -> Result<()> {
     if operands.is_host_only() {
         let reason = "shapes depend on it, and only a device computes it";

@@ -1,4 +1,4 @@
-//! Margins around tensors: PADDING.
+//! Pad: PADDING and PADDING1, and cropping.
 
 use dml_core::operators::{Padding1Desc, PaddingDesc};
 use dml_core::{AbstractOperator, DataType, PaddingMode};
@@ -13,23 +13,23 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, host_elements};
 
-/// The first input with margins, which may be negative: then the input is cut.
+/// The first input with padding, where negative padding crops.
 #[derive(Debug)]
 pub(crate) struct Pad {
     pub(crate) mode: PaddingMode,
     pub(crate) source: Margins,
 }
 
-/// What the margins are.
+/// The source of padding amounts and value.
 #[derive(Debug)]
 pub(crate) enum Margins {
-    /// Those before all dimensions, those after them, and the value in them.
+    /// Padding before all dimensions followed by padding after them, and the constant value.
     Attributes { pads: Vec<i64>, value: f32 },
-    /// The second input, the third one and, for some dimensions, the fourth.
+    /// Padding in the second input, the value in the third, and optionally the padded axes in the fourth.
     Inputs,
 }
 
-/// Margins of one dimension.
+/// The padding of one dimension, and the size of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Margin {
     start: u64,
@@ -71,7 +71,7 @@ impl Op for Pad {
     }
 }
 
-/// The bits of the third input, or zeros.
+/// The bits of the third input; 0 if it is left out.
 fn constant_value(operands: &Operands<'_>, data: &Value) -> Result<u64> {
     let Some(value) = operands.optional(2) else { return Ok(0) };
     operands.type_is(value.element()?, &[data.element()?], "constant_value")?;
@@ -86,7 +86,7 @@ fn constant_value(operands: &Operands<'_>, data: &Value) -> Result<u64> {
     }
 }
 
-/// `data` with these margins before and after each dimension; it is cut first where one is negative.
+/// `data` with padding before and after each dimension; it is cropped first where padding is negative.
 pub(super) fn padded(
     operands: &Operands<'_>,
     data: &Value,
@@ -145,7 +145,7 @@ impl Margin {
         self.start.saturating_add(self.size).saturating_add(self.end)
     }
 
-    /// The coordinate of the input for each of the output's.
+    /// For each coordinate of the output, the coordinate of the input.
     fn positions(&self, mode: PaddingMode) -> Vec<usize> {
         let (start, size) = (i128::from(self.start), i128::from(self.size));
         let at = |output: u64| {
@@ -166,7 +166,7 @@ impl Margin {
     }
 }
 
-/// With a constant around it.
+/// The data with constant padding.
 fn on_host(
     operands: &Operands<'_>,
     data: &Value,
@@ -196,7 +196,7 @@ fn on_host(
     Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
 }
 
-/// PADDING, or PADDING1 where its value is no FLOAT.
+/// PADDING, or PADDING1 if the value is not representable as FLOAT.
 fn operator(
     operands: &Operands<'_>,
     data: &Value,
@@ -211,12 +211,12 @@ fn operator(
     let sizes: Vec<u64> = margins.iter().map(|it| it.size).collect();
     let totals: Vec<u64> = margins.iter().map(Margin::total).collect();
     let [input_tensor, output_tensor] = tensors(operands, data, [&sizes, &totals])?;
-    // No margin is larger than the output, whose sizes have been checked.
+    // No padding exceeds the output's size, which has been checked.
     let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     let start_padding = leading(margins.iter().map(|it| number(it.start)), 0);
     let end_padding = leading(margins.iter().map(|it| number(it.end)), 0);
     let data_type: DataType = output_tensor.data_type;
-    // Only a constant is a value at all.
+    // Only constant padding uses the value.
     let bits = if padding_mode == PaddingMode::Constant { bits } else { 0 };
     Ok(match as_float(bits, data_type) {
         Some(padding_value) => PaddingDesc {
@@ -241,7 +241,7 @@ fn operator(
     })
 }
 
-/// Cut or padded with zeros around the middle to the sizes that the second input says.
+/// The data center-cropped or zero-padded to the sizes in the second input.
 #[derive(Debug)]
 pub(crate) struct CenterCropPad {
     pub(crate) axes: Option<Vec<i64>>,
@@ -267,7 +267,7 @@ impl Op for CenterCropPad {
             let at = operands.axis(*axis, own.len(), "attribute axes")?;
             let signed = |size: u64| i64::try_from(size).unwrap_or(i64::MAX);
             let more = signed(*size).saturating_sub(signed(own[at]));
-            // The rest of an odd number is at the end.
+            // The extra element of an odd difference is at the end.
             margins[at] = [more / 2, more - more / 2];
         }
         padded(operands, data, &margins, PaddingMode::Constant, 0).map(|it| vec![it])

@@ -1,4 +1,4 @@
-//! Pooling: AVERAGE_POOLING, LP_POOLING, MAX_POOLING and their successors. LOCAL_RESPONSE_NORMALIZATION.
+//! Pooling: AVERAGE_POOLING, LP_POOLING, MAX_POOLING and their successors; and LOCAL_RESPONSE_NORMALIZATION.
 
 use dml_core::operators::{
     AveragePooling1Desc, AveragePoolingDesc, LocalResponseNormalizationDesc, LpPooling1Desc,
@@ -14,16 +14,16 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// What becomes of a window.
+/// The function applied to each window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pooling {
     Average {
         include_padding: bool,
     },
     Maximum {
-        /// Whether there is a second output, of the numbers of elements.
+        /// Whether the second output has the indices of maxima.
         has_indices: bool,
-        /// Whether these count the last dimension but batches and channels as the outermost.
+        /// Whether these indices take the last spatial dimension as the outermost.
         is_column_major: bool,
     },
     Norm {
@@ -31,18 +31,19 @@ pub(crate) enum Pooling {
     },
 }
 
-/// How windows without given padding are padded.
+/// ONNX's `auto_pad`: how padding is determined if it is not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AutoPad {
     Given,
-    /// As many windows as steps begin in the input; what is odd is at the end, or at the start.
+    /// One window per stride that starts in the input; the extra element of odd padding is at the end or at the
+    /// start.
     Same {
         more_at_end: bool,
     },
     Valid,
 }
 
-/// One element for each window.
+/// Pooling: one element for each window.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) pooling: Pooling,
@@ -51,17 +52,17 @@ pub(crate) struct Pool {
     pub(crate) dilations: Option<Vec<i64>>,
     pub(crate) pads: Option<Vec<i64>>,
     pub(crate) auto_pad: AutoPad,
-    /// Whether windows may end beyond the padding.
+    /// Whether a last partial window may extend beyond the padding.
     pub(crate) is_ceil: bool,
 }
 
-/// One element for all of each channel.
+/// Global pooling: one element for each channel.
 #[derive(Debug)]
 pub(crate) struct GlobalPool {
     pub(crate) pooling: Pooling,
 }
 
-/// Elements divided by a measure of their neighbours in other channels.
+/// Local response normalization across channels.
 #[derive(Debug)]
 pub(crate) struct LocalResponse {
     pub(crate) size: i64,
@@ -69,7 +70,7 @@ pub(crate) struct LocalResponse {
     pub(crate) factors: [f32; 3],
 }
 
-/// The windows of a dimension.
+/// The windows along a dimension.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
     count: u64,
@@ -78,7 +79,7 @@ struct Windows {
     dilation: u32,
     start: u32,
     end: u32,
-    /// How far the last window reaches beyond the padding: part of `end`.
+    /// How far the last window extends beyond the padding: a part of `end`.
     beyond: u32,
 }
 
@@ -99,7 +100,7 @@ impl Op for Pool {
         let windows = (0..spatial).map(|at| self.windows(operands, shape[at + 2], at));
         let windows = windows.collect::<Result<Vec<Windows>>>()?;
         if let Pooling::Maximum { has_indices: true, is_column_major: true } = self.pooling {
-            // What is counted the other way round is counted in the usual way where dimensions are reversed.
+            // Column-major indices are row-major ones after reversing the spatial dimensions.
             let order: Vec<usize> = [0, 1].into_iter().chain((2..spatial + 2).rev()).collect();
             let windows: Vec<Windows> = windows.into_iter().rev().collect();
             let pooled = pooled(operands, &data.transposed(&order), self.pooling, &windows)?;
@@ -114,8 +115,8 @@ impl Op for Pool {
     }
 }
 
-/// Means that count the padding, but no place beyond it. DirectML counts both or neither, so zeros become part of the
-/// input, and what is beyond them is the padding.
+/// Averages that include the padding, but not elements beyond it. DirectML would include both, so the padding
+/// is made a part of the input.
 fn averaged_with_padding(
     operands: &Operands<'_>,
     data: &Value,
@@ -130,7 +131,7 @@ fn averaged_with_padding(
 }
 
 impl Pool {
-    /// Those of the dimension `at` of `size` elements.
+    /// The windows along spatial dimension `at`, which has `size` elements.
     fn windows(&self, operands: &Operands<'_>, size: u64, at: usize) -> Result<Windows> {
         let spatial = self.kernel.len();
         let value = |name, values: &Option<Vec<i64>>, at, all, default| {
@@ -155,8 +156,7 @@ impl Pool {
     }
 }
 
-/// The value of a dimension in an attribute of so many values, none of which is less than what stands for it where it
-/// is left out.
+/// Element `at` of an attribute with the given number of values, none of which may be less than `default`.
 pub(super) fn setting(
     operands: &Operands<'_>,
     name: &str,
@@ -178,17 +178,17 @@ pub(super) fn setting(
 }
 
 impl Windows {
-    /// Elements from the first of a window to its last.
+    /// The number of elements from a window's first to its last.
     fn reach(&self) -> i128 {
         i128::from(self.window - 1) * i128::from(self.dilation) + 1
     }
 
-    /// With as many windows as there is room for in `size` elements; `None` where they would be fewer than none.
+    /// As many windows as fit `size` elements with padding; `None` if their number were negative.
     fn counted(self, size: u64, is_ceil: bool) -> Option<Self> {
         let [start, step] = [self.start, self.step].map(i128::from);
         let room = i128::from(size) + start + i128::from(self.end) - self.reach();
         let mut last = room.div_euclid(step);
-        // No window begins in the padding at the end.
+        // No window starts in the padding at the end.
         let has_rest = room.rem_euclid(step) > 0;
         if is_ceil && has_rest && (last + 1) * step < i128::from(size) + start {
             last += 1;
@@ -196,7 +196,7 @@ impl Windows {
         self.ending_at(size, last * step + self.reach(), last + 1)
     }
 
-    /// With one window for each step that begins in the input.
+    /// One window for each stride that starts in the input.
     fn same(self, size: u64, more_at_end: bool) -> Option<Self> {
         let step = i128::from(self.step);
         let count = (i128::from(size) + step - 1) / step;
@@ -208,7 +208,7 @@ impl Windows {
         Some(Self { beyond: 0, ..windows })
     }
 
-    /// With the padding that the last of `count` windows needs, which ends so far from the start.
+    /// Sets the padding that the last of `count` windows needs, which ends at `end`.
     fn ending_at(self, size: u64, end: i128, count: i128) -> Option<Self> {
         let end = (end - i128::from(size) - i128::from(self.start)).max(0);
         let (count, end) = (u64::try_from(count).ok()?, u32::try_from(end).ok()?);
@@ -238,7 +238,7 @@ impl Op for GlobalPool {
     }
 }
 
-/// The outputs of pooling `data`, which has these windows after batches and channels.
+/// The outputs of pooling `data`, with windows for each spatial dimension.
 fn pooled(
     operands: &Operands<'_>,
     data: &Value,
@@ -250,7 +250,7 @@ fn pooled(
         let reason = "DirectML pools along three dimensions at most";
         return Err(operands.node.not_supported(reason));
     }
-    // DirectML's windows have two or three dimensions.
+    // DirectML pools along two or three dimensions.
     let ones = vec![1; 2_usize.saturating_sub(windows.len())];
     let all: Vec<Windows> = ones.iter().map(|_| ONE).chain(windows.iter().copied()).collect();
     let seen = [&shape[..2], &ones, &shape[2..]].concat();
@@ -275,7 +275,7 @@ fn pooled(
 }
 
 impl Pooling {
-    /// The operator of the lowest level.
+    /// The operator that the lowest feature level accepts.
     fn operator(
         self,
         input_tensor: TensorDesc,

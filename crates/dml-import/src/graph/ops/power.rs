@@ -1,6 +1,6 @@
 //! Powers.
 //!
-//! DirectML has no bases and exponents of 64 bits, and computes integers with exponents that are floats as FLOAT32.
+//! DirectML has no 64-bit bases or exponents, and computes powers of integers with float exponents in FLOAT32.
 
 use crate::convert::from_integer;
 use crate::element::ElementType;
@@ -15,11 +15,12 @@ use crate::graph::ops::function::Function;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
-/// The elements of the first input to the powers in the second one, which has a type of its own.
+/// The elements of the first input raised to the powers in the second one, which may have another type.
 ///
-/// Powers of integers to whole exponents are exact, modulo the size of their type; those to negative exponents are
-/// rounded toward zero, and 0 of 0. Powers to other exponents are computed as FLOAT32. Where the bases are floats,
-/// exponents of 64 bits become FLOAT32: where that rounds one, powers are 0, 1 or infinite but of bases next to 1.
+/// Integer powers of integers are exact, modulo the size of their type; with negative exponents they are
+/// rounded toward zero, and powers of 0 are 0. Other powers of integers are computed in FLOAT32. For float
+/// bases, 64-bit exponents are converted to FLOAT32: if that rounds, powers are 0, 1 or infinite, except for
+/// bases close to 1.
 #[derive(Debug)]
 pub(crate) struct Power;
 
@@ -74,10 +75,10 @@ fn to_integers(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Resul
     Steps(operands).by_squares(base, &cast(operands, &exponent, ElementType::INT64)?)
 }
 
-/// The greatest exponent of which not every bit above 1 of a power is lost.
+/// The greatest exponent for which a power of 2 does not wrap around to 0.
 const GREATEST: i128 = 63;
 
-/// Integers that are computed with small ones.
+/// Element-wise operations with small integers.
 struct Steps<'a>(&'a Operands<'a>);
 
 impl Steps<'_> {
@@ -87,14 +88,15 @@ impl Steps<'_> {
         apply(self.0, function, &[value.clone(), number])
     }
 
-    /// Where `condition` holds the first, elsewhere the second.
+    /// Selects `holds` where `condition` is true, and `otherwise` elsewhere.
     fn chosen(&self, condition: Value, holds: Value, otherwise: &Value) -> Result<Value> {
         apply(self.0, WHERE, &[condition, holds, otherwise.clone()])
     }
 
-    /// Exponents from -2 to 63 that are even where `exponent` is, and give the same powers of -1, 0 and 1.
+    /// Exponents from -2 to 63 with the same parity, which give the same powers of -1, 0 and 1.
     ///
-    /// Those of any other base to exponents above do not fit its type, and to exponents below 0 are 0.
+    /// For all other bases, powers to negative exponents are 0, and those to larger exponents are not
+    /// representable.
     fn shortened(&self, exponent: &Value) -> Result<Value> {
         let odd = self.with(BIT_AND, exponent, 1)?;
         let most = self.with(SUBTRACT, &odd, 1 - GREATEST)?;
@@ -105,7 +107,7 @@ impl Steps<'_> {
         self.chosen(is_below, least, &exponent)
     }
 
-    /// The powers to exponents that are short: the product of those squares of squares whose bits are set.
+    /// Powers to small exponents, by repeated squaring.
     fn by_squares(&self, base: &Value, exponent: &Value) -> Result<Value> {
         let (element, one) = (base.element()?, base.element()?.one());
         let one = Value::scalar(element, one);
@@ -116,7 +118,7 @@ impl Steps<'_> {
             power = apply(self.0, MULTIPLY, &[power, factor])?;
             square = apply(self.0, MULTIPLY, &[square.clone(), square])?;
         }
-        // The bits of -1 and -2 give the powers of 1 and -1, as every odd or even exponent does.
+        // Exponents -1 and -2 give the powers of 1 and -1 for all odd and even negative exponents.
         let size = apply(self.0, ABSOLUTE, std::slice::from_ref(base))?;
         let is_unit = self.with(EQUAL, &size, 1)?;
         let zero = Value::scalar(element, 0);

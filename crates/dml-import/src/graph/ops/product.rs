@@ -1,4 +1,4 @@
-//! Products of matrices: GEMM and those of integers.
+//! Matrix products: GEMM, and integer products.
 
 use dml_core::operators::{
     GEMM, GemmDesc, MATRIX_MULTIPLY_INTEGER, QUANTIZED_LINEAR_MATRIX_MULTIPLY,
@@ -18,37 +18,37 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// What an input of a product of matrices is, by its place in DirectML's order.
+/// The role of a matrix product's input, in DirectML's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// A matrix, or batches of them.
+    /// The first factor: a matrix, or batches of matrices.
     First,
     Second,
-    /// One for all, or one for each row, or one for each column.
+    /// A parameter with one element for all, or one for each row of the output.
     OfRows,
     OfColumns,
 }
 
-/// A product of matrices as NumPy has it: DirectML's operator, and for each of its inputs which one of the node
-/// that is.
+/// A matrix product by NumPy's rules: DirectML's operator, and the node's input and role for each of its
+/// inputs.
 #[derive(Debug)]
 pub(crate) struct MatrixProduct {
     schema: &'static OperatorSchema,
     inputs: &'static [(usize, Role)],
-    /// The input whose type is the output's; none where that is INT32.
+    /// The node's input with the output's type; `None` if the output is INT32.
     typed_by: Option<usize>,
-    /// How the factors are seen.
+    /// The dimension order of the factors.
     turned: [Turned; 2],
-    /// What real products are multiplied by.
+    /// The scale of real products.
     alpha: f32,
 }
 
-/// The order of a factor's dimensions.
+/// A permutation of a factor's dimensions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turned {
-    /// The last two change places.
+    /// Whether the last two dimensions are exchanged.
     pub(crate) matrix: bool,
-    /// Before that the first comes to the place before the last.
+    /// Whether, before that, the first dimension is moved to the second-last position.
     pub(crate) batch: bool,
 }
 
@@ -104,19 +104,19 @@ impl MatrixProduct {
         Self { schema, inputs, typed_by, turned: [Turned::NOT; 2], alpha: 1.0 }
     }
 
-    /// A real product of factors that are seen in another order.
+    /// A real product of permuted factors, scaled by `alpha`.
     pub(crate) fn fused(turned: [Turned; 2], alpha: f32) -> Self {
         Self { turned, alpha, ..Self::REAL }
     }
 }
 
-/// The product of two matrices, or of batches of them.
+/// The product of two matrices, or of batches of matrices.
 pub(super) fn multiplied(operands: &Operands<'_>, a: &Value, b: &Value) -> Result<Value> {
     let factors = Operands { values: vec![Some(a), Some(b)], ..*operands };
     Ok(MatrixProduct::REAL.evaluate(&factors)?.remove(0))
 }
 
-/// Rows and columns of a product, and its batches.
+/// The sizes of a product and its batches.
 struct Shape {
     batches: Vec<u64>,
     rows: u64,
@@ -166,7 +166,7 @@ impl MatrixProduct {
         std::ptr::eq(self.schema, &GEMM)
     }
 
-    /// Sums without a product: zeros, which are zero points where the output is quantized.
+    /// The output for empty sums: zeros, or zero points if the output is quantized.
     fn of_no_products(&self, operands: &Operands<'_>, shape: &Shape, kind: Kind) -> Result<Value> {
         let zero_point = self.typed_by.filter(|_| !self.is_real());
         let Some(zero_point) = zero_point.filter(|_| !kind.is_empty()) else {
@@ -179,7 +179,7 @@ impl MatrixProduct {
     }
 }
 
-/// An operator without any attributes but the usual ones.
+/// An operator with default attributes, except for `alpha`.
 fn operator(
     schema: &'static OperatorSchema,
     inputs: Vec<Option<TensorDesc>>,
@@ -197,7 +197,7 @@ fn operator(
     AbstractOperator::new(schema, fields.collect()).expect("the schema's fields")
 }
 
-/// The sizes of a product, and the shape of its output: a factor of one dimension is a row or a column.
+/// The sizes of a product, and the shape of its output; a factor of one dimension is a row or a column.
 fn shapes(operands: &Operands<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Vec<u64>)> {
     let wrong = |name: &str, shape: &[u64], accepted: &str| {
         operands.node.invalid(name, text(shape), "is the wrong shape", accepted.to_owned())
@@ -234,7 +234,7 @@ fn broadcast(operands: &Operands<'_>, one: &[u64], other: &[u64]) -> Result<Vec<
 }
 
 impl Shape {
-    /// The batches as two dimensions.
+    /// The batches merged into two dimensions.
     fn flat_batches(&self) -> [u64; 2] {
         match *self.batches.as_slice() {
             [] => [1, 1],
@@ -263,9 +263,9 @@ impl Shape {
         operands.reshaped(&value, &with_matrix(&self.flat_batches()))
     }
 
-    /// A scale or a zero point: of one dimension, it has one for each row or column.
+    /// A scale or a zero point; if it has one dimension, it is per row or per column.
     fn parameter(&self, operands: &Operands<'_>, value: &Value, role: Role) -> Result<Value> {
-        // A scale of halves, which DirectML's operators do not take: its value is exact in 32 bits.
+        // DirectML's operators take no FLOAT16 scales; the conversion to FLOAT32 is exact.
         let value = &match value.element()? {
             ElementType::FLOAT16 => cast(operands, value, ElementType::FLOAT32)?,
             _ => value.clone(),
@@ -287,7 +287,7 @@ impl Shape {
     }
 }
 
-/// ONNX's Gemm: matrices that are transposed or not, scaled, plus a third one that is repeated.
+/// ONNX's Gemm: the scaled product of optionally transposed matrices, plus a scaled matrix that is broadcast.
 #[derive(Debug)]
 pub(crate) struct Gemm {
     pub(crate) transposed: [bool; 2],
@@ -353,7 +353,7 @@ impl Op for Gemm {
 }
 
 impl Gemm {
-    /// The product of integers, or a sum of no products; scaled, plus the third matrix.
+    /// The product of integers, or a product with empty sums; scaled, plus the third matrix.
     fn composed(&self, operands: &Operands<'_>, a: &Value, b: &Value, kind: Kind) -> Result<Value> {
         let of = |value: &Value, is_transposed: bool| match is_transposed {
             true => value.transposed(&[1, 0]),

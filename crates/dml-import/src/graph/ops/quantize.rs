@@ -1,4 +1,4 @@
-//! Between real numbers and integers, by scales and zero points.
+//! Linear quantization and dequantization, with scales and zero points.
 
 use dml_core::operators::{
     DequantizeDesc, ELEMENT_WISE_DEQUANTIZE_LINEAR, ELEMENT_WISE_QUANTIZE_LINEAR,
@@ -20,36 +20,36 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, text};
 
-/// Which way.
+/// Whether to quantize or to dequantize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// To integers.
+    /// Quantize to integers.
     Forth,
-    /// To real numbers.
+    /// Dequantize to real numbers.
     Back,
 }
 
-/// The first input with the scales of the second and the zero points of the third one, which may be left
-/// out: one for all elements, one for each place along an axis, or one for each block along it.
+/// Inputs are the data, the scales, and optional zero points: one for all elements, one for each index along an
+/// axis, or one for each block along it.
 #[derive(Debug)]
 pub(crate) struct Quantize {
     pub(crate) direction: Direction,
     pub(crate) axis: i64,
-    /// Elements of a block, of which the last one may have fewer; 0 where there are none.
+    /// The block size along the axis, where the last block may be shorter; 0 without blocks.
     pub(crate) block: i64,
-    /// The type of the output, where that is said.
+    /// The output's type, if stated.
     pub(crate) output: Option<ElementType>,
-    /// The type that elements are divided by scales in, where that is said.
+    /// The type in which elements are divided by scales, if stated.
     pub(crate) precision: Option<ElementType>,
 }
 
 const UINT8: ElementType = ElementType::Dml(DataType::Uint8);
 const SINGLE: ElementType = ElementType::FLOAT32;
-/// The types that real numbers are computed in.
+/// The types of scales in which results are computed.
 const REAL: [ElementType; 2] = [SINGLE, ElementType::FLOAT16];
-/// The types that integers may become.
+/// The types that integers are dequantized to.
 const DEQUANTIZED: [ElementType; 3] = [SINGLE, ElementType::FLOAT16, ElementType::Bfloat16];
-/// The integers that are given, and after them those that are only taken.
+/// Integer types: those that quantization produces, followed by those that are only dequantized.
 const INTEGERS: [ElementType; 8] = [
     UINT8,
     ElementType::Dml(DataType::Int8),
@@ -60,9 +60,9 @@ const INTEGERS: [ElementType; 8] = [
     ElementType::Dml(DataType::Uint32),
     ElementType::Dml(DataType::Int32),
 ];
-/// How many of them are given.
+/// How many of them quantization produces.
 const GIVEN: usize = 6;
-/// Halves become even, DirectML's first mode.
+/// Rounds to nearest, ties to even, which is DirectML's first mode.
 const ROUND: Function = Function::new(Types::Numbers, &ELEMENT_WISE_ROUND);
 
 impl Op for Quantize {
@@ -77,7 +77,7 @@ impl Op for Quantize {
             Direction::Back => (input.element()?, &INTEGERS[..]),
         };
         if !taken.contains(&integer) {
-            let reason = format!("DirectML quantizes no {integer} there");
+            let reason = format!("DirectML does not support {integer} here");
             return Err(operands.node.not_supported(reason));
         }
         if let Some(given) = of_zero_point {
@@ -116,7 +116,7 @@ impl Op for Quantize {
     }
 }
 
-/// The value as what carries it: a byte, of half a byte.
+/// The value as the type that carries it: a byte for a 4-bit integer.
 fn carried(value: &Value) -> Value {
     Value { element: value.element.map(carrier), ..value.clone() }
 }
@@ -129,8 +129,8 @@ fn carrier(element: ElementType) -> ElementType {
 }
 
 impl Quantize {
-    /// The values with all real numbers of the type that is computed in: to integers the one asked for or the
-    /// scale's, and back the scale's, unless the output has another one.
+    /// Converts all real numbers to the computation's type: to quantize, the stated precision or the scale's
+    /// type; to dequantize, the scale's type unless the output has another one.
     fn in_precision(
         &self,
         operands: &Operands<'_>,
@@ -153,7 +153,7 @@ impl Quantize {
         Ok([input?, scale?, zero_point])
     }
 
-    /// What becomes of blocks, of which the last one may be shorter than the others.
+    /// The result for blocks, of which the last one may be shorter.
     fn of_blocks(&self, operands: &Operands<'_>, values: &[Value; 3], kind: Kind) -> Result<Value> {
         let axis = operands.axis(self.axis, kind.shape.len(), "attribute axis")?;
         let (size, block) = (kind.shape[axis], self.block.unsigned_abs());
@@ -176,7 +176,7 @@ impl Quantize {
         join(operands, &results, self.axis, "x")
     }
 
-    /// What becomes of the elements, with scales and zero points.
+    /// The result for elements with their scales and zero points.
     fn computed(&self, operands: &Operands<'_>, values: &[Value; 3], kind: Kind) -> Result<Value> {
         let Kind { element: output, ref shape } = kind;
         let integer = match self.direction {
@@ -185,7 +185,7 @@ impl Quantize {
         };
         let values = values.each_ref().map(carried);
         let kind = Kind { element: carrier(output), shape: shape.clone() };
-        // DirectML has no blocks of more than 8 bits, and divides halves as singles.
+        // DirectML has blocks of 8-bit integers only, and divides FLOAT16 in FLOAT32.
         let is_forth = self.direction == Direction::Forth;
         let is_direct = integer.size() == Some(1)
             && !(is_forth && values[1].element()? == ElementType::FLOAT16);
@@ -195,7 +195,7 @@ impl Quantize {
             (_, true) => self.by_blocks(operands, &values, kind)?,
             (_, false) => self.of_divided_dimension(operands, &values, kind)?,
         };
-        // What DirectML limits to 8 bits is limited to 4.
+        // DirectML saturates to 8 bits; 4-bit results are clamped further.
         let (Direction::Forth, Some(half)) = (self.direction, output.half_byte()) else {
             return Ok(result);
         };
@@ -262,7 +262,7 @@ impl Quantize {
         }))
     }
 
-    /// As elements of a dimension of blocks, and of one within them, along which scales repeat.
+    /// Splits the axis into blocks and elements of a block, along which scales are broadcast.
     fn of_divided_dimension(
         &self,
         operands: &Operands<'_>,
@@ -285,7 +285,7 @@ impl Quantize {
         operands.reshaped(&result, &kind.shape)
     }
 
-    /// One value, or one for each place along the axis of `shape`.
+    /// A parameter of one value, or of one for each index along the axis of `shape`.
     fn aligned(
         &self,
         operands: &Operands<'_>,
@@ -307,7 +307,7 @@ impl Quantize {
         operands.reshaped(value, &aligned)
     }
 
-    /// One value for each block along the axis of `shape`.
+    /// Checks that there is one value for each block along the axis of `shape`.
     fn check_blocks(
         &self,
         operands: &Operands<'_>,
@@ -335,7 +335,8 @@ impl Quantize {
     }
 }
 
-/// The same as quantized by DirectML, in steps that it has for more types: the elements are divided in their own.
+/// Quantizes in separate steps, for which DirectML supports more types; the division is done in the elements'
+/// type.
 fn by_steps(operands: &Operands<'_>, values: &[Value; 3], output: ElementType) -> Result<Value> {
     let single = |value: &Value| cast(operands, value, SINGLE);
     let of = |function, values: &[Value]| apply(operands, function, values);

@@ -1,4 +1,4 @@
-//! Range: integers or floats one after the other, on the host.
+//! Range: arithmetic sequences of integers or floats, on the host.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, host_elements};
 
-/// From the first input up to, not including, the second one in steps of the third one.
+/// The sequence from the first input up to the second one (excluded), in steps of the third one.
 #[derive(Debug)]
 pub(crate) struct Range;
 
@@ -21,7 +21,7 @@ impl Op for Range {
         let node = operands.node;
         let element = operands.value(0, "start")?.element()?;
         if !Types::Numbers.contains(element) && element != ElementType::Bfloat16 {
-            return Err(node.not_supported(format!("no range of {element} is made")));
+            return Err(node.not_supported(format!("ranges of {element} are not supported")));
         }
         let number = |index, name| operands.number(index, name, &[element]);
         let (start, limit, delta) = (number(0, "start")?, number(1, "limit")?, number(2, "delta")?);
@@ -45,7 +45,7 @@ impl Op for Range {
                 Scalar::Integer(start + delta * i128::from(index))
             }
             (Scalar::Float(start), Scalar::Float(delta)) => {
-                // The count is within the limit of the host, far below 2^53.
+                // The count is within the host's limit, far below 2^53.
                 #[expect(clippy::cast_precision_loss, reason = "small, see above")]
                 let index = index as f64;
                 Scalar::Float(start + delta * index)
@@ -57,7 +57,7 @@ impl Op for Range {
     }
 }
 
-/// A number of steps; `None` where it is not a number.
+/// A number of steps as an integer, saturated; `None` for NaN.
 fn counted(steps: f64) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     (!steps.is_nan()).then_some(steps.max(0.0) as u64)

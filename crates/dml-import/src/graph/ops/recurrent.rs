@@ -1,5 +1,5 @@
-//! Recurrent networks of one layer: RNN, LSTM and GRU; those that DirectML's operators cannot express are composed of
-//! operators for each step ([`steps`]).
+//! Recurrent networks of one layer: RNN, LSTM and GRU. Networks that DirectML's operators cannot express are
+//! composed of operators for each step ([`steps`]).
 
 mod cell;
 mod steps;
@@ -16,18 +16,18 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// The input's sequences, the hidden states of their steps, and the last ones.
+/// A recurrent layer. Outputs are the hidden states of all steps, and the last states.
 #[derive(Debug)]
 pub(crate) struct Recurrent {
     pub(crate) cell: Cell,
     pub(crate) direction: RecurrentNetworkDirection,
-    /// Those of each direction.
+    /// The activation functions of each direction.
     pub(crate) functions: Vec<AbstractOperator>,
-    /// The largest magnitude that activation functions see.
+    /// The magnitude to which inputs of activation functions are clamped.
     pub(crate) clip: Option<f32>,
-    /// Whether weights are integers, transposed, with scales and zero points after the other inputs.
+    /// Whether weights are transposed integers, with scales and zero points after the other inputs.
     pub(crate) is_quantized: bool,
-    /// Whether batches are the first dimension, and not steps.
+    /// Whether the first dimension is the batch rather than the step.
     pub(crate) is_batch_first: bool,
     pub(crate) outputs: usize,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// How many gates' weights there are.
+    /// The number of gates.
     fn gates(self) -> u64 {
         match self {
             Self::Simple => 1,
@@ -59,7 +59,7 @@ struct Sizes {
     elements: u64,
     directions: u64,
     hidden: u64,
-    /// Of all gates together.
+    /// The columns of all gates together.
     width: u64,
 }
 
@@ -96,7 +96,7 @@ impl Op for Recurrent {
 }
 
 impl Recurrent {
-    /// The sizes that X, by steps, and R have.
+    /// The sizes of the network, from the shape of X, steps first, and from R.
     fn sizes(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Sizes> {
         let recurrence = operands.shape(2, "R")?;
         let ([steps, batches, elements], [directions, _, _]) = (shape, recurrence) else {
@@ -119,7 +119,7 @@ impl Recurrent {
         Ok(sizes)
     }
 
-    /// The outputs of a network that goes through nothing: its last states are those before the first step.
+    /// The outputs of a network without steps: its last states are the initial ones.
     fn of_no_steps(
         &self,
         operands: &Operands<'_>,
@@ -139,7 +139,7 @@ impl Recurrent {
         Ok(outputs)
     }
 
-    /// An input of this shape.
+    /// An optional input, which must have this shape.
     fn given(
         &self,
         operands: &Operands<'_>,
@@ -160,7 +160,7 @@ impl Recurrent {
         Ok(Some(value.clone()))
     }
 
-    /// The states before the first step, by directions and batches.
+    /// The initial states, `[directions, batches, hidden]`.
     fn state(
         &self,
         operands: &Operands<'_>,
@@ -178,7 +178,7 @@ impl Recurrent {
         }
     }
 
-    /// DirectML's operator.
+    /// Adds DirectML's operator.
     fn by_operator(
         &self,
         operands: &Operands<'_>,
@@ -192,7 +192,7 @@ impl Recurrent {
             |index, name: &str, shape: &[u64]| seen(self.given(operands, index, name, shape)?);
         let state = |index, name: &str| seen(self.state(operands, index, name, sizes)?);
         let lengths = given(4, "sequence_lens", &[batches])?.map(|it| Value {
-            // What is below 0 is as many steps as there are.
+            // Negative lengths, seen as unsigned, are longer than the sequence, so all steps count.
             element: Some(ElementType::Dml(DataType::Uint32)),
             ..it
         });
@@ -221,7 +221,7 @@ impl Recurrent {
         by_strides_all(operands, &inputs, outputs.collect(), build)
     }
 
-    /// The inputs in DirectML's order, and the outputs that there are.
+    /// The operator, with inputs and outputs in DirectML's order.
     fn operator(
         &self,
         inputs: Vec<Option<TensorDesc>>,
@@ -288,14 +288,14 @@ impl Recurrent {
     }
 }
 
-/// The same in four dimensions.
+/// The value with leading dimensions of size 1 up to four dimensions.
 fn in_four(operands: &Operands<'_>, value: &Value) -> Result<Value> {
     let shape = value.shape()?;
     let ones = vec![1; 4_usize.saturating_sub(shape.len())];
     operands.reshaped(value, &[&ones, shape].concat())
 }
 
-/// The part of a direction, which is the first dimension.
+/// The slice of a direction, which is the first dimension.
 fn of_direction(operands: &Operands<'_>, value: &Value, direction: usize) -> Result<Value> {
     let all = slices(operands, value, 0, false)?;
     let missing = || operands.node.not_supported("a direction is missing");

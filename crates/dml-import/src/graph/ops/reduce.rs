@@ -1,4 +1,4 @@
-//! Reductions: on devices, and on the host as models do them with shapes.
+//! Reductions, on the device, and on the host for values that shapes are computed from.
 
 use dml_core::operators::{ARGMAX, ARGMIN, ReduceDesc};
 use dml_core::schema::OperatorSchema;
@@ -19,14 +19,14 @@ use crate::graph::strides::{packed as packed_strides, positions};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
-/// One element of all that have the same place in the other dimensions.
+/// A reduction along some dimensions.
 #[derive(Debug)]
 pub(crate) struct Reduce {
     pub(crate) function: ReduceFunction,
-    /// `None`: the second input holds them; without it, all dimensions.
+    /// `None`: the second input holds the axes; without that, all dimensions are reduced.
     pub(crate) axes: Option<Vec<i64>>,
     pub(crate) keeps_dimensions: bool,
-    /// Whether no axes stand for no reduction.
+    /// Whether an empty list of axes means no reduction rather than all axes.
     pub(crate) is_none_of_none: bool,
 }
 
@@ -73,7 +73,7 @@ impl Op for Reduce {
     }
 }
 
-/// One element for each row, in as many dimensions.
+/// The reduction of `data`, with reduced dimensions kept at size 1.
 pub(super) fn reduced(
     operands: &Operands<'_>,
     data: &Value,
@@ -99,13 +99,13 @@ fn reduced_to(
     })
 }
 
-/// The result of `kind` where the data have no element; `None` where they have, or where the result has none either.
+/// The reduction of data without elements; `None` if it has elements, or if the result has none either.
 fn of_no_elements(data: &Value, kind: &Kind, function: ReduceFunction) -> Option<Value> {
     let is_of_none = data.is_empty() && !kind.is_empty();
     is_of_none.then(|| Value::fill(kind.clone(), of_none(function, kind.element)))
 }
 
-/// The bits that a reduction of no elements gives.
+/// The bits of a reduction of no elements.
 fn of_none(function: ReduceFunction, element: ElementType) -> u64 {
     let (least, greatest) = ends(element);
     match function {
@@ -117,13 +117,13 @@ fn of_none(function: ReduceFunction, element: ElementType) -> u64 {
     }
 }
 
-/// Whether a function of one element gives that element.
+/// Whether the reduction of a single element is that element.
 fn keeps_one(function: ReduceFunction) -> bool {
     use ReduceFunction::{Average, LogSumExp, Max, Min, Multiply, Sum};
     matches!(function, Average | LogSumExp | Max | Min | Multiply | Sum)
 }
 
-/// Which of so many dimensions are among `axes`.
+/// For each of `rank` dimensions, whether `axes` has it.
 pub(super) fn along(operands: &Operands<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     let mut is_reduced = vec![false; rank];
     for axis in axes {
@@ -132,20 +132,20 @@ pub(super) fn along(operands: &Operands<'_>, axes: &[i64], rank: usize) -> Resul
     Ok(is_reduced)
 }
 
-/// The shape of what has one element for each row.
+/// The shape of a reduction's result.
 fn kept(shape: &[u64], is_reduced: &[bool], keeps_dimensions: bool) -> Vec<u64> {
     let sizes = shape.iter().zip(is_reduced);
     let sizes = sizes.filter(|(_, is_reduced)| keeps_dimensions || !**is_reduced);
     sizes.map(|(size, is_reduced)| if *is_reduced { 1 } else { *size }).collect()
 }
 
-/// How many elements a row has.
+/// The number of elements that are reduced to one.
 fn row_length(shape: &[u64], is_reduced: &[bool]) -> u64 {
     let sizes = shape.iter().zip(is_reduced).filter(|(_, is_reduced)| **is_reduced);
     sizes.fold(1, |length, (size, _)| length.saturating_mul(*size))
 }
 
-/// The same with neighbouring dimensions put together that are along rows, or that are not; and which are.
+/// The shape with neighbouring dimensions merged if both are reduced, or both are not; and which are reduced.
 fn folded(shape: &[u64], is_reduced: &[bool]) -> (Vec<u64>, Vec<bool>) {
     let (mut sizes, mut along) = (vec![1], vec![is_reduced.first().copied().unwrap_or(true)]);
     for (size, is_reduced) in shape.iter().zip(is_reduced) {
@@ -160,13 +160,13 @@ fn folded(shape: &[u64], is_reduced: &[bool]) -> (Vec<u64>, Vec<bool>) {
     (sizes, along)
 }
 
-/// The dimensions among so many that are along rows, as an operator counts them.
+/// DirectML's indices of the reduced dimensions.
 pub(super) fn axes_of(along: &[bool]) -> Vec<u32> {
     let axes = along.iter().enumerate().filter(|(_, is_along)| **is_along);
     axes.map(|(at, _)| dimension(at, along.len())).collect()
 }
 
-/// Adds the operator that `build` makes of the tensors and the axes.
+/// Adds the operator that `build` makes of the input's and output's tensors and the axes.
 fn on_device(
     operands: &Operands<'_>,
     data: &Value,
@@ -182,13 +182,13 @@ fn on_device(
     })
 }
 
-/// The numbers of the greatest or least elements along an axis.
+/// The indices of the greatest or least elements along an axis (ArgMax and ArgMin).
 #[derive(Debug)]
 pub(crate) struct Extreme {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) axis: i64,
     pub(crate) keeps_dimensions: bool,
-    /// Whether of several the last one counts.
+    /// Whether the last of equal elements is selected, rather than the first.
     pub(crate) is_last: bool,
 }
 
@@ -228,20 +228,20 @@ impl Op for Extreme {
 }
 
 impl Reduce {
-    /// Whether the host reduces integers so.
+    /// Whether the host computes this reduction of integers.
     fn is_of_host(&self) -> bool {
         use ReduceFunction::{Average, L1, Max, Min, Multiply, Sum, SumSquare};
         matches!(self.function, Average | L1 | Max | Min | Multiply | Sum | SumSquare)
     }
 
-    /// Whether DirectML reduces integers so.
+    /// Whether DirectML computes this reduction of integers.
     fn is_of_device(&self) -> bool {
         use ReduceFunction::{Average, L2, LogSum, LogSumExp};
         !matches!(self.function, Average | L2 | LogSum | LogSumExp)
     }
 
-    /// Integers that a device reduces in another type: means are quotients of sums of 64 bits, toward zero, and what
-    /// has roots or logarithms is computed as FLOAT32.
+    /// Reductions of integers in another type: means are quotients of 64-bit sums, rounded toward zero, and
+    /// functions with roots or logarithms are computed in FLOAT32.
     fn of_integers(
         &self,
         operands: &Operands<'_>,
@@ -268,7 +268,7 @@ impl Reduce {
         cast(operands, &result, element)
     }
 
-    /// Whether REDUCE takes such integers: it adds and multiplies those of 32 and 64 bits alone.
+    /// Whether REDUCE supports this integer type: its sums and products are of 32 and 64 bits only.
     fn has_operator(&self, element: ElementType) -> bool {
         use ReduceFunction::{Max, Min};
         matches!(self.function, Max | Min) || element.size().is_some_and(|size| size >= 4)
@@ -300,7 +300,7 @@ impl Reduce {
         Tensor::of_bits(element, shape, bits)
     }
 
-    /// What is added up of an element.
+    /// The term of a single element in the reduction's sum or product.
     fn alone(&self, value: i128) -> i128 {
         match self.function {
             ReduceFunction::L1 => value.abs(),

@@ -16,20 +16,20 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
-/// Samples of the cells of regions.
+/// RoiAlign: averages or maxima of samples in the cells of regions.
 #[derive(Debug)]
 pub(crate) struct RoiAlign {
-    /// How many samples a cell has in each dimension; 0 is as many as it is elements long.
+    /// The number of samples per cell in each dimension; 0 for the cell's length in elements.
     pub(crate) samples: u32,
     pub(crate) is_maximum: bool,
-    /// Whether coordinates are those of elements' centers. Else regions are at least one element large.
+    /// Whether coordinates are shifted by half an element. Otherwise regions are at least one element large.
     pub(crate) is_half_pixel: bool,
     pub(crate) scale: f32,
-    /// Cells: along the height, and along the width.
+    /// The number of cells along the height and along the width.
     pub(crate) cells: [u64; 2],
 }
 
-/// The greatest elements of the cells of regions.
+/// MaxRoiPool: the maxima of the cells of regions.
 #[derive(Debug)]
 pub(crate) struct MaxRoiPool {
     pub(crate) scale: f32,
@@ -47,7 +47,7 @@ impl Op for RoiAlign {
             let problem = "is the wrong shape";
             return Err(operands.node.invalid("batch_indices", given, problem, accepted));
         }
-        // What is below 0 is far beyond the last batch without a sign.
+        // A negative batch index, seen as unsigned, is far beyond the last batch.
         let unsigned = ElementType::Dml(DataType::Uint64);
         let batches = Value { element: Some(unsigned), ..batches.clone() };
         let regions = match self.is_half_pixel {
@@ -58,8 +58,9 @@ impl Op for RoiAlign {
         if !self.is_maximum {
             return Ok(vec![aligned(data)?]);
         }
-        // The greatest of ONNX is one of neighbours times their weights, not of what these add up to. Of two
-        // neighbours one has an even coordinate: where the others are 0, a sample is one neighbour's share.
+        // ONNX's maximum is over each neighbour times its weight, not over interpolated samples. Of two
+        // neighbours one has an even coordinate: with all elements of other parities set to 0, a sample is a
+        // single neighbour times its weight.
         let mut all = parities(operands, data)?.into_iter().map(|it| aligned(&it));
         let first = all.next().transpose()?.unwrap_or_else(|| data.clone());
         let greatest = |a: Value, b: Result<Value>| apply(operands, MAXIMUM, &[a, b?]);
@@ -68,7 +69,7 @@ impl Op for RoiAlign {
 }
 
 impl RoiAlign {
-    /// The regions, each at least one element large.
+    /// The regions, enlarged to at least one element.
     fn of_one_element(&self, operands: &Operands<'_>, regions: &Value) -> Result<Value> {
         let Kind { element, shape } = regions.kind()?;
         let half = |first| {
@@ -114,7 +115,8 @@ impl RoiAlign {
     }
 }
 
-/// The data with zeros but where the last two coordinates are even or odd, in all four ways.
+/// Four copies of the data, each keeping the elements with one combination of even and odd coordinates in the
+/// last two dimensions.
 fn parities(operands: &Operands<'_>, data: &Value) -> Result<Vec<Value>> {
     let Kind { element, shape } = data.kind()?;
     let zero = Value::scalar(element, 0);
@@ -149,7 +151,7 @@ impl Op for MaxRoiPool {
     }
 }
 
-/// What the output is for data of four dimensions and regions of so many numbers.
+/// The output's type and shape, for data of four dimensions and regions described by this many numbers.
 fn regions_kind(
     operands: &Operands<'_>,
     [data, regions]: [&Value; 2],

@@ -1,6 +1,6 @@
-//! Loop: its body is evaluated as often as its trip count and its condition say. Where a device computes
-//! the condition, all trips are made, and what is handed on is kept from the last one that counts; or else
-//! the host reads it back.
+//! Loop: the body is unrolled for each iteration, up to the trip count, as long as the condition holds. If a
+//! device computes the condition, either all iterations are executed and loop-carried values are selected from
+//! the last active one, or the host reads the condition.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -11,15 +11,16 @@ use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Storage, Value};
 
-/// ONNX's Loop. Inputs are the trip count, the condition, the values that iterations hand on, and those
-/// of the graphs around; the body has the same, with the number of the iteration first. Its outputs are
-/// the condition, what is handed on, and what is put together of all iterations.
+/// ONNX's Loop. Inputs are the trip count, the condition, the loop-carried values, and the values of outer
+/// graphs; the body has the same inputs, with the iteration number in place of the trip count. The body's
+/// outputs are the condition, the loop-carried values, and the scan outputs, which are stacked over all
+/// iterations.
 #[derive(Debug)]
 pub(crate) struct Repeat {
     pub(crate) body: Body,
-    /// How many values are handed on.
+    /// The number of loop-carried values.
     pub(crate) carried: usize,
-    /// What the model declares of each of the body's outputs after those.
+    /// The model's declaration of each scan output.
     pub(crate) declared: Vec<Option<Kind>>,
 }
 
@@ -50,12 +51,12 @@ impl Op for Repeat {
         let mut carried = carried.collect::<Result<Vec<Value>>>()?;
         let typed = std::iter::once(&condition).chain(&carried);
         typed.zip(1..).try_for_each(|(it, index)| self.body.check_type(operands, index, it))?;
-        // Without a condition it is known before how many iterations there are.
+        // Without a condition the number of iterations is known in advance.
         let least = trips.filter(|_| !has_condition).and_then(|it| u64::try_from(it).ok());
         self.body.check_count(operands, least.unwrap_or(0))?;
         let mut scans: Vec<Vec<Value>> = vec![vec![]; self.declared.len()];
         let mut iteration = 0;
-        // Whether this iteration counts, once a device computes it.
+        // Whether this iteration is active, if a device computes that.
         let mut counts: Option<Value> = None;
         while trips.is_none_or(|trips| iteration < trips) {
             if has_condition && counts.is_none() {
@@ -110,7 +111,7 @@ impl Repeat {
         self.body.run(operands, own.chain(around))
     }
 
-    /// What the condition says, where the host knows it or is told.
+    /// The value of the condition, if the host knows it, or a session has read it.
     fn holds(&self, operands: &Operands<'_>, condition: &Value) -> Result<Option<bool>> {
         match operands.condition(condition)? {
             None if operands.device.is_read() => match operands.answered(condition, true)? {
@@ -121,8 +122,8 @@ impl Repeat {
         }
     }
 
-    /// Checks that a device can make the iterations from this one on, and select what counts: how many
-    /// there are at most is known, and nothing depends on how many count but what is handed on.
+    /// Checks that a device can execute all remaining iterations and select from them: the trip count is known,
+    /// and only loop-carried values depend on how many are active.
     fn check_selected(
         &self,
         operands: &Operands<'_>,
@@ -147,8 +148,8 @@ impl Repeat {
         )))
     }
 
-    /// What is put together of no iteration. The kinds of the parts are what an iteration would give, or
-    /// else what the model declares.
+    /// The scan outputs of a loop without iterations. Their kinds are what an iteration would produce, or else
+    /// what the model declares.
     fn none(
         &self,
         operands: &Operands<'_>,
@@ -170,10 +171,10 @@ impl Repeat {
     }
 }
 
-/// What messages call what is put together.
+/// The name of scan outputs in messages.
 const PATH: &str = "body's outputs";
 
-/// The values after an iteration where it `counts`, and else those before.
+/// Loop-carried values: `after` an iteration if it `counts`, and `before` it otherwise.
 fn selected(
     operands: &Operands<'_>,
     counts: &Value,
@@ -184,7 +185,7 @@ fn selected(
     values.map(|(after, before)| select.apply(operands, &[counts.clone(), after, before])).collect()
 }
 
-/// Whether the next iteration counts: this one does, and the condition after it holds.
+/// Whether the next iteration is active: this one is, and the condition after it holds.
 fn both(operands: &Operands<'_>, counts: Value, condition: &Value) -> Result<Value> {
     operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
     let condition = operands.reshaped(condition, &[])?;

@@ -1,4 +1,4 @@
-//! Resizing by RESAMPLE1 and RESAMPLE2, and by other operators where these would not give the right elements.
+//! Resizing by RESAMPLE1 and RESAMPLE2, and by other operators where their results would differ from ONNX's.
 
 use dml_core::operators::{Resample1Desc, Resample2Desc};
 use dml_core::{AxisDirection, DataType, InterpolationMode, TensorDesc};
@@ -15,15 +15,15 @@ use crate::graph::ops::weigh::{Filter, Weighing};
 use crate::graph::value::{Kind, Value};
 use crate::limits;
 
-/// RESAMPLE has so many dimensions at most.
+/// RESAMPLE's largest rank.
 const MAX_RANK: usize = 4;
 
-/// Types that RESAMPLE has.
+/// The types that RESAMPLE supports.
 const TYPES: [DataType; 4] =
     [DataType::Float32, DataType::Float16, DataType::Int8, DataType::Uint8];
 
-/// `data` interpolated along all of these dimensions: by RESAMPLE1, or by weights where there are more dimensions
-/// than that has, or one is reversed.
+/// `data` linearly interpolated along all of these dimensions: by RESAMPLE1, or by matrices of weights if there
+/// are too many dimensions, or one is reversed.
 pub(super) fn linear(operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
     if let Some(dimensions) = dimensions(axes)
         && let Some(coordinates) = all(&dimensions, |axis| axis.single_precision(0.0))
@@ -34,7 +34,7 @@ pub(super) fn linear(operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Re
     weighed(operands, data, axes, &line)
 }
 
-/// `data` along all of these dimensions, by weights for all neighbours.
+/// `data` interpolated along all of these dimensions by matrices of weights.
 pub(super) fn weighed(
     operands: &Operands<'_>,
     data: &Value,
@@ -47,8 +47,8 @@ pub(super) fn weighed(
     })
 }
 
-/// The elements of `data` that are nearest along all of these dimensions: by RESAMPLE2 where its coordinates, which
-/// are of single precision, lead to them, else by GATHER.
+/// `data` with nearest-neighbour resizing along all of these dimensions: by RESAMPLE2 if its FLOAT32
+/// coordinates select the right elements, otherwise by GATHER.
 pub(super) fn nearest(
     operands: &Operands<'_>,
     data: &Value,
@@ -76,12 +76,13 @@ pub(super) fn nearest(
     })
 }
 
-/// Whether the host looks at each element of the dimension. Where there are very many, RESAMPLE2 is trusted.
+/// Whether the host checks each coordinate of the dimension. For very large ones, RESAMPLE2 is trusted.
 fn is_checked(axis: &Axis) -> bool {
     !axis.is_same() && axis.output <= limits::HOST_ELEMENTS
 }
 
-/// The coordinates for RESAMPLE2 that lead to the right elements, rounded in this direction.
+/// Coordinates with which RESAMPLE2, rounding in this direction, selects the right elements; `None` if there
+/// are none.
 fn exact(axis: &Axis, rounding: Nearest, direction: AxisDirection) -> Option<SinglePrecision> {
     let half = if matches!(rounding, Nearest::Round { .. }) { 0.5 } else { 0.0 };
     let is_up = direction == AxisDirection::Increasing;
@@ -99,7 +100,7 @@ fn exact(axis: &Axis, rounding: Nearest, direction: AxisDirection) -> Option<Sin
     is_exact.then_some(coordinates)
 }
 
-/// The dimensions as RESAMPLE has them; `None` where they are too many.
+/// The dimensions merged to RESAMPLE's rank; `None` if there are too many.
 fn dimensions(axes: &[Axis]) -> Option<Vec<Axis>> {
     let joined = joined(axes, MAX_RANK, |outer, inner| {
         let stay = outer.is_same() && inner.is_same();
@@ -108,7 +109,7 @@ fn dimensions(axes: &[Axis]) -> Option<Vec<Axis>> {
     (joined.len() <= MAX_RANK).then(|| leading(joined, Axis::same(1)))
 }
 
-/// The coordinates of every dimension, if all have some.
+/// The coordinates of every dimension; `None` if one has none.
 fn all(
     dimensions: &[Axis],
     of: impl Fn(&Axis) -> Option<SinglePrecision>,
@@ -116,7 +117,7 @@ fn all(
     dimensions.iter().map(of).collect()
 }
 
-/// `data` by RESAMPLE2 where there is a direction of rounding, else by RESAMPLE1.
+/// `data` resized by RESAMPLE2 if there is a rounding direction, otherwise by RESAMPLE1.
 fn resampled(
     operands: &Operands<'_>,
     data: &Value,

@@ -1,4 +1,4 @@
-//! Other sizes of the same picture: which sizes, and where elements are from.
+//! Resize: output sizes, and the coordinates that elements are sampled from.
 
 use dml_core::value::element_bits;
 use dml_core::{DataType, PaddingMode};
@@ -14,43 +14,43 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
-/// The first input in other sizes.
+/// The first input resized.
 #[derive(Debug)]
 pub(crate) struct Resize {
     pub(crate) interpolation: Interpolation,
     pub(crate) coordinates: Coordinates,
     pub(crate) scales: Scales,
-    /// The dimensions that scales and sizes are of, where that is not all of them.
+    /// The dimensions that scales and sizes are for; `None` for all.
     pub(crate) axes: Option<Vec<i64>>,
     pub(crate) aspect: Aspect,
-    /// How neighbours count, where that is more than linear interpolation; else `None`.
+    /// The weights of neighbours, for cubic or antialiased interpolation; otherwise `None`.
     pub(crate) weighing: Option<Weighing>,
-    /// What is outside of the region of [`Coordinates::Crop`].
+    /// The value of elements outside of the region of [`Coordinates::Crop`].
     pub(crate) outside: f32,
 }
 
-/// How an element is made where it lies between some of the input.
+/// How elements are interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interpolation {
     Linear,
     Nearest(Nearest),
 }
 
-/// Where scales are from.
+/// The source of scales.
 #[derive(Debug)]
 pub(crate) enum Scales {
     Attribute(Vec<f32>),
-    /// This input, or the sizes in the next one; the one before has the region.
+    /// The input with scales, which is followed by one with sizes and preceded by one with the region.
     Input(usize),
 }
 
-/// `keep_aspect_ratio_policy`: what sizes say.
+/// `keep_aspect_ratio_policy`: how given sizes are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aspect {
     Stretch,
-    /// The largest output of the input's proportions that is within them.
+    /// The largest output with the input's proportions that is within the sizes.
     NotLarger,
-    /// The smallest one that they are within.
+    /// The smallest output with the input's proportions that covers the sizes.
     NotSmaller,
 }
 
@@ -90,7 +90,7 @@ impl Op for Resize {
 }
 
 impl Resize {
-    /// `data` along all of these dimensions.
+    /// `data` resized along all of these dimensions.
     fn resized(&self, operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
         if axes.iter().all(Axis::is_same) {
             return Ok(data.clone());
@@ -102,7 +102,7 @@ impl Resize {
         }
     }
 
-    /// Every dimension of the input.
+    /// The resampling of every dimension of the input.
     fn all_axes(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<Axis>> {
         let rank = shape.len();
         let chosen = match &self.axes {
@@ -122,7 +122,7 @@ impl Resize {
         Ok(axes)
     }
 
-    /// The sizes before and after, for each of these dimensions of the input.
+    /// Input and output sizes of the resized dimensions.
     fn sizes(&self, operands: &Operands<'_>, inputs: &[u64]) -> Result<Vec<Sizes>> {
         let of_input = |index: usize| {
             let value = operands.optional(index).filter(|value| !value.is_empty());
@@ -147,7 +147,7 @@ impl Resize {
         }
     }
 
-    /// The dimensions in these sizes, or in what [`Aspect`] makes of them.
+    /// The dimensions with given output sizes, adjusted by [`Aspect`].
     fn sized(
         &self,
         operands: &Operands<'_>,
@@ -186,7 +186,7 @@ impl Resize {
         Ok(inputs.iter().zip(ratios).map(of).collect())
     }
 
-    /// The start and the end of the region in each dimension.
+    /// The start and the end of the region in each dimension, as fractions.
     fn regions(&self, operands: &Operands<'_>, count: usize) -> Result<Vec<[f64; 2]>> {
         let (Coordinates::Crop, Scales::Input(index)) = (self.coordinates, &self.scales) else {
             return Ok(vec![[0.0, 1.0]; count]);
@@ -204,9 +204,8 @@ impl Resize {
     }
 }
 
-/// The dimensions times these scales: the product is in single precision, as ONNX has it. Where it is whole,
-/// the scale stands for the ratio of the sizes, which it may only come near to: a third of 9 elements is every
-/// third one.
+/// The dimensions scaled: the product is in single precision, as in ONNX. If it is an integer, the ratio of the
+/// sizes replaces the scale, which may be rounded: a third of 9 elements is exactly every third one.
 fn scaled(operands: &Operands<'_>, inputs: &[u64], scales: &[f64]) -> Result<Vec<Sizes>> {
     let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
     if scales.len() != inputs.len() || !scales.iter().all(is_scale) {
@@ -229,7 +228,7 @@ fn scaled(operands: &Operands<'_>, inputs: &[u64], scales: &[f64]) -> Result<Vec
     Ok(inputs.iter().zip(scales).map(of).collect())
 }
 
-/// The whole part of a number that is not below 0.
+/// The integer part of a number that is not negative.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -239,7 +238,7 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// The elements of a value, which are numbers.
+/// The elements of an input as floats.
 fn floats(operands: &Operands<'_>, value: &Value, name: &str) -> Result<Vec<f64>> {
     let double = ElementType::Dml(DataType::Float64);
     let accepted = match name {

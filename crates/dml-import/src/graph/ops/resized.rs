@@ -1,4 +1,4 @@
-//! A dimension that is resized: where the elements of the output are in the input.
+//! A resized dimension: the input coordinates of the output's elements.
 
 use crate::error::Result;
 use crate::graph::ops::Operands;
@@ -9,30 +9,30 @@ use crate::graph::ops::weigh::Sources;
 pub(crate) enum Coordinates {
     HalfPixel,
     HalfPixelSymmetric,
-    /// Half a pixel, but for a dimension of one element.
+    /// Half-pixel coordinates, except for a dimension of one element (`pytorch_half_pixel`).
     HalfPixelOfMany,
-    /// Half a pixel of the output alone.
+    /// Half-pixel coordinates of the output only (`tf_half_pixel_for_nn`).
     HalfPixelOfOutput,
     AlignCorners,
     Asymmetric,
-    /// A region of the input.
+    /// A region of the input (`tf_crop_and_resize`).
     Crop,
 }
 
-/// How a coordinate becomes an element.
+/// How a coordinate is rounded to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nearest {
     Floor,
     Ceiling,
-    /// The nearest, of two the lower or the higher one.
+    /// The nearest element; a tie goes to the lower or to the higher one.
     Round {
         prefers_floor: bool,
     },
-    /// The lower one where the dimension grows, else the higher one.
+    /// The lower element if the dimension is enlarged, otherwise the higher one.
     BySize,
 }
 
-/// A number as a fraction, which is not rounded.
+/// An exact fraction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ratio {
     pub(super) numerator: f64,
@@ -44,27 +44,27 @@ impl Ratio {
         self.numerator * other.denominator < other.numerator * self.denominator
     }
 
-    /// The integer that is nearest to its product with an integer, of two the greater one.
+    /// The product with an integer, rounded to the nearest integer, ties up.
     pub(super) fn nearest_product(self, integer: f64) -> f64 {
         let twice = 2.0 * integer * self.numerator + self.denominator;
         (twice / (2.0 * self.denominator)).floor()
     }
 }
 
-/// The sizes of a dimension of the input and of the output.
+/// The sizes of a dimension in the input and in the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub(super) input: u64,
     pub(super) output: u64,
-    /// The output's size before its fraction was cut off.
+    /// The output's size before truncation to an integer.
     pub(super) length: f64,
-    /// The output's size by the input's.
+    /// The output's size divided by the input's.
     pub(super) scale: Ratio,
 }
 
-/// A dimension: its sizes, and where its elements are from. The coordinate of the element at `x` is
-/// `(start + step * x) / divisor`. Numerators are exact while the product of both sizes is below 2^51, so a coordinate
-/// is rounded once, and never across an integer.
+/// A resized dimension. The output's element `x` has input coordinate `(start + step * x) / divisor`.
+/// Numerators are exact while the product of both sizes is below 2^51, so a coordinate is rounded once, and
+/// never across an integer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     pub(super) input: u64,
@@ -75,7 +75,7 @@ pub(super) struct Axis {
     divisor: f64,
 }
 
-/// A coordinate as RESAMPLE computes it: `x / scale - offset`, every step in single precision.
+/// Coordinates as RESAMPLE computes them, `x / scale - offset`, with every step in single precision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SinglePrecision {
     pub(super) scale: f32,
@@ -83,7 +83,7 @@ pub(super) struct SinglePrecision {
 }
 
 impl Coordinates {
-    /// A dimension of these sizes, and for [`Self::Crop`] with this region of the input.
+    /// The dimension for these sizes; for [`Self::Crop`] also with this region of the input.
     pub(super) fn axis(self, sizes: Sizes, [from, to]: [f64; 2]) -> Axis {
         let Sizes { input, output, length, scale } = sizes;
         let (size, last) = (input as f64, input.saturating_sub(1) as f64);
@@ -107,7 +107,7 @@ impl Coordinates {
 }
 
 impl Axis {
-    /// One that stays as it is.
+    /// A dimension that is not resized.
     pub(super) fn same(size: u64) -> Self {
         let (scale, start, step, divisor) = (1.0, 0.0, 1.0, 1.0);
         Self { input: size, output: size, scale, start, step, divisor }
@@ -126,19 +126,19 @@ impl Axis {
         self.start + self.step * x as f64
     }
 
-    /// Where the element at `x` is from.
+    /// The input coordinate of the output's element `x`.
     fn source(&self, x: u64) -> f64 {
         self.numerator(x) / self.divisor
     }
 
-    /// Where every element is from.
+    /// The input coordinates of all output elements.
     pub(super) fn sources(&self, operands: &Operands<'_>) -> Result<Sources> {
         operands.budget.take(&[self.output])?;
         let coordinates = (0..self.output).map(|x| self.source(x)).collect();
         Ok(Sources { input: self.input, coordinates, scale: self.scale })
     }
 
-    /// The element of the input that the one at `x` is.
+    /// The index of the input's element that is nearest to the output's element `x`.
     pub(super) fn nearest(&self, x: u64, rounding: Nearest) -> f64 {
         let half = self.divisor / 2.0;
         let index = match (rounding, self.rounds_up(rounding)) {
@@ -150,7 +150,7 @@ impl Axis {
         index.clamp(0.0, self.last())
     }
 
-    /// Whether coordinates are rounded up, after half of an element was subtracted where the nearest one is meant.
+    /// Whether coordinates are rounded up, after subtracting half an element if the nearest one is wanted.
     pub(super) fn rounds_up(&self, rounding: Nearest) -> bool {
         match rounding {
             Nearest::Floor => false,
@@ -160,7 +160,7 @@ impl Axis {
         }
     }
 
-    /// The coordinates in single precision, with `shift` added; `None` where RESAMPLE has no such scale.
+    /// The coordinates in single precision, plus `shift`; `None` if RESAMPLE cannot express the scale.
     pub(super) fn single_precision(&self, shift: f64) -> Option<SinglePrecision> {
         if self.input == 1 || self.is_same() {
             return Some(SinglePrecision { scale: 1.0, offset: 0.0 });
@@ -171,7 +171,8 @@ impl Axis {
         is_usable.then_some(SinglePrecision { scale, offset })
     }
 
-    /// The part of it that is made of elements of the input, and how many are before and after it.
+    /// The part of the output that is inside of the input, and how many output elements are before and after
+    /// it.
     pub(super) fn inside(&self, operands: &Operands<'_>) -> Result<(Self, [u64; 2])> {
         operands.budget.take(&[self.output])?;
         let is_inside = |x: &u64| (0.0..=self.last()).contains(&self.source(*x));
@@ -213,7 +214,7 @@ mod tests {
             Coordinates::HalfPixelOfMany => half_pixel,
             Coordinates::HalfPixelOfOutput => [(2 * x + 1) * input, 2 * output],
             Coordinates::Asymmetric => [x * input, output],
-            // A region of all of the input has the corners aligned.
+            // A region that covers the whole input is like aligned corners.
             Coordinates::Crop if output == 1 => [input - 1, 2],
             Coordinates::AlignCorners | Coordinates::Crop => [x * (input - 1), output - 1],
         }

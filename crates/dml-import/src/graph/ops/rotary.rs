@@ -1,4 +1,4 @@
-//! Rotary embedding: pairs of elements, turned by an angle for each step.
+//! Rotary position embedding: pairs of elements are rotated by an angle for each step.
 
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, MULTIPLY, SUBTRACT};
@@ -12,18 +12,18 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
-/// Inputs are what is turned, in three dimensions or with its heads in a fourth, cosines and sines, and which of
-/// these each step has.
+/// Inputs are the data, of three dimensions or with heads in a fourth, tables of cosines and sines, and
+/// optionally the positions: the table row for each step.
 #[derive(Debug)]
 pub(crate) struct RotaryEmbedding {
-    /// Whether pairs are neighbours, or one of each half.
+    /// Whether a pair is two neighbours, rather than one element of each half.
     pub(crate) is_interleaved: bool,
-    /// Heads, where there are three dimensions.
+    /// The number of heads, for data of three dimensions.
     pub(crate) heads: Option<i64>,
-    /// How many elements of a head are turned, those that come first; `None`: all.
+    /// How many of the first elements of a head are rotated; `None`: all.
     pub(crate) turned: Option<u64>,
-    /// Whether heads and how much of them is turned follow from the number of cosines where nothing is said, and
-    /// one step for all says where those of a sequence begin.
+    /// Whether, if not stated, the number of heads and the rotated part follow from the width of the table, and a
+    /// single position is the start of all sequences.
     pub(crate) follows_cache: bool,
 }
 
@@ -40,7 +40,7 @@ impl Op for RotaryEmbedding {
         let heads = self.heads.and_then(|it| u64::try_from(it).ok()).filter(|it| *it > 0);
         let width = shape.last().copied().unwrap_or(0);
         let heads = heads.or_else(|| of_cache.map(|it| width / it).filter(|it| *it > 0));
-        // By batches, steps, heads and elements.
+        // The data as `[batches, steps, heads, elements]`.
         let by_steps = match (shape, heads) {
             ([_, _, _, _], _) => given.transposed(&[0, 2, 1, 3]),
             ([batches, steps, width], Some(heads)) if width.is_multiple_of(heads) => {
@@ -56,7 +56,7 @@ impl Op for RotaryEmbedding {
             return Err(operands.node.invalid(path, turned, "is no number of pairs", accepted));
         }
         let half = turned / 2;
-        // Where pairs are, and along which dimension.
+        // The shape of pairs, and the dimension along which the two elements of a pair lie.
         let (pair, along) = if self.is_interleaved { ([half, 2], 4_u8) } else { ([2, half], 3) };
         let first = part(operands, &by_steps, 3, [0, turned])?;
         let pairs = operands.reshaped(&first, &[batches, steps, heads, pair[0], pair[1]])?;
@@ -96,7 +96,7 @@ impl RotaryEmbedding {
         gathered(operands, cache, &steps, 0)
     }
 
-    /// The steps of every sequence from the first one on.
+    /// The consecutive positions of every sequence, starting at `first`.
     fn counted(&self, operands: &Operands<'_>, first: &Value) -> Result<Value> {
         let shape = operands.shape(0, "input")?;
         let [batches, steps] = match *shape {

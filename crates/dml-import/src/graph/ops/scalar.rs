@@ -6,9 +6,9 @@ use crate::element::ElementType;
 /// An element while the host computes with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
-    /// Of an integer or a truth value.
+    /// An integer, or a truth value.
     Integer(i128),
-    /// Of a float. What 64 bits compute of two floats of 32 is rounded to 32 as if it were exact.
+    /// A float. Operations on two FLOAT32 values in 64 bits round to 32 bits as if they were exact.
     Float(f64),
 }
 
@@ -20,7 +20,7 @@ impl Scalar {
         }
     }
 
-    /// As a float; an integer is rounded to the nearest one.
+    /// The value as a float; an integer is rounded to the nearest one.
     #[expect(clippy::cast_precision_loss, reason = "rounded to nearest")]
     pub(crate) fn float(self) -> f64 {
         match self {
@@ -29,7 +29,7 @@ impl Scalar {
         }
     }
 
-    /// The bits of it as `element`: integers wrap around.
+    /// The bits of the value as `element`: integers wrap around.
     pub(crate) fn bits(self, element: ElementType) -> u64 {
         match self {
             Self::Integer(value) => from_integer(value, element),

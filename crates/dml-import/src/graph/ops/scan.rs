@@ -1,4 +1,4 @@
-//! Scan: its body is evaluated once for each slice of its inputs.
+//! Scan: the body is unrolled for each slice of the scanned inputs.
 
 use crate::error::Result;
 use crate::graph::device::DeviceNodes;
@@ -8,26 +8,26 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// ONNX's Scan. Inputs are the values that iterations hand on, those that are taken in slices, and those
-/// of the graphs around; outputs are what is handed on, and what is put together of all iterations.
+/// ONNX's Scan. Inputs are the loop-carried values, the scanned inputs, and the values of outer graphs; outputs
+/// are the loop-carried values and the scan outputs, which are stacked over all iterations.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) body: Body,
-    /// How many values are handed on.
+    /// The number of loop-carried values.
     pub(crate) carried: usize,
-    /// Where slices come from.
+    /// The dimension and direction of each scanned input.
     pub(crate) inputs: Vec<Along>,
-    /// Where they are put.
+    /// The dimension and direction of each scan output.
     pub(crate) outputs: Vec<Along>,
-    /// Whether it is that of version 8, whose first input has the lengths of sequences, and whose first
-    /// dimensions are batches.
+    /// Whether this is version 8, whose first input has the lengths of sequences, and whose first dimensions
+    /// are batches.
     pub(crate) has_batches: bool,
 }
 
-/// What messages call the dimensions that outputs are put together along.
+/// The name of the dimensions of scan outputs in messages.
 const PATH: &str = "attribute scan_output_axes";
 
-/// A dimension, and from which end on it is gone through.
+/// A dimension, and the direction in which it is scanned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Along {
     pub(crate) axis: i64,
@@ -58,7 +58,7 @@ impl Op for Scan {
 }
 
 impl Scan {
-    /// The outputs of version 8: one sequence after the other.
+    /// The outputs of version 8, which processes one sequence of the batch after the other.
     fn batches(
         &self,
         operands: &Operands<'_>,
@@ -103,7 +103,7 @@ impl Scan {
         Ok(outputs.iter().map(|all| join(all).unwrap_or_else(Value::refused)).collect())
     }
 
-    /// The outputs of one sequence, or of its first `length` slices: the others give zeros.
+    /// The outputs of one sequence, or of its first `length` slices; the other slices give zeros.
     fn sequence(
         &self,
         operands: &Operands<'_>,
@@ -160,7 +160,7 @@ impl Scan {
         self.body.run(operands, own.map(Some).chain(around))
     }
 
-    /// The dimension that each sequence has its slices along, and how many all of them have.
+    /// The scanned dimension of each sequence, and the number of slices, which all sequences share.
     fn axes(&self, operands: &Operands<'_>, sequences: &[Value]) -> Result<(Vec<usize>, u64)> {
         let (mut axes, mut count) = (Vec::new(), None);
         for (value, along) in sequences.iter().zip(&self.inputs) {
@@ -190,7 +190,7 @@ impl Scan {
         Ok(trips)
     }
 
-    /// The outputs of no iteration: what is put together are zeros of the kinds that one would give.
+    /// The outputs without iterations: scan outputs are zeros of the kinds that an iteration would produce.
     fn none(
         &self,
         operands: &Operands<'_>,

@@ -1,4 +1,4 @@
-//! Elements written where indices say: SCATTER_ELEMENTS, SCATTER_ND, MAX_UNPOOLING.
+//! Scatter operations: SCATTER_ELEMENTS, SCATTER_ND and MAX_UNPOOLING.
 
 use dml_core::DataType;
 use dml_core::operators::{MaxUnpoolingDesc, ScatterElementsDesc, ScatterNdDesc};
@@ -11,12 +11,12 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// The first input, with the elements of the third one where the second one's indices say.
+/// The first input, with elements replaced by those of the third input at the indices in the second one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scatter {
-    /// Along a dimension.
+    /// Indices along a dimension.
     Elements { axis: i64 },
-    /// At coordinates.
+    /// Index tuples with coordinates of slices.
     Parts,
 }
 
@@ -98,8 +98,8 @@ fn parts(
     })
 }
 
-/// Zeros, with the elements of the first input at the places that the second one numbers. These count the elements of
-/// the output, which has the third input's sizes, or those that a pooling by the attributes would have had.
+/// Zeros, with the elements of the first input at the indices in the second one. Indices count the elements of
+/// the output, whose sizes are in the third input, or follow from the attributes of the pooling.
 #[derive(Debug)]
 pub(crate) struct MaxUnpool {
     pub(crate) kernel: Vec<i64>,
@@ -107,7 +107,7 @@ pub(crate) struct MaxUnpool {
     pub(crate) pads: Option<Vec<i64>>,
 }
 
-/// The windows of a dimension, of which there were `count`.
+/// The pooling windows along a dimension.
 struct Windows {
     count: i128,
     stride: i128,
@@ -130,7 +130,7 @@ impl Op for MaxUnpool {
             Some(_) => given_shape(operands, &shape, &windows)?,
             None => pooled_shape(operands, &shape, &windows)?,
         };
-        // What is below 0 is far beyond the end without a sign.
+        // A negative index, seen as unsigned, is far beyond the end.
         let unsigned = ElementType::Dml(DataType::Uint64);
         let indices = Value { element: Some(unsigned), ..indices.clone() };
         let (all, total) = ([count(&shape)], [count(&output)]);
@@ -145,7 +145,7 @@ impl Op for MaxUnpool {
 }
 
 impl MaxUnpool {
-    /// The windows of each dimension after batches and channels.
+    /// The windows along each spatial dimension.
     fn windows(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<Windows>> {
         let spatial = self.kernel.len();
         let wrong = |name: &str, given: usize, accepted: usize| {
@@ -173,8 +173,8 @@ impl MaxUnpool {
     }
 }
 
-/// The third input, whose batches and channels are those of `shape`, and in which every window of the others has an
-/// element, wherever the padding is.
+/// The sizes in the third input, which must have the batches and channels of `shape`, and room for an element
+/// of every window, whatever the padding.
 fn given_shape(operands: &Operands<'_>, shape: &[u64], windows: &[Windows]) -> Result<Vec<u64>> {
     let given = operands.sizes(2, "output_shape")?;
     let least = windows.iter().map(|it| (it.count - 1) * it.stride + 2 - it.kernel);

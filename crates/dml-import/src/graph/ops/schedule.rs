@@ -1,4 +1,4 @@
-//! Evaluates nodes, each after those whose outputs it uses.
+//! Evaluates nodes in topological order.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::graph::value::{Storage, Value};
 use crate::graph::{Graph, Node, ValueId};
 use crate::limits;
 
-/// What the evaluation of nodes is given beside their values.
+/// The context of an evaluation of nodes, in addition to their values.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) budget: &'a Budget,
     pub(crate) device: &'a DeviceNodes,
-    /// The node of the model that these nodes are a part of; `None` where they are the model's own.
+    /// The index of the model's node that these nodes belong to; `None` if they are the model's own.
     pub(crate) index: Option<usize>,
 }
 
-/// Evaluates the nodes in `order` and writes their outputs into `values`. What is refused is a value, so
-/// that it does no harm where nothing depends on it.
+/// Evaluates the nodes in `order` and writes their outputs into `values`. An error becomes a value, so that it
+/// only affects what depends on it.
 pub(crate) fn evaluate_nodes(
     graph: &Graph,
     order: impl IntoIterator<Item = usize>,
@@ -81,13 +81,14 @@ fn evaluate_node(
     Ok(found)
 }
 
-/// The value, or that there is none.
+/// The value, or an error if there is none.
 pub(crate) fn found(value: Option<Value>) -> Value {
     value.unwrap_or_else(|| Value::refused(Error::malformed("nothing produces the value")))
 }
 
-/// Which values the host has to know, and which it should know: for shapes or attributes that depend on
-/// them, or as the second of `roots` says of the first ones. Where the first of a pair of `feedback` is one of them, the second is, too.
+/// For each value, whether the host needs it: because shapes or attributes depend on it, or because it is one
+/// of `roots`, with the demand given beside them. If the first value of a pair in `feedback` is needed, so is
+/// the second.
 ///
 /// # Errors
 /// [`Error::Malformed`]: two nodes write the same value.

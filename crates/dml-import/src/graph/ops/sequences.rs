@@ -1,4 +1,4 @@
-//! OneHot and ReverseSequence: a number for each sequence along a dimension.
+//! OneHot and ReverseSequence.
 
 use dml_core::DataType;
 use dml_core::operators::{OneHotDesc, ReverseSubsequencesDesc};
@@ -11,14 +11,14 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// The second element of the third input where the new dimension's coordinate is the first one's index, else its
-/// first element. The second input is the dimension's size.
+/// One-hot encoding: the second element of the third input where the coordinate in the new dimension equals the
+/// first input's index, and its first element elsewhere. The second input is the new dimension's size.
 #[derive(Debug)]
 pub(crate) struct OneHot {
     pub(crate) axis: i64,
 }
 
-/// What DirectML's indices are.
+/// The types of DirectML's indices.
 const INDICES: [ElementType; 4] = [
     ElementType::INT64,
     ElementType::INT32,
@@ -70,7 +70,7 @@ impl Op for OneHot {
     }
 }
 
-/// The first elements of each sequence in reverse order, as many as the second input says.
+/// The first elements of each sequence in reverse order, as many as the second input has for it.
 #[derive(Debug)]
 pub(crate) struct ReverseSequence {
     pub(crate) batch_axis: i64,
@@ -109,7 +109,7 @@ impl Op for ReverseSequence {
         let axis = dimension(time, 3);
         let output = write(operands, &inputs, kind, &seen, |mut it, output_tensor| {
             let [input_tensor, mut sequence_lengths_tensor] = [it.remove(0), it.remove(0)];
-            // One length for all sequences of a batch.
+            // All sequences of a batch share a length.
             sequence_lengths_tensor.sizes.clone_from(&input_tensor.sizes);
             sequence_lengths_tensor.sizes[axis as usize] = 1;
             let mut strides = [0; 4];

@@ -1,4 +1,4 @@
-//! Shapes of values, and the same elements in another shape.
+//! Shapes of values, and reshapes.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -58,7 +58,7 @@ impl Op for Size {
     }
 }
 
-/// The input's elements in two dimensions: those before `axis`, and the others.
+/// The input reshaped to two dimensions: those before `axis`, and the others.
 #[derive(Debug)]
 pub(crate) struct Flatten {
     pub(crate) axis: i64,
@@ -68,7 +68,7 @@ impl Op for Flatten {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "input")?;
         let shape = data.shape()?;
-        // The end of the last dimension is one, too.
+        // The axis may be the rank: all dimensions are before it.
         let axis = match self.axis {
             axis if axis < 0 => operands.axis(axis, shape.len(), "attribute axis")?,
             axis => operands.axis(axis, shape.len() + 1, "attribute axis")?,
@@ -83,20 +83,20 @@ impl Op for Flatten {
     }
 }
 
-/// What a size of 0 in the shape that Reshape is given stands for.
+/// The meaning of a size of 0 in the shape given to Reshape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Zero {
-    /// The input's size of the same dimension.
+    /// The input's size of that dimension.
     Copied,
-    /// Itself.
+    /// A size of 0.
     Kept,
 }
 
-/// The input's elements in another shape, where -1 is the size that remains.
+/// The input in another shape, where -1 is the size that remains.
 #[derive(Debug)]
 pub(crate) struct Reshape {
     pub(crate) zero: Zero,
-    /// `None`: the second input holds it.
+    /// `None`: the second input holds the shape.
     pub(crate) shape: Option<Vec<i64>>,
 }
 
@@ -130,9 +130,7 @@ impl Op for Reshape {
                     1
                 }
                 (0, Zero::Copied) => *from.get(index).ok_or_else(|| refused("has a 0 too many"))?,
-                (size, _) => {
-                    u64::try_from(*size).map_err(|_| refused("has a size that is none"))?
-                }
+                (size, _) => u64::try_from(*size).map_err(|_| refused("has an invalid size"))?,
             });
         }
         let count = element_count(from);
@@ -148,10 +146,10 @@ impl Op for Reshape {
     }
 }
 
-/// The input's elements with dimensions of size 1 put in.
+/// The input with dimensions of size 1 inserted.
 #[derive(Debug)]
 pub(crate) struct Unsqueeze {
-    /// `None`: the second input holds them.
+    /// `None`: the second input holds the axes.
     pub(crate) axes: Option<Vec<i64>>,
 }
 
@@ -175,10 +173,10 @@ impl Op for Unsqueeze {
     }
 }
 
-/// The input's elements without dimensions of size 1.
+/// The input with dimensions of size 1 removed.
 #[derive(Debug)]
 pub(crate) struct Squeeze {
-    /// `None`: the second input holds them; without it, all that have size 1.
+    /// `None`: the second input holds the axes; without that, all dimensions of size 1 are removed.
     pub(crate) axes: Option<Vec<i64>>,
 }
 
@@ -213,7 +211,7 @@ impl Op for Squeeze {
     }
 }
 
-/// Which of `rank` dimensions `axes` name, each once.
+/// For each of `rank` dimensions, whether `axes` has it; each may occur once.
 fn marked(operands: &Operands<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     let mut marked = vec![false; rank];
     for axis in axes {

@@ -9,13 +9,13 @@ use crate::graph::ops::movement::{joined, leading, moved, tensors};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 
-/// The elements from `starts` up to `ends` in steps.
+/// The elements from `starts` up to `ends`, in steps.
 #[derive(Debug)]
 pub(crate) enum Slice {
-    /// Everything but the data is in attributes.
+    /// All parameters are attributes.
     Fixed { starts: Vec<i64>, ends: Vec<i64>, axes: Option<Vec<i64>> },
-    /// Inputs: data, starts, ends, and at these positions axes and steps, both of which may be left
-    /// out.
+    /// Starts and ends are the second and third input; axes and steps are the inputs with these indices, and
+    /// may be left out.
     Inputs { axes: usize, steps: usize },
 }
 
@@ -79,7 +79,7 @@ fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
     walked(operands, data, &walks)
 }
 
-/// The elements of `data` that have these coordinates in each dimension.
+/// The elements of `data` at these coordinates in each dimension.
 pub(super) fn walked(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> Result<Value> {
     if walks.iter().all(Walk::is_whole) {
         return Ok(data.clone());
@@ -95,12 +95,12 @@ pub(super) fn walked(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> R
     moved(operands, data, walks.iter().map(|walk| walk.count).collect(), positions, build)
 }
 
-/// SLICE, or SLICE1 where it goes backwards.
+/// SLICE, or SLICE1 if a step is negative.
 fn operator(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> Result<AbstractOperator> {
     let sizes: Vec<u64> = walks.iter().map(|walk| walk.size).collect();
     let counts: Vec<u64> = walks.iter().map(|walk| walk.count).collect();
     let [input_tensor, output_tensor] = tensors(operands, data, [&sizes, &counts])?;
-    // What leaves 32 bits leaves the sizes of tensors, which are checked.
+    // Values beyond 32 bits belong to tensors beyond the limits, which are checked.
     let number = |value: i128| u32::try_from(value).unwrap_or(u32::MAX);
     let last = |walk: &Walk| walk.first + walk.step * i128::from(walk.count.saturating_sub(1));
     let offsets = walks.iter().map(|walk| number(walk.first.min(last(walk))));
@@ -128,7 +128,7 @@ fn operator(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> Result<Abs
     .into())
 }
 
-/// Coordinates of a dimension.
+/// The selected coordinates of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
     size: u64,
@@ -142,12 +142,12 @@ impl Walk {
         Self::forwards(size, 0, size)
     }
 
-    /// So many coordinates from `first` on.
+    /// `count` coordinates from `first` on.
     pub(super) fn forwards(size: u64, first: u64, count: u64) -> Self {
         Self { size, first: first.into(), step: 1, count }
     }
 
-    /// Python's slice of a sequence of `size`.
+    /// Python's slice of a sequence of `size` elements.
     fn of(start: i64, end: i64, step: i64, size: u64) -> Self {
         let length = i128::from(size);
         let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
@@ -159,7 +159,7 @@ impl Walk {
         let distance = (clamp(end) - first) * step.signum();
         let count = (distance + step.abs() - 1) / step.abs();
         let count = u64::try_from(count).unwrap_or(0);
-        // One element is followed by none.
+        // The step does not matter for a single element.
         Self { size, first, step: if count > 1 { step } else { 1 }, count }
     }
 

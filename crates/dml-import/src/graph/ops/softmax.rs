@@ -1,4 +1,4 @@
-//! Softmax and its kin: what becomes of an element depends on its row.
+//! Softmax, LogSoftmax and Hardmax.
 
 use dml_core::operators::{
     ACTIVATION_HARDMAX, ACTIVATION_HARDMAX1, ACTIVATION_LOG_SOFTMAX, ACTIVATION_LOG_SOFTMAX1,
@@ -12,14 +12,14 @@ use crate::graph::ops::packed::{self, count};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
-/// DirectML's operators of one meaning: on rows in the last dimension, and along any.
+/// DirectML's operators of one function: on rows in the last dimension, and along any axes.
 pub(crate) type RowOperators = [&'static OperatorSchema; 2];
 
 pub(crate) const SOFTMAX: RowOperators = [&ACTIVATION_SOFTMAX, &ACTIVATION_SOFTMAX1];
 pub(crate) const LOG_SOFTMAX: RowOperators = [&ACTIVATION_LOG_SOFTMAX, &ACTIVATION_LOG_SOFTMAX1];
 pub(crate) const HARDMAX: RowOperators = [&ACTIVATION_HARDMAX, &ACTIVATION_HARDMAX1];
 
-/// One of them.
+/// A function of rows.
 #[derive(Debug)]
 pub(crate) struct Softmax {
     pub(crate) operators: RowOperators,

@@ -11,22 +11,22 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
-/// How long the parts are.
+/// The lengths of the parts.
 #[derive(Debug)]
 pub(crate) enum Parts {
-    /// As long as an attribute says.
+    /// Lengths given by an attribute.
     Lengths(Vec<i64>),
-    /// As long as the second input says, or so many of one length where it is left out.
+    /// Lengths given by the second input, or equal parts if it is left out.
     Input(Equal),
-    /// Likewise, with lengths that are whole numbers of any type.
+    /// Like [`Input`](Self::Input), with lengths of any type, including floats with integer values.
     AnyInput(Equal),
 }
 
-/// Parts of one length.
+/// Parts of equal length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Equal {
     pub(crate) count: usize,
-    /// Whether the last one may be shorter.
+    /// Whether the last part may be shorter.
     pub(crate) has_rest: bool,
 }
 
@@ -54,7 +54,7 @@ impl Op for Split {
     }
 }
 
-/// The parts of `input` along a dimension, whose lengths add up to it.
+/// The parts of `input` along a dimension; their lengths must add up to its size.
 pub(super) fn parts(
     operands: &Operands<'_>,
     input: &Value,
@@ -89,7 +89,7 @@ pub(super) fn parts(
     .into_iter();
     let next = |kind: &Kind| match kind.is_empty() {
         true => empty(kind),
-        // One for each that is not empty.
+        // An output of the operator for each part that is not empty.
         false => written.next().map_or_else(|| empty(kind), Ok),
     };
     kinds.iter().map(next).collect()

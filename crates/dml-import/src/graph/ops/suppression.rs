@@ -1,4 +1,5 @@
-//! NonMaxSuppression: the boxes of the highest scores, on the host, as the output's shape depends on them.
+//! NonMaxSuppression: selects the boxes of the highest scores, on the host, as the output's shape depends on
+//! them.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -7,24 +8,24 @@ use crate::graph::ops::{Budget, Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};
 
-/// For each class of each batch the boxes by falling scores, without those that overlap one before. Of equal
-/// scores the first box comes first.
+/// For each class of each batch, the boxes by falling scores, without those that overlap an earlier one. Boxes
+/// of equal scores keep their order.
 #[derive(Debug)]
 pub(crate) struct NonMaxSuppression {
-    /// Whether boxes are a center, a width and a height, or two corners.
+    /// Whether boxes are given by center, width and height, rather than by two corners.
     pub(crate) is_centered: bool,
 }
 
-/// Pairs of boxes that are compared as fast as one element is read.
+/// How many comparisons of boxes count as one element read, since they are as fast.
 const PAIRS: u64 = 64;
 
-/// What boxes are held against.
+/// Limits for selecting boxes.
 struct Thresholds {
-    /// How many boxes a class has at most.
+    /// The greatest number of boxes per class.
     count: usize,
-    /// The part of two boxes' area that both may have.
+    /// The greatest intersection over union (IoU) of two selected boxes.
     overlap: f32,
-    /// What scores have to be above.
+    /// The score that boxes must exceed.
     score: Option<f32>,
 }
 
@@ -47,7 +48,7 @@ impl Op for NonMaxSuppression {
         };
         let thresholds = Thresholds::of(operands)?;
         let mut chosen = vec![];
-        // Without boxes there may be any number of classes.
+        // Without boxes the number of classes is unlimited.
         if thresholds.count > 0 && !of_scores.contains(&0) {
             let boxes = floats(operands, 0, "boxes")?;
             let boxes: Vec<Area> = boxes.chunks_exact(4).map(|it| self.area(it)).collect();
@@ -68,7 +69,7 @@ impl Op for NonMaxSuppression {
 }
 
 impl NonMaxSuppression {
-    /// What a box covers.
+    /// The area of a box.
     fn area(&self, numbers: &[f32]) -> Area {
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| numbers.get(at).copied().unwrap_or(f32::NAN));
         let sorted = |a: f32, b: f32| if a >= b { [b, a] } else { [a, b] };
@@ -104,12 +105,12 @@ impl Thresholds {
         Ok(Self { count, overlap, score: float(4, "score_threshold")? })
     }
 
-    /// The numbers of the boxes of a class, those with the highest scores first.
+    /// The indices of the selected boxes of a class, highest scores first.
     fn chosen(&self, budget: &Budget, boxes: &[Area], scores: &[f32]) -> Result<Vec<usize>> {
         let is_above = |score: f32| self.score.is_none_or(|least| score > least);
         let mut sorted: Vec<usize> =
             (0..boxes.len()).filter(|index| is_above(scores[*index])).collect();
-        // Both zeros are one score; what is no number comes last.
+        // Both zeros are equal scores; NaN comes last.
         let key = |index: usize| match scores[index] {
             score if score.is_nan() => f32::NEG_INFINITY,
             score => score + 0.0,
@@ -133,7 +134,7 @@ impl Thresholds {
     }
 }
 
-/// The least and the greatest coordinate of a box in both dimensions, and how large it is.
+/// The least and the greatest coordinate of a box in both dimensions, and its area.
 struct Area {
     ranges: [[f32; 2]; 2],
     size: f32,
@@ -145,10 +146,10 @@ impl Area {
         Self { ranges, size: one * other }
     }
 
-    /// The part of the area of both that both have. Like ONNX Runtime's, it is rounded after each step, since
-    /// what is equal to a threshold does not overlap.
+    /// The intersection over union (IoU) of two boxes. Like ONNX Runtime's, it is rounded after each step,
+    /// since boxes at exactly the threshold do not overlap.
     fn overlap(&self, other: &Self) -> f32 {
-        // Not a number is handed on where it is the first one.
+        // NaN is propagated if it is the first operand.
         let greater = |a: f32, b: f32| if a < b { b } else { a };
         let lesser = |a: f32, b: f32| if b < a { b } else { a };
         let mut both = 1.0;

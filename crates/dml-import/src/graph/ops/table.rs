@@ -7,7 +7,7 @@ use crate::graph::ops::Operands;
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, host_elements};
 
-/// Numbers that the host has made, as elements of a type.
+/// A tensor of these numbers, converted to `element`.
 pub(super) fn table(
     element: ElementType,
     shape: Vec<u64>,
@@ -18,7 +18,7 @@ pub(super) fn table(
     Tensor::of_bits(element, shape, bits).map(Value::host)
 }
 
-/// The numbers from 0 on, in a shape.
+/// Consecutive numbers from 0 on, in row-major order.
 pub(super) fn numbers(
     operands: &Operands<'_>,
     element: ElementType,

@@ -1,4 +1,4 @@
-//! Tensors over and over: TILE. Blocks of pixels and channels: SPACE_TO_DEPTH and DEPTH_TO_SPACE.
+//! Tile: TILE; and rearrangement between blocks of pixels and channels: SPACE_TO_DEPTH and DEPTH_TO_SPACE.
 
 use dml_core::operators::{
     DepthToSpace1Desc, DepthToSpaceDesc, SpaceToDepth1Desc, SpaceToDepthDesc, TileDesc,
@@ -13,17 +13,18 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
-/// The first input as often as the second one says.
+/// The first input, repeated as often as the second one says.
 #[derive(Debug)]
 pub(crate) enum Tile {
-    /// So many times along each dimension.
+    /// Repeats for each dimension.
     EachDimension,
-    /// So many times along the dimension that the third input says. Both are whole numbers of any type.
+    /// Repeats along the dimension in the third input. Both are integers of any type, including floats with
+    /// integer values.
     OneDimension,
 }
 
 impl Tile {
-    /// How often each dimension of `rank` is repeated.
+    /// The repeats of each of `rank` dimensions.
     fn repeats(&self, operands: &Operands<'_>, rank: usize) -> Result<Vec<u64>> {
         match self {
             Self::EachDimension => operands.sizes(1, "repeats"),
@@ -75,7 +76,7 @@ impl Op for Tile {
     }
 }
 
-/// No level has TILE of FLOAT64: strides of 0 repeat elements as well.
+/// Repeats by strides of 0, since no feature level has TILE for FLOAT64.
 fn repeated(
     operands: &Operands<'_>,
     input: &Value,
@@ -95,12 +96,12 @@ fn tile(operands: &Operands<'_>, input: &Value, pairs: &[[u64; 2]]) -> Result<Ab
     let sizes: Vec<u64> = pairs.iter().map(|[size, _]| *size).collect();
     let output: Vec<u64> = pairs.iter().map(|[size, times]| size.saturating_mul(*times)).collect();
     let [input_tensor, output_tensor] = tensors(operands, input, [&sizes, &output])?;
-    // None is more than the output has elements, which has been checked.
+    // No repeat exceeds the output's number of elements, which has been checked.
     let times = pairs.iter().map(|[_, times]| u32::try_from(*times).unwrap_or(u32::MAX));
     Ok(TileDesc { input_tensor, output_tensor, repeats: leading(times, 1) }.into())
 }
 
-/// Blocks of height and width become channels, or the other way round.
+/// SpaceToDepth, which moves blocks of pixels to channels, or DepthToSpace.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     pub(crate) size: i64,
@@ -152,7 +153,7 @@ impl Op for Blocks {
 }
 
 impl Blocks {
-    /// By dimensions in another order.
+    /// By permuting dimensions.
     fn seen(
         &self,
         operands: &Operands<'_>,

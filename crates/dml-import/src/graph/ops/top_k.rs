@@ -1,4 +1,4 @@
-//! TopK: TOP_K1 on three dimensions, what is before the axis, the axis and what is after it.
+//! TopK: TOP_K1 on three dimensions, the elements before the axis, the axis and the elements after it.
 
 use dml_core::operators::TopK1Desc;
 use dml_core::{AxisDirection, DataType};
@@ -9,11 +9,11 @@ use crate::graph::ops::packed::{around, dimension, write_all};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 
-/// The greatest or the least elements along an axis, in their order, and their coordinates.
+/// The greatest or the least elements along an axis, in order, and their coordinates.
 #[derive(Debug)]
 pub(crate) struct TopK {
     pub(crate) axis: i64,
-    /// How many; the second input where an attribute does not say.
+    /// The number of elements; `None`: the second input holds it.
     pub(crate) count: Option<i64>,
     pub(crate) direction: AxisDirection,
 }
@@ -40,7 +40,7 @@ impl Op for TopK {
         let of_data = around(&shape, axis);
         shape[axis] = count;
         let found = around(&shape, axis);
-        // Coordinates are never negative.
+        // Coordinates are never negative, so they may be unsigned.
         let coordinates =
             Kind { element: ElementType::Dml(DataType::Uint64), shape: shape.clone() };
         let outputs = vec![(Kind { element, shape }, &found[..]), (coordinates, &found[..])];

@@ -16,40 +16,41 @@ use crate::graph::value::{Kind, Value};
 use crate::limits;
 use crate::tensor::host_elements;
 
-/// What is made of each row.
+/// A discrete Fourier transform of each row.
 pub(super) struct Transform {
-    /// How many elements signal and spectrum have.
+    /// The number of elements of a signal and its full spectrum.
     pub(super) length: u64,
     pub(super) is_inverse: bool,
-    /// Whether spectra have the half that determines the other one.
+    /// Whether spectra are one-sided.
     pub(super) is_half: bool,
-    /// What elements of the signal are multiplied by before.
+    /// The window that multiplies the signal first.
     pub(super) window: Option<Vec<f64>>,
 }
 
-/// What GEMM multiplies.
+/// The types that GEMM supports.
 pub(super) const TYPES: [ElementType; 2] = [ElementType::FLOAT32, ElementType::FLOAT16];
 
-/// Elements of a table beyond which two smaller ones are better.
+/// The number of elements of a table beyond which two smaller tables are preferred.
 const LARGE: u64 = 1 << 18;
 
-/// A table: what each part of the elements read counts for a part of those written.
+/// A table of factors: the weight of each part of an element read in each part of an element written.
 struct Table<'a> {
-    /// Tables of their own for so many, elements read, and elements written.
+    /// The number of tables, of elements read, and of elements written.
     sizes: [u64; 3],
-    /// Parts of the elements read.
+    /// The parts of an element read: 1 for real numbers, 2 for complex ones.
     parts: u64,
-    /// By how many parts of a turn an element written is turned against one read.
+    /// The angle, in units of a turn divided by the length, for a table, an element read and an element
+    /// written.
     turn: &'a dyn Fn([u64; 3]) -> u64,
-    /// What an element read is multiplied by.
+    /// The factor of an element read.
     scale: &'a dyn Fn(u64) -> f64,
 }
 
-/// The real and the imaginary part of each part of a turn.
+/// The cosine and the sine of each angle.
 type Turns = [[f64; 2]];
 
 impl Transform {
-    /// How many elements are read of each row, and how many are written.
+    /// The number of elements read from each row, and of elements written.
     pub(super) fn sizes(&self, operands: &Operands<'_>) -> Result<[u64; 2]> {
         if self.length == 0 {
             return Err(operands.node.invalid("dft_length", 0, "is no length", "1 and more"));
@@ -62,12 +63,12 @@ impl Transform {
         })
     }
 
-    /// Whether signals are real numbers again, or spectra complex ones.
+    /// The parts of an element written: 1 for real signals, 2 for complex numbers.
     pub(super) fn written_parts(&self) -> u64 {
         if self.is_half && self.is_inverse { 1 } else { 2 }
     }
 
-    /// What becomes of rows of elements that have so many parts; the parts of the results are another dimension.
+    /// Transforms rows of elements that have `parts` parts; the parts of the results are another dimension.
     pub(super) fn of(&self, operands: &Operands<'_>, rows: &Value, parts: u64) -> Result<Value> {
         let element = rows.element()?;
         operands.type_is(element, &TYPES, "input")?;
@@ -95,7 +96,8 @@ impl Transform {
         cast(operands, &results, element)
     }
 
-    /// Factors of the length whose tables are smaller than one of so many elements, where that is large.
+    /// Factors of the length whose tables are smaller than one of `elements`; `None` if that is small, or there
+    /// are none.
     fn factors(&self, elements: u64) -> Option<[u64; 2]> {
         let largest = |[first, second]: [u64; 2]| {
             let (first, second) = (2 * first.saturating_mul(first), 2 * self.length * second);
@@ -107,7 +109,7 @@ impl Transform {
         factors.min_by_key(|it| largest(*it)).filter(|_| elements > LARGE)
     }
 
-    /// Every `second`-th element transformed, and then what these are for each of the others (Cooley and Tukey, 1965).
+    /// Transforms every `second`-th element, and combines the results (Cooley and Tukey, 1965).
     fn in_two_steps(
         &self,
         (operands, turns): (&Operands<'_>, &Turns),
@@ -139,12 +141,12 @@ impl Transform {
         let found =
             self.products((operands, turns), &found, &table, parts)?.transposed(&[1, 2, 0, 3]);
         let found = operands.reshaped(&found, &[all, self.length, parts])?;
-        // The first ones of each row.
+        // The first elements of each row.
         let found = found.seen(vec![all, written, parts], found.strides());
         operands.reshaped(&found, &[shape.as_slice(), &[written, parts]].concat())
     }
 
-    /// The products of rows with the tables of so many parts, which are another dimension.
+    /// The products of rows with the tables of `parts` parts, which are another dimension.
     fn products(
         &self,
         (operands, turns): (&Operands<'_>, &Turns),
@@ -174,7 +176,7 @@ impl Transform {
         host_elements(&shape)?;
         let entry = |at: u64, row: u64, column: u64| {
             let (index, from) = (row / of.parts, row % of.parts);
-            // All are within the limit of the host, so that products of three of them fit.
+            // All indices are within the host's limit, so that a product of three does not overflow.
             let turn = (of.turn)([at, index, column]) % self.length;
             let [real, imaginary] = turns[usize::try_from(turn).unwrap_or(0)];
             let factor = match (from, part) {
@@ -190,14 +192,14 @@ impl Transform {
         table(ElementType::FLOAT32, shape, entries)
     }
 
-    /// What an element of a row is multiplied by.
+    /// The factor of an element of a row.
     fn scale(&self, index: u64) -> f64 {
         let window = usize::try_from(index).ok().zip(self.window.as_ref());
         let window = window.and_then(|(at, window)| window.get(at)).copied().unwrap_or(1.0);
         if !self.is_inverse {
             return window;
         }
-        // The other half of a spectrum has the same share, but for what has no counterpart.
+        // The omitted half of the spectrum contributes equally, except for elements without a counterpart.
         let is_alone = index == 0 || index * 2 == self.length;
         let count = if self.is_half && !is_alone { 2.0 } else { 1.0 };
         count * window / self.length as f64

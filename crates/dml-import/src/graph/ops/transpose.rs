@@ -1,11 +1,11 @@
-//! Transpose: the same elements, seen in another order.
+//! Transpose: a view with permuted dimensions.
 
 use crate::error::Result;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 
-/// Dimension `i` of the output is dimension `order[i]` of the input. Without an order the second input has it;
-/// where that is left out, or has no elements, dimensions are reversed.
+/// Dimension `i` of the output is dimension `order[i]` of the input. If `None`, the second input holds the
+/// order; if that is left out, or empty, dimensions are reversed.
 #[derive(Debug)]
 pub(crate) struct Transpose {
     pub(crate) order: Option<Vec<i64>>,

@@ -9,13 +9,13 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, host_elements};
 
-/// What differs from all before, where each was first, which of them each element is, and how often there is
-/// each.
+/// Outputs are the distinct elements or slices, the index of the first occurrence of each, the index of the
+/// result for each element, and the number of occurrences.
 #[derive(Debug)]
 pub(crate) struct Unique {
-    /// The dimension whose slices are compared; `None`: all elements are.
+    /// The dimension whose slices are compared; `None`: the elements are.
     pub(crate) axis: Option<i64>,
-    /// Whether results are sorted; else they are in the order of the input.
+    /// Whether results are sorted, rather than in the input's order.
     pub(crate) is_sorted: bool,
 }
 
@@ -37,7 +37,7 @@ impl Op for Unique {
         let axis = operands.axis(self.axis.unwrap_or(0), data.shape().len(), "attribute axis")?;
         let mut shape = data.shape().to_vec();
         host_elements(&shape)?;
-        // Of slices without an element there may be any number.
+        // The number of slices is unlimited if they have no elements.
         operands.budget.take(&shape[axis..=axis])?;
         let [outer, size, inner] = around(&shape, axis);
         let [outer, size, inner] =
@@ -65,7 +65,7 @@ impl Op for Unique {
     }
 }
 
-/// Where each result was first, which result each slice is, and how many are each.
+/// The index of each result's first occurrence, the result of each slice, and the number of occurrences.
 struct Found {
     first: Vec<usize>,
     inverse: Vec<usize>,
@@ -75,7 +75,7 @@ struct Found {
 impl Unique {
     fn found<'a>(&self, size: usize, slice: impl Fn(usize) -> &'a [i128]) -> Found {
         let mut order: Vec<usize> = (0..size).collect();
-        // Equal ones stay in their order, so that each group begins with its first.
+        // A stable sort, so that each group begins with its first occurrence.
         order.sort_by(|a, b| slice(*a).cmp(slice(*b)));
         let mut groups: Vec<&[usize]> = order.chunk_by(|a, b| slice(*a) == slice(*b)).collect();
         if !self.is_sorted {
@@ -90,7 +90,7 @@ impl Unique {
     }
 }
 
-/// What is compared in place of an element: both zeros are equal, and what is no number is one above all others.
+/// The sort key of an element: both zeros are equal, and all NaNs are one value above all others.
 fn key(bits: u64, element: ElementType) -> i128 {
     if element.is_integer() {
         return integer(bits, element);
@@ -99,7 +99,7 @@ fn key(bits: u64, element: ElementType) -> i128 {
     if value.is_nan() {
         return i64::MAX.into();
     }
-    // Of floats below 0 the greater ones have the lesser bits.
+    // The bits of negative floats are in reverse order.
     let bits = value.to_bits().cast_signed();
     (if bits < 0 { bits ^ i64::MAX } else { bits }).into()
 }

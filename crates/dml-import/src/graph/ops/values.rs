@@ -1,4 +1,4 @@
-//! Constants, repeated values, and values handed on.
+//! Constants, broadcast values, and identities.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Op for Literal {
     }
 }
 
-/// The input.
+/// Returns the input.
 #[derive(Debug)]
 pub(crate) struct Identity;
 
@@ -32,7 +32,7 @@ impl Op for Identity {
     }
 }
 
-/// Whether an input is given: of a value that may be missing it is not where it is.
+/// Whether an optional value has an element: whether the input is given.
 #[derive(Debug)]
 pub(crate) struct HasElement;
 
@@ -47,11 +47,11 @@ impl Op for HasElement {
     }
 }
 
-/// Dropout, which keeps everything unless a model is being trained, and then with a ratio of 0. The second
-/// output says what is kept.
+/// Dropout, which keeps everything: training with a nonzero ratio is not supported. The second output is the mask
+/// of kept elements.
 #[derive(Debug)]
 pub(crate) struct Dropout {
-    /// The type of the second output; `None`: that of the input.
+    /// The type of the mask; `None`: the input's type.
     pub(crate) mask: Option<ElementType>,
 }
 
@@ -65,7 +65,7 @@ impl Op for Dropout {
             && operands.scalar(2, "training_mode")? != 0
             && !is_zero(operands)?
         {
-            let reason = "it is that of training, whose results are random";
+            let reason = "it is for training, whose results are random";
             return Err(operands.node.not_supported(reason));
         }
         let data = operands.value(0, "data")?;
@@ -76,7 +76,7 @@ impl Op for Dropout {
     }
 }
 
-/// Whether nothing is dropped. A ratio that is not given is not 0.
+/// Whether the ratio is given and 0.
 fn is_zero(operands: &Operands<'_>) -> Result<bool> {
     let Some(ratio) = operands.optional(1) else { return Ok(false) };
     let element = ratio.element()?;
@@ -84,7 +84,7 @@ fn is_zero(operands: &Operands<'_>) -> Result<bool> {
     Ok(ratio.bits().all(|bits| convert(bits, element, ElementType::Bool) == 0))
 }
 
-/// The same element in the shape that the input holds.
+/// A tensor of one repeated element, in the shape that the input holds.
 #[derive(Debug)]
 pub(crate) struct ConstantOfShape {
     pub(crate) element: ElementType,
@@ -102,10 +102,10 @@ impl Op for ConstantOfShape {
     }
 }
 
-/// The elements repeated to the shape that they and the second input, a shape, broadcast to.
+/// The elements broadcast to the shape in the second input.
 #[derive(Debug)]
 pub(crate) struct Broadcast {
-    /// Whether a dimension of the data may be larger than that of the shape given.
+    /// Whether a dimension of the data may be larger than that of the given shape, of size 1.
     pub(crate) bidirectional: bool,
 }
 
@@ -122,7 +122,7 @@ impl Op for Broadcast {
             let problem = "is no shape that the data broadcast to";
             return Err(operands.node.invalid("shape", text(&wanted), problem, text(from)));
         };
-        // One element that is known is written rather than read.
+        // A single known element is written instead of read.
         let is_known = |view: &View| {
             matches!(view.storage, Storage::Tensor(_) | Storage::Constant(_))
                 || operands.demand != Demand::None

@@ -1,7 +1,7 @@
-//! Resizing by sums over more than two neighbours: cubic interpolation, and what is smoothed where it gets smaller.
+//! Resizing by weighted sums of more than two neighbours: cubic and antialiased interpolation.
 //!
-//! Along each dimension every element of the output is a weighted sum of elements of the input, so a matrix of
-//! weights, made on the host, times the input: GEMM.
+//! Along each dimension, every element of the output is a weighted sum of input elements: the product of a
+//! matrix of weights, made on the host, and the input, by GEMM.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -12,39 +12,39 @@ use crate::graph::ops::product::multiplied;
 use crate::graph::value::Value;
 use crate::tensor::Tensor;
 
-/// What an element at a distance counts.
+/// The weight of an element as a function of its distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Filter {
-    /// A line from 1 to 0 in a distance of 1.
+    /// Linear: from 1 at distance 0 to 0 at distance 1.
     Triangle,
-    /// Two cubic polynomials that end in a distance of 2 (Keys, 1981), of which this is the free coefficient.
+    /// Cubic convolution, up to distance 2 (Keys, 1981), with this free coefficient.
     Cubic(f64),
 }
 
-/// How weights are made.
+/// How weights are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Weighing {
     pub(crate) filter: Filter,
-    /// Whether filters get as much wider as the output gets smaller.
+    /// Whether the filter is widened as the output shrinks (antialiasing).
     pub(crate) is_smoothed: bool,
-    /// Whether what is outside of the input has no weight, and what is inside all of it. Else the first and the
-    /// last element go on for ever.
+    /// Whether elements outside of the input have no weight, and the others are normalized. Otherwise the first
+    /// and the last element continue without end.
     pub(crate) excludes_outside: bool,
 }
 
-/// A dimension: where the elements of the output are in the input.
+/// The input coordinates along a resized dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
-    /// How many elements the input has.
+    /// The input's size.
     pub(crate) input: u64,
-    /// A coordinate for each element of the output.
+    /// The input coordinate of each output element.
     pub(crate) coordinates: Vec<f64>,
-    /// The output's size by the input's.
+    /// The output's size divided by the input's.
     pub(crate) scale: f64,
 }
 
 impl Filter {
-    /// The weight at a distance that is not below 0.
+    /// The weight at a distance, which is not negative.
     fn at(self, x: f64) -> f64 {
         match self {
             Self::Triangle => (1.0 - x).max(0.0),
@@ -63,7 +63,7 @@ impl Filter {
 }
 
 impl Weighing {
-    /// What each element of the input counts for the one at `x`: all together 1.
+    /// The weights of all input elements for coordinate `x`; they add up to 1.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -73,7 +73,7 @@ impl Weighing {
         let mut row = vec![0.0; usize::try_from(sources.input).unwrap_or(0)];
         let width = if self.is_smoothed { sources.scale.min(1.0) } else { 1.0 };
         let (reach, last) = (self.filter.reach() / width, sources.input.saturating_sub(1) as f64);
-        // What lies further outside counts like the first or the last element, which all are alike.
+        // Coordinates further outside have the same weights, since all elements there are equal.
         let x = x.clamp(-reach - 1.0, last + reach + 1.0);
         let mut at = (x - reach).ceil();
         while at <= x + reach {
@@ -89,10 +89,10 @@ impl Weighing {
         row
     }
 
-    /// The input with its elements along one dimension weighed.
+    /// The input interpolated along one dimension.
     ///
     /// # Errors
-    /// The elements are no floats, or the weights are more than the host may hold.
+    /// The elements are not floats, or the weights exceed the limit of the host.
     pub(super) fn along(
         &self,
         operands: &Operands<'_>,
@@ -106,7 +106,7 @@ impl Weighing {
         let output = sources.coordinates.len() as u64;
         let data = cast(operands, data, ElementType::FLOAT32)?;
         let weights = self.weights(operands, sources)?;
-        // The innermost dimension is a product from the right.
+        // For the innermost dimension, the weights are the right factor.
         let product = match inner {
             1 => {
                 let data = operands.reshaped(&data, &[outer, input])?;
@@ -121,7 +121,7 @@ impl Weighing {
         cast(operands, &operands.reshaped(&product, &resized)?, element)
     }
 
-    /// A row for each element of the output.
+    /// The matrix of weights, with one row for each output element.
     fn weights(&self, operands: &Operands<'_>, sources: &Sources) -> Result<Value> {
         let shape = vec![sources.coordinates.len() as u64, sources.input];
         operands.budget.take(&shape)?;
@@ -141,7 +141,7 @@ mod tests {
         Weighing { filter, is_smoothed, excludes_outside: false }.row(&sources, x)
     }
 
-    /// The coefficients that the ONNX reference has for a coordinate of 1.5 and `A` of -0.75.
+    /// The coefficients of the ONNX reference for a coordinate of 1.5 and `A` of -0.75.
     #[test]
     fn a_cubic_row_has_the_weights_of_keys() {
         let middle = row(Filter::Cubic(-0.75), false, 2.0, 1.5);

@@ -1,4 +1,4 @@
-//! Windows of signals and the mel scale's weights: tables that the host makes.
+//! Window functions of signals and mel filter banks: tables that the host makes.
 
 use std::f64::consts::TAU;
 
@@ -12,12 +12,13 @@ use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::host_elements;
 
-/// A sum of cosines over as many elements as the input says.
+/// A window: a sum of cosines, with as many elements as the input says.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// What the cosines of no, one and two turns count.
+    /// The coefficients of the cosines of 0, 1 and 2 turns.
     pub(crate) cosines: [f64; 3],
-    /// Whether the element after the last one would be like the first; else the last one is.
+    /// Whether the window is periodic: the element after the last one would equal the first. Otherwise the last
+    /// one does.
     pub(crate) is_periodic: bool,
     pub(crate) element: ElementType,
 }
@@ -31,7 +32,7 @@ impl Op for Window {
         let size = operands.size(operands.scalar(0, "size")?, "size")?;
         operands.budget.take(&[size])?;
         host_elements(&[size])?;
-        // One element that is both the first and the last one is no number, as in ONNX Runtime.
+        // A symmetric window of one element is NaN, as in ONNX Runtime.
         let turn = if self.is_periodic { size } else { size.saturating_sub(1) } as f64;
         let at = |index: u64| {
             let angle = TAU * index as f64 / turn;
@@ -42,14 +43,14 @@ impl Op for Window {
     }
 }
 
-/// What each bin of a spectrum counts for each band of the mel scale: triangles from the center of the band before to
-/// that of the band after.
+/// The weight of each spectrum bin in each mel band: triangles from the center of the previous band to the
+/// center of the next.
 #[derive(Debug)]
 pub(crate) struct MelWeights {
     pub(crate) element: ElementType,
 }
 
-/// The floats of frequencies.
+/// The float types of frequencies.
 const FLOATS: [ElementType; 4] = [
     ElementType::FLOAT32,
     ElementType::FLOAT16,
@@ -68,14 +69,14 @@ impl Op for MelWeights {
         let rate = integer(2, "sample_rate")?;
         let shape = vec![length / 2 + 1, bands];
         operands.budget.take(&shape)?;
-        // There may be no bands, or any number of them with no elements.
+        // There may be no bands, or any number of bands without bins.
         operands.budget.take(&[bands])?;
         let bins = host_elements(&shape[..1])?;
         let bands = host_elements(&shape[1..])?;
         let mut weights = vec![0.0; host_elements(&shape)?];
         let edge = |index, name| operands.number(index, name, &FLOATS).map(Scalar::float);
         let edges = [edge(3, "lower_edge_hertz")?, edge(4, "upper_edge_hertz")?];
-        // Up to the band before the first and that after the last one.
+        // Edges are the centers before the first and after the last band.
         let [least, most] = edges.map(|hertz| 2595.0 * (1.0 + hertz / 700.0).log10());
         let step = (most - least) / (bands + 2) as f64;
         let bin = |band: usize| {
@@ -102,7 +103,7 @@ impl Op for MelWeights {
     }
 }
 
-/// A number that is not below 0; `None` where it is no such number.
+/// The integer part of a number; `None` if it is negative or NaN.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn whole(number: f64) -> Option<usize> {
     (number >= 0.0).then_some(number as usize)

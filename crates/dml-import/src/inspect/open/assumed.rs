@@ -1,18 +1,18 @@
-//! Evaluations for sizes that models are often made for.
+//! Evaluations for sizes that models are commonly made for.
 
 use std::collections::HashMap;
 
 use crate::graph::{Dimension, Evaluation, Graph, evaluate_as_run};
 use crate::inputs::{Input, Inputs};
 
-/// The sizes of the outermost dimension, such as a batch, and of the others, where they are open. Nets that
-/// halve an image several times need multiples of a power of 2.
+/// Sizes for the outermost open dimension, such as a batch, and for the other open ones. Networks that halve an
+/// image several times need multiples of a power of 2.
 const SIZES: [[u64; 2]; 3] = [[1, 64], [1, 224], [1, 640]];
 
-/// The shape of an input of which not even the number of dimensions is known.
+/// The shape of an input whose rank is unknown.
 const UNKNOWN: [Dimension; 2] = [Dimension::ANY; 2];
 
-/// Evaluates the graph for each of the sizes, as long as the one before refuses something.
+/// Evaluates the graph for each of the sizes, until no node is refused.
 pub(super) fn evaluations(graph: &Graph, given: &Inputs) -> Vec<Evaluation> {
     let mut all: Vec<Evaluation> = Vec::new();
     for sizes in SIZES {
@@ -48,7 +48,7 @@ fn inputs(graph: &Graph, given: &Inputs, sizes: [u64; 2]) -> Inputs {
     all
 }
 
-/// The size of a dimension, which is `open` where the model leaves it open.
+/// The size of a dimension, or `open` where the model leaves it open.
 fn size<'a>(dimension: &'a Dimension, open: u64, named: &mut HashMap<&'a str, u64>) -> u64 {
     match dimension {
         Dimension::Known(size) => *size,

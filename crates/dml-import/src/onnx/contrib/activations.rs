@@ -1,4 +1,4 @@
-//! Activations, products and normalizations with what comes before and after them.
+//! Definitions of activations, products and normalizations that are fused with other operators.
 
 pub(super) const TEXT: &str = r#"
 ExpandDims<>(X, axis) -> (Y)

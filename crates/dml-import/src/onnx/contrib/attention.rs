@@ -1,4 +1,4 @@
-//! Attention, and what precedes it.
+//! Definitions of attention and rotary embedding.
 
 pub(super) const TEXT: &str = r#"
 RotaryEmbedding<interleaved: int, is_packed_batching: int, num_heads: int, rotary_embedding_dim: int, scale: float>(input, position_ids, cos_cache, sin_cache) -> (output)

@@ -1,8 +1,9 @@
-//! When a line of a definition counts: `not bias`, `bits == 4 and zero_points`, `activation in Relu Tanh`, `axis given`.
+//! Conditions of a definition's lines: `not bias`, `bits == 4 and zero_points`, `activation in Relu Tanh`,
+//! `axis given`.
 
 use super::{Call, Kind};
 
-/// Whether all parts of a condition hold; `None` where it is none.
+/// Whether all parts of a condition hold; `None` if it does not parse.
 pub(super) fn holds(call: &Call<'_>, text: &str) -> Option<bool> {
     let parts = text.split(" and ").map(|part| part_holds(call, part.trim()));
     parts.collect::<Option<Vec<bool>>>().map(|all| all.into_iter().all(|it| it))
@@ -42,7 +43,7 @@ fn part_holds(call: &Call<'_>, text: &str) -> Option<bool> {
         return Some(number.is_some());
     }
     let other: f64 = words.next()?.parse().ok()?;
-    // Nothing is said of what is not given.
+    // A comparison with an attribute that is not given is false.
     let Some(number) = number else { return Some(false) };
     match operator {
         "==" => Some(number == other),
@@ -53,7 +54,7 @@ fn part_holds(call: &Call<'_>, text: &str) -> Option<bool> {
     }
 }
 
-/// An attribute as a number; of a list its length.
+/// An attribute as a number; for a list its length.
 #[expect(clippy::cast_precision_loss, reason = "it is compared with small numbers")]
 fn number(call: &Call<'_>, name: &str, kind: Kind) -> Option<f64> {
     match kind {

@@ -1,6 +1,6 @@
-//! Losses: of ai.onnx, which defines them by its other operators too.
+//! Definitions of ai.onnx's losses, which ONNX specifies by other operators too.
 
-/// A class that is ignored is read as the class 0, and its loss and its weight are 0.
+/// An ignored class is read as class 0, with a loss and a weight of 0.
 pub(super) const TEXT: &str = r#"
 NegativeLogLikelihoodLoss<ignore_index: int, reduction: text>(input, target, weight?) -> (loss)
   refuse reduction and not reduction in none sum mean: its reduction is not known

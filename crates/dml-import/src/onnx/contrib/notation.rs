@@ -1,4 +1,4 @@
-//! The notation of definitions.
+//! The notation of operator definitions.
 //!
 //! ```text
 //! Name<attribute: type, required: type!>(input, optional?, more...) -> (output, optional?)
@@ -6,12 +6,12 @@
 //!   refuse condition: reason
 //! ```
 //!
-//! - `@a` is an attribute of the call, left out where that is not given; `@a|1` has a default, `@a!` is left out
-//!   where it is 0 too, `@a[1]` is an element of a list.
-//! - A number is a constant, in the type of `x` as `0.5:x`. A list of integers is one too.
-//! - An input that is not there is left out. With `?` the first input is the result then.
-//! - An output with `?` is only there where the call asks for it.
-//! - `ms.Op` is an operator of com.microsoft, `_Op` one that only definitions use.
+//! - `@a` is an attribute of the call, omitted if the call does not give it; `@a|1` has a default, `@a!` is
+//! also omitted if it is 0, and `@a[1]` is an element of a list.
+//! - A number is a constant, as in `0.5:x` in the type of `x`. A list of integers is a constant, too.
+//! - An input without a value is left out. With `?`, the result is then the first input.
+//! - An output with `?` exists only if the call requests it.
+//! - `ms.Op` is an operator of com.microsoft, and `_Op` one that only definitions use.
 
 use super::condition;
 use super::{Call, Kind};
@@ -19,18 +19,18 @@ use crate::error::{Error, Result};
 use crate::onnx::operators::{INTERNAL, MICROSOFT};
 use crate::onnx::proto::{AttributeProto, NodeProto};
 
-/// What a definition is called with.
+/// The head of a definition: its attributes, inputs and outputs.
 pub(in crate::onnx) struct Head {
     pub(in crate::onnx) attributes: Vec<(&'static str, Kind)>,
-    /// The attributes that a call has to give.
+    /// Attributes that a call must give.
     pub(super) required: Vec<&'static str>,
     pub(super) inputs: Vec<Parameter>,
     pub(super) outputs: Vec<Parameter>,
-    /// Whether any number of inputs follows those with names.
+    /// Whether any number of inputs may follow the named ones.
     pub(super) is_variadic: bool,
 }
 
-/// An input or an output.
+/// An input or an output of a definition.
 pub(super) struct Parameter {
     pub(super) name: String,
     pub(super) is_optional: bool,
@@ -44,7 +44,7 @@ const KINDS: [(&str, Kind); 5] = [
     ("floats", Kind::Floats),
 ];
 
-/// The head in a line.
+/// Parses the head of a definition.
 pub(super) fn head(line: &'static str) -> Option<Head> {
     let (call, outputs) = line.split_once(" -> ")?;
     let (start, inputs) = call.split_once('(')?;
@@ -74,7 +74,7 @@ pub(super) fn head(line: &'static str) -> Option<Head> {
     })
 }
 
-/// What is between commas that no bracket is around.
+/// Splits at commas that are not inside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, vec![]);
     for (at, letter) in text.char_indices() {
@@ -93,7 +93,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The nodes that the lines say for a call, whose inputs have these names.
+/// The nodes that a definition's lines produce for a call, whose inputs have these names.
 pub(super) fn nodes<'a>(
     call: &Call<'_>,
     inputs: &[String],
@@ -115,18 +115,18 @@ struct Writer<'a> {
     nodes: Vec<NodeProto>,
 }
 
-/// The condition of a line that begins with a word, and what comes after it.
+/// The condition of a line that begins with `word`, and the rest of the line.
 fn conditional<'a>(line: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
     line.strip_prefix(word)?.split_once(": ")
 }
 
-/// The outputs of a line, and the call that they are of.
+/// The outputs of a line, and the call that computes them.
 fn assignment(line: &str) -> Option<(Vec<&str>, &str)> {
     let (outputs, call) = line.split_once(" = ")?;
     Some((split(outputs), call.trim()))
 }
 
-/// A call's operator, attributes and inputs.
+/// The operator, attributes and inputs of a call.
 fn parts(text: &str) -> Option<(&str, Vec<&str>, Vec<&str>)> {
     let (start, inputs) = text.strip_suffix(')')?.split_once('(')?;
     let (operator, attributes) = match start.split_once('<') {
@@ -177,7 +177,7 @@ impl Writer<'_> {
         at.and_then(|at| self.call.outputs.get(at)).copied().unwrap_or(false)
     }
 
-    /// Adds the node of a call, and what its inputs need before it.
+    /// Adds the node of a call, after the nodes that its inputs need.
     fn call(&mut self, text: &str, outputs: Vec<String>) -> Option<()> {
         let (operator, attributes, arguments) = parts(text)?;
         let mut inputs = vec![];
@@ -213,7 +213,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// The name of an input, which may be empty.
+    /// The name of an input's value; empty if the input is left out.
     fn input(&mut self, text: &str) -> Option<String> {
         if text.ends_with(')') {
             let name = self.fresh();
@@ -261,14 +261,14 @@ impl Writer<'_> {
         name
     }
 
-    /// `name=value`; inner `None` where it is left out.
+    /// Parses `name=value`; the inner option is `None` if the attribute is omitted.
     fn attribute(&self, text: &str) -> Option<Option<AttributeProto>> {
         let (name, value) = text.split_once('=')?;
         let value = self.value(value)?;
         Some(value.map(|it| AttributeProto { name: name.to_owned(), ..it }))
     }
 
-    /// A value without a name; inner `None` where it is left out.
+    /// Parses an attribute's value; the inner option is `None` if it is omitted.
     fn value(&self, text: &str) -> Option<Option<AttributeProto>> {
         if let Some(list) = text.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
             let ints = split(list).into_iter().map(|it| match it.strip_prefix('@') {
@@ -322,7 +322,7 @@ fn of(kind: Kind) -> AttributeProto {
     AttributeProto { r#type: kind as i32, ..AttributeProto::default() }
 }
 
-/// The names that a definition uses and does not have, and lines that are none.
+/// Names that a definition uses without defining them, and lines that do not parse.
 #[cfg(test)]
 pub(super) fn unknown(head: &Head, lines: &[&str]) -> Vec<String> {
     let attributes = head.attributes.iter().map(|it| it.0.to_owned());

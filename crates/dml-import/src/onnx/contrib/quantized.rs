@@ -1,4 +1,4 @@
-//! Operators on integers with scales and zero points: dequantized, computed and quantized again.
+//! Definitions of quantized operators: their inputs are dequantized, and their results quantized.
 
 use std::fmt::Write as _;
 
@@ -120,7 +120,7 @@ GatherBlockQuantized<bits: int, block_size: int, gather_axis: int, quantize_axis
   output = Reshape(rows, Concat<axis=0>(Shape(indices), [-1]))
 "#;
 
-/// The lines of QLinearConcat for inputs of these names: three for each part.
+/// The lines of QLinearConcat for inputs of these names: each part has a tensor, a scale and a zero point.
 pub(super) fn concat(names: &[String]) -> String {
     let (mut lines, mut parts) = (String::new(), vec![]);
     for (at, of) in names.iter().skip(2).collect::<Vec<_>>().chunks(3).enumerate() {

@@ -1,4 +1,4 @@
-//! Attention, and what precedes it: what their attributes say.
+//! Attention and RotaryEmbedding, and their attributes.
 
 use super::build::Built;
 use super::{Row, row};
@@ -13,7 +13,7 @@ const ATTENTION: [(&str, Kind); 7] = [
     ("qk_matmul_output_mode", Kind::Int),
     ("scale", Kind::Float),
     ("softcap", Kind::Float),
-    // All between inputs and outputs is float.
+    // All intermediate results are FLOAT32, whatever this attribute says.
     ("softmax_precision", Kind::Int),
 ];
 const ATTENTION_25: [(&str, Kind); 9] = [
@@ -31,7 +31,7 @@ const ATTENTION_25: [(&str, Kind); 9] = [
 const ROTARY: [(&str, Kind); 3] =
     [("interleaved", Kind::Int), ("num_heads", Kind::Int), ("rotary_embedding_dim", Kind::Int)];
 
-/// Every version. Lengths of sequences and masks of fewer keys are there from 24 on, windows from 25 on.
+/// All versions. Sequence lengths and shorter masks exist from version 24 on, and windows from 25 on.
 pub(super) static ROWS: &[Row] = &[
     Row { outputs: 1..=4, ..row("Attention", 23, &ATTENTION, 3..=6, attention) },
     Row { outputs: 1..=4, ..row("Attention", 24, &ATTENTION, 3..=7, padded_attention) },
@@ -66,7 +66,7 @@ fn padded_attention(it: &Attributes<'_>) -> Built {
     Ok(Box::new(Attention { pads_single_key: true, ..plain }))
 }
 
-/// Attention with the attributes that all of its operators have, and those that say how many heads there are.
+/// Attention with the attributes common to all its operators, and the given names for the numbers of heads.
 pub(super) fn plain(it: &Attributes<'_>, heads: [&str; 2]) -> Result<Attention> {
     Ok(Attention {
         is_causal: it.flag("is_causal", false),
@@ -82,7 +82,7 @@ pub(super) fn plain(it: &Attributes<'_>, heads: [&str; 2]) -> Result<Attention> 
     })
 }
 
-/// How many keys on one side are seen; `None`: all.
+/// The size of the attention window on one side; `None` for all keys.
 fn window(it: &Attributes<'_>, name: &str) -> Result<Option<u64>> {
     match it.int(name) {
         None | Some(-1) => Ok(None),

@@ -1,4 +1,4 @@
-//! Operators that are more than a row: what their attributes say.
+//! Operations that need more than a row of a table, and their attributes.
 
 use dml_core::operators as tables;
 use dml_core::{DataType, DepthSpaceOrder, FieldValue, IsInfinityMode, PaddingMode};
@@ -17,7 +17,7 @@ use crate::onnx::tensor;
 
 pub(super) type Built = Result<Box<dyn Op>>;
 
-/// What EyeLike takes and gives from version 22 on; from version 9 on all but the last.
+/// EyeLike's types from version 22 on; from version 9 on all but the last.
 pub(super) static EYE_TYPES: [ElementType; 13] = [
     ElementType::Bool,
     ElementType::Dml(DataType::Float16),
@@ -60,7 +60,7 @@ pub(super) fn bit_cast(it: &Attributes<'_>) -> Built {
     Ok(Box::new(BitCast { to: element(it, "to", to)? }))
 }
 
-/// The axis is the last one, and up to version 12 the second.
+/// The default axis is the last one, and up to version 12 the second.
 pub(super) fn softmax(it: &Attributes<'_>, operators: RowOperators, has_rest: bool) -> Built {
     let axis = it.int("axis").unwrap_or(if has_rest { 1 } else { -1 });
     Ok(Box::new(Softmax { operators, axis, has_rest }))
@@ -75,7 +75,7 @@ pub(super) fn einsum(it: &Attributes<'_>) -> Built {
     Ok(Box::new(Einsum { equation }))
 }
 
-/// The second output has the first one's type.
+/// In version 7 the mask has the data's type.
 pub(super) fn dropout_7(_: &Attributes<'_>) -> Built {
     Ok(Box::new(Dropout { mask: None }))
 }
@@ -126,7 +126,7 @@ pub(super) fn slice_1(it: &Attributes<'_>) -> Built {
     Ok(Box::new(Slice::Fixed { starts, ends, axes: it.ints("axes") }))
 }
 
-/// The modes of Pad; before version 19 all but the last.
+/// The modes of Pad; versions before 19 lack the last one.
 pub(super) static PADDING_MODES: [(&str, PaddingMode); 4] = [
     ("constant", PaddingMode::Constant),
     ("reflect", PaddingMode::Reflection),
@@ -142,7 +142,7 @@ pub(super) fn padding_mode(
     choice(it, "mode", &given, modes)
 }
 
-/// The value that `given` names.
+/// The choice that `given` names.
 pub(super) fn choice<T: Copy>(
     it: &Attributes<'_>,
     name: &str,

@@ -1,5 +1,5 @@
-//! The first versions of operators, where later ones differ: most have the attribute `consumed_inputs`, which says what
-//! may be overwritten and changes no result.
+//! The first versions of operators that changed later. Most have the attribute `consumed_inputs`, which tells
+//! which inputs may be overwritten, and affects no result.
 
 use std::ops::RangeInclusive;
 
@@ -36,7 +36,7 @@ const POOLING: [(&str, Kind); 5] = [
     ("strides", Kind::Ints),
     DEGREE,
 ];
-/// Whether all states are wanted, which follows from the outputs that a node has.
+/// Whether all states are wanted; ignored, since the node's outputs tell.
 const SEQUENCE: (&str, Kind) = ("output_sequence", Kind::Int);
 const RNN: [(&str, Kind); 8] = with_sequence(recurrent::RNN);
 const GRU: [(&str, Kind); 9] = with_sequence(recurrent::GRU);
@@ -54,17 +54,17 @@ const fn with_sequence<const N: usize, const M: usize>(
     all
 }
 
-/// An element-wise operator.
+/// An element-wise operator with `consumed_inputs`.
 const fn consuming(name: &'static str, inputs: RangeInclusive<usize>, function: Function) -> Row {
     Row { attributes: &CONSUMED, ..element_wise(name, 1, inputs, function) }
 }
 
-/// One of one input, of numbers.
+/// An operator of one input with `consumed_inputs`, for numbers.
 const fn unary(name: &'static str, schema: &'static OperatorSchema) -> Row {
     consuming(name, 1..=1, Function::new(Types::Numbers, schema))
 }
 
-/// Version 1 of each, unless it is stated otherwise.
+/// Version 1 of these operators, unless stated otherwise.
 pub(super) static ROWS: &[Row] = &[
     consuming("Abs", 1..=1, ABSOLUTE),
     consuming("Ceil", 1..=1, CEIL),
@@ -87,7 +87,7 @@ pub(super) static ROWS: &[Row] = &[
     row("Cast", 1, &[("to", Kind::Text)], 1..=1, cast),
     row("Clip", 1, &CLIP, 1..=1, build::clip_6),
     row("Concat", 1, &[("axis", Kind::Int)], 1..=ANY, concat),
-    // In version 6 it consumes nothing.
+    // Version 6 lacks `consumed_inputs`, and is otherwise equal.
     Row { outputs: 1..=2, ..row("Dropout", 1, &DROPOUT, 1..=1, dropout) },
     row("InstanceNormalization", 1, &EPSILON, 3..=3, |it| {
         super::rows::normalize(it, Common::Channel)
@@ -104,7 +104,7 @@ pub(super) static ROWS: &[Row] = &[
     row("Tile", 1, &[], 3..=3, |_| Ok(Box::new(Tile::OneDimension))),
 ];
 
-/// The type has its name and not its number.
+/// The attribute names the type instead of giving its number.
 fn cast(it: &Attributes<'_>) -> Built {
     let name = it.text("to").ok_or_else(|| it.missing("to"))?;
     let to = tensor::element_of_name(&name).ok_or_else(|| {
@@ -118,10 +118,10 @@ fn concat(it: &Attributes<'_>) -> Built {
     Ok(Box::new(Concat { axis: it.int("axis").unwrap_or(1) }))
 }
 
-/// It is that of training unless it is said to be tested. What keeps everything is the same in both.
+/// Dropout is for training unless `is_test` is set. A ratio of 0 keeps everything in both cases.
 fn dropout(it: &Attributes<'_>) -> Built {
     if !it.flag("is_test", false) && it.float("ratio") != Some(0.0) {
-        let reason = "without is_test it is that of training, whose results are random";
+        let reason = "without is_test it is for training, whose results are random";
         return Err(it.node.not_supported(reason));
     }
     build::dropout_7(it)
@@ -135,12 +135,12 @@ fn pad(it: &Attributes<'_>) -> Built {
 }
 
 fn reshape(it: &Attributes<'_>) -> Built {
-    // A list without an entry is the shape of a scalar.
+    // An empty list is the shape of a scalar.
     let shape = Some(it.ints("shape").ok_or_else(|| it.missing("shape"))?);
     Ok(Box::new(Reshape { zero: Zero::Copied, shape }))
 }
 
-/// The attribute has the lengths, or the second input.
+/// The lengths are in the attribute, or else in the second input.
 fn split(it: &Attributes<'_>) -> Built {
     let parts = match it.ints("split") {
         Some(lengths) if !lengths.is_empty() => Parts::Lengths(lengths),

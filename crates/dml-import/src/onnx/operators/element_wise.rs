@@ -1,6 +1,6 @@
-//! The operators that compute each element of their output from one element of each input.
+//! Element-wise operators: each element of the output is computed from one element of each input.
 //!
-//! One whose operator of DirectML is not implemented yet is refused with its name.
+//! An operator whose DirectML counterpart is not implemented yet is refused with the counterpart's name.
 
 use std::ops::RangeInclusive;
 
@@ -29,7 +29,7 @@ pub(super) const fn element_wise(
     Row { domain: "", name, since, attributes: &[], inputs, outputs: 1..=1, build }
 }
 
-/// An operator of one input that DirectML computes for numbers, and the host does not.
+/// An operator of one input that only DirectML computes, for numbers.
 const fn unary(
     name: &'static str,
     since: i64,
@@ -38,7 +38,7 @@ const fn unary(
     element_wise(name, since, 1..=1, Function::new(Numbers, schema))
 }
 
-/// The same with floats, in DirectML's order: the attributes, and their defaults.
+/// An operator of one input with FLOAT parameters, in DirectML's order: the attributes with their defaults.
 pub(super) const fn activation(
     name: &'static str,
     since: i64,
@@ -50,12 +50,12 @@ pub(super) const fn activation(
     Row { domain: "", name, since, attributes, inputs: 1..=1, outputs: 1..=1, build }
 }
 
-/// Elements times their sigmoid.
+/// Swish: elements times their sigmoid.
 pub(super) const fn swish(name: &'static str, since: i64, steepness: &'static [f32]) -> Row {
     activation(name, since, &tables::ACTIVATION_SWISH, &ALPHA, steepness)
 }
 
-/// One of two inputs before version 7.
+/// An operator of two inputs before version 7.
 const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
     let build = Build::Legacy(function);
     Row { domain: "", name, since, attributes: &LEGACY, inputs: 2..=2, outputs: 1..=1, build }
@@ -65,7 +65,7 @@ const LEGACY: [(&str, Kind); 3] =
     [("axis", Kind::Int), ("broadcast", Kind::Int), ("consumed_inputs", Kind::Ints)];
 pub(super) const CONSUMED: [(&str, Kind); 1] = [("consumed_inputs", Kind::Ints)];
 
-/// PRelu before version 7: a slope for each place along the second dimension, or one for all.
+/// PRelu before version 7: one slope for each index along the second dimension, or one for all.
 pub(super) fn slope_of_channels(_: &Attributes<'_>) -> Result<Box<dyn Op>> {
     let broadcasting = Broadcasting::Legacy { is_allowed: true, axis: Some(1) };
     Ok(Box::new(ElementWise { broadcasting, ..ElementWise::new(PARAMETERIZED_RELU) }))
@@ -75,10 +75,10 @@ const ALPHA: [(&str, Kind); 1] = [("alpha", Kind::Float)];
 const ALPHA_BETA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("beta", Kind::Float)];
 const ALPHA_GAMMA: [(&str, Kind); 2] = [("alpha", Kind::Float), ("gamma", Kind::Float)];
 const SHRINK: [(&str, Kind); 2] = [("bias", Kind::Float), ("lambd", Kind::Float)];
-/// Selu's constants, which ONNX states with these digits.
+/// Selu's constants, with the digits that ONNX gives.
 pub(super) const SELU: [f32; 2] = [1.673_263_2, 1.050_701];
 
-/// Every version of these operators, in any order.
+/// All versions of these operators, in any order.
 pub(super) static ROWS: &[Row] = &[
     legacy("Add", 1, ADD),
     element_wise("Add", 7, 2..=2, ADD),
@@ -131,7 +131,7 @@ pub(super) static ROWS: &[Row] = &[
     element_wise("Floor", 6, 1..=1, FLOOR),
     unary("Log", 6, &tables::ELEMENT_WISE_LOG),
     unary("Reciprocal", 6, &tables::ELEMENT_WISE_RECIP),
-    // Halves become even, which is DirectML's first mode.
+    // Rounds to nearest, ties to even, which is DirectML's first mode.
     unary("Round", 11, &tables::ELEMENT_WISE_ROUND),
     element_wise("Sign", 9, 1..=1, SIGN),
     unary("Sin", 7, &tables::ELEMENT_WISE_SIN),
@@ -145,12 +145,12 @@ pub(super) static ROWS: &[Row] = &[
     activation("Elu", 6, &tables::ACTIVATION_ELU, &ALPHA, &[1.0]),
     swish("Swish", 24, &[1.0]),
     activation("HardSigmoid", 6, &tables::ACTIVATION_HARD_SIGMOID, &ALPHA_BETA, &[0.2, 0.5]),
-    // Its slope and its middle are no attributes.
+    // HardSwish has a fixed slope and offset, not attributes.
     activation("HardSwish", 14, &tables::ACTIVATION_HARD_SWISH, &[], &[1.0 / 6.0, 0.5]),
     activation("LeakyRelu", 6, &tables::ACTIVATION_LEAKY_RELU, &ALPHA, &[0.01]),
     activation("Selu", 6, &tables::ACTIVATION_SCALED_ELU, &ALPHA_GAMMA, &SELU),
     activation("Shrink", 9, &tables::ACTIVATION_SHRINK, &SHRINK, &[0.0, 0.5]),
-    // Its steepness is no attribute.
+    // Softplus has a fixed steepness, not an attribute.
     activation("Softplus", 1, &tables::ACTIVATION_SOFTPLUS, &[], &[1.0]),
     activation("ThresholdedRelu", 10, &tables::ACTIVATION_THRESHOLDED_RELU, &ALPHA, &[1.0]),
 ];
@@ -161,7 +161,7 @@ mod tests {
     use dml_core::FieldValue;
     use dml_core::schema::FieldKind;
 
-    /// The fields of a row are those of DirectML's operator.
+    /// A row's inputs and FLOAT parameters match the fields of DirectML's operator.
     #[test]
     fn rows_have_the_inputs_and_floats_of_their_operators() {
         for row in ROWS {

@@ -1,4 +1,4 @@
-//! Operators with indices: what their attributes say.
+//! Gather, scatter and related operators, and their attributes.
 
 use dml_core::AxisDirection;
 
@@ -29,7 +29,7 @@ pub(super) fn scatter_nd(it: &Attributes<'_>) -> Built {
     scatter(it, Scatter::Parts)
 }
 
-/// DirectML's operators replace what was there.
+/// A reduction other than "none" needs [`Accumulate`]: DirectML's scatter only replaces elements.
 fn scatter(it: &Attributes<'_>, at: Scatter) -> Built {
     let reductions = [
         ("none", None),
@@ -61,7 +61,7 @@ pub(super) fn reverse_sequence(it: &Attributes<'_>) -> Built {
     Ok(Box::new(ReverseSequence { batch_axis, time_axis }))
 }
 
-/// The number of elements was an attribute before version 10, and is always the greatest then.
+/// Before version 10, the count is an attribute, and the greatest elements are selected.
 pub(super) fn top_k(it: &Attributes<'_>) -> Built {
     let direction = match it.int("largest") {
         Some(0) => AxisDirection::Increasing,

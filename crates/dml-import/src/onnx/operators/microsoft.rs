@@ -1,4 +1,4 @@
-//! The operators of com.microsoft that an operation of the graph does, and those that only definitions use.
+//! The operators of com.microsoft that become a single operation, and those that only definitions use.
 
 use super::build::{self, Built};
 use super::element_wise::swish;
@@ -30,12 +30,12 @@ const CACHED: [(&str, Kind); 5] = [
 
 const HALVES: [(&str, Kind); 2] = [("N", Kind::Int), ("block_size", Kind::Int)];
 
-/// An operator of the domain.
+/// An operator of com.microsoft.
 const fn of(row: Row) -> Row {
     Row { domain: MICROSOFT, ..row }
 }
 
-/// One that only definitions use.
+/// An operator that only definitions use.
 const fn internal(row: Row) -> Row {
     Row { domain: INTERNAL, ..row }
 }

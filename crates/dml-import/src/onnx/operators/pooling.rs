@@ -1,4 +1,4 @@
-//! Pooling and its kin: what their attributes say.
+//! Pooling and related operators, and their attributes.
 
 use super::build::Built;
 use super::{Row, row};
@@ -16,7 +16,7 @@ const INCLUDE: (&str, Kind) = ("count_include_pad", Kind::Int);
 const ORDER: (&str, Kind) = ("storage_order", Kind::Int);
 const DEGREE: (&str, Kind) = ("p", Kind::Int);
 
-/// Every version of every operator.
+/// All versions of these operators.
 pub(super) static ROWS: &[Row] = &[
     row("AveragePool", 1, &[AUTO, KERNEL, PADS, STRIDES], 1..=1, average),
     row("AveragePool", 7, &[AUTO, KERNEL, PADS, STRIDES, INCLUDE], 1..=1, average),
@@ -55,7 +55,7 @@ pub(super) static ROWS: &[Row] = &[
 const FACTORS: [(&str, Kind); 4] =
     [("alpha", Kind::Float), ("beta", Kind::Float), ("bias", Kind::Float), ("size", Kind::Int)];
 
-/// `auto_pad` of pooling and convolutions.
+/// The attribute `auto_pad` of pooling and convolutions.
 pub(super) fn auto_pad(it: &Attributes<'_>) -> Result<AutoPad> {
     Ok(match it.text("auto_pad").as_deref() {
         None | Some("NOTSET" | "") => AutoPad::Given,
@@ -95,10 +95,10 @@ fn norm_of(it: &Attributes<'_>) -> Result<Pooling> {
     of_degree(it, it.int("p").unwrap_or(2))
 }
 
-/// Before version 2 the degree is a float, which has to be a whole number.
+/// Before version 2 the degree is a float, which must have an integer value.
 fn early_norm_of(it: &Attributes<'_>) -> Result<Pooling> {
     let degree = it.float("p").unwrap_or(2.0);
-    // Another number is refused as 0 is.
+    // Other values are refused, like 0.
     #[expect(clippy::cast_possible_truncation, reason = "it is a whole number, or saturates")]
     of_degree(it, if degree.fract() == 0.0 { degree as i64 } else { 0 })
 }

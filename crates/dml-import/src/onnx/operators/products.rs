@@ -1,4 +1,4 @@
-//! Products of matrices and convolutions: what their attributes say.
+//! Matrix products and convolutions, and their attributes.
 
 use crate::error::Result;
 use crate::graph::{Convolution, Form, Gemm, INTEGER, MatrixProduct, Op, QUANTIZED, REAL};
@@ -9,7 +9,8 @@ type Built = Result<Box<dyn Op>>;
 
 pub(super) const GEMM: [(&str, Kind); 4] =
     [("alpha", Kind::Float), ("beta", Kind::Float), ("transA", Kind::Int), ("transB", Kind::Int)];
-/// Version 7 repeats the third input whatever is said.
+/// Early versions have `broadcast`, which is ignored: the third input is always broadcast, as from version 7
+/// on.
 pub(super) const GEMM_1: [(&str, Kind); 5] = [
     ("alpha", Kind::Float),
     ("beta", Kind::Float),

@@ -1,4 +1,4 @@
-//! QuantizeLinear and DequantizeLinear: what their attributes say.
+//! QuantizeLinear and DequantizeLinear, and their attributes.
 
 use super::build::{Built, element};
 use super::{Row, row};
@@ -8,13 +8,13 @@ use crate::graph::{Direction, Quantize};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const AXIS: (&str, Kind) = ("axis", Kind::Int);
-// It is of types that are not run.
+// Ignored: it only affects 8-bit floats, which are not quantized.
 const SATURATE: (&str, Kind) = ("saturate", Kind::Int);
 const BLOCK: (&str, Kind) = ("block_size", Kind::Int);
 const OUTPUT: (&str, Kind) = ("output_dtype", Kind::Int);
 const PRECISION: (&str, Kind) = ("precision", Kind::Int);
 
-/// Every version of both.
+/// All versions of both operators.
 pub(super) static ROWS: &[Row] = &[
     row("QuantizeLinear", 10, &[], 2..=3, quantize),
     row("QuantizeLinear", 13, &[AXIS], 2..=3, quantize),
@@ -34,7 +34,7 @@ fn linear(it: &Attributes<'_>, direction: Direction) -> Built {
     Ok(Box::new(Quantize { direction, axis, block, output, precision }))
 }
 
-/// The type that an attribute names, which 0 does not.
+/// The type that an attribute names; `None` if it is 0 or missing.
 fn kind(it: &Attributes<'_>, name: &str) -> Result<Option<ElementType>> {
     let number = it.int(name).filter(|number| *number != 0);
     number.map(|number| element(it, name, number)).transpose()

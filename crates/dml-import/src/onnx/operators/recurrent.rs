@@ -1,4 +1,4 @@
-//! RNN, LSTM and GRU: what their attributes say.
+//! RNN, LSTM and GRU, and their attributes.
 
 use dml_core::operators::{
     ACTIVATION_ELU, ACTIVATION_HARD_SIGMOID, ACTIVATION_LEAKY_RELU, ACTIVATION_LINEAR,
@@ -27,21 +27,21 @@ const LINEAR: (&str, Kind) = ("linear_before_reset", Kind::Int);
 pub(super) const RNN: [(&str, Kind); 7] = [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT];
 pub(super) const LSTM: [(&str, Kind); 8] =
     [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, COUPLED];
-/// Those of com.microsoft's DynamicQuantizeLSTM.
+/// The attributes of com.microsoft's DynamicQuantizeLSTM.
 pub(super) const QUANTIZED: [(&str, Kind); 7] =
     [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, COUPLED];
 pub(super) const GRU: [(&str, Kind); 8] =
     [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, LINEAR];
 
-/// Every version of each. `layout` is there from 14 on, and 0 before.
+/// All versions of these operators. The attribute `layout` exists from version 14 on, and is 0 before.
 pub(super) static ROWS: &[Row] = &[
     Row { outputs: 0..=2, ..row("RNN", 7, &RNN, 3..=6, simple) },
     Row { outputs: 0..=2, ..row("GRU", 7, &GRU, 3..=6, gated) },
     Row { outputs: 0..=3, ..row("LSTM", 7, &LSTM, 3..=8, long_short_term) },
 ];
 
-/// A function: its name, DirectML's operator, and what `activation_alpha` and `activation_beta` are where they
-/// are not given; those that it has not are `None`.
+/// An activation function: its name, DirectML's operator, and the defaults of `activation_alpha` and
+/// `activation_beta`; `None` if the function does not have the parameter.
 type Known = (&'static str, &'static OperatorSchema, [Option<f32>; 2]);
 
 static KNOWN: [Known; 11] = [
@@ -71,7 +71,7 @@ pub(super) fn long_short_term(it: &Attributes<'_>) -> Built {
     Ok(Box::new(lstm(it)?))
 }
 
-/// An LSTM whose weights are integers, which com.microsoft has.
+/// com.microsoft's LSTM with integer weights.
 pub(super) fn quantized(it: &Attributes<'_>) -> Built {
     Ok(Box::new(Recurrent { is_quantized: true, ..lstm(it)? }))
 }
@@ -85,7 +85,7 @@ fn recurrent(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Built {
     Ok(Box::new(network(it, cell, usual)?))
 }
 
-/// The largest magnitude that activation functions see.
+/// The limit to which inputs of activation functions are clamped; `None` for no limit.
 fn clip(it: &Attributes<'_>) -> Result<Option<f32>> {
     match it.float("clip") {
         Some(clip) if clip.is_nan() || clip < 0.0 => {
@@ -115,7 +115,7 @@ fn network(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Result<Recurrent>
     })
 }
 
-/// The functions of all directions.
+/// The activation functions of all directions.
 fn functions(
     it: &Attributes<'_>,
     usual: &[&str],
@@ -125,7 +125,7 @@ fn functions(
     let mut names = it
         .texts("activations")
         .unwrap_or_else(|| usual.repeat(directions).into_iter().map(str::to_owned).collect());
-    // RNN's default is stated for two directions, also where there is one; other readers hand it over.
+    // The default of RNN is stated for two directions, even for networks of one; other readers pass it on.
     if usual.len() == 1 && names == usual.repeat(2) {
         names.truncate(count);
     }
@@ -134,7 +134,7 @@ fn functions(
         let problem = "is the wrong number of functions";
         return Err(it.node.invalid("attribute activations", names.len(), problem, accepted));
     }
-    // Functions take these one after the other, those that have them.
+    // The functions that have such a parameter take the values in order.
     let [mut alphas, mut betas] = ["activation_alpha", "activation_beta"]
         .map(|name| it.floats(name).unwrap_or_default().into_iter());
     let function = |name: &String| {
@@ -148,7 +148,7 @@ fn functions(
         let beta = beta.map(|usual| betas.next().unwrap_or(usual));
         let mut values: Vec<FieldValue> =
             [alpha, beta].into_iter().flatten().map(FieldValue::Float).collect();
-        // DirectML's has a steepness, which ONNX's has not.
+        // DirectML's Softplus has a steepness, and ONNX's does not.
         if *schema == &ACTIVATION_SOFTPLUS {
             values.push(FieldValue::Float(1.0));
         }

@@ -1,4 +1,4 @@
-//! Operators on regions of interest and on grids: what their attributes say.
+//! Operators on regions of interest and on grids, and their attributes.
 
 use super::build::{Built, choice};
 use super::{Row, row};
@@ -18,7 +18,7 @@ const PADDING: (&str, Kind) = ("padding_mode", Kind::Text);
 const CORNERS: (&str, Kind) = ("align_corners", Kind::Int);
 const POOLED: (&str, Kind) = ("pooled_shape", Kind::Ints);
 
-/// Every version of every operator.
+/// All versions of these operators.
 pub(super) static ROWS: &[Row] = &[
     row("RoiAlign", 10, &[MODE, HEIGHT, WIDTH, SAMPLES, SCALE], 3..=3, |it| align(it, false)),
     row("RoiAlign", 16, &[MODE, HEIGHT, WIDTH, SAMPLES, SCALE, COORDINATES], 3..=3, |it| {
@@ -89,7 +89,7 @@ fn size(it: &Attributes<'_>, name: &str, size: i64) -> Result<u64> {
     })
 }
 
-/// What regions are multiplied by.
+/// The scale of region coordinates.
 fn scale(it: &Attributes<'_>) -> Result<f32> {
     let scale = it.float(SCALE.0).unwrap_or(1.0);
     if scale > 0.0 && scale.is_finite() {

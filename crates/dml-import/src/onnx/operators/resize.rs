@@ -1,4 +1,4 @@
-//! Resize and Upsample: what their attributes say.
+//! Resize and Upsample, and their attributes.
 
 use super::build::{Built, choice};
 use super::{Row, row};
@@ -23,11 +23,11 @@ const RESIZE_18: [(&str, Kind); 9] =
 const HEIGHT: (&str, Kind) = ("height_scale", Kind::Float);
 const WIDTH: (&str, Kind) = ("width_scale", Kind::Float);
 
-/// Every version of both.
+/// All versions of Resize and Upsample.
 pub(super) static ROWS: &[Row] = &[
     row("Upsample", 1, &[MODE, HEIGHT, WIDTH], 1..=1, |it| {
         let scale = |name: &str| it.float(name).ok_or_else(|| it.missing(name));
-        // Batches and channels stay as they are.
+        // Batches and channels are not resized.
         simple(it, Scales::Attribute(vec![1.0, 1.0, scale(HEIGHT.0)?, scale(WIDTH.0)?]))
     }),
     row("Upsample", 7, &[MODE, ("scales", Kind::Floats)], 1..=1, |it| {
@@ -40,7 +40,7 @@ pub(super) static ROWS: &[Row] = &[
     row("Resize", 18, &RESIZE_18, 1..=4, resize),
 ];
 
-/// The versions that have one mode of coordinates.
+/// Versions with a single coordinate mode.
 fn simple(it: &Attributes<'_>, scales: Scales) -> Built {
     let (interpolation, weighing) = interpolation(it, Nearest::BySize)?;
     let coordinates = Coordinates::Asymmetric;
@@ -93,7 +93,7 @@ fn resize(it: &Attributes<'_>) -> Built {
     }))
 }
 
-/// What `mode` says, and how neighbours count where that takes more than two.
+/// The interpolation that `mode` selects, and its weights if it uses more than two neighbours.
 fn interpolation(
     it: &Attributes<'_>,
     nearest: Nearest,
@@ -114,7 +114,7 @@ fn interpolation(
     chosen(it, "mode", &modes)
 }
 
-/// What an attribute says, of which the first is what it says where it is not there.
+/// The value that an attribute selects; the first one is the default.
 fn chosen<T: Copy>(it: &Attributes<'_>, name: &str, all: &[(&str, T)]) -> Result<T> {
     let text = it.text(name);
     choice(it, name, text.as_deref().unwrap_or(all[0].0), all)

@@ -1,4 +1,4 @@
-//! The operators on rows: all elements along some dimensions.
+//! Reductions, normalizations and cumulative operators: functions of all elements along some dimensions.
 
 use std::ops::RangeInclusive;
 
@@ -41,7 +41,7 @@ const LAYER: [(&str, Kind); 3] =
 const NORM: [(&str, Kind); 2] = [("axis", Kind::Int), ("p", Kind::Int)];
 const RUNNING: [(&str, Kind); 2] = [("exclusive", Kind::Int), ("reverse", Kind::Int)];
 
-/// A reduction whose axes are an attribute, or from that version on an input.
+/// A reduction whose axes are an attribute in version 1, and an input from version `since` on.
 const fn reduces(name: &'static str, since: i64, function: ReduceFunction) -> Row {
     let (attributes, inputs): (&'static [(&str, Kind)], RangeInclusive<usize>) =
         if since == 1 { (&AXES, 1..=1) } else { (&NO_AXES, 1..=2) };
@@ -49,7 +49,7 @@ const fn reduces(name: &'static str, since: i64, function: ReduceFunction) -> Ro
     Row { domain: "", name, since, attributes, inputs, outputs: 1..=1, build }
 }
 
-/// Every version of these operators, in any order.
+/// All versions of these operators, in any order.
 pub(super) static ROWS: &[Row] = &[
     reduces("ReduceSum", 1, ReduceFunction::Sum),
     reduces("ReduceSum", 13, ReduceFunction::Sum),
@@ -82,7 +82,7 @@ pub(super) static ROWS: &[Row] = &[
     row("InstanceNormalization", 6, &EPSILON, 3..=3, |it| normalize(it, Common::Channel)),
     row("GroupNormalization", 18, &GROUP_18, 3..=3, |it| group(it, false)),
     row("GroupNormalization", 21, &GROUP_21, 3..=3, |it| group(it, true)),
-    // Before version 17 it is ONNX Runtime's, which has the simplified one in this domain too.
+    // Version 1 is ONNX Runtime's, which also has SimplifiedLayerNormalization in this domain.
     Row { outputs: 1..=3, ..row("LayerNormalization", 1, &LAYER, 2..=3, layer) },
     row("SimplifiedLayerNormalization", 1, &LAYER, 2..=2, root_mean_square),
     row("RMSNormalization", 23, &LAYER, 2..=2, root_mean_square),
@@ -123,13 +123,13 @@ fn epsilon(it: &Attributes<'_>) -> f32 {
     it.float("epsilon").unwrap_or(1e-5)
 }
 
-/// Before version 7 it is trained where nothing says that it is not.
+/// Before version 7 the operator is for training unless `is_test` is set.
 fn tested_batch(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     if it.flag("is_test", false) { batch(it) } else { Err(trained(it)) }
 }
 
 fn trained(it: &Attributes<'_>) -> Error {
-    it.node.not_supported("it is trained, which version 14 alone says how")
+    it.node.not_supported("training is only specified from version 14 on")
 }
 
 fn batch(it: &Attributes<'_>) -> Result<Box<dyn Op>> {

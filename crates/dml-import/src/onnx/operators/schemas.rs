@@ -1,22 +1,22 @@
-//! Checks the rows against ONNX's own list of its operators.
+//! Tests the rows against ONNX's own list of operators.
 
 use std::ops::RangeInclusive;
 
 use super::{ALL, ANY, Row};
 
-/// The list; see its first lines.
+/// The list of operators; its first lines describe it.
 const SCHEMAS: &str = include_str!("schemas.txt");
 
-/// What is refused of operators: of the versions from a number on what their rows lack.
+/// Known gaps: from this version of an operator on, its rows lack this.
 const EXCEPTIONS: [(&str, i64, &str); 4] = [
-    // No tensor has texts.
+    // Tensors cannot hold strings.
     ("Constant", 12, "attribute value_strings"),
     ("Attention", 25, "attribute left_window_size"),
     ("Attention", 25, "attribute right_window_size"),
     ("Upsample", 1, "row"),
 ];
 
-/// A version of an operator.
+/// One version of an operator in the list.
 struct Schema<'a> {
     name: &'a str,
     since: i64,
@@ -26,7 +26,7 @@ struct Schema<'a> {
 }
 
 impl<'a> Schema<'a> {
-    /// Reads `Name 13 1..2 1..1 axis=2`.
+    /// Parses a line such as `Name 13 1..2 1..1 axis=2`.
     fn read(line: &'a str) -> Self {
         let number = |text: &str| if text == "*" { ANY } else { text.parse().unwrap() };
         let range = |text: &str| {
@@ -44,7 +44,8 @@ impl<'a> Schema<'a> {
         Self { name, since, inputs, outputs, attributes: attributes.collect() }
     }
 
-    /// What the rows lack of it that is no exception; nothing where the operator is not run at all.
+    /// A difference between the list and the rows that is not a known gap; `None` if the operator is not
+    /// supported at all.
     fn missing(&self) -> Option<String> {
         let rows = ALL.into_iter().flatten().filter(|row| row.domain.is_empty());
         let rows: Vec<&Row> = rows.filter(|row| row.name == self.name).collect();
@@ -60,7 +61,7 @@ impl<'a> Schema<'a> {
         if let Some(unknown) = unknown.find_map(|name| self.unless_excepted(&name)) {
             return Some(unknown);
         }
-        // A node that leaves out its last inputs or outputs has fewer.
+        // A node may leave out its last inputs and outputs.
         let has = |own: &RangeInclusive<usize>, [least, most]: [usize; 2]| {
             *own.start() <= least.max(1) && *own.end() >= most
         };

@@ -1,4 +1,4 @@
-//! Operators whose outputs are as large as elements say: what their attributes say.
+//! Operators with data-dependent output sizes, and their attributes.
 
 use super::build::Built;
 use super::{Row, row};
@@ -9,7 +9,7 @@ const AXIS: (&str, Kind) = ("axis", Kind::Int);
 const SORTED: (&str, Kind) = ("sorted", Kind::Int);
 const CENTERED: (&str, Kind) = ("center_point_box", Kind::Int);
 
-/// Every version of every operator.
+/// All versions of these operators.
 pub(super) static ROWS: &[Row] = &[
     row("NonZero", 9, &[], 1..=1, |_| Ok(Box::new(NonZero))),
     row("NonMaxSuppression", 10, &[CENTERED], 2..=5, suppression),

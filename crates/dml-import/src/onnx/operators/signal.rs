@@ -1,4 +1,4 @@
-//! Operators on signals: what their attributes say.
+//! Signal processing operators and their attributes.
 
 use super::build::{Built, element};
 use super::{Row, row};
@@ -13,7 +13,7 @@ const HALF: (&str, Kind) = ("onesided", Kind::Int);
 const PERIODIC: (&str, Kind) = ("periodic", Kind::Int);
 const TYPE: (&str, Kind) = ("output_datatype", Kind::Int);
 
-/// Every version of every operator.
+/// All versions of these operators.
 pub(super) static ROWS: &[Row] = &[
     row("DFT", 17, &[AXIS, INVERSE, HALF], 1..=2, |it| {
         fourier(it, Some(it.int(AXIS.0).unwrap_or(1)))
@@ -42,7 +42,7 @@ fn window(it: &Attributes<'_>, cosines: [f64; 3]) -> Built {
     Ok(Box::new(Window { cosines, is_periodic, element: numbers(it)? }))
 }
 
-/// The type of a table.
+/// The element type of a window or of mel weights.
 fn numbers(it: &Attributes<'_>) -> Result<ElementType> {
     let number = it.int(TYPE.0).unwrap_or(1);
     match element(it, TYPE.0, number)? {

@@ -1,4 +1,4 @@
-//! Attributes that only later versions of an operator have.
+//! Checks for attributes that only later versions of an operator have.
 
 use super::{ALL, Row};
 use crate::error::{NodeName, Result};
@@ -6,7 +6,7 @@ use crate::onnx::attributes::listed;
 use crate::onnx::proto::NodeProto;
 
 impl Row {
-    /// Checks that no attribute is one that only a later version of the operator has.
+    /// Refuses attributes that only a later version of the operator has.
     pub(in crate::onnx) fn check_versions(&self, name: &NodeName, proto: &NodeProto) -> Result<()> {
         let has = |row: &Row, attribute: &str| row.attributes.iter().any(|it| it.0 == attribute);
         let is_later = |row: &&Row| {

@@ -1,4 +1,4 @@
-//! The body of a loop: a graph of its own, whose values are numbered from 0 on.
+//! The body of a loop: a separate graph, whose values are numbered from 0.
 
 use std::collections::HashMap;
 
@@ -10,26 +10,26 @@ use super::{Reader, declared};
 use crate::onnx::proto::GraphProto;
 use crate::onnx::scope::Scope;
 
-/// A body as it was read.
+/// A loop's body.
 pub(super) struct Read {
-    /// Its last inputs are the values around.
+    /// The graph, whose last inputs are the values of enclosing graphs.
     pub(super) graph: Graph,
-    /// Entries of the lists in its attributes.
+    /// The number of entries in its list attributes.
     pub(super) entries: usize,
-    /// The values of the graphs around that it uses.
+    /// The values of enclosing graphs that it uses.
     pub(super) around: Vec<Option<ValueId>>,
-    /// What is declared of its outputs.
+    /// The declared types and shapes of its outputs.
     pub(super) declared: Vec<Option<Kind>>,
 }
 
-/// Reads the body of the node `name`.
+/// Reads the body of node `name`.
 pub(super) fn read(
     reader: &mut Reader<'_>,
     proto: &GraphProto,
     name: &NodeName,
     outer: &Scope<'_>,
 ) -> Result<Read> {
-    // What has a name so far has a smaller number than what is defined within.
+    // Values of enclosing graphs have smaller numbers than those defined within.
     let first = reader.graph.value_count;
     let entries = reader.entries;
     let nodes = std::mem::take(&mut reader.graph.nodes);
@@ -68,7 +68,7 @@ fn input(name: String, value: ValueId, element: Option<crate::ElementType>) -> G
     GraphInput { names: vec![name], value, element, shape: None, default: None }
 }
 
-/// Reads the nodes, and gives the values of inputs and outputs.
+/// Reads the nodes; returns the values of inputs and outputs.
 fn values(
     reader: &mut Reader<'_>,
     proto: &GraphProto,
@@ -85,7 +85,7 @@ fn values(
     Ok((inputs, outputs.collect::<Result<_>>()?))
 }
 
-/// The body's numbers of values: its own come first, and then those around in the order of their use.
+/// Renumbers the body's values: its own come first, followed by outer values in the order of their use.
 struct Numbers {
     first: ValueId,
     count: usize,

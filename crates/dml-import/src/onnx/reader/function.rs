@@ -1,4 +1,4 @@
-//! Functions of the model: the nodes of their bodies stand for those that call them.
+//! The model's functions, which are inlined where they are called.
 
 use crate::error::{NodeName, Result};
 use crate::graph::ValueId;
@@ -12,7 +12,7 @@ use crate::onnx::proto::{
 };
 use crate::onnx::scope::{self, Scope};
 
-/// The function that a node calls; `None` where it is an operator.
+/// The function that a node calls; `None` if the node is an operator.
 pub(super) fn called<'a>(model: &'a ModelProto, proto: &NodeProto) -> Option<&'a FunctionProto> {
     let is_called = |it: &&FunctionProto| {
         let same_domain = it.domain == proto.domain
@@ -22,8 +22,8 @@ pub(super) fn called<'a>(model: &'a ModelProto, proto: &NodeProto) -> Option<&'a
     model.functions.iter().find(is_called)
 }
 
-/// Adds the body of `function` as `proto` calls it, and gives the values of its outputs. `outer` are the
-/// attributes of the function that the call is in.
+/// Inlines `function` for the call `proto`; returns the values of its outputs. `outer` are the attributes of
+/// the function that contains the call.
 pub(super) fn inline(
     reader: &mut Reader<'_>,
     function: &FunctionProto,
@@ -45,18 +45,18 @@ pub(super) fn inline(
             attributes.push(default.clone());
         }
     }
-    // A function that does not say has the model's.
+    // A function without imports has the model's versions.
     let [own, of_model] = [opsets(&function.opset_import)?, opsets(&reader.model.opset_import)?];
     let opsets = [own[0].or(of_model[0]), own[1].or(of_model[1])];
     body(reader, function, name, inputs, Scope::of_function(opsets, &attributes))
 }
 
-/// The versions of ai.onnx and com.microsoft.
+/// The imported versions of ai.onnx and com.microsoft.
 pub(super) fn opsets(imports: &[OperatorSetIdProto]) -> Result<[Option<i64>; 2]> {
     Ok([operators::opset(imports)?, operators::contrib_opset(imports)])
 }
 
-/// The same of a definition, which is a function of no model.
+/// Inlines a built-in definition for the call `proto`.
 pub(super) fn defined(
     reader: &mut Reader<'_>,
     definition: Definition,

@@ -1,4 +1,4 @@
-//! Operators whose attributes are graphs: If, Loop and Scan.
+//! Operators with graphs as attributes: If, Loop and Scan.
 
 use crate::error::{NodeName, Result};
 use crate::graph::{Along, Body, Branch, Op, Repeat, Scan, ValueId};
@@ -9,7 +9,7 @@ use crate::onnx::operators;
 use crate::onnx::proto::{GraphProto, NodeProto};
 use crate::onnx::scope::Scope;
 
-/// A node whose attributes are graphs.
+/// A node with graphs as attributes.
 pub(super) struct Of<'a> {
     pub(super) proto: &'a NodeProto,
     pub(super) name: &'a NodeName,
@@ -17,13 +17,13 @@ pub(super) struct Of<'a> {
     pub(super) scope: &'a Scope<'a>,
 }
 
-/// What a node does, and its inputs, to which those of its graphs are added.
+/// The operation of a node, and its inputs, including those of its graphs.
 type Built = Result<(Box<dyn Op>, Vec<Option<ValueId>>)>;
 
-/// How the node of an operator is read.
+/// Reads a node of one operator.
 type Build = fn(&mut Reader<'_>, &Of<'_>) -> Built;
 
-/// These operators.
+/// The operators with graphs as attributes.
 pub(super) const OPERATORS: [(&str, Build); 3] =
     [("If", branches), ("Loop", repeat), ("Scan", scan)];
 
@@ -40,8 +40,8 @@ const SCAN_9: [(&str, Kind); 6] = [
     ("scan_output_directions", Kind::Ints),
 ];
 
-/// If: the nodes of both subgraphs become nodes of the graph around them. Its inputs are the condition,
-/// and the outputs of both.
+/// If: the nodes of both subgraphs are inlined into the enclosing graph. The inputs are the condition, and the
+/// outputs of both subgraphs.
 fn branches(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     let Of { proto, name, inputs, scope } = *of;
     let [condition] = inputs else {
@@ -77,8 +77,8 @@ fn subgraph(
     proto.output.iter().map(|output| scope.output(&output.name, &user)).collect()
 }
 
-/// Loop: of the body's inputs the first two are the number of the iteration and the condition, of its
-/// outputs the first is the condition.
+/// Loop: the first two inputs of the body are the iteration number and the condition, and the first output is
+/// the condition.
 fn repeat(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     let Of { proto, name, inputs, scope } = *of;
     operators::version(name, scope.opset)?;
@@ -92,7 +92,7 @@ fn repeat(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     let scans = graph.output.len().checked_sub(1 + carried).ok_or_else(|| {
         wrong_count(name, "outputs", graph.output.len(), &format!("{} and more", 1 + carried))
     })?;
-    // Those at the end may be left out, and the body's have to be there.
+    // A node may leave out its last inputs, but the body may not.
     let mut all = inputs.to_vec();
     all.resize(all.len().max(2), None);
     if all.len() != 2 + carried {
@@ -152,8 +152,7 @@ fn scan(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     Ok((Box::new(op), all))
 }
 
-/// The dimensions and directions of `count` inputs or outputs, all of them the first and forward where an
-/// attribute does not say.
+/// The dimensions and directions of `count` inputs or outputs. By default all use the first dimension, forward.
 fn along(
     attributes: &Attributes<'_>,
     count: usize,

@@ -13,30 +13,30 @@ use crate::layouts::{padded, repeated, reversed, snake};
 use crate::{Case, Random, Signature};
 use parts::{PAST, Parts, SHAPES, Stack, USUAL};
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
 
 impl Maker<'_> {
-    /// With all that there can be together, but lengths of what is earlier.
+    /// All tensors that can occur together, except for the lengths of the past.
     fn usual(&self) -> Parts {
         let per_group = if self.is_grouped() { 2 } else { 1 };
         Parts { per_group, left_out: vec![LENGTHS], ..USUAL }
     }
 
-    /// The same with these lengths.
+    /// All tensors that can occur together, including the lengths of the past.
     fn counted(&self) -> Parts {
         Parts { left_out: vec![], ..self.usual() }
     }
 
-    /// Whether the operator has groups of heads, and lengths.
+    /// Whether the operator has head groups and lengths (MULTIHEAD_ATTENTION1).
     fn is_grouped(&self) -> bool {
         self.schema.has_field(LENGTHS)
     }
 
-    /// A tensor of as many dimensions as the signature has, or at least as many as `least`.
+    /// A tensor of the signature's rank, or of a higher one if its sizes need that, unless `is_exact`.
     fn tensor(&self, name: &str, parts: &Parts, is_exact: bool) -> TensorDesc {
         let inner = parts.sizes(name);
         let rank = self.signature.rank.max(if is_exact { 0 } else { inner.len() });
@@ -69,8 +69,8 @@ impl Maker<'_> {
         Case::new(name.into(), self.operator(parts))
     }
 
-    /// Without what is optional, but for what has a type of its own, and what that needs. All tensors have the
-    /// signature's dimensions, also where they cannot.
+    /// Without optional tensors, except for those with type parameters of their own and those that they need.
+    /// All tensors have the signature's rank, even if that is not valid.
     pub(super) fn minimal(&self) -> AbstractOperator {
         let mut left_out = self.optional();
         let is_needed = |name: &str| name == "MaskTensor" || self.is_grouped() && is_of_past(name);
@@ -82,7 +82,7 @@ impl Maker<'_> {
         AbstractOperator::new(self.schema, values.collect()).expect("the fields of the row")
     }
 
-    /// What may be left out beside queries, keys and values.
+    /// The names of tensors that may be left out, apart from queries, keys and values.
     fn optional(&self) -> Vec<&'static str> {
         let optional = self.schema.fields.iter().filter(|it| it.optional).map(|it| it.name);
         let is_operand = |it: &&str| {
@@ -129,7 +129,7 @@ impl Maker<'_> {
             let parts = Parts { is_repeated, ..usual.clone() };
             cases.push(self.case(format!("repeated_along_{name}"), &parts));
         }
-        // Of which no product is exact.
+        // With this scale, products are not exact.
         let left_out = vec!["MaskTensor", LENGTHS];
         cases.push(self.case("scale", &Parts { scale: 0.3, left_out, ..usual.clone() }));
         if self.is_grouped() {
@@ -139,7 +139,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// Groups of heads, and lengths of what is earlier.
+    /// Cases with head groups and lengths of the past.
     fn grouped(&self) -> Vec<Case> {
         let mut cases = vec![];
         let (usual, counted) = (self.usual(), self.counted());
@@ -212,7 +212,7 @@ impl Maker<'_> {
         self.schema.fields.iter().find(|it| it.name == name).expect("a field of the row")
     }
 
-    /// An operator with other fields.
+    /// The operator with changed fields.
     fn changed(
         &self,
         operator: &AbstractOperator,
@@ -269,7 +269,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a tensor has what is earlier, or says how much of it counts.
+/// Whether a tensor holds past keys or values, or their lengths.
 fn is_of_past(name: &str) -> bool {
     PAST.contains(&name) || name == LENGTHS
 }

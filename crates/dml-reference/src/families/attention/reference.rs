@@ -1,4 +1,4 @@
-//! Attention as the documentation has it: each query by itself, in double precision.
+//! Attention by the documentation: each query by itself, in double precision.
 
 use dml_core::operators::attention::{LENGTHS, Role, Sizes};
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
@@ -11,7 +11,7 @@ use super::cases::Maker;
 use crate::number::{double, encoded, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of an operator.
+/// The reference of an attention operator.
 pub(super) struct Attention {
     pub(super) schema: &'static OperatorSchema,
 }
@@ -23,7 +23,7 @@ struct Inputs<'a> {
     elements: Vec<(&'static str, &'a TensorLayout, Vec<f64>)>,
 }
 
-/// A place: its size, and where in it.
+/// A dimension's size, and a coordinate in it.
 type At = (u32, usize);
 
 impl Inputs<'_> {
@@ -32,13 +32,13 @@ impl Inputs<'_> {
         found.map(|(_, tensor, elements)| (tensor.sizes(), elements.as_slice()))
     }
 
-    /// An element of a tensor of these sizes; `None` where it is left out.
+    /// An element of a tensor of these sizes; `None` if the tensor is left out.
     fn at<const N: usize>(&self, name: &str, places: [At; N]) -> Option<f64> {
         let place = places.iter().fold(0, |place, (size, at)| place * *size as usize + at);
         self.get(name).map(|(_, elements)| elements[place])
     }
 
-    /// The same of a tensor that may have one element for all of a dimension.
+    /// An element of a tensor that may be broadcast along any dimension.
     fn repeated(&self, name: &str, places: [usize; 4]) -> Option<f64> {
         let (sizes, _) = self.get(name)?;
         let sizes = &sizes[sizes.len() - 4..];
@@ -46,7 +46,7 @@ impl Inputs<'_> {
         self.at(name, std::array::from_fn::<_, 4, _>(at))
     }
 
-    /// What a role has new, with its bias.
+    /// A new query, key or value element, with its bias.
     fn fresh(&self, role: Role, [batch, head, step, element]: [usize; 4]) -> Result<f64, Error> {
         let [heads, steps, _, elements] = self.sizes.of_role(role);
         let (name, place, tensor) = role.tensor(self.operator)?;
@@ -59,7 +59,7 @@ impl Inputs<'_> {
         Ok(value + self.at("BiasTensor", [(0, in_bias)]).unwrap_or(0.0))
     }
 
-    /// A key or a value of all of them, the earlier ones first.
+    /// A key or value element, where past steps come first.
     fn any(&self, role: Role, [batch, head, step, element]: [usize; 4]) -> Result<f64, Error> {
         let [heads, _, past, elements] = self.sizes.of_role(role);
         match step.checked_sub(past as usize) {
@@ -76,7 +76,7 @@ impl Inputs<'_> {
         self.at(LENGTHS, [(0, batch)])
     }
 
-    /// Whether a query sees a key.
+    /// Whether a query may attend to a key.
     fn sees(&self, batch: usize, query: usize, key: usize) -> bool {
         let Some(length) = self.length(batch) else { return true };
         match key.checked_sub(self.sizes.past as usize) {
@@ -112,13 +112,13 @@ impl Inputs<'_> {
         let place = [batch, head, query, key];
         score += self.repeated("RelativePositionBiasTensor", place).unwrap_or(0.0);
         if self.is_masked(place) {
-            // Far below others, scores of one query lose their last digits.
+            // Large negative masks make scores lose their last digits.
             score = single(score + f64::from(self.operator.float("MaskFilterValue")?));
         }
         Ok(if self.sees(batch, query, key) { score } else { f64::NEG_INFINITY })
     }
 
-    /// What a query of a head finds.
+    /// The weighted values for a query of a head.
     fn found(&self, [batch, head, query]: [usize; 3]) -> Result<Vec<f64>, Error> {
         let group = head / (self.sizes.heads / self.sizes.groups) as usize;
         let keys = 0..self.sizes.keys() as usize;
@@ -137,7 +137,7 @@ impl Inputs<'_> {
         Ok(found.into_iter().map(|it| it / sum).collect())
     }
 
-    /// By batches, queries, heads and elements.
+    /// The output, by batches, queries, heads and elements.
     fn output(&self) -> Result<Vec<f64>, Error> {
         let [batches, queries, heads] =
             [self.sizes.batches, self.sizes.queries, self.sizes.heads].map(|it| it as usize);
@@ -149,7 +149,7 @@ impl Inputs<'_> {
         Ok(all)
     }
 
-    /// By batches, heads, steps and elements.
+    /// Past and new keys or values, by batches, heads, steps and elements.
     fn present(&self, role: Role, sizes: &[u32]) -> Result<Vec<f64>, Error> {
         let [.., heads, steps, elements] = sizes else { return Ok(vec![]) };
         let [heads, steps, elements] = [*heads, *steps, *elements].map(|it| it as usize);
@@ -203,8 +203,8 @@ impl Reference for Attention {
         outputs.collect()
     }
 
-    /// Few digits, so that scores are exact, and values above 0, so that nothing cancels. Earlier keys and values
-    /// that no length counts are no numbers.
+    /// Values with few digits, so that scores are exact, and positive ones, so that nothing cancels. Past keys
+    /// and values beyond their lengths are NaN.
     fn input_elements(
         &self,
         random: &mut Random,
@@ -241,7 +241,7 @@ impl Reference for Attention {
         (0..layout.element_count()).map(element).collect()
     }
 
-    /// Each key adds the error of a product and of a power.
+    /// Each key adds the error of a product and of an exponential.
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         let own = operator.schema().comparison(data_type);
         let (Comparison::Ulp(bound), Ok(sizes)) = (own, Sizes::of(operator)) else { return own };

@@ -1,4 +1,4 @@
-//! The corner cases.
+//! The corner cases of data movement.
 
 mod along;
 mod blocks;
@@ -19,27 +19,27 @@ pub(super) use margins::{PADDING, PADDING1};
 pub(super) use slices::{SLICE, SLICE_GRAD, SLICE1};
 pub(super) use windows::{FOLD, UNFOLD};
 
-/// What the cases of an operator with one input and one output are.
+/// The cases of an operator with one input and one output.
 pub(super) struct Corners {
-    /// Operators for tensors of so many dimensions; the first has layouts of all kinds, the last is minimal.
+    /// Corner cases for tensors of a rank; the first is also tried with all layouts, and the last is minimal.
     pub(super) all: fn(usize) -> Vec<Corner>,
-    /// Operators that a rule refuses, with the field that it names.
+    /// Operators that break a rule, with the field that the error names.
     pub(super) broken: fn(usize) -> Vec<(Corner, &'static str)>,
-    /// Any operator.
+    /// A random operator.
     pub(super) random: fn(&mut Random, usize) -> Corner,
 }
 
-/// An operator without the types of its tensors.
+/// An operator, independent of the types of its tensors.
 #[derive(Clone, Debug)]
 pub(super) struct Corner {
     pub(super) name: Cow<'static, str>,
     input: Vec<u32>,
     output: Vec<u32>,
-    /// The attributes that neither count others nor are the tensors' type, in the row's order.
+    /// The attributes in the schema's order, except for counts of others and the tensors' type.
     attributes: Vec<FieldValue>,
-    /// What the input and the output look like in memory.
+    /// The memory layouts of the input and the output.
     layouts: [Layout; 2],
-    /// The elements of both tensors, for the type that the documentation prints them in.
+    /// The elements of both tensors as in the documentation, and their type there.
     documented: Option<(DataType, [Vec<u64>; 2])>,
 }
 
@@ -60,7 +60,7 @@ impl Corner {
         }
     }
 
-    /// The same with integers that the documentation prints, as elements of `data_type`.
+    /// With elements that the documentation prints, as elements of `data_type`.
     fn documented(self, data_type: DataType, input: &[u16], output: &[u16]) -> Self {
         let bits = |value: &u16| match data_type {
             DataType::Float32 => f32::from(*value).to_bits().into(),
@@ -94,7 +94,7 @@ impl Corner {
         AbstractOperator::new(schema, fields).expect("the fields of the row")
     }
 
-    /// The elements of its arrays.
+    /// The number of elements of its array attributes.
     fn count(&self) -> usize {
         let length = |value: &FieldValue| match value {
             FieldValue::UintArray(values) => Some(values.len()),
@@ -104,7 +104,7 @@ impl Corner {
         self.attributes.iter().find_map(length).unwrap_or_default()
     }
 
-    /// The operator with tensors in its layouts, packed but of few corners.
+    /// The operator with tensors in its own layouts, which are packed for most corner cases.
     pub(super) fn packed(
         &self,
         schema: &'static OperatorSchema,
@@ -124,7 +124,7 @@ impl Corner {
         self.with(schema, &input, &output)
     }
 
-    /// The operator with tensors of any layout.
+    /// The operator with tensors of random layouts.
     pub(super) fn drawn(
         &self,
         schema: &'static OperatorSchema,
@@ -140,7 +140,7 @@ impl Corner {
         Case::new(self.name.clone(), self.packed(schema, data_type))
     }
 
-    /// What the documentation prints of it, for the type that it has there.
+    /// The case with the elements printed in the documentation, if it is for this type.
     fn printed(&self, schema: &'static OperatorSchema, data_type: DataType) -> Option<Case> {
         let (of, [input, output]) = self.documented.as_ref()?;
         let case = self.case(schema, data_type).with_inputs(vec![input.clone()]);
@@ -148,7 +148,7 @@ impl Corner {
     }
 }
 
-/// The cases: every corner, and the first of them with tensors of all kinds.
+/// All cases: every corner case, and the first one with all layouts.
 pub(super) fn cases(
     schema: &'static OperatorSchema,
     corners: &Corners,
@@ -173,12 +173,12 @@ pub(super) fn cases(
     ];
     let corners = all.iter().filter(|corner| corner.documented.is_none());
     let corners = corners.map(|corner| corner.case(schema, data_type));
-    // Those of some types and ranks alone come last, so that a case has the same number everywhere.
+    // Cases for some types and ranks only come last, so that other cases have the same index everywhere.
     let printed = all.iter().filter_map(|corner| corner.printed(schema, data_type));
     corners.chain(layouts).chain(printed).collect()
 }
 
-/// The same with arrays of one value more.
+/// The operator with one more value in its arrays.
 fn other_count(mut corner: Corner) -> Corner {
     for value in &mut corner.attributes {
         match value {
@@ -190,7 +190,7 @@ fn other_count(mut corner: Corner) -> Corner {
     Corner { name: "rule_count_is_not_the_rank".into(), ..corner }
 }
 
-/// The same with an output of one dimension more; of less where tables end.
+/// The operator with an output of one more dimension, or of one fewer at the highest rank of a support table.
 fn other_rank(mut corner: Corner) -> Corner {
     match corner.output.len() {
         5 | 8 => drop(corner.output.pop()),
@@ -199,17 +199,17 @@ fn other_rank(mut corner: Corner) -> Corner {
     Corner { name: "rule_ranks_differ".into(), ..corner }
 }
 
-/// What a tensor looks like in memory.
+/// The memory layout of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Layout {
     Packed,
-    /// With gaps between neighbours and more between rows.
+    /// With gaps between neighbours and larger ones between rows.
     Padded,
-    /// The first dimension innermost.
+    /// With the first dimension innermost.
     Reversed,
-    /// The same element everywhere along the last dimension.
+    /// Broadcast along the last dimension.
     Repeated,
-    /// Neighbours along the last dimension so far apart that no small descriptor shows three.
+    /// With neighbours along the last dimension so far apart that a small descriptor never covers three.
     Far,
 }
 
@@ -237,7 +237,7 @@ impl Layout {
     }
 }
 
-/// The same with the first inputs OWNED_BY_DML.
+/// The operator with OWNED_BY_DML on its first inputs.
 fn owned(operator: &AbstractOperator, count: usize) -> AbstractOperator {
     let mut fields = operator.fields().to_vec();
     let values = operator.schema().fields.iter().zip(&mut fields);

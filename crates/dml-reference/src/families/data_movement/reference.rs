@@ -1,4 +1,4 @@
-//! The operators as their documentation has them.
+//! References of data movement by the documentation.
 
 mod along;
 mod elements;
@@ -20,7 +20,7 @@ pub(super) static SPLIT: AlongAxis = AlongAxis { schema: &operators::SPLIT };
 pub(super) struct Movement {
     schema: &'static OperatorSchema,
     corners: &'static Corners,
-    /// The element of the output at a coordinate.
+    /// Computes the output's element at a coordinate.
     element: fn(&Validated, &[u32]) -> Result<Element, Error>,
 }
 
@@ -49,7 +49,7 @@ movements! {
     FOLD = windows::fold;
 }
 
-/// The number of an element in row-major order.
+/// The index of an element in row-major order.
 fn number(sizes: &[u32], coordinate: &[u32]) -> usize {
     let pairs = sizes.iter().zip(coordinate);
     pairs.fold(0, |number, (size, at)| number * *size as usize + *at as usize)

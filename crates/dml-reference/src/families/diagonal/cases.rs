@@ -1,4 +1,4 @@
-//! The corner cases of the operators.
+//! The corner cases of diagonal operators.
 
 pub(super) mod diagonal_matrix;
 pub(super) mod diagonal_matrix1;
@@ -6,12 +6,12 @@ pub(super) mod diagonal_matrix1;
 use dml_core::operators::{DiagonalMatrix1Desc, DiagonalMatrixDesc};
 use dml_core::{ScalarUnion, TensorDesc};
 
-/// A matrix that is 0 but for one diagonal.
+/// A matrix of zeros with one nonzero diagonal.
 pub fn diagonal(output_tensor: TensorDesc, offset: i32, value: f32) -> DiagonalMatrixDesc {
     DiagonalMatrixDesc { output_tensor, offset, value }
 }
 
-/// A matrix with a band of equal elements, whose bits are given; of an input or of zeros.
+/// A matrix with a band of equal elements, given by their bits, over an input or zeros.
 pub fn band(
     input_tensor: Option<TensorDesc>,
     output_tensor: TensorDesc,

@@ -1,4 +1,4 @@
-//! The operators as their documentation has them.
+//! References of diagonal operators by the documentation.
 
 use dml_core::operators::{DIAGONAL_MATRIX, DIAGONAL_MATRIX1};
 use dml_core::schema::OperatorSchema;
@@ -60,7 +60,7 @@ impl Reference for DiagonalMatrix1 {
         elements(operator, |y, x| {
             let kept = kept.as_mut().and_then(Iterator::next).unwrap_or(0);
             let top_x = x - y;
-            // The page's own expression.
+            // This expression is from the page.
             let use_value = (end >= begin) ^ (top_x >= begin) ^ (top_x < end);
             if use_value { value } else { kept }
         })
@@ -83,7 +83,7 @@ fn smallest(signature: &Signature) -> TensorDesc {
     TensorDesc::packed(signature.data_type(), &vec![1; signature.rank])
 }
 
-/// The output, with `element(y, x)` in row `y` and column `x` of every matrix, matrix by matrix.
+/// The output, with `element(y, x)` in row `y` and column `x` of every matrix, batch by batch.
 fn elements(
     operator: &Validated,
     mut element: impl FnMut(i128, i128) -> u64,

@@ -1,16 +1,16 @@
-//! The corner cases of element-wise operators, of any number of inputs.
+//! The corner cases of element-wise operators with any number of inputs.
 
 use dml_core::{AbstractOperator, TensorDesc, TensorFlags, TensorLayout};
 
 use super::tensors::{Attributes, Tensors};
 use crate::{Case, PADDED, REVERSED, Random, SMALL, Sizes, TensorMaker, edges, shapes};
 
-/// Makes the tensors of one operator's cases.
+/// Makes the cases of one operator.
 struct Maker<'a> {
     tensors: Tensors<'a>,
 }
 
-/// Rows of 32, which are four words of any type at least.
+/// Rows of 32 elements, which take at least four words in any type.
 const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
 
 pub(super) fn all(tensors: Tensors<'_>) -> Vec<Case> {
@@ -20,11 +20,11 @@ pub(super) fn all(tensors: Tensors<'_>) -> Vec<Case> {
     groups.into_iter().chain(without).flatten().collect()
 }
 
-/// So many values of the attributes are tried.
+/// The number of attribute values that are tried.
 const ATTRIBUTE_CASES: usize = 3;
 
 impl Maker<'_> {
-    /// A tensor for each of the operator's, by its number.
+    /// The operator with a tensor for each of its tensors' indices.
     fn operator(&self, tensor: impl Fn(usize, TensorMaker) -> TensorDesc) -> AbstractOperator {
         self.tensors.operator(tensor, Attributes::Usual)
     }
@@ -37,12 +37,12 @@ impl Maker<'_> {
         self.tensors.arity()
     }
 
-    /// Every element at an edge with every other, and the same for a few values of the attributes.
+    /// All pairs of edge elements, and the same for a few attribute values.
     fn values(&self) -> Vec<Case> {
         let types = self.tensors.types();
         let edges: Vec<Vec<u64>> = types[..self.output()].iter().map(|it| edges(*it)).collect();
         let longest = edges.iter().map(Vec::len).max().unwrap_or(1);
-        // Of three inputs and more, any combinations.
+        // For three or more inputs, random combinations.
         let mut any = (edges.len() > 2).then(|| Random::new("combinations"));
         let all = edges.iter().map(Vec::len).product();
         let count = if any.is_some() { longest * longest } else { all };
@@ -74,7 +74,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// Of an operator whose optional tensors are left out.
+    /// Cases of an operator without its optional tensors.
     fn left_out(&self) -> Vec<Case> {
         let named = |case: Case| Case { name: format!("{}_left_out", case.name).into(), ..case };
         self.values().into_iter().chain(self.buffers()).map(named).collect()
@@ -106,7 +106,7 @@ impl Maker<'_> {
         ]
     }
 
-    /// One input repeated along some dimensions, while the others are whole.
+    /// One input broadcast along some dimensions, while the others are not.
     fn broadcasts(&self) -> Vec<Case> {
         let patterns: [(&str, Sizes, Sizes); 5] = [
             ("everywhere", SMALL, [0; 8]),
@@ -159,7 +159,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// Each input of the output's type as the output by itself, and all of them at once.
+    /// Each input of the output's type in place by itself, and all of them at once.
     fn in_place(&self) -> Vec<Case> {
         let types = self.tensors.types();
         let inputs = types[..self.output()].iter().zip(0..);
@@ -171,7 +171,7 @@ impl Maker<'_> {
             let number = |it: &u32| it.to_string();
             let which = inputs.iter().map(number).collect::<Vec<_>>().join("_");
             let padded = self.operator(|_, make| make.strided(SMALL, PADDED));
-            // What is not the output is repeated.
+            // Inputs that are not in place are broadcast.
             let is_output = |at| at == self.output() || inputs.iter().any(|it| *it as usize == at);
             let repeated = self.operator(|at, make| match is_output(at) {
                 true => make.packed(ROWS),
@@ -203,7 +203,7 @@ pub(super) fn random(tensors: Tensors<'_>, random: &mut Random) -> Case {
     Case::new("random", operator).in_place(in_place).with_random_buffers(random)
 }
 
-/// Makes some inputs the output now and then, where the operator allows it.
+/// Sometimes makes inputs the output's memory, if the operator allows it.
 fn random_in_place(of: Tensors<'_>, random: &mut Random, tensors: &mut [TensorDesc]) -> Vec<u32> {
     let Some((output, inputs)) = tensors.split_last_mut() else { return vec![] };
     if !of.schema.in_place || !random.one_in(4) {

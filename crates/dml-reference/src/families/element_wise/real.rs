@@ -1,5 +1,5 @@
-//! Functions that Rust's library has not. Those of real numbers are in double precision, and off by less than
-//! 10^-13 of themselves.
+//! Functions that Rust's library lacks. Real functions are in double precision, with a relative error below
+//! 10^-13.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
@@ -17,8 +17,8 @@ pub(super) fn error_complement(x: f64) -> f64 {
     if x < 1.0 { 1.0 - erf(x) } else { error_fraction(x) }
 }
 
-/// erf(x) by its series `2 / sqrt(pi) * e^(-x^2) * sum of 2^n x^(2n + 1) / (1 * 3 * .. * (2n + 1))`, in
-/// which nothing cancels.
+/// erf(x) by its series `2 / sqrt(pi) * e^(-x^2) * sum of 2^n x^(2n + 1) / (1 * 3 * .. * (2n + 1))`, whose
+/// terms do not cancel.
 fn error_series(x: f64) -> f64 {
     let mut term = x;
     let mut sum = x;
@@ -29,7 +29,7 @@ fn error_series(x: f64) -> f64 {
     FRAC_2_SQRT_PI * (-x * x).exp() * sum
 }
 
-/// 1 - erf(x) from 1 on, by its continued fraction
+/// 1 - erf(x) for x >= 1, by its continued fraction
 /// `e^(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ..))))`.
 fn error_fraction(x: f64) -> f64 {
     if x.is_infinite() {
@@ -39,7 +39,7 @@ fn error_fraction(x: f64) -> f64 {
     0.5 * FRAC_2_SQRT_PI * (-x * x).exp() / denominator
 }
 
-/// ln(1 + e^z). Of numbers that are not infinite it is not 0.
+/// ln(1 + e^z), which is positive for finite numbers.
 pub(super) fn soft_maximum(z: f64) -> f64 {
     let above = (-z.abs()).exp().ln_1p();
     match z {
@@ -50,14 +50,14 @@ pub(super) fn soft_maximum(z: f64) -> f64 {
     }
 }
 
-/// The last 64 bits of `base^exponent`, with a negative exponent truncated towards 0; 0 of 0.
+/// The last 64 bits of `base^exponent`. For negative exponents it is rounded toward zero, and 0 if `base` is 0.
 pub(super) fn integer_power(base: i128, exponent: i128) -> i128 {
     match (base, exponent) {
         (1, _) => 1,
         (-1, _) => 1 - 2 * exponent.rem_euclid(2),
         (_, ..0) => 0,
         _ => {
-            // By the bits of the exponent, the first one first.
+            // By the exponent's bits, the highest one first.
             let bits = (0..64).rev().map(|at| exponent >> at & 1 == 1);
             bits.fold(1, |power: i128, is_set| {
                 let square = power.wrapping_mul(power);

@@ -1,4 +1,4 @@
-//! Element-wise operators as their documentation has them: one function of exact numbers for each.
+//! References of element-wise operators by the documentation: one function of exact numbers for each.
 
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, FieldValue, Validated};
@@ -12,17 +12,17 @@ use crate::{Case, Random, Reference, Signature};
 
 pub(super) use crate::number::single;
 
-/// What every number on the way goes through that a device may take for zero.
+/// Applied to each intermediate number that a device may flush to zero.
 type Step = fn(f64) -> f64;
 
 /// A function of floats.
 #[derive(Clone, Copy)]
 enum Float {
-    /// At once, of results that are subnormal only where an operand is.
+    /// Computed at once: the result is subnormal only if an operand is.
     AtOnce(fn(&[f64]) -> f64),
-    /// With numbers on the way, or a result before it is rounded, that may be subnormal.
+    /// Computed in steps, with intermediate numbers or an unrounded result that may be subnormal.
     InSteps(fn(&[f64], Step) -> f64),
-    /// At once, by kernels that take no operand for zero: the bits of a subnormal number are integers.
+    /// Computed at once by kernels that flush no operand, since they handle subnormals as integers.
     Real(fn(&[f64]) -> f64),
 }
 
@@ -35,70 +35,70 @@ impl Float {
     }
 }
 
-/// What an operator gives for one element of each input, and its attributes after them: the one function
-/// for floats, integers or bits of any type.
+/// The result of an operator for one element of each input, followed by its attributes: a function of floats,
+/// integers, or bits of any type.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Oracle {
     float: Option<Float>,
     integer: Option<fn(&[i128]) -> i128>,
     bits: Option<fn(&[u64]) -> u64>,
-    /// Whether inputs of different types, floats among them, are cast to single precision.
+    /// Whether inputs of different types, one of them a float, are cast to single precision.
     casts: bool,
 }
 
 impl Oracle {
-    /// The nearest number of the output's type; integers that become integers wrap.
+    /// Converts to the nearest number of the output's type; conversions between integers wrap.
     pub(super) const CONVERSION: Self =
         Self { float: None, integer: None, bits: None, casts: false };
 
-    /// Of numbers: floats are rounded, integers wrap.
+    /// A function of numbers: floats are rounded, and integers wrap.
     pub(super) const fn numbers(float: fn(&[f64]) -> f64, integer: fn(&[i128]) -> i128) -> Self {
         Self { float: Some(Float::AtOnce(float)), ..Self::CONVERSION.or_integers(integer) }
     }
 
-    /// Of floats alone.
+    /// A function of floats.
     pub(super) const fn floats(float: fn(&[f64]) -> f64) -> Self {
         Self::CONVERSION.or_float(float)
     }
 
-    /// Of integers alone, which wrap.
+    /// A function of integers, which wraps.
     pub(super) const fn integers(integer: fn(&[i128]) -> i128) -> Self {
         Self::CONVERSION.or_integers(integer)
     }
 
-    /// Of floats alone, a step after the other: what a device may take for zero goes through the second
+    /// A function of floats in steps: intermediate numbers that a device may flush go through the second
     /// argument.
     pub(super) const fn steps(float: fn(&[f64], Step) -> f64) -> Self {
         Self { float: Some(Float::InSteps(float)), ..Self::CONVERSION }
     }
 
-    /// A function of real numbers. Its result may be subnormal.
+    /// A function of real numbers, whose result may be subnormal.
     pub(super) const fn real(float: fn(&[f64]) -> f64) -> Self {
         Self { float: Some(Float::Real(float)), ..Self::CONVERSION }
     }
 
-    /// The same, and integers that wrap.
+    /// Adds a function of integers, which wraps.
     pub(super) const fn or_integers(self, integer: fn(&[i128]) -> i128) -> Self {
         Self { integer: Some(integer), ..self }
     }
 
-    /// Of bits, whatever they mean.
+    /// A function of bits, independent of the type.
     pub(super) const fn bits(bits: fn(&[u64]) -> u64) -> Self {
         Self { bits: Some(bits), ..Self::CONVERSION }
     }
 
-    /// The same, where inputs of different types, floats among them, are cast to single precision first.
+    /// Casts inputs of different types, if one of them is a float, to single precision first.
     pub(super) const fn casting(self) -> Self {
         Self { casts: true, ..self }
     }
 
-    /// The same, but of floats where elements are scaled and biased.
+    /// Adds a function of floats for elements that are scaled and biased.
     pub(super) const fn or_float(self, float: fn(&[f64]) -> f64) -> Self {
         Self { float: Some(Float::AtOnce(float)), ..self }
     }
 }
 
-/// The greater number, as IEEE 754 has it in 2019: +0 is above -0, and a NaN stays one.
+/// The greater number by IEEE 754-2019: +0 is greater than -0, and NaN is propagated.
 pub(super) fn maximum(a: f64, b: f64) -> f64 {
     match a.partial_cmp(&b) {
         None => f64::NAN,
@@ -107,21 +107,21 @@ pub(super) fn maximum(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The lesser number in the same way.
+/// The lesser number by IEEE 754-2019: -0 is less than +0, and NaN is propagated.
 pub(super) fn minimum(a: f64, b: f64) -> f64 {
     -maximum(-a, -b)
 }
 
-/// `max(0, min(a * x + b, 1))`, of which the product is rounded by itself.
+/// `max(0, min(a * x + b, 1))`, where the product is rounded separately.
 pub(super) fn hard_sigmoid(x: &[f64], step: Step) -> f64 {
     let line = single(step(single(step(x[0] * x[1]))) + x[2]);
     maximum(minimum(step(line), 1.0), 0.0)
 }
 
-/// The reference of an operator that has a row.
+/// The reference of an element-wise operator.
 pub(super) struct ElementWise(pub(super) &'static OperatorSchema);
 
-/// The types of an operator's inputs and its output; of what is left out any.
+/// The types of an operator's inputs and of its output; FLOAT32 for tensors that are left out.
 fn types(operator: &Validated) -> (Vec<DataType>, DataType) {
     let of = |kind| {
         let types = operator.tensors(kind).map(|(_, it)| it.map(dml_core::TensorLayout::data_type));
@@ -131,7 +131,7 @@ fn types(operator: &Validated) -> (Vec<DataType>, DataType) {
     (of(FieldKind::Input), output)
 }
 
-/// The operator's attributes that are numbers, and what its enumerations say, each with its type.
+/// The operator's numeric attributes and enumeration values, with their types.
 fn attributes(operator: &Validated) -> Vec<(DataType, u64)> {
     let fields = operator.schema().fields.iter().zip(operator.values());
     let number = |(field, value): (&dml_core::schema::FieldSchema, &FieldValue)| match value {
@@ -150,7 +150,7 @@ fn double((data_type, bits): (DataType, u64)) -> f64 {
     number::double(data_type, bits)
 }
 
-/// The bits of the output's element. Every number between the inputs and the output goes through `step`.
+/// The bits of the output's element. Every intermediate number goes through `step`.
 fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) -> u64 {
     let (inputs, output) = types(operator);
     let staged = is_staged(operator);
@@ -159,7 +159,7 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
     }
     let given = inputs.iter().copied().zip(elements.iter().copied());
     let given: Vec<(DataType, u64)> = given.chain(attributes(operator)).collect();
-    // An attribute that is a float becomes an integer where the elements are.
+    // A float attribute becomes an integer if the elements are integers.
     let integer = |(data_type, bits): &(DataType, u64)| {
         let truncated = || output.saturated_bits(double((*data_type, *bits)));
         match data_type.integer_value(*bits) {
@@ -175,14 +175,14 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
     match (integers, oracle.integer, oracle.float) {
         (Some(integers), Some(of), _) if !staged => output.integer_bits(of(&integers)),
         (_, _, Some(of)) => {
-            // Doubles have more than twice the digits of single precision, so that what is rounded twice
-            // is rounded once.
-            // A subnormal FLOAT32 is compared with its zero as well, and integers may have made it.
+            // Rounding from double precision equals rounding once, since it has more than twice the digits of
+            // single precision. A subnormal FLOAT32 result is compared with its zero as well, and may come from
+            // integers.
             let last = if output == DataType::Float32 { |it| it } else { step };
             let result = float(operator, of, &given, [step, last]);
             encoded(output, result)
         }
-        // Nothing is converted to its own type.
+        // Elements are unchanged if both types are equal.
         _ if given[0].0 == output => given[0].1,
         (Some(integers), ..) if output.integer_range().is_some() => {
             output.integer_bits(integers[0])
@@ -191,13 +191,13 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
     }
 }
 
-/// Whether there are several steps, each of which is rounded to single precision.
+/// Whether the operator computes in several steps that are each rounded to single precision.
 fn is_staged(operator: &Validated) -> bool {
     let has_scale = scale_bias(operator).is_ok_and(|it| it.is_some());
     has_scale || fused(operator).is_ok_and(|it| it.is_some())
 }
 
-/// Whether inputs are cast to single precision, since they are floats and integers, or floats of different types.
+/// Whether inputs are cast to single precision: they have different types, one of them a float.
 fn is_mixed(operator: &Validated) -> bool {
     let inputs = types(operator).0;
     Row::of(operator.schema()).is_some_and(|row| row.oracle.casts)
@@ -205,7 +205,7 @@ fn is_mixed(operator: &Validated) -> bool {
         && inputs.iter().any(|it| it.integer_range().is_none())
 }
 
-/// What every element is scaled by first, and the bias that is added.
+/// The scale and the bias that are applied to every element first, if any.
 fn scale_bias(operator: &Validated) -> Result<Option<[f32; 2]>, Error> {
     match operator.schema().has_field("ScaleBias") {
         true => operator.scale_bias("ScaleBias"),
@@ -213,7 +213,7 @@ fn scale_bias(operator: &Validated) -> Result<Option<[f32; 2]>, Error> {
     }
 }
 
-/// What is applied to the result, where there is such an activation.
+/// The activation that is fused to the result, if any.
 pub(crate) fn fused(operator: &Validated) -> Result<Option<&Validated>, Error> {
     match operator.schema().has_field("FusedActivation") {
         true => operator.nested("FusedActivation").map(<[_]>::first),
@@ -221,15 +221,15 @@ pub(crate) fn fused(operator: &Validated) -> Result<Option<&Validated>, Error> {
     }
 }
 
-/// What the function of an element-wise operator gives for these numbers, attributes after operands, rounded to
-/// single precision; `None` where it is none of floats.
+/// The function of an element-wise operator for these operands and attributes, rounded to single precision;
+/// `None` if it has no function of floats.
 pub fn function_of_floats(schema: &OperatorSchema, numbers: &[f64]) -> Option<f64> {
     let float = Row::of(schema)?.oracle.float?;
     Some(single(float.of(numbers, |it| it)))
 }
 
-/// A function of floats, before it of elements that are scaled and biased and after it of the fused
-/// activation, as the operator says. The result goes through the second step.
+/// A function of floats, preceded by scale and bias and followed by the fused activation, as the operator
+/// states. The result goes through the second step.
 fn float(
     operator: &Validated,
     of: Float,
@@ -238,11 +238,11 @@ fn float(
 ) -> f64 {
     let mut numbers: Vec<f64> = given.iter().map(|it| double(*it)).collect();
     let is_staged = is_staged(operator);
-    // Integers beside floats are cast.
+    // Integers combined with floats are cast.
     if is_staged || is_mixed(operator) {
         numbers.iter_mut().for_each(|it| *it = single(*it));
     }
-    // What is scaled may be taken for zero, and so may the others unless their bits are read as integers.
+    // Scaled elements may be flushed, and so may others unless kernels read their bits as integers.
     let stepped = if matches!(of, Float::Real(_)) { usize::from(is_staged) } else { numbers.len() };
     numbers.iter_mut().take(stepped).for_each(|it| *it = step(*it));
     if !is_staged {
@@ -252,14 +252,14 @@ fn float(
     activated(operator, result, [step, last])
 }
 
-/// What the operator's fused activation makes of a number, which is rounded to single precision first. The result
-/// goes through the second step.
+/// The operator's fused activation of a number, which is rounded to single precision first. The result goes
+/// through the second step.
 pub(crate) fn activated(operator: &Validated, number: f64, [step, last]: [Step; 2]) -> f64 {
     let Ok(Some(activation)) = fused(operator) else { return rounded(number, last) };
     function(activation, number, [step, last])
 }
 
-/// What a nested operator makes of a number, in the same way.
+/// A nested operator's function of a number, which is rounded to single precision first.
 pub(crate) fn function(activation: &Validated, number: f64, [step, last]: [Step; 2]) -> f64 {
     let attributes = attributes(activation).into_iter().map(double);
     let arguments = [rounded(number, step)].into_iter().chain(attributes).collect();
@@ -267,12 +267,12 @@ pub(crate) fn function(activation: &Validated, number: f64, [step, last]: [Step;
     oracle.map_or(f64::NAN, |of| rounded(scaled(activation, of, arguments, step), last))
 }
 
-/// A number of single precision on the way.
+/// An intermediate number, rounded to single precision.
 fn rounded(value: f64, step: Step) -> f64 {
     step(single(step(value)))
 }
 
-/// A function of numbers of which the first is scaled and biased before, where the operator says so.
+/// A function of numbers, the first of which is scaled and biased if the operator states that.
 fn scaled(operator: &Validated, of: Float, mut numbers: Vec<f64>, step: Step) -> f64 {
     if let Ok(Some([scale, bias])) = scale_bias(operator) {
         let [scale, bias] = [scale, bias].map(|it| step(it.into()));
@@ -291,7 +291,7 @@ impl ElementWise {
         let row = Row::of(self.0).ok_or_else(|| Error::internal(self.0.name, "no row"))?;
         let count = inputs.iter().flatten().map(Vec::len).min().unwrap_or_default();
         let at = |at: usize| {
-            // What is left out is zeros.
+            // Tensors that are left out count as zeros.
             let of = |input: &Option<Vec<u64>>| input.as_ref().map_or(0, |input| input[at]);
             let elements: Vec<u64> = inputs.iter().map(of).collect();
             element(operator, &row.oracle, &elements, step)
@@ -336,7 +336,7 @@ impl Reference for ElementWise {
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         let (inputs, output) = types(operator);
         let oracle = Row::of(self.0).map(|row| row.oracle).unwrap_or_default();
-        // What is only moved keeps every bit of a NaN.
+        // Elements that are only moved keep all bits of a NaN.
         let is_moved = match oracle.bits {
             Some(_) => !is_staged(operator),
             None => oracle.float.is_none() && inputs == [output],
@@ -344,11 +344,11 @@ impl Reference for ElementWise {
         let is_single = is_staged(operator) || is_mixed(operator);
         let own = operator.schema().comparison(data_type);
         match fused(operator).map(|it| it.map(|it| it.schema().comparison(data_type))) {
-            // What it is applied to is exact but for the rounding that the oracle has as well.
+            // The activation's argument is exact, apart from rounding that the oracle also does.
             Ok(Some(Comparison::Ulp(bound))) => Comparison::Ulp(bound),
             Ok(Some(_)) => own,
             _ if is_moved => Comparison::BitExact,
-            // What is computed in single precision is off as FLOAT32 is, and truncated after that.
+            // Results in single precision have FLOAT32's error before they are truncated to integers.
             _ if is_single && output.integer_range().is_some() => {
                 operator.schema().comparison(DataType::Float32)
             }

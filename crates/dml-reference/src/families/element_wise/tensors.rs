@@ -1,4 +1,4 @@
-//! The fields of element-wise operators in cases: any number of inputs, an output, and attributes.
+//! The fields of element-wise operators in cases.
 
 use dml_core::operators::implemented_in;
 use dml_core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
@@ -11,15 +11,15 @@ use crate::{Random, Signature, TensorMaker, edges};
 pub(super) struct Tensors<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
-    /// Whether tensors that are optional are left out.
+    /// Whether optional tensors are left out.
     pub(super) only_required: bool,
 }
 
-/// Which values attributes get.
+/// The values of attributes.
 pub(super) enum Attributes<'a> {
-    /// The same everywhere; what is optional is left out.
+    /// Fixed values; optional attributes are left out.
     Usual,
-    /// Any that the operator takes, of choices one after the other by `number`, and what is optional or not.
+    /// Random values, with enumerations in turn by `number`, and optional attributes if `optional` is set.
     Drawn { random: &'a mut Random, optional: bool, number: usize },
 }
 
@@ -28,7 +28,7 @@ impl<'a> Tensors<'a> {
         Self { schema, signature, only_required: false }
     }
 
-    /// The same without the tensors that are optional, where there are some.
+    /// Without optional tensors; `None` if there are none.
     pub(super) fn without_optional(self) -> Option<Self> {
         let only_required = Self { only_required: true, ..self };
         (only_required.arity() < self.arity()).then_some(only_required)
@@ -43,18 +43,18 @@ impl<'a> Tensors<'a> {
         self.only_required && field.optional
     }
 
-    /// The attributes that tell more than the type of a tensor.
+    /// The attributes other than types of tensors.
     fn attributes(self) -> impl Iterator<Item = &'static FieldSchema> {
         let attributes = self.schema.fields.iter();
         attributes.filter(|it| it.kind == FieldKind::Attribute && it.type_of.is_none())
     }
 
-    /// Whether the operator has attributes that cannot be left out, and such that can.
+    /// Whether the operator has required attributes, and whether it has optional ones.
     pub(super) fn has_attributes(self) -> [bool; 2] {
         [false, true].map(|optional| self.attributes().any(|it| it.optional == optional))
     }
 
-    /// An operator whose tensors are made by their numbers; that of the output is the last.
+    /// An operator whose tensors are made by index; the output is the last.
     pub(super) fn operator(
         self,
         tensor: impl Fn(usize, TensorMaker) -> TensorDesc,
@@ -66,7 +66,7 @@ impl<'a> Tensors<'a> {
         self.of(tensors.collect::<Vec<_>>(), attributes)
     }
 
-    /// An operator of these tensors, the output last.
+    /// An operator with these tensors, the output last.
     pub(super) fn of(
         self,
         tensors: Vec<TensorDesc>,
@@ -110,7 +110,7 @@ impl<'a> Tensors<'a> {
         }
     }
 
-    /// Numbers that differ from attribute to attribute.
+    /// A number that differs between attributes.
     fn usual(self, field: &FieldSchema) -> FieldValue {
         let number = self.attributes().position(|it| it == field).map_or(0, |at| 1 + 2 * at);
         match field.field_type {
@@ -130,24 +130,24 @@ impl<'a> Tensors<'a> {
         FieldValue::ScalarUnion(ScalarUnion::from_bits(of(data_type)))
     }
 
-    /// How many inputs there are, which is the number of the output.
+    /// The number of inputs, which is the index of the output.
     pub(super) fn arity(self) -> usize {
         self.fields().filter(|field| field.kind == FieldKind::Input).count()
     }
 
-    /// The type of each tensor, that of the output last.
+    /// The types of all tensors, the output last.
     pub(super) fn types(self) -> Vec<DataType> {
         self.fields().map(|it| self.signature.type_of(self.schema, it.name)).collect()
     }
 }
 
-/// An operator that can be fused into `outer`, with any attributes.
+/// A random operator that can be fused into `outer`, with random attributes.
 pub(crate) fn drawn_activation(outer: &OperatorSchema, random: &mut Random) -> AbstractOperator {
     let implemented: Vec<_> = implemented_in(outer).collect();
     nested(random.pick(&implemented), random)
 }
 
-/// An operator to be nested, with any attributes.
+/// An operator to nest into another, with random attributes.
 pub(crate) fn nested(schema: &'static OperatorSchema, random: &mut Random) -> AbstractOperator {
     let signature = Signature::of(DataType::Float32, 1);
     let tensors = Tensors::new(schema, &signature);

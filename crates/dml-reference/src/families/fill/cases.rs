@@ -5,7 +5,7 @@ use dml_core::{AbstractOperator, DataType, ScalarUnion, TensorDesc, TensorLayout
 
 use crate::{Case, MIXED, PADDED, REVERSED, SMALL, TensorMaker, shapes};
 
-/// A tensor filled with one value, whose bits are given.
+/// A tensor filled with one value, given by its bits.
 pub fn desc(output_tensor: TensorDesc, value: u64) -> FillValueConstantDesc {
     let value_data_type = output_tensor.data_type;
     FillValueConstantDesc { output_tensor, value_data_type, value: ScalarUnion::from_bits(value) }
@@ -28,7 +28,7 @@ fn values(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-/// Any value in tensors of any shape and layout: of both operators.
+/// Tensors of various shapes and layouts with any value, for both fill operators.
 pub(super) fn tensors(
     make: &TensorMaker,
     of: impl Fn(TensorDesc) -> AbstractOperator,

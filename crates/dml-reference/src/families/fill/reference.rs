@@ -1,4 +1,4 @@
-//! FILL_VALUE_CONSTANT as its documentation has it.
+//! The reference of FILL_VALUE_CONSTANT by the documentation.
 
 use dml_core::operators::FILL_VALUE_CONSTANT;
 use dml_core::schema::OperatorSchema;

@@ -1,4 +1,4 @@
-//! FILL_VALUE_SEQUENCE as its documentation has it, and its cases.
+//! The reference of FILL_VALUE_SEQUENCE by the documentation, and its cases.
 
 use dml_core::operators::{FILL_VALUE_SEQUENCE, FillValueSequenceDesc};
 use dml_core::schema::OperatorSchema;
@@ -34,7 +34,7 @@ impl Reference for FillValueSequence {
     fn cases(&self, signature: &Signature) -> Vec<Case> {
         let (data_type, rank) = (signature.data_type(), signature.rank);
         let make = &TensorMaker { data_type, rank };
-        // Neither values nor members are exact as floats.
+        // Neither the attributes nor the elements are exact as floats.
         let usual = [0.3, 1.7].map(|it: f64| match data_type.integer_range() {
             None => encoded(data_type, it),
             Some(_) => data_type.integer_bits(if it < 1.0 { -77 } else { 13 }),
@@ -75,10 +75,10 @@ fn documented(make: &TensorMaker) -> Vec<Case> {
     }
 }
 
-/// So many pairs of a start and a delta are tried.
+/// The number of pairs of start and delta that are tried.
 const VALUE_CASES: usize = 40;
 
-/// Starts and deltas at the edges, any with any.
+/// Random pairs of edge values as start and delta.
 fn values(make: &TensorMaker) -> Vec<Case> {
     let edges = edges(make.data_type);
     let mut random = Random::new("sequences");
@@ -109,7 +109,7 @@ fn times(number: Number, index: u64) -> Number {
     }
 }
 
-/// The sum, to more digits than any type has; a last one tells whether there are more.
+/// The sum, with more digits than any type has, and a sticky digit for the lost ones.
 fn sum(a: Number, b: Number) -> Number {
     use Number::{Finite, Infinite, Nan};
     let (mut terms, both_negative) = match (a, b) {

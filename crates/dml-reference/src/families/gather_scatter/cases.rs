@@ -1,4 +1,4 @@
-//! The corner cases of operators with indices.
+//! The corner cases of gather and scatter operators.
 
 mod drawn;
 mod shape;
@@ -12,26 +12,26 @@ use crate::{BrokenRule, Case, Random, Signature};
 pub(super) use drawn::indices;
 use shape::Shape;
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: Meaning,
     pub(super) signature: &'a Signature,
 }
 
-/// Whether the operator writes where its indices say.
+/// Whether the operator writes at its indices.
 pub(super) fn is_scatter(schema: &OperatorSchema) -> bool {
     schema.has_field("UpdatesTensor")
 }
 
-/// What a tensor looks like in memory.
+/// The memory layout of a tensor.
 #[derive(Clone, Copy, PartialEq)]
 enum Layout {
-    /// With gaps between neighbours and more between rows.
+    /// With gaps between neighbours and larger ones between rows.
     Padded,
-    /// The first dimension innermost.
+    /// With the first dimension innermost.
     Reversed,
-    /// The same element everywhere.
+    /// Broadcast along all dimensions.
     Repeated,
 }
 
@@ -75,7 +75,7 @@ impl Maker<'_> {
         self.operator(shape, |_, data_type, sizes| TensorDesc::packed(data_type, sizes))
     }
 
-    /// One with some tensors in another layout.
+    /// The operator with some tensors in another layout.
     fn laid(&self, layout: Layout, which: impl Fn(&FieldSchema) -> bool) -> AbstractOperator {
         self.operator(&self.main(), |field, data_type, sizes| match which(field) {
             true => layout.of(data_type, sizes),
@@ -122,13 +122,13 @@ impl Maker<'_> {
         cases
     }
 
-    /// Whether the field has indices that must differ: of what is written.
+    /// Whether the field has indices of written elements, which must differ.
     fn writes_at(&self, field: &FieldSchema) -> bool {
         let writes = is_scatter(self.schema) || self.meaning == Meaning::Unpool;
         writes && field.name == "IndicesTensor"
     }
 
-    /// The inputs of these numbers are OWNED_BY_DML.
+    /// The operator with OWNED_BY_DML on the inputs of these indices.
     fn owned(&self, which: impl Fn(usize) -> bool) -> AbstractOperator {
         let mut number = 0;
         self.operator(&self.main(), |field, data_type, sizes| {
@@ -139,7 +139,7 @@ impl Maker<'_> {
         })
     }
 
-    /// All edges of indices in a dimension of five, in one tensor.
+    /// All edge indices for a dimension of size five, in one tensor.
     fn edges(&self) -> Option<Case> {
         let rank = self.signature.rank;
         let data_type = self.signature.type_of(self.schema, "OutputTensor");
@@ -168,7 +168,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What the pages print, with the types and dimensions that the first levels accept.
+    /// The examples of the documentation, with the types and ranks that the first feature levels accept.
     fn documented(&self) -> Vec<Case> {
         let type_of = |it: &FieldSchema| self.signature.type_of(self.schema, it.name);
         let types: Vec<DataType> = self.schema.fields[..2].iter().map(type_of).collect();

@@ -1,20 +1,20 @@
-//! What the reference and the cases both know of an operator.
+//! The kinds of gather and scatter operators, which the reference and the cases share.
 
-/// What an operator makes of its indices.
+/// The meaning of an operator's indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Each stands for a slice of the data.
+    /// Each index selects a slice of the data.
     Gather,
-    /// Each stands for an element of the data.
+    /// Each index selects an element of the data.
     Elements,
-    /// Tuples of them are coordinates.
+    /// Tuples of indices are coordinates.
     Parts,
     OneHot,
     Unpool,
     Reverse,
 }
 
-/// All coordinates in row-major order.
+/// All coordinates, in row-major order.
 pub(super) fn coordinates(sizes: &[u32]) -> impl Iterator<Item = Vec<usize>> + use<'_> {
     let count: usize = sizes.iter().map(|size| *size as usize).product();
     (0..count).map(move |mut number| {

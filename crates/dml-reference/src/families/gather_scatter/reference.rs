@@ -1,4 +1,4 @@
-//! The operators as their documentation has them, by coordinates.
+//! References of gather and scatter operators by the documentation, by coordinates.
 
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
@@ -7,9 +7,9 @@ use super::cases::{self, Maker};
 use super::meaning::{Meaning, coordinates};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of an operator.
+/// The reference of a gather or scatter operator.
 pub(super) struct Indexed {
-    /// Its row.
+    /// The operator's schema row.
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: Meaning,
 }
@@ -25,13 +25,13 @@ impl Elements<'_> {
         self.elements[number(self.layout.sizes(), coordinate)]
     }
 
-    /// The index at a coordinate.
+    /// The index stored at a coordinate.
     fn index(&self, coordinate: &[usize]) -> i128 {
         index(self.at(coordinate), self.layout.data_type())
     }
 }
 
-/// The number that an index has: what is below 0 is only so with a sign.
+/// The value of an index; only signed types have negative ones.
 pub(super) fn index(bits: u64, data_type: DataType) -> i128 {
     match data_type {
         DataType::Int32 => i128::from(bits.cast_signed() << 32 >> 32),
@@ -40,24 +40,24 @@ pub(super) fn index(bits: u64, data_type: DataType) -> i128 {
     }
 }
 
-/// The number of an element in row-major order.
+/// The position of an element in row-major order.
 fn number(sizes: &[u32], coordinate: &[usize]) -> usize {
     sizes.iter().zip(coordinate).fold(0, |number, (size, at)| number * *size as usize + at)
 }
 
-/// A coordinate with as many dimensions as wanted: the first ones are of one element.
+/// A coordinate with `wanted` dimensions: leading zeros are added or removed.
 fn with_dimensions(coordinate: &[usize], wanted: usize) -> Vec<usize> {
     let missing = vec![0; wanted.saturating_sub(coordinate.len())];
     [missing.as_slice(), &coordinate[coordinate.len().saturating_sub(wanted)..]].concat()
 }
 
-/// What an index stands for in a dimension, counted from its start; `None` outside.
+/// The coordinate that an index selects in a dimension of `size` elements; `None` if it is out of range.
 fn inside(index: i128, size: u32) -> Option<usize> {
     let index = if index < 0 { index + i128::from(size) } else { index };
     usize::try_from(index).ok().filter(|it| *it < size as usize)
 }
 
-/// The same; outside the nearest coordinate inside.
+/// The coordinate that an index selects, clamped to the valid range.
 fn nearest(index: i128, size: u32) -> usize {
     inside(index, size).unwrap_or(if index < 0 { 0 } else { size as usize - 1 })
 }
@@ -75,8 +75,8 @@ impl Indexed {
         Ok(Elements { layout: operator.required_tensor(name)?, elements })
     }
 
-    /// Which element of the data belongs to the one at `coordinate` of the other tensor, by coordinates
-    /// that are indices where they were chosen.
+    /// The coordinates in the data that belong to the element at `coordinate` of the other tensor, where
+    /// selected coordinates are indices.
     fn chosen(
         &self,
         operator: &Validated,
@@ -151,7 +151,7 @@ impl Indexed {
     }
 }
 
-/// The first element along the innermost dimension that has several, and the second one.
+/// The first element along the innermost dimension of size above 1, and the second one.
 fn off_and_on(values: &Elements<'_>) -> [u64; 2] {
     let sizes = values.layout.sizes();
     let mut second = vec![0; sizes.len()];
@@ -161,7 +161,7 @@ fn off_and_on(values: &Elements<'_>) -> [u64; 2] {
     [values.at(&vec![0; sizes.len()]), values.at(&second)]
 }
 
-/// The coordinate in a tensor that has one element for each sequence along `axis`.
+/// The coordinate in a tensor that has one element per sequence along `axis`.
 fn sequence(coordinate: &[usize], axis: usize) -> Vec<usize> {
     let mut sequence = coordinate.to_vec();
     sequence[axis] = 0;

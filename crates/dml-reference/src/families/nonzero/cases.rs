@@ -15,7 +15,7 @@ fn input(signature: &Signature, sizes: &[u32]) -> TensorDesc {
     packed(data_type, &sizes[sizes.len() - signature.rank..])
 }
 
-/// With so many columns. The coordinates have as many dimensions as the input, but two at least.
+/// The operator with `columns` columns. The coordinates have the input's rank, but at least two.
 fn desc(signature: &Signature, input_tensor: TensorDesc, columns: u32) -> NonzeroCoordinatesDesc {
     let of = |name, sizes: &[u32]| packed(signature.type_of(&NONZERO_COORDINATES, name), sizes);
     let rank = input_tensor.sizes.len();
@@ -29,13 +29,13 @@ fn desc(signature: &Signature, input_tensor: TensorDesc, columns: u32) -> Nonzer
     }
 }
 
-/// With a column for each dimension.
+/// The operator with a column for each dimension.
 fn of(signature: &Signature, input_tensor: TensorDesc) -> NonzeroCoordinatesDesc {
     let columns = u32::try_from(input_tensor.sizes.len()).unwrap_or(u32::MAX);
     desc(signature, input_tensor, columns)
 }
 
-/// The fewest columns that have all that differs.
+/// The smallest number of columns that distinguishes all elements.
 fn fewest(tensor: &TensorDesc) -> u32 {
     let counted = tensor.sizes.iter().skip_while(|size| **size == 1).count();
     u32::try_from(counted.max(1)).unwrap_or(u32::MAX)
@@ -80,7 +80,7 @@ pub(super) fn cases(signature: &Signature) -> Vec<Case> {
     cases
 }
 
-/// None, all, the last alone, and what is nearly 0 or one of its forms.
+/// No nonzero elements, only nonzero ones, only the last one, and zeros and values near 0.
 fn values(signature: &Signature) -> Vec<Case> {
     let edges = edges(signature.type_of(&NONZERO_COORDINATES, "InputTensor"));
     let one = edges.iter().copied().find(|it| *it != 0).unwrap_or(1);
@@ -97,7 +97,7 @@ fn values(signature: &Signature) -> Vec<Case> {
     ]
 }
 
-/// With as few columns as there may be, and one more.
+/// With the smallest number of columns, and with one more.
 fn columns(signature: &Signature) -> Vec<Case> {
     let tensor = || input(signature, &[1, 1, 1, 1, 1, 1, 5, 3]);
     let fewest = fewest(&tensor());

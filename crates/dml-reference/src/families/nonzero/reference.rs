@@ -1,4 +1,4 @@
-//! The coordinates of what is not 0, one element after the other.
+//! The coordinates of nonzero elements, one element after the other.
 
 use dml_core::operators::NONZERO_COORDINATES;
 use dml_core::schema::OperatorSchema;
@@ -45,7 +45,7 @@ impl Reference for Nonzero {
         Ok(vec![vec![count as u64], rows])
     }
 
-    /// Half of them are 0.
+    /// Half of the elements are 0.
     fn input_elements(
         &self,
         random: &mut Random,

@@ -1,4 +1,4 @@
-//! The corner cases of operators on windows.
+//! The corner cases of pooling operators.
 
 pub(crate) mod shape;
 
@@ -9,7 +9,7 @@ use super::meaning::Meaning;
 use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker, edges};
 use shape::{ONE, OTHERS, Others, PADDED, REVERSED, SHAPES, Shape, USUAL};
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: Meaning,
@@ -21,7 +21,7 @@ impl Maker<'_> {
         self.schema.has_field(name)
     }
 
-    /// Dimensions that windows go along.
+    /// The number of dimensions with windows.
     fn dimensions(&self) -> usize {
         self.signature.rank.saturating_sub(2).min(3)
     }
@@ -33,7 +33,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A shape that the operator can have: with the dilations that it has, and as many dimensions.
+    /// The shape without attributes that the operator lacks.
     fn possible(&self, mut shape: Shape) -> Shape {
         if !self.has("Dilations") {
             shape.dilation = [1; 3];
@@ -41,7 +41,7 @@ impl Maker<'_> {
         shape
     }
 
-    /// How many windows there are in each dimension.
+    /// The output's sizes: the number of windows in each dimension.
     fn output_sizes(&self, shape: &Shape) -> Sizes {
         let mut sizes = shape.input;
         if self.meaning == Meaning::Response {
@@ -49,7 +49,7 @@ impl Maker<'_> {
         }
         for at in 3 - self.dimensions()..3 {
             let size = &mut sizes[5 + at];
-            // Where an operator breaks a rule any size does.
+            // For operators that break a rule, any size will do.
             let padded = (*size + shape.start[at]).saturating_add(shape.end[at]);
             let reach = shape.window[at].saturating_sub(1) * shape.dilation[at] + 1;
             let room = padded.checked_sub(reach);
@@ -185,11 +185,11 @@ impl Maker<'_> {
         cases
     }
 
-    /// Elements that are easily got wrong, by themselves, or each with every other one.
+    /// Elements that are likely to reveal errors, alone or in all pairs.
     fn values(&self) -> Vec<Case> {
         let edges = edges(self.make("InputTensor").data_type);
         let (elements, window): (Vec<u64>, u32) = match self.meaning {
-            // Powers of small numbers are beyond single precision.
+            // Powers of small numbers are out of the range of single precision.
             Meaning::Norm | Meaning::Quantized => return vec![],
             Meaning::Maximum => {
                 let pairs = edges.iter().flat_map(|a| edges.iter().flat_map(|b| [*a, *b]));
@@ -212,7 +212,7 @@ impl Maker<'_> {
                 false => make.packed(sizes),
             })
         };
-        // Those of the output, of other sizes.
+        // Strides of the output, which has other sizes.
         let (padded, reversed) = ([0, 0, 0, 4000, 1200, 300, 30, 3], [0, 0, 0, 1, 2, 6, 30, 300]);
         vec![
             Case::new("strides_padded_input", strided("InputTensor", PADDED)),
@@ -258,7 +258,7 @@ impl Maker<'_> {
             shape.window[at] = 1 + random.below(size);
             shape.step[at] = 1 + random.below(3);
             shape.dilation[at] = 1 + random.below(2);
-            // A window fits in any case.
+            // A window must fit.
             let spare = (shape.window[at] - 1) * (shape.dilation[at] - 1);
             shape.start[at] = spare + random.below(3);
             shape.end[at] = random.below(3);
@@ -304,7 +304,7 @@ impl Maker<'_> {
         let last = self.dimensions() - 1;
         let at_last = |name: &str| format!("{name}[{last}]");
         let of = |name: &'static str, change: &dyn Fn(&mut Shape), field: &str| {
-            // The output's sizes are those of the shape before.
+            // The output has the sizes of the unchanged shape.
             let mut changed = USUAL;
             change(&mut changed);
             let output = self.output_sizes(&USUAL);

@@ -1,6 +1,6 @@
-//! What operators make of windows.
+//! The functions of pooling operators.
 
-/// What an operator makes of a window.
+/// The function that an operator applies to a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     Average,

@@ -1,4 +1,4 @@
-//! Operators on windows as their documentation has them, window by window.
+//! References of pooling operators by the documentation, window by window.
 
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
@@ -9,7 +9,7 @@ use crate::families::rows::factor_of;
 use crate::number::{double, encoded, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of an operator on windows.
+/// The reference of a pooling operator.
 pub(super) struct OfWindows {
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: Meaning,
@@ -28,9 +28,9 @@ struct Extent {
 struct Taken {
     /// The coordinate of the output's element.
     coordinate: Vec<usize>,
-    /// The places of those in the input.
+    /// The positions of the window's elements in the input.
     places: Vec<usize>,
-    /// How many there are, those in the padding included.
+    /// The number of the window's elements, including padding.
     size: f64,
 }
 
@@ -72,17 +72,17 @@ fn place(sizes: &[u32], coordinate: &[usize]) -> usize {
     sizes.iter().zip(coordinate).fold(0, |number, (size, at)| number * *size as usize + at)
 }
 
-/// The coordinates of a window in one dimension, those in the padding left out.
+/// The input coordinates of a window in one dimension, without padding.
 fn inside(extent: &Extent, output: usize, size: u32) -> impl Iterator<Item = usize> + Clone {
     let (first, start) = (output * extent.step as usize, extent.start as usize);
     let dilation = extent.dilation as usize;
-    // What is before the input may be more than memory holds.
+    // Padding may be larger than memory, so it is skipped.
     let before = start.saturating_sub(first).div_ceil(dilation);
     let all = (before..extent.window as usize).map(move |at| first + at * dilation - start);
     all.take_while(move |at| *at < size as usize)
 }
 
-/// The elements of each window in row-major order.
+/// The windows of all output elements, in row-major order.
 fn windows<'a>(
     input: &'a [u32],
     output: &'a [u32],
@@ -105,12 +105,12 @@ fn windows<'a>(
     })
 }
 
-/// A sum of zeros is +0.
+/// A sum of FLOAT32 numbers, rounded once; the sum of negative zeros is -0.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     single(values.fold(-0.0, |sum, value| sum + value))
 }
 
-/// What elements are compared by: a NaN is above all others, and zeros are equal.
+/// A sort key for elements: NaN is above all others, and zeros are equal.
 fn order(data_type: DataType, bits: u64) -> (i128, f64) {
     match data_type.integer_value(bits) {
         Some(value) => (value, 0.0),
@@ -119,7 +119,7 @@ fn order(data_type: DataType, bits: u64) -> (i128, f64) {
     }
 }
 
-/// The place of the first of the greatest elements, and the bits, of which +0 is above -0.
+/// The position of the first greatest element, and its bits, where +0 is preferred to -0.
 fn greatest(data_type: DataType, elements: &[(usize, u64)]) -> Option<(usize, u64)> {
     let orders: Vec<(i128, f64)> =
         elements.iter().map(|(_, bits)| order(data_type, *bits)).collect();
@@ -151,7 +151,7 @@ impl OfWindows {
         outputs
     }
 
-    /// The result for a window of so many elements, of which these are in the input.
+    /// The result for a window of `size` elements, of which `inside` are in the input.
     fn of_floats(
         &self,
         operator: &Validated,
@@ -159,7 +159,7 @@ impl OfWindows {
         size: f64,
         x: f64,
     ) -> Result<f64, Error> {
-        // What is in the padding is +0.
+        // Padding counts as +0.
         let padding = ((inside.len() as f64) < size).then_some(0.0);
         let window = || inside.iter().copied().chain(padding);
         Ok(match self.meaning {
@@ -174,7 +174,7 @@ impl OfWindows {
                 let [alpha, beta, bias] =
                     ["Alpha", "Beta", "Bias"].map(|it| operator.float(it).map(f64::from));
                 let size = f64::from(operator.uint("LocalSize")?);
-                // The divisor is FLOAT32, so that an exponent may take it out of range.
+                // The divisor is FLOAT32, so a power may overflow or underflow.
                 x / single(single(bias? + alpha? / size * squares).powf(beta?))
             }
             _ if operator.bool("IncludePadding")? => sum(window()) / size,

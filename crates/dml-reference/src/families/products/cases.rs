@@ -1,7 +1,7 @@
-//! The corner cases of operators that add up products.
+//! The corner cases of matrix products and convolutions.
 //!
-//! Elements are small integers wherever a case gives no others: their sums are exact in any order, so that a
-//! wrong element shows however many products a sum has.
+//! Unless a case gives its elements, they are small integers, whose sums are exact in any order: a wrong
+//! element shows however many products are added.
 
 mod convolution;
 mod matrix;
@@ -20,7 +20,7 @@ use crate::layouts::{padded, repeated, reversed, snake};
 use crate::number::encoded;
 use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
-/// Which tensors an operator has, and which of their elements meet.
+/// The kind of product: which tensors an operator has, and which of their elements are multiplied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shapes {
     Matrices,
@@ -36,7 +36,7 @@ impl Shapes {
         }
     }
 
-    /// Their zero points.
+    /// The zero points of the factors.
     pub(crate) fn zero_points(self) -> [&'static str; 2] {
         match self {
             Self::Matrices => ["AZeroPointTensor", "BZeroPointTensor"],
@@ -44,7 +44,7 @@ impl Shapes {
         }
     }
 
-    /// How many products a sum has at most, by the sizes of the second factor.
+    /// The largest number of products in a sum, for the given sizes of the second factor.
     pub(crate) fn depth(self, operator: &Validated, sizes: &[u32]) -> usize {
         match self {
             Self::Matrices => matrix::depth(operator, sizes),
@@ -53,7 +53,7 @@ impl Shapes {
     }
 }
 
-/// The values of fields by their names; what is not there is left out.
+/// Tensors and other values of fields by name; missing ones are left out.
 #[derive(Clone)]
 pub(crate) struct Parts {
     tensors: BTreeMap<&'static str, TensorDesc>,
@@ -61,19 +61,19 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The same with another tensor.
+    /// With another tensor.
     fn with(mut self, name: &'static str, tensor: TensorDesc) -> Self {
         self.tensors.insert(name, tensor);
         self
     }
 
-    /// The same with another value of an attribute.
+    /// With another value of an attribute.
     fn valued(mut self, name: &'static str, value: FieldValue) -> Self {
         self.values.insert(name, value);
         self
     }
 
-    /// The same with a tensor changed, where there is one.
+    /// With a tensor changed, if it is present.
     fn changed(mut self, name: &str, change: impl FnOnce(&mut TensorDesc)) -> Self {
         if let Some(tensor) = self.tensors.get_mut(name) {
             change(tensor);
@@ -82,11 +82,11 @@ impl Parts {
     }
 }
 
-/// Those that corner cases have.
+/// The activations that are fused in corner cases.
 const ACTIVATIONS: [&OperatorSchema; 4] =
     [&ACTIVATION_RELU, &ACTIVATION_LINEAR, &ACTIVATION_SIGMOID, &ELEMENT_WISE_CLIP];
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(crate) struct Maker<'a> {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) shapes: Shapes,
@@ -103,7 +103,7 @@ impl Maker<'_> {
         TensorMaker { data_type, rank: self.signature.rank }
     }
 
-    /// Packed tensors of these sizes, those that the operator has.
+    /// Packed tensors of these sizes, as far as the operator has them.
     fn tensors<const N: usize>(&self, sizes: [(&'static str, Sizes); N]) -> Parts {
         let has = sizes.into_iter().filter(|(name, _)| self.has(name));
         let tensors = has.map(|(name, sizes)| (name, self.make(name).packed(sizes))).collect();
@@ -163,7 +163,7 @@ impl Maker<'_> {
         BrokenRule { name: name.into(), operator, field: field.into().into() }
     }
 
-    /// What lies where, in cases of any operator with tensors of these sizes.
+    /// Cases with other layouts and flags, for an operator with tensors of these sizes.
     fn layouts(&self, usual: &Parts) -> Vec<Case> {
         let mut cases = vec![];
         for name in usual.tensors.keys().copied() {
@@ -188,7 +188,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// Some of the activations that can be fused; random cases have all.
+    /// Some of the activations that can be fused; random cases have all of them.
     fn activations(&self, usual: &Parts) -> Vec<Case> {
         if !self.has("FusedActivation") {
             return vec![];
@@ -213,7 +213,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// Floats of all digits, of one sign: sums are rounded, and nothing cancels.
+    /// Positive floats with all digits: sums are rounded, but nothing cancels.
     fn of_all_digits(&self, usual: &Parts) -> Case {
         let mut random = Random::new("all digits");
         let tensors = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
@@ -227,7 +227,7 @@ impl Maker<'_> {
         self.case("values_of_all_digits", usual).with_inputs(inputs.collect())
     }
 
-    /// Sums that no half can have on the way: 2048 and 1 is 2048 there.
+    /// Sums that would be wrong if they were added in FLOAT16, where 2048 + 1 is 2048.
     fn of_ones(&self, usual: &Parts) -> Case {
         let tensors = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
         let tensors = tensors.filter_map(|field| usual.tensors.get(field.name)).take(2);
@@ -263,7 +263,7 @@ impl Maker<'_> {
     }
 }
 
-/// The elements of an input: small integers, scales that are not.
+/// The elements of an input: small integers, but arbitrary scales.
 pub(crate) fn elements(
     random: &mut Random,
     operator: &Validated,

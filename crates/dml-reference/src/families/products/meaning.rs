@@ -1,4 +1,4 @@
-//! Which elements meet in a sum of products, as the documentation has it.
+//! The pairs of elements that are multiplied for a sum, by the documentation.
 
 use dml_core::{Error, Validated};
 
@@ -9,7 +9,8 @@ pub(super) fn index(sizes: &[u32], coordinate: &[usize]) -> usize {
     sizes.iter().zip(coordinate).fold(0, |index, (size, at)| index * *size as usize + at)
 }
 
-/// The pairs that an element of the output is the sum of: the element of the first factor, and of the second.
+/// The pairs of elements whose products are added to an element of the output, by their indices in both
+/// factors.
 pub(super) fn pairs(
     operator: &Validated,
     factors: [&str; 2],
@@ -43,7 +44,7 @@ fn of_matrices(
     Ok((0..count).map(pair).collect())
 }
 
-/// All inputs and taps are tried that could meet the element.
+/// Tries all pairs of an input element and a filter tap.
 fn of_convolution(
     operator: &Validated,
     [input, filter]: [&[u32]; 2],
@@ -57,7 +58,7 @@ fn of_convolution(
     let in_channels = input[1] as usize / groups;
     let out_channels = if is_backward { filter[1] as usize } else { filter[0] as usize / groups };
     let group = at[1] / out_channels;
-    // The pairs of a place of the input and a tap, of all dimensions so far.
+    // For all combinations of dimensions so far, the positions of input elements and filter taps.
     let mut met: Vec<[Vec<usize>; 2]> = vec![[vec![], vec![]]];
     for (dimension, place) in at[2..].iter().enumerate() {
         let all = (0..input[2 + dimension] as usize)

@@ -1,4 +1,5 @@
-//! Sums of products as their documentation has them: in double precision, or of integers exactly.
+//! References of matrix products and convolutions by the documentation: in double precision, or exactly for
+//! integers.
 
 use dml_core::schema::{Comparison, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
@@ -14,20 +15,20 @@ use crate::number;
 use crate::number::{encoded, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature, coordinate};
 
-/// The reference of an operator that adds up products.
+/// The reference of a matrix product or convolution.
 pub(crate) struct OfProducts {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) shapes: Shapes,
 }
 
-/// The inputs of an execution, by the names of their fields.
+/// The elements of the inputs of an execution, by field name.
 struct Inputs<'a> {
     operator: &'a Validated,
     elements: &'a [Option<Vec<u64>>],
 }
 
 impl Inputs<'_> {
-    /// The element of a tensor with this number; `None` where there is no such tensor.
+    /// The element of a tensor with this index; `None` if there is no such tensor.
     fn element(&self, name: &str, index: usize) -> Option<(DataType, u64)> {
         let tensors = self.operator.tensors(dml_core::schema::FieldKind::Input);
         let mut tensors = tensors.zip(self.elements);
@@ -35,7 +36,7 @@ impl Inputs<'_> {
         Some((tensor?.data_type(), elements.as_ref()?[index]))
     }
 
-    /// The element of a tensor whose sizes are those of `at`, or 1: aligned at the innermost dimension.
+    /// The element of a tensor that is broadcast to the sizes of `at`, aligned at the innermost dimension.
     fn broadcast(&self, name: &str, at: &[usize]) -> Option<(DataType, u64)> {
         if !self.operator.schema().has_field(name) {
             return None;
@@ -62,18 +63,18 @@ fn integer((data_type, bits): (DataType, u64)) -> Option<i128> {
     data_type.integer_value(bits)
 }
 
-/// What is rounded beside products: both factors where zero points are subtracted, the sum, the product of the
-/// scales, and what this and Alpha make of the sum.
+/// The number of roundings other than those of products: both factors when zero points are subtracted, the sum,
+/// the product of the scales, and the scaled sum before and after Alpha.
 const OTHER_ROUNDINGS: u32 = 6;
 
 /// A sum of products.
 #[derive(Default)]
 struct Sum {
-    /// Of integers.
+    /// The exact sum, for integers.
     exact: Option<i128>,
-    /// Of floats, which is rounded once.
+    /// The sum as a float, rounded once.
     real: f64,
-    /// The sum of what the products are without their signs.
+    /// The sum of the products' magnitudes.
     magnitude: f64,
     products: u32,
 }
@@ -107,7 +108,7 @@ impl OfProducts {
         Ok(sum)
     }
 
-    /// An element before activations, which is one of single precision or an integer of the output's type.
+    /// An element before activations: a number of single precision, or an integer of the output's type.
     fn element(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<f64, Error> {
         let operator = inputs.operator;
         let Sum { exact, real, .. } = self.sum(inputs, at)?;
@@ -135,10 +136,11 @@ impl OfProducts {
         Ok(value)
     }
 
-    /// How far an element before activations may be from [`Self::element`] where products are added up in FLOAT32
-    /// in any order, each rounded before it is added or fused with the addition: n products differ from the exact
-    /// sum by at most n u / (1 - n u) of the sum of their magnitudes, u = 2^-24 (Higham, Accuracy and Stability of
-    /// Numerical Algorithms, 3.1 and 4.2). [`OTHER_ROUNDINGS`] count like products.
+    /// The bound on the difference of an element before activations from [`Self::element`], if products are
+    /// added in FLOAT32 in any order, each rounded before it is added or fused with the addition: n products
+    /// differ from the exact sum by at most n u / (1 - n u) times the sum of their magnitudes, u = 2^-24
+    /// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1 and 4.2). [`OTHER_ROUNDINGS`] count like
+    /// products.
     fn error_of_sum(&self, inputs: &Inputs<'_>, at: &[usize]) -> Result<f64, Error> {
         let Sum { magnitude, products, .. } = self.sum(inputs, at)?;
         let roundings = f64::from(products + OTHER_ROUNDINGS) / f64::from(1 << 24);
@@ -148,14 +150,14 @@ impl OfProducts {
         Ok(roundings / (1.0 - roundings) * magnitude * scale.abs())
     }
 
-    /// Quantized, where the operator does that.
+    /// The value quantized, if the operator quantizes its output.
     fn quantized(inputs: &Inputs<'_>, value: f64, at: &[usize]) -> f64 {
         let Some(scale) = inputs.double(OUTPUT_SCALE, at) else { return value };
         let zero = inputs.double(OUTPUT_ZERO_POINT, at).unwrap_or(0.0);
         single(single(value / scale).round_ties_even() + zero)
     }
 
-    /// How many products a sum has at most.
+    /// The largest number of products in a sum.
     fn depth(&self, operator: &Validated) -> usize {
         let layout = |name| operator.required_tensor(name).map(TensorLayout::sizes);
         self.shapes.depth(operator, layout(self.factors()[1]).unwrap_or(&[]))
@@ -239,7 +241,7 @@ impl Reference for OfProducts {
             Some(Comparison::Ulp(bound)) => bound,
             _ => 0,
         };
-        // WebNN allows twice as many units as there are products; halves are rounded once.
+        // WebNN allows two units per product; FLOAT16 results are rounded once.
         let products = u32::try_from(self.depth(operator)).unwrap_or(u32::MAX);
         let of_sum = if data_type == DataType::Float16 { 1 } else { products.saturating_mul(2) };
         Comparison::Ulp(of_sum.saturating_add(bound + of_activation))

@@ -22,7 +22,7 @@ fn product(alpha: f32, fused_activation: Option<AbstractOperator>) -> AbstractOp
     .into()
 }
 
-/// Whether `found` is accepted as the sum of these products, alone.
+/// Whether `found` is accepted as the sum of these products.
 fn is_accepted(operator: &AbstractOperator, row: [f32; 4], found: f32, numerics: Numerics) -> bool {
     let bits = |it: f32| u64::from(it.to_bits());
     let inputs = vec![row.map(bits).to_vec(), vec![bits(1.0); 4]];
@@ -37,7 +37,7 @@ fn is_accepted(operator: &AbstractOperator, row: [f32; 4], found: f32, numerics:
     memory.check(&MemoryAfter { inputs, outputs: vec![Some(after)] }).is_ok()
 }
 
-/// 2^-24 of the sum of magnitudes: what one rounding may cost.
+/// 2^-24 of the sum of magnitudes, the largest error of one rounding.
 const UNIT: f32 = 2.0 * 1024.0 / (1 << 24) as f32;
 
 #[test]
@@ -49,7 +49,7 @@ fn with_fast_numerics_sums_that_cancel_may_be_off_by_a_part_of_their_magnitudes(
         assert!(!is_accepted(&sum, row, f32::NAN, numerics), "{numerics}");
         assert!(!is_accepted(&sum, row, f32::INFINITY, numerics), "{numerics}");
     }
-    // Four products, and six roundings more.
+    // Four products, and six other roundings.
     for off in [-10.0 * UNIT, 10.0 * UNIT] {
         assert!(is_accepted(&sum, row, 1.0 + off, Numerics::Fast), "{off}");
         assert!(!is_accepted(&sum, row, 1.0 + off, Numerics::Exact), "{off}");
@@ -74,7 +74,7 @@ fn alpha_and_activations_change_what_is_allowed_as_they_change_the_sum() {
 
 #[test]
 fn sums_that_are_exact_stay_exact_with_fast_numerics() {
-    // Nothing is added to 0, whose products are 0.
+    // With products of 0, the allowed error is 0.
     let zeros = [0.0; 4];
     let sum = product(1.0, None);
     assert!(is_accepted(&sum, zeros, 0.0, Numerics::Fast));

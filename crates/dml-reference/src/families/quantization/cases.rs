@@ -7,7 +7,7 @@ use crate::{
     BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorMaker, edges,
 };
 
-/// Makes the tensors of one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
@@ -17,13 +17,13 @@ pub(super) struct Maker<'a> {
 struct Parts {
     input: TensorDesc,
     output: TensorDesc,
-    /// Scales and zero points; of an operator with a bias they do not count.
+    /// Scales and zero points; unused by an operator with a bias.
     quantization: Vec<TensorDesc>,
     scale: f32,
     bias: Vec<f32>,
 }
 
-/// Sizes, and those of the blocks' tensor. Where there are channels they are 1 or 3.
+/// The sizes of the input and of the blocks' tensors. The number of channels is 1 or 3.
 const SHAPES: [(&str, Sizes, Sizes); 8] = [
     ("single_element", [1; 8], [1; 8]),
     ("one_block", SMALL, [1; 8]),
@@ -31,7 +31,7 @@ const SHAPES: [(&str, Sizes, Sizes); 8] = [
     ("by_channel", SMALL, [1, 1, 1, 1, 1, 3, 1, 1]),
     ("blocks_in_rows", [1, 1, 2, 1, 2, 3, 5, 24], [1, 1, 2, 1, 2, 3, 5, 3]),
     ("blocks_of_rows", [1, 1, 2, 1, 2, 3, 6, 7], [1, 1, 2, 1, 1, 3, 2, 7]),
-    // More than eight dimensions, and odd ones.
+    // More than eight dimensions after splitting into blocks, with odd sizes.
     ("blocks_everywhere", [4, 2, 4, 1, 4, 3, 6, 9], [2, 1, 2, 1, 2, 3, 2, 3]),
     ("long_row", [1, 1, 1, 1, 1, 1, 1, 4100], [1, 1, 1, 1, 1, 1, 1, 41]),
 ];
@@ -46,7 +46,7 @@ impl Maker<'_> {
         TensorMaker { data_type, rank: self.signature.rank }
     }
 
-    /// The types of the scales and of the zero points: what the signature says is that of either.
+    /// The types of the scales and of the zero points, of which the signature gives one.
     fn types(&self) -> [DataType; 2] {
         let integer = |name| {
             let data_type = self.signature.type_of(self.schema, name);
@@ -88,7 +88,7 @@ impl Maker<'_> {
             "InputTensor" => FieldValue::Tensor(Some(parts.input.clone())),
             "OutputTensor" => FieldValue::Tensor(Some(parts.output.clone())),
             "QuantizationTensors" => FieldValue::TensorArray(parts.quantization.clone()),
-            // The types are numbered by how many tensors there are.
+            // The types of quantization are numbered by the number of tensors.
             "QuantizationType" | "QuantizationTensorCount" => count(parts.quantization.len()),
             "ChannelCount" => count(parts.bias.len()),
             "Scale" => FieldValue::Float(parts.scale),
@@ -109,7 +109,7 @@ impl Maker<'_> {
         shapes.chain(self.values()).chain(self.layouts()).chain(self.buffers()).collect()
     }
 
-    /// Elements at the edges with scales at the edges, and any zero points; any scale and bias.
+    /// Edge elements with edge scales and random zero points, or with random scales and biases.
     fn values(&self) -> Vec<Case> {
         let types = [self.make("InputTensor").data_type, DataType::Float32];
         let types = if self.has_blocks() { [types[0], self.types()[0]] } else { types };

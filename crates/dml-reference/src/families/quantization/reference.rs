@@ -1,4 +1,4 @@
-//! Operators with blocks as their documentation has them, element by element.
+//! References of operators with blocks by the documentation, element by element.
 
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, DataType, Error, Validated};
@@ -7,7 +7,7 @@ use super::cases::Maker;
 use crate::number::{Number, double, flush, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// What a number on the way goes through that a device may take for zero.
+/// Applied to each intermediate number that a device may flush to zero.
 type Step = fn(f64) -> f64;
 
 /// The result for an element, its scale, and its zero point or bias.
@@ -28,7 +28,7 @@ pub(super) fn dequantize([x, scale, zero_point]: [f64; 3], step: Step) -> f64 {
 
 /// The reference of an operator with blocks.
 pub(super) struct OfBlocks {
-    /// Its row.
+    /// The operator's schema row.
     pub(super) schema: &'static OperatorSchema,
     pub(super) formula: Formula,
 }
@@ -71,7 +71,7 @@ impl OfBlocks {
     }
 }
 
-/// The coordinate of the element with an index in row-major order.
+/// The coordinate of a row-major index.
 fn coordinate(sizes: &[u32], mut index: usize) -> Vec<u32> {
     let mut coordinate = vec![0; sizes.len()];
     for (place, size) in coordinate.iter_mut().zip(sizes).rev() {
@@ -81,7 +81,7 @@ fn coordinate(sizes: &[u32], mut index: usize) -> Vec<u32> {
     coordinate
 }
 
-/// The index of the block that a coordinate of a tensor of `sizes` is in.
+/// The index of the block that contains a coordinate of a tensor of `sizes`.
 fn block(blocks: &[u32], sizes: &[u32], coordinate: &[u32]) -> usize {
     let places = blocks.iter().zip(sizes).zip(coordinate);
     places.fold(0, |index, ((blocks, size), at)| {

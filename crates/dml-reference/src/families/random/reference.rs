@@ -1,4 +1,4 @@
-//! Philox 4x32-10 as its authors print it, and the cases of RANDOM_GENERATOR.
+//! Philox 4x32-10 as published by its authors, and the cases of RANDOM_GENERATOR.
 
 use dml_core::operators::{RANDOM_GENERATOR, RandomGeneratorDesc};
 use dml_core::schema::OperatorSchema;
@@ -9,7 +9,7 @@ use crate::{BrokenRule, Case, Random, Reference, Signature, TensorMaker, shapes}
 
 pub(super) struct Philox;
 
-/// A round, on the counter's four words (`l0 r0 l1 r1` in the paper's order) and the key's two.
+/// A round, with the four words of the counter (`l0 r0 l1 r1` in the paper's order) and the two of the key.
 fn round(counter: [u64; 4], key: [u64; 2]) -> [u64; 4] {
     const MULTIPLIERS: [u64; 2] = [0xd251_1f53, 0xcd9e_8d57];
     let [first, second] = [MULTIPLIERS[0] * counter[0], MULTIPLIERS[1] * counter[2]];
@@ -22,18 +22,18 @@ fn round(counter: [u64; 4], key: [u64; 2]) -> [u64; 4] {
     ]
 }
 
-/// The counter of a state.
+/// The counter in a state.
 fn counter_of(state: &[u64]) -> u128 {
     state[..4].iter().rev().fold(0, |number, word| number << 32 | u128::from(*word))
 }
 
-/// The words of a counter, the lowest first.
+/// The words of a counter, lowest first.
 fn words_of(counter: u128) -> [u64; 4] {
     let low = |it: u128| u64::try_from(it & 0xffff_ffff).unwrap_or_default();
     [0, 32, 64, 96].map(|at| low(counter >> at))
 }
 
-/// Ten rounds; between them the key grows by the golden ratio and the square root of 3 less 1.
+/// Ten rounds; between rounds, the golden ratio and the square root of 3 minus 1 are added to the key.
 fn philox(counter: u128, key: [u64; 2]) -> [u64; 4] {
     let mut words = words_of(counter);
     for index in 0..10 {
@@ -74,7 +74,7 @@ impl Reference for Philox {
         let maker = Maker(signature);
         let mut cases: Vec<Case> =
             shapes(signature.rank).map(|(name, sizes)| Case::new(name, maker.packed(sizes))).into();
-        // The first level takes four dimensions.
+        // The first feature level accepts four dimensions.
         if signature.rank == 4 {
             cases.extend(maker.published());
         }
@@ -106,7 +106,7 @@ impl Maker<'_> {
         TensorMaker { data_type: self.0.data_type(), rank: self.0.rank }
     }
 
-    /// A state whose words are so far apart.
+    /// A state whose words are `step` elements apart.
     fn state(&self, step: u32) -> TensorDesc {
         let sizes = [1, 1, 1, 1, 1, 1, 1, 6];
         match step {
@@ -129,7 +129,7 @@ impl Maker<'_> {
         self.operator(self.state(1), self.make().packed(sizes), true)
     }
 
-    /// What the authors publish for three states.
+    /// The authors' published results for three states.
     fn published(&self) -> [Case; 3] {
         let states: [(&str, [u64; 6], [u64; 4]); 3] = [
             ("zeros", [0; 6], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
@@ -170,7 +170,7 @@ impl Maker<'_> {
                 "strides_reversed_output",
                 of(self.state(1), make.strided(sizes, [1, 1, 1, 1, 1, 1, 1, 5])),
             ),
-            // The counter's lowest word runs over into all others.
+            // The counter's lowest word overflows into all others.
             Case::new("counter_runs_over", of(self.state(1), row)).with_inputs(vec![vec![
                 0xffff_fffc,
                 0xffff_ffff,

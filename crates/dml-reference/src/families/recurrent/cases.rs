@@ -10,13 +10,13 @@ use dml_core::{AbstractOperator, FieldValue, RecurrentNetworkDirection, TensorDe
 use crate::layouts::{padded, repeated, reversed, snake};
 use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
 
-/// What an operator is made of.
+/// The sizes, attributes and tensors of an operator.
 #[derive(Clone)]
 struct Parts {
     steps: u32,
@@ -25,7 +25,7 @@ struct Parts {
     hidden: u32,
     direction: RecurrentNetworkDirection,
     left_out: Vec<&'static str>,
-    /// What [`Maker::functions`] has for these numbers.
+    /// Which of the sets in [`Maker::functions`] is used.
     functions: usize,
     flag: bool,
     threshold: Option<f32>,
@@ -33,7 +33,7 @@ struct Parts {
 
 const BOTH: RecurrentNetworkDirection = RecurrentNetworkDirection::Bidirectional;
 
-/// With all tensors that there are.
+/// With all tensors that the operator has.
 const USUAL: Parts = Parts {
     steps: 3,
     sequences: 2,
@@ -50,7 +50,7 @@ const USUAL: Parts = Parts {
 const SHAPES: [[u32; 4]; 9] = [
     [1, 1, 1, 1],
     [1, 3, 2, 5],
-    // The input is as large as the weights of a simple cell.
+    // The input has the size of a simple cell's weights.
     [1, 4, 3, 4],
     [9, 1, 4, 3],
     [2, 9, 5, 2],
@@ -75,7 +75,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Functions of a direction: the usual ones, and others.
+    /// The activation functions of a direction: the default ones, or another set.
     fn functions(&self, which: usize) -> Vec<AbstractOperator> {
         let nested = |schema: &'static OperatorSchema, values: Vec<FieldValue>| {
             AbstractOperator::nested(schema, values).expect("the attributes of the row")
@@ -148,7 +148,7 @@ impl Maker<'_> {
         Case::new(name.into(), self.operator(parts))
     }
 
-    /// Without what is optional, but for one output, and for what has a type of its own.
+    /// Without optional tensors, except for one output and for those with type parameters of their own.
     pub(super) fn minimal(&self) -> AbstractOperator {
         let [steps, sequences, elements, hidden] = [1; 4];
         let mut left_out = self.optional();
@@ -270,7 +270,7 @@ impl Maker<'_> {
         };
         let mut rules = vec![];
         for field in self.schema.fields.iter().filter(|it| it.field_type == FieldType::Tensor) {
-            // The sizes of the others follow from these two.
+            // The sizes of the other tensors follow from these two.
             if ["InputTensor", "RecurrenceTensor"].contains(&field.name) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Recurrent networks as the documentation has them: each sequence by itself, in double precision.
+//! References of recurrent networks by the documentation: each sequence by itself, in double precision.
 
 use dml_core::operators::recurrent::{Network, flag, functions, threshold};
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
@@ -9,13 +9,13 @@ use crate::families::element_wise;
 use crate::number::{double, encoded};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of a network whose cell goes on so.
+/// The reference of a network with this cell.
 pub(super) struct Recurrent {
     pub(super) schema: &'static OperatorSchema,
     pub(super) step: Step,
 }
 
-/// What a cell makes of the states before a step; the cell state is there in an LSTM alone.
+/// Computes the states after a step from those before it; only an LSTM has a cell state.
 type Step = fn(&Cell<'_>, &States) -> States;
 
 #[derive(Clone)]
@@ -46,7 +46,7 @@ impl Inputs<'_> {
         self.elements.iter().find(|(it, _)| *it == name).map(|(_, elements)| elements.as_slice())
     }
 
-    /// An element of a tensor of these sizes; 0 where it is left out.
+    /// An element of a tensor of these sizes; 0 if the tensor is left out.
     fn at<const N: usize>(&self, name: &str, places: [(usize, usize); N]) -> f64 {
         let place = places.iter().fold(0, |place, (size, at)| place * size + at);
         self.get(name).map_or(0.0, |elements| elements[place])
@@ -66,7 +66,7 @@ impl Cell<'_> {
         self.inputs.at("BiasTensor", [(0, self.direction as usize), (2 * self.rows(), row)])
     }
 
-    /// What the input adds to the sum of a gate, its bias included.
+    /// The input's contribution to a gate, including its bias.
     fn of_input(&self, gate: usize, at: usize) -> f64 {
         let (elements, row) = (self.network.elements as usize, gate * self.hidden() + at);
         let sequences = self.network.sequences as usize;
@@ -78,7 +78,7 @@ impl Cell<'_> {
         (0..elements).map(product).sum::<f64>() + self.bias(row)
     }
 
-    /// What a state adds to it, with that bias.
+    /// The state's contribution to a gate, including its bias.
     fn of_state(&self, gate: usize, at: usize, state: &[f64]) -> f64 {
         let row = gate * self.hidden() + at;
         let product = |(element, value): (usize, &f64)| {
@@ -108,7 +108,7 @@ impl Cell<'_> {
         flag(self.inputs.operator, name).unwrap_or(false)
     }
 
-    /// A number for each hidden element.
+    /// A value for each hidden element.
     fn each(&self, of: impl Fn(usize) -> f64) -> Vec<f64> {
         (0..self.hidden()).map(of).collect()
     }
@@ -150,7 +150,7 @@ pub(super) fn gated(cell: &Cell<'_>, before: &States) -> States {
 }
 
 impl Recurrent {
-    /// The states after each step of a sequence in a direction; those past its end are as at the end.
+    /// The states after each step of a sequence in a direction; steps beyond its end repeat the last states.
     fn states(
         &self,
         inputs: &Inputs<'_>,
@@ -210,7 +210,7 @@ impl Reference for Recurrent {
         });
         let inputs = Inputs { operator, elements: decoded.collect() };
         let network = Network::of(operator)?;
-        // By step, direction and sequence; after all steps those at the end.
+        // By step, direction and sequence; the final states follow those of the last step.
         let mut all = vec![];
         for (direction, _) in (0..).zip(network.directions()) {
             let of = |sequence| self.states(&inputs, network, direction, sequence as usize);
@@ -236,7 +236,7 @@ impl Reference for Recurrent {
         Ok(encoded.collect())
     }
 
-    /// Positive numbers whose sums are small: functions see the steep part of their range, and nothing cancels.
+    /// Positive numbers with small sums: activation functions are steep there, and nothing cancels.
     fn input_elements(
         &self,
         random: &mut Random,
@@ -257,7 +257,7 @@ impl Reference for Recurrent {
         (0..layout.element_count()).map(|_| element()).collect()
     }
 
-    /// Each step adds the errors of a product, of functions and of differences from 1 to those before.
+    /// Each step adds the errors of a product, of functions and of differences from 1 to the error so far.
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         let own = operator.schema().comparison(data_type);
         let (Comparison::Ulp(bound), Ok(network)) = (own, Network::of(operator)) else {

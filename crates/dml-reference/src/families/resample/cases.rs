@@ -1,23 +1,23 @@
-//! The corner cases of operators that resample.
+//! The corner cases of resampling.
 
 use dml_core::schema::{FieldType, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc, TensorFlags};
 
 use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
 
-/// The scale of a dimension, counted from the last one, as UPSAMPLE_2D has it.
+/// The integer scale of a dimension, counted from the last one, as UPSAMPLE_2D takes it.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
 fn whole(scales: &[f32], from_last: usize) -> u32 {
     scales.iter().rev().nth(from_last).map_or(1, |scale| *scale as u32)
 }
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
 
-/// Up to four dimensions, of which the last ones are used.
+/// A resampling in up to four dimensions, of which the last ones are used.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) input: [u32; 4],
@@ -98,7 +98,7 @@ pub(crate) const SHAPES: [(&str, Shape); 14] = [
 ];
 
 impl Shape {
-    /// Whether scales are whole numbers that make the output's sizes of the input's, and offsets those of pixels.
+    /// Whether scales are integers that map the input's sizes to the output's, with offsets of pixel centers.
     fn is_whole(&self) -> bool {
         let sizes = self.input.iter().zip(&self.output).zip(&self.scales);
         let mut sizes =
@@ -110,7 +110,7 @@ impl Shape {
     }
 }
 
-/// What operators differ in beside.
+/// The interpolation mode.
 #[derive(Clone, Copy, Default)]
 struct Mode {
     is_linear: bool,
@@ -137,7 +137,7 @@ impl Maker<'_> {
         self.schema.has_field(name)
     }
 
-    /// Whether the last two dimensions alone have scales, which are whole numbers.
+    /// Whether the operator only scales the last two dimensions, by integers (UPSAMPLE_2D).
     fn is_whole(&self) -> bool {
         self.has("ScaleSize")
     }
@@ -263,7 +263,7 @@ impl Maker<'_> {
         batches.output[0] = 3;
         let mut none = LARGER;
         none.scales[2] = 0.0;
-        // Of the other number of dimensions that the operator has.
+        // A tensor of the other rank that the operator accepts.
         let make = TensorMaker { rank: if rank == 4 { 5 } else { 4 }, ..self.make() };
         let output = make.packed(self.sizes(LARGER.output));
         let input = self.make().packed(self.sizes(LARGER.input));
@@ -303,7 +303,7 @@ impl Maker<'_> {
     }
 }
 
-/// Any scales and offsets for an input, with the output's sizes.
+/// Random scales and offsets for an input, with the output's sizes.
 pub(crate) fn drawn(random: &mut Random, input: &[u32]) -> (Shape, Vec<u32>) {
     let mut shape = Shape {
         input_offset: random.pick(&[0.0, 0.5, -0.25]),
@@ -330,7 +330,7 @@ pub(crate) fn drawn(random: &mut Random, input: &[u32]) -> (Shape, Vec<u32>) {
     (shape, output)
 }
 
-/// The same for whole scales of the last two dimensions.
+/// Random integer scales of the last two dimensions, with the output's sizes.
 fn drawn_whole(random: &mut Random, input: &[u32]) -> (Shape, Vec<u32>) {
     let (mut shape, mut output) = (PIXELS, input.to_vec());
     for (size, scale) in output.iter_mut().rev().zip(shape.scales[2..].iter_mut().rev()) {

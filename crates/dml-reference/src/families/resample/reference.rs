@@ -1,4 +1,4 @@
-//! Resampling as the documentation has it, element by element.
+//! References of resampling by the documentation, element by element.
 
 use dml_core::schema::{Comparison, OperatorSchema};
 use dml_core::{
@@ -9,7 +9,7 @@ use super::cases::Maker;
 use crate::number::{double, encoded};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of an operator that resamples.
+/// The reference of a resampling operator.
 pub(super) struct Resampled {
     pub(super) schema: &'static OperatorSchema,
 }
@@ -29,14 +29,14 @@ fn scale(operator: &Validated, at: usize) -> Result<f32, Error> {
     })
 }
 
-/// The coordinate in the input, every step in single precision.
+/// The coordinate in the input, with every step in single precision.
 fn coordinate(operator: &Validated, at: usize, number: usize) -> Result<f32, Error> {
     let offset = |name, default: f32| operator.float_array(name).map_or(default, |it| it[at]);
     let (input, output) = (offset("InputPixelOffsets", 0.5), offset("OutputPixelOffsets", -0.5));
     Ok((number as f32 - output) / scale(operator, at)? - input)
 }
 
-/// The elements along a dimension that count, and how much.
+/// The elements along a dimension that contribute, with their weights.
 fn shares(operator: &Validated, at: usize, number: usize) -> Result<Vec<(usize, f64)>, Error> {
     let last = operator.required_tensor("InputTensor")?.sizes()[at] - 1;
     let x = coordinate(operator, at, number)?;
@@ -66,7 +66,7 @@ fn shares(operator: &Validated, at: usize, number: usize) -> Result<Vec<(usize, 
     Ok(vec![(nearest(whole), 1.0)])
 }
 
-/// All elements that are nearer than the next one of the output, the farther the less.
+/// All elements closer than the distance between output elements, with weights that fall linearly.
 fn smoothed(center: f32, scale: f32, last: u32) -> Vec<(usize, f64)> {
     let weight = |at: u32| {
         let distance = (f64::from(at) - f64::from(center)).abs();
@@ -93,7 +93,7 @@ impl Reference for Resampled {
         let bits = inputs[0].as_deref().unwrap_or_default();
         let element = |number: u64| {
             let mut rest = usize::try_from(number).unwrap_or(0);
-            // Places in the input and their weights, the innermost dimension first.
+            // Positions in the input and their weights, innermost dimension first.
             let mut taken = vec![(0, 1.0)];
             let mut stride = 1;
             for at in (0..output.sizes().len()).rev() {
@@ -123,7 +123,7 @@ impl Reference for Resampled {
         }
     }
 
-    /// Positive numbers for means, which lose few digits.
+    /// Positive numbers for weighted means, so that few digits are lost.
     fn input_elements(
         &self,
         random: &mut Random,
@@ -157,7 +157,7 @@ impl Reference for Resampled {
     }
 }
 
-/// The mean of elements; integers are rounded to the nearest, of two to the even one.
+/// The weighted mean of elements; integers are rounded to nearest, ties to even.
 fn mean(data_type: DataType, bits: &[u64], taken: &[(usize, f64)]) -> u64 {
     if let [(place, _)] = taken {
         return bits[*place];

@@ -1,4 +1,4 @@
-//! The corner cases of operators on regions.
+//! The corner cases of operators on regions of interest.
 
 pub(in crate::families) mod elements;
 
@@ -10,7 +10,7 @@ use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker, edges};
 
 pub(super) use elements::drawn;
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
@@ -36,14 +36,14 @@ pub(in crate::families) const SHAPES: [(&str, Shape); 6] = [
     ("many", Shape { input: [2, 3, 9, 8], regions: 37, cells: [2, 3] }),
 ];
 
-/// What an operator has beside its tensors.
+/// The attributes of an operator.
 #[derive(Clone, Copy)]
 pub(in crate::families) struct Mode {
     pub(in crate::families) function: ReduceFunction,
     pub(in crate::families) is_linear: bool,
-    /// Of x and y.
+    /// The scales of x and y.
     pub(in crate::families) scales: [f32; 2],
-    /// Of the input and of the output.
+    /// The offsets of input and output pixels.
     pub(in crate::families) offsets: [f32; 2],
     pub(in crate::families) outside: f32,
     pub(in crate::families) samples: [u32; 2],
@@ -80,7 +80,7 @@ pub(in crate::families) const MODES: [(&str, Mode); 14] = [
     ("to_corners_nearest", Mode { to_corners: true, offsets: [0.0, 0.25], ..NEAREST }),
 ];
 
-/// How many dimensions regions and batches have, where they differ from other tensors.
+/// The ranks of the regions' and batches' tensors, if they differ from the other tensors' rank.
 type Ranks = Option<[usize; 2]>;
 
 impl Maker<'_> {
@@ -88,7 +88,7 @@ impl Maker<'_> {
         self.schema.has_field(name)
     }
 
-    /// Numbers of a region.
+    /// How many numbers describe a region.
     fn numbers(&self) -> u32 {
         if self.has("BatchIndicesTensor") { 4 } else { 5 }
     }
@@ -185,19 +185,19 @@ impl Maker<'_> {
         self.signature.type_of(self.schema, "InputTensor")
     }
 
-    /// Regions with these corners, of the first batch.
+    /// Regions with these corners, in the first batch.
     fn regions(&self, corners: &[[f64; 4]]) -> Vec<u64> {
         let batch = (self.numbers() == 5).then_some(0.0);
         let numbers = corners.iter().flat_map(|it| batch.into_iter().chain(*it));
         numbers.map(|it| encoded(self.data_type(), it)).collect()
     }
 
-    /// Elements that are easily got wrong, and such regions.
+    /// Elements and regions that are likely to reveal errors.
     fn given(&self) -> Vec<Case> {
         let elements = edges(self.data_type());
         let count = u32::try_from(elements.len()).unwrap_or(u32::MAX);
         let shape = Shape { input: [1, 1, 1, count], regions: 1, cells: [1, count] };
-        // The corners of ROI_POOLING are in the region.
+        // The corners of ROI_POOLING belong to the region.
         let corner = if self.numbers() == 5 { 1.0 } else { 0.0 };
         let all = [0.0, 0.0, f64::from(count) - corner, 1.0 - corner];
         let mode = Mode { samples: [1, 1], ..MOVED };
@@ -232,7 +232,7 @@ impl Maker<'_> {
         std::iter::once(values).chain(corners.into_iter().map(region)).collect()
     }
 
-    /// As many samples of a cell, or elements, as an invocation may have.
+    /// As many samples per cell, or elements, as an invocation may process.
     fn large(&self) -> Vec<Case> {
         let all = |shape: &Shape| {
             let [_, _, height, width] = shape.input.map(f64::from);
@@ -246,7 +246,7 @@ impl Maker<'_> {
         };
         let unlimited = Mode { samples: [0, u32::MAX], ..AVERAGE };
         if self.numbers() == 5 {
-            // Some of the profiles show 1 MiB at once, and a region is shown as a whole.
+            // Some profiles limit descriptors to 1 MiB, and a region must fit one.
             let plane = Shape { input: [1, 1, 260, 1000], ..ONE };
             return vec![case("in_parts", plane, AVERAGE)];
         }

@@ -1,4 +1,4 @@
-//! Operators on regions of interest as their documentation has them, region by region.
+//! References of operators on regions of interest by the documentation, region by region.
 
 use dml_core::operators::MOST_ROI_SAMPLES;
 use dml_core::schema::{Comparison, OperatorSchema};
@@ -10,33 +10,33 @@ use super::cases::{Maker, drawn};
 use crate::number::{double, encoded};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of an operator on regions.
+/// The reference of an operator on regions of interest.
 pub(super) struct OfRegions {
     pub(super) schema: &'static OperatorSchema,
 }
 
 /// A region along the height or the width of the input.
 pub(in crate::families) struct Extent {
-    /// Elements of the input, and cells of the region.
+    /// The input's size, and the number of the region's cells.
     pub(in crate::families) size: u32,
     pub(in crate::families) cells: u32,
-    /// Its corners, scaled.
+    /// The scaled corners.
     pub(in crate::families) first: f32,
     pub(in crate::families) last: f32,
 }
 
-/// A place along a dimension: the element below, the one above, and how much that counts.
+/// A sampling position along a dimension: the elements below and above it, and the weight of the one above.
 #[derive(Clone, Copy)]
 pub(in crate::families) struct Place {
     pub(in crate::families) below: usize,
     pub(in crate::families) above: usize,
     pub(in crate::families) weight: f64,
-    /// How much of the way from the first corner to the last it is.
+    /// The position as a fraction of the way from the first corner to the last.
     pub(in crate::families) part: f64,
 }
 
 impl Extent {
-    /// The places that a cell has samples at, `None` outside; every step in single precision.
+    /// The sampling positions of a cell, `None` if outside; every step is in single precision.
     pub(in crate::families) fn samples(
         &self,
         operator: &Validated,
@@ -95,7 +95,7 @@ fn saturated(value: f32) -> u32 {
     value as u32
 }
 
-/// The elements of the input's planes.
+/// The elements of the input.
 struct Planes<'a> {
     sizes: &'a [u32],
     data_type: DataType,
@@ -113,11 +113,11 @@ impl Planes<'_> {
 }
 
 fn between(a: f64, b: f64, weight: f64) -> f64 {
-    // What has no weight does not count.
+    // An element of weight 0 does not contribute, even if it is NaN.
     if weight == 0.0 { a } else { a * (1.0 - weight) + b * weight }
 }
 
-/// The greatest, a NaN where there is one.
+/// The greatest value, or NaN if there is one.
 fn greatest(values: impl Iterator<Item = f64>) -> Option<f64> {
     let is_less = |a: f64, b: f64| b.is_nan() || (!a.is_nan() && a.total_cmp(&b).is_lt());
     values.reduce(|a, b| if is_less(a, b) { b } else { a })
@@ -127,7 +127,7 @@ pub(in crate::families) fn is_average(operator: &Validated) -> bool {
     operator.uint("ReductionFunction").ok() == Some(ReduceFunction::Average.dml_value())
 }
 
-/// Whether every element of the output is one of the input, or the value outside.
+/// Whether every element of the output is an element of the input, or the out-of-bounds value.
 fn is_moved(operator: &Validated) -> bool {
     let mode = operator.uint("InterpolationMode").ok();
     !is_average(operator) && mode != Some(InterpolationMode::Linear.dml_value())
@@ -223,7 +223,7 @@ impl Reference for OfRegions {
     }
 }
 
-/// The greatest element of a cell, of which `at` has the elements; 0 where there is none.
+/// The greatest element of a cell, whose elements `at` gives; 0 if the cell is empty.
 fn pooled(extents: &[Extent; 2], cell: [u32; 2], at: impl Fn(usize, usize) -> f64) -> f64 {
     let [rows, columns] = [0, 1].map(|it| extents[it].elements(cell[it]));
     let place = |it: i128| usize::try_from(it).unwrap_or(0);
@@ -231,7 +231,7 @@ fn pooled(extents: &[Extent; 2], cell: [u32; 2], at: impl Fn(usize, usize) -> f6
     greatest(all.map(|(y, x)| at(place(y), place(x)))).unwrap_or(0.0)
 }
 
-/// What is made of the samples of a cell.
+/// The average or the greatest of a cell's samples.
 fn aligned(
     operator: &Validated,
     extents: &[Extent; 2],

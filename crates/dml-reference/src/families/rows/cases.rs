@@ -1,4 +1,4 @@
-//! The corner cases of operators on rows.
+//! The corner cases of functions of rows.
 
 mod attributes;
 
@@ -9,29 +9,29 @@ use crate::{
     BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorMaker, edges, shapes,
 };
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(crate) struct Maker<'a> {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) signature: &'a Signature,
 }
 
-/// What an operator's dimensions are called that rows go along.
+/// How an operator states the axes of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
-    /// Any number of them.
+    /// By any number of axes.
     Several,
     One,
-    /// They are all of a picture, or of a channel.
+    /// All dimensions but batches, or all but batches and channels.
     Pictures,
-    /// They are the last one.
+    /// Always the last dimension.
     None,
-    /// They are all.
+    /// Always all dimensions.
     Whole,
-    /// There are no rows.
+    /// The operator has no rows.
     NoRows,
 }
 
-/// Two dimensions, which every operator on rows takes.
+/// Sizes with two dimensions above 1, which every operator of rows accepts.
 const fn two(rows: u32, row: u32) -> Sizes {
     [1, 1, 1, 1, 1, 1, rows, row]
 }
@@ -49,7 +49,7 @@ impl Maker<'_> {
         names.into_iter().find(|(name, _)| has(name)).map_or(Named::None, |(_, named)| named)
     }
 
-    /// Whether an output has one element for each row.
+    /// Whether an output has one element per row.
     fn is_reduced(&self, field: &FieldSchema) -> bool {
         let mut inputs = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
         field.kind == FieldKind::Output
@@ -70,8 +70,8 @@ impl Maker<'_> {
         u32::try_from(self.signature.rank).unwrap_or(1) - 1
     }
 
-    /// With tensors of `sizes`, of which those of an output are 1 along the axes where it has one element for
-    /// each row. `tensor` makes one of a field.
+    /// The operator for an input of `sizes`; outputs with one element per row have size 1 along the axes.
+    /// `tensor` makes the tensor of a field.
     fn operator(
         &self,
         sizes: &[u32],
@@ -104,19 +104,19 @@ impl Maker<'_> {
         self.with_attributes(&operator.expect("the fields of the row"), 0)
     }
 
-    /// The last dimensions of 8.
+    /// The last of eight sizes, as many as the signature's rank.
     fn own<'s>(&self, sizes: &'s Sizes) -> &'s [u32] {
         &sizes[sizes.len() - self.signature.rank..]
     }
 
-    /// With packed tensors.
+    /// The operator with packed tensors.
     fn packed(&self, sizes: Sizes, axes: &[u32]) -> AbstractOperator {
         self.operator(self.own(&sizes), axes, |_, data_type, sizes| {
             TensorDesc::packed(data_type, sizes)
         })
     }
 
-    /// With these strides of the first input and of the outputs.
+    /// The operator with these strides of the first input and of the outputs.
     fn strided(&self, sizes: Sizes, strides: [Option<Sizes>; 2], axes: &[u32]) -> AbstractOperator {
         self.operator(self.own(&sizes), axes, |field, data_type, sizes| {
             let strides = match field.kind {
@@ -132,11 +132,11 @@ impl Maker<'_> {
         })
     }
 
-    /// With rows in the last dimension.
+    /// The operator with rows in the last dimension.
     fn of_rows(&self, rows: u32, row: u32) -> AbstractOperator {
         let mut sizes = two(rows, row);
         if self.named() == Named::Pictures {
-            // A row for each picture.
+            // One row per picture.
             sizes.swap(8 - self.signature.rank, 6);
         }
         self.packed(sizes, &[self.last()])
@@ -146,7 +146,7 @@ impl Maker<'_> {
         self.packed([1; 8], &[self.last()])
     }
 
-    /// Every case has other attributes than the one before.
+    /// Cases use different attributes in turn.
     pub(crate) fn cases(&self) -> Vec<Case> {
         let mut cases = self.values();
         if self.has_usual_types() {
@@ -165,19 +165,19 @@ impl Maker<'_> {
         cases
     }
 
-    /// Rows of numbers that are easily got wrong, each with every other: with as many attributes as there are.
+    /// All pairs of edge elements as rows, with as many combinations of attributes as there are.
     fn values(&self) -> Vec<Case> {
         let edges = edges(self.input_type());
         let count = u32::try_from(edges.len()).unwrap_or(u32::MAX);
         let pairs = edges.iter().flat_map(|one| edges.iter().flat_map(|other| [*one, *other]));
-        // In one dimension all are one row.
+        // In one dimension there is a single row.
         let rows = if self.signature.rank > 1 { count * count } else { 1 };
         let pairs: Vec<u64> = pairs.take(2 * rows as usize).collect();
         let case = |number| {
             let name = if number == 0 { "values".to_owned() } else { format!("values_{number}") };
             Case::new(name, self.of_rows(rows, 2)).with_inputs(vec![pairs.clone()])
         };
-        // The functions that a type has are fewer than all; the number of cases is that of every type.
+        // A type has only some of the functions; the number of cases is the same for every type.
         let has_function = self.schema.varied.is_some();
         let count = if has_function { 12 } else { self.attribute_lists().min(12) };
         (0..count).map(case).collect()
@@ -216,7 +216,7 @@ impl Maker<'_> {
         ]
     }
 
-    /// The output in the input's place, where the operator can be executed so.
+    /// The output in place of the input, if the operator allows that.
     fn in_place(&self) -> Vec<Case> {
         if !self.schema.in_place {
             return vec![];
@@ -229,7 +229,7 @@ impl Maker<'_> {
         ]
     }
 
-    /// One dimension, several, all, and none: each element is a row then.
+    /// Along one axis, several, all, or none, where each element is a row.
     fn along_axes(&self) -> Vec<Case> {
         if matches!(self.named(), Named::None | Named::Pictures | Named::Whole) {
             return vec![];
@@ -285,12 +285,12 @@ impl Maker<'_> {
         Case::new("random", operator).with_random_buffers(random)
     }
 
-    /// Whether an input may have one element for several of the output's.
+    /// Whether an input may be broadcast.
     fn is_repeated(&self, field: &FieldSchema) -> bool {
         field.kind == FieldKind::Input && field.name != "InputTensor"
     }
 
-    /// With three elements of an input for two.
+    /// The operator with an input of size 3 where the other tensors have size 2.
     fn with_third_element(&self, field: &FieldSchema) -> AbstractOperator {
         let operator = self.packed([2; 8], &[self.last()]);
         let mut sizes = vec![1; self.signature.rank];

@@ -1,38 +1,37 @@
-//! The elements that operators on rows are tested with. What rounding does to a sum of any numbers is far from
-//! any result that could be stated: what cancels has no digits left, and what overflows on the way depends on
-//! the order.
+//! Elements for testing functions of rows. Sums of arbitrary numbers have no useful error bound: cancellation
+//! leaves no correct digits, and overflow depends on the order.
 
 use dml_core::TensorLayout;
 
 use crate::Random;
 use crate::number::encoded;
 
-/// Which elements.
+/// A set of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elements {
-    /// Any, which kernels read as integers.
+    /// Arbitrary elements, which kernels read as integers.
     Any,
-    /// The same, for results that are shares of a sum.
+    /// Arbitrary elements, for results that are fractions of a sum.
     Shares,
-    /// The same, for results that are some of them.
+    /// Arbitrary elements, for results that are some of them.
     Moved,
-    /// The same, of which half are a few that are often equal.
+    /// Arbitrary elements, half of the time only a few different ones.
     Few,
     /// Numbers whose sums are exact, or positive ones.
     Sums,
     /// Numbers whose products stay near 1.
     Factors,
-    /// Numbers from 2 to 8, and such below 0.
+    /// Numbers of magnitudes from 2 to 8.
     Powers,
 }
 
 impl Elements {
-    /// Whether a device may take zeros for subnormals.
+    /// Whether a device may flush subnormal elements to zero.
     pub(crate) fn are_computed_with(self) -> bool {
         matches!(self, Self::Sums | Self::Factors)
     }
 
-    /// Elements of a tensor; of integers any.
+    /// Random elements of a tensor; integers are arbitrary.
     pub(crate) fn drawn(self, random: &mut Random, tensor: &TensorLayout) -> Vec<u64> {
         let data_type = tensor.data_type();
         let is_exact = random.one_in(2);

@@ -1,4 +1,4 @@
-//! What becomes of a row, in double precision or in integers.
+//! Oracles: functions of a row in double precision or in integers.
 
 mod normalize;
 
@@ -15,7 +15,7 @@ fn function(operator: &Validated) -> Result<ReduceFunction, Error> {
     function.ok_or_else(|| Error::internal(operator.schema().name, "no such function"))
 }
 
-/// What the functions of REDUCE are tested with.
+/// The elements for testing a function of REDUCE.
 pub(crate) fn elements_of_function(operator: &Validated) -> Elements {
     match function(operator) {
         Ok(ReduceFunction::Argmax | ReduceFunction::Argmin) => Elements::Few,
@@ -26,25 +26,24 @@ pub(crate) fn elements_of_function(operator: &Validated) -> Elements {
     }
 }
 
-/// A sum; of negative zeros it is one.
+/// A sum; the sum of negative zeros is -0.
 pub(crate) fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(-0.0, |sum, number| sum + number)
 }
 
-/// The square of a number of single precision, which may be taken for zero.
+/// The square of a number of single precision, which a device may flush to zero.
 pub(crate) fn square(x: f64, step: Step) -> f64 {
     step(single(step(x * x)))
 }
 
-/// The power of two that brings the greatest magnitude of numbers of single precision between 1 and 2, but no
-/// farther than 2^126.
+/// The power of two that scales the greatest magnitude to [1, 2), but is at most 2^126.
 pub(crate) fn factor_of(x: &[f64]) -> f64 {
     let greatest = x.iter().fold(0.0_f64, |greatest, it| greatest.max(it.abs()));
     let exponent = (-126..=126).rev().find(|it| greatest >= 2.0_f64.powi(*it)).unwrap_or(-126);
     2.0_f64.powi(-exponent)
 }
 
-/// The mean: the sum is rounded, and then the quotient.
+/// The mean, where both the sum and the quotient are rounded.
 pub(crate) fn mean(numbers: impl Iterator<Item = f64>, count: usize, step: Step) -> f64 {
     single(step(single(step(sum(numbers)))) / count as f64)
 }
@@ -64,7 +63,7 @@ pub(crate) fn reduce(row: &Row<'_>) -> Vec<Vec<f64>> {
             let scaled = sum(x.iter().map(|it| square(it * factor, step)));
             single(rounded(scaled).sqrt()) / factor
         }
-        // The logarithm of a subnormal number is that number's.
+        // The sum may be flushed, but the logarithm does not flush its argument.
         Ok(ReduceFunction::LogSum) => rounded(sum(x.iter().copied())).ln(),
         Ok(ReduceFunction::LogSumExp) => log_sum_exp(x),
         Ok(ReduceFunction::Max) => greatest(x),
@@ -93,7 +92,7 @@ pub(crate) fn reduce_integers(operator: &Validated, x: &[i128]) -> Vec<i128> {
     vec![result]
 }
 
-/// The greatest number, of which +0 is above -0; a NaN where there is one.
+/// The greatest number, where +0 is above -0; NaN if there is one.
 fn greatest(x: &[f64]) -> f64 {
     let above = |a: f64, b: f64| match a.is_nan() || b.is_nan() {
         true => f64::NAN,
@@ -103,8 +102,8 @@ fn greatest(x: &[f64]) -> f64 {
     x.iter().copied().fold(f64::NEG_INFINITY, above)
 }
 
-/// The number of the first or the last of the greatest or the least, of which zeros are equal; of NaNs where
-/// there is one.
+/// The index of the first or last of the greatest or least numbers, where zeros are equal; the index of a NaN
+/// if there is one.
 fn place(x: &[f64], is_last: bool, is_greatest: bool) -> f64 {
     let sign = if is_greatest { 1.0 } else { -1.0 };
     let most = x.iter().fold(f64::NEG_INFINITY, |most, it| most.max(it * sign));
@@ -141,8 +140,8 @@ pub(crate) fn integer_index_of_least(operator: &Validated, x: &[i128]) -> Vec<i1
     vec![integer_place(x, is_last(operator), false)]
 }
 
-/// The greatest number of a row and the powers `e^(x - greatest)`; those below 2^-102 are 0. `None` where the
-/// greatest is infinite or there is a NaN.
+/// The greatest number of a row, and the exponentials `e^(x - greatest)`, where those below 2^-102 are 0.
+/// `None` if the greatest is infinite, or there is a NaN.
 fn powers(row: &[f64]) -> Option<(f64, Vec<f64>)> {
     let greatest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let power = |x: &f64| match (x - greatest).exp() {
@@ -153,29 +152,29 @@ fn powers(row: &[f64]) -> Option<(f64, Vec<f64>)> {
     is_some.then(|| (greatest, row.iter().map(power).collect()))
 }
 
-/// Powers divided by their sum.
+/// Exponentials divided by their sum.
 pub(crate) fn softmax(row: &[f64]) -> Vec<f64> {
     let Some((_, powers)) = powers(row) else { return vec![f64::NAN; row.len()] };
     let sum: f64 = powers.iter().sum();
     powers.iter().map(|power| power / sum).collect()
 }
 
-/// The logarithm of the sum of powers, of which one is 1: beside it the others may be too small for a sum to
-/// show.
+/// The logarithm of the sum of exponentials, one of which is 1. Small ones are added up without it, so that
+/// they are not absorbed.
 fn logarithm(powers: &[f64]) -> f64 {
     let first = powers.iter().position(|power| *power == 1.0);
     let others = powers.iter().enumerate().filter(|(at, _)| Some(*at) != first);
     others.fold(0.0, |sum, (_, power)| sum + power).ln_1p()
 }
 
-/// `x - greatest - ln(sum)`; -0 where both are 0.
+/// `x - greatest - ln(sum)`; -0 if both terms are 0.
 pub(crate) fn log_softmax(row: &[f64]) -> Vec<f64> {
     let Some((greatest, powers)) = powers(row) else { return vec![f64::NAN; row.len()] };
     let logarithm = logarithm(&powers);
     row.iter().map(|x| -(logarithm - (x - greatest))).collect()
 }
 
-/// `greatest + ln(sum)`; the greatest where it is infinite, or the logarithm is 0.
+/// `greatest + ln(sum)`; the greatest number if it is infinite, or if the logarithm is 0.
 fn log_sum_exp(row: &[f64]) -> f64 {
     match powers(row) {
         Some((greatest, powers)) if logarithm(&powers) == 0.0 => greatest,
@@ -184,8 +183,7 @@ fn log_sum_exp(row: &[f64]) -> f64 {
     }
 }
 
-/// What each element and those before it are joined to, from the first or from the last on; `first` is what no
-/// elements are.
+/// Cumulative values from the first or from the last element on; `first` is the value for no elements.
 fn running<T: Copy>(
     operator: &Validated,
     x: &[T],
@@ -223,7 +221,7 @@ pub(crate) fn integer_products(operator: &Validated, x: &[i128]) -> Vec<i128> {
     running(operator, x, ("HasExclusiveProduct", 1), i128::wrapping_mul)
 }
 
-/// 1 at the first NaN, or else at the first of the greatest, and 0 elsewhere.
+/// 1 at the first NaN, or otherwise at the first greatest element, and 0 elsewhere.
 pub(crate) fn hardmax(row: &[f64]) -> Vec<f64> {
     let found = place(row, false, true);
     (0..row.len()).map(|at| if at as f64 == found { 1.0 } else { 0.0 }).collect()

@@ -1,4 +1,4 @@
-//! Operators on rows as their documentation has them: one function of a row for each.
+//! References of functions of rows by the documentation.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,30 @@ use super::elements::Elements;
 use crate::number::{Number, double, encoded, flush, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// What every number on the way goes through that a device may take for zero.
+/// Applied to each intermediate number that a device may flush to zero.
 pub(crate) type Step = fn(f64) -> f64;
 
 /// A row of floats.
 pub(crate) struct Row<'a> {
     pub(crate) operator: &'a Validated,
-    /// The first input's elements.
+    /// The elements of the first input.
     pub(crate) elements: &'a [f64],
-    /// Those of the other inputs at the same places; `None` where one is left out.
+    /// The elements of the other inputs at the same positions; `None` for inputs that are left out.
     pub(crate) others: &'a [Option<Vec<f64>>],
     pub(crate) step: Step,
 }
 
-/// What becomes of a row: for each output as many numbers as its row has elements.
+/// A function of a row of floats, with the row's elements of each output as its result.
 type Floats = fn(&Row<'_>) -> Vec<Vec<f64>>;
 type Integers = fn(&Validated, &[i128]) -> Vec<i128>;
 
-/// What becomes of the elements of a row.
+/// A function of a row.
 pub(crate) enum OfRow {
-    /// As many floats.
+    /// A function of floats, with as many results.
     Floats(fn(&[f64]) -> Vec<f64>),
-    /// Floats, of the row and the operator.
+    /// A function of floats and the operator's attributes.
     Formula(Floats),
-    /// The same, and integers.
+    /// Functions of floats and of integers.
     Numbers(Floats, Integers),
 }
 
@@ -50,11 +50,11 @@ impl OfRow {
 pub(crate) struct OverRows {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) of_row: OfRow,
-    /// What it is tested with.
+    /// The elements to test it with.
     pub(crate) elements: fn(&Validated) -> Elements,
 }
 
-/// Which dimensions are those of rows: what the operator names, those of pictures, or the last one.
+/// The axes of rows: those that the operator names, those of pictures, or the last one.
 fn axes_of(operator: &Validated, rank: usize) -> Vec<bool> {
     let of_pictures = operator.bool("CrossChannel").map(|it| if it { 1..rank } else { 2..rank });
     let named =
@@ -70,7 +70,7 @@ fn axes_of(operator: &Validated, rank: usize) -> Vec<bool> {
     (0..rank).map(|at| axes.contains(&at)).collect()
 }
 
-/// The place of what a tensor, whose sizes are another one's or 1, has for an element of that.
+/// The position in a broadcast tensor that corresponds to position `place` in the tensor `of`.
 fn broadcast(tensor: &TensorLayout, of: &TensorLayout, mut place: usize) -> usize {
     let (mut found, mut next) = (0, 1);
     for (size, whole) in tensor.sizes().iter().zip(of.sizes()).rev() {
@@ -82,7 +82,7 @@ fn broadcast(tensor: &TensorLayout, of: &TensorLayout, mut place: usize) -> usiz
     found
 }
 
-/// The places of the elements of every row, those of a row in row-major order.
+/// For each row, the positions of its elements in row-major order.
 pub(crate) fn rows(tensor: &TensorLayout, axes: &[bool]) -> Vec<Vec<usize>> {
     let sizes = tensor.sizes();
     let mut rows: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
@@ -101,7 +101,7 @@ pub(crate) fn rows(tensor: &TensorLayout, axes: &[bool]) -> Vec<Vec<usize>> {
     rows.into_values().collect()
 }
 
-/// The element of an output that a number of double precision becomes.
+/// A number of double precision as an element of an output.
 fn element(value: f64, data_type: DataType) -> u64 {
     let value = if data_type.integer_range().is_some() { value } else { single(value) };
     encoded(data_type, value)
@@ -204,9 +204,9 @@ impl Reference for OverRows {
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         match (self.elements)(operator) {
             Elements::Moved => Comparison::Ulp(0),
-            // The greatest of a row may cancel most of the logarithm, which is rounded before.
+            // The greatest element may cancel most of the logarithm, which is rounded first.
             Elements::Powers if data_type == DataType::Float32 => Comparison::Ulp(64),
-            // Products are rounded once for each part that a device shows at once, and each dimension.
+            // Products are rounded for each part that fits a descriptor, and for each dimension.
             Elements::Factors if data_type == DataType::Float32 => Comparison::Ulp(8),
             _ => operator.schema().comparison(data_type),
         }

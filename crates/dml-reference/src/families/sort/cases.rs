@@ -6,13 +6,13 @@ use dml_core::{AbstractOperator, AxisDirection, DataType, FieldValue, TensorDesc
 
 use crate::{BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, edges, shapes};
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
 
-/// Which elements are wanted.
+/// The requested elements.
 #[derive(Clone, Copy)]
 struct Wanted {
     axis: usize,
@@ -20,14 +20,14 @@ struct Wanted {
     direction: AxisDirection,
 }
 
-/// How a tensor lies in memory.
+/// Changes the memory layout of a tensor.
 type Layout = fn(TensorDesc) -> TensorDesc;
 
 fn packed(tensor: TensorDesc) -> TensorDesc {
     tensor
 }
 
-/// With gaps between neighbours.
+/// Adds gaps between neighbours.
 fn padded(tensor: TensorDesc) -> TensorDesc {
     let mut next = 3;
     let strides: Vec<u32> = tensor
@@ -63,7 +63,7 @@ impl Maker<'_> {
         TensorDesc::packed(data_type, &sizes[8 - self.signature.rank..])
     }
 
-    /// Both outputs have one layout.
+    /// The operator, where both outputs have the layout `output`.
     fn operator(&self, input: TensorDesc, output: Layout, wanted: Wanted) -> AbstractOperator {
         let mut sizes = input.sizes.clone();
         if let Some(size) = sizes.get_mut(wanted.axis) {
@@ -82,7 +82,7 @@ impl Maker<'_> {
         AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
     }
 
-    /// Rows in the last dimension.
+    /// The operator with rows in the last dimension.
     fn rows(&self, rows: u32, row: u32, count: u32) -> AbstractOperator {
         let sizes = [1, 1, 1, 1, 1, 1, rows, row];
         self.operator(self.input(sizes), packed, self.greatest(self.last(), count))
@@ -112,7 +112,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// A row of numbers that are easily got wrong, each of them twice.
+    /// A row of edge elements, each of them twice.
     fn values(&self, name: &'static str, direction: AxisDirection) -> Case {
         let edges = edges(self.signature.type_of(self.schema, "InputTensor"));
         let row = [edges.as_slice(), &edges].concat();

@@ -1,4 +1,4 @@
-//! The greatest or least elements of rows, by comparing each with each other.
+//! The reference of TOP_K and TOP_K1: the greatest or least elements of rows, by sorting.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ pub(super) struct TopK {
     pub(super) schema: &'static OperatorSchema,
 }
 
-/// A number in the order of its type's: NaN is above all others, and zeros are equal.
+/// A sort key: NaN is above all others, and zeros are equal.
 fn ordered(data_type: DataType, bits: u64) -> (bool, f64, i128) {
     if let Some((least, _)) = data_type.integer_range() {
         let sign = 64 - data_type.bits();
@@ -59,7 +59,7 @@ impl Reference for TopK {
             let (outer, inner) = (row / after, row % after);
             let element = |at: &usize| elements[(outer * size + at) * after + inner];
             let mut order: Vec<usize> = (0..size).collect();
-            // Stable, so that the first of equal elements stays the first.
+            // A stable sort keeps equal elements in order.
             order.sort_by(|a, b| {
                 let order = compare(tensor.data_type(), element(a), element(b));
                 if wants_least { order } else { order.reverse() }

@@ -1,4 +1,4 @@
-//! ADAM_OPTIMIZER: parameters and moments after one step.
+//! ADAM_OPTIMIZER: parameters and moments after a training step.
 
 use dml_core::operators::ADAM_OPTIMIZER;
 use dml_core::schema::{FieldSchema, OperatorSchema};
@@ -39,7 +39,7 @@ impl Adam {
 
 /// `1 - beta^step`.
 fn correction(beta: f64, step: f64) -> f64 {
-    // ln(beta) step is near 0 for most steps, so that the power is near 1.
+    // ln(beta) * step is near 0 for most steps, so `1 - beta^step` would cancel.
     let exponent = beta.ln() * step;
     if exponent.is_nan() { 1.0 - beta.powf(step) } else { -exponent.exp_m1() }
 }
@@ -69,7 +69,7 @@ impl Meaning for Adam {
             let m = round(round(beta1 * first[at]) + round(fresh1 * gradient));
             let squared = round(round(fresh2 * gradient) * gradient);
             let v = round(round(beta2 * second[at]) + squared);
-            // The moments are those that are written.
+            // The updated moments, as they are stored.
             let [m, v] = [m, v].map(|it| (given.step)(Given::stored(data_type, it)));
             let divisor = round(single(v.sqrt()) + (given.step)(epsilon));
             let by = (given.step)(single(round(rate * m) / divisor));
@@ -99,7 +99,7 @@ impl Meaning for Adam {
         Self::of(maker, &sizes, factors)
     }
 
-    /// Parameters that are easily got wrong, and steps.
+    /// Edge values of parameters, and of steps.
     fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
         let edges = edges(maker.type_of("InputParametersTensor"));
         let count = u32::try_from(edges.len()).unwrap_or(u32::MAX);
@@ -137,7 +137,7 @@ impl Meaning for Adam {
             let sign = if random.one_in(2) { -1.0 } else { 1.0 };
             match index {
                 0 => sign * (1.0 + 3.0 * unit),
-                // Moments of either sign would cancel.
+                // Moments of mixed signs would cancel.
                 1 | 3 => sign * (0.125 + unit),
                 2 => 0.5 + unit,
                 _ => f64::from(1 + random.below(5000)),

@@ -1,4 +1,4 @@
-//! Batch normalization by the moments of the batch, and the gradients of batch normalization.
+//! Batch normalization by a batch's moments, and gradients of batch normalization.
 
 use dml_core::operators::{
     BATCH_NORMALIZATION_GRAD, BATCH_NORMALIZATION_TRAINING, BATCH_NORMALIZATION_TRAINING_GRAD,
@@ -16,19 +16,19 @@ use crate::{BrokenRule, Case, Random, SMALL, edges};
 /// BATCH_NORMALIZATION_TRAINING.
 pub(super) struct Training;
 
-/// The two operators that give the gradients of the input, the scale and the bias.
+/// The two operators for gradients of the input, the scale and the bias.
 pub(super) struct Gradients {
-    /// Whether the moments are those of the batch, which its elements change.
+    /// Whether the moments are the batch's, and thus depend on its elements.
     pub(super) in_training: bool,
 }
 
 const EPSILONS: [f32; 3] = [1e-5, 0.25, 0.0];
 
-/// The sizes of the tensors with all elements, by name, with the dimensions that rows go along.
+/// Shapes by name: the sizes of full tensors, and the dimensions along rows.
 fn shapes(rank: usize) -> Vec<(&'static str, Vec<u32>, Vec<bool>)> {
     let of = |sizes: [u32; 8]| sizes[8 - rank..].to_vec();
     let where_at = |is_along: &dyn Fn(usize) -> bool| (0..rank).map(is_along).collect::<Vec<_>>();
-    // The channels, or nothing where there is one dimension.
+    // The channels' dimension; in one dimension there are no channels.
     let channel = rank.saturating_sub(2);
     let all_but = |at: usize| where_at(&|it| it != at || rank == 1);
     let last = rank - 1;
@@ -48,12 +48,12 @@ fn shapes(rank: usize) -> Vec<(&'static str, Vec<u32>, Vec<bool>)> {
     ]
 }
 
-/// The sizes of the tensors with one element for each row.
+/// The sizes of tensors with one element per row.
 fn kept(sizes: &[u32], along: &[bool]) -> Vec<u32> {
     sizes.iter().zip(along).map(|(size, along)| if *along { 1 } else { *size }).collect()
 }
 
-/// An operator whose tensors named in `of_rows` have an element for each row, those in `left_out` none.
+/// The operator; the tensors in `of_rows` have one element per row, and those in `left_out` are left out.
 fn operator(
     maker: &Maker<'_>,
     of_rows: &[&str],
@@ -72,7 +72,7 @@ fn operator(
     )
 }
 
-/// For each row the places of its elements, in row-major order.
+/// The positions of each row's elements, in row-major order.
 struct Rows {
     of_all: Vec<Vec<usize>>,
     count: usize,
@@ -86,7 +86,7 @@ impl Rows {
         Ok(Self { of_all: reference_rows(all, &along), count })
     }
 
-    /// Puts what `of` makes of each row, by its number and places, where the row's elements are.
+    /// For each element, the value of `of` for its row's index and its position.
     fn spread(&self, mut of: impl FnMut(usize, usize) -> f64) -> Vec<f64> {
         let mut values = vec![0.0; self.count];
         for (row, places) in self.of_all.iter().enumerate() {
@@ -195,7 +195,7 @@ const OF_ROWS_OF_GRADIENTS: [&str; 5] = [
     "OutputBiasGradientTensor",
 ];
 
-/// Rows of numbers that are easily got wrong, each with every other: in one dimension one row.
+/// All pairs of edge elements as rows; in one dimension a single row.
 fn pairs(maker: &Maker<'_>) -> ((Vec<u32>, Vec<bool>), Vec<u64>) {
     let edges = edges(maker.type_of(maker.schema.fields[0].name));
     let count = u32::try_from(edges.len()).unwrap_or(u32::MAX);
@@ -207,7 +207,7 @@ fn pairs(maker: &Maker<'_>) -> ((Vec<u32>, Vec<bool>), Vec<u64>) {
     ((sizes, along), all.take(2 * rows as usize).collect())
 }
 
-/// With three elements of each tensor of rows for two of the others.
+/// The operator with a size of 3 in each tensor of rows, where the others have size 2.
 fn not_repeated(maker: &Maker<'_>, of_rows: &[&str]) -> AbstractOperator {
     let sizes = vec![2; maker.rank()];
     let along = vec![false; maker.rank()];

@@ -1,5 +1,5 @@
-//! The corner cases of operators of training: those that an operator lists, and other layouts and buffers of one of
-//! them.
+//! The corner cases of training operators: those that an operator lists, and other layouts and buffers of one
+//! of them.
 
 use std::borrow::Cow;
 
@@ -12,34 +12,35 @@ use super::given::{Given, sums};
 use crate::layouts::{padded, repeated, reversed, snake};
 use crate::{BrokenRule, Case, Random, Signature};
 
-/// The meaning of an operator.
+/// A training operator's definition and cases.
 pub(super) trait Meaning: Sync {
     fn schema(&self) -> &'static OperatorSchema;
 
-    /// The elements of every output in double precision, none of one that is left out. They are rounded to single
-    /// precision and to the output's type.
+    /// The elements of every output in double precision; empty for outputs that are left out. They are rounded
+    /// to single precision and to the output's type afterwards.
     fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error>;
 
-    /// Operators with packed tensors, by name. The first is the smallest, and the second the one whose layouts and
-    /// buffers are varied.
+    /// Operators with packed tensors, by name. The first is the smallest one, and the second one is used for
+    /// layouts and buffers.
     fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)>;
 
-    /// Any operator with packed tensors.
+    /// A random operator with packed tensors.
     fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator;
 
-    /// Cases with inputs of their own.
+    /// Cases with specific inputs.
     fn special(&self, _maker: &Maker<'_>) -> Vec<Case> {
         vec![]
     }
 
-    /// Pairs of an input and an output that may be bound to the same bytes, all those of a list at once.
+    /// Lists of pairs of an input and an output that may be bound to the same bytes, all pairs of a list at
+    /// once.
     fn in_place(&self) -> &'static [&'static [(u32, u32)]] {
         &[]
     }
 
     fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule>;
 
-    /// Elements of an input.
+    /// Random elements of an input.
     fn elements(
         &self,
         random: &mut Random,
@@ -59,17 +60,17 @@ pub(super) trait Meaning: Sync {
     }
 }
 
-/// Makes one operator's cases.
+/// Makes the cases of one operator.
 pub(super) struct Maker<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: &'static dyn Meaning,
     pub(super) signature: &'a Signature,
 }
 
-/// The values of an operator's fields by their names.
+/// An attribute's name and value.
 type Attribute<'v> = (&'v str, FieldValue);
 
-/// Gives a tensor another layout.
+/// Changes the memory layout of a tensor.
 type Layout = fn(&mut TensorDesc);
 
 impl Maker<'_> {
@@ -81,12 +82,12 @@ impl Maker<'_> {
         self.signature.type_of(self.schema, name)
     }
 
-    /// The last sizes of a tensor of more dimensions, as many as the signature has.
+    /// The last of the sizes, as many as the signature's rank.
     pub(super) fn last<'s>(&self, sizes: &'s [u32]) -> &'s [u32] {
         &sizes[sizes.len() - self.rank()..]
     }
 
-    /// The operator with packed tensors of these sizes, left out where there are none, and these attributes.
+    /// The operator with these attributes, and packed tensors of these sizes; `None` leaves a tensor out.
     pub(super) fn operator(
         &self,
         sizes: impl Fn(&FieldSchema) -> Option<Vec<u32>>,
@@ -104,7 +105,7 @@ impl Maker<'_> {
         AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
     }
 
-    /// An operator like this one, with other tensors.
+    /// The operator with changed tensors.
     pub(super) fn with_tensors(
         &self,
         operator: &AbstractOperator,
@@ -142,7 +143,7 @@ impl Maker<'_> {
         let cases = operators.into_iter().map(|(name, operator)| Case::new(name, operator));
         let (documented, special): (Vec<Case>, Vec<Case>) =
             self.meaning.special(self).into_iter().partition(|case| case.documented.is_some());
-        // Examples are of some ranks and types alone, and so come last.
+        // Documented examples exist only for some ranks and types, so they come last.
         let others = [
             special,
             self.layouts(&usual),
@@ -192,7 +193,7 @@ impl Maker<'_> {
         ]
     }
 
-    /// Outputs in the places of inputs, packed and not.
+    /// Outputs in place of inputs, packed and padded.
     fn in_place(&self, usual: &AbstractOperator) -> Vec<Case> {
         let of = |(number, pairs): (usize, &&'static [(u32, u32)])| {
             let strided = self.with_tensors(usual, |_, tensor| {

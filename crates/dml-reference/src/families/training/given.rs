@@ -1,34 +1,34 @@
-//! The inputs of an execution as numbers, and elements to execute operators with.
+//! The inputs of an execution as numbers, and random elements.
 
 use dml_core::{DataType, TensorLayout, Validated};
 
 use crate::Random;
 use crate::number::{double, encoded, single};
 
-/// Applied to every intermediate number that a device may take for zero.
+/// Applied to every intermediate number that a device may flush to zero.
 pub(super) type Step = fn(f64) -> f64;
 
 /// The inputs of an execution.
 pub(super) struct Given<'a> {
     pub(super) operator: &'a Validated,
-    /// The elements of every input; none of one that is left out.
+    /// The elements of every input; empty for inputs that are left out.
     pub(super) inputs: Vec<Vec<f64>>,
     pub(super) step: Step,
 }
 
 impl Given<'_> {
-    /// A sum, difference or product of numbers of single precision.
+    /// A sum, difference or product, rounded to single precision.
     pub(super) fn rounded(&self, value: f64) -> f64 {
         (self.step)(single((self.step)(value)))
     }
 
-    /// A number as it is stored in a tensor, and loaded from it.
+    /// A number after storing it to a tensor and loading it.
     pub(super) fn stored(data_type: DataType, value: f64) -> f64 {
         double(data_type, encoded(data_type, single(value)))
     }
 }
 
-/// Numbers whose sums are exact, or positive ones.
+/// Random numbers whose sums are exact, or positive ones.
 pub(super) fn sums(random: &mut Random, layout: &TensorLayout) -> Vec<u64> {
     let is_exact = random.one_in(2);
     let mut element = || {

@@ -1,4 +1,4 @@
-//! Gradients of pooling: every window hands its gradient to its elements.
+//! Gradients of pooling: each window distributes its gradient to its elements.
 
 use dml_core::operators::{AVERAGE_POOLING_GRAD, MAX_POOLING_GRAD};
 use dml_core::schema::{FieldSchema, OperatorSchema};
@@ -15,17 +15,17 @@ pub(super) struct Maximum;
 
 const GRADIENTS: &str = "InputGradientTensor";
 
-/// Dimensions that windows go along, of up to three.
+/// The number of dimensions with windows, up to three.
 fn dimensions(rank: usize) -> usize {
     rank.saturating_sub(2).min(3)
 }
 
-/// How many windows there are in each dimension.
+/// The number of windows in each dimension.
 fn windows(shape: &Shape, rank: usize) -> Vec<u32> {
     let mut sizes = shape.input;
     for at in 3 - dimensions(rank)..3 {
         let size = &mut sizes[5 + at];
-        // Those of operators that break a rule are some.
+        // Operators that break a rule need some size, too.
         let padded = (*size + shape.start[at]).saturating_add(shape.end[at]);
         let reach = shape.window[at].saturating_sub(1) * shape.dilation[at] + 1;
         *size = padded.saturating_sub(reach) / shape.step[at].max(1) + 1;
@@ -61,7 +61,7 @@ fn operator(maker: &Maker<'_>, shape: &Shape, include_padding: bool) -> Abstract
     )
 }
 
-/// With gaps between the elements of windows, some of which go around the tensor.
+/// Dilated windows, some of which extend beyond the tensor on both sides.
 fn dilated() -> [(&'static str, Shape); 3] {
     let apart = Shape { dilation: [2, 2, 3], window: [2, 3, 2], ..USUAL };
     let around = Shape { window: [2; 3], dilation: [4, 6, 7], end: [1, 2, 1], ..USUAL };
@@ -80,7 +80,7 @@ fn dilated() -> [(&'static str, Shape); 3] {
     ]
 }
 
-/// Windows that end before the last element, and some with more elements than windows are tried for.
+/// Elements after the last window, and rows with very many elements.
 const MORE: [(&str, Shape); 2] = [
     (
         "elements_left",
@@ -116,7 +116,7 @@ fn drawn_shape(maker: &Maker<'_>, random: &mut Random) -> Shape {
         shape.window[at] = 1 + random.below(size);
         shape.step[at] = 1 + random.below(3);
         shape.dilation[at] = if is_dilated { 1 + random.below(2) } else { 1 };
-        // A window fits in any case.
+        // A window must fit.
         let spare = (shape.window[at] - 1) * (shape.dilation[at] - 1);
         shape.start[at] = spare + random.below(3);
         shape.end[at] = random.below(3);
@@ -124,7 +124,7 @@ fn drawn_shape(maker: &Maker<'_>, random: &mut Random) -> Shape {
     shape
 }
 
-/// For each window the coordinate of its gradient, and those of its elements, in row-major order.
+/// Visits each window with the index of its gradient and the positions of its elements, in row-major order.
 fn each_window(
     operator: &Validated,
     elements: &[u32],
@@ -163,7 +163,7 @@ fn each_window(
 fn broken_rules(maker: &Maker<'_>) -> Vec<BrokenRule> {
     let rank = maker.rank();
     let last = dimensions(rank).saturating_sub(1);
-    // The gradients' sizes are those of the shape before.
+    // The gradients have the sizes of the unchanged shape.
     let of = |name: &'static str, change: &dyn Fn(&mut Shape), field: &str| {
         let mut changed = USUAL;
         change(&mut changed);
@@ -196,7 +196,7 @@ fn broken_rules(maker: &Maker<'_>) -> Vec<BrokenRule> {
     rules
 }
 
-/// A case that the documentation prints, of matrices.
+/// A case with matrices that the documentation prints.
 fn documented(
     maker: &Maker<'_>,
     operator: AbstractOperator,
@@ -212,7 +212,7 @@ fn documented(
     vec![Case::new("documented", operator).with_inputs(inputs).documented(vec![bits(output)])]
 }
 
-/// What the documentation shows: windows of 2 by 2 elements in 3 by 3.
+/// The documentation's example: windows of 2 by 2 elements in 3 by 3.
 const SHOWN: Shape = Shape { input: [1, 1, 1, 1, 1, 1, 3, 3], window: [1, 2, 2], ..ONE };
 
 impl Meaning for Average {
@@ -321,7 +321,7 @@ impl Meaning for Maximum {
         operator(maker, &shape, true)
     }
 
-    /// Windows of two elements that are easily got wrong.
+    /// Windows of all pairs of edge elements.
     fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
         let edges = edges(maker.type_of("InputTensor"));
         let pairs: Vec<u64> =
@@ -340,7 +340,7 @@ impl Meaning for Maximum {
         cases
     }
 
-    /// Elements that are often equal, or any.
+    /// Elements that are often equal, or arbitrary ones.
     fn elements(
         &self,
         random: &mut Random,
@@ -360,7 +360,7 @@ impl Meaning for Maximum {
         (0..layout.element_count()).map(|_| element()).collect()
     }
 
-    /// Elements are compared by their bits.
+    /// The input's elements are compared by their bits, so they are not flushed.
     fn may_flush(&self, _operator: &Validated, index: usize) -> bool {
         index > 0
     }

@@ -1,4 +1,4 @@
-//! References whose cases follow from a list of operators with packed tensors.
+//! References of training operators, whose cases are derived from a list of operators with packed tensors.
 
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
@@ -8,7 +8,7 @@ use super::given::{Given, Step};
 use crate::number::{double, encoded, flush, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of an operator with such a meaning.
+/// The reference of a training operator.
 pub(super) struct Trained(pub(super) &'static dyn Meaning);
 
 impl Trained {

@@ -1,4 +1,4 @@
-//! The gradients of aligned regions: the cells hand their gradients back to their samples, sample by sample.
+//! The gradients of ROI_ALIGN: each cell distributes its gradient to its samples.
 
 mod cases;
 
@@ -18,19 +18,19 @@ const OF_CELLS: &str = "InputGradientTensor";
 const OF_ELEMENTS: &str = "OutputGradientTensor";
 const OF_REGIONS: &str = "OutputROIGradientTensor";
 
-/// A sample along the height and along the width.
+/// The sampling positions along the height and along the width.
 type Sample = [Place; 2];
 
-/// The elements along a dimension that a sample is made of, and their weights.
+/// The elements along a dimension that a sample is interpolated from, and their weights.
 fn made_of(place: &Place) -> impl Iterator<Item = (usize, f64)> + use<> {
     let both = [(place.below, 1.0 - place.weight), (place.above, place.weight)];
     both.into_iter().filter(|(_, weight)| *weight != 0.0)
 }
 
-/// An element of a plane of the input.
+/// The element of an input plane at a row and a column.
 type Element<'a> = dyn Fn(usize, usize) -> f64 + 'a;
 
-/// A sample as ROI_ALIGN has it, each step in single precision.
+/// A sample as ROI_ALIGN computes it, with each step in single precision.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "floats of at most 32 bits, and their rounding"
@@ -45,7 +45,7 @@ fn value(element: &Element<'_>, [y, x]: &Sample) -> f32 {
     between(row(y.below), row(y.above), y.weight as f32)
 }
 
-/// The greatest sample, the first of several; a NaN where there is one.
+/// The first greatest sample, or the first NaN.
 fn greatest(samples: Vec<Sample>, element: &Element<'_>) -> Option<Sample> {
     let is_greater = |a: f32, b: f32| (a.is_nan() && !b.is_nan()) || a > b;
     let valued = samples.into_iter().map(|it| (value(element, &it), it));
@@ -53,7 +53,7 @@ fn greatest(samples: Vec<Sample>, element: &Element<'_>) -> Option<Sample> {
     greatest.map(|(_, sample)| sample)
 }
 
-/// How much more a sample is, for every element that it goes down, or across.
+/// The derivative of a sample by its position along the height (`is_down`) or the width.
 fn slope(element: &Element<'_>, [y, x]: &Sample, is_down: bool) -> f64 {
     let (along, other) = if is_down { (y, x) } else { (x, y) };
     if along.weight == 0.0 {
@@ -65,13 +65,14 @@ fn slope(element: &Element<'_>, [y, x]: &Sample, is_down: bool) -> f64 {
         .sum()
 }
 
-/// The samples of all cells of a region: along the height for each cell down, and along the width for each across.
+/// The samples of all cells of a region, along the height for each row of cells, and along the width for each
+/// column.
 struct Cells {
     samples: [Vec<Vec<Option<Place>>>; 2],
 }
 
 impl Cells {
-    /// Those of a region with these corners, in a plane of `sizes`.
+    /// The samples of a region with these corners, in a plane of `sizes`.
     fn new(operator: &Validated, corners: [f32; 4], sizes: [u32; 2]) -> Result<Self, Error> {
         let cells = operator.required_tensor(OF_CELLS)?.sizes();
         let scales = scales(operator)?;
@@ -90,7 +91,7 @@ impl Cells {
         Ok(Self { samples: [rows?, columns?] })
     }
 
-    /// The samples that count of a cell, and in how many shares its gradient is divided.
+    /// The samples of a cell that receive its gradient, and the divisor of the gradient.
     fn counted(
         &self,
         operator: &Validated,
@@ -107,12 +108,12 @@ impl Cells {
     }
 }
 
-/// What the corners of a region are multiplied by along the height, and along the width.
+/// The scales of corners along the height and along the width.
 fn scales(operator: &Validated) -> Result<[f32; 2], Error> {
     Ok([operator.float("SpatialScaleY")?, operator.float("SpatialScaleX")?])
 }
 
-/// Gives a share of a gradient to the elements of a plane that a sample is made of.
+/// Distributes a share of a gradient to the elements of a plane that a sample is interpolated from.
 fn hand_back(plane: &mut [f64], width: usize, sample: &Sample, share: f64) {
     for (y, of_row) in made_of(&sample[0]) {
         for (x, of_column) in made_of(&sample[1]) {
@@ -121,8 +122,8 @@ fn hand_back(plane: &mut [f64], width: usize, sample: &Sample, share: f64) {
     }
 }
 
-/// Gives a share of a gradient to the numbers of a region, x and y of each corner, whose changes move a sample; scales are left
-/// to the end.
+/// Distributes a share of a gradient to the numbers of a region, x and y of each corner, whose changes move a
+/// sample. Scales are applied at the end.
 fn move_corners(numbers: &mut [f64], element: &Element<'_>, sample: &Sample, share: f64) {
     for (number, sum) in numbers.iter_mut().enumerate() {
         let at = 1 - number % 2;
@@ -188,7 +189,7 @@ impl Meaning for Regions {
         }
         if is_linear(operator) {
             for (number, sum) in regions.iter_mut().enumerate() {
-                // Zeros have no sign.
+                // Adding +0 turns -0 to +0.
                 *sum = *sum * f64::from(scales[1 - number % 2]) + 0.0;
             }
         }

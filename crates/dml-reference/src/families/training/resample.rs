@@ -1,4 +1,4 @@
-//! Gradients of resampling: every element hands its gradient to those that it was made of.
+//! Gradients of resampling: each element distributes its gradient to the elements that it is interpolated from.
 
 use dml_core::operators::{RESAMPLE_GRAD, RESAMPLE_GRAD1};
 use dml_core::schema::{Comparison, FieldSchema, OperatorSchema};
@@ -13,14 +13,14 @@ use crate::families::resample::cases::{LARGER, PIXELS, SHAPES, Shape, drawn};
 use crate::number::encoded;
 use crate::{BrokenRule, Case, Random, edges};
 
-/// RESAMPLE_GRAD, and with a direction of rounding RESAMPLE_GRAD1.
+/// RESAMPLE_GRAD, or with a rounding direction RESAMPLE_GRAD1.
 pub(super) struct Resampling {
     pub(super) has_direction: bool,
 }
 
 const GRADIENTS: &str = "InputGradientTensor";
 
-/// Whether elements are interpolated, and whether they are rounded down.
+/// Whether to interpolate linearly, and whether to round down.
 type Mode = (bool, bool);
 
 fn operator(
@@ -54,7 +54,8 @@ fn operator(
     )
 }
 
-/// The elements along a dimension that one was made of, and their weights. Coordinates are in single precision.
+/// The elements along a dimension that one is interpolated from, and their weights. Coordinates are in single
+/// precision.
 fn made_of(
     operator: &Validated,
     at: usize,
@@ -102,7 +103,7 @@ impl Meaning for Resampling {
         let mut output = vec![0.0; count];
         for (number, gradient) in given.inputs[0].iter().enumerate() {
             let mut rest = number;
-            // The innermost dimension first.
+            // Innermost dimension first.
             let (mut places, mut stride) = (vec![(0, 1.0)], 1);
             for at in (0..from.len()).rev() {
                 let along = made_of(operator, at, to.sizes()[at], rest % from[at] as usize)?;
@@ -186,7 +187,7 @@ impl Meaning for Resampling {
         vec![Case::new("values", nearest).with_inputs(vec![edges])]
     }
 
-    /// Positive numbers for weighted sums, which lose few digits.
+    /// Positive numbers for weighted sums, so that few digits are lost.
     fn elements(
         &self,
         random: &mut Random,

@@ -46,7 +46,7 @@ fn operator(maker: &Maker<'_>, sizes: &[u32], attributes: Attributes) -> Abstrac
     )
 }
 
-/// For each element the places of those in its window.
+/// For each element, the positions of the elements in its window.
 fn windows(operator: &Validated) -> Result<Vec<Vec<usize>>, Error> {
     let sizes = operator.required_tensor("InputTensor")?.sizes();
     let size = operator.uint("LocalSize")? as usize;
@@ -146,7 +146,7 @@ impl Meaning for Response {
         ]
     }
 
-    /// Small positive numbers, so that what neighbours take is less than what is there.
+    /// Small positive numbers, so that the neighbours' contributions are smaller than the element's own.
     fn elements(
         &self,
         random: &mut Random,

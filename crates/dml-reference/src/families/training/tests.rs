@@ -1,5 +1,5 @@
-//! Gradients are the slopes of the operators that they belong to: those of a weighted sum of the results, by differences
-//! of the references of those operators.
+//! Tests gradients as slopes: a gradient must equal the slope of a weighted sum of the forward operator's
+//! results, found by differences of its reference.
 
 mod batch;
 mod regions;
@@ -16,14 +16,14 @@ fn packed(sizes: &[u32]) -> TensorDesc {
     TensorDesc::packed(DataType::Float32, sizes)
 }
 
-/// Any numbers from `least` on, at most 1 above it, for the elements of a tensor.
+/// Random numbers from `least` to `least + 1` for the elements of a tensor.
 fn numbers(name: &str, sizes: &[u32], least: f64) -> Vec<f64> {
     let mut random = Random::new(name);
     let count: u32 = sizes.iter().product();
     (0..count).map(|_| least + f64::from(random.below(1 << 20)) / f64::from(1 << 20)).collect()
 }
 
-/// The outputs for these elements of FLOAT32 inputs, none of an input that is left out.
+/// The outputs for these elements of FLOAT32 inputs, where those of an input that is left out are empty.
 fn outputs(operator: &AbstractOperator, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let operator = validate(operator, FeatureLevel::HIGHEST).unwrap();
     let types =
@@ -38,14 +38,16 @@ fn outputs(operator: &AbstractOperator, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
     outputs.iter().map(|it| it.iter().map(value).collect()).collect()
 }
 
-/// The slope of the sum of the first output's elements times `weights`, in the direction of each element of an input.
+/// The slope of the sum of the first output's elements times `weights`, in the direction of each element of an
+/// input.
 fn slopes(
     operator: &AbstractOperator,
     inputs: &[Vec<f64>],
     input: usize,
     weights: &[f64],
 ) -> Vec<f64> {
-    // The outputs are rounded to single precision, and the square of this is about as far from 0 as that.
+    // The outputs are rounded to single precision; the step is chosen so that rounding and curvature cause
+    // similar errors.
     const STEP: f64 = 1.0 / 256.0;
     let sum = |at: usize, by: f64| {
         let mut moved = inputs.to_vec();

@@ -1,4 +1,4 @@
-//! Which keys a query sees, and what masks add to scores.
+//! Attention masks, as a bias added to scores.
 
 use dml_core::{PaddingMode, ReduceFunction};
 
@@ -18,12 +18,12 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
-/// The sizes of scores.
+/// The sizes of attention scores.
 pub(super) struct Scores {
     pub(super) batches: u64,
     pub(super) heads: u64,
     pub(super) queries: u64,
-    /// Earlier ones included.
+    /// The number of keys, past ones included.
     pub(super) keys: u64,
     pub(super) earlier: u64,
 }
@@ -34,16 +34,16 @@ impl Scores {
     }
 }
 
-/// The sum of all masks, which is added to scores: by batches, heads, queries and keys, or 1 in place of any of them.
+/// The sum of all masks, which is added to scores: `[batches, heads, queries, keys]`, where any size may be 1.
 pub(super) struct Bias {
-    /// `None`: nothing.
+    /// `None`: no bias.
     pub(super) value: Option<Value>,
     /// Whether a query may see no key.
     may_hide_all: bool,
 }
 
 impl Bias {
-    /// Whether each query sees no key, with 1 in place of the keys; `None` where each sees one.
+    /// For each query, whether it sees no key, with size 1 for keys; `None` if every query sees a key.
     pub(super) fn hidden_rows(&self, operands: &Operands<'_>) -> Result<Option<Value>> {
         let Some(bias) = self.value.as_ref().filter(|_| self.may_hide_all) else {
             return Ok(None);
@@ -112,7 +112,7 @@ impl Attention {
         }
         let queries = numbers(operands, ElementType::INT32, &[1, 1, scores.queries, 1])?;
         let position = match lengths {
-            // The queries are the last ones of their sequence.
+            // The queries are the last steps of their sequence.
             Some(lengths) if scores.earlier == 0 => {
                 let first =
                     apply(operands, ADD, &[lengths.clone(), number(-i128::from(scores.queries))])?;
@@ -120,7 +120,7 @@ impl Attention {
             }
             _ => apply(operands, ADD, &[queries, number(scores.earlier.into())])?,
         };
-        // Beyond this a window ends nowhere.
+        // Windows larger than this have no effect.
         let most = scores.keys.saturating_add(scores.queries).saturating_mul(2);
         let distance = |size: Option<u64>| size.filter(|size| *size < most).map(i128::from);
         let [before, after] = self.window.map(distance);
@@ -141,7 +141,7 @@ impl Attention {
         })
     }
 
-    /// The mask in four dimensions; keys that it does not have are hidden.
+    /// The mask in four dimensions; keys beyond the mask's last one are hidden.
     fn mask(&self, operands: &Operands<'_>, scores: &Scores) -> Result<Option<Value>> {
         let Some(mask) = operands.optional(3) else { return Ok(None) };
         let given = mask.shape()?;
@@ -167,7 +167,7 @@ impl Attention {
     }
 }
 
-/// How many keys each sequence has, next to scores.
+/// The number of keys of each sequence, in a shape that broadcasts to scores.
 fn lengths(operands: &Operands<'_>, lengths: &Value, scores: &Scores) -> Result<Value> {
     operands.integer_type(lengths, "nonpad_kv_seqlen")?;
     let (given, accepted) = (lengths.shape()?, [scores.batches]);
@@ -179,7 +179,7 @@ fn lengths(operands: &Operands<'_>, lengths: &Value, scores: &Scores) -> Result<
     operands.reshaped(&lengths, &[scores.batches, 1, 1, 1])
 }
 
-/// A number that positions are compared with.
+/// An integer constant to compare positions with.
 fn number(value: i128) -> Value {
     Value::scalar(ElementType::INT32, from_integer(value, ElementType::INT32))
 }

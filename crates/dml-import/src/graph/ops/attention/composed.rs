@@ -1,4 +1,5 @@
-//! Attention of products and a softmax, in 32 bits: with a limit of scores, with sinks, or with scores as an output.
+//! Attention composed of products and a softmax, in 32 bits: with a soft cap, attention sinks, or scores as an
+//! output.
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -19,7 +20,7 @@ use crate::tensor::text;
 const FLOAT: ElementType = ElementType::FLOAT32;
 
 impl Attention {
-    /// The outputs, the first with the heads of a query next to each other.
+    /// The outputs; in the first, the heads of a query are adjacent.
     pub(super) fn composed(
         &self,
         operands: &Operands<'_>,
@@ -76,7 +77,7 @@ impl Attention {
         Ok(MatrixProduct::fused(turned, factor).evaluate(&factors)?.remove(0))
     }
 
-    /// The softmax of scores, with a sink beside the keys where there is one.
+    /// The softmax of scores, including an attention sink if there is one.
     fn probabilities(
         &self,
         operands: &Operands<'_>,
@@ -109,21 +110,21 @@ impl Attention {
     }
 }
 
-/// How many rows of queries a group of heads has: its heads share keys, so they are one product.
+/// The number of query rows per key/value head: query heads that share keys are computed in one product.
 fn rows_of_group(operands: &Operands<'_>, scores: &Scores, groups: u64) -> Result<u64> {
     match scores.heads.checked_div(groups) {
         Some(heads) if heads.saturating_mul(groups) == scores.heads => {
             Ok(heads.saturating_mul(scores.queries))
         }
         _ => {
-            let (problem, heads) = ("divides no heads of queries", scores.heads);
+            let (problem, heads) = ("does not divide the heads of queries", scores.heads);
             let accepted = format!("a divisor of {heads}");
             Err(operands.node.invalid("heads of K", groups, problem, accepted))
         }
     }
 }
 
-/// Weighted values with the heads of a query next to each other.
+/// Weighted values in which the heads of a query are adjacent.
 fn by_queries(
     operands: &Operands<'_>,
     found: &Value,
@@ -136,20 +137,20 @@ fn by_queries(
     operands.reshaped(&found.transposed(&[0, 2, 1, 3]), &shape)
 }
 
-/// `limit * tanh(score / limit)`.
+/// Soft cap: `limit * tanh(score / limit)`.
 fn capped(operands: &Operands<'_>, scores: &Value, limit: f32) -> Result<Value> {
     let limit = Value::scalar(FLOAT, Scalar::Float(limit.into()).bits(FLOAT));
     let relative = apply(operands, DIVIDE, &[scores.clone(), limit.clone()])?;
     apply(operands, MULTIPLY, &[apply(operands, TANH, &[relative])?, limit])
 }
 
-/// By batches, heads, steps and elements.
+/// The value as `[batches, heads, steps, elements]`.
 fn by_heads(operands: &Operands<'_>, steps: &Steps) -> Result<Value> {
     let shape = [steps.batches, steps.steps, steps.heads, steps.elements];
     Ok(operands.reshaped(&steps.value, &shape)?.transposed(&[0, 2, 1, 3]))
 }
 
-/// Earlier steps, and then these.
+/// Past steps followed by these.
 fn appended(
     operands: &Operands<'_>,
     past: Option<&Value>,

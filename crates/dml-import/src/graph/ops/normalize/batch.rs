@@ -1,4 +1,4 @@
-//! Batch normalization: by given moments, and in training by those of the batch.
+//! Batch normalization by given moments, and in training by those of the batch.
 
 use dml_core::operators::{BatchNormalizationDesc, BatchNormalizationTrainingDesc};
 
@@ -12,7 +12,7 @@ use crate::graph::ops::packed::{self, count};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 
-/// Elements less a given mean, divided by a given deviation, for each channel.
+/// Elements minus a given mean, divided by a given standard deviation, for each channel.
 #[derive(Debug)]
 pub(crate) struct BatchNormalize {
     pub(crate) epsilon: f32,
@@ -24,7 +24,7 @@ impl Op for BatchNormalize {
         let (sizes, element) = (channels(operands, input.shape()?)?, input.element()?);
         let of_scales = [1, sizes[1], 1];
         let mut others = vec![];
-        // In DirectML's order.
+        // In the order of DirectML's operator.
         for (at, name) in [(3, "input_mean"), (4, "input_var"), (1, "scale"), (2, "B")] {
             let given = (operands.value(at, name)?, name);
             others.push(of_channels(operands, given, sizes[1], element)?);
@@ -52,19 +52,19 @@ impl Op for BatchNormalize {
     }
 }
 
-/// Elements less the mean of their channel in the batch, divided by its deviation; and given means and variances, moved
-/// towards those of the batch.
+/// Elements minus the mean of their channel in the batch, divided by its standard deviation; and running means
+/// and variances, updated by those of the batch.
 #[derive(Debug)]
 pub(crate) struct BatchTraining {
     pub(crate) epsilon: f32,
-    /// How much of given means and variances stays.
+    /// The weight of the given running means and variances.
     pub(crate) momentum: f32,
-    /// How many outputs are asked for.
+    /// The number of outputs.
     pub(crate) outputs: usize,
 }
 
 impl BatchTraining {
-    /// A given moment of channels, moved towards the one of the batch.
+    /// A running mean or variance, updated by that of the batch.
     fn moved(
         &self,
         operands: &Operands<'_>,

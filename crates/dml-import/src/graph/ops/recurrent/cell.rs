@@ -1,4 +1,4 @@
-//! A step of a recurrent network, composed of operators.
+//! One step of a recurrent network, composed of operators.
 
 use dml_core::AbstractOperator;
 use dml_core::schema::FieldKind;
@@ -17,20 +17,20 @@ use crate::graph::value::Value;
 
 const FLOAT: ElementType = ElementType::FLOAT32;
 
-/// The states that a step hands on to the next one, by batches.
+/// The states that a step passes to the next one, by batches.
 #[derive(Clone)]
 pub(super) struct Memory {
     pub(super) state: Value,
-    /// The cell's own state: an LSTM alone has one.
+    /// The cell state, for an LSTM only.
     pub(super) cell: Option<Value>,
 }
 
-/// The cell of one direction.
+/// The gates of one direction.
 pub(super) struct Gates {
     pub(super) cell: Cell,
-    /// Weights of the states: of all gates together, or with those of the last gate apart.
+    /// The recurrent weights: of all gates together, or with the last gate's weights separate.
     pub(super) weights: Vec<Weights>,
-    /// Biases of the states' products.
+    /// Biases of the state's products.
     pub(super) bias: Option<Value>,
     pub(super) peepholes: Option<Value>,
     pub(super) functions: Vec<AbstractOperator>,
@@ -39,7 +39,7 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    /// The states after `memory`, where the input gives all gates `fed`.
+    /// The states after `memory`, given the input's contribution `fed` to all gates.
     pub(super) fn step(
         &self,
         operands: &Operands<'_>,
@@ -61,7 +61,7 @@ impl Gates {
         }
     }
 
-    /// A GRU's state: a part of the one before it, and else a new one.
+    /// A GRU's new state: a weighted mean of the previous state and a candidate.
     fn gated(
         &self,
         operands: &Operands<'_>,
@@ -125,12 +125,12 @@ impl Gates {
         }
     }
 
-    /// The columns of so many gates.
+    /// The columns of each of `count` gates.
     fn parts(&self, operands: &Operands<'_>, value: &Value, count: usize) -> Result<Vec<Value>> {
         parts(operands, value, 1, &vec![self.hidden; count])
     }
 
-    /// The function with this number of what it may see.
+    /// Applies the activation function with this index to the clipped value.
     fn activated(&self, operands: &Operands<'_>, index: usize, value: &Value) -> Result<Value> {
         let mut value = value.clone();
         if let Some(clip) = self.clip {

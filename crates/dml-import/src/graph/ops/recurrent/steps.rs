@@ -22,13 +22,13 @@ const FLOAT: ElementType = ElementType::FLOAT32;
 
 /// The outputs of one direction.
 struct Found {
-    /// The state after each step, or 0, by steps and batches.
+    /// The hidden state after each step, 0 beyond a sequence's end: `[steps, batches, hidden]`.
     states: Value,
     last: Memory,
 }
 
 impl Recurrent {
-    /// All outputs.
+    /// The outputs of all directions.
     pub(super) fn by_steps(
         &self,
         operands: &Operands<'_>,
@@ -58,13 +58,13 @@ impl Recurrent {
         matches!(self.cell, Cell::LongShortTerm { .. })
     }
 
-    /// How many steps each batch has, in a column.
+    /// The number of steps of each sequence, as a column.
     fn lengths(&self, operands: &Operands<'_>, sizes: Sizes) -> Result<Option<Value>> {
         let lengths = self.given(operands, 4, "sequence_lens", &[sizes.batches])?;
         lengths.map(|it| operands.reshaped(&it, &[sizes.batches, 1])).transpose()
     }
 
-    /// Goes through the steps of one direction.
+    /// Processes the steps of one direction.
     fn direction(
         &self,
         operands: &Operands<'_>,
@@ -99,7 +99,7 @@ impl Recurrent {
         if is_backward {
             states = reversed(operands, &states, lengths)?;
         }
-        // ONNX Runtime's quantized network leaves no state of a sequence without steps.
+        // ONNX Runtime's quantized network gives zeros as the last state of a sequence without steps.
         if let Some(lengths) = lengths.filter(|_| self.is_quantized) {
             let is_there = has_step(operands, lengths, 0)?;
             let kept = |value: &Value| chosen(operands, &is_there, value, None);
@@ -111,7 +111,7 @@ impl Recurrent {
         Ok(Found { states, last })
     }
 
-    /// The sums that inputs give all gates, biases included, by steps and batches.
+    /// The input's contribution to all gates, including biases, by steps and batches.
     fn fed(
         &self,
         operands: &Operands<'_>,
@@ -170,7 +170,7 @@ impl Recurrent {
         matches!(self.cell, Cell::Gated { linear_before_reset: true })
     }
 
-    /// Biases of the products of inputs, and of states.
+    /// The biases of the input's products, and of the state's.
     fn biases(
         &self,
         operands: &Operands<'_>,
@@ -183,7 +183,7 @@ impl Recurrent {
         Ok(<[Value; 2]>::try_from(parts(operands, &biases, 0, &[width, width])?).ok())
     }
 
-    /// The states before the first step; 0 where none are given.
+    /// The initial states; 0 if not given.
     fn initial(&self, operands: &Operands<'_>, sizes: Sizes, direction: usize) -> Result<Memory> {
         let state = |index, name| {
             let given = self.state(operands, index, name, sizes)?;
@@ -196,7 +196,7 @@ impl Recurrent {
         Ok(Memory { state: state(5, "initial_h")?, cell })
     }
 
-    /// The part of a direction, in 32 bits.
+    /// The slice of a direction, as FLOAT32.
     fn of(
         &self,
         operands: &Operands<'_>,
@@ -208,7 +208,7 @@ impl Recurrent {
     }
 }
 
-/// The steps of each sequence from its last one on.
+/// Each sequence with its steps in reverse order.
 fn reversed(operands: &Operands<'_>, value: &Value, lengths: Option<&Value>) -> Result<Value> {
     let Some(lengths) = lengths else {
         return stacked(operands, &slices(operands, value, 0, true)?, 0, "X");
@@ -220,7 +220,7 @@ fn reversed(operands: &Operands<'_>, value: &Value, lengths: Option<&Value>) -> 
 }
 
 impl Memory {
-    /// This one where the condition holds, and else the other one.
+    /// Selects this memory where the condition holds, and `other` elsewhere.
     fn chosen(&self, operands: &Operands<'_>, condition: &Value, other: Self) -> Result<Self> {
         let cell = match (&self.cell, other.cell) {
             (Some(cell), Some(other)) => Some(chosen(operands, condition, cell, Some(&other))?),
@@ -230,7 +230,7 @@ impl Memory {
     }
 }
 
-/// The input with zeros in steps that no sequence has, so that they do not count when it is quantized.
+/// The input with zeros in steps beyond the longest sequence, so that they do not affect quantization.
 fn without_rest(
     operands: &Operands<'_>,
     input: &Value,
@@ -244,14 +244,14 @@ fn without_rest(
     chosen(operands, &is_there, input, None)
 }
 
-/// Whether each sequence has the step with this number.
+/// For each sequence, whether it has the step with this index.
 fn has_step(operands: &Operands<'_>, lengths: &Value, step: usize) -> Result<Value> {
     let element = lengths.element()?;
     let step = Value::scalar(element, from_integer(step as i128, element));
     apply(operands, GREATER, &[lengths.clone(), step])
 }
 
-/// The value where the condition holds, and else the other one, or 0.
+/// The value where the condition holds, and `other`, or 0, elsewhere.
 fn chosen(
     operands: &Operands<'_>,
     condition: &Value,

@@ -13,22 +13,22 @@ use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
-/// The second factor of products, by depth and columns.
+/// The right factor of products, `[depth, columns]`.
 pub(super) struct Weights {
     values: Value,
-    /// `None` where the values are floats.
+    /// `None` if the weights are floats.
     quantization: Option<Quantization>,
 }
 
-/// Scale and zero point of integers, of all or of each column.
+/// The scale and the zero point of integer weights, for all or for each column.
 struct Quantization {
     scale: Value,
     zero_point: Value,
 }
 
 impl Weights {
-    /// The product with rows. For quantized weights all rows are quantized together, by their least and greatest
-    /// element.
+    /// The product of rows and the weights. For quantized weights, all rows are quantized together, by their
+    /// least and greatest element.
     pub(super) fn multiply(&self, operands: &Operands<'_>, rows: &Value) -> Result<Value> {
         let Some(Quantization { scale, zero_point }) = &self.quantization else {
             return multiplied(operands, rows, &self.values);
@@ -44,7 +44,7 @@ impl Weights {
         apply(operands, MULTIPLY, &[cast(operands, &sums, ElementType::FLOAT32)?, scale])
     }
 
-    /// The first columns of floats, and the others.
+    /// Splits float weights into the first columns and the others.
     pub(super) fn split(self, operands: &Operands<'_>, lengths: [u64; 2]) -> Result<Vec<Self>> {
         let parts = parts(operands, &self.values, 1, &lengths)?;
         Ok(parts.into_iter().map(|values| Self { values, quantization: None }).collect())
@@ -52,7 +52,7 @@ impl Weights {
 }
 
 impl Recurrent {
-    /// The weights of a direction. Those that are real have a row for each column of the product.
+    /// The weights of a direction. Float weights are stored transposed: a row for each column of the product.
     pub(super) fn weights(
         &self,
         operands: &Operands<'_>,
@@ -83,7 +83,7 @@ impl Recurrent {
             }
             of_direction(operands, value, direction)
         };
-        // After the eight inputs of an LSTM come scale and zero point of W, and then those of R.
+        // Scale and zero point of W and then of R follow the eight inputs of an LSTM.
         let first = 6 + 2 * index;
         let (scale, zero_point) = (parameter(first, "scale")?, parameter(first + 1, "zero_point")?);
         Ok(Weights { values: own, quantization: Some(Quantization { scale, zero_point }) })

@@ -1,4 +1,4 @@
-//! Attention whose tensors do not go together.
+//! Attention operators whose tensors do not fit each other.
 
 use dml_core::schema::FieldType;
 use dml_core::{AbstractOperator, FieldValue, MultiheadAttentionMaskType as MaskType};
@@ -43,7 +43,7 @@ impl Maker<'_> {
                 if is_known || only_stacked && field.name != stacked {
                     continue;
                 }
-                // A stack's sizes are not divided by heads.
+                // The size of a stacked tensor is not divided by the number of heads.
                 let last = tensor.sizes.len() - if only_stacked { 3 } else { 1 };
                 let mut wider = tensor.clone();
                 wider.sizes[last] += 1;
@@ -81,7 +81,7 @@ impl Maker<'_> {
         rules
     }
 
-    /// An operator with another value of a field.
+    /// The operator with another value of a field.
     fn with(&self, operator: &AbstractOperator, wanted: &str, new: FieldValue) -> AbstractOperator {
         self.changed(operator, &|name, value| {
             if name == wanted {

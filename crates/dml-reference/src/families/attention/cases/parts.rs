@@ -1,10 +1,10 @@
-//! What the operators of cases are made of.
+//! The parts that operators of cases are composed of.
 
 use dml_core::MultiheadAttentionMaskType as MaskType;
 
 use dml_core::operators::attention::LENGTHS;
 
-/// Where queries, keys and values are.
+/// Which of queries, keys and values are stacked in one tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stack {
     None,
@@ -13,14 +13,14 @@ pub(super) enum Stack {
     All,
 }
 
-/// What an operator is made of.
+/// The sizes, attributes and tensors of an operator.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) batches: u32,
     pub(super) queries: u32,
     pub(super) keys: u32,
     pub(super) past: u32,
-    /// Heads of queries in a group of keys and values, and such groups.
+    /// The number of query heads per group, and the number of groups (key/value heads).
     pub(super) per_group: u32,
     pub(super) groups: u32,
     pub(super) elements: u32,
@@ -28,15 +28,15 @@ pub(super) struct Parts {
     pub(super) stack: Stack,
     pub(super) mask: MaskType,
     pub(super) left_out: Vec<&'static str>,
-    /// Dimensions of masks and biases of positions of which all have the same.
+    /// The dimensions of masks and position biases that are broadcast.
     pub(super) is_repeated: [bool; 4],
-    /// Keys beyond the past for which there is place where lengths say where new ones go.
+    /// The room for keys beyond the past, if lengths determine where new keys are stored.
     pub(super) place: u32,
     pub(super) scale: f32,
     pub(super) filter: f32,
 }
 
-/// With all tensors that there can be together.
+/// All tensors that can occur together.
 pub(super) const USUAL: Parts = Parts {
     batches: 2,
     queries: 3,
@@ -55,7 +55,7 @@ pub(super) const USUAL: Parts = Parts {
     filter: -10_000.0,
 };
 
-/// Batches, queries, keys, past, groups, elements, and those of values.
+/// Batches, queries, keys, past, groups, and head sizes of keys and of values.
 pub(super) const SHAPES: [[u32; 7]; 8] = [
     [1, 1, 1, 1, 1, 1, 1],
     [1, 1, 7, 9, 2, 8, 8],
@@ -67,11 +67,11 @@ pub(super) const SHAPES: [[u32; 7]; 8] = [
     [5, 2, 2, 2, 3, 33, 1],
 ];
 
-/// What precedes new keys and values.
+/// The tensors of past keys and values.
 pub(super) const PAST: [&str; 2] = ["PastKeyTensor", "PastValueTensor"];
 
 impl Parts {
-    /// The tensors with queries, keys and values.
+    /// The tensors that hold queries, keys and values.
     fn operands(&self) -> &'static [&'static str] {
         match self.stack {
             Stack::None => &["QueryTensor", "KeyTensor", "ValueTensor"],
@@ -81,7 +81,7 @@ impl Parts {
         }
     }
 
-    /// Whether a tensor is there, if the operator can have it.
+    /// Whether the operator has a tensor, provided that its schema does.
     pub(super) fn has(&self, name: &str) -> bool {
         let is_operand = ["QueryTensor", "KeyTensor", "ValueTensor"].contains(&name);
         match is_operand || name.starts_with("Stacked") {
@@ -98,7 +98,7 @@ impl Parts {
         self.has(LENGTHS)
     }
 
-    /// The same with sizes that go together: of what is stacked, or counted.
+    /// With sizes adjusted so that they fit stacked tensors or lengths.
     pub(super) fn matched(mut self) -> Self {
         let is_query_stacked = matches!(self.stack, Stack::QueryKey | Stack::All);
         if is_query_stacked || self.is_counted() {
@@ -116,7 +116,7 @@ impl Parts {
         self
     }
 
-    /// The sizes of a tensor, without those of 1 before them.
+    /// The sizes of a tensor, without leading ones.
     pub(super) fn sizes(&self, name: &str) -> Vec<u32> {
         let Self { batches: b, queries: s, keys, past, elements: d, of_value: v, .. } = *self;
         let (g, h, all) = (self.groups, self.groups * self.per_group, past + keys);

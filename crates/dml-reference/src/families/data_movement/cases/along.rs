@@ -1,4 +1,4 @@
-//! The corner cases of operators with a whole tensor, and its parts along an axis.
+//! The corner cases of JOIN and SPLIT: a whole tensor, and its parts along an axis.
 
 use dml_core::schema::{FieldKind, FieldType, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc};
@@ -6,7 +6,7 @@ use dml_core::{AbstractOperator, FieldValue, TensorDesc};
 use super::{Layout, owned};
 use crate::{BrokenRule, Case, Random, Signature};
 
-/// Makes the tensors of one operator's cases.
+/// Makes the cases of one operator.
 pub(in super::super) struct AlongAxis<'a> {
     pub(in super::super) schema: &'static OperatorSchema,
     pub(in super::super) signature: &'a Signature,
@@ -29,7 +29,7 @@ impl AlongAxis<'_> {
         AbstractOperator::new(self.schema, fields.collect()).expect("the fields of the row")
     }
 
-    /// Odd sizes in every dimension that is not the axis.
+    /// Odd sizes in every dimension other than the axis.
     fn sizes(&self, axis: usize, along: u32) -> Vec<u32> {
         let rank = self.signature.rank;
         let mut sizes = [2, 1, 3, 1, 2, 3, 1, 3][8 - rank..].to_vec();
@@ -41,14 +41,14 @@ impl AlongAxis<'_> {
         layout.tensor(self.signature.data_type(), sizes)
     }
 
-    /// The operator for parts of so many coordinates along the axis.
+    /// The operator for parts of these sizes along the axis.
     fn of(&self, axis: usize, along: &[u32], parts: Layout, whole: Layout) -> AbstractOperator {
         let part = |along: &u32| self.tensor(&self.sizes(axis, *along), parts);
         let whole = self.tensor(&self.sizes(axis, along.iter().sum()), whole);
         self.operator(along.iter().map(part).collect(), whole, axis)
     }
 
-    /// Two parts of one element each, as small as sizes can be.
+    /// Two parts of one element each, the smallest operator.
     pub(in super::super) fn minimal(&self) -> AbstractOperator {
         let part = TensorDesc::packed(self.signature.data_type(), &vec![1; self.signature.rank]);
         let mut whole = part.clone();
@@ -61,7 +61,7 @@ impl AlongAxis<'_> {
         let last = self.signature.rank - 1;
         let of = |axis, along: &[u32], parts, whole| self.of(axis, along, parts, whole);
         let packed = || of(last, &[1, 2, 4], Packed, Packed);
-        // Only what is read may be repeated.
+        // Only tensors that are read may be broadcast.
         let (parts, whole) = match self.kind_of_whole() {
             FieldKind::Output => (Repeated, Packed),
             _ => (Packed, Repeated),

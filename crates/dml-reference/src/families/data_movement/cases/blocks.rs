@@ -1,11 +1,11 @@
-//! The corners of TILE, SPACE_TO_DEPTH and DEPTH_TO_SPACE.
+//! The corner cases of TILE, SPACE_TO_DEPTH and DEPTH_TO_SPACE.
 
 use dml_core::{DataType, DepthSpaceOrder, FieldValue};
 
 use super::{Corner, Corners, other_count};
 use crate::Random;
 
-/// Odd where they are not 1 or 2.
+/// Sizes that are odd unless they are 1 or 2.
 const SIZES: [u32; 8] = [1, 2, 1, 2, 1, 3, 2, 5];
 
 pub(in super::super) static TILE: Corners =
@@ -40,7 +40,7 @@ fn tiles(rank: usize) -> Vec<Corner> {
     let input = &SIZES[8 - rank..];
     let repeats = |of: &dyn Fn(usize) -> u32| (0..rank).map(of).collect::<Vec<u32>>();
     let last = rank - 1;
-    // More walks than an iteration space has dimensions, from rank 5 on.
+    // From rank 5 on, more repeated dimensions than an iteration space has.
     let twos: Vec<u32> = (0..rank).map(|at| if at < 5 { 2 } else { 1 }).collect();
     let mut long = vec![1; rank];
     long[last] = 1100;
@@ -83,7 +83,7 @@ fn random_tile(random: &mut Random, rank: usize) -> Corner {
     tile("random", &input, &repeats)
 }
 
-/// Blocks of tensors whose deeper one has `sizes` but for the channels, which are `channels` blocks.
+/// The operator for tensors where the deeper one has `channels` channels per block position.
 fn blocks(
     name: &'static str,
     to_depth: bool,
@@ -125,7 +125,7 @@ fn all(rank: usize, has_order: bool, to_depth: bool) -> Vec<Corner> {
     corners
 }
 
-/// What the pages print.
+/// The elements that the documentation prints.
 fn printed(to_depth: bool, order: DepthSpaceOrder) -> Corner {
     let depth: Vec<u16> = (0..48).map(|at| at / 6 * 9 + at % 6).collect();
     let (name, space): (_, [u16; 48]) = match order {

@@ -1,4 +1,4 @@
-//! The corners of PADDING and PADDING1.
+//! The corner cases of PADDING and PADDING1.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use dml_core::{DataType, FieldValue, PaddingMode, ScalarUnion};
 use super::{Corner, Corners, other_count, other_rank};
 use crate::{MIXED, Random};
 
-/// Odd where they are not 1 or 2.
+/// Sizes that are odd unless they are 1 or 2.
 const SIZES: [u32; 8] = [1, 2, 1, 2, 1, 2, 3, 5];
 
 pub(in super::super) static PADDING: Corners = Corners {
@@ -34,7 +34,7 @@ pub(in super::super) static PADDING1: Corners = Corners {
     },
 };
 
-/// An input with margins, of each dimension the start and the end.
+/// An input with padding at the start and end of each dimension.
 fn padded(
     name: impl Into<Cow<'static, str>>,
     mode: PaddingMode,
@@ -51,7 +51,7 @@ fn padded(
     Corner::new(name, input, &output, [mode, value.clone(), start, end])
 }
 
-/// Margins of the last dimensions, of which as many are used as there are.
+/// Padding for the last dimensions, as far as the rank allows.
 fn last(rank: usize, margins: &[[u32; 2]]) -> Vec<[u32; 2]> {
     let mut all = vec![[0; 2]; rank.saturating_sub(margins.len())];
     all.extend(&margins[margins.len().saturating_sub(rank)..]);
@@ -100,10 +100,10 @@ fn mode_name(mode: PaddingMode) -> String {
     mode.name().to_ascii_lowercase()
 }
 
-/// What the page prints for a mode.
+/// The elements that the documentation prints for a mode.
 fn printed(mode: PaddingMode) -> Option<Corner> {
     const ROWS: [[u16; 4]; 2] = [[1, 2, 3, 4], [5, 6, 7, 8]];
-    // The page prints rows of 10 elements of two kinds, from this order of them.
+    // The page prints rows of 10 elements of two kinds, in this order.
     let (columns, rows): ([usize; 10], [usize; 8]) = match mode {
         PaddingMode::Edge => ([0, 0, 0, 1, 2, 3, 3, 3, 3, 3], [0, 0, 1, 0, 1, 1, 1, 1]),
         PaddingMode::Reflection => ([2, 1, 0, 1, 2, 3, 2, 1, 0, 1], [1, 0, 1, 0, 1, 0, 1, 0]),

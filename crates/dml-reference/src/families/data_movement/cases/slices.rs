@@ -1,11 +1,11 @@
-//! The corners of SLICE, SLICE1 and SLICE_GRAD.
+//! The corner cases of SLICE, SLICE1 and SLICE_GRAD.
 
 use dml_core::{DataType, FieldValue};
 
 use super::{Corner, Corners, other_count, other_rank};
 use crate::Random;
 
-/// Odd where they are not 1 or 2.
+/// Sizes that are odd unless they are 1 or 2.
 const SIZES: [u32; 8] = [2, 1, 2, 1, 3, 2, 5, 7];
 
 pub(in super::super) static SLICE: Corners =
@@ -29,7 +29,7 @@ pub(in super::super) static SLICE_GRAD: Corners = Corners {
     random: |random, rank| turned(random_window(random, rank)),
 };
 
-/// What SLICE_GRAD has of a corner of SLICE1.
+/// The corner case of SLICE_GRAD for one of SLICE1: input and output are exchanged.
 fn turned(corner: Corner) -> Corner {
     Corner { input: corner.output, output: corner.input, ..corner }
 }
@@ -38,7 +38,7 @@ fn sizes(rank: usize) -> Vec<u32> {
     SIZES[8 - rank..].to_vec()
 }
 
-/// A slice of each dimension: offset, size, stride.
+/// A slice, given by the offset, size and stride of each dimension.
 fn slice(name: &'static str, input: &[u32], of: impl Fn(usize, u32) -> [u32; 3]) -> Corner {
     let all: Vec<[u32; 3]> = input.iter().enumerate().map(|(at, size)| of(at, *size)).collect();
     let [offsets, sizes, strides]: [Vec<u32>; 3] =
@@ -111,7 +111,8 @@ fn random_slice(random: &mut Random, rank: usize) -> Corner {
     slice("random", &input, |at, _| drawn[at])
 }
 
-/// A window of each dimension: offset, size, stride; and how many elements of it are taken.
+/// A window slice, given for each dimension by the window's offset, size and stride, and the number of elements
+/// taken.
 fn window(
     name: &'static str,
     input: &[u32],

@@ -1,4 +1,4 @@
-//! The corners of UNFOLD and FOLD.
+//! The corner cases of UNFOLD and FOLD.
 
 use dml_core::FieldValue;
 
@@ -16,14 +16,14 @@ pub(in super::super) static FOLD: Corners = Corners {
     random: |random, rank| drawn(random, rank, Columns::Read),
 };
 
-/// What the operator does with columns.
+/// Whether the operator makes or reads columns.
 #[derive(Clone, Copy, PartialEq)]
 enum Columns {
     Made,
     Read,
 }
 
-/// A dimension with windows.
+/// The windows along a dimension.
 #[derive(Clone, Copy)]
 struct Along {
     size: u32,
@@ -35,11 +35,11 @@ struct Along {
 
 const ONE: Along = Along { size: 1, window: 1, step: 1, dilation: 1, padding: [0; 2] };
 
-/// Windows of three that overlap and reach beyond.
+/// Overlapping windows of three elements, with padding.
 const USUAL: Along = Along { size: 5, window: 3, padding: [1; 2], ..ONE };
 
 impl Along {
-    /// Those of operators that break a rule are some.
+    /// The number of windows; 1 for operators that break a rule.
     fn windows(&self) -> u32 {
         let [start, end] = self.padding;
         let padded = self.size.checked_add(start).and_then(|it| it.checked_add(end));
@@ -49,8 +49,7 @@ impl Along {
     }
 }
 
-/// Two batches and three channels, with windows along some of the last dimensions; columns of as many dimensions
-/// as the tensor.
+/// Two batches and three channels, with windows along the last dimensions; the columns have the tensor's rank.
 fn corner(name: &'static str, rank: usize, columns: Columns, last: &[Along]) -> Corner {
     of_sizes(name, rank, columns, [2, 3], last)
 }
@@ -62,7 +61,7 @@ fn of_sizes(
     outer: [u32; 2],
     last: &[Along],
 ) -> Corner {
-    // The least operator of any rank is asked for.
+    // The minimal operator is requested for every rank.
     let mut along = vec![ONE; rank.saturating_sub(2)];
     let count = last.len().min(along.len());
     let from = along.len() - count;
@@ -89,7 +88,7 @@ fn of_sizes(
 }
 
 impl Corner {
-    /// With columns of three dimensions.
+    /// With columns of rank three.
     fn of_three_dimensions(mut self, columns: Columns) -> Self {
         let sizes = if columns == Columns::Made { &mut self.output } else { &mut self.input };
         sizes.drain(..sizes.len().saturating_sub(3));
@@ -121,7 +120,7 @@ fn all(rank: usize, columns: Columns) -> Vec<Corner> {
         of("of_three_dimensions", &[USUAL; 2]).of_three_dimensions(columns),
         of("many", &[Along { size: 16, ..USUAL }, Along { size: 13, window: 4, ..USUAL }]),
     ];
-    // What small descriptors do not show at once.
+    // Elements too far apart for a small descriptor to cover at once.
     for (name, layouts) in [
         ("far_input", [Layout::Far, Layout::Packed]),
         ("far_output", [Layout::Packed, Layout::Far]),
@@ -139,7 +138,7 @@ fn broken(rank: usize, columns: Columns) -> Vec<(Corner, &'static str)> {
         all[0] = first;
         corner(name, rank, columns, &all)
     };
-    // An array of one value is named without a number.
+    // The error names an array of one value without an index.
     let path = |one, first| if rank == 3 { one } else { first };
     let sized = |name, at: usize| {
         let mut corner = of(name, USUAL).of_three_dimensions(columns);
@@ -188,7 +187,7 @@ fn drawn(random: &mut Random, rank: usize, columns: Columns) -> Corner {
         it.window = 1 + random.below(4.min(left.max(1)));
         it.step = 1 + random.below(4);
         it.dilation = 1 + random.below(3);
-        // A window fits in any case.
+        // A window must fit.
         let spare = (it.window - 1) * it.dilation;
         it.padding = [random.below(3) + spare / 2, random.below(3) + spare.div_ceil(2)];
         left /= it.size.max(it.window);

@@ -1,4 +1,4 @@
-//! JOIN and SPLIT as their documentation has them.
+//! References of JOIN and SPLIT by the documentation.
 
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, Error, TensorLayout, Validated};
@@ -6,14 +6,14 @@ use dml_core::{AbstractOperator, Error, TensorLayout, Validated};
 use crate::families::data_movement::cases::AlongAxis as Maker;
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
-/// The reference of an operator with a whole tensor, and its parts along an axis.
+/// The reference of JOIN or SPLIT.
 pub(in super::super) struct AlongAxis {
-    /// Its row.
+    /// The operator's schema row.
     pub(in super::super) schema: &'static OperatorSchema,
 }
 
-/// For each element of the whole tensor, in row-major order, the part that has it. A part's elements
-/// follow each other in the same order.
+/// For each element of the whole tensor, in row-major order, the index of the part that has it. The elements of
+/// a part keep their order.
 fn owners(parts: &[&TensorLayout], axis: usize) -> Vec<usize> {
     let sizes = parts[0].sizes();
     let count = |sizes: &[u32]| sizes.iter().map(|size| *size as usize).product::<usize>();

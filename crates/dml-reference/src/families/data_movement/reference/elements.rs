@@ -1,21 +1,21 @@
-//! Which element of the input each element of an output is.
+//! The element of the input that each element of an output is.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DepthSpaceOrder, Error, FieldValue, PaddingMode, TensorLayout, Validated};
 
 use crate::value;
 
-/// An element of an output.
+/// The source of an output's element.
 pub(super) enum Element {
-    /// That of the input at a coordinate.
+    /// The element of the input at a coordinate.
     At(Vec<u32>),
-    /// None of the input's.
+    /// A constant, given by its bits.
     Bits(u64),
-    /// The sum of those of the input at some coordinates.
+    /// The sum of the elements of the input at these coordinates.
     Sum(Vec<Vec<u32>>),
 }
 
-/// The input and the output.
+/// The input's and the output's layout.
 pub(super) fn tensors(operator: &Validated) -> Result<[&TensorLayout; 2], Error> {
     let missing = || Error::internal(operator.schema().name, "a tensor is missing");
     let only =
@@ -23,7 +23,7 @@ pub(super) fn tensors(operator: &Validated) -> Result<[&TensorLayout; 2], Error>
     Ok([only(FieldKind::Input)?, only(FieldKind::Output)?])
 }
 
-/// A coordinate of the input.
+/// The element of the input at a coordinate.
 fn at(coordinate: impl IntoIterator<Item = i64>) -> Element {
     let size = |at: i64| u32::try_from(at).expect("validated: within the input");
     Element::At(coordinate.into_iter().map(size).collect())
@@ -37,7 +37,7 @@ pub(super) fn slice(operator: &Validated, output: &[u32]) -> Result<Element, Err
     Ok(at((0..output.len()).map(from)))
 }
 
-/// Where SLICE1 begins to copy.
+/// The coordinate at which SLICE1 starts to copy.
 fn copy_start(operator: &Validated) -> Result<Vec<i64>, Error> {
     let sizes = operator.uint_array("InputWindowSizes")?;
     let strides = operator.int_array("InputWindowStrides")?;
@@ -58,7 +58,7 @@ pub(super) fn slice1(operator: &Validated, output: &[u32]) -> Result<Element, Er
     Ok(at(start.zip(steps).map(|(start, step)| start + step)))
 }
 
-/// The element that SLICE1 would copy from here, 0 where there is none.
+/// The element that SLICE1 would copy from here; 0 if there is none.
 pub(super) fn slice_grad(operator: &Validated, output: &[u32]) -> Result<Element, Error> {
     let [input, _] = tensors(operator)?;
     let strides = operator.int_array("InputWindowStrides")?;
@@ -80,8 +80,8 @@ pub(super) fn tile(operator: &Validated, output: &[u32]) -> Result<Element, Erro
     Ok(Element::At(output.iter().zip(input.sizes()).map(|(at, size)| at % size).collect()))
 }
 
-/// The number of a channel of the deeper tensor: `[block row, block column, channel]` together, or
-/// `[channel, block row, block column]`.
+/// The index of a channel of the deeper tensor: `[block row, block column, channel]` combined, or `[channel,
+/// block row, block column]`.
 fn depth_channel(
     operator: &Validated,
     channels: u32,
@@ -105,7 +105,7 @@ pub(super) fn depth_to_space(operator: &Validated, output: &[u32]) -> Result<Ele
     Ok(Element::At(vec![batch, channel, y / block, x / block]))
 }
 
-/// The element of the other tensor that DEPTH_TO_SPACE makes this one of.
+/// The element that DEPTH_TO_SPACE would move here.
 pub(super) fn space_to_depth(operator: &Validated, output: &[u32]) -> Result<Element, Error> {
     let [space, _] = tensors(operator)?;
     let (block, channels) = (operator.uint("BlockSize")?, space.sizes()[1]);
@@ -128,7 +128,7 @@ pub(super) fn padding(operator: &Validated, output: &[u32]) -> Result<Element, E
     for (dimension, size) in input.sizes().iter().enumerate() {
         let (mut at, size) =
             (i64::from(output[dimension]) - i64::from(start[dimension]), i64::from(*size));
-        // Folded at the edges until it is inside.
+        // Coordinates outside are reflected or wrapped until they are inside.
         while !(0..size).contains(&at) {
             let is_before = at < 0;
             at = match mode {

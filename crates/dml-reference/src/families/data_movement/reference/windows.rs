@@ -1,22 +1,22 @@
-//! Windows as columns, and columns put together, coordinate by coordinate.
+//! References of UNFOLD and FOLD, coordinate by coordinate.
 
 use dml_core::{Error, Validated};
 
 use super::elements::{Element, tensors};
 
-/// A dimension of windows.
+/// The windows along a dimension.
 struct Along {
     size: u32,
     window: u32,
     step: u32,
     dilation: u32,
     start: u32,
-    /// Windows.
+    /// The number of windows.
     count: u32,
 }
 
 impl Along {
-    /// The coordinate of an element of a window, unless it is in the padding.
+    /// The input coordinate of a window's element; `None` in the padding.
     fn coordinate(&self, element: u32, window: u32) -> Option<u32> {
         let [element, window] = [(element, self.dilation), (window, self.step)]
             .map(|(at, apart)| u64::from(at) * u64::from(apart));
@@ -26,7 +26,7 @@ impl Along {
 }
 
 impl Along {
-    /// The elements and the windows that a coordinate has: of those that are fewer, each with its other one.
+    /// The pairs of window element and window that contain a coordinate. The smaller of both sets is searched.
     fn pairs(&self, at: u32) -> Vec<(u32, u32)> {
         let position = u64::from(self.start) + u64::from(at);
         let other = |one: u32, [apart, weight, count]: [u32; 3]| {
@@ -66,7 +66,7 @@ fn along(operator: &Validated, sizes: &[u32]) -> Result<Vec<Along>, Error> {
     Ok((0..windows.len()).map(of).collect())
 }
 
-/// A number as a coordinate of row-major order.
+/// A row-major index as a coordinate.
 fn divided(number: u32, sizes: impl DoubleEndedIterator<Item = u32>) -> Vec<u32> {
     let mut rest = number;
     let mut of = |size: u32| {
@@ -84,7 +84,7 @@ pub(super) fn unfold(operator: &Validated, output: &[u32]) -> Result<Element, Er
     let [input, _] = tensors(operator)?;
     let along = along(operator, input.sizes())?;
     let &[.., batch, row, column] = output else { return Ok(Element::Bits(0)) };
-    // The first is the channel, or always 0.
+    // The first of `elements` is the channel, and the first of `windows` is always 0.
     let elements = divided(row, along.iter().map(|it| it.window));
     let windows = divided(column, along.iter().map(|it| it.count));
     let all = along.iter().zip(elements[1..].iter().zip(&windows[1..]));
@@ -97,7 +97,7 @@ pub(super) fn unfold(operator: &Validated, output: &[u32]) -> Result<Element, Er
 pub(super) fn fold(operator: &Validated, output: &[u32]) -> Result<Element, Error> {
     let [input, tensor] = tensors(operator)?;
     let along = along(operator, tensor.sizes())?;
-    // Rows and columns so far, of each combination.
+    // For each combination of windows, the row and column so far.
     let mut all = vec![(output[1], 0)];
     for (it, at) in along.iter().zip(&output[2..]) {
         let pairs = it.pairs(*at);

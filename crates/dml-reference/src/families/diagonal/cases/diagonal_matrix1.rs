@@ -9,13 +9,13 @@ const MIN: i32 = i32::MIN;
 const MAX: i32 = i32::MAX;
 /// 5 rows and 7 columns, in batches of 2 and 3: diagonals from -4 to 6.
 const SIZES: [u32; 4] = [2, 3, 5, 7];
-/// Without padding.
+/// Packed strides.
 const PACKED: [u32; 4] = [105, 35, 7, 1];
-/// Batches and rows with padding.
+/// Strides with padding between batches and rows.
 const PADDED: [u32; 4] = [163, 53, 9, 1];
-/// Other padding, in the rows too.
+/// Strides with padding between all elements.
 const SPREAD: [u32; 4] = [420, 140, 28, 3];
-/// Columns outermost, without padding.
+/// Packed strides with columns outermost.
 const TRANSPOSED: [u32; 4] = [105, 35, 1, 5];
 
 pub(in super::super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
@@ -37,7 +37,7 @@ pub(in super::super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
     cases
 }
 
-/// Without an input, with one of its own layout, in place, or with one that is owned.
+/// A random case: without an input, with an input of its own layout, in place, or with an owned input.
 pub(in super::super) fn random(random: &mut Random, data_type: DataType, rank: usize) -> Case {
     let sizes = random.sizes(rank);
     let output = random.tensor(data_type, &sizes);
@@ -63,7 +63,7 @@ pub(in super::super) fn random(random: &mut Random, data_type: DataType, rank: u
     case
 }
 
-/// [`SIZES`] with other strides.
+/// A tensor of [`SIZES`] with these strides.
 fn strided(make: &TensorMaker, strides: [u32; 4]) -> TensorDesc {
     make.strided(SIZES, strides)
 }
@@ -72,7 +72,7 @@ fn owned_input(make: &TensorMaker, strides: [u32; 4]) -> TensorDesc {
     TensorDesc { flags: TensorFlags::OWNED_BY_DML, ..strided(make, strides) }
 }
 
-/// The same without an input and with one.
+/// A case without an input, and a case with an input.
 fn pair(name: &'static str, tensor: &TensorDesc, band: (i32, i32)) -> [Case; 2] {
     let input_name = format!("input_{name}");
     [
@@ -126,7 +126,7 @@ fn shapes(make: &TensorMaker) -> Vec<Case> {
 fn values(make: &TensorMaker) -> Vec<Case> {
     let tensor = || make.packed([1, 2, 3, 3]);
     let with_input = |value| desc(Some(tensor()), tensor(), value, (0, 2));
-    // Quiet and signalling, both signs, with payloads.
+    // NaNs of both signs, quiet and signalling, with payloads.
     let nans: &[u64] = match make.data_type {
         DataType::Float16 => &[0x7e01, 0x7d55, 0xfe00, 0xfc01],
         DataType::Float32 => &[0x7fc0_0001, 0x7fa5_5555, 0xffc0_0000, 0xff80_0001],
@@ -143,7 +143,7 @@ fn values(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-/// The output's layout, without an input.
+/// Layouts of the output, without an input.
 fn layouts(make: &TensorMaker) -> Vec<Case> {
     let band = (1, 3);
     let inverted = (3, -1);
@@ -230,7 +230,7 @@ fn owned(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-/// The four examples of the DML_DIAGONAL_MATRIX1_OPERATOR_DESC page, all 4 by 5. Elements are digits.
+/// The four examples of the DML_DIAGONAL_MATRIX1_OPERATOR_DESC page, of size 4 by 5. Each digit is an element.
 fn documented(make: &TensorMaker) -> Vec<Case> {
     let bits = |digits: &str| -> Vec<u64> {
         let digits = digits.chars().filter_map(|digit| digit.to_digit(10));
@@ -245,8 +245,8 @@ fn documented(make: &TensorMaker) -> Vec<Case> {
     };
     let input = Some("47379 12869 94187 43424");
     vec![
-        // An erratum: the page says Value 7 and prints ones. Both are shown, each with what
-        // follows from it by the page's own pseudocode.
+        // An erratum: the page says Value 7 and prints ones. Both versions are tested, each with the result of
+        // the page's pseudocode.
         case("doc_default_identity_as_printed", None, 1., (0, 1), "10000 01000 00100 00010"),
         case("doc_default_identity_as_stated", None, 7., (0, 1), "70000 07000 00700 00070"),
         case("doc_strip", None, 7., (0, 3), "77700 07770 00777 00077"),

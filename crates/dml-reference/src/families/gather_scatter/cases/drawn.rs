@@ -1,11 +1,11 @@
-//! Indices for cases: below 0 and outside as well, and such that nothing is written twice.
+//! Random indices for cases: also negative and out of range, and without duplicates where elements are written.
 
 use dml_core::{DataType, TensorLayout, Validated};
 
 use crate::Random;
 use crate::families::gather_scatter::meaning::{Meaning, coordinates};
 
-/// Indices at the ends of a dimension and of their type.
+/// Indices at the ends of a dimension's range and of their type's.
 pub(super) fn edges(size: i128, data_type: DataType) -> Vec<u64> {
     let near = [0, 1, size - 1, size, size + 1];
     let below = [-1, -size + 1, -size, -size - 1];
@@ -22,13 +22,13 @@ pub(super) fn edges(size: i128, data_type: DataType) -> Vec<u64> {
     all.map(|it| encoded(it, data_type)).collect()
 }
 
-/// The last bits of a number.
+/// The lower bits of an index.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^bits")]
 fn encoded(index: i128, data_type: DataType) -> u64 {
     index as u64 & (u64::MAX >> (64 - data_type.bits()))
 }
 
-/// The elements of the `index`-th input, where those are indices or lengths.
+/// The elements of the `index`-th input, if it has indices or lengths.
 pub(in crate::families::gather_scatter) fn indices(
     random: &mut Random,
     meaning: Meaning,
@@ -66,14 +66,14 @@ pub(in crate::families::gather_scatter) fn indices(
     })
 }
 
-/// Indices of one type, while they are drawn.
+/// Draws indices of one type.
 struct Drawn<'a> {
     random: &'a mut Random,
     data_type: DataType,
 }
 
 impl Drawn<'_> {
-    /// Tuples of any indices, some of them outside.
+    /// Random index tuples, some of them out of range.
     fn any(mut self, sizes: &[u32], layout: &TensorLayout) -> Vec<u64> {
         let sizes = sizes.iter().cycle().zip(0..layout.element_count());
         let sizes: Vec<u32> = sizes.map(|(size, _)| *size).collect();
@@ -97,8 +97,8 @@ impl Drawn<'_> {
         encoded(i128::from(index) - if from_end { i128::from(size) } else { 0 }, self.data_type)
     }
 
-    /// Tuples of indices no two of which are the same place, along `axis` or everywhere; some are outside, at
-    /// least those that there is no place for.
+    /// Index tuples that all differ, along `axis` or everywhere; some are out of range, at least as many as
+    /// exceed the number of positions.
     fn apart(mut self, sizes: &[u32], layout: &TensorLayout, axis: Option<usize>) -> Vec<u64> {
         let count: u32 = sizes.iter().product();
         let all = coordinates(layout.sizes());
@@ -135,7 +135,7 @@ impl Drawn<'_> {
         places
     }
 
-    /// The coordinates of a place by its number; outside where there is none.
+    /// The coordinates of a position, given by its index; out of range for `None`.
     fn tuple(&mut self, place: Option<u32>, sizes: &[u32]) -> Vec<u64> {
         let Some(mut place) = place else {
             let outside: Vec<u64> =

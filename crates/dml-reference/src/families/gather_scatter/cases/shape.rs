@@ -4,14 +4,14 @@ use super::{Maker, is_scatter};
 use crate::Random;
 use crate::families::gather_scatter::meaning::Meaning;
 
-/// The sizes of each tensor, and the numbers that the attributes have, in the order of the fields.
+/// The sizes of all tensors, and the attributes' values, in the order of the fields.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) tensors: Vec<Vec<u32>>,
     pub(super) attributes: Vec<u32>,
 }
 
-/// As many dimensions as `rank`: those before are of one element, and such are left out.
+/// The sizes with rank `rank`: leading ones are added or removed.
 fn aligned(sizes: &[u32], rank: usize) -> Vec<u32> {
     let missing = vec![1; rank.saturating_sub(sizes.len())];
     [&missing, &sizes[sizes.len().saturating_sub(rank)..]].concat()
@@ -21,10 +21,10 @@ fn number(it: usize) -> u32 {
     u32::try_from(it).unwrap_or(u32::MAX)
 }
 
-/// What a tuple of indices is for.
+/// The sizes of the data and of the index tuples.
 #[derive(Clone, Copy, Debug)]
 struct Parts<'a> {
-    /// The dimensions of the data and of the indices that count; the last one of the indices has the tuples.
+    /// The significant dimensions of the data and of the indices; the last one of the indices has the tuples.
     data: &'a [u32],
     indices: &'a [u32],
     batches: usize,
@@ -35,7 +35,7 @@ impl Maker<'_> {
         self.signature.rank
     }
 
-    /// `indices` in place of the dimension `axis` of `data`, which are the last ones.
+    /// Replaces the dimension `axis` of `data` by the sizes `indices`.
     fn gather(&self, data: &[u32], axis: usize, indices: &[u32]) -> Shape {
         let rank = self.rank();
         let data = aligned(data, rank);
@@ -71,7 +71,7 @@ impl Maker<'_> {
         Shape { tensors, attributes }
     }
 
-    /// A tensor that has one element for each sequence, where `others` are what comes between it and the output.
+    /// Tensors with one element per sequence of the output; `values` are the sizes of another input.
     fn sequences(&self, output: &[u32], axis: usize, values: &[u32]) -> Shape {
         let mut one = output.to_vec();
         one[axis] = 1;
@@ -92,14 +92,14 @@ impl Maker<'_> {
         self.schema.has_field("BatchDimensionCount")
     }
 
-    /// The last of some odd sizes, `size` along the axis.
+    /// The last of some odd sizes, with `size` along the axis.
     fn sizes(&self, axis: usize, size: u32) -> Vec<u32> {
         let mut sizes = [2, 1, 3, 1, 2, 3, 2, 5][8 - self.rank()..].to_vec();
         sizes[axis] = size;
         sizes
     }
 
-    /// One element wherever that is possible.
+    /// The smallest shape.
     pub(super) fn smallest(&self) -> Shape {
         let last = self.rank() - 1;
         let ones = vec![1; self.rank()];
@@ -113,7 +113,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The one that is laid out in several ways.
+    /// The shape that is used with several layouts.
     pub(super) fn main(&self) -> Shape {
         self.shapes().remove(0).1
     }
@@ -223,7 +223,7 @@ impl Maker<'_> {
         shapes
     }
 
-    /// Any shape.
+    /// A random shape.
     pub(super) fn drawn(&self, random: &mut Random) -> Shape {
         let rank = self.rank();
         let below = |random: &mut Random, end| random.below(number(end)) as usize;
@@ -269,7 +269,7 @@ impl Maker<'_> {
     }
 }
 
-/// Sizes of a tensor of at most some dozen elements.
+/// Random sizes of a tensor of about a dozen elements at most.
 fn few(random: &mut Random, rank: usize) -> Vec<u32> {
     let mut left = 12;
     (0..rank)
@@ -281,7 +281,7 @@ fn few(random: &mut Random, rank: usize) -> Vec<u32> {
         .collect()
 }
 
-/// A shape for each way to break the operator's rule, by name and with the field that is refused.
+/// A shape for each way to break a rule, with its name and the field that the error names.
 pub(super) fn broken(
     meaning: Meaning,
     scatters: bool,

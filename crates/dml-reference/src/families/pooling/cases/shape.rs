@@ -1,8 +1,8 @@
-//! Shapes of windows, and what operators have beside them.
+//! The shapes of windows, and other attributes of pooling operators.
 
 use crate::Sizes;
 
-/// What windows are in up to three dimensions, of which the last ones are used.
+/// Input and windows in up to three dimensions, of which the last ones are used.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) input: Sizes,
@@ -22,10 +22,10 @@ pub(crate) const ONE: Shape = Shape {
     end: [0; 3],
 };
 
-/// What most cases have: windows that overlap and reach beyond.
+/// The shape of most cases: overlapping windows with padding.
 pub(crate) const USUAL: Shape =
     Shape { input: [1, 1, 1, 2, 3, 3, 5, 6], window: [2, 3, 3], start: [1; 3], end: [1; 3], ..ONE };
-/// Strides of its input with two elements between neighbours, and with the first dimension innermost.
+/// Strides of the input of [`USUAL`] with gaps between neighbours, and with the first dimension innermost.
 pub(super) const PADDED: Sizes = [0, 0, 0, 2000, 600, 190, 20, 3];
 pub(super) const REVERSED: Sizes = [0, 0, 0, 1, 2, 6, 18, 90];
 
@@ -65,7 +65,7 @@ pub(crate) const SHAPES: [(&str, Shape); 12] = [
 
 pub(super) const USUAL_INSIDE: Shape = Shape { start: [0; 3], end: [0; 3], ..USUAL };
 
-/// The attributes that are no windows.
+/// Attributes that do not concern windows.
 #[derive(Clone, Copy)]
 pub(super) struct Others {
     pub(super) include_padding: bool,

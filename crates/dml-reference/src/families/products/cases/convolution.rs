@@ -1,4 +1,4 @@
-//! Convolutions.
+//! The corner cases of convolutions.
 
 use dml_core::{FieldValue, TensorDesc, Validated};
 
@@ -6,12 +6,12 @@ use super::{Maker, Parts};
 use crate::families::products::fields::is_backward;
 use crate::{BrokenRule, Case, Random, Sizes};
 
-/// A convolution: the last places are used.
+/// The sizes of a convolution in up to three spatial dimensions, of which the last ones are used.
 #[derive(Clone, Copy)]
 pub(super) struct Convolution {
     pub(super) batches: u32,
     pub(super) groups: u32,
-    /// Of the input and the output, in a group.
+    /// Input and output channels per group.
     pub(super) channels: [u32; 2],
     pub(super) input: [u32; 3],
     pub(super) filter: [u32; 3],
@@ -20,7 +20,7 @@ pub(super) struct Convolution {
     pub(super) start: [u32; 3],
     pub(super) end: [u32; 3],
     pub(super) output_padding: [u32; 3],
-    /// Whether the filter is not reversed, and whether the convolution is transposed.
+    /// Whether the filter is applied without reversal, and whether the convolution is transposed.
     pub(super) choices: [bool; 2],
 }
 
@@ -54,7 +54,7 @@ impl Convolution {
     }
 }
 
-/// How many products a sum has at most, by the sizes of the filter.
+/// The largest number of products in a sum, for a filter of these sizes.
 pub(super) fn depth(operator: &Validated, sizes: &[u32]) -> usize {
     let is_backward = is_backward(operator).unwrap_or(false);
     let groups = operator.uint("GroupCount").unwrap_or(1);
@@ -65,7 +65,7 @@ pub(super) fn depth(operator: &Validated, sizes: &[u32]) -> usize {
 }
 
 impl Maker<'_> {
-    /// How many dimensions of places there are.
+    /// The number of spatial dimensions.
     fn spatial(&self) -> usize {
         self.signature.rank.saturating_sub(2).clamp(1, 3)
     }
@@ -80,7 +80,7 @@ impl Maker<'_> {
         sizes
     }
 
-    /// Packed tensors; parameters of the filter are there for each channel.
+    /// Packed tensors; quantization parameters of the filter are per channel.
     pub(super) fn convolution(&self, it: &Convolution) -> Parts {
         let spatial = self.spatial();
         let [input, output] = it.channels.map(|channels| channels * it.groups);
@@ -195,7 +195,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// Without what is optional, and with parameters for all elements.
+    /// Without optional tensors, and with quantization parameters per tensor.
     fn plain(&self, mut parts: Parts) -> Parts {
         let rank = self.signature.rank;
         for field in self.schema.fields.iter().filter(|it| it.optional) {
@@ -233,7 +233,7 @@ impl Maker<'_> {
         for at in 0..3 {
             let window = (it.filter[at] - 1) * it.dilations[at] + 1;
             if is_backward {
-                // At least one element is left.
+                // At least one element remains after cropping.
                 let whole = (it.input[at] - 1) * it.strides[at] + window;
                 it.start[at] = it.start[at].min(whole - 1);
                 it.end[at] = it.end[at].min(whole - 1 - it.start[at]);

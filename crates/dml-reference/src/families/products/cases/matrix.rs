@@ -1,4 +1,4 @@
-//! Matrices.
+//! The corner cases of matrix products.
 
 use dml_core::{FieldValue, TensorDesc, Validated};
 
@@ -6,10 +6,10 @@ use super::{Maker, Parts};
 use crate::families::products::fields::transposed;
 use crate::{BrokenRule, Case, Random, Sizes};
 
-/// Sizes of matrices that are multiplied.
+/// The sizes of a matrix product.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix {
-    /// Of batches.
+    /// The sizes of the batch dimensions.
     pub(super) batches: [u32; 2],
     pub(super) rows: u32,
     pub(super) depth: u32,
@@ -33,14 +33,14 @@ impl Matrix {
     }
 }
 
-/// How many products a sum has, by the sizes of B.
+/// The number of products in a sum, for B of these sizes.
 pub(super) fn depth(operator: &Validated, sizes: &[u32]) -> usize {
     let is_transposed = transposed(operator).is_ok_and(|it| it[1]);
     let at = sizes.len().saturating_sub(if is_transposed { 1 } else { 2 });
     sizes.get(at).map_or(1, |size| *size as usize)
 }
 
-/// Sizes that fill tiles, or end within them, and such that take the roles of rows and columns.
+/// Sizes that fill tiles or end within them, with roles of rows and columns exchanged as well.
 const SIZES: [(u32, u32, u32); 14] = [
     (1, 1, 1),
     (6, 6, 6),
@@ -53,15 +53,15 @@ const SIZES: [(u32, u32, u32); 14] = [
     (67, 3, 2),
     (20, 12, 20),
     (17, 9, 10),
-    // More than one tile of those that work groups share, and depths that fill none of theirs.
+    // More than one tile of work groups, and depths that do not fill a tile.
     (70, 19, 133),
-    // Parts, and parts that more than one dispatch adds up.
+    // Depths that are split into parts, and depths whose parts are added by more than one dispatch.
     (5, 8200, 3),
     (3, 60_000, 2),
 ];
 
 impl Maker<'_> {
-    /// Packed tensors; parameters are there for each row or column.
+    /// Packed tensors; quantization parameters are per row or per column.
     pub(super) fn matrices(&self, it: Matrix) -> Parts {
         let of_rows = [1, 1, 1, 1, 1, 1, it.rows, 1];
         let of_columns = [1, 1, 1, 1, 1, 1, 1, it.columns];
@@ -83,7 +83,7 @@ impl Maker<'_> {
         parts.valued("TransA", a).valued("TransB", b)
     }
 
-    /// Without what is optional, and with parameters for all elements.
+    /// Without optional tensors, and with quantization parameters per tensor.
     fn bare(&self, it: Matrix) -> Parts {
         let mut parts = self.matrices(it);
         let rank = self.signature.rank;
@@ -143,7 +143,7 @@ impl Maker<'_> {
         cases
     }
 
-    /// Alpha and Beta, and every way to repeat C.
+    /// Values of Alpha and Beta, and all ways to broadcast C.
     fn scaled_matrices(&self, batches: [u32; 2]) -> Vec<Case> {
         let mut cases = vec![];
         if !self.has("Alpha") {

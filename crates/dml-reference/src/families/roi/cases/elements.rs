@@ -1,11 +1,11 @@
-//! Elements of cases: regions in and around the input, and such as lead nowhere.
+//! Random elements: regions in and around the input, and degenerate ones.
 
 use dml_core::{TensorLayout, Validated};
 
 use crate::Random;
 use crate::number::encoded;
 
-/// The elements of the input at `index`; any bits where they are only moved.
+/// The elements of the input at `index`; arbitrary bits if they are only moved.
 pub(in crate::families::roi) fn drawn(
     random: &mut Random,
     operator: &Validated,
@@ -19,7 +19,7 @@ pub(in crate::families::roi) fn drawn(
     let numbers = layout.sizes().last().copied().unwrap_or(1).max(1);
     let element = |random: &mut Random, at: u64| match index {
         0 if is_moved => random.input_element(data_type),
-        // Positive numbers, which lose few digits.
+        // Positive numbers, so that few digits are lost.
         0 => encoded(data_type, f64::from(1 + random.below(4000)) / 1000.0),
         1 => {
             let at = u32::try_from(at % u64::from(numbers)).unwrap_or(0);
@@ -38,7 +38,7 @@ pub(in crate::families::roi) fn drawn(
     (0..layout.element_count()).map(|at| element(random, at)).collect()
 }
 
-/// A coordinate in eighths, which halves have as well, or no usual one.
+/// A coordinate in eighths, which FLOAT16 represents, or an extreme one.
 pub(in crate::families) fn corner(random: &mut Random, size: u32) -> f64 {
     let unusual = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 60_000.0, -60_000.0, 1e-6];
     match random.below(40) {
@@ -47,7 +47,7 @@ pub(in crate::families) fn corner(random: &mut Random, size: u32) -> f64 {
     }
 }
 
-/// A batch's number, or what is none.
+/// A batch index, or an invalid one.
 fn batch(random: &mut Random, batches: u32) -> f64 {
     match random.below(10) {
         0 => random.pick(&[-1.0, 0.75, f64::NAN, f64::INFINITY, 50_000.0]),

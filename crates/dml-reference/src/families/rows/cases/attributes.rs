@@ -1,4 +1,4 @@
-//! The attributes of cases: all choices, one after the other.
+//! The attributes of cases, with all choices in turn.
 
 use dml_core::schema::{FieldKind, FieldSchema, FieldType};
 use dml_core::{AbstractOperator, DataType, FieldValue, ReduceFunction, TensorDesc};
@@ -7,12 +7,12 @@ use super::Maker;
 use crate::Random;
 use crate::families::element_wise::drawn_activation;
 
-/// What is added to variances, or is the least norm.
+/// Values that are added to variances, or bound norms from below.
 const EPSILONS: [f32; 3] = [1e-5, 0.25, 0.0];
 
 impl Maker<'_> {
-    /// The functions that take the types of the tensors, of an operator that has some: first those that the
-    /// lowest level has.
+    /// The functions that support the types of the tensors, for operators with a function attribute; functions
+    /// of the lowest feature level come first.
     fn functions(&self) -> Vec<u32> {
         let Some(varied) = &self.schema.varied else { return vec![] };
         let takes = |variant: &&dml_core::schema::SupportVariant| {
@@ -31,14 +31,14 @@ impl Maker<'_> {
         let rank = |it: &u32| *it != self.usual_function().dml_value();
         functions.sort_by_key(|it| (rank(it), *it));
         if !self.has_one_type() {
-            // Results of other types than the elements are those of few functions.
+            // Only few functions have results of another type than the elements.
             let moved = [ReduceFunction::Max, ReduceFunction::Min].map(ReduceFunction::dml_value);
             functions.retain(|it| has_index(it) || moved.contains(it));
         }
         if functions.is_empty() { vec![ReduceFunction::Sum.dml_value()] } else { functions }
     }
 
-    /// The function that the lowest level has for the types of the tensors.
+    /// The function that the lowest feature level supports for the types of the tensors.
     fn usual_function(&self) -> ReduceFunction {
         let [input, output] =
             ["InputTensor", "OutputTensor"].map(|name| self.signature.type_of(self.schema, name));
@@ -58,15 +58,14 @@ impl Maker<'_> {
         self.signature.types.iter().all(|it| *it == self.signature.types[0])
     }
 
-    /// Whether all cases are run with these types: of an operator with functions not where a result is only
-    /// converted.
+    /// Whether all cases are run with these types; not for a function whose result is only converted.
     pub(crate) fn has_usual_types(&self) -> bool {
         self.schema.varied.is_none()
             || self.has_one_type()
             || self.usual_function() == ReduceFunction::Argmax
     }
 
-    /// An input that is left out or as it is, or has elements for places along a dimension, or one.
+    /// An optional input: unchanged, of the input's sizes, per channel, or a single element.
     fn repeated(
         &self,
         field: &FieldSchema,
@@ -89,7 +88,7 @@ impl Maker<'_> {
         FieldValue::Tensor(Some(tensor))
     }
 
-    /// How many different attributes there are.
+    /// The number of combinations of attributes.
     pub(crate) fn attribute_lists(&self) -> usize {
         let choices = self.schema.fields.iter().map(|field| match field.field_type {
             FieldType::Bool => 2,
@@ -106,13 +105,13 @@ impl Maker<'_> {
         self.schema.varied.as_ref().is_some_and(|varied| varied.field == field.name)
     }
 
-    /// The same with other attributes.
+    /// The operator with the attributes of combination `number`.
     pub(crate) fn with_attributes(
         &self,
         operator: &AbstractOperator,
         number: usize,
     ) -> AbstractOperator {
-        // What has many lists has them in any order.
+        // With many combinations, they are used in a mixed order.
         let is_mixed = self.attribute_lists() > 12;
         let mixed = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let mut rest = if is_mixed { usize::try_from(mixed).unwrap_or(number) } else { number };

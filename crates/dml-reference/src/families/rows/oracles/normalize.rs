@@ -1,4 +1,4 @@
-//! What elements are normalized to, each step of the formulas rounded to single precision.
+//! Normalization formulas, with each step rounded to single precision.
 
 use dml_core::DataType;
 
@@ -7,12 +7,12 @@ use super::{factor_of, mean, square, sum};
 use crate::families::element_wise::activated;
 use crate::number::single;
 
-/// A difference, sum or product of numbers of single precision.
+/// A difference, sum or product, rounded to single precision.
 fn rounded(value: f64, step: Step) -> f64 {
     step(single(step(value)))
 }
 
-/// `activation(scale * ((x - mean) / deviation) + bias)`, of which what is left out changes nothing.
+/// `activation(scale * ((x - mean) / deviation) + bias)`, without the terms that are `None`.
 fn normalized(row: &Row<'_>, x: f64, by: [Option<f64>; 4]) -> f64 {
     let step = row.step;
     let [mean, deviation, scale, bias] = by;
@@ -67,7 +67,7 @@ pub(crate) fn by_norm(row: &Row<'_>) -> Vec<Vec<f64>> {
     vec![scaled().map(|it| single(it / divisor)).collect()]
 }
 
-/// The integers, the scale, and the zero point.
+/// The integers, the scale, and the zero point of DYNAMIC_QUANTIZE_LINEAR.
 pub(crate) fn quantize(row: &Row<'_>) -> Vec<Vec<f64>> {
     let (x, step) = (row.elements, row.step);
     let is_signed = row

@@ -1,4 +1,4 @@
-//! The corner cases of the gradients of aligned regions, and elements for them.
+//! The corner cases of the gradients of ROI_ALIGN, and elements for them.
 
 use dml_core::schema::FieldSchema;
 use dml_core::{AbstractOperator, DataType, FieldValue, ReduceFunction, TensorLayout, Validated};
@@ -15,16 +15,16 @@ use crate::{BrokenRule, Case, Random, edges};
 const REGIONS: &str = "ROITensor";
 const BATCHES: &str = "BatchIndicesTensor";
 
-/// Which tensors there are of those that may be left out.
+/// The names of the optional tensors that are present.
 type Given<'a> = &'a [&'a str];
 
 const ALL: Given<'_> = &[INPUT, OF_ELEMENTS, OF_REGIONS];
 const ELEMENTS: Given<'_> = &[OF_ELEMENTS];
 
-/// How many dimensions regions and batches have, where they differ from other tensors.
+/// The ranks of the regions' and batches' tensors, if they differ from the other tensors' rank.
 type Ranks = Option<[usize; 2]>;
 
-/// Sizes of a tensor.
+/// The sizes of a tensor.
 fn sizes(maker: &Maker<'_>, shape: &Shape, name: &str, ranks: Ranks) -> Vec<u32> {
     let mut sizes = [1; 8];
     match name {
@@ -57,7 +57,7 @@ fn attributes(mode: Mode) -> [(&'static str, FieldValue); 9] {
     ]
 }
 
-/// The operator with the sizes that `change` makes of those of the shape.
+/// The operator with the shape's sizes, changed by `change`.
 fn changed(
     maker: &Maker<'_>,
     (shape, mode, given): (&Shape, Mode, Given<'_>),
@@ -85,7 +85,7 @@ pub(super) fn operators(maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
         .iter()
         .map(|(name, shape)| (format!("shape_{name}"), of(shape, AVERAGE, ALL)))
         .collect();
-    // The input and the gradients can be told from each other where they have equal sizes.
+    // Input and gradients are distinguished even if they have equal sizes.
     let alike = Shape { input: [4, 3, 3, 2], ..USUAL };
     all.push(("shape_alike".to_owned(), of(&alike, MAXIMUM, ALL)));
     all.extend(MODES.map(|(name, mode)| (format!("mode_{name}"), of(&USUAL, mode, ALL))));
@@ -137,7 +137,7 @@ pub(super) fn drawn(maker: &Maker<'_>, random: &mut Random) -> AbstractOperator 
         function: random.pick(&[AVERAGE, MAXIMUM]).function,
         is_linear: !random.one_in(3),
         scales: [0, 1].map(|_| random.pick(&[1.0, 0.25, 1.75, -1.0])),
-        // No sample is before the first corner or after the last one, whose gradients would have other signs.
+        // Samples lie between the corners, since gradients of others have other signs, which cancel.
         offsets: [random.pick(&[0.5, 0.0, 1.25]), random.pick(&[-0.5, 0.0, -0.25])],
         samples: [random.below(most + 1), most],
         to_corners: random.one_in(3),
@@ -147,7 +147,7 @@ pub(super) fn drawn(maker: &Maker<'_>, random: &mut Random) -> AbstractOperator 
     operator(maker, &shape, mode, given)
 }
 
-/// Regions that are easily got wrong, gradients that are, and what the documentation shows.
+/// Degenerate regions, edge gradients, and the documentation's example.
 pub(super) fn special(maker: &Maker<'_>) -> Vec<Case> {
     let data_type = maker.type_of(OF_CELLS);
     let bits = |values: &[f64]| values.iter().map(|it| encoded(data_type, *it)).collect::<Vec<_>>();
@@ -185,7 +185,8 @@ pub(super) fn special(maker: &Maker<'_>) -> Vec<Case> {
     let case = Case::new("values", operator(maker, &row, one, ELEMENTS));
     cases.push(case.with_inputs(vec![vec![], values, bits(&all)]));
     if data_type == DataType::Float32 && maker.rank() == 4 {
-        // The documentation's example does not say where pixels are: so far down that halves are rounded down.
+        // The documentation's example does not state pixel offsets: with these, coordinates at halves are
+        // rounded down.
         let mode = Mode { offsets: [0.625, -0.5], ..one };
         let shown = Shape { input: [1, 1, 4, 4], regions: 4, cells: [1, 3] };
         let regions = [0, 2].map(|y| [0, 2].map(|x| [x, y, x + 2, y + 2].map(f64::from)));
@@ -220,7 +221,7 @@ pub(super) fn elements(
     let known = [INPUT, OF_ELEMENTS].map(|it| operator.tensor(it).ok().flatten());
     let sizes = known.into_iter().flatten().next().map_or(&[1; 4][..], TensorLayout::sizes);
     match index {
-        // The gradients of regions are sums of differences, which lose few digits where all are positive.
+        // The gradients of regions are sums of differences, which lose few digits if all are positive.
         0 if matches!(operator.tensor(OF_REGIONS), Ok(Some(_))) => places(sizes)
             .map(|[y, x]| encoded(data_type, y + x + f64::from(random.below(8)) / 8.0))
             .collect(),

@@ -6,7 +6,7 @@ use dml_core::operators::{
 use super::{assert_near, numbers, outputs, packed, slopes};
 
 const SIZES: [u32; 3] = [3, 2, 4];
-/// Sizes of scales: of each channel, of each element of a picture, and of all.
+/// Sizes of scales: per channel, per element of a picture, and one for all.
 const ROWS: [[u32; 3]; 3] = [[1, 2, 1], [1, 2, 4], [1, 1, 1]];
 const EPSILON: f32 = 0.125;
 

@@ -7,7 +7,7 @@ const SIZES: [u32; 4] = [2, 2, 5, 6];
 const CELLS: [u32; 4] = [3, 2, 2, 3];
 const BATCHES: [f64; 3] = [1.0, 0.0, 1.0];
 
-/// Some of whose samples are outside. No difference moves a sample from one element to the next.
+/// Regions with some samples outside. No difference moves a sample from one element to the next.
 const REGIONS: [[f64; 4]; 3] =
     [[0.3, 0.4, 4.55, 3.9], [5.2, 4.1, 1.15, 0.7], [-2.55, 1.35, 7.3, 4.15]];
 
@@ -55,7 +55,8 @@ fn both(mode: &Mode) -> [AbstractOperator; 2] {
         spatial_scale_y: mode.scales[1],
         input_pixel_offset: mode.offsets[0],
         output_pixel_offset: mode.offsets[1],
-        // Below all elements, so that no sample outside is the greatest; an average's slopes do not tell.
+        // Less than all elements, so that no sample outside is the greatest. An average's slopes are not
+        // affected.
         out_of_bounds_input_value: -4.0,
         minimum_samples_per_output: mode.samples[0],
         maximum_samples_per_output: mode.samples[1],
@@ -83,7 +84,7 @@ fn both(mode: &Mode) -> [AbstractOperator; 2] {
 
 #[test]
 fn gradients_are_the_slopes_of_aligned_regions() {
-    // No two elements are so near to each other that a difference changes which sample is the greatest.
+    // Elements are so far apart that a difference does not change which sample is the greatest.
     let count = SIZES.iter().product::<u32>();
     let image: Vec<f64> = (0..count).map(|at| f64::from(at * 37 % count) / 16.0).collect();
     let given = [image, REGIONS.concat(), BATCHES.to_vec()];
@@ -103,13 +104,14 @@ fn gradients_are_the_slopes_of_aligned_regions() {
     }
 }
 
-/// At an element the slopes before it and after it differ: it has none, as the documentation's `floor` and `ceil` are equal.
+/// At an element, the slopes before and after it differ; the gradient is 0, as the documentation's `floor` and
+/// `ceil` are equal.
 #[test]
 fn samples_at_elements_have_no_slope() {
     let mode = Mode { offsets: [0.0; 2], samples: [1, 1], ..LINEAR };
     let [_, backward] = both(&mode);
     let image = (0..SIZES.iter().product()).map(|at: u32| f64::from(at * at)).collect();
-    // Samples are at the elements 0, 1 and 2 across, and between the elements down.
+    // Samples are at elements 0, 1 and 2 along the width, and between elements along the height.
     let regions = [[0.0, 0.25, 3.0, 2.25]; 3].concat();
     let found =
         outputs(&backward, &[image, numbers("weights", &CELLS, 0.5), regions, vec![0.0; 3]]);

@@ -3,7 +3,7 @@ use dml_core::{AbstractOperator, AxisDirection, InterpolationMode};
 
 use super::{assert_near, numbers, outputs, packed, slopes};
 
-/// Sizes before and after, and the scale, the offset of the input and that of the output in each dimension.
+/// Input and output sizes, and for each dimension the scale; and the offsets of input and output.
 type Shape = ([u32; 3], [u32; 3], [f32; 3], f32, f32);
 
 const SHAPES: [Shape; 3] = [

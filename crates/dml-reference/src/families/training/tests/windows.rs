@@ -7,7 +7,7 @@ use dml_core::operators::{
 use super::{assert_near, numbers, outputs, packed, slopes};
 
 const SIZES: [u32; 4] = [1, 2, 5, 6];
-/// Those of windows of 2 by 3 elements, 2 and 1 apart, with padding around.
+/// The sizes of the gradients for windows of 2 by 3 elements, with strides of 2 and 1, and padding.
 const WINDOWS: [u32; 4] = [1, 2, 3, 6];
 
 #[test]
@@ -65,7 +65,7 @@ fn gradients_of_greatest_elements_are_the_slopes_of_max_pooling() {
         end_padding,
         dilations,
     };
-    // No two elements are so near to each other that a difference changes which is the greatest.
+    // Elements are so far apart that a difference does not change which one is the greatest.
     let count = SIZES.iter().product::<u32>();
     let x: Vec<f64> = (0..count).map(|at| f64::from(at * 37 % count) / 16.0).collect();
     let weights = numbers("weights", &WINDOWS, -0.3);
