@@ -87,7 +87,7 @@ pub(super) fn of_maximum(operator: &Validated, target: &Target<'_>) -> Result<ir
     let chosen = chosen(&mut recorder, &of, data_type, elements.sizes())?;
     let mut loaded = data_type;
     if !windows.is_packed() {
-        // Gradients and numbers are found by the same offsets.
+        // Gradients and element numbers are read at equal offsets, so both have to be packed.
         let mut map = MapBuilder::default();
         let gradient = map.input(gradients);
         map.apply_all(widened(data_type), gradient);
@@ -108,8 +108,8 @@ pub(super) fn of_maximum(operator: &Validated, target: &Target<'_>) -> Result<ir
     Ok(recorder.finish())
 }
 
-/// Writes the number of the greatest element of each window, in row-major order over all dimensions of a tensor of
-/// `sizes`, and all bits where a window has none.
+/// Writes the number of each window's greatest element, in row-major order over all dimensions of a tensor of
+/// `sizes`; all bits are set where a window has no element.
 fn chosen(
     recorder: &mut Recorder<'_>,
     windows: &Windows,
