@@ -12,9 +12,9 @@
 //!     1284 bytes, 108 operations, 9 invocations
 //! ```
 //!
-//! The last dimension of the space numbers the windows that an element may be in, and tables say where each is. MAX_POOLING_GRAD
-//! finds the greatest element of each window first, and an element is given the gradients of those windows whose greatest
-//! element has its number.
+//! The last dimension of the space numbers the windows that may contain an element, and tables give the place
+//! of each window. MAX_POOLING_GRAD finds the greatest element of each window first, and an element is given
+//! the gradients of the windows whose greatest element has its number.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;

@@ -1,4 +1,5 @@
-//! Lowers gradients of resampling: each element is the weighted sum of the gradients of all elements that were made of it.
+//! Lowers gradients of resampling: each element is the weighted sum of the gradients of all elements computed
+//! from it.
 //!
 //! RESAMPLE_GRAD of FLOAT32 [1, 1, 1, 8] to [1, 1, 1, 4] with linear interpolation:
 //!
@@ -12,10 +13,10 @@
 //!     816 bytes, 40 operations, 4 invocations
 //! ```
 //!
-//! In each dimension the elements that were made of one follow each other: a row has as many as any element has. The
-//! tables say where each of them is and how much it counts, which the lowering computes as resampling does, in FLOAT32 by
-//! the functions' twins; what is in the row and was made of other elements is nowhere. One dimension is summed after the
-//! other, in single precision.
+//! In each dimension the elements that were computed from one element are neighbours: all rows are as long as
+//! the longest such range. The tables give the place and the weight of each of them, which the lowering
+//! computes as resampling does, in FLOAT32 by the functions' twins; elements of a row that were computed from
+//! other elements are nowhere. One dimension is summed after the other, in FLOAT32.
 
 use dml_core::{Error, InterpolationMode, Validated};
 use dml_spirv::ElementWidth;
