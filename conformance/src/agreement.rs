@@ -1,12 +1,11 @@
-//! Whether devices give the same results as each other: each can be near enough to the reference while
-//! they differ.
+//! Compares the results of devices with each other: all can be near enough to the reference, but differ.
 
 use crate::outcomes::Outcomes;
 use crate::results::{Agreement, CaseResult, ResultCode};
 
-/// Compares the results of each case on those targets that are Vulkan devices, by their digests; all have
-/// run the same cases. Where a target's differ from those of the first one that passed the case, the case
-/// has failed on both. `None` where there is nothing to compare with.
+/// Compares the digests of each case's results on all targets that are Vulkan devices; all have run the same
+/// cases. If a target's results differ from those of the first one that passed the case, the case has failed
+/// on both. `None` with less than two devices.
 pub fn compare(targets: &mut [Outcomes]) -> Option<Agreement> {
     let is_device = |index: &usize| !targets[*index].target().device.is_interpreter();
     let devices: Vec<usize> = (0..targets.len()).filter(is_device).collect();
@@ -39,16 +38,16 @@ pub fn compare(targets: &mut [Outcomes]) -> Option<Agreement> {
     Some(Agreement { compared: agreed + differ, agreed })
 }
 
-/// What is known about a case.
+/// The results of a case so far.
 #[derive(Clone, Default)]
 struct First {
     /// The first target that passed it, and the digest of its results.
     passed: Option<(usize, u64)>,
-    /// Whether the others have the same, if there are others.
+    /// Whether the other targets have equal results; `None` without other targets.
     is_alike: Option<bool>,
 }
 
-/// Says of a case that its results are not those of another target; once is enough.
+/// Marks a case as failed because its results differ from another target's, once for each target.
 fn accuse(targets: &mut [Outcomes], case: usize, pair: [usize; 2]) {
     let [this, other] = pair.map(|target| targets[target].target().title());
     targets[pair[0]].change_one(case, |result| {

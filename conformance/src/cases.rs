@@ -1,5 +1,5 @@
-//! Every case of a feature level, generated from what the documents accept and from the operators'
-//! corner cases.
+//! Every case of a feature level, generated from the documents' support tables and from the operators' corner
+//! cases.
 
 use std::cell::OnceCell;
 
@@ -18,18 +18,17 @@ pub(crate) use filter::names_file;
 pub use id::CaseId;
 pub use listed::{Kind, Listed, Listing, listing};
 
-/// What must happen.
+/// The outcome that a case must have.
 #[derive(Clone, Debug)]
 pub enum Expectation {
-    /// The operator executes and its outputs are the reference's, as its row compares them.
+    /// The operator executes, and its outputs match the reference's by the operator's comparison.
     Outputs(Box<CornerCase>),
-    /// Compilation refuses it because of the feature level, naming the lowest level that accepts
-    /// it, or that none does.
+    /// Compilation refuses it because of the feature level, naming the lowest level that accepts it, or that
+    /// none does.
     NeedsLevel(Option<FeatureLevel>),
-    /// Compilation refuses the descriptor, naming this field by its whole path, such as
-    /// `OutputTensor.Sizes[3]`.
+    /// Compilation refuses the descriptor, naming this field by its whole path, such as `OutputTensor.Sizes[3]`.
     InvalidField(String),
-    /// It compiles and executes, and does not with any one of its tensors bound in this way.
+    /// It compiles and executes, but is refused if any one of its tensors is bound in this way.
     InvalidBinding(BadBinding),
 }
 
@@ -38,11 +37,11 @@ pub enum Expectation {
 pub enum BadBinding {
     /// 4 bytes less than the tensor needs.
     TooSmall,
-    /// At an offset that is no multiple of 16.
+    /// At an offset that is not a multiple of 16.
     Unaligned,
     /// Reaching past the end of its buffer.
     OutOfBuffer,
-    /// Not at all.
+    /// Not bound.
     Missing,
 }
 
@@ -51,16 +50,16 @@ pub enum BadBinding {
 pub struct Case {
     /// Its stable name.
     pub id: CaseId,
-    /// The level that the device is created at.
+    /// The feature level of the device.
     pub level: FeatureLevel,
     /// The operator.
     pub operator: AbstractOperator,
-    /// What must happen.
+    /// The outcome that it must have.
     pub expectation: Expectation,
 }
 
 impl Case {
-    /// What kind of case it is.
+    /// The kind of the case.
     pub fn kind(&self) -> Kind {
         match self.expectation {
             Expectation::Outputs(_) => Kind::Outputs,
@@ -81,7 +80,7 @@ pub fn all(level: FeatureLevel, filter: &Filter<'_>) -> impl Iterator<Item = Cas
     cells.flat_map(|cell| cell.cases()).filter(move |case| filter.is_match(&case.id))
 }
 
-/// Those cases of `level` that have outputs, with all types that go together: what mutations are looked for with.
+/// The cases of `level` with outputs, in every combination of types: to search for mutations.
 pub fn thorough(level: FeatureLevel) -> Vec<Case> {
     let everything = Filter::default();
     let accepting = Cell::all(level, &everything).filter(|cell| cell.refusal().is_none());
@@ -92,8 +91,8 @@ pub fn thorough(level: FeatureLevel) -> Vec<Case> {
     cases.collect()
 }
 
-/// `count` times random cases for each operator that `level` accepts, each time with other types and ranks; they
-/// depend on `seed` alone. Those that pass the filter are generated, one after the other.
+/// `count` times random cases for each operator that `level` accepts, each time with other types and ranks,
+/// determined by `seed`. Cases that pass the filter are generated, one after the other.
 pub fn random(
     level: FeatureLevel,
     filter: &Filter<'_>,
@@ -103,7 +102,7 @@ pub fn random(
     Cell::all(level, filter).flat_map(move |cell| {
         let is_accepted = OnceCell::new();
         let drawn = move |index| {
-            // The name first: it takes less time than the rest.
+            // The name first, which is faster than the rest.
             let is_drawn = filter.is_match(&cell.random_id(seed, index))
                 && *is_accepted.get_or_init(|| cell.refusal().is_none())
                 && cell.has_random(seed, index);
@@ -113,15 +112,14 @@ pub fn random(
     })
 }
 
-/// Finds cases by their ids. Fast where one id follows another of the same operator and signature.
+/// Finds cases by their ids. Fast if consecutive ids have the same operator and signature.
 #[derive(Default)]
 pub struct Finder {
     recent: Option<(Cell, Vec<Case>)>,
 }
 
 impl Finder {
-    /// The case with this id, random ones and those that no run has of itself included; `None` where there
-    /// is none.
+    /// The case with this id, also a random one or one that no run includes by itself; `None` if there is none.
     pub fn find(&mut self, id: &CaseId) -> Option<Case> {
         let cell = Cell::of(id)?;
         if let Some((seed, index)) = id.random() {
@@ -136,7 +134,7 @@ impl Finder {
     }
 }
 
-/// The ids of every fixed case, as they are generated without a filter.
+/// The ids of every fixed case, in the order of [`generate`].
 #[cfg(test)]
 pub(crate) static ALL_IDS: std::sync::LazyLock<Vec<String>> = std::sync::LazyLock::new(|| {
     let everything = Filter::default();

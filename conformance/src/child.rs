@@ -1,7 +1,7 @@
-//! A worker process and the program that has started it.
+//! Worker processes, and their communication with the program that starts them.
 //!
-//! The worker reads lines, and ends when its standard input does. It answers with JSON text sequences
-//! (RFC 7464): a record separator, JSON, a line feed. So whatever a driver prints in between does no harm.
+//! The worker reads lines, and ends when its standard input does. It answers with JSON text sequences (RFC
+//! 7464): a record separator, JSON, a line feed. Output of a driver in between is therefore harmless.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -20,24 +20,24 @@ use serde::{Deserialize, Serialize};
 /// RFC 7464's record separator.
 const SEPARATOR: char = '\u{1e}';
 
-/// The last lines of a worker's standard error that a crash is shown with.
+/// The number of last lines of a worker's standard error that are shown with a crash.
 const KEPT_LINES: usize = 8;
 
-/// A driver may take this long to start.
+/// The longest time that a driver may take to start.
 const START_TIME: Duration = Duration::from_secs(120);
 
-/// A worker may take this long to close its device.
+/// The longest time that a worker may take to close its device.
 const CLOSE_TIME: Duration = Duration::from_secs(10);
 
-/// How long a worker may go on after its standard input has ended.
+/// The longest time that a worker may go on after its standard input has ended.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How to start workers: a program that is called with the argument `worker`.
+/// The program that is started as a worker, with the argument `worker`.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
-    /// The program; this one where none is named.
+    /// The program; `None` for this one.
     pub program: Option<PathBuf>,
-    /// Variables of the environment to set, or to remove.
+    /// Environment variables to set, or to remove.
     pub environment: Vec<(&'static str, Option<OsString>)>,
 }
 
@@ -51,36 +51,35 @@ pub struct Worker<R> {
     readers: Vec<JoinHandle<()>>,
 }
 
-/// What came from a worker.
+/// A message from a worker, or its end.
 #[derive(Debug)]
 pub enum Event<R> {
     /// An answer.
     Reply(R),
-    /// It cannot go on.
+    /// It cannot do the work.
     Refused(Refusal),
-    /// It has ended, or does not follow the protocol.
+    /// It has ended, or has violated the protocol.
     Ended,
-    /// Nothing came in time.
+    /// There was no answer in time.
     TimedOut,
 }
 
-/// What a worker could not do.
+/// The reason why a worker could not do its work.
 #[derive(Clone, Debug, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The exit code that it wants.
+    /// The exit code for the program.
     pub code: u8,
-    /// Why.
+    /// The message.
     pub message: String,
 }
 
 impl Launch {
-    /// Starts a worker with `request`, and waits for its first answer, of which `expected` takes what
-    /// was asked for.
+    /// Starts a worker with `request`, and waits for its first answer, from which `expected` takes the result.
     ///
     /// # Errors
-    /// The program cannot be started, has ended or is not ready in time, refuses the request, or
-    /// answers something else.
+    /// The program cannot be started, has ended or is not ready in time, refuses the request, or gives
+    /// another answer.
     pub fn open<R, T>(
         &self,
         request: &impl Serialize,
@@ -148,7 +147,7 @@ impl Launch {
         });
         let mut worker =
             Worker { child, input, replies, errors: kept, readers: vec![answers, errors] };
-        // A worker that is gone already is noticed by whoever waits for its answer.
+        // If the worker has already ended, the code that waits for its answer notices.
         let _ = worker.write(&serde_json::to_string(request)?);
         Ok(worker)
     }
@@ -169,8 +168,8 @@ impl Launch {
     }
 }
 
-/// On Linux the link still works where the file was replaced or deleted, as a build does while its own
-/// tests run.
+/// On Linux this link works even if the file was replaced or deleted, as happens when a build runs during its
+/// own tests.
 fn this_program() -> anyhow::Result<Command> {
     #[cfg(target_os = "linux")]
     {
@@ -187,7 +186,7 @@ fn this_program() -> anyhow::Result<Command> {
 }
 
 impl<R> Worker<R> {
-    /// Writes lines that the worker reads. One that is gone is noticed by whoever waits for its answers.
+    /// Writes lines for the worker. If it has ended, the code that waits for its answers notices.
     pub fn send(&mut self, lines: &str) {
         let _ = self.write(lines);
     }
@@ -198,7 +197,7 @@ impl<R> Worker<R> {
         self.input.flush()
     }
 
-    /// Waits for the next reply, until `deadline`.
+    /// Waits for the next event, until `deadline`.
     pub fn next(&self, deadline: Instant) -> Event<R> {
         let left = deadline.saturating_duration_since(Instant::now());
         match self.replies.recv_timeout(left) {
@@ -209,9 +208,9 @@ impl<R> Worker<R> {
         }
     }
 
-    /// Waits for a worker that has closed its output, and tells how it ended.
+    /// Waits for a worker that has closed its output, and returns how it ended.
     pub fn autopsy(mut self) -> String {
-        // It has closed its output, but may still be busy with something else.
+        // It has closed its output, but may not have ended yet.
         let mut status = self.child.try_wait();
         for _ in 0..100 {
             if !matches!(status, Ok(None)) {
@@ -229,9 +228,9 @@ impl<R> Worker<R> {
         if errors.is_empty() { ended } else { format!("{ended}; {errors}") }
     }
 
-    /// Ends it at once. Returns the last lines that it had printed.
+    /// Kills it. Returns the last lines that it had printed.
     pub fn stop(mut self) -> String {
-        // Both fail only where it has ended already.
+        // Both fail only if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         for reader in self.readers.drain(..) {
@@ -260,11 +259,11 @@ impl<R> Worker<R> {
     }
 }
 
-/// Does what a worker does until standard input ends: `work` gets the request and the lines after it.
-/// What it cannot do is the last answer, with the exit code that `code` gives for it.
+/// Runs a worker until standard input ends: `work` gets the request and the lines after it. If it fails, its
+/// error is the last answer, with the exit code that `code` gives for it.
 ///
 /// # Errors
-/// Standard input has no request, as only the command `starter` writes it, or nobody reads.
+/// Standard input has no request, which only the command `starter` writes, or standard output is closed.
 pub fn serve<Q: DeserializeOwned>(
     starter: &str,
     work: impl FnOnce(Q, &Receiver<String>) -> anyhow::Result<()>,
@@ -281,16 +280,16 @@ pub fn serve<Q: DeserializeOwned>(
     })
 }
 
-/// Answers whoever has started this process. Standard output is not kept locked in between.
+/// Writes an answer for the program that has started this process. Standard output is not kept locked in between.
 ///
 /// # Errors
-/// Nobody reads.
+/// Standard output is closed.
 pub fn answer(answer: &impl Serialize) -> anyhow::Result<()> {
     Ok(reply(&mut dml_file::stdout(), Ok(answer))?)
 }
 
-/// The lines of standard input as they come. When it ends the process ends too, even if it hangs:
-/// whoever has started it is gone, or wants nothing any more.
+/// The lines of standard input as they arrive. When it ends the process ends too, even if it hangs: the
+/// program that has started it has ended, or needs no more answers.
 fn lines() -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -316,7 +315,7 @@ pub(crate) fn reply<R: Serialize>(
     output.flush()
 }
 
-/// Takes a worker's line apart: what something else has printed, and the reply.
+/// Splits a worker's line into the output of other code and the reply.
 pub(crate) fn receive<R: DeserializeOwned>(line: &str) -> (&str, Option<R>) {
     match line.rsplit_once(SEPARATOR) {
         Some((other, json)) => match serde_json::from_str(json) {
@@ -327,7 +326,7 @@ pub(crate) fn receive<R: DeserializeOwned>(line: &str) -> (&str, Option<R>) {
     }
 }
 
-/// Calls `work` with every line until it says no. What is no UTF-8 is replaced: drivers print it.
+/// Calls `work` with every line until it returns false. Invalid UTF-8, which drivers print, is replaced.
 fn each_line(source: impl Read, mut work: impl FnMut(&str) -> bool) {
     let mut source = BufReader::new(source);
     let mut line = Vec::new();

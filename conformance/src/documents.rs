@@ -1,8 +1,8 @@
-//! What each feature level accepts, from DirectML's reference and not from the runtime's schema: a
-//! wrong row there must fail cases, not change what they expect.
+//! The operators and types that each feature level accepts, from DirectML's reference, not from the runtime's
+//! schema: a wrong row there must fail cases, not change their expectation.
 //!
-//! The tables are those of the reference's pages as data, with the contradictions of the documents
-//! decided; `support_tables.rs` beside the two files states their form.
+//! The tables are those of the reference's pages as data, with the contradictions of the documents resolved;
+//! `support_tables.rs` beside the two files defines their form.
 
 mod page;
 
@@ -38,8 +38,9 @@ static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
     rows.into_iter().map(|row| row.part().expect("a test reads the levels")).collect()
 });
 
-/// What an operator's page or the history says beside the tables: from which level on a tensor may be left
-/// out, or a choice be taken, or, without either, the operator be nested, where that is later than its use.
+/// A statement in an operator's page or the history beside the tables: the level from which a tensor may be
+/// left out, or a choice is available, or, without either, the operator may be nested, if that is later than
+/// its use.
 struct Part {
     row: PartRow,
     from: FeatureLevel,
@@ -75,14 +76,14 @@ impl Part {
     }
 }
 
-/// A tensor that a page is asked about.
+/// A tensor whose support is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tensor<'a> {
-    /// The field that it stands in.
+    /// The tensor's field.
     pub(crate) field: &'a str,
     /// Its type.
     pub(crate) data_type: DataType,
-    /// Its dimensions.
+    /// Its rank.
     pub(crate) rank: usize,
 }
 
@@ -96,26 +97,26 @@ pub(crate) fn tensors(operator: &AbstractOperator) -> Vec<Tensor<'_>> {
     operator.tensors().map(tensor).collect()
 }
 
-/// Whether a level takes an operator with its tensors.
+/// The answer whether a level accepts an operator with its tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// It does.
+    /// The level accepts it.
     Accepted,
     /// The level does not have the operator.
     NoOperator,
-    /// It does not take the type of a tensor.
+    /// The level does not accept the type of a tensor.
     NoDataType,
-    /// It takes all types, but not the number of dimensions of a tensor.
+    /// The level accepts all types, but not the rank of a tensor.
     NoRank,
 }
 
-/// Whether `level` takes the tensors of `operator`, each by the row of its field; no level has an operator
-/// without a page.
+/// Whether `level` accepts the tensors of `operator`, each by the row of its field. Operators without a page
+/// are accepted by no level.
 pub(crate) fn ask(operator: &AbstractOperator, level: FeatureLevel) -> Answer {
     ask_choice(operator.schema().name, choice(operator), level, &tensors(operator))
 }
 
-/// The name of what `operator` chooses, where its support depends on that.
+/// The name of the operator's choice, if its support depends on that.
 fn choice(operator: &AbstractOperator) -> Option<&'static str> {
     let varied = operator.schema().varied.as_ref()?;
     let field = operator.schema().fields.iter().find(|it| it.name == varied.field)?;
@@ -143,8 +144,8 @@ fn ask_choice(
     }
 }
 
-/// The lowest level that takes an operator with all of its tensors, which a refusal names; `None` where
-/// no level does.
+/// The lowest level that accepts an operator with all of its tensors, which a refusal names; `None` if no
+/// level does.
 pub(crate) fn needed_level(operator: &AbstractOperator) -> Option<FeatureLevel> {
     needed_for(operator.schema().name, choice(operator), &tensors(operator))
 }
@@ -159,8 +160,8 @@ fn needed_for(
     FeatureLevel::ALL.into_iter().find(takes)
 }
 
-/// The lowest level that takes what `operator` leaves out, what it chooses and what is nested in it; `None`
-/// where that decides about no level.
+/// The lowest level that accepts the tensors that `operator` leaves out, its choice and its nested operators;
+/// `None` if these do not affect the level.
 pub(crate) fn level_of_parts(operator: &AbstractOperator) -> Option<FeatureLevel> {
     let name = operator.schema().name;
     let level = |(field, value): (&FieldSchema, &FieldValue)| match value {
@@ -181,8 +182,8 @@ pub(crate) fn level_of_parts(operator: &AbstractOperator) -> Option<FeatureLevel
     operator.schema().fields.iter().zip(operator.fields()).filter_map(level).max()
 }
 
-/// The first type and the first rank that `level` takes for the tensor `field` of `operator`; what the
-/// highest level takes where it does not have the operator. `None` where no level has it.
+/// The first type and the first rank that `level` accepts for the tensor `field` of `operator`; those of the
+/// highest level if `level` does not have the operator. `None` if no level has it.
 pub(crate) fn first(operator: &str, level: FeatureLevel, field: &str) -> Option<(DataType, usize)> {
     let at = |level| table_at(operator, None, level);
     let table = at(level).or_else(|| at(FeatureLevel::HIGHEST));
@@ -190,7 +191,7 @@ pub(crate) fn first(operator: &str, level: FeatureLevel, field: &str) -> Option<
     Some((*row.data_types.first()?, *row.ranks.start()))
 }
 
-/// The types that `level` takes for the tensor `field` of `operator`, whatever it chooses.
+/// The types that `level` accepts for the tensor `field` of `operator`, for any choice.
 pub(crate) fn types(operator: &str, level: FeatureLevel, field: &str) -> Vec<DataType> {
     let choices = PAGES.get(operator).into_iter().flat_map(|page| &page.0);
     let choices: BTreeSet<Option<&str>> =
@@ -200,8 +201,8 @@ pub(crate) fn types(operator: &str, level: FeatureLevel, field: &str) -> Vec<Dat
     types.into_iter().collect()
 }
 
-/// The highest table at or below `level` for a choice, which is the one that applies; without a choice that of
-/// any.
+/// The table that applies to a choice: the highest one at or below `level`; without a choice, the highest of
+/// any choice.
 fn table_at(operator: &str, choice: Option<&str>, level: FeatureLevel) -> Option<&'static Table> {
     let is_chosen = |entry: &&Entry| match choice {
         Some(choice) if !entry.choices.is_empty() => entry.choices.iter().any(|it| it == choice),
@@ -226,8 +227,8 @@ mod tests {
         }
     }
 
-    /// What the schema's tables say of every operator whose tables depend on no attribute: all decisions
-    /// are known here too.
+    /// The schema's tables agree for every operator whose tables depend on no attribute: both have the same
+    /// resolutions of contradictions.
     #[test]
     fn every_page_is_the_schema_s() {
         let mut rows = 0;

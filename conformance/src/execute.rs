@@ -1,4 +1,4 @@
-//! Runs one case on whatever executes operators: a Vulkan device or the host interpreter.
+//! Runs one case on an executor: a Vulkan device or the host interpreter.
 
 mod by_kernels;
 mod device;
@@ -28,12 +28,12 @@ pub use device::{DeviceExecutor, DeviceMemory};
 pub use interpreter::Interpreter;
 pub use replay::Replay;
 
-/// How an operator becomes a plan. A test that shows that the cases find a defect brings its own.
+/// Makes plans of operators. Tests that show that cases find a defect implement it with that defect.
 pub trait Lowering: Sync {
     /// Checks the descriptor.
     ///
     /// # Errors
-    /// It is refused.
+    /// The descriptor is refused.
     fn validate(
         &self,
         operator: &AbstractOperator,
@@ -45,13 +45,13 @@ pub trait Lowering: Sync {
     /// Makes the plan for a target.
     ///
     /// # Errors
-    /// The target cannot carry it.
+    /// The target cannot execute the plan.
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, LoweringError> {
         dml_ops::lower(operator, target)
     }
 }
 
-/// What the runtime does.
+/// The runtime's own validation and lowering.
 #[derive(Clone, Copy, Debug)]
 pub struct Runtime;
 
@@ -72,18 +72,18 @@ pub trait Executor {
     /// Compiles an operator for a device created at `level`.
     ///
     /// # Errors
-    /// It is refused, or the device failed.
+    /// The operator is refused, or the device failed.
     fn compile(
         &self,
         operator: &AbstractOperator,
         level: FeatureLevel,
     ) -> dml::Result<Box<dyn Executable + '_>>;
 
-    /// Compiles an operator as [`compile`](Self::compile) does, with a strategy wherever it can serve.
-    /// An executor that knows no strategies compiles as ever.
+    /// Compiles an operator as [`compile`](Self::compile) does, with a strategy wherever it can serve. An
+    /// executor without strategies ignores it.
     ///
     /// # Errors
-    /// As there.
+    /// As [`compile`](Self::compile).
     fn compile_by(
         &self,
         operator: &AbstractOperator,
@@ -93,7 +93,7 @@ pub trait Executor {
         self.compile(operator, level)
     }
 
-    /// The strategy that it was opened with, which no case leaves; `None` where the runtime chooses.
+    /// The strategy that it was opened with, for all cases; `None` if the runtime chooses.
     fn strategy(&self) -> Option<Strategy> {
         None
     }
@@ -103,28 +103,27 @@ pub trait Executor {
         Numerics::Exact
     }
 
-    /// The limits and the features that plans are made for; `None` where they are not known.
+    /// The limits and the features that plans are made for; `None` if they are not known.
     fn capabilities(&self) -> Option<&Capabilities> {
         None
     }
 
-    /// Executes one dispatch of an operator by itself and returns the bytes of its memory; `None` where there is
-    /// no device.
+    /// Executes one dispatch of an operator alone and returns the contents of its memory; `None` without a device.
     fn replay(&self, _operator: &Validated, _replay: &Replay) -> Option<dml::Result<Vec<Vec<u8>>>> {
         None
     }
 
-    /// How many pipelines were made so far; 0 where there are none.
+    /// The number of pipelines made so far; 0 without a device.
     fn pipeline_count(&self) -> usize {
         0
     }
 
-    /// What the validation layer has reported since the last call.
+    /// The messages of the validation layer since the last call.
     fn take_messages(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether nothing works on it any more.
+    /// Whether the device is lost.
     fn is_lost(&self) -> bool {
         false
     }
@@ -135,43 +134,43 @@ pub trait Executable {
     /// The operator.
     fn operator(&self) -> &Validated;
 
-    /// The plan that a case's buffers lead to.
+    /// The plan that is executed for a case's buffers.
     ///
     /// # Errors
-    /// The target cannot carry it: buffers of storage usage alone may need what others do not.
+    /// The target cannot execute the plan: buffers of storage usage alone may need more than others.
     fn plan(&self, corner: &CornerCase) -> Result<Plan, LoweringError>;
 
-    /// The same where a strategy is used wherever it can serve. Nothing is compiled.
+    /// As [`plan`](Self::plan), with a strategy used wherever it can serve. Nothing is compiled.
     ///
     /// # Errors
-    /// As there.
+    /// As [`plan`](Self::plan).
     fn plan_by(&self, corner: &CornerCase, _strategy: Strategy) -> Result<Plan, LoweringError> {
         self.plan(corner)
     }
 
-    /// Executes it on buffers that hold what `memory` says, initializing it before where needed. An
-    /// input that the runtime owns is overwritten after initialization.
+    /// Executes it on buffers with the contents in `memory`, after initializing it if needed. An input that
+    /// the runtime owns is overwritten after initialization.
     ///
     /// # Errors
     /// Execution failed.
     fn execute(&self, corner: &CornerCase, memory: &Memory) -> Result<MemoryAfter, String>;
 
-    /// Binds every tensor as it must be but for one that is `wrong`, and executes; `None` where there
-    /// is nothing to bind to.
+    /// Binds every tensor correctly, except for one that is `wrong`, and executes; `None` if the executor has
+    /// no bindings.
     fn bind(&self, wrong: Option<(Slot, BadBinding)>) -> Option<dml::Result<()>>;
 }
 
-/// Of which cases the matrices are kept.
+/// The cases whose matrices are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Details {
-    /// Of those whose outputs are wrong.
+    /// Cases whose outputs are wrong.
     Failures,
-    /// Of every case that has outputs.
+    /// Every case with outputs.
     Everything,
 }
 
-/// How a case ended, without its name and time.
+/// The outcome of a case, without its name and time.
 struct Outcome {
     result: ResultCode,
     executed: bool,
@@ -203,7 +202,7 @@ impl Outcome {
     };
 }
 
-/// Runs `case`. Messages of the validation layer fail it, whatever else happened.
+/// Runs `case`. Messages of the validation layer fail it, whatever its result.
 pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult {
     let start = Instant::now();
     let pipelines_before = executor.pipeline_count();
@@ -231,7 +230,7 @@ pub fn run(case: &Case, executor: &dyn Executor, details: Details) -> CaseResult
     CaseResult { executed, dispatched, failure, digest, errors, kernels, ..result }
 }
 
-/// How the case ends that `compiled` executes, or that is refused.
+/// The outcome of a case with outputs that was compiled, or refused.
 fn outputs(
     case: &Case,
     corner: &CornerCase,
@@ -258,7 +257,7 @@ fn outputs(
     let difference = memory.check(&after);
     let errors = memory.maximum_errors(&after).into_iter().map(CaseError::from).collect();
     let plan = compiled.plan(corner);
-    // Devices need not fuse alike.
+    // Devices need not fuse in the same way.
     let is_compared = !plan.as_ref().is_ok_and(|plan| is_fused(plan, corner));
     let outcome = match &difference {
         Ok(_) => Outcome { digest: is_compared.then(|| memory.digest(&after)), ..Outcome::PASS },
@@ -286,14 +285,14 @@ fn outputs(
     Outcome { failure: Some(Box::new(failure)), ..outcome }
 }
 
-/// The limit that keeps a legal operator from running on buffers of storage usage alone, though it
-/// runs on others.
+/// The limit that keeps a legal operator from running on buffers of storage usage alone, although it runs on
+/// others.
 fn storage_refusal(compiled: &dyn Executable, corner: &CornerCase) -> Option<String> {
     let error = if corner.storage_only { compiled.plan(corner).err()? } else { return None };
     (error.hresult() == HResult::DXGI_ERROR_UNSUPPORTED).then(|| error.to_string())
 }
 
-/// The buffers of a case, with what its operator's reference says about them on a device of these numerics.
+/// The buffers of a case, with the reference's results for a device of these numerics.
 ///
 /// # Errors
 /// The operator is not implemented, or its reference is wrong.
@@ -323,8 +322,8 @@ fn refusal(case: &Case, executor: &dyn Executor) -> Result<(), String> {
     }
 }
 
-/// Binds each tensor in a wrong way while all others are right. That all are right must be taken, or a
-/// refusal would say nothing about the one that is wrong.
+/// Binds each tensor in a wrong way while all others are right. Before that, right bindings must be accepted,
+/// or a refusal would not show anything about the wrong one.
 fn bindings(compiled: &dyn Executable, bad: BadBinding) -> Result<(), String> {
     let bind = |wrong| compiled.bind(wrong).ok_or("there is no device to bind to");
     bind(None)?.map_err(|error| format!("right bindings are refused: {error}"))?;

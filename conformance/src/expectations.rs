@@ -1,4 +1,4 @@
-//! Cases that are known not to pass, and why.
+//! Cases that are known not to pass, with their reasons.
 //!
 //! ```toml
 //! [[expect]]
@@ -11,8 +11,8 @@
 //! reason = "what is wrong, and where it is followed up"
 //! ```
 //!
-//! A case that matches and ends so is an expected failure; one that ends otherwise is not excused; one
-//! that passes is an unexpected pass, which fails the run: the entry must go.
+//! A case that matches and ends in this way is an expected failure; one that ends in another way is not
+//! excused; one that passes is an unexpected pass, which fails the run, so that the entry is removed.
 
 use std::path::Path;
 
@@ -24,11 +24,11 @@ use crate::outcomes::Outcomes;
 use crate::pattern::{Pattern, read_toml};
 use crate::results::{CaseResult, Expected, ExpectedKind, ResultCode, TargetRun};
 
-/// The entries that every run has.
+/// The entries that are part of the program.
 const BUILT_IN: &[(&str, &str)] =
     &[("built-in.toml", include_str!("../expectations/built-in.toml"))];
 
-/// What an expectation can excuse.
+/// The results that an expectation can excuse.
 const OUTCOMES: [ResultCode; 4] =
     [ResultCode::Fail, ResultCode::Crash, ResultCode::Timeout, ResultCode::Unsupported];
 
@@ -48,14 +48,14 @@ struct File {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an [[expect]] table")]
 struct Entry {
-    /// The file and the number in it, for messages.
+    /// The file and the entry's number in it, for messages.
     #[serde(skip)]
     place: String,
     cases: Pattern,
     device: Option<Pattern>,
     driver: Option<Pattern>,
     profile: Option<Pattern>,
-    /// A plain failure where the entry does not say: a crash or a hang is another defect.
+    /// A plain failure if the entry does not say: a crash or a hang is another defect.
     #[serde(default = "plain_failure")]
     outcome: ResultCode,
     result: ExpectedKind,
@@ -70,7 +70,7 @@ impl Expectations {
     /// The entries that are part of the program.
     ///
     /// # Errors
-    /// None: a test reads them.
+    /// Never: a test reads them.
     pub fn built_in() -> anyhow::Result<Self> {
         let mut all = Self::default();
         for (file, text) in BUILT_IN {
@@ -82,7 +82,7 @@ impl Expectations {
     /// Adds the entries of a file.
     ///
     /// # Errors
-    /// It cannot be read, is no TOML, or an entry's key is unknown, missing or has a wrong value.
+    /// The file cannot be read, is not TOML, or an entry's key is unknown, missing or has a wrong value.
     pub fn add_file(&mut self, path: &Path) -> anyhow::Result<()> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
@@ -111,7 +111,7 @@ impl Expectations {
         Ok(())
     }
 
-    /// Applies them to what a target did.
+    /// Applies the entries to the outcomes of a target.
     pub fn apply(&self, outcomes: &mut Outcomes) {
         let is_about = |entry: &&Entry| entry.is_about(outcomes.target());
         let applying: Vec<&Entry> = self.entries.iter().filter(is_about).collect();
@@ -128,8 +128,8 @@ impl Expectations {
         });
     }
 
-    /// What to say about the entries that are about one of `targets`, all of which have run `cases`, and
-    /// match none of them.
+    /// Messages about the entries that are for one of `targets`, all of which have run `cases`, but match
+    /// none of these.
     pub fn unmatched(&self, targets: &[TargetRun], cases: &[Listed]) -> Vec<String> {
         let is_idle = |entry: &&Entry| {
             let has = |case: &Listed| entry.cases.is_match(&case.id.to_string());
@@ -180,7 +180,7 @@ mod tests {
         all
     }
 
-    /// What a target did whose cases ended so.
+    /// The outcomes of a target whose cases ended in these ways.
     fn outcomes(ends: &[ResultCode]) -> Outcomes {
         let case = |end: &ResultCode| {
             let case = samples::case(&format!("5_1/a/int8/rank1/{}", end.name()), *end);
@@ -189,7 +189,7 @@ mod tests {
         Outcomes::of(samples::target(), ends.iter().map(case))
     }
 
-    /// The results of cases that ended in every way that an entry could be about.
+    /// The results of cases that ended in every way that an entry can excuse.
     fn applied(text: &str) -> Vec<ResultCode> {
         let ends = [Pass, Fail, Unsupported, Crash, Timeout, NotRun];
         let mut outcomes = outcomes(&ends);

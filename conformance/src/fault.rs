@@ -1,5 +1,4 @@
-//! Faults on purpose, for the tests of the runner's isolation: a worker crashes or hangs when it
-//! comes to a case.
+//! Deliberate faults, for the tests of the runner's isolation: a worker crashes or hangs when it comes to a case.
 
 use std::fmt::Display;
 
@@ -11,20 +10,20 @@ use crate::pattern::Pattern;
 /// `crash:GLOB` or `hang:GLOB`. For tests of the runner only.
 pub(crate) const VARIABLE: &str = "DML_CONFORMANCE_TEST_FAULT";
 
-/// What can go wrong with a worker of the runner.
+/// The kinds of faults of a worker.
 pub(crate) const KINDS: [&str; 2] = ["crash", "hang"];
 
-/// What is to go wrong, and where; said as `KIND:GLOB`.
+/// A fault and the places where it happens; given as `KIND:GLOB`.
 pub struct Fault {
     kind: &'static str,
     places: Pattern,
 }
 
 impl Fault {
-    /// What the environment variable says, which is one of `kinds` and a glob over places.
+    /// The fault in the environment variable, which has one of `kinds` and a glob over places.
     ///
     /// # Errors
-    /// It says something else. The message names what is accepted.
+    /// The variable has another form. The message names what is accepted.
     pub fn from_environment(variable: &str, kinds: &[&'static str]) -> Result<Option<Self>> {
         let Some(text) = std::env::var(variable).ok().filter(|text| !text.is_empty()) else {
             return Ok(None);
@@ -41,12 +40,12 @@ impl Fault {
             .with_context(|| format!("{variable}: {text:?}; accepted: {}", accepted.join(", ")))
     }
 
-    /// What is to go wrong at `place`.
+    /// The fault at `place`, if it has one.
     pub fn at(&self, place: &str) -> Option<&'static str> {
         self.places.is_match(place).then_some(self.kind)
     }
 
-    /// Does not return if something is to go wrong with `case`.
+    /// Does not return if `case` has a fault.
     pub(crate) fn strike(&self, case: &impl Display) {
         match self.at(&case.to_string()) {
             None => {}
@@ -59,7 +58,7 @@ impl Fault {
     }
 }
 
-/// Never returns.
+/// Hangs forever.
 pub fn hang() -> ! {
     loop {
         std::thread::park();

@@ -1,12 +1,12 @@
-//! How far results of single operations may be from what WebNN's tests expect, which a run of the cases shows
-//! beside what was found.
+//! The errors that WebNN's tests allow for single operations, which a run of the cases shows beside the
+//! errors that were found.
 
-/// What an operation allows: for FLOAT32, and for FLOAT16.
+/// The error that an operation may have, for FLOAT32 and for FLOAT16.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Figure {
     /// Units in the last place.
     Ulp(u64, u64),
-    /// A difference.
+    /// An absolute difference.
     Difference(f64, f64),
 }
 
@@ -14,8 +14,8 @@ use Figure::{Difference, Ulp};
 
 const TRIGONOMETRIC: Figure = Difference(1.0 / 1024.0, 1.0 / 512.0);
 
-/// Web platform tests' figures. Operations that are not here are exact, as integers are everywhere, or have a
-/// figure that depends on shapes.
+/// The figures of the web platform tests. Operations that are not here are exact, as integers are everywhere,
+/// or have a figure that depends on shapes.
 static FIGURES: &[(&str, Figure)] = &[
     ("add", Ulp(1, 1)),
     ("sub", Ulp(1, 1)),
@@ -49,12 +49,12 @@ static FIGURES: &[(&str, Figure)] = &[
     ("resample2d", Ulp(84, 10)),
 ];
 
-/// What the operation of this name allows.
+/// The error that the operation with this name may have.
 pub(crate) fn of_operation(name: &str) -> Option<Figure> {
     FIGURES.iter().find(|(it, _)| *it == name).map(|(_, figure)| *figure)
 }
 
-/// Operators of DirectML that are not called as the operations are.
+/// DirectML operators whose names differ from the operations'.
 static OTHER_NAMES: &[(&str, &str)] = &[
     ("SUBTRACT", "sub"),
     ("MULTIPLY", "mul"),
@@ -63,8 +63,8 @@ static OTHER_NAMES: &[(&str, &str)] = &[
     ("PARAMETERIZED_RELU", "prelu"),
 ];
 
-/// What is allowed of the results of one operator of DirectML, by its name, where an operation of WebNN is
-/// the same and its figure is a single one: such as `18` units in the last place, or `0.001` at most.
+/// The error that the results of one DirectML operator may have, by its name, if it is the same as a WebNN
+/// operation with a single figure: such as `18` units in the last place, or `0.001` at most.
 pub(crate) fn of_operator(operator: &str, data_type: &str) -> Option<String> {
     let kinds = ["ELEMENT_WISE_", "ACTIVATION_"];
     let name = kinds.iter().find_map(|kind| operator.strip_prefix(kind)).unwrap_or(operator);

@@ -1,11 +1,11 @@
-//! What a target did with each of a list of cases: of those that passed no more than is asked for until
-//! the report, so that a million of them fit into little memory.
+//! The outcomes of a list of cases on a target. Cases that passed are stored compactly until the report, so
+//! that a million of them fit into little memory.
 
 use crate::cases::{CaseId, Listed, Listing};
 use crate::results::tally::Tally;
 use crate::results::{CaseResult, Execution, ResultCode, TargetRun};
 
-/// What a target did with each of a list of cases, in its order.
+/// The outcomes of a list of cases on a target, in the order of the list.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
     target: TargetRun,
@@ -13,17 +13,17 @@ pub struct Outcomes {
     ends: Vec<End>,
 }
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
-    /// It passed, and there is nothing else to say.
+    /// It passed, without further details.
     Passed { execution: Execution, microseconds: u32, digest: Option<u64> },
-    /// In any other way.
+    /// Any other outcome.
     Other(Box<CaseResult>),
 }
 
 impl Outcomes {
-    /// On `target`, with one result for each case.
+    /// The outcomes on `target`, with one for each case.
     pub(crate) fn new(
         target: TargetRun,
         listing: Listing,
@@ -34,7 +34,7 @@ impl Outcomes {
         Self { target, listing, ends }
     }
 
-    /// On `target`, from results of cases that are nothing but their names.
+    /// The outcomes on `target`, from results of cases that are only known by id.
     #[cfg(test)]
     pub(crate) fn of(target: TargetRun, results: impl IntoIterator<Item = CaseResult>) -> Self {
         let results: Vec<CaseResult> = results.into_iter().collect();
@@ -52,7 +52,7 @@ impl Outcomes {
         &self.listing
     }
 
-    /// How each case ended.
+    /// The result code of each case.
     pub fn results(&self) -> impl Iterator<Item = (&CaseId, ResultCode)> {
         let code = |end: &End| match end {
             End::Passed { .. } => ResultCode::Pass,
@@ -61,7 +61,7 @@ impl Outcomes {
         self.listing.iter().zip(&self.ends).map(move |(case, end)| (&case.id, code(end)))
     }
 
-    /// How a case ended, unless it passed.
+    /// The result of a case, unless it passed.
     pub fn problem(&self, index: usize) -> Option<&CaseResult> {
         match self.ends.get(index)? {
             End::Passed { .. } => None,
@@ -69,15 +69,15 @@ impl Outcomes {
         }
     }
 
-    /// How a case ended.
+    /// The result of a case.
     ///
     /// # Panics
-    /// There is no case of this index.
+    /// There is no case with this index.
     pub fn result(&self, index: usize) -> CaseResult {
         self.ends[index].result(&self.listing[index].id)
     }
 
-    /// What stands for the results of each case that passed and has some.
+    /// The digest of the results of each case that passed and has results.
     pub(crate) fn digests(&self) -> impl Iterator<Item = Option<u64>> {
         self.ends.iter().map(|end| match end {
             End::Passed { digest, .. } => *digest,
@@ -85,14 +85,14 @@ impl Outcomes {
         })
     }
 
-    /// Replaces the results that `change` has others for.
+    /// Replaces the results for which `change` returns another one.
     pub(crate) fn change(&mut self, mut change: impl FnMut(&CaseResult) -> Option<CaseResult>) {
         for index in 0..self.ends.len() {
             self.change_one(index, &mut change);
         }
     }
 
-    /// Replaces the result of one case if `change` has another one.
+    /// Replaces the result of one case if `change` returns another one.
     pub(crate) fn change_one(
         &mut self,
         index: usize,
@@ -104,7 +104,7 @@ impl Outcomes {
         }
     }
 
-    /// What a report has of them.
+    /// The data for a report.
     pub fn into_run(self) -> TargetRun {
         let Self { mut target, listing, ends } = self;
         let mut tally = Tally::default();
@@ -122,7 +122,7 @@ impl Outcomes {
 }
 
 impl End {
-    /// As the result of the case with this name.
+    /// The result of the case with this id.
     pub(crate) fn result(&self, id: &CaseId) -> CaseResult {
         match self {
             Self::Passed { execution, microseconds, digest } => CaseResult {

@@ -1,4 +1,4 @@
-//! Runs cases in worker processes: one that crashes or hangs costs its case and nothing else.
+//! Runs cases in worker processes: a crash or a hang only affects its own case.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -16,35 +16,35 @@ use crate::target::{Survey, Target};
 /// A process that runs cases.
 type Worker = child::Worker<Reply>;
 
-/// A worker gets at most this many cases at once.
+/// The largest number of cases that a worker gets at once.
 const LARGEST_BATCH: usize = 256;
 
-/// How cases are run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     pub(crate) launch: Launch,
-    /// Worker processes at a time.
+    /// The number of worker processes at a time.
     pub(crate) jobs: usize,
-    /// How long a case may take.
+    /// The longest time for a case.
     pub(crate) timeout: Duration,
 }
 
-/// What workers do on a target: case after case.
+/// The work of workers on a target: case after case.
 pub(crate) trait Work: Sync {
-    /// A case, as a worker is told it: a line.
+    /// A case, which is sent to a worker as a line.
     type Case: Display + Sync + ?Sized;
-    /// How a case has ended.
+    /// The result of a case.
     type Result: Send;
 
-    /// What a worker is asked before its first case.
+    /// The request to a worker before its first case.
     fn request(&self) -> Request;
 
-    /// Whether one worker should run both of two cases that follow each other: pipelines that it has made
-    /// for the first serve the second.
+    /// Whether one worker should run both of two adjacent cases, because pipelines that it has made for the
+    /// first serve the second.
     fn are_together(&self, first: &Self::Case, second: &Self::Case) -> bool;
 
-    /// The result in a reply, and whether the worker ends with it; `None` where the reply is no answer
-    /// to the case.
+    /// The result in a reply, and whether the worker ends with it; `None` if the reply is not an answer to
+    /// the case.
     fn result(&self, case: &Self::Case, reply: Reply) -> Option<(Self::Result, bool)>;
 
     /// The result of a case whose worker did not answer.
@@ -58,7 +58,7 @@ pub(crate) trait Work: Sync {
 }
 
 impl Pool {
-    /// Asks a worker which targets there are.
+    /// Asks a worker for the targets.
     pub(crate) fn survey(&self, survey: &Survey) -> anyhow::Result<Vec<Target>> {
         let targets = |reply| match reply {
             Reply::Targets(targets) => Some(targets),
@@ -69,10 +69,10 @@ impl Pool {
         Ok(targets)
     }
 
-    /// Has a worker write files about the dispatches of a case into an empty folder.
+    /// Lets a worker write files about the dispatches of a case into an empty folder.
     ///
     /// # Errors
-    /// A worker cannot be started, has ended or is not done in time, or refuses.
+    /// A worker cannot be started, has ended or is not done in time, or refuses the request.
     pub(crate) fn dump(&self, target: &Target, case: &CaseId, folder: &Path) -> anyhow::Result<()> {
         let (target, case) = (Box::new(target.clone()), case.clone());
         let request = Request::Dump { target, case, folder: folder.to_owned() };
@@ -82,8 +82,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Runs the cases and calls `done` with the index and the result of each, in the order in which
-    /// they end.
+    /// Runs the cases and calls `done` with the index and the result of each, in the order in which they end.
     ///
     /// # Errors
     /// A worker cannot be started, or refuses the request.
@@ -127,7 +126,7 @@ impl Pool {
     }
 }
 
-/// One worker after the other.
+/// A sequence of workers, one at a time.
 struct Lane<'a, W: Work> {
     pool: &'a Pool,
     work: &'a W,
@@ -167,8 +166,7 @@ impl<W: Work> Lane<'_, W> {
         Ok(self.pool.launch.open(&self.work.request(), ready)?.0)
     }
 
-    /// Runs the cases in `left` and takes those out that have a result. Returns the worker if it can
-    /// go on.
+    /// Runs the cases in `left` and removes those that have a result. Returns the worker if it can go on.
     fn run_batch(&self, mut worker: Worker, left: &mut &[(usize, &W::Case)]) -> Option<Worker> {
         let lines: Vec<_> = left.iter().map(|(_, case)| case.to_string()).collect();
         worker.send(&lines.join("\n"));
@@ -198,7 +196,7 @@ impl<W: Work> Lane<'_, W> {
                 }
             };
             *left = rest;
-            // Nobody listens where the run has ended with an error.
+            // Nobody receives it if the run has ended with an error.
             let _ = self.results.send((*index, result));
             worker = goes_on?;
         }

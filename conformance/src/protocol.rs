@@ -1,9 +1,8 @@
-//! What the runner and its worker processes say to each other.
+//! The messages between the runner and its worker processes.
 //!
-//! The runner writes one request as a line of JSON, then ids of cases or the places of tests, one a line.
+//! The runner writes one request as a line of JSON, then ids of cases or the folders of tests, one a line.
 //!
-//! They are answered in the order in which they came: the one in progress is the first without an
-//! answer.
+//! They are answered in their order: the case in progress is the first without an answer.
 
 use std::path::PathBuf;
 
@@ -19,69 +18,69 @@ use crate::target::{Survey, Target};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Request {
-    /// Tell which targets there are.
+    /// Report the targets.
     Survey(Survey),
     /// Run cases on a target.
     Open {
-        /// Where.
+        /// The target.
         target: Box<Target>,
-        /// Of which cases the matrices are wanted.
+        /// The cases whose matrices are kept.
         details: Details,
     },
     /// Write files about the dispatches of a case.
     Dump {
-        /// Where.
+        /// The target.
         target: Box<Target>,
-        /// Which.
+        /// The case.
         case: CaseId,
-        /// Into which empty folder.
+        /// An empty folder for the files.
         folder: PathBuf,
     },
     /// Run tests of models on a target.
     OpenForModels {
-        /// Where.
+        /// The target.
         target: Box<Target>,
-        /// Which tests these are.
+        /// The kind of tests.
         kind: ModelTests,
     },
 }
 
-/// Tests of models that others wrote.
+/// Tests of models from other projects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ModelTests {
     /// Folders of the `onnx` package.
     Onnx,
-    /// The same, of whole models.
+    /// Folders like those of the `onnx` package, with whole models.
     Models,
     /// JSON of WebNN's web platform tests.
     Webnn,
 }
 
-/// What a worker answers.
+/// The reply of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Reply {
-    /// To [`Request::Survey`].
+    /// The reply to [`Request::Survey`].
     Targets(Vec<Target>),
-    /// To [`Request::Dump`]: the files are written.
+    /// The reply to [`Request::Dump`]: the files are written.
     Dumped,
-    /// The target is open: cases may come.
+    /// The target is open: cases may be sent.
     Ready,
     /// A case has ended.
     Finished {
-        /// How.
+        /// The result.
         case: Box<CaseResult>,
-        /// The worker ends: its device is lost.
+        /// Whether the worker ends, because its device is lost.
         is_last: bool,
     },
     /// A test of a model has ended.
     Tested {
-        /// Which.
+        /// The test.
         test: String,
-        /// How.
+        /// The outcome.
         ended: Ended,
-        /// The worker ends: its device is lost.
+        /// Whether the worker ends, because its device is lost.
         is_last: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! What a run found: as a table for people, as JSON and JUnit XML for programs, as a page to look at.
+//! The report on a run: as a table for people, as JSON and JUnit XML for programs, or as an HTML page.
 
 pub mod diff;
 mod errors;
@@ -31,7 +31,7 @@ pub enum Format {
     Html,
 }
 
-/// A form of a report, and what it says beside counts and cases.
+/// The form of a report, and its additional content.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Form {
     /// The form of the report
@@ -44,7 +44,8 @@ pub struct Form {
 }
 
 impl Form {
-    /// Writes `run` in this form. Others than the table always have the largest errors, or never.
+    /// Writes `run` in this form. Only the table takes the option of the largest errors; other forms always
+    /// or never have them.
     ///
     /// # Errors
     /// `output` cannot be written.

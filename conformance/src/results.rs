@@ -1,4 +1,4 @@
-//! What a run found, as data: the JSON form of a report, and what every other form is made from.
+//! The results of a run as data: the JSON form of a report, from which every other form is made.
 
 pub(crate) mod block;
 mod case;
@@ -26,7 +26,7 @@ pub use errors::LargestError;
 pub use kernels::{KernelUse, OperatorKernels};
 pub use verdict::{Counts, Verdict};
 
-/// Counts up when a member of the JSON form changes its meaning or goes away.
+/// The version of the JSON form: increased when a member changes its meaning or is removed.
 pub const FORMAT: u32 = 2;
 
 /// A whole run.
@@ -36,26 +36,26 @@ pub struct Run {
     pub format: u32,
     /// The version of the conformance runner and of the runtime in it.
     pub conformance_version: String,
-    /// What was asked for.
+    /// The selection of cases.
     pub selection: Selection,
-    /// How the devices compare with each other, where there are several.
+    /// The comparison of the devices with each other, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// One entry for each device under each profile.
     pub targets: Vec<TargetRun>,
 }
 
-/// How many cases have the same results on all targets that are Vulkan devices, NaNs and subnormal
-/// FLOAT32 numbers aside. Those that differ have failed.
+/// The number of cases with equal results on all targets that are Vulkan devices, except for NaNs and
+/// subnormal FLOAT32 numbers. Cases whose results differ have failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
     /// The cases that passed on more than one target.
     pub compared: u64,
-    /// Those of them whose results are the same on each.
+    /// The cases of these whose results are equal on each target.
     pub agreed: u64,
 }
 
-/// Which cases a run was asked for.
+/// The selection of a run's cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// The feature levels.
@@ -65,9 +65,9 @@ pub struct Selection {
     pub filter: Option<String>,
     /// Random cases for each operator, data type and rank.
     pub random: u32,
-    /// What they were made from.
+    /// The seed of the random cases.
     pub seed: u64,
-    /// Which of how many parts, such as `2/3`.
+    /// The part of the cases, such as `2/3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
     /// Whether the ids came from a list.
@@ -75,7 +75,7 @@ pub struct Selection {
     pub case_list: bool,
 }
 
-/// What one device did, under one profile or as it is.
+/// The results of one device, under one profile or as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetRun {
     /// The device.
@@ -94,64 +94,64 @@ pub struct TargetRun {
     pub numerics: Numerics,
     /// Whether the validation layer was on.
     pub validation: bool,
-    /// Whether kernels were kept inside of what is bound (robustBufferAccess); `None` on the host
-    /// interpreter, which refuses what is not, and in reports that do not say.
+    /// Whether kernels could only access bound buffers (robustBufferAccess); `None` on the host interpreter,
+    /// which refuses other accesses, and in reports that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust_access: Option<bool>,
     /// Whether every transfer went through a staging buffer, as on most discrete GPUs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub staged_transfers: bool,
-    /// Features under Vulkan's names: whether the target offers them.
+    /// Features under Vulkan's names: whether the target supports them.
     pub features: BTreeMap<String, bool>,
     /// Limits under Vulkan's names.
     pub limits: BTreeMap<String, u64>,
-    /// What the runtime says about each implemented operator, before anything ran.
+    /// The runtime's answers about each implemented operator, before cases ran.
     pub support: Vec<Support>,
-    /// The largest errors, by operator, data type and what is allowed.
+    /// The largest errors, by operator, data type and allowed error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<LargestError>,
     /// The kernels that ran and the pipelines that were made of them; `None` in reports of versions that did
     /// not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels: Option<KernelUse>,
-    /// The operators that have to be executed, or the target is not conformant: those with cases that
-    /// have outputs, and in a run over all cases every one.
+    /// The operators that must be executed for the target to be conformant: those with cases that have
+    /// outputs, and in a run over all cases every operator.
     #[serde(default)]
     pub required: Vec<String>,
-    /// How many cases passed.
+    /// The numbers of cases that passed.
     #[serde(default)]
     pub passes: Vec<Passes>,
     /// Every case that did not pass.
     pub cases: Vec<CaseResult>,
-    /// How long the cases took.
+    /// The times of the cases.
     #[serde(default)]
     pub times: Times,
     /// Wall clock of the cases, in seconds.
     pub seconds: f64,
 }
 
-/// Who a device is.
+/// The identity of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DeviceIdentity {
     /// Its name.
     pub name: String,
-    /// Such as `discrete GPU`, `CPU` or `host interpreter`.
+    /// The kind, such as `discrete GPU`, `CPU` or `host interpreter`.
     pub kind: String,
     /// PCI vendor, or a Khronos vendor id.
     pub vendor_id: u32,
     /// The vendor's id of the device.
     pub device_id: u32,
-    /// The version of Vulkan that it supports, such as `1.3.230`; empty where there is no Vulkan.
+    /// The version of Vulkan that it supports, such as `1.3.230`; empty without Vulkan.
     pub api_version: String,
     /// The driver's name.
     pub driver_name: String,
-    /// The driver's own words about its version.
+    /// The driver's description of its version.
     pub driver_info: String,
     /// The driver's version, packed as the vendor packs it.
     pub driver_version: u32,
     /// VkDriverId, 0 where unknown.
     pub driver_id: i32,
-    /// The same across processes on one machine.
+    /// The UUID, which is equal in all processes on one machine.
     pub uuid: String,
 }
 
@@ -160,15 +160,15 @@ pub struct DeviceIdentity {
 pub struct ProfileRun {
     /// Its name.
     pub name: String,
-    /// What finds it again: its name, or the path of its file.
+    /// The text that selects it: its name, or the path of its file.
     #[serde(default)]
     pub source: String,
-    /// What it stands for, in a line.
+    /// The device that it stands for, in a line.
     pub about: String,
-    /// Profiles that come to the same on this device, and so did not run again.
+    /// Profiles with the same effect on this device, which did not run again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// What it states and the device cannot represent.
+    /// The values that it states and the device cannot represent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shortfalls: Vec<String>,
 }
@@ -178,7 +178,7 @@ pub struct ProfileRun {
 pub struct Support {
     /// The operator's name.
     pub operator: String,
-    /// For what it is the answer.
+    /// The signatures and levels that it applies to.
     pub at: Block,
     /// One of `never`, `undocumented`, `needs-level`, `not-implemented`, `emulated`, `native`.
     pub answer: String,
@@ -186,46 +186,46 @@ pub struct Support {
     pub text: String,
 }
 
-/// How many cases passed of an operator, in each of several places.
+/// The number of cases of an operator that passed, in each of several places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passes {
     /// The operator's name.
     pub operator: String,
-    /// Where.
+    /// The places: levels, data types and ranks.
     pub at: Block,
-    /// How many passed at each level with each data type and rank.
+    /// The number of cases that passed at each level with each data type and rank.
     pub cases: u64,
-    /// How many of them were executed, at that level or once for several at the lowest of them.
+    /// The number of these that were executed, at that level or once for several levels at the lowest of them.
     pub executed: u64,
-    /// How many of those dispatched a kernel; 0 in reports of versions that did not count them.
+    /// The number of these that dispatched a kernel; 0 in reports of versions that did not count them.
     #[serde(default)]
     pub dispatched: u64,
 }
 
-/// How long cases took, in microseconds.
+/// The times of cases, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// How many took about as long, the shortest first.
+    /// The number of cases in each band of times, the shortest first.
     pub bands: Vec<TimeBand>,
-    /// Those that took longest, the slowest first.
+    /// The slowest cases, the slowest first.
     pub slowest: Vec<SlowCase>,
 }
 
-/// How many cases took less time than this, and not less than the band before says.
+/// The number of cases that took less than this time, but not less than the band before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeBand {
-    /// In microseconds; the last band has no end.
+    /// The end in microseconds; `None` for the last band.
     pub below: Option<u64>,
-    /// How many.
+    /// The number of cases.
     pub cases: u64,
 }
 
-/// A case that took long.
+/// A slow case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowCase {
-    /// Which.
+    /// The case.
     pub id: CaseId,
-    /// How long, in microseconds.
+    /// The time in microseconds.
     pub microseconds: u64,
 }
 
@@ -239,7 +239,7 @@ impl Run {
 }
 
 impl DeviceIdentity {
-    /// The kind of what executes plans on the host: no driver, and no kernel in SPIR-V.
+    /// The kind of the host interpreter, which runs no driver and no kernel in SPIR-V.
     pub(crate) const INTERPRETER: &str = "host interpreter";
 
     /// Whether it is the host interpreter.

@@ -1,7 +1,7 @@
 //! Runs cases on a target and puts the results together.
 //!
-//! Plans do not depend on the level, so a case that several levels accept is executed once, at the first
-//! of them that is run; the others validate the operator and share its result.
+//! Plans do not depend on the level, so a case that several levels accept is executed once, at the first of
+//! them that is run; the others validate the operator and share the result.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -22,13 +22,12 @@ use crate::results::kernels::KernelTally;
 use crate::results::{CaseResult, ResultCode, TargetRun};
 use crate::target::Target;
 
-/// Of so many failures of a target the matrices are kept: a device that does everything wrong fills
-/// no disk.
+/// The number of failures of a target whose matrices are kept, so that a device that does everything wrong
+/// does not fill the disk.
 const KEPT_FAILURES: usize = 200;
 
-/// Runs those of `cases` that `target` can run in this process, and calls `progress` after each; the
-/// others are reported as not run. With a `lowering` its plans are executed, otherwise what the runtime
-/// compiles.
+/// Runs those of `cases` that `target` can run in this process, and calls `progress` after each; the others
+/// are reported as not run. With a `lowering` its plans are executed, otherwise the runtime's.
 ///
 /// # Errors
 /// The target cannot be opened.
@@ -55,7 +54,7 @@ pub fn run_in_process(
 }
 
 /// Runs those of `cases` that `target` can run in worker processes, and calls `progress` after each; the
-/// others are reported as not run. Results are in the order of `cases`, however many workers there are.
+/// others are reported as not run. Results are in the order of `cases`, for any number of workers.
 ///
 /// # Errors
 /// A worker cannot be started or cannot open the target.
@@ -79,7 +78,7 @@ pub(crate) fn run_isolated(
     Ok(collector.finish(target, cases))
 }
 
-/// Cases of operators, for workers.
+/// The cases of operators for workers.
 struct Cases<'a> {
     target: &'a Target,
     details: Details,
@@ -115,7 +114,7 @@ impl Work for Cases<'_> {
     }
 }
 
-/// What decides about most pipelines of a case.
+/// The operator and the types, which determine most pipelines of a case.
 fn pipelines(id: &CaseId) -> (&str, &[DataType]) {
     (&id.operator, &id.signature.types)
 }
@@ -129,13 +128,13 @@ fn not_run(case: &Listed) -> CaseResult {
     CaseResult::new(&case.id, ResultCode::NotRun, Some(detail), None)
 }
 
-/// What cases of several levels have in common that are executed alike.
+/// The key of cases of several levels that are executed in the same way; `None` for refusals.
 fn execution(case: &Listed) -> Option<(&str, &Signature, &str)> {
     let CaseId { operator, signature, name, .. } = &case.id;
     (case.kind != Kind::Refusal).then_some((operator, signature, name))
 }
 
-/// For each case the one before it that is executed alike.
+/// For each case, an earlier case that is executed in the same way.
 fn executed_before(cases: &[Listed]) -> Vec<Option<u32>> {
     let mut first = HashMap::new();
     let before = |(index, case)| {
@@ -146,20 +145,20 @@ fn executed_before(cases: &[Listed]) -> Vec<Option<u32>> {
     cases.iter().enumerate().map(before).collect()
 }
 
-/// Results, which come in any order.
+/// Collects results, which arrive in any order.
 struct Collector {
     start: Instant,
     results: Vec<Option<End>>,
-    /// For each case the one whose result it shares.
+    /// For each case, the case whose result it shares.
     shared: Vec<Option<u32>>,
-    /// Those with matrices: the first ones in the order of cases, whatever order they came in.
+    /// Results with matrices: the first ones in the order of cases, in whatever order they arrived.
     kept: BTreeSet<usize>,
     largest: Largest,
     kernels: KernelTally,
 }
 
 impl Collector {
-    /// Of `cases` on `target`, with the results of those that it cannot run.
+    /// A collector for `cases` on `target`, with the results of those that it cannot run.
     fn new(target: &Target, cases: &[Listed]) -> Self {
         let known = |case: &Listed| (!target.can_run(case.kind)).then(|| not_run(case).into());
         let results = cases.iter().map(known).collect();
@@ -177,13 +176,13 @@ impl Collector {
         }
     }
 
-    /// The cases that have no result, and will share none.
+    /// The cases that have no result, and will not share one.
     fn missing(&self) -> Vec<usize> {
         let is_missing = |index: &usize| self.results[*index].is_none();
         (0..self.results.len()).filter(|it| is_missing(it) && self.shared[*it].is_none()).collect()
     }
 
-    /// Gives the result of what was executed to the cases of other levels, where those accept it.
+    /// Gives the results of executed cases to the cases of other levels, if those accept the operator.
     fn share(
         &mut self,
         cases: &[Listed],
@@ -244,7 +243,7 @@ impl Collector {
     }
 }
 
-/// The operators that have cases with outputs, by their names.
+/// The names of the operators that have cases with outputs.
 fn with_outputs(cases: &[Listed]) -> Vec<String> {
     let cases = cases.iter().filter(|case| case.kind == Kind::Outputs);
     let operators: BTreeSet<&str> = cases.map(|case| &*case.id.operator).collect();

@@ -1,4 +1,4 @@
-//! Which cases a run is about.
+//! Selects the cases of a run.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::exit::Usage;
 use crate::pattern::Pattern;
 use crate::results;
 
-/// Which cases are chosen.
+/// The options that select cases.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Selection {
     /// A feature level such as 5_1, or all
@@ -46,10 +46,10 @@ fn parse_levels(text: &str) -> Result<Levels, String> {
 }
 
 impl Selection {
-    /// The cases, in a fixed order. Of a list levels and random cases do not matter.
+    /// The cases, in a fixed order. With a list, levels and random cases are ignored.
     ///
     /// # Errors
-    /// The list cannot be read or has something else than ids of cases, or no case is chosen.
+    /// The list cannot be read or has an entry that is not an id, or no case is selected.
     pub fn cases(&self) -> anyhow::Result<Listing> {
         let mut finder = Finder::default();
         let chosen: Listing = match (&self.case_list, self.named_case(&mut finder)) {
@@ -66,7 +66,7 @@ impl Selection {
         Ok(chosen)
     }
 
-    /// Why no case is chosen.
+    /// The reason why no case is selected.
     fn no_case(&self) -> Usage {
         let filter = self.filter.as_ref().map(Pattern::glob);
         let suggestion = filter.map(suggestion).unwrap_or_default();
@@ -99,14 +99,14 @@ impl Selection {
         cases.filter(is_chosen).map(Listed::generated).collect()
     }
 
-    /// Whether nothing but levels and random cases was chosen, and all levels.
+    /// Whether all levels are selected, and nothing restricts their cases.
     pub fn is_full(&self) -> bool {
         let all_levels = FeatureLevel::ALL.iter().all(|level| self.feature_level.0.contains(level));
         let narrowed = self.filter.is_some() || self.shard.is_some() || self.case_list.is_some();
         all_levels && !narrowed
     }
 
-    /// The same for a report.
+    /// The selection for a report.
     pub fn describe(&self) -> results::Selection {
         results::Selection {
             levels: self.feature_level.0.iter().map(ToString::to_string).collect(),
@@ -118,7 +118,7 @@ impl Selection {
         }
     }
 
-    /// The case that the filter names in full: a random one needs no `--random` and `--seed` then.
+    /// The case that the filter names in full: a random case then needs no `--random` and `--seed`.
     fn named_case(&self, finder: &mut Finder) -> Option<Case> {
         let id: CaseId = self.filter.as_ref()?.glob().parse().ok()?;
         if self.feature_level.0.contains(&id.level) { finder.find(&id) } else { None }
@@ -134,16 +134,16 @@ impl Selection {
 }
 
 /// A question for a message about a glob that matches no id: names of operators and data types that are
-/// similar to a part of it. Empty where none is.
+/// similar to a part of it. Empty if there are none.
 fn suggestion(glob: &str) -> String {
     const META: [char; 9] = ['*', '?', '[', ']', '{', '}', ',', '!', '\\'];
     let operators = dml_ops::OPERATORS.iter().map(|it| it.schema().name);
     let known: Vec<String> =
         operators.chain(DataType::ALL.map(DataType::name)).map(str::to_lowercase).collect();
     let parts: Vec<&str> = glob.split('/').collect();
-    // In a whole id the operator and the data type.
+    // In a complete id, the operator and the data type.
     let parts = if parts.len() == 5 { &parts[1..3] } else { &parts[..] };
-    // Parts that stand for themselves, then words of the others.
+    // Parts without wildcards, then words of the others.
     let (whole, patterns): (Vec<&str>, Vec<&str>) =
         parts.iter().copied().partition(|part: &&str| !part.contains(META));
     let whole = whole.into_iter().filter(|part| !known.iter().any(|name| name == part));
@@ -156,18 +156,18 @@ fn suggestion(glob: &str) -> String {
         .unwrap_or_default()
 }
 
-/// One of several parts of all cases: `2/3`. Which part a case is in depends on its id alone.
+/// One of several parts of all cases: `2/3`. Only its id determines the part that a case is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which part, from 1.
+    /// The index of the part, from 1.
     index: u64,
-    /// How many there are.
+    /// The number of parts.
     count: u64,
 }
 
 impl Shard {
     fn has(self, id: &str) -> bool {
-        // FNV-1a: the same on every machine and in every version.
+        // FNV-1a, which is the same on every machine and in every version.
         let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -195,7 +195,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// What a message says about an id that no case has.
+/// The message for an id that no case has.
 pub(crate) fn no_such_case(id: &CaseId) -> String {
     let text = format!("there is no case {id}");
     if operators::find(&id.operator).is_some() {
@@ -205,8 +205,7 @@ pub(crate) fn no_such_case(id: &CaseId) -> String {
     format!("{text}: unknown operator {}{suggestion}", id.operator)
 }
 
-/// Reads a list of ids: one a line; empty lines and what follows a `#` do not count. What is wrong with
-/// a line names it.
+/// Reads a list of ids: one a line; empty lines and comments after `#` are ignored. An error names the line.
 fn read_case_list(path: &Path, finder: &mut Finder) -> Result<Vec<Case>, Usage> {
     let usage = |problem: String| Usage(format!("--case-list: {}: {problem}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Where cases run: a Vulkan device or the host interpreter, as it is or under a profile.
+//! Targets: a Vulkan device or the host interpreter, as it is or under a profile.
 
 mod groups;
 mod survey;
@@ -22,28 +22,28 @@ use crate::results::{Block, DeviceIdentity, ProfileRun, Support, TargetRun, Time
 
 pub use survey::{Devices, Profiles, Survey};
 
-/// One place to run cases, as [`Survey::targets`] found it. Any process can open it.
+/// One target, as [`Survey::targets`] found it. Any process can open it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Target {
-    /// The device or what stands in for one, its profile and strategy, and what it has; no results.
+    /// The device or its replacement, its profile, strategy, features and limits; without results.
     pub run: TargetRun,
     place: Place,
 }
 
-/// How devices are opened, beside their profile.
+/// The options for opening devices, beside their profile.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Opening {
     /// Whether the validation layer is on.
     pub validation: bool,
-    /// Whether kernels are kept inside of what is bound (robustBufferAccess); what the environment
-    /// variable `DML_ROBUST_ACCESS` says where `None`.
+    /// Whether kernels can only access bound buffers (robustBufferAccess); `None` for the value of the
+    /// environment variable `DML_ROBUST_ACCESS`.
     pub robust_access: Option<bool>,
-    /// Whether every transfer goes through a staging buffer; what the environment variable
-    /// `DML_STAGED_TRANSFERS` says where `None`.
+    /// Whether every transfer goes through a staging buffer; `None` for the value of the environment variable
+    /// `DML_STAGED_TRANSFERS`.
     pub staged_transfers: Option<bool>,
 }
 
-/// How to open a target.
+/// The way to open a target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Place {
@@ -92,13 +92,13 @@ impl Target {
         Self { run, place }
     }
 
-    /// The same, executing with `strategy` wherever that can serve.
+    /// The target with `strategy` used wherever it can serve.
     pub fn with_strategy(mut self, strategy: Strategy) -> Self {
         self.run.strategy = Some(strategy.to_string());
         self
     }
 
-    /// The target with kernels that emulate every optional type; `None` where no kernel would differ.
+    /// The target with kernels that emulate every optional type; `None` if no kernel would differ.
     pub fn with_emulated_types(mut self) -> Option<Self> {
         let has = |feature: &Feature| self.run.features.get(feature.name()) == Some(&true);
         let features = Feature::ALL.into_iter().filter(has).collect();
@@ -112,12 +112,12 @@ impl Target {
         self
     }
 
-    /// The names of the device, and of the profile and the strategy where there are some.
+    /// The names of the device, and of the profile and the strategy if there are some.
     pub fn title(&self) -> String {
         self.run.title()
     }
 
-    /// What suits the target, `own`, with the numerics and the strategy that are asked for.
+    /// The tuning for the target: `own`, with the requested numerics and strategy.
     fn tuning(&self, own: Tuning) -> anyhow::Result<Tuning> {
         let own = own.with_numerics(self.run.numerics);
         let own = if self.run.emulated { own.without_native_types() } else { own };
@@ -127,15 +127,15 @@ impl Target {
         })
     }
 
-    /// Whether it can run such cases: the host interpreter has no bindings that could be refused.
+    /// Whether it can run cases of this kind: the host interpreter has no bindings that could be refused.
     pub fn can_run(&self, kind: Kind) -> bool {
         matches!(self.place, Place::Device { .. }) || kind != Kind::Binding
     }
 
-    /// Opens it. With a `lowering` its plans are executed, otherwise what the runtime compiles.
+    /// Opens it. With a `lowering` its plans are executed, otherwise the runtime's.
     ///
     /// # Errors
-    /// The device is not there any more, or cannot be opened; or the profile is not.
+    /// The device does not exist any more or cannot be opened, or the profile is missing.
     pub fn open<'a>(
         &self,
         lowering: Option<&'a dyn Lowering>,
@@ -149,7 +149,7 @@ impl Target {
         Ok(Box::new(Interpreter::new(&cap.alone(), transfer, lowering).with_tuning(tuning)))
     }
 
-    /// Opens it, where it is a Vulkan device.
+    /// Opens it if it is a Vulkan device.
     ///
     /// # Errors
     /// As [`Target::open`].
@@ -174,7 +174,7 @@ impl Target {
         })
     }
 
-    /// What the runtime says about each implemented operator at `levels`.
+    /// The runtime's answers about each implemented operator at `levels`.
     pub fn support(&self, levels: &[FeatureLevel]) -> Vec<Support> {
         let mut device = Capabilities::vulkan_minimum();
         device.features = Feature::ALL.into_iter().fold(Features::NONE, |features, feature| {
@@ -219,7 +219,7 @@ impl Opening {
             instance: self.instance(),
             robust_access: self.robust_access,
             staged_transfers: self.staged_transfers,
-            // What the driver compiles now is tested, not what it once compiled.
+            // Test the driver's present compiler, not pipelines that it once compiled.
             pipeline_cache: PipelineCache::Off,
             ..DeviceOptions::default()
         };

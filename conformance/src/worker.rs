@@ -1,4 +1,4 @@
-//! A worker process: runs the cases that the runner names, so that a crash ends nothing else.
+//! A worker process, which runs the cases that the runner names, so that a crash only ends the worker.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -16,10 +16,10 @@ use crate::protocol::{ModelTests, Reply, Request};
 use crate::target::Target;
 use crate::webnn;
 
-/// Does what standard input says until it ends.
+/// Handles the request on standard input until that ends.
 ///
 /// # Errors
-/// Standard input is no request, or standard output is closed.
+/// Standard input has no valid request, or standard output is closed.
 pub(crate) fn work() -> anyhow::Result<()> {
     let work = |request, ids: &Receiver<String>| match request {
         Request::Survey(survey) => answer(&Reply::Targets(survey.targets()?)),
@@ -35,7 +35,7 @@ pub(crate) fn work() -> anyhow::Result<()> {
     serve("run", work, exit::code)
 }
 
-/// What runs tests of a kind.
+/// The function that runs tests of a kind.
 pub(crate) fn run_test(kind: ModelTests) -> RunTest {
     match kind {
         ModelTests::Onnx => onnx::test::run,
@@ -47,7 +47,7 @@ pub(crate) fn run_test(kind: ModelTests) -> RunTest {
 /// Writes files about the dispatches of a case into an empty folder.
 ///
 /// # Errors
-/// The target cannot be opened, there is no such case, or it cannot be executed and written.
+/// The target cannot be opened, there is no such case, or it cannot be executed or written.
 pub(crate) fn dump_case(target: &Target, id: &CaseId, folder: &Path) -> anyhow::Result<()> {
     let case = Finder::default().find(id).with_context(|| format!("there is no case {id}"))?;
     let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
@@ -58,7 +58,7 @@ pub(crate) fn dump_case(target: &Target, id: &CaseId, folder: &Path) -> anyhow::
     Ok(dump::write(&case, &target.title(), &*executor, folder)?)
 }
 
-/// Answers every id that comes.
+/// Runs and answers every id from the runner.
 fn run_cases(target: &Target, details: Details, ids: &Receiver<String>) -> anyhow::Result<()> {
     let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
     let executor = target.open(None)?;

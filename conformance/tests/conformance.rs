@@ -1,5 +1,5 @@
-//! A part of the suite, on every device, in this process and under the validation layer where
-//! `cargo xtask test` asks for it. `cargo xtask ci` runs the whole of it under the layer, in workers.
+//! A part of the suite on every device, in this process, and under the validation layer if `cargo xtask test`
+//! asks for it. `cargo xtask ci` runs the whole suite under the layer, in workers.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -34,14 +34,14 @@ fn problems(run: &Outcomes) -> Vec<String> {
     wrong.map(|case| format!("{}: {}", case.id, case.detail.as_deref().unwrap_or(""))).collect()
 }
 
-/// Cases of each operator, of every kind at most so many, with one combination of types, another one from operator
-/// to operator: what takes long is to make pipelines.
+/// At most `most` cases of each kind for each operator, with one combination of types, which changes from
+/// operator to operator: making pipelines takes most of the time.
 fn sample(cases: impl Iterator<Item = Case>, most: usize) -> Vec<Case> {
     let mut alike = BTreeMap::<(String, Kind), Vec<Case>>::new();
     for case in with_one_type_each(cases) {
         alike.entry((case.id.operator.clone(), case.kind())).or_default().push(case);
     }
-    // As far from each other as there are others between them.
+    // Evenly spread over the list.
     let spread = |cases: Vec<Case>| {
         let step = cases.len().div_ceil(most);
         cases.into_iter().step_by(step)
@@ -90,7 +90,7 @@ fn every_operator_passes_on_every_device() {
     }
 }
 
-/// Every operator that there is was executed, in each of its cases that have outputs.
+/// Checks that every operator was executed, in each of its cases with outputs.
 fn check_executed(cases: &[Case], run: &Outcomes) {
     let run = run.clone().into_run();
     let operators = run.operators();
@@ -104,7 +104,7 @@ fn check_executed(cases: &[Case], run: &Outcomes) {
     assert_eq!(run.required.len(), dml_ops::OPERATORS.len());
 }
 
-/// One type and rank; `cargo xtask conformance --full` runs all of them.
+/// Only one type and rank; `cargo xtask conformance --full` runs all of them.
 #[test]
 fn the_interpreter_passes_under_every_profile() {
     let is_chosen = |case: &Case| {
@@ -127,13 +127,13 @@ fn the_interpreter_passes_under_every_profile() {
         assert_eq!(usize::try_from(total.of(ResultCode::NotRun)), Ok(bindings));
         assert_eq!(total.failures(), 0, "{}: {:#?}", run.title(), problems(&outcomes));
         assert_ne!(total.verdict(), Verdict::Conformant);
-        // Most profiles refuse nothing, all of them run most cases.
+        // Most profiles refuse nothing, and all run most cases.
         let ran = total.all() - total.of(ResultCode::NotRun);
         assert!(total.of(ResultCode::Pass) * 10 > ran * 9, "{}", run.title());
     }
 }
 
-/// What a case is executed by; `None` where it must be refused.
+/// The plans of a case with and without transfer usage; `None` if it must be refused.
 fn plans(case: &Case, tuning: Tuning) -> Option<[Plan; 2]> {
     let Expectation::Outputs(_) = &case.expectation else { return None };
     let operator = validate(&case.operator, case.level).unwrap();
@@ -145,7 +145,7 @@ fn plans(case: &Case, tuning: Tuning) -> Option<[Plan; 2]> {
     }))
 }
 
-/// The cases of each strategy whose plans are neither what the runtime chooses nor those of a strategy
+/// The cases of each strategy whose plans differ from the runtime's choice and from those of all strategies
 /// before it.
 fn by_strategy(cases: &[Case]) -> Vec<(Strategy, Vec<Case>)> {
     let mut before: Vec<Vec<Option<[Plan; 2]>>> =
@@ -162,7 +162,7 @@ fn by_strategy(cases: &[Case]) -> Vec<(Strategy, Vec<Case>)> {
     Strategy::ALL.into_iter().map(with_new_plans).collect()
 }
 
-/// What the runtime would not choose for a tensor so small gives the same bytes.
+/// Strategies that the runtime would not choose for such small tensors give the same bytes.
 #[test]
 fn every_strategy_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
@@ -179,7 +179,7 @@ fn every_strategy_passes_on_every_device() {
     }
 }
 
-/// Leaves out the last step.
+/// A plan without its last step.
 fn last_step_missing(operator: &Validated, target: &LoweringTarget<'_>) -> Result<Plan, Error> {
     let mut plan = dml_ops::lower(operator, target)?;
     plan.exec.pop();

@@ -1,32 +1,32 @@
-//! Whether the HTML report works in a browser: it renders, its script runs to the end without a
-//! message, and failures are found. `cargo xtask nightly --only html-report` brings a browser.
+//! Tests that the HTML report works in a browser: it renders, its script ends without a message, and failures
+//! are found. `cargo xtask nightly --only html-report` provides a browser.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A run in which every result occurs but `not-run`, which only the host interpreter has.
+/// A run with every result except `not-run`, which only the host interpreter has.
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reports/sample.json");
-/// Where the page and its pictures are left.
+/// The folder for the page and its screenshots.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/html-report");
 
-/// What is looked for: everything, something with one kind of failure, a level, nothing.
+/// The search texts: everything, cases with one kind of failure, a level, nothing.
 const QUERIES: [&str; 5] = ["", "int64", "rank2/offset_past", "4_1/", "no-such-case"];
-/// A failure with matrices, which opens when it is the only one found.
+/// A failure with matrices, which are unfolded if it is the only one found.
 const ONE_CASE: &str = "#q=uint32/rank3/offset_zero";
 
-/// The pictures, for people to look at: name, width, height, whether in dark colours, and what
-/// follows the page's address. 500 wide, since Chromium's windows are not narrower.
+/// The screenshots, for people to look at: name, width, height, whether in dark colours, and the fragment of
+/// the page's address. At least 500 wide, because Chromium's windows are not narrower.
 const PICTURES: [(&str, u32, u32, bool, &str); 4] = [
     ("light", 1280, 2400, false, ""),
     ("dark", 1280, 2400, true, ""),
     ("narrow", 500, 2400, false, ""),
     ("found", 1280, 1000, false, ONE_CASE),
 ];
-/// A page without a picture of anything is smaller.
+/// The size that a screenshot of an empty page would not reach.
 const SMALLEST_PICTURE: u64 = 20_000;
 
-/// Time that a page's scripts see, and, in real time, the end of waiting for a page.
+/// The time for a page's scripts in virtual time, and for waiting for a page in real time.
 const MILLISECONDS: u32 = 30_000;
 
 /// Opens `file`, with `fragment` (`#...`, or nothing) after its address, in the browser that
@@ -34,7 +34,7 @@ const MILLISECONDS: u32 = 30_000;
 /// messages.
 fn open(file: &Path, fragment: &str, options: &[String]) -> (String, Vec<String>) {
     let program = std::env::var_os("DML_TEST_BROWSER").expect("DML_TEST_BROWSER names no browser");
-    // The sandbox needs privileges that containers lack, and the pages are our own.
+    // The sandbox needs privileges that containers lack, and the pages are this project's.
     let output = Command::new(program)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
         .args(["--hide-scrollbars", "--enable-logging=stderr"])
@@ -50,8 +50,8 @@ fn open(file: &Path, fragment: &str, options: &[String]) -> (String, Vec<String>
     (String::from_utf8(output.stdout).unwrap(), console(&log))
 }
 
-/// The messages of the console in the browser's log. Uncaught exceptions and refusals of the
-/// content security policy are among them.
+/// The messages of the console in the browser's log, including uncaught exceptions and refusals of the
+/// content security policy.
 fn console(log: &str) -> Vec<String> {
     log.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_owned).collect()
 }
@@ -71,7 +71,7 @@ fn failures() -> Vec<String> {
     cases.filter(|case| case.result.is_failure()).map(|case| case.id.to_string()).collect()
 }
 
-/// The page that is made from the sample.
+/// Makes the page from the sample.
 fn page() -> PathBuf {
     std::fs::create_dir_all(FOLDER).unwrap();
     let page = Path::new(FOLDER).join("report.html");
@@ -85,7 +85,7 @@ fn page() -> PathBuf {
 #[ignore = "needs a browser: `cargo xtask nightly --only html-report`"]
 fn the_page_works_in_a_browser() {
     let page = page();
-    // A positive control: an error in a page's script is seen.
+    // The positive control: an error in a page's script is noticed.
     let control = Path::new(FOLDER).join("control.html");
     let text = "<!DOCTYPE html><title>x</title><script>missing.call()</script>";
     std::fs::write(&control, text).unwrap();
@@ -111,7 +111,7 @@ fn the_page_works_in_a_browser() {
         let options = [
             format!("--screenshot={}", picture.display()),
             format!("--window-size={width},{height}"),
-            // In Chromium's list of colour schemes.
+            // The index in Chromium's list of colour schemes.
             format!("--blink-settings=preferredColorScheme={}", if is_dark { 0 } else { 1 }),
         ];
         open(&page, fragment, &options);

@@ -21,12 +21,12 @@ impl ElementWidth {
     /// The widths of elements that kernels write, by width.
     pub const ALL: [Self; 4] = [Self::B8, Self::B16, Self::B32, Self::B64];
 
-    /// The element width of elements of `bits` bits; `None` where no kernel writes such elements.
+    /// The element width for elements of `bits` bits; `None` if no kernel writes such elements.
     pub fn from_element_bits(bits: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|element_width| element_width.bits() == bits)
     }
 
-    /// Bits of an element.
+    /// The bits of an element.
     pub fn bits(self) -> u32 {
         match self {
             Self::B4 => 4,
@@ -37,7 +37,7 @@ impl ElementWidth {
         }
     }
 
-    /// Bytes of an element that has at least one.
+    /// The bytes of an element of whole bytes.
     ///
     /// # Panics
     /// For [`Self::B4`].
@@ -46,7 +46,7 @@ impl ElementWidth {
         self.bits() / 8
     }
 
-    /// Bytes of so many elements, the last of which may fill a part of one.
+    /// The bytes of so many elements, rounded up to whole bytes.
     pub fn bytes_of(self, count: u64) -> u64 {
         match self {
             Self::B4 => count.div_ceil(2),
@@ -70,8 +70,8 @@ impl Kernel {
         self.of(element_width)
     }
 
-    /// All variants for elements of `element_width`, best first, for
-    /// [`select`](dml_core::kernel::select). None has a second one yet.
+    /// All variants for elements of `element_width`, best first, for [`select`](dml_core::kernel::select).
+    /// Today every element width has one.
     pub fn variants(&self, element_width: ElementWidth) -> &[&'static KernelModule] {
         slice::from_ref(self.of(element_width))
     }

@@ -1,6 +1,6 @@
 //! The functions that programs are made of: one row for each, with its GLSL and its twin.
 //!
-//! A twin computes on the bits of single elements; those of fewer than 64 bits have zeros above.
+//! A twin computes on the bits of single elements. Bits above an element's width are zero.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -15,11 +15,11 @@ use crate::ElementWidth;
 use crate::kernels::{F64, WIDE};
 use crate::link::Source;
 
-/// How a function takes and gives its elements. Registers have four words: four elements of up to 32
-/// bits, or two of 64.
+/// How the element widths of a function's arguments and result relate. A register has four words: four elements
+/// of up to 32 bits, or two of 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Registers to a register of as many elements.
+    /// The result has as many elements to a register as the arguments.
     Alike,
     /// Elements of 32 bits to elements of 64, half of them at a time.
     Widening,
@@ -29,22 +29,22 @@ pub enum Shape {
 
 /// A function on elements.
 pub struct Function {
-    /// Its name in GLSL.
+    /// The function's name in GLSL.
     pub name: &'static str,
-    /// Where its GLSL is.
+    /// The library that its GLSL is in.
     pub library: &'static Source,
-    /// How many elements it takes.
+    /// The number of elements that it takes.
     pub arity: usize,
-    /// How many parameters it takes after them, a word each, the same for all elements.
+    /// The number of parameters that follow the elements: a word each, the same for all elements.
     pub parameters: usize,
-    /// How it takes them.
+    /// The widths of its arguments and its result.
     pub shape: Shape,
-    /// The same for single elements on the host.
+    /// The function for single elements, on the host: arguments first, then parameters.
     pub twin: fn(&[u64]) -> u64,
 }
 
 impl Function {
-    /// How wide the elements are that fill its registers: those it takes, and those it gives.
+    /// The element widths of the arguments and of the result.
     pub fn widths(&self) -> [ElementWidth; 2] {
         let is_wide = [&WIDE, &F64].iter().any(|it| std::ptr::eq(*it, self.library));
         match self.shape {
@@ -56,7 +56,7 @@ impl Function {
     }
 }
 
-/// A function is its row.
+/// Functions are equal if they are the same row of the table.
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -77,8 +77,8 @@ impl fmt::Debug for Function {
     }
 }
 
-/// Rows: `NAME = LIBRARY.function(arity) Shape |arguments| twin;`, with `(arity; parameters)` where there
-/// are any.
+/// Rows: `NAME = LIBRARY.function(arity) Shape |arguments| twin;`, with `(arity; parameters)` for a function
+/// with parameters.
 macro_rules! functions {
     ($($(#[$documentation:meta])* $id:ident = $library:ident.$name:ident($arity:literal $(; $parameters:literal)?) $shape:ident |$a:ident| $twin:expr;)*) => {
         $(
@@ -132,7 +132,7 @@ pub use sequence::*;
 pub use trigonometric::*;
 pub use windows::*;
 
-/// All of them.
+/// All functions.
 pub fn all() -> impl Iterator<Item = &'static Function> {
     let themes = [
         activations::ROWS,

@@ -1,4 +1,4 @@
-//! Optional types of the hardware that kernels are linked for. They change no bit of a result.
+//! Optional types of the hardware that kernels are linked for. They never change a result.
 
 use dml_core::capabilities::{Feature, Features};
 
@@ -12,7 +12,7 @@ use crate::{ElementWidth, kernels};
 const DIVISIONS: [&Function; 5] =
     [&DIVIDE_U64, &DIVIDE_I64, &MODULUS_U64, &MODULUS_TRUNCATE_I64, &MODULUS_FLOOR_I64];
 
-/// The optional types that a kernel may use. Where it lacks one, 32-bit words stand for its elements.
+/// The optional types that a kernel may use. Elements of a type that is missing are computed with 32-bit words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NativeTypes {
     /// Integers of 64 bits in registers (shaderInt64).
@@ -28,13 +28,13 @@ pub struct NativeTypes {
 /// Support for floats of 16 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Float16 {
-    /// No such floats, or rounded otherwise, or without zeros of either sign, infinities and NaN.
+    /// No such floats, or other rounding, or without signed zeros, infinities and NaN.
     #[default]
     None,
-    /// Normal ones (shaderFloat16, shaderRoundingModeRTEFloat16, shaderSignedZeroInfNanPreserveFloat16):
-    /// subnormal ones may be taken for 0.
+    /// Normal numbers (shaderFloat16, shaderRoundingModeRTEFloat16, shaderSignedZeroInfNanPreserveFloat16):
+    /// subnormal numbers may be taken for 0.
     Normal,
-    /// All (shaderDenormPreserveFloat16 besides).
+    /// Subnormal numbers, too (shaderDenormPreserveFloat16).
     All,
 }
 
@@ -50,7 +50,7 @@ impl Float16 {
         }
     }
 
-    /// How the hardware must treat these floats: kernels that use them say so.
+    /// The float controls that kernels with these floats must declare.
     pub(crate) fn modes(self) -> Features {
         let (is_used, keeps_subnormals) = (self != Self::None, self == Self::All);
         Features::NONE
@@ -61,7 +61,7 @@ impl Float16 {
 }
 
 impl NativeTypes {
-    /// None: what every device can run.
+    /// No optional types, for every device.
     pub const NONE: Self =
         Self { int64: false, storage8: false, storage16: false, float16: Float16::None };
 

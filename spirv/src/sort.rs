@@ -1,4 +1,4 @@
-//! `kernels/sort.comp`: sorts numbers of 64 bits in memory that a work group shares, and keeps the least ones.
+//! `kernels/sort.comp`: sorts numbers of 64 bits in a work group's shared memory, and keeps the least ones.
 
 use std::sync::LazyLock;
 
@@ -14,32 +14,32 @@ use crate::{ElementWidth, kernels, link};
 pub const NUMBER_BITS: u32 = 11;
 const NUMBERS: u32 = 1 << NUMBER_BITS;
 
-/// Rows of one dispatch, which follow each other without gaps.
+/// The rows that one dispatch sorts, which follow each other without gaps.
 ///
 /// Blocks have 2^n numbers. Even blocks of a row are sorted upwards and odd ones downwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Numbers of all rows together.
+    /// The number of all rows' numbers together.
     pub numbers: u32,
-    /// Rows have 2^length numbers.
+    /// The exponent of the row length: rows have 2^length numbers.
     pub length: u32,
-    /// The n of the first blocks that are made, and of the last ones. Of blocks larger than a work group's numbers
-    /// only those are compared that a work group has.
+    /// The exponents n of the first blocks that are sorted, and of the last ones. In blocks larger than a
+    /// work group's numbers, only numbers of one work group are compared.
     pub blocks: [u32; 2],
-    /// How often the least numbers of two of the last blocks are kept, and sorted. The last blocks are less than a
-    /// work group's numbers then.
+    /// How often two of the last blocks are merged to their least numbers, and these sorted. The last blocks
+    /// are then smaller than a work group's numbers.
     pub halvings: u32,
-    /// First number of the input in its window, and of the output.
+    /// The first number of the input in its window, and of the output.
     pub starts: [u32; 2],
 }
 
 impl Record {
-    /// How many work groups there are.
+    /// The number of work groups.
     pub fn count(&self) -> u32 {
         self.numbers.div_ceil(NUMBERS)
     }
 
-    /// How often a number is compared with another one.
+    /// The number of comparisons that each number takes part in.
     pub fn comparisons(&self) -> u32 {
         let [first, last] = self.blocks;
         let of_block = |block: u32| block.min(NUMBER_BITS);
@@ -53,7 +53,7 @@ impl Record {
     }
 }
 
-/// The kernel. Numbers are at binding 0, and those that are left at the binding of an element-wise kernel's output.
+/// The kernel. The input is at binding 0, and the kept numbers at the binding of an element-wise kernel's output.
 pub fn sort() -> &'static KernelModule {
     static MODULE: LazyLock<KernelModule> = LazyLock::new(|| {
         let skeleton = &kernels::SORT;

@@ -24,7 +24,7 @@ mod rows;
 /// SwiftShader's compiler takes more than linear time: a kernel of twice this size shows. The largest are of
 /// functions that loop over the elements of a quad, and the logarithm of a sum of rows of any strides.
 const MOST_BYTES: usize = 33 << 10;
-/// The same of kernels with several phases, whose functions are there once.
+/// The limit for kernels with several phases, in which each function exists once.
 const MOST_BYTES_OF_ROWS: usize = 45 << 10;
 
 /// A kernel of one function.
@@ -187,7 +187,7 @@ fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-/// What spirv-val says of a module; nothing where it is valid, or of what the tool is too old to know.
+/// The messages of spirv-val on a module; empty if it is valid, or if the tool is too old to know its instructions.
 #[expect(clippy::print_stderr, reason = "what is left out is told")]
 fn complaint(words: &[u32]) -> String {
     let mut child = Command::new("spirv-val")
@@ -207,7 +207,7 @@ fn complaint(words: &[u32]) -> String {
     complaint
 }
 
-/// What Debian 12's spirv-val says of cooperative matrices.
+/// A message of Debian 12's spirv-val on cooperative matrices.
 const TOO_OLD: &str = "Invalid capability operand: 6022";
 
 #[test]

@@ -1,5 +1,5 @@
-//! What it takes to build shaderc from source: cmake with make, a C++ compiler and Python. libFuzzer
-//! takes the compiler alone.
+//! The tools that building shaderc from source needs: cmake with make, a C++ compiler and Python. libFuzzer
+//! only needs the compiler.
 
 use anyhow::Result;
 use xshell::Shell;
@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::packages::Packages;
 use crate::process::find_program;
 
-/// A tool: the programs of which any one will do, and the package that has it.
+/// A tool: programs of which any one suffices, and the package that has it.
 struct Tool {
     programs: &'static [&'static str],
     package: &'static str,
@@ -19,14 +19,14 @@ const COMPILER: Tool = Tool { programs: &["c++", "g++", "clang++"], package: "g+
 
 const TOOLS: [Tool; 4] = [
     Tool { programs: &["cmake"], package: "cmake" },
-    // What cmake writes its build files for; cmake's package only recommends it.
+    // cmake generates build files for make; cmake's package only recommends it.
     Tool { programs: &["make"], package: "make" },
     COMPILER,
     Tool { programs: &["python3"], package: "python3" },
 ];
 
-/// The environment in which C++ can be built: the system's compiler, or that with which shaderc is
-/// built, so that it is unpacked once.
+/// An environment in which C++ can be built: the system's compiler, or the one with which shaderc is built,
+/// so that it is unpacked once.
 pub(crate) fn compiler(sh: &Shell) -> Result<Environment> {
     let is_here = COMPILER.programs.iter().any(|name| find_program(name).is_some());
     if is_here { Ok(Environment::system()) } else { ensure(sh) }
@@ -45,8 +45,8 @@ pub(crate) fn ensure(sh: &Shell) -> Result<Environment> {
     if !missing.contains(&"g++") {
         return Ok(environment);
     }
-    // Where g++ keeps its libraries: `usr/lib/gcc/x86_64-linux-gnu/12`. Rust links with the system's
-    // gcc, which does not look there for the C++ library.
+    // The folder of g++'s libraries: `usr/lib/gcc/x86_64-linux-gnu/12`. Rust links with the system's gcc,
+    // which does not look there for the C++ library.
     let mut folders = Vec::new();
     for target in sh.read_dir(tree.root.join("usr/lib/gcc"))? {
         folders.extend(sh.read_dir(target)?);
@@ -61,8 +61,8 @@ fn missing_packages(there: impl Fn(&str) -> bool) -> Vec<&'static str> {
     lacking.map(|tool| tool.package).collect()
 }
 
-/// g++ finds its headers and start files beside itself only, so the parts that gcc's packages have
-/// must lie there too, even where the system has them installed.
+/// g++ only finds headers and start files beside itself, so the parts in gcc's packages must be there too,
+/// even if the system has them installed.
 fn compiler_parts(package: &str) -> Vec<String> {
     let Some(version) = package.strip_prefix("g++-") else {
         return Vec::new();

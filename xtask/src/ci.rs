@@ -1,7 +1,7 @@
-//! `cargo xtask ci`: everything that must hold before a change is merged. `cargo xtask nightly`: the
-//! same, and what takes hours.
+//! `cargo xtask ci`: everything that must hold before a change is merged. `cargo xtask nightly`: these steps,
+//! and others that take hours.
 //!
-//! No step is left out for want of a tool, a device or a layer: what cannot be had fails its step.
+//! No step is skipped because a tool, a device or a layer is missing: a step that lacks something fails.
 
 mod steps;
 
@@ -28,20 +28,20 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     step_runner::run(sh, CI, args, &mode, this_program)
 }
 
-/// The same with the steps that take hours, and with all inputs.
+/// Runs the steps of `ci` and those that take hours, with all inputs.
 pub(crate) fn nightly(sh: &Shell, args: &Args) -> Result<i32> {
     let mode = Mode { always: true, ends: setup::in_ci(), record: RECORD };
     step_runner::run(sh, CI.iter().chain(NIGHTLY), args, &mode, this_program)
 }
 
-/// Does what one step does.
+/// Runs one step in this process.
 pub(crate) fn step(sh: &Shell, args: &StepArgs) -> Result<i32> {
     let step = step_runner::find(CI.iter().chain(NIGHTLY), &args.name)?;
     (step.run)(sh).map(|()| 0)
 }
 
-/// This program, doing one step. Linux finds it also where an earlier step has built another one in
-/// its place.
+/// The command that runs one step with this program. Linux finds the program even if an earlier step has
+/// built another one in its place.
 fn this_program(step: &Step) -> Command {
     let program = if cfg!(target_os = "linux") {
         "/proc/self/exe".into()
@@ -50,7 +50,7 @@ fn this_program(step: &Step) -> Command {
     };
     let mut command = Command::new(program);
     command.args(["step", step.name]);
-    // What is built once need not be built quickly again.
+    // Incremental builds do not pay off for a single build.
     command.env("CARGO_INCREMENTAL", "0");
     command
 }

@@ -34,8 +34,8 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     run_with(sh, &environment, &with_defaults(&args.args))
 }
 
-/// What the full sweep consists of. Which levels accept what does not depend on a profile: under
-/// profiles the highest one, which accepts everything that any does, is enough.
+/// The parts of the full sweep. The operators that a level accepts do not depend on the profile: under
+/// profiles the highest level, which accepts all of them, is enough.
 const FULL: [&[&str]; 6] = [
     &["--feature-level", "all", "--device", "all", "--random", "64"],
     &["--feature-level", "all", "--device", "all", "--robust-access", "off"],
@@ -45,10 +45,10 @@ const FULL: [&[&str]; 6] = [
     &["--feature-level", "6_4", "--device", "interpreter", "--profile", "all", "--random", "64"],
 ];
 
-/// `dml-conformance run` ends so where nothing failed, but not everything could run.
+/// The exit code of `dml-conformance run` if nothing failed, but not everything could run.
 const INCOMPLETE: i32 = 4;
 
-/// Runs every part, whatever the others found, and returns the worst exit code.
+/// Runs every part, whatever the results of the others, and returns the worst exit code.
 fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i32> {
     let is_report = |arg: &&String| arg.starts_with("--output") || arg.starts_with("--format");
     let report = args.iter().find(is_report).map_or("", String::as_str);
@@ -70,7 +70,7 @@ fn run_full(sh: &Shell, environment: &Environment, args: &[String]) -> Result<i3
     Ok(worst(&codes))
 }
 
-/// A failure is worse than a run that is incomplete.
+/// The worst exit code: a failure is worse than an incomplete run.
 fn worst(codes: &[i32]) -> i32 {
     let rank = |code: &&i32| (**code != 0, **code != INCOMPLETE, **code);
     codes.iter().max_by_key(rank).copied().unwrap_or(0)
@@ -84,8 +84,8 @@ fn run_with(sh: &Shell, environment: &Environment, arguments: &[String]) -> Resu
     process::exit_code(environment.apply(cmd!(sh, "{program} run {arguments...}")))
 }
 
-/// The system as it is where it has a device, unless the CPU drivers are asked for. Then real
-/// devices stay visible beside them.
+/// The system as it is if it has a device, unless the CPU drivers are requested. With these, real devices
+/// stay visible.
 pub(crate) fn environment(sh: &Shell, cpu_drivers: bool) -> Result<Environment> {
     let names = devices::names(sh, &Environment::system())?;
     if !cpu_drivers && !names.is_empty() {
@@ -103,7 +103,7 @@ pub(crate) fn environment(sh: &Shell, cpu_drivers: bool) -> Result<Environment> 
     }
 }
 
-/// Everything is run, unless the caller chose.
+/// Adds options to run everything, unless the caller chose.
 fn with_defaults(args: &[String]) -> Vec<String> {
     let mut all = Vec::new();
     for option in ["--feature-level", "--device"] {

@@ -1,4 +1,4 @@
-//! Which Vulkan devices answer, as the `dml` command sees them.
+//! Lists the Vulkan devices that the `dml` command finds.
 
 use std::process::{Command, Output};
 
@@ -9,17 +9,17 @@ use xshell::Shell;
 use crate::environment::Environment;
 use crate::programs;
 
-/// How the devices of the CPU drivers are called that `setup` brings.
+/// Parts of the names of the CPU drivers' devices that `setup` provides.
 pub(crate) const CPU_DRIVERS: [&str; 2] = ["llvmpipe", "SwiftShader"];
 
-/// `dml devices` ends with this code where there is no device (or no loader).
+/// The exit code of `dml devices` without a device (or without a loader).
 const NO_DEVICE: i32 = 3;
 
-/// What is read of `dml devices --json`.
+/// The fields of `dml devices --json` that are used.
 #[derive(Deserialize)]
 struct Device {
     name: String,
-    /// Why it cannot be used: it is as good as none.
+    /// The reason why it cannot be used; such a device is ignored.
     unusable: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>
     let output = dml(sh, environment, &["devices", "--json"])?;
     match output.status.code() {
         Some(0) => names_in(&output.stdout),
-        // Why there is none is no news to a caller that is about to set one up.
+        // The reason is of no interest to a caller that is about to set up a device.
         Some(NO_DEVICE) => Ok(Vec::new()),
         _ => {
             let error = String::from_utf8_lossy(&output.stderr);
@@ -37,7 +37,7 @@ pub(crate) fn names(sh: &Shell, environment: &Environment) -> Result<Vec<String>
     }
 }
 
-/// The same, where both CPU drivers must answer.
+/// The names of the usable devices; fails unless both CPU drivers answer.
 pub(crate) fn of_cpu_drivers(sh: &Shell, environment: &Environment) -> Result<Vec<String>> {
     let names = names(sh, environment)?;
     for driver in CPU_DRIVERS {

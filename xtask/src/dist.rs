@@ -13,13 +13,13 @@ use crate::{devices, install_capi, process, programs, setup, workspace};
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// What is in the archive's `bin`, by package.
+/// The packages and names of the programs in the archive's `bin`.
 const PROGRAMS: [(&str, &str); 3] =
     [("dml-cli", "dml"), ("dml-conformance", "dml-conformance"), ("dml-bench", "dml-bench")];
 
 const SCRIPT: &str = include_str!("dist/run-suite.sh");
 
-/// People carry it to other machines.
+/// The largest size of the archive, which people copy to other machines.
 const MOST_BYTES: u64 = 40 << 20;
 
 /// Runs the command.
@@ -32,19 +32,20 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// A step of `nightly`: everything in the archive that people carry away.
+/// A step of `nightly`: checks the archive that users get.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     run(sh)?;
     try_out(sh, &[])
 }
 
-/// The step `dist` of `ci`: the archive is whole. Its programs are the tests' own, which nobody builds again.
+/// The step `dist` of `ci`: checks that the archive is complete. Its programs are those of the tests, so that
+/// nothing is built again.
 pub(crate) fn check_quickly(sh: &Shell) -> Result<()> {
     build(sh, Profile::Dev)?;
     try_out(sh, &["--filter", "*/diagonal_matrix/*"])
 }
 
-/// What is in the archive runs on both CPU drivers, from another folder.
+/// Runs the archive's programs on both CPU drivers, from another folder.
 fn try_out(sh: &Shell, arguments: &[&str]) -> Result<()> {
     let folder = folder().join("check");
     sh.remove_path(&folder)?;
@@ -63,7 +64,7 @@ fn try_out(sh: &Shell, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Such as `dmlvk-0.1.0-x86_64-linux`.
+/// The archive's name, such as `dmlvk-0.1.0-x86_64-linux`.
 fn name() -> String {
     let (arch, system) = (std::env::consts::ARCH, std::env::consts::OS);
     format!("dmlvk-{}-{arch}-{system}", env!("CARGO_PKG_VERSION"))
@@ -87,7 +88,7 @@ fn build(sh: &Shell, profile: Profile) -> Result<PathBuf> {
         let built = programs.join(program);
         let place = folder.join("bin").join(program);
         sh.copy_file(&built, &place)?;
-        // Its own debug information: none is built, but the standard library brings some.
+        // No debug information is built, but the standard library has some.
         cmd!(sh, "strip --strip-debug {place}").run()?;
     }
     install_capi::run(
@@ -106,7 +107,7 @@ fn build(sh: &Shell, profile: Profile) -> Result<PathBuf> {
     Ok(archive)
 }
 
-/// What was built from what, and what it needs.
+/// The text about the archive: commit, compiler and requirements.
 fn contents(sh: &Shell, folder: &Path) -> Result<String> {
     let commit = cmd!(sh, "git describe --always --dirty").quiet().read()?;
     let compiler = cmd!(sh, "rustc --version").quiet().read()?;

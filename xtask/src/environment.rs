@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use xshell::Cmd;
 
-/// What to add to a program's environment. Empty: the system as it is.
+/// Changes to a program's environment. Empty: the system as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment {
     variables: Vec<(&'static str, OsString)>,
-    /// Folders that come before what LD_LIBRARY_PATH holds already.
+    /// Folders to prepend to LD_LIBRARY_PATH.
     libraries: Vec<PathBuf>,
-    /// The same for PATH.
+    /// Folders to prepend to PATH.
     programs: Vec<PathBuf>,
 }
 
@@ -22,7 +22,7 @@ impl Environment {
         Self::default()
     }
 
-    /// Shared libraries and programs in these folders are found.
+    /// An environment in which shared libraries and programs in these folders are found.
     pub(crate) fn of_folders(libraries: Vec<PathBuf>, programs: Vec<PathBuf>) -> Result<Self> {
         joined(&libraries).and(joined(&programs))?;
         Ok(Self { variables: Vec::new(), libraries, programs })
@@ -76,8 +76,8 @@ pub(crate) fn joined(paths: &[PathBuf]) -> Result<OsString> {
     std::env::join_paths(paths).context("the path of this checkout contains a ':'")
 }
 
-/// `folders`, then those of `old` that are not among them. Never an empty entry: the loader would
-/// take it for the current folder.
+/// `folders`, then those of `old` that are not among them. Never an empty entry, which the loader would take
+/// for the current folder.
 fn prepend(folders: &[PathBuf], old: Option<&OsStr>) -> OsString {
     let old = old.map(std::env::split_paths).into_iter().flatten();
     let kept = old.filter(|it| !it.as_os_str().is_empty() && !folders.contains(it));

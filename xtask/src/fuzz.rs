@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: every fuzz target for a while, from its seeds and what earlier runs found.
+//! `cargo xtask fuzz`: runs every fuzz target for a while, from its seeds and the inputs of earlier runs.
 //!
-//! cargo-fuzz builds and runs them on the stable toolchain, without a sanitizer: what is fuzzed is
-//! safe Rust, and promises are asserted.
+//! cargo-fuzz builds and runs them on the stable toolchain, without a sanitizer: the fuzzed code is safe
+//! Rust, and promises are asserted.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -30,11 +30,11 @@ pub(crate) struct Args {
     pub(crate) input: Option<PathBuf>,
 }
 
-/// An input that takes longer, or more memory in MiB, is a finding. Seconds of the clock, so that a
-/// busy machine is none.
+/// An input that takes longer, or more memory in MiB, is a finding. The time is generous wall-clock time, so
+/// that a busy machine causes no findings.
 const LIMITS: [&str; 2] = ["-timeout=25", "-rss_limit_mb=2048"];
 
-/// Runs the command and returns the exit code: 1 where there is a finding.
+/// Runs the command and returns the exit code: 1 if there is a finding.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let targets = chosen(&all_targets(sh)?, &args.targets)?;
     let fuzzer = Fuzzer::build(sh)?;
@@ -62,8 +62,8 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     Ok(i32::from(!is_clean))
 }
 
-/// The step `fuzz-lock` of `ci`: the lock file of the fuzz programs, which are no part of the workspace,
-/// knows every dependency. cargo-fuzz itself has no --locked.
+/// The step `fuzz-lock` of `ci`: checks that the lock file of the fuzz programs, which are outside of the
+/// workspace, has every dependency. cargo-fuzz itself has no --locked.
 pub(crate) fn check_lock(sh: &Shell) -> Result<()> {
     let manifest = workspace::root().join("fuzz/Cargo.toml");
     let metadata =
@@ -87,7 +87,7 @@ fn chosen(all: &[String], wanted: &[String]) -> Result<Vec<String>> {
     Ok(if wanted.is_empty() { all.to_vec() } else { wanted.to_vec() })
 }
 
-/// The programs, built, and where they work.
+/// The built fuzz programs, and their working folder.
 struct Fuzzer {
     program: PathBuf,
     environment: Environment,
@@ -117,7 +117,7 @@ impl Fuzzer {
         self.cargo_fuzz(sh, "run").arg(target)
     }
 
-    /// Starts one target. What it prints goes to a file beside its corpus.
+    /// Starts one target. Its output goes to a file beside its corpus.
     fn start(&self, sh: &Shell, target: &str, seconds: u32) -> Result<Run> {
         let folder = self.folder.join(target);
         let (corpus, findings) = (folder.join("corpus"), folder.join("findings"));
@@ -144,7 +144,7 @@ impl Fuzzer {
     }
 }
 
-/// A target that runs.
+/// A running target.
 struct Run {
     process: Child,
     log: PathBuf,
@@ -167,10 +167,10 @@ impl Run {
     }
 }
 
-/// What came of one target.
+/// The result of one target.
 struct Report {
-    /// Such as `9 runs in 600 s, coverage 1, 3 inputs`; `None` where libFuzzer did not come to its
-    /// end, as at a finding. Its coverage is a number of places of the code.
+    /// Such as `9 runs in 600 s, coverage 1, 3 inputs`; `None` if libFuzzer did not reach its end, as after a
+    /// finding. Coverage is a number of code locations.
     counts: Option<String>,
     findings: Vec<PathBuf>,
 }
@@ -181,7 +181,7 @@ impl Report {
     }
 }
 
-/// From the lines `#9 .. cov: 1 ft: 2 corp: 3/4b ..` and `Done 9 runs in 600 second(s)`.
+/// Reads the lines `#9 .. cov: 1 ft: 2 corp: 3/4b ..` and `Done 9 runs in 600 second(s)`.
 fn counts(log: &str) -> Option<String> {
     let last = |key: &str| log.lines().rev().find(|line| line.contains(key));
     let (done, state) = (last("Done ")?, last(" cov: ")?);

@@ -1,7 +1,7 @@
-//! `cargo xtask kernels`: what a GPU's compiler makes of our kernels, without a GPU.
+//! `cargo xtask kernels`: compiles our kernels with a GPU's compiler, without a GPU.
 //!
-//! Mesa's RADV compiles for families of GPUs that are not there. The wrapping driver lets whole works run on that
-//! null device, and writes down what each pipeline became.
+//! Mesa's RADV compiles for families of GPUs that are not present. The wrapping driver lets whole works run
+//! on that null device, and writes the result of each pipeline to a file.
 
 mod assembly;
 mod compiled;
@@ -72,13 +72,13 @@ impl Default for Args {
     }
 }
 
-/// The families that the checked-in table has.
+/// The families in the checked-in table.
 pub(crate) const FAMILIES: [&str; 3] = ["vega10", "navi21", "navi31"];
 
 /// The checked-in table, relative to the workspace.
 const TABLE: &str = "xtask/kernels.txt";
 
-/// What `dml-conformance run` ends with where cases failed, as all do that nobody executes.
+/// The exit code of `dml-conformance run` if cases failed, as all do on a device that executes nothing.
 const CASES_FAILED: i32 = 1;
 
 /// Runs the command and returns its exit code.
@@ -138,12 +138,12 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 /// A table to compare with.
 struct Before {
     table: Table,
-    /// Whether it must say what this run says.
+    /// Whether the table must be equal to that of this run.
     is_checked_in: bool,
 }
 
-/// `given`, or, where that is the checked-in table of another compiler, what the parent commit makes with this one.
-/// `None` where nothing can be compared.
+/// `given`, or, if that is the checked-in table of another compiler, the table of the parent commit with this
+/// compiler. `None` if nothing can be compared.
 fn by_this_compiler(sh: &Shell, given: Table, args: &Args, now: &Table) -> Result<Option<Before>> {
     let is_checked_in = args.against.is_none();
     if given.compiler == now.compiler {
@@ -165,7 +165,7 @@ fn print_all(what: &str, lines: &[String]) {
     lines.iter().for_each(|line| println!("{what}: {line}"));
 }
 
-/// Times that were measured, and the card that they were measured on.
+/// Measured times, and the card on which they were measured.
 struct MeasuredTimes {
     runs: Runs,
     card: &'static Card,
@@ -190,7 +190,7 @@ impl MeasuredTimes {
     }
 }
 
-/// Prints what `args` ask for of the works of a family.
+/// Prints the estimates that `args` request for the works of a family.
 fn print_estimates(
     args: &Args,
     family: &str,
@@ -217,7 +217,7 @@ fn read(file: &Path) -> Result<Table> {
         .with_context(|| file.display().to_string())
 }
 
-/// `now` with the rows of other families that the checked-in table has.
+/// `now` with the rows of other families in the checked-in table.
 fn completed(checked_in: &Path, mut now: Table, families: &[String]) -> Result<Table> {
     if !checked_in.is_file() {
         return Ok(now);
@@ -242,7 +242,7 @@ fn other_compiler(before: &str, now: &str) -> String {
     )
 }
 
-/// Where runs leave what they made.
+/// The folder for the files of runs.
 fn folder() -> PathBuf {
     workspace::target_dir().join("kernels")
 }
@@ -254,8 +254,8 @@ struct Null<'a> {
 }
 
 impl Null<'_> {
-    /// Runs each work in a process of its own, as each has its own pipelines. Returns what they ask for, and what
-    /// their kernels became.
+    /// Runs each work in its own process, because each has its own pipelines. Returns the works' commands,
+    /// and their compiled kernels.
     fn add_works(&self, sh: &Shell, table: &mut Table) -> Result<Vec<CompiledRun>> {
         let program = programs::example(sh, "dml-bench", "compile_works")?;
         let works = cmd!(sh, "{program}").quiet().read()?;
@@ -274,7 +274,7 @@ impl Null<'_> {
             let kernel_of = |(compiled, assembly): &(Compiled, String)| {
                 (compiled.kernel.clone(), Code::new(compiled, &assembly::sections(assembly)))
             };
-            // The first of several pipelines with one name stays.
+            // The first of several pipelines with one name is kept.
             let kernels = compiled.iter().rev().map(kernel_of).collect();
             compiled_runs.push(CompiledRun { run, kernels });
             table.add(self.family, work, compiled.into_iter().map(|(one, _)| one).collect());
@@ -295,8 +295,8 @@ impl Null<'_> {
         Ok(())
     }
 
-    /// The kernels, with their assembly, that are compiled while `run` runs programs in the environment that it is
-    /// given.
+    /// The kernels, with their assembly, that are compiled while `run` runs programs in the environment that
+    /// it gets.
     fn compiled(
         &self,
         sh: &Shell,
@@ -310,7 +310,7 @@ impl Null<'_> {
         Ok(compiled)
     }
 
-    /// An environment in which the driver writes to a folder that is empty, and that folder.
+    /// An environment in which the driver writes to an empty folder, and that folder.
     fn fresh(&self, sh: &Shell, name: &Path) -> Result<(Environment, PathBuf)> {
         let output = folder().join(self.family).join(name);
         sh.remove_path(&output)?;

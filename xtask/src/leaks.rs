@@ -1,4 +1,4 @@
-//! The step `leaks` of `nightly`: the C examples under valgrind, on both CPU drivers. No byte that the
+//! The step `leaks` of `nightly`: the C examples under valgrind, on both CPU drivers. No memory that the
 //! library has allocated may be left at the end, lost or still reachable.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::packages::Packages;
 use crate::process::find_program;
 use crate::workspace;
 
-/// Programs of crates/dml-capi/examples/c, and whether valgrind has something to say.
+/// Programs of crates/dml-capi/examples/c, and whether valgrind must find something.
 const PROGRAMS: [(&str, bool); 3] = [
     ("owning", false),
     ("bring_your_own", false),
@@ -20,17 +20,17 @@ const PROGRAMS: [(&str, bool); 3] = [
     ("owning-OMIT_DESTROY", true),
 ];
 
-/// This program executes a kernel, and the others none: their output is part of the commands.
+/// The only program that executes a kernel; the output of the others is part of the commands.
 const RUNS_A_KERNEL: &str = "bring_your_own";
-/// The code that this driver makes of a kernel has an instruction that valgrind 3.19 does not know, and
-/// ends with SIGILL under it.
+/// The driver whose compiled kernels have an instruction that valgrind 3.19 does not know, so that they end
+/// with SIGILL under it.
 const UNREADABLE: &str = "SwiftShader";
 
-/// How valgrind ends where it has found something; the examples never end with it.
+/// The exit code of valgrind with findings; the examples never end with it.
 const FOUND: i32 = 99;
 
-/// Everything that is left at the end is an error, and so is every access to memory that is none.
-/// Stacks are told though drivers are unloaded by then, and are deep enough for the suppressions.
+/// All memory that is left at the end is an error, and so is every invalid access. Stacks are recorded
+/// although drivers are unloaded by then, and are deep enough for the suppressions.
 const OPTIONS: [&str; 7] = [
     "--quiet",
     "--leak-check=full",
@@ -41,7 +41,7 @@ const OPTIONS: [&str; 7] = [
     "--error-exitcode=99",
 ];
 
-/// What is the dynamic linker's and the drivers' own, each with its reason.
+/// Suppressions for the dynamic linker and the drivers, each with its reason.
 const SUPPRESSIONS: &str = "xtask/src/leaks/valgrind.supp";
 
 /// Runs the step.
@@ -65,8 +65,8 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
 /// The system's valgrind, or an unpacked one.
 struct Valgrind {
     program: PathBuf,
-    /// Where the unpacked one finds its own files, and the debug information of the C library,
-    /// without which it does not start.
+    /// The folder in which the unpacked one finds its own files, and the one with the C library's debug
+    /// information, without which it does not start.
     unpacked: Option<(PathBuf, PathBuf)>,
 }
 
@@ -78,7 +78,7 @@ impl Valgrind {
         let names = ["valgrind", "libc6-dbg"];
         let packages = Packages { finish: link_debug_files, ..Packages::new("valgrind", &names) };
         let root = packages.ensure(sh)?.root;
-        // `usr/bin/valgrind` is a script that starts the system's.
+        // `usr/bin/valgrind` is a script that starts the system's valgrind.
         let program = root.join("usr/bin/valgrind.bin");
         Ok(Self {
             program,
@@ -115,9 +115,9 @@ impl Valgrind {
     }
 }
 
-/// Beside files that only the package's own place finds, valgrind looks for a library's debug file
-/// below a folder of our choice, in the library's own folder there, without the first two digits of
-/// the build id.
+/// Beside the locations that only an installed package uses, valgrind looks for a library's debug file in a
+/// folder that we can choose: in the library's own folder below it, without the first two digits of the build
+/// id.
 fn link_debug_files(sh: &Shell, root: &Path) -> Result<()> {
     for folder in ["lib", "usr/lib"] {
         let triplet = format!("debug/{folder}/{}-linux-gnu", std::env::consts::ARCH);

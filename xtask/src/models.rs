@@ -1,4 +1,4 @@
-//! `cargo xtask models`: models that others made, whole, on every device.
+//! `cargo xtask models`: runs complete public models on every device.
 
 mod filled;
 mod package;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     pub(crate) args: Vec<String>,
 }
 
-/// What is known of the models, relative to the workspace: their packages, and what ONNX Runtime answers to
+/// The folder of the models' data, relative to the workspace: their packages, and ONNX Runtime's outputs for
 /// seeded inputs, as archives of `.npy` files.
 const KNOWN: &str = "conformance/models";
 
@@ -44,7 +44,7 @@ struct Model {
     name: String,
     package: String,
     version: String,
-    /// The name of its file, wherever it is.
+    /// The name of its file, in any folder of the package.
     file: String,
     sha256: String,
     /// Files of the archive, in the order of the model's inputs and outputs.
@@ -52,7 +52,7 @@ struct Model {
     outputs: Vec<String>,
 }
 
-/// Models that run within seconds on a CPU driver: with open shapes, with branches, and in one graph.
+/// Models that run within seconds on a CPU driver: with unknown shapes, with branches, and in one graph.
 pub(crate) const QUICK: [&str; 4] =
     ["dtln_2", "silero_vad_16k_op15", "silero_vad_16k_sequence", "silero_vad_op18_ifless"];
 
@@ -69,8 +69,8 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     if !given("--timeout") && !given("--no-isolation") {
         options.extend(["--timeout".into(), TIMEOUT.into()]);
     }
-    // What `ci` builds, and while it runs other steps, says nothing of time. Drivers that only workers see
-    // cannot be measured.
+    // The build of `ci`, which runs beside other steps, is not suitable for measuring. Drivers that only
+    // workers see cannot be measured.
     if !setup::in_ci() && !given("--icd") {
         let beside = filled::measured(sh, &folder)?;
         options.extend(["--measure".into(), "--beside".into(), beside.into()]);
@@ -89,7 +89,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 }
 
 impl Args {
-    /// The command as a page names it.
+    /// The command for display in a page.
     fn shown(&self) -> String {
         let flags = [
             (self.cpu_drivers, " --cpu-drivers"),
@@ -101,10 +101,10 @@ impl Args {
     }
 }
 
-/// Seconds for one model: the largest takes a CPU driver most of a minute while others use the machine.
+/// The time limit in seconds for one model: the largest takes a CPU driver most of a minute on a busy machine.
 const TIMEOUT: &str = "300";
 
-/// The runner: in `ci` as it has been built already.
+/// The path of the runner; `ci` has built it already.
 fn program(sh: &Shell) -> Result<PathBuf> {
     if setup::in_ci() {
         return programs::build(sh, "dml-conformance", "dml-conformance");
@@ -113,14 +113,14 @@ fn program(sh: &Shell) -> Result<PathBuf> {
     Ok(folder.join(format!("dml-conformance{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The folder of all models, fetched and laid out, those with drawn weights included.
+/// The folder of all models, fetched and prepared, including those with random weights.
 pub(crate) fn lay_out_all(sh: &Shell) -> Result<PathBuf> {
     let folder = make_sure(sh, |_| true)?;
     filled::lay_out(sh, &workspace::root().join(KNOWN).join("filled.json"), &folder)?;
     Ok(folder)
 }
 
-/// The folder of the models whose names are `wanted`, fetched and laid out.
+/// The folder of the models whose names are `wanted`, fetched and prepared.
 pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<PathBuf> {
     let (known, models) = (workspace::root().join(KNOWN), index(sh)?);
     let folder = workspace::root().join("target/models");
@@ -132,7 +132,7 @@ pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<Pat
     Ok(folder)
 }
 
-/// A model of the index where its package has it, and the package's folder.
+/// The file of a model of the index in its package, and the package's folder.
 pub(crate) fn packaged(sh: &Shell, name: &str) -> Result<(PathBuf, PathBuf)> {
     let models = index(sh)?;
     let model = models.iter().find(|it| it.name == name).context("the index has no such model")?;
@@ -146,7 +146,7 @@ fn index(sh: &Shell) -> Result<Vec<Model>> {
 }
 
 impl Model {
-    /// The folder of its package, fetched where it is not kept.
+    /// The folder of its package, fetched if it is not cached.
     fn package(&self, sh: &Shell) -> Result<PathBuf> {
         let named = format!("{}=={}", self.package, self.version);
         pip::kept(sh, "models", &named, &["--no-deps", &named])

@@ -1,4 +1,4 @@
-//! `cargo xtask node-tests`: ONNX's own tests of its operators, through the importer on every device.
+//! `cargo xtask node-tests`: ONNX's own tests of its operators, with the importer on every device.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,16 @@ pub(crate) struct Args {
 /// The last version that has the tests of nodes as files.
 const ONNX: &str = "1.22.0";
 
-/// What of the package's tests is kept: those of nodes, and small models that PyTorch has exported.
+/// The folders of the package's tests that are kept: nodes, and small models exported by PyTorch.
 const FOLDERS: [&str; 3] = ["node", "pytorch-converted", "pytorch-operator"];
 
-/// Where `fetch` leaves them.
+/// The folder in which `fetch` leaves them.
 const KEPT: &str = "kept";
 
 /// The tests that have to pass, relative to the workspace.
 const PASSING: &str = "conformance/expectations/onnx-passing.txt";
 
-/// The operators that tests take, likewise.
+/// The operators that tests need, relative to the workspace.
 const REQUIREMENTS: &str = "conformance/expectations/onnx-operators.txt";
 
 /// Runs the command and returns the runner's exit code.

@@ -1,4 +1,4 @@
-//! `cargo xtask onnxruntime`: stock versions of ONNX Runtime with the plug-in, as a user installs both.
+//! `cargo xtask onnxruntime`: tests stock versions of ONNX Runtime with the plug-in, installed as users do.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ pub(crate) struct Args {
     pub(crate) full: bool,
 }
 
-/// The oldest version that is accepted, and a current one.
+/// The oldest accepted version, and a current one.
 const VERSIONS: [&str; 2] = ["1.24.4", "1.32.0"];
 const TOO_OLD: &str = "1.23.2";
-/// What the tests make models with.
+/// The package with which the tests make models.
 const ONNX: &str = "onnx==1.22.0";
 
 pub(crate) const TESTS: &str = "crates/dml-ort/python/tests";
@@ -62,7 +62,8 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     Ok(0)
 }
 
-/// Builds the plug-in's package and installs it below `folder`, which is emptied; the folder to import it from.
+/// Builds the plug-in's package and installs it below `folder`, which is emptied; returns the folder to
+/// import it from.
 pub(crate) fn install(sh: &Shell, profile: Profile, folder: &Path) -> Result<PathBuf> {
     sh.remove_path(folder)?;
     let package = wheel::build(sh, profile)?;
@@ -72,13 +73,13 @@ pub(crate) fn install(sh: &Shell, profile: Profile, folder: &Path) -> Result<Pat
     Ok(installed)
 }
 
-/// The folder of the current version of ONNX Runtime that is tested.
+/// The folder of the current version of ONNX Runtime.
 pub(crate) fn current(sh: &Shell) -> Result<PathBuf> {
     let [.., current] = VERSIONS;
     onnxruntime(sh, current)
 }
 
-/// The folder of a version of ONNX Runtime, and of what the tests need beside it.
+/// The folder of a version of ONNX Runtime, and of other packages that the tests need.
 fn onnxruntime(sh: &Shell, version: &str) -> Result<PathBuf> {
     let named = format!("onnxruntime=={version}");
     pip::kept(sh, "onnxruntime", &named, &[&named, ONNX])

@@ -1,9 +1,8 @@
 //! Debian packages, unpacked below `target/setup` without root: nothing changes on the system.
 //!
-//! Only the folders that apt writes to are replaced. The list of what is installed stays the
-//! system's, so that it is not fetched again. A tree appears in one rename when it is complete, with
-//! a stamp inside that says what it was made from; an interrupted run leaves a work folder, which
-//! the next run removes.
+//! Only the folders that apt writes to are replaced. The list of installed packages stays the system's, so
+//! that these are not fetched again. A tree appears in one rename when it is complete, with a stamp inside
+//! that says what it was made from; an interrupted run leaves a work folder, which the next run removes.
 
 mod backports;
 
@@ -19,16 +18,16 @@ use crate::environment::Environment;
 use crate::process::find_program;
 use crate::workspace;
 
-/// What is wanted.
+/// The packages to unpack.
 pub(crate) struct Packages<'a> {
     /// The tree's name below `target/setup`.
     pub(crate) folder: &'static str,
-    /// These, even where the system has them, and what they depend on where it has not.
+    /// Packages, even if the system has them, and their dependencies that the system lacks.
     pub(crate) names: &'a [&'a str],
-    /// Without dependencies, since only some files are wanted; and what is taken, with its
-    /// dependencies, where the package sources have no such package.
+    /// Packages without dependencies, of which only some files are needed; and the replacement, with
+    /// dependencies, if the package sources do not have the package.
     pub(crate) alone: &'a [(&'a str, Option<&'a str>)],
-    /// What must lie beside a package, by that package's name, even where the system has it.
+    /// Packages that must be beside a package, by that package's name, even if the system has them.
     pub(crate) beside: fn(&str) -> Vec<String>,
     /// Whether `names` are taken from the distribution's backports.
     pub(crate) backports: bool,
@@ -40,26 +39,26 @@ pub(crate) struct Packages<'a> {
 pub(crate) struct Tree {
     /// The folder that stands for `/`.
     pub(crate) root: PathBuf,
-    /// What was unpacked: `name_version_architecture` of each, separated by spaces.
+    /// The unpacked packages: `name_version_architecture` of each, separated by spaces.
     pub(crate) versions: String,
 }
 
-/// The list of what is installed.
+/// The list of installed packages.
 const STATUS: &str = "/var/lib/dpkg/status";
 
-/// Every system has these, and a second copy of them on LD_LIBRARY_PATH breaks every program that
-/// is started with it. apt may want them newer for the sake of others.
+/// Packages that every system has, and of which a second copy on LD_LIBRARY_PATH breaks every program that is
+/// started with it. apt may want newer ones because of others.
 const NEVER_UNPACKED: [&str; 7] =
     ["libc6", "libc-bin", "libc-dev-bin", "libc6-dev", "libgcc-s1", "libstdc++6", "linux-libc-dev"];
 
-/// Whether this system has what it takes.
+/// Whether this system has the tools for it.
 pub(crate) fn are_available() -> bool {
     let programs = ["apt-get", "apt-cache", "dpkg-deb"];
     programs.iter().all(|name| find_program(name).is_some()) && Path::new(STATUS).is_file()
 }
 
 impl<'a> Packages<'a> {
-    /// `names`, and what they depend on.
+    /// `names`, and their dependencies.
     pub(crate) fn new(folder: &'static str, names: &'a [&'a str]) -> Self {
         Self {
             folder,
@@ -80,8 +79,8 @@ impl<'a> Packages<'a> {
         sh.create_dir(&setup)?;
         let lock = File::create(setup.join("lock"))?;
         lock.lock().context("locking target/setup")?;
-        // What is installed was left out. Newer versions in the sources make no tree stale; the
-        // number counts up where `finish` makes other files.
+        // Installed packages were left out. Newer versions in the sources do not make a tree stale; the
+        // number is increased when `finish` makes other files.
         let status = std::fs::read(STATUS).context("reading dpkg's list")?;
         let made_from = format!("1: {wanted}\n{}", String::from_utf8_lossy(&status));
         let root = setup.join(self.folder);
@@ -110,8 +109,8 @@ impl<'a> Packages<'a> {
         Ok(Tree { root, versions })
     }
 
-    /// Fetches everything into `archives` and returns the files; apt checks the signatures. Lists
-    /// and caches are kept in `state`.
+    /// Downloads everything into `archives` and returns the files; apt checks the signatures. Lists and
+    /// caches are kept in `state`.
     fn download(&self, sh: &Shell, state: &Path, archives: &Path) -> Result<Vec<PathBuf>> {
         for folder in [state.join("state/lists/partial"), archives.join("partial")] {
             sh.create_dir(folder)?;
@@ -162,7 +161,7 @@ impl<'a> Packages<'a> {
     }
 }
 
-/// Adds the distribution's backports to what `config` says, and returns their name.
+/// Adds the distribution's backports to `config`, and returns their release.
 fn add_backports(sh: &Shell, state: &Path, config: &Path) -> Result<String> {
     let format = backports::FORMAT;
     let targets = cmd!(sh, "apt-get -c {config} indextargets --format {format}").quiet().read()?;
@@ -199,7 +198,7 @@ impl Tree {
         Ok(folders)
     }
 
-    /// The unpacked libraries and programs are found, before the system's.
+    /// An environment in which the unpacked libraries and programs are found, before the system's.
     pub(crate) fn environment(&self, sh: &Shell) -> Result<Environment> {
         Environment::of_folders(self.libraries(sh)?, vec![self.root.join("usr/bin")])
     }
@@ -211,7 +210,7 @@ fn name_of(deb: &Path) -> &str {
     file.split('_').next().unwrap_or_default()
 }
 
-/// Hooks are cleared because they belong to the real apt (Ubuntu's expect root).
+/// The hooks are cleared because they belong to the system's apt (Ubuntu's expect root).
 fn configuration(state: &Path, archives: &Path) -> String {
     format!(
         "Dir::State \"{state}/state\";\n\

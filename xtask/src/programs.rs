@@ -7,19 +7,19 @@ use xshell::{Shell, cmd};
 
 use crate::{process, setup, workspace};
 
-/// What one command needs both of.
+/// Packages that one command needs together.
 const TOGETHER: [&str; 2] = ["dml-cli", "dml-conformance"];
 
 /// How a program is built.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// As the tests are: what `ci` has built already.
+    /// Like the tests, as `ci` has built it already.
     Dev,
     /// For users.
     Release,
 }
 
-/// Builds the packages, and returns the folder of what they make.
+/// Builds the packages, and returns the folder of the results.
 pub(crate) fn build_packages(sh: &Shell, names: &[&str], profile: Profile) -> Result<PathBuf> {
     let packages: Vec<&str> = names.iter().flat_map(|&it| ["--package", it]).collect();
     if profile == Profile::Dev {
@@ -31,9 +31,9 @@ pub(crate) fn build_packages(sh: &Shell, names: &[&str], profile: Profile) -> Re
 
 /// Builds the program `name` of `package` and returns its path.
 ///
-/// Built apart, packages ask different features of what they depend on, and all of that is built
-/// for each. So what is needed together is built together; in `ci` that is everything, as the tests
-/// have built it.
+/// If packages are built separately, they request different features of their dependencies, which are then
+/// built for each. So packages that are needed together are built together; in `ci` that is everything, as
+/// the tests have built it.
 pub(crate) fn build(sh: &Shell, package: &str, name: &str) -> Result<PathBuf> {
     let together = TOGETHER.contains(&package);
     let packages = if together { &TOGETHER[..] } else { &[package] };
@@ -54,7 +54,7 @@ pub(crate) fn example_library(sh: &Shell, package: &str, name: &str) -> Result<P
     made(sh, &["--package", package, "--example", name], &file)
 }
 
-/// Builds what is `named`, in `ci` everything, and returns the path of the file.
+/// Builds the targets in `named`, in `ci` everything, and returns the path of the file.
 fn made(sh: &Shell, named: &[&str], file: &str) -> Result<PathBuf> {
     process::succeed(if setup::in_ci() {
         cmd!(sh, "cargo build --locked --quiet --workspace --all-targets --features dml-core/json")

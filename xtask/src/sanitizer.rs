@@ -1,7 +1,7 @@
-//! The tests of what has `unsafe`, the C library and `dml-vk`, under AddressSanitizer on both CPU drivers:
-//! nothing is read or written that is gone, or beyond its end. Drivers are not instrumented.
+//! The tests of the crates with `unsafe`, the C library and `dml-vk`, under AddressSanitizer on both CPU
+//! drivers: no freed or out-of-bounds memory may be accessed. Drivers are not instrumented.
 //!
-//! Leaks are another matter: `leaks` looks for them.
+//! Leaks are found by another step, `leaks`.
 
 use anyhow::{Result, ensure};
 use xshell::{Cmd, Shell, cmd};
@@ -10,16 +10,16 @@ use crate::environment::Environment;
 use crate::process::succeed;
 use crate::{c_api, devices, setup, workspace};
 
-/// Reads through a pointer to a variable that is gone: what must be found.
+/// The positive control: a test that reads a variable through a dangling pointer.
 const CONTROL: [&str; 5] =
     ["--test", "dangling", "--", "--ignored", "a_struct_that_is_gone_is_read"];
-/// What AddressSanitizer calls it.
+/// AddressSanitizer's message for it.
 const FOUND: &str = "ERROR: AddressSanitizer: stack-use-after-scope";
 
-/// The drivers and their compilers keep memory until the process ends.
+/// No leak detection, because drivers and their compilers keep memory until the process ends.
 const OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=1";
 
-/// Runs the tests, then what must be found.
+/// Runs the tests, then the positive control.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
     let drivers = setup::make_sure(sh)?.environment()?;
     let environment = drivers
@@ -35,8 +35,8 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// `cargo test` of both, instrumented: on the stable toolchain that takes RUSTC_BOOTSTRAP. A target is
-/// named so that build scripts and macros are not.
+/// `cargo test` of both crates, instrumented; on the stable toolchain that needs RUSTC_BOOTSTRAP. A target is
+/// given so that build scripts and macros are not instrumented.
 fn test<'a>(sh: &'a Shell, environment: &Environment, arguments: &[&str]) -> Cmd<'a> {
     let folder = workspace::root().join("target/sanitizer");
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);

@@ -24,8 +24,8 @@ pub(crate) struct Args {
 
 const SYSTEM_PACKAGES: [&str; 3] = ["mesa-vulkan-drivers", "libvulkan1", "spirv-tools"];
 
-/// SwiftShader and the newer validation layer lie in Chromium, whose dependencies (a desktop) they
-/// do not need. On Ubuntu it is no package; the packaged layer is better than none there.
+/// SwiftShader and the newer validation layer are in Chromium's package, whose dependencies (a desktop) they
+/// do not need. Ubuntu does not have it as a package; the packaged layer is the replacement there.
 const CHROMIUM: (&str, Option<&str>) = ("chromium-common", Some("vulkan-validationlayers"));
 
 const WITHOUT_APT: &str = "\
@@ -36,23 +36,23 @@ apt, so nothing can be set up automatically. Please install:
   - for `build-shaders`, spirv-val (SPIRV-Tools).
 Where they lie in unusual places, point VK_DRIVER_FILES and VK_LAYER_PATH there.";
 
-/// What there is after a set-up.
+/// The drivers and tools after a set-up.
 pub(crate) struct Setup {
     environment: Environment,
     /// The manifests of the CPU drivers.
     drivers: Vec<PathBuf>,
-    /// What could not be had.
+    /// The parts that could not be obtained.
     missing: Vec<&'static str>,
 }
 
 impl Setup {
-    /// Only the CPU drivers: the system's own are hidden, so that every machine gives the same
-    /// devices. A newer loader reads VK_DRIVER_FILES, an older one VK_ICD_FILENAMES.
+    /// Only the CPU drivers: the system's own are hidden, so that every machine has the same devices. A newer
+    /// loader reads VK_DRIVER_FILES, an older one VK_ICD_FILENAMES.
     pub(crate) fn environment(self) -> Result<Environment> {
         self.announced(&["VK_DRIVER_FILES", "VK_ICD_FILENAMES"])
     }
 
-    /// The CPU drivers beside the system's own.
+    /// The CPU drivers in addition to the system's own.
     pub(crate) fn environment_beside_system(self) -> Result<Environment> {
         self.announced(&["VK_ADD_DRIVER_FILES"])
     }
@@ -90,13 +90,13 @@ pub(crate) fn print_environment(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure of everything that this system can offer. What is missing is printed; in CI, where
-/// nobody reads warnings, it is an error.
+/// Makes sure of everything that this system can offer. Missing parts are printed; in CI, where nobody reads
+/// warnings, they are an error.
 pub(crate) fn make_sure(sh: &Shell) -> Result<Setup> {
     let setup = if packages::are_available() {
         let request = Packages::new("root", &SYSTEM_PACKAGES);
         let tree = Packages { alone: &[CHROMIUM], finish, ..request }.ensure(sh)?;
-        // They change under us: whoever reads a log of this run has to know what ran.
+        // The versions may change, so every log of a run has to state them.
         eprintln!("setup: unpacked are {}", tree.versions);
         contents(sh, &tree)?
     } else {
@@ -119,12 +119,12 @@ const LAVAPIPE: &str = "icd/lvp_icd.json";
 const SWIFTSHADER: &str = "usr/lib/chromium/vk_swiftshader_icd.json";
 const LAYER: &str = "layers/VkLayer_khronos_validation.json";
 
-/// Chromium brings the validation layer without a manifest. It is newer than the packaged one, which
-/// misses most hazards between dispatches. Loaders compare the first two numbers of `api_version`
-/// with what an application asks for.
+/// Chromium's package has the validation layer without a manifest. It is newer than the packaged one, which
+/// misses most hazards between dispatches. Loaders compare the first two numbers of `api_version` with the
+/// version that an application requests.
 const CHROMIUM_LAYER: &str = include_str!("setup/validation-layer.json");
 
-/// What is in the unpacked packages.
+/// The parts in the unpacked packages.
 fn contents(sh: &Shell, tree: &Tree) -> Result<Setup> {
     let has = |file: &str| tree.root.join(file).is_file();
     let has_loader = tree.libraries(sh)?.iter().any(|it| it.join("libvulkan.so.1").is_file());
@@ -144,8 +144,8 @@ fn contents(sh: &Shell, tree: &Tree) -> Result<Setup> {
     })
 }
 
-/// Manifests for the loader, in folders that hold no other driver or layer. SwiftShader's own serves.
-/// Of the programs spirv-tools' stay: lavapipe's package depends on Python, which is not for PATH.
+/// Writes manifests for the loader, in folders with no other driver or layer; SwiftShader's own is suitable. Only
+/// spirv-tools' programs are kept: lavapipe's package depends on Python, which must not be on PATH.
 fn finish(sh: &Shell, root: &Path) -> Result<()> {
     let begins = |path: &Path, start: &str| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
@@ -155,7 +155,7 @@ fn finish(sh: &Shell, root: &Path) -> Result<()> {
             sh.remove_path(program)?;
         }
     }
-    // Debian calls it lvp_icd.ARCHITECTURE.json.
+    // Debian's name is lvp_icd.ARCHITECTURE.json.
     for manifest in sh.read_dir(root.join("usr/share/vulkan/icd.d")).unwrap_or_default() {
         if begins(&manifest, "lvp_icd.") {
             sh.write_file(root.join(LAVAPIPE), moved(&sh.read_file(manifest)?))?;
@@ -179,8 +179,8 @@ fn library_of(manifest: &Path) -> Result<PathBuf> {
     Ok(folder.join(path.with_context(|| format!("{} names no path", manifest.display()))?))
 }
 
-/// A manifest for a folder of the tree: the loader takes a library's path from the manifest's folder
-/// on, so a checkout may be moved. A name alone is found through LD_LIBRARY_PATH.
+/// A manifest for a folder of the tree: the loader resolves a library's path relative to the manifest's
+/// folder, so that a checkout may be moved. A bare name is found through LD_LIBRARY_PATH.
 fn moved(manifest: &str) -> String {
     manifest.replace("\"/usr/", "\"../usr/")
 }

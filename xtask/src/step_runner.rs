@@ -1,7 +1,6 @@
-//! Named checks, each a process of its own, so that one that hangs can be ended.
+//! Runs named checks, each in its own process, so that one that hangs can be ended.
 //!
-//! A step that takes minutes and depends on few files runs only where they differ from those of its
-//! recorded pass.
+//! A step that takes minutes and depends on few files runs only if they differ from those of its recorded pass.
 
 mod process;
 mod record;
@@ -21,30 +20,30 @@ pub(crate) use record::listed;
 
 /// One check.
 pub(crate) struct Step {
-    /// What it is called.
+    /// The step's name.
     pub(crate) name: &'static str,
-    /// The most that it may take: a step that takes longer has failed.
+    /// The time limit: a step that takes longer has failed.
     pub(crate) budget: Duration,
-    /// Paths of git, or `Cargo.lock#PACKAGE`: the step runs where they have changed since its
-    /// recorded pass. Empty: it always runs.
+    /// Paths of git, or `Cargo.lock#PACKAGE`: the step runs if they have changed since its recorded pass.
+    /// Empty: it always runs.
     pub(crate) inputs: &'static [&'static str],
-    /// What it does.
+    /// The check.
     pub(crate) run: fn(&Shell) -> Result<()>,
 }
 
-/// How steps are run.
+/// The mode in which steps are run.
 pub(crate) struct Mode {
-    /// Whether they run though what they depend on is as recorded.
+    /// Whether they run even if their inputs are as recorded.
     pub(crate) always: bool,
-    /// Whether a step is ended where it takes longer than its budget, and its last lines are said again
-    /// at the end if it fails: elsewhere somebody watches, and what a process has started cannot be
-    /// ended with it without keeping Ctrl-C from it.
+    /// Whether a step is ended when it exceeds its budget, and its last lines are repeated at the end if it
+    /// fails. Otherwise somebody watches, and processes that a step has started could only be ended with it
+    /// by keeping Ctrl-C from them.
     pub(crate) ends: bool,
     /// The file of the recorded passes.
     pub(crate) record: &'static str,
 }
 
-/// What the caller of a command that runs steps may choose.
+/// The options of a command that runs steps.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run only this step, whatever it depends on; may be repeated
@@ -62,14 +61,14 @@ pub(crate) struct Args {
 /// The step called `name`.
 ///
 /// # Errors
-/// There is none.
+/// No step has this name.
 pub(crate) fn find<'a>(steps: impl IntoIterator<Item = &'a Step>, name: &str) -> Result<&'a Step> {
     let found = steps.into_iter().find(|it| it.name == name);
     found.with_context(|| format!("there is no step {name}"))
 }
 
-/// Runs the steps in this order and returns the exit code. The last line printed is
-/// `N passed, M failed`. `command` is the process that does one step.
+/// Runs the steps in this order and returns the exit code. The last line printed is `N passed, M failed`.
+/// `command` makes the process that runs one step.
 ///
 /// # Errors
 /// The caller has asked for a step that does not exist.
@@ -109,7 +108,7 @@ pub(crate) fn run<'a>(
     Ok(i32::from(outcomes.iter().any(|(_, outcome)| outcome.is_failure())))
 }
 
-/// Whatever comes of a step, the next one runs.
+/// Runs all steps, even after a failure.
 fn run_all<'a>(
     steps: impl Iterator<Item = &'a Step>,
     run: impl Fn(&Step) -> Outcome,

@@ -1,4 +1,4 @@
-//! The driver of `dml-fault` that wraps another one, as the loader finds it.
+//! The driver of `dml-fault` that wraps another one, set up so that the loader finds it.
 
 use std::path::Path;
 
@@ -9,17 +9,17 @@ use xshell::Shell;
 use crate::environment::Environment;
 use crate::{programs, workspace};
 
-/// What the driver does differently.
+/// The behaviour of the wrapping driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode {
-    /// It executes nothing, and writes down what it compiles.
+    /// It executes nothing, and writes the compiled pipelines to files.
     Null,
-    /// It answers as a discrete card does.
+    /// It behaves like a discrete card.
     Discrete,
 }
 
-/// `environment`, in which the loader finds the wrapping driver alone. It wraps the driver with this library.
-/// Builds it first.
+/// `environment`, in which the loader only finds the wrapping driver, around the driver with this library.
+/// Builds the wrapping driver first.
 pub(crate) fn around(
     sh: &Shell,
     library: &Path,
@@ -38,7 +38,7 @@ pub(crate) fn around(
         Mode::Null => "null",
         Mode::Discrete => "discrete",
     };
-    // A newer loader reads the first, an older one the second.
+    // A newer loader reads the first variable, an older one the second.
     Ok(environment
         .with("VK_DRIVER_FILES", &file)
         .with("VK_ICD_FILENAMES", &file)

@@ -1,4 +1,4 @@
-//! The cases of one operator at one level with tensors of one signature.
+//! The cases of one operator at one feature level with tensors of one signature.
 
 use dml::core::MAX_DIMENSION_COUNT;
 use dml::core::schema::OperatorSchema;
@@ -9,7 +9,7 @@ use super::filter::Filter;
 use super::{Case, CaseId, Expectation, id, rules};
 use crate::documents::{self, Answer};
 
-/// One operator at one level, and the types and the rank of its tensors.
+/// One operator at one level, with the types and the rank of its tensors.
 pub(super) struct Cell {
     pub(super) reference: &'static dyn Reference,
     pub(super) level: FeatureLevel,
@@ -17,7 +17,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The cells of a level that have cases, of those operators that pass the filter.
+    /// The cells of a level that have cases, for operators that pass the filter.
     pub(super) fn all(level: FeatureLevel, filter: &Filter<'_>) -> impl Iterator<Item = Self> {
         let passes =
             move |it: &&'static dyn Reference| filter.may_have_operator(level, it.schema());
@@ -43,7 +43,7 @@ impl Cell {
             && (self.level, &self.signature) == (other.level, &other.signature)
     }
 
-    /// The ids of its cases without their names.
+    /// The ids of its cases without their last part.
     pub(super) fn prefix(&self) -> String {
         id::prefix(self.level, &id::operator_word(self.reference.schema()), &self.signature)
     }
@@ -54,7 +54,8 @@ impl Cell {
         Case { id, level, operator, expectation }
     }
 
-    /// The cases of a run, of each some types and ranks (`has_case` of its reference), and of refusals [some](Self::is_chosen_refusal).
+    /// The cases of a run: those of some types and ranks (`has_case` of the reference), and
+    /// [some](Self::is_chosen_refusal) refusals.
     pub(super) fn cases(&self) -> Vec<Case> {
         if !self.is_chosen_refusal() && self.refusal().is_some() {
             return vec![];
@@ -65,7 +66,7 @@ impl Cell {
         })
     }
 
-    /// The cases that a run can be asked for by their names: with every type at every rank.
+    /// The cases that a run can select by name: every type at every rank.
     pub(super) fn all_cases(&self) -> Vec<Case> {
         self.refused().unwrap_or_else(|| {
             let corners = self.reference.cases(&self.signature);
@@ -73,7 +74,7 @@ impl Cell {
         })
     }
 
-    /// The case that the level refuses; `None` where it does not.
+    /// The case that the level refuses; `None` if it accepts the signature.
     fn refused(&self) -> Option<Vec<Case>> {
         let (name, needs) = self.refusal()?;
         let minimal = self.reference.minimal(&self.signature);
@@ -98,9 +99,9 @@ impl Cell {
         }
     }
 
-    /// Whether random cases of this number are drawn for the signature.
+    /// Whether random cases with this index are drawn for the signature.
     pub(super) fn has_random(&self, seed: u64, index: u32) -> bool {
-        // Few enough that no sum overflows.
+        // Small enough that no sum overflows.
         let number = seed.wrapping_add(u64::from(index)) % 65_536;
         self.reference.has_case(&self.signature, usize::try_from(number).unwrap_or(0))
     }
@@ -113,16 +114,16 @@ impl Cell {
     pub(super) fn random(&self, seed: u64, index: u32) -> Case {
         let name = random_name(seed, index);
         let (operator, types) = (self.reference.schema().name, self.signature.type_names());
-        // Without the level: every level that accepts it sees the same case.
+        // Without the level, so that every level that accepts it has the same case.
         let seed = format!("{operator}/{types}/{}/{name}", self.signature.rank);
         let mut corner = self.reference.random(&mut Random::new(&seed), &self.signature);
         corner.name = name.into();
         self.outputs(corner)
     }
 
-    /// Whether a refusal of this signature is a case. Where all tensors have one type, each is. Where types
-    /// differ, each type of each of them, and each rank, is refused once with the first that the level
-    /// takes for all the rest.
+    /// Whether a refusal of this signature is a case. If all tensors have one type, each is. If types differ,
+    /// each type of each tensor, and each rank, is refused once, together with the first types that the level
+    /// accepts for the other tensors.
     fn is_chosen_refusal(&self) -> bool {
         let (schema, Signature { types, rank }) = (self.reference.schema(), &self.signature);
         let first = |name| documents::first(schema.name, self.level, name);
@@ -134,7 +135,7 @@ impl Cell {
         types.len() < 2 || other_types + usize::from(is_other_rank) < 2
     }
 
-    /// Why the level refuses tensors of this signature, and the level that the refusal must name.
+    /// The reason why the level refuses tensors of this signature, and the level that the refusal must name.
     pub(super) fn refusal(&self) -> Option<(&'static str, Option<FeatureLevel>)> {
         let minimal = self.reference.minimal(&self.signature);
         let case = match documents::ask(&minimal, self.level) {
@@ -151,8 +152,8 @@ fn random_name(seed: u64, index: u32) -> String {
     format!("random_{seed}_{index}")
 }
 
-/// What a level takes for each type parameter of an operator: most of all combinations have no case, which
-/// this tells before anything is made.
+/// The types that a level accepts for each type parameter of an operator. Most combinations have no case,
+/// which this shows before a descriptor is made.
 struct Parameters {
     types: Vec<Vec<DataType>>,
     first: Vec<Option<DataType>>,
@@ -166,7 +167,7 @@ impl Parameters {
         Self { types: types.collect(), first: first.map(|it| it.map(|(it, _)| it)).collect() }
     }
 
-    /// Whether the level may take the signature, or refuse one type of it.
+    /// Whether the level may accept the signature, or refuse one type of it.
     fn may_have_cases(&self, signature: &Signature) -> bool {
         let types = || signature.types.iter();
         let differing = types().zip(&self.first).filter(|(it, first)| Some(**it) != **first);

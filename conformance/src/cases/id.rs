@@ -1,4 +1,4 @@
-//! The stable names of cases.
+//! The stable ids of cases.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,17 +9,17 @@ use dml_reference::Signature;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The stable name of a case: `5_1/diagonal_matrix/int64/rank3/offset_past_right`. Where tensors differ
-/// in type, the types stand with a dash between them: `5_1/cast/float32-int8/rank4/same_sizes`.
+/// The stable id of a case: `5_1/diagonal_matrix/int64/rank3/offset_past_right`. If tensors differ in type,
+/// the types are separated by dashes: `5_1/cast/float32-int8/rank4/same_sizes`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseId {
     /// The feature level.
     pub level: FeatureLevel,
     /// The operator's name in lower case.
     pub operator: String,
-    /// The data types and the dimensions of its tensors.
+    /// The data types and the rank of its tensors.
     pub signature: Signature,
-    /// What is special about it, in snake case.
+    /// The special attribute, shape or layout of the case, in snake case.
     pub name: String,
 }
 
@@ -34,11 +34,11 @@ impl CaseId {
         Self { level, operator, signature: signature.clone(), name: name.to_owned() }
     }
 
-    /// The seed and the index of a random case, `random_SEED_INDEX`; `None` for all others.
+    /// The seed and the index of a random case, `random_SEED_INDEX`; `None` for other cases.
     pub fn random(&self) -> Option<(u64, u32)> {
         let (seed, index) = self.name.strip_prefix("random_")?.split_once('_')?;
         let parsed = (seed.parse().ok()?, index.parse().ok()?);
-        // One case, one id: no leading zeros or signs.
+        // Every case has one id: no leading zeros or signs.
         (self.name == format!("random_{}_{}", parsed.0, parsed.1)).then_some(parsed)
     }
 }
@@ -50,17 +50,17 @@ impl fmt::Display for CaseId {
     }
 }
 
-/// An operator as ids name it.
+/// An operator's name in ids.
 pub(super) fn operator_word(schema: &OperatorSchema) -> String {
     schema.name.to_lowercase()
 }
 
-/// The beginning of all ids of an operator at a level.
+/// The common beginning of an operator's ids at a level.
 pub(super) fn operator_prefix(level: FeatureLevel, operator: &str) -> String {
     format!("{level}/{operator}/")
 }
 
-/// An id without its name.
+/// An id without its last part.
 pub(super) fn prefix(level: FeatureLevel, operator: &str, signature: &Signature) -> String {
     let types = signature.type_names().to_lowercase();
     format!("{}{types}/rank{}/", operator_prefix(level, operator), signature.rank)

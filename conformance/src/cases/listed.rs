@@ -1,49 +1,49 @@
-//! Cases that are to be run: by their names, since an operator is a thousand times as large.
+//! Cases to run, as a list of ids, because an operator takes a thousand times as much memory.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Case, CaseId, Finder};
 
-/// Cases that are to be run, in their order.
+/// Cases to run, in order.
 pub type Listing = Arc<[Listed]>;
 
-/// What kind of case it is.
+/// The kind of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// An operator is executed and has outputs.
+    /// An operator is executed, and its outputs are compared.
     Outputs,
-    /// Something is refused before anything is executed.
+    /// A descriptor is refused before anything is executed.
     Refusal,
-    /// Wrong bindings are refused, and right ones are not: only a Vulkan device can run it, since there is
-    /// nothing else to bind a buffer to.
+    /// Wrong bindings are refused, and right ones are accepted: only a Vulkan device can run it, because only
+    /// there buffers are bound.
     Binding,
 }
 
-/// A case that is to be run.
+/// A case to run.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Its name.
+    /// Its id.
     pub id: CaseId,
-    /// What it needs.
+    /// The kind of the case, which decides which targets can run it.
     pub kind: Kind,
-    /// The whole of it, where its name does not lead to it.
+    /// The case itself, if it is not found by its id.
     made: Option<Box<Case>>,
 }
 
 impl Listed {
-    /// `case`, which its name leads to.
+    /// `case`, which is found by its id.
     pub(crate) fn generated(case: Case) -> Self {
         Self { kind: case.kind(), id: case.id, made: None }
     }
 
-    /// A case that no name leads to.
+    /// A case that is not found by its id.
     #[cfg(test)]
     pub(crate) fn unknown(id: CaseId) -> Self {
         Self { id, kind: Kind::Outputs, made: None }
     }
 
-    /// The whole of it. `None` where its name does not lead to it.
+    /// The case itself. `None` if it is not found by its id.
     pub(crate) fn case(&self, finder: &mut Finder) -> Option<Cow<'_, Case>> {
         match &self.made {
             Some(case) => Some(Cow::Borrowed(case)),
@@ -58,7 +58,7 @@ impl From<&Case> for Listed {
     }
 }
 
-/// These cases, whether or not there are such ones in any table.
+/// A list of these cases, which need not be in any table.
 pub fn listing(cases: &[Case]) -> Listing {
     cases.iter().map(Listed::from).collect()
 }

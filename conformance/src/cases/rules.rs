@@ -1,5 +1,5 @@
-//! One negative case for each rule of tensors and bindings, for every operator: made by breaking a
-//! legal descriptor. Rules between an operator's own fields come from its file.
+//! One negative case for each rule of tensors and bindings, for every operator: made by breaking a legal
+//! descriptor. The cases for rules between an operator's own fields are in its file.
 
 use dml::core::schema::{FieldKind, TensorPath};
 use dml::core::{FieldValue, MAX_DIMENSION_COUNT, TensorDesc, TensorFlags};
@@ -18,15 +18,15 @@ pub(super) struct RuleCase {
     pub(super) expectation: Expectation,
 }
 
-/// How to break a tensor.
+/// A way to break a tensor.
 struct Break {
     name: &'static str,
-    /// The field of the tensor that must be named.
+    /// The field of the tensor that the error must name.
     field: &'static str,
-    /// Whether it is the last element of that field.
+    /// Whether the error must name the last element of that field.
     is_last: bool,
     least_rank: usize,
-    /// Whether inputs may be so.
+    /// Whether an input may have this property.
     is_legal_input: bool,
     change: fn(&mut TensorDesc),
 }
@@ -92,7 +92,7 @@ const BAD_BINDINGS: &[(&str, BadBinding)] = &[
 ];
 
 /// The broken rules for an operator that `level` accepts with this signature, of those that it is tested with
-/// (`has_case` of its reference).
+/// (`has_case` of the reference).
 pub(super) fn cases(
     reference: &dyn Reference,
     level: FeatureLevel,
@@ -103,14 +103,15 @@ pub(super) fn cases(
     let of_before = before.as_ref().map_or(vec![], |before| all(reference, level, before));
     cases.retain(|case| {
         let has = |signature| reference.has_case(signature, number(&case.name));
-        // What cannot be broken at a rank is broken at the next one in its place.
+        // A rule that cannot be broken at a rank is broken at the next one instead.
         let is_missing = || of_before.iter().all(|it| it.name != case.name);
         has(signature) || before.as_ref().is_some_and(|before| has(before) && is_missing())
     });
     cases
 }
 
-/// The same types at the rank that is accepted before this one, the highest before the lowest.
+/// The signature with these types at the rank that is accepted before this one; the highest rank comes before
+/// the lowest.
 fn before(
     reference: &dyn Reference,
     level: FeatureLevel,
@@ -127,7 +128,7 @@ fn is_accepted(reference: &dyn Reference, level: FeatureLevel, signature: &Signa
     documents::ask(&minimal, level) == Answer::Accepted
 }
 
-/// A number for a name, since which rules there are differs from rank to rank: FNV-1a.
+/// A number for a name, because the set of rules differs between ranks: FNV-1a.
 fn number(name: &str) -> usize {
     let hash = name
         .bytes()
@@ -157,9 +158,9 @@ pub(super) fn all(
     cases
 }
 
-/// `legal` with each of its tensors broken in turn, in every way that is none for it.
+/// `legal` with each of its tensors broken in turn, in every way that is illegal for it.
 fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
-    // A tensor may have other dimensions than the signature says.
+    // A tensor may have another rank than the signature.
     let tensors = [FieldKind::Output, FieldKind::Input].map(|kind| legal.bindings(kind));
     let mut cases = Vec::new();
     for (index, (tensor, desc)) in tensors.into_iter().flatten().enumerate() {
@@ -179,7 +180,7 @@ fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
     cases
 }
 
-/// `operator` with the inputs that it leaves out like its first output, where `level` takes them so.
+/// `operator` with its absent inputs like its first output, if `level` accepts them.
 fn with_inputs(operator: &AbstractOperator, level: FeatureLevel) -> AbstractOperator {
     let (schema, mut fields) = (operator.schema(), operator.fields().to_vec());
     let output = operator.bindings(FieldKind::Output).find_map(|(_, tensor)| tensor.cloned());
@@ -201,7 +202,7 @@ fn last(sizes: &mut [u32], size: u32) {
     }
 }
 
-/// `operator` with one of its tensors changed; `None` where it has none there.
+/// `operator` with one of its tensors changed; `None` if it has no such tensor.
 fn with_tensor(
     operator: &AbstractOperator,
     tensor: TensorPath,
@@ -219,7 +220,7 @@ fn with_tensor(
     AbstractOperator::new(operator.schema(), fields).ok()
 }
 
-/// Where a tensor stands, as a part of a case's name: `input_tensor`, or `input_tensors_1`.
+/// A tensor's field as a part of a case's name: `input_tensor`, or `input_tensors_1`.
 fn word(tensor: TensorPath) -> String {
     let field = snake_case(tensor.field.name);
     tensor.element.map_or(field.clone(), |element| format!("{field}_{element}"))

@@ -1,4 +1,4 @@
-//! What runs of whole models take: `dml-conformance onnx --measure`.
+//! Measures the latency of whole models: `dml-conformance onnx --measure`.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(super) struct Measuring {
     made_by: String,
 }
 
-/// Where the figures go.
+/// The open files for the figures.
 pub(super) struct Started {
     peer: Option<Peer>,
     libraries: Vec<Library>,
@@ -47,8 +47,8 @@ impl Measuring {
         self.measure
     }
 
-    /// Reads and opens files, before a run that a mistyped path would lose.
-    /// Files of `reads`, and those that are read for measuring, are not written.
+    /// Reads and opens files before the run, so that a mistyped path does not lose it. Files in `reads`, and
+    /// files that are read for measuring, are not written.
     pub(super) fn start(&self, reads: &InputFiles) -> anyhow::Result<Started> {
         let mut reads = reads.clone();
         self.beside.iter().chain(&self.peers).for_each(|path| reads.add(path));

@@ -1,4 +1,4 @@
-//! What `dml-conformance onnx` and `dml-conformance webnn` have in common.
+//! Parts that `dml-conformance onnx` and `dml-conformance webnn` share.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -50,7 +50,7 @@ pub(super) struct ModelArgs {
     json: Option<PathBuf>,
 }
 
-/// The importer's programs have no interpreter.
+/// The interpreter cannot run the importer's programs.
 fn parse_vulkan_devices(text: &str) -> Result<Devices, String> {
     match parse_devices(text)? {
         Devices::Interpreter => Err("models need a Vulkan device".to_owned()),
@@ -58,8 +58,8 @@ fn parse_vulkan_devices(text: &str) -> Result<Devices, String> {
     }
 }
 
-/// Finds tests and runs them. With a list of what they require, those run for which there is everything. What
-/// passed is measured where that is asked for.
+/// Finds tests and runs them. With a list of requirements, only tests whose operators are all implemented
+/// run. Tests that passed are measured if requested.
 pub(super) fn run(
     args: &ModelArgs,
     kind: ModelTests,
@@ -74,7 +74,7 @@ pub(super) fn run(
     }
     let passing = args.passing.as_deref().map(Passing::read).transpose().map_err(usage)?;
     let requirements = requirements_file.map(Requirements::read).transpose().map_err(usage)?;
-    // Before the run, which is not lost to a mistyped path.
+    // Before the run, so that a mistyped path does not lose it.
     let mut reads = InputFiles::new();
     let lists = args.passing.as_deref().into_iter().chain(requirements_file);
     lists.for_each(|path| reads.add(path));
@@ -114,7 +114,7 @@ pub(super) fn run(
     Ok(if run.is_bad() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// The files of tests: those in the folder of each, or the one that has many of them.
+/// The files of tests: those in the folder of each, or the one file with many tests.
 fn test_files(tests: &[Test]) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for test in tests {
@@ -128,7 +128,7 @@ fn test_files(tests: &[Test]) -> BTreeSet<PathBuf> {
     files
 }
 
-/// The files in a folder, and in the folders of data that are in it.
+/// The files in a folder, and in its folders of data.
 fn add_files_below(folder: &Path, files: &mut BTreeSet<PathBuf>) {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -15,7 +15,7 @@ use crate::fault;
 use crate::pool::Pool;
 use crate::target::{Devices, Opening, Profiles, Survey, Target};
 
-/// Where cases run, beside the device.
+/// The options for targets, beside the device.
 #[derive(Debug, clap::Args)]
 pub(super) struct PlaceArgs {
     /// Treat devices as having no more than this profile: a name, a part of it, a file, or all of
@@ -62,7 +62,7 @@ enum Variants {
 }
 
 impl Variants {
-    /// The target as it is, with emulated types, or both. One without optional types runs once.
+    /// The target as it is, with emulated types, or both. A target without optional types runs once.
     fn of(self, target: Target) -> Vec<Target> {
         let emulated = target.clone().with_emulated_types();
         match (self, emulated) {
@@ -73,7 +73,7 @@ impl Variants {
     }
 }
 
-/// How cases run.
+/// The options for workers.
 #[derive(Debug, clap::Args)]
 pub(super) struct PoolArgs {
     /// Use this Vulkan driver (an ICD manifest) and no other
@@ -103,7 +103,7 @@ pub(super) fn parse_devices(text: &str) -> Result<Devices, String> {
 }
 
 impl PlaceArgs {
-    /// What there is of `devices`.
+    /// The survey of `devices` with these options.
     fn survey(&self, devices: Devices) -> anyhow::Result<Survey> {
         let profiles = match self.profile.as_deref() {
             None => Profiles::from_environment(),
@@ -124,7 +124,7 @@ impl PlaceArgs {
     }
 }
 
-/// The strategies of an option.
+/// The strategies that an option selects.
 #[derive(Clone, Debug)]
 struct Strategies(Vec<Strategy>);
 
@@ -146,7 +146,7 @@ impl PoolArgs {
         })
     }
 
-    /// The targets of `place` on `devices`, looked for as the cases will be run.
+    /// The targets of `place` on `devices`, found in the way in which cases run.
     pub(super) fn targets(
         &self,
         place: &PlaceArgs,
@@ -174,7 +174,7 @@ impl PoolArgs {
         pool.survey(survey)
     }
 
-    /// A newer loader reads the first variable, an older one the second.
+    /// The environment for a driver: a newer loader reads the first variable, an older one the second.
     fn environment(&self) -> anyhow::Result<Vec<(&'static str, Option<OsString>)>> {
         let Some(path) = &self.icd else { return Ok(Vec::new()) };
         let path = path

@@ -1,8 +1,7 @@
-//! Cases whose bytes the host makes, executed once more by kernels.
+//! Cases whose results the host makes are executed once more by kernels.
 //!
-//! A plan of fills, updates and copies asks nothing of a driver's compiler. Where the runtime chooses such a
-//! plan, the case is executed with a strategy that dispatches kernels as well, and both must give the expected
-//! bytes.
+//! A plan of fills, updates and copies does not use a driver's compiler. If the runtime chooses such a plan,
+//! the case is also executed with a strategy that dispatches kernels, and both must give the expected bytes.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +14,8 @@ use super::{Details, Executable, Executor, Outcome};
 use crate::cases::Case;
 use crate::results::ResultCode;
 
-/// Runs a case that has outputs: as the runtime chooses, and where no kernel was dispatched then and no
-/// strategy was asked for, by kernels too.
+/// Runs a case with outputs: with the plan that the runtime chooses, and by kernels too if that plan
+/// dispatches none and no strategy was requested.
 pub(super) fn outputs(
     case: &Case,
     corner: &CornerCase,
@@ -39,7 +38,7 @@ pub(super) fn outputs(
     }
 }
 
-/// How a case ends that passed as the runtime chooses, and ended so by another strategy.
+/// The outcome of a case that passed with the runtime's plan, and ended like `by_kernels` with another strategy.
 fn both(chosen: Outcome, by_kernels: Outcome, strategy: Strategy) -> Outcome {
     match by_kernels.result {
         ResultCode::Pass => {
@@ -49,7 +48,7 @@ fn both(chosen: Outcome, by_kernels: Outcome, strategy: Strategy) -> Outcome {
             }
             Outcome { failure, kernels: by_kernels.kernels, ..chosen }
         }
-        // A limit leaves the host as the only one that can make the bytes.
+        // If a limit refuses the kernels, only the host can make the bytes.
         ResultCode::Unsupported => chosen,
         _ => {
             let detail = by_kernels.detail.unwrap_or_default();
@@ -58,17 +57,17 @@ fn both(chosen: Outcome, by_kernels: Outcome, strategy: Strategy) -> Outcome {
     }
 }
 
-/// The first strategy whose plan for the case dispatches a kernel, where the chosen plan dispatches none.
+/// The first strategy whose plan for the case dispatches a kernel, if the chosen plan dispatches none.
 /// Nothing is compiled to find it.
 pub(crate) fn kernel_strategy(compiled: &dyn Executable, corner: &CornerCase) -> Option<Strategy> {
     let dispatches = |plan: &Plan| !kernels(plan, corner).is_empty();
     if compiled.plan(corner).map_or(true, |plan| dispatches(&plan)) {
         return None;
     }
-    // Kernels that write every element first: they are asked for most.
+    // Kernels that write every element first: they need the most of a device.
     let others = Strategy::ALL.into_iter().filter(|it| *it != Strategy::Kernel);
     let all = [Strategy::Kernel].into_iter().chain(others);
-    // These may give other bytes.
+    // Cooperative matrices may give other bytes.
     let mut exact = all.filter(|strategy| *strategy != Strategy::CooperativeMatrices);
     exact.find(|strategy| compiled.plan_by(corner, *strategy).is_ok_and(|plan| dispatches(&plan)))
 }
@@ -78,7 +77,7 @@ pub(super) fn kernels(plan: &Plan, corner: &CornerCase) -> BTreeSet<u64> {
     dispatched(plan, corner).map(number).collect()
 }
 
-/// Whether the plan dispatches kernels for the case whose results may differ from one device to another.
+/// Whether the plan dispatches kernels for the case whose results may differ between devices.
 pub(crate) fn is_fused(plan: &Plan, corner: &CornerCase) -> bool {
     dispatched(plan, corner).any(dml_ops::is_fused)
 }
@@ -120,7 +119,7 @@ mod tests {
     /// A case that the runtime writes inline.
     const HOST_MADE: &str = "5_1/diagonal_matrix/int32/rank2/offset_right";
 
-    /// What the runtime does, but for plans of kernels, after which a word is overwritten.
+    /// The runtime's plans, except that plans of kernels also overwrite a word.
     fn broken_kernels(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = dml_ops::lower(operator, target)?;
         if plan.strategy == Strategy::Kernel {

@@ -1,4 +1,4 @@
-//! Runs cases on the host interpreter: no Vulkan at all, and any limits that a device could have.
+//! Runs cases on the host interpreter: without Vulkan, and with any limits that a device could have.
 
 use dml::core::plan::{Plan, Slot};
 use dml::core::{Capabilities, Numerics, Strategy, Tuning, Validated};
@@ -9,7 +9,7 @@ use dml_reference::{Case as CornerCase, Memory, MemoryAfter, run_on_host};
 use super::{Executable, Executor, Lowering, Runtime};
 use crate::cases::BadBinding;
 
-/// The host interpreter as a device with these capabilities.
+/// The host interpreter in place of a device with these capabilities.
 pub struct Interpreter<'a> {
     capabilities: Capabilities,
     transfer: TransferUse,
@@ -18,8 +18,8 @@ pub struct Interpreter<'a> {
 }
 
 impl<'a> Interpreter<'a> {
-    /// An interpreter that stands in for a device with these limits and features, and whose buffers may be
-    /// used as `transfer` says. Like the runtime, it has enabled what is offered.
+    /// An interpreter that stands in for a device with these limits and features, whose buffers have the
+    /// usage `transfer`. Like the runtime, it enables every supported feature.
     pub fn new(
         offered: &Capabilities,
         transfer: TransferUse,
@@ -30,7 +30,7 @@ impl<'a> Interpreter<'a> {
         Self { capabilities, transfer, tuning: Tuning::default(), lowering }
     }
 
-    /// The same with other preferences.
+    /// This interpreter with another tuning.
     pub fn with_tuning(self, tuning: Tuning) -> Self {
         Self { tuning, ..self }
     }
@@ -92,7 +92,7 @@ struct HostOperator<'a> {
     interpreter: &'a Interpreter<'a>,
     operator: Validated,
     tuning: Tuning,
-    /// For buffers with every usage that the device has.
+    /// The plan for buffers with every usage that the device has.
     plan: Plan,
 }
 

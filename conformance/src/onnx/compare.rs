@@ -1,4 +1,4 @@
-//! Whether an answer is ONNX's.
+//! Compares a model's outputs with those that ONNX's test expects.
 
 use std::fmt;
 use std::path::Path;
@@ -7,39 +7,39 @@ use dml::DataType;
 use dml_import::{ElementType, Tensor};
 use half::{bf16, f16};
 
-/// How far an answer may be off: `|found - expected| <= absolute + relative * |expected|`.
+/// The error that an output may have: `|found - expected| <= absolute + relative * |expected|`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance {
     relative: f64,
     absolute: f64,
-    /// One number of so many may differ more, but not more than the second says.
+    /// One number of so many may differ more, but not more than the second value.
     outliers: Option<(usize, f64)>,
 }
 
-/// What ONNX's own tests allow.
+/// The tolerance of ONNX's own tests.
 const OF_NODES: Tolerance = Tolerance { relative: 1e-3, absolute: 1e-7, outliers: None };
 
-/// Tests whose answers ONNX has computed in 32 bits, so that some are 2e-7 where 0 is right.
+/// Tests whose expected outputs ONNX has computed in 32 bits, so that some are 2e-7 instead of 0.
 const ROUNDED: [&str; 2] = ["test_dft_inverse", "test_dft_inverse_opset19"];
 
-/// What the test of a node in `folder` allows.
+/// The tolerance for the test of a node in `folder`.
 pub(super) fn of_node(folder: &Path) -> Tolerance {
     let is_rounded = ROUNDED.iter().any(|it| folder.ends_with(it));
     if is_rounded { Tolerance { absolute: 1e-6, ..OF_NODES } } else { OF_NODES }
 }
 
-/// What is asked of whole models, whose right implementations differ where a threshold is near.
+/// The tolerance for whole models, whose correct implementations differ if a value is near a threshold.
 pub(super) const OF_MODELS: Tolerance =
     Tolerance { relative: 1e-3, absolute: 1e-4, outliers: Some((1000, 0.02)) };
 
-/// The largest difference of floats.
+/// The largest difference of any floats.
 pub(super) fn farthest(found: &Tensor, expected: &Tensor) -> f64 {
     let pairs = numbers(found).zip(numbers(expected));
     pairs.filter_map(|(found, expected)| found.difference(expected)).fold(0.0, f64::max)
 }
 
-/// What is wrong with `found`; `None` where it is as near to `expected` as `tolerance` says.
-/// Types and shapes are the same, integers and truth values equal, and a NaN is equal to any NaN.
+/// A description of the first difference of `found`; `None` if it is as near to `expected` as `tolerance`
+/// allows. Types and shapes must be equal, and integers and truth values too; a NaN equals any NaN.
 pub(super) fn difference(
     found: &Tensor,
     expected: &Tensor,
@@ -74,7 +74,7 @@ enum Number {
 }
 
 impl Number {
-    /// The distance of floats; `None` where it is none.
+    /// The difference of floats; `None` for other types.
     fn difference(self, expected: Self) -> Option<f64> {
         match (self, expected) {
             (Self::Float(found), Self::Float(expected)) => {
@@ -89,7 +89,8 @@ impl Number {
         match (self, expected) {
             (Self::Float(found), Self::Float(expected)) => {
                 let near = (found - expected).abs() <= absolute + relative * expected.abs();
-                // The difference of two infinities is no number, and infinity is near to everything.
+                // The difference of two infinities is NaN, and no difference from infinity exceeds a relative
+                // tolerance.
                 if expected.is_finite() {
                     near
                 } else {
@@ -123,7 +124,7 @@ fn numbers(tensor: &Tensor) -> impl Iterator<Item = Number> {
     })
 }
 
-/// Bytes of an element; a tensor has no other types than those with some.
+/// Bytes of an element; every type that a tensor can have has a size.
 fn width(tensor: &Tensor) -> usize {
     tensor.element_type().size().and_then(|it| usize::try_from(it).ok()).unwrap_or(1).max(1)
 }
@@ -135,7 +136,7 @@ fn number(bits: u64, element: ElementType) -> Number {
         ElementType::Dml(DataType::Float16) => Number::Float(f16::from_bits(bits as u16).into()),
         ElementType::Dml(DataType::Float32) => Number::Float(f32::from_bits(bits as u32).into()),
         ElementType::Dml(DataType::Float64) => Number::Float(f64::from_bits(bits)),
-        // Truth values and 4-bit integers are carried as integers of 8 bits.
+        // Truth values and 4-bit integers are stored as integers of 8 bits.
         integer => match integer.storage() {
             Some(signed) if signed.integer_range().is_some_and(|(least, _)| least < 0) => {
                 let unused = 64 - signed.bits();
@@ -146,7 +147,7 @@ fn number(bits: u64, element: ElementType) -> Number {
     }
 }
 
-/// The coordinates of an element.
+/// The coordinates of an element, as text.
 fn place(index: usize, shape: &[u64]) -> String {
     let mut rest = index as u64;
     let mut coordinates: Vec<u64> = Vec::with_capacity(shape.len());

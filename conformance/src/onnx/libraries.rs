@@ -1,4 +1,4 @@
-//! Other libraries that run whole models on the same device: programs that tell what a run takes.
+//! Other libraries that run whole models on the same device: programs that report the time of a run.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,25 +10,25 @@ use serde::Deserialize;
 pub struct Library {
     /// Its name and version.
     pub name: String,
-    /// The program and its arguments, to which a model's folder and a device's name are added. Its last line is
-    /// an [`Answer`]; it ends by itself.
+    /// The program and its arguments, to which a model's folder and a device's name are added. Its last line
+    /// of output is an [`Answer`], and it ends by itself.
     command: Vec<String>,
 }
 
-/// What a library makes of a model.
+/// A library's result for a model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The median of its runs, in seconds.
     Seconds(f64),
-    /// How its outputs differ from those expected.
+    /// A difference of its outputs from the expected ones.
     Wrong(String),
-    /// Why there are none.
+    /// The reason why there is no result.
     Reason(String),
 }
 
 impl Library {
-    /// Runs its program. Whatever becomes of it is an answer.
+    /// Runs the program. Its failure is an answer, too.
     pub(super) fn measure(&self, model: &Path, device: &str) -> Answer {
         let [program, arguments @ ..] = &self.command[..] else {
             return Answer::Reason("it has no program".to_owned());
@@ -51,7 +51,7 @@ impl Library {
 
 fn answer(printed: &str) -> Option<Answer> {
     let answer = serde_json::from_str(printed.lines().last()?).ok()?;
-    // A time of nothing, or one that is no number, is none.
+    // A time must be positive and finite.
     let is_time = |seconds: f64| seconds.is_finite() && seconds > 0.0;
     Some(answer).filter(|it| !matches!(it, Answer::Seconds(seconds) if !is_time(*seconds)))
 }

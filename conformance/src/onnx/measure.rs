@@ -1,4 +1,4 @@
-//! What whole models come to on a device, and what a run of one takes, there and by other libraries.
+//! Measures whole models on a device: their nodes, dispatches and latency, there and with other libraries.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,24 +16,24 @@ use super::suite::{Contents, Test};
 use crate::results::onnx::{Outcome, TargetResults};
 use crate::target::Target;
 
-/// Runs are repeated for so long, but so many times at least and at most.
+/// Runs are repeated for this time, within a least and a greatest number of runs.
 const LONG: Duration = Duration::from_secs(3);
 const RUNS: std::ops::RangeInclusive<usize> = 3..=100;
 
 /// A model on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The nodes of the model's graph and of those in it.
+    /// The number of nodes in the model's graph and its subgraphs.
     pub nodes: usize,
-    /// Kernels that one run dispatches.
+    /// The number of kernels that one run dispatches.
     pub dispatches: usize,
-    /// The median of runs after a first one: inputs are written, and outputs are read.
+    /// The median time of runs after a first one, including writing inputs and reading outputs.
     pub latency: Duration,
-    /// What other libraries make of it on the same device, in their order.
+    /// The results of other libraries on the same device, in their order.
     pub answers: Vec<Answer>,
 }
 
-/// What another library takes for the same.
+/// The latencies of another library for the same models.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Peer {
     /// Its name and version, and what it runs on.
@@ -42,10 +42,10 @@ pub struct Peer {
     pub seconds: HashMap<String, f64>,
 }
 
-/// All models on all devices.
+/// The measurements of all models on all devices.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// An entry for each target.
+    /// One entry for each target.
     pub targets: Vec<OfTarget>,
     /// Another library, on the CPU.
     pub peer: Option<Peer>,
@@ -53,21 +53,21 @@ pub struct Figures {
     pub libraries: Vec<Library>,
 }
 
-/// All models on a device.
+/// The measurements of all models on a device.
 #[derive(Clone, Debug)]
 pub struct OfTarget {
-    /// What the driver says of itself.
+    /// The driver's name and version, as it reports them.
     pub driver: String,
-    /// An entry for each test; none for those that did not pass.
+    /// One entry for each test; `None` for a test that did not pass.
     pub models: Vec<Option<Measurement>>,
 }
 
-/// Measures the tests that passed, one after another and in this process: workers would take time from each
-/// other. The libraries come right after each, so that a machine which gets slower does so for all; `tell` is
-/// told of them.
+/// Measures the tests that passed, one after another and in this process, because workers would slow each
+/// other down. The libraries are measured right after each test, so that a machine that becomes slower
+/// affects all; `tell` is called for each of them.
 ///
 /// # Errors
-/// A device cannot be opened, or a model that has run before does not.
+/// A device cannot be opened, or a model that ran before fails.
 pub fn measure(
     target: &Target,
     tests: &[Test],
@@ -102,7 +102,7 @@ fn model(folder: &Path, device: &Device) -> anyhow::Result<Measurement> {
     let inputs =
         names.zip(given).fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
     let session = Session::new(device, Model::read(&contents.model)?);
-    // The first run also initializes what operators keep.
+    // The first run also initializes operators.
     session.run(&inputs)?;
     let executable = session.executable(&inputs)?;
     let dispatches = dispatches(executable.program(), device)?;
@@ -119,7 +119,8 @@ fn model(folder: &Path, device: &Device) -> anyhow::Result<Measurement> {
     Ok(Measurement { nodes: contents.outline.nodes, dispatches, latency, answers: Vec::new() })
 }
 
-/// An executable does not tell its plans, and compiling once more finds pipelines that are there.
+/// The number of kernels in the program's plans. An executable does not expose its plans; compiling again
+/// uses cached pipelines.
 fn dispatches(program: &Program, device: &Device) -> anyhow::Result<usize> {
     let compile = |work: &Work| match work {
         Work::Operator(operator) => device.compile(operator.clone()),

@@ -1,6 +1,6 @@
-//! What a test's model says of itself: the names and kinds of its inputs and outputs, and its operators.
+//! The outline of a test's model: the names and kinds of its inputs and outputs, and its operators.
 //!
-//! It is read apart from the importer, so that models which that refuses are counted too.
+//! It is read without the importer, so that models which the importer refuses are counted too.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use dml_import::onnx::proto::{GraphProto, ModelProto, ValueInfoProto};
 use prost::Message as _;
 use prost::bytes::Bytes;
 
-/// How deep graphs may be nested.
+/// The deepest nesting of graphs.
 const NESTED: usize = 32;
 
-/// What is known of a model without the importer.
+/// The parts of a model that are read without the importer.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     /// The inputs in the order in which a test's files are numbered.
     pub(super) inputs: Vec<Value>,
-    /// The outputs, likewise.
+    /// The outputs, in the same order.
     pub(super) outputs: Vec<Value>,
-    /// The operators of the graph and its subgraphs, those of other domains with their domain.
+    /// The operators of the graph and its subgraphs; those of other domains with their domain.
     pub(super) operators: BTreeSet<String>,
-    /// How many nodes these have.
+    /// The number of nodes in the graph and its subgraphs.
     pub(super) nodes: usize,
     /// The inputs of each Dropout that may be in training mode.
     dropouts: Vec<Vec<String>>,
@@ -31,11 +31,11 @@ pub(super) struct Outline {
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) name: String,
-    /// What it is where it is no tensor.
+    /// The kind of value if it is not a tensor.
     pub(super) other: Option<&'static str>,
 }
 
-/// Operators that draw random values: no output of theirs is the right one.
+/// Operators that draw random values, whose outputs cannot be compared.
 const RANDOM: [&str; 6] = [
     "Bernoulli",
     "Multinomial",
@@ -46,7 +46,7 @@ const RANDOM: [&str; 6] = [
 ];
 
 impl Outline {
-    /// Of the model in these bytes.
+    /// The outline of the model in these bytes.
     pub(super) fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
         let graph = ModelProto::decode(Bytes::from(bytes))?.graph.unwrap_or_default();
         let mut outline = Self::default();
@@ -75,8 +75,8 @@ impl Outline {
         Ok(())
     }
 
-    /// The operator whose results are random, where there is one. `is_zero` tells whether all elements
-    /// of an input are known to be 0: Dropout keeps everything without training, and with a ratio of 0.
+    /// An operator whose results are random, if there is one. `is_zero` returns whether all elements of an
+    /// input are known to be 0: Dropout keeps everything without training, and with a ratio of 0.
     pub(super) fn random(&self, is_zero: impl Fn(&str) -> bool) -> Option<&str> {
         let always = self.operators.iter().find(|it| RANDOM.contains(&it.as_str()));
         let draws = |inputs: &Vec<String>| {

@@ -1,4 +1,4 @@
-//! The list of tests that pass. It is checked in, so that what passes cannot shrink unnoticed.
+//! The checked-in list of tests that pass, so that a test that no longer passes is noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::suite::Test;
 use crate::results::onnx::{Outcome, TargetResults};
 
-/// What such a file begins with.
+/// The first lines of such a file.
 const HEADER: &str = "\
 # Tests that pass on every device, by name. What is here has to pass; a test that passes and is missing
 # here is added with --record.
@@ -23,30 +23,30 @@ pub struct Passing {
     ids: BTreeSet<String>,
 }
 
-/// Where a run is not what was expected.
+/// The differences of a run from the list.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Changes {
-    /// Listed, and did not pass: the test, the device, and how it ended.
+    /// Listed tests that did not pass: the test, the device, and how it ended.
     pub regressions: Vec<String>,
-    /// Listed, and not there.
+    /// Listed tests that do not exist.
     pub missing: Vec<String>,
-    /// Passed on every device, and not listed.
+    /// Tests that passed on every device, and are not listed.
     pub unlisted: Vec<String>,
-    /// Not run, though their operators are implemented: the test, the device, and why.
+    /// Tests that did not run, though their operators are implemented: the test, the device, and the reason.
     pub idle: Vec<String>,
-    /// Run, though an excuse says that they are not.
+    /// Tests that ran, though an excuse says that they do not.
     pub excused: Vec<String>,
 }
 
 impl Changes {
-    /// Whether there is none.
+    /// Whether there are no differences.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl Passing {
-    /// Reads a list: an id in a line; `#` begins a comment.
+    /// Reads a list: one id in each line; `#` begins a comment.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -57,7 +57,7 @@ impl Passing {
         Ok(Self { path: path.to_owned(), ids: ids.collect() })
     }
 
-    /// Holds results against the list. With `is_whole` every test that there is was run.
+    /// Compares results with the list. With `is_whole`, every existing test was run.
     pub fn compare(&self, tests: &[Test], targets: &[TargetResults], is_whole: bool) -> Changes {
         let mut changes = Changes::default();
         let mut on_all: BTreeMap<&str, bool> = BTreeMap::new();
@@ -81,7 +81,7 @@ impl Passing {
         changes
     }
 
-    /// Adds tests to the file. None is taken from it: that is for people to do.
+    /// Adds tests to the file. Tests are only removed by people.
     ///
     /// # Errors
     /// The file cannot be written.

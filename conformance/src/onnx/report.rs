@@ -1,4 +1,4 @@
-//! What a run of ONNX's tests comes to: counts by operator, reasons, and what is wrong.
+//! The report on a run of ONNX's tests: counts by operator, reasons, and wrong results.
 
 mod json;
 mod libraries;
@@ -23,15 +23,15 @@ use crate::results::onnx::{Distance, Ended, Outcome, TargetResults};
 /// A run.
 #[derive(Debug)]
 pub struct Run {
-    /// What was run.
+    /// The tests.
     pub tests: Vec<Test>,
-    /// How it ended on each target.
+    /// The results on each target.
     pub targets: Vec<TargetResults>,
-    /// How that differs from what was expected, where something was.
+    /// The differences from the list of passing tests, if there is one.
     pub changes: Option<Changes>,
 }
 
-/// How many tests have ended in which way.
+/// The number of tests with each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     passed: u64,
@@ -51,13 +51,13 @@ impl Counts {
         *count += 1;
     }
 
-    /// In the order of [`Outcome::ALL`].
+    /// The counts in the order of [`Outcome::ALL`].
     fn all(self) -> [u64; 4] {
         [self.passed, self.wrong, self.failed, self.not_run]
     }
 }
 
-/// Why tests were not run, and which.
+/// A reason why tests were not run, and the tests.
 #[derive(Debug, Serialize)]
 struct Reason<'a> {
     reason: String,
@@ -65,7 +65,7 @@ struct Reason<'a> {
 }
 
 impl Run {
-    /// Whether an answer is wrong or missing, or the list says something else.
+    /// Whether an output is wrong or missing, or differs from the list.
     pub fn is_bad(&self) -> bool {
         self.targets.iter().any(|it| it.ended.iter().any(|it| it.outcome.is_bad()))
             || self.changes.as_ref().is_some_and(|it| !it.is_empty())
@@ -84,7 +84,7 @@ impl Run {
         counts
     }
 
-    /// A test counts for each of its operators.
+    /// The counts by operator. A test counts for each of its operators.
     fn operators<'a>(&'a self, target: &'a TargetResults) -> BTreeMap<&'a str, Counts> {
         let mut all: BTreeMap<&str, Counts> = BTreeMap::new();
         for (test, ended) in self.with(target) {
@@ -94,7 +94,7 @@ impl Run {
         all
     }
 
-    /// The distance that is nearest to its limit, by operator.
+    /// For each operator, the distance that is nearest to its limit.
     fn distances<'a>(&'a self, target: &'a TargetResults) -> BTreeMap<&'a str, Distance> {
         let mut all: BTreeMap<&str, Distance> = BTreeMap::new();
         for (test, ended) in self.with(target) {
@@ -107,7 +107,7 @@ impl Run {
         all
     }
 
-    /// Why tests were not run, the most frequent reason first.
+    /// The reasons why tests were not run, the most frequent one first.
     fn reasons<'a>(&'a self, target: &'a TargetResults) -> Vec<Reason<'a>> {
         let mut all: HashMap<String, Vec<&str>> = HashMap::new();
         for (test, ended) in self.with(target).filter(|(_, it)| it.outcome == Outcome::NotRun) {
@@ -121,8 +121,7 @@ impl Run {
     }
 }
 
-/// A message without the names in quotation marks: those of nodes and values, which differ from test to
-/// test.
+/// A message without quoted names, which are those of nodes and values and differ from test to test.
 fn without_names(text: &str) -> String {
     let mut parts = text.split('\'');
     let mut result = parts.next().unwrap_or_default().to_owned();

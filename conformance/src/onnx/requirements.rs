@@ -1,4 +1,4 @@
-//! Which operators of DirectML tests take: a test whose operators are all implemented has to run.
+//! The DirectML operators that tests need: a test whose operators are all implemented has to run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -11,30 +11,30 @@ use super::passing::Changes;
 use super::suite::Test;
 use crate::results::onnx::{Outcome, TargetResults};
 
-/// What a file says of tests.
+/// The requirements of tests, from a file.
 #[derive(Debug)]
 pub struct Requirements {
     path: PathBuf,
-    /// Comments, which come first.
+    /// The comments at the beginning.
     header: String,
     tests: BTreeMap<String, Requirement>,
 }
 
-/// What one test takes.
+/// The requirements of one test.
 #[derive(Debug)]
 struct Requirement {
-    /// DirectML's operators; none where the host alone is enough.
+    /// DirectML's operators; empty if the host alone is enough.
     operators: Vec<String>,
-    /// Why it is not run all the same.
+    /// The reason why it does not run even so.
     excuse: Option<String>,
 }
 
 impl Requirements {
-    /// Reads a file: a test in a line, as in `node/test_clip: ELEMENT_WISE_CLIP1`, with the reason after a
-    /// `#` where it is not run for want of something else than operators.
+    /// Reads a file: one test in each line, as in `node/test_clip: ELEMENT_WISE_CLIP1`, with a reason after
+    /// `#` if it does not run although its operators are implemented.
     ///
     /// # Errors
-    /// The file cannot be read, or a line names an operator that DirectML has not.
+    /// The file cannot be read, or a line names an unknown operator.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let (mut header, mut tests) = (String::new(), BTreeMap::new());
@@ -60,8 +60,8 @@ impl Requirements {
         Ok(Self { path: path.to_owned(), header, tests })
     }
 
-    /// Adds to `changes` what was not run though its operators are implemented, and what was run though
-    /// an excuse says that it is not.
+    /// Adds to `changes` the tests that did not run though their operators are implemented, and those that
+    /// ran though an excuse says that they do not.
     pub fn compare(&self, tests: &[Test], targets: &[TargetResults], changes: &mut Changes) {
         let is_implemented = |name: &str| find(name).is_some_and(|it| it.implemented);
         self.compare_where(is_implemented, tests, targets, changes);
@@ -90,7 +90,7 @@ impl Requirements {
         }
     }
 
-    /// Takes the excuses of tests from the file.
+    /// Removes the excuses of tests from the file.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -1,4 +1,4 @@
-//! Runs tests of models on a target, whatever kind of tests they are.
+//! Runs tests of models of any kind on a target.
 
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
@@ -38,10 +38,10 @@ pub(crate) fn run_isolated(
     all.context("a test has no result")
 }
 
-/// Runs a test: what a worker is told of it, and the device.
+/// Runs a test, given the text that names it and the device.
 pub(crate) type RunTest = fn(&str, &Device) -> Ended;
 
-/// Runs the tests in this process, where a crash ends everything.
+/// Runs the tests in this process, where a crash ends the whole run.
 ///
 /// # Errors
 /// The target cannot be opened.
@@ -64,10 +64,10 @@ pub(crate) fn run_in_process(
     Ok(results)
 }
 
-/// What a worker does after [`Request::OpenForModels`]: it answers every line that comes.
+/// Runs a worker after [`Request::OpenForModels`]: it answers every line.
 ///
 /// # Errors
-/// The target cannot be opened, or nobody reads.
+/// The target cannot be opened, or standard output is closed.
 pub(crate) fn serve(target: &Target, run: RunTest, tests: &Receiver<String>) -> anyhow::Result<()> {
     let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
     let place = Place::open(target)?;
@@ -112,7 +112,7 @@ impl Place {
     }
 }
 
-/// Tests, for workers.
+/// The tests for workers.
 struct Tests<'a> {
     target: &'a Target,
     kind: ModelTests,

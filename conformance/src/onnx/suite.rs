@@ -1,4 +1,4 @@
-//! Which tests there are.
+//! Finds the tests of the `onnx` package.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,29 +16,29 @@ use crate::pattern::Pattern;
 pub struct Test {
     /// Its path from the folder that was searched, with `/`: `node/test_abs`.
     pub id: String,
-    /// Where it is.
+    /// The test's folder.
     pub folder: PathBuf,
-    /// The operators of the model; none where it cannot be read.
+    /// The operators of the model; empty if it cannot be read.
     pub operators: BTreeSet<String>,
 }
 
 impl fmt::Display for Test {
-    /// Writes the folder, which is what a worker is told.
+    /// Writes the folder, which is sent to a worker.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.folder.display())
     }
 }
 
-/// The file that makes a folder a test.
+/// The file that marks a folder as a test.
 const MODEL: &str = "model.onnx";
 
-/// Folders in folders that are searched.
+/// The depth of folders that is searched.
 const DEPTH: usize = 4;
 
 /// The tests below `root` whose id `filter` matches, by id.
 ///
 /// # Errors
-/// A folder cannot be read, or there is no test at all below `root`.
+/// A folder cannot be read, or there is no test below `root`.
 pub fn find(root: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> {
     let absolute = root.canonicalize().with_context(|| root.display().to_string())?;
     let mut tests = Vec::new();
@@ -62,7 +62,7 @@ fn search(folder: &Path, id: &str, depth: usize, tests: &mut Vec<Test>) -> anyho
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let entry = entry?;
         let name = entry.file_name();
-        // Ids are lines of text.
+        // Ids must be lines of text.
         let name = name.to_str().filter(|it| !it.contains(char::is_control));
         if let Some(name) = name.filter(|_| entry.path().is_dir()) {
             let id = if id.is_empty() { name.to_owned() } else { format!("{id}/{name}") };
@@ -72,22 +72,22 @@ fn search(folder: &Path, id: &str, depth: usize, tests: &mut Vec<Test>) -> anyho
     Ok(())
 }
 
-/// What a test has in its folder.
+/// The contents of a test's folder.
 pub(super) struct Contents {
     pub(super) model: PathBuf,
     pub(super) outline: Outline,
-    /// Inputs with the outputs that belong to them.
+    /// Sets of inputs and expected outputs.
     pub(super) sets: Vec<Set>,
 }
 
-/// What a model is given, and what it has to answer; read when they are needed.
+/// The inputs of a model and its expected outputs, which are read when they are needed.
 pub(super) struct Set {
     inputs: Vec<PathBuf>,
     outputs: Vec<PathBuf>,
 }
 
 impl Contents {
-    /// Of the test in `folder`.
+    /// The contents of the test in `folder`.
     pub(super) fn read(folder: &Path) -> anyhow::Result<Self> {
         let model = folder.join(MODEL);
         let bytes = fs::read(&model).with_context(|| model.display().to_string())?;
@@ -109,18 +109,18 @@ impl Contents {
 }
 
 impl Set {
-    /// The inputs.
+    /// The input tensors.
     pub(super) fn inputs(&self) -> dml_import::Result<Vec<Tensor>> {
         self.inputs.iter().map(|path| tensor(path)).collect()
     }
 
-    /// The outputs that are the right ones.
+    /// The expected outputs.
     pub(super) fn outputs(&self) -> dml_import::Result<Vec<Tensor>> {
         self.outputs.iter().map(|path| tensor(path)).collect()
     }
 }
 
-/// `input_0.pb`, `input_1.pb`, and so on, as far as they are there; or `input_0.npy`.
+/// The files `input_0.pb`, `input_1.pb`, and so on, as far as they exist; or `input_0.npy`.
 fn numbered(folder: &Path, name: &str) -> Vec<PathBuf> {
     let path = |number: u32| {
         let of = |extension| folder.join(format!("{name}_{number}.{extension}"));

@@ -11,7 +11,7 @@ use super::compare::{self, Tolerance, farthest};
 use super::suite::{Contents, Set};
 use crate::results::onnx::{Distance, Ended, Outcome};
 
-/// Tests whose answers contradict the definition of their operator, and how.
+/// Tests whose expected outputs contradict the definition of their operator, and how.
 const CONTRADICTIONS: [(&str, &str); 1] = [(
     "test_maxunpool_export_with_output_shape",
     "the test's indices number the elements of another shape than output_shape; MaxPool, whose indices they are, \
@@ -30,13 +30,13 @@ pub(crate) fn run(folder: &str, device: &Device) -> Ended {
     }
 }
 
-/// How the test in `folder` contradicts the definition of its operator, if it does.
+/// The way in which the test in `folder` contradicts the definition of its operator, if it does.
 fn contradiction(folder: &Path) -> Option<&'static str> {
     let found = CONTRADICTIONS.iter().find(|(name, _)| folder.ends_with(name));
     found.map(|(_, reason)| *reason)
 }
 
-/// The same where the test is a whole model, which is told how far it was off.
+/// Runs the test in `folder` of a whole model, and also returns the largest difference.
 pub(crate) fn run_model_test(folder: &str, device: &Device) -> Ended {
     match attempt(Path::new(folder), device, compare::OF_MODELS) {
         Ok(difference) => Ended::passed(Some(Distance { difference, ..Distance::default() })),
@@ -44,7 +44,7 @@ pub(crate) fn run_model_test(folder: &str, device: &Device) -> Ended {
     }
 }
 
-/// The largest difference from what was expected.
+/// Runs a test, and returns the largest difference from the expected outputs.
 fn attempt(folder: &Path, device: &Device, tolerance: Tolerance) -> Result<f64, Ended> {
     let contents = Contents::read(folder)
         .map_err(|error| Ended::because(Outcome::NotRun, format!("{error:#}")))?;
@@ -62,7 +62,7 @@ fn attempt(folder: &Path, device: &Device, tolerance: Tolerance) -> Result<f64, 
     answers.try_fold(0.0, |most, found: Result<f64, Ended>| Ok(found?.max(most)))
 }
 
-/// Gives the model the inputs of one set, and compares what it answers.
+/// Runs the model with the inputs of one set, and compares the outputs.
 fn answer(
     contents: &Contents,
     set: &Set,
@@ -97,7 +97,7 @@ fn answer(
 /// Runs a model.
 ///
 /// # Errors
-/// How a test of it ends: it is not run where the importer or the device refuses it.
+/// The outcome for a test of it: not run if the importer or the device refuses it.
 pub(crate) fn run_model(
     model: &Arc<Model>,
     inputs: &Inputs,
@@ -110,7 +110,7 @@ pub(crate) fn run_model(
     })
 }
 
-/// The importer's or the device's own message, without the file, which is another in every test.
+/// The outcome with the importer's or the device's message, without the file, which differs in every test.
 pub(crate) fn not_run(error: &Error) -> Ended {
     Ended::because(Outcome::NotRun, error.kind().to_string())
 }
@@ -119,12 +119,12 @@ fn failed(error: &Error) -> Ended {
     Ended::because(Outcome::Failed, error.kind().to_string())
 }
 
-/// Whether the driver is what failed. Operators and limits are refused before it is asked.
+/// Whether the driver failed. Operators and limits are refused before the driver is called.
 fn is_of_vulkan(error: &Error) -> bool {
     matches!(error.device_error(), Some(dml::Error::Vulkan(_)))
 }
 
-/// What is wrong with the outputs of a model.
+/// A description of the first wrong output of a model.
 fn difference(
     contents: &Contents,
     found: &[Output],

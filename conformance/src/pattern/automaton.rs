@@ -1,5 +1,5 @@
-//! A glob followed byte by byte: it tells for the beginning of a name whether any name that begins so can
-//! match.
+//! A glob that is matched byte by byte: it tells from the beginning of a name whether any name with that
+//! beginning can match.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ pub(crate) struct Automaton {
     start: LazyStateID,
 }
 
-/// What the glob has matched of a name so far.
+/// The state of the match after a part of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Position {
     /// A state of the automaton.
@@ -27,9 +27,9 @@ pub(crate) enum Position {
 }
 
 impl Automaton {
-    /// `None` where the glob is too large for an automaton.
+    /// `None` if the glob is too large for an automaton.
     pub(crate) fn of(pattern: &Pattern) -> Option<Self> {
-        // As the glob's own matcher reads it. States are never forgotten, so that they can be compared.
+        // Configured like the glob's own matcher. States are never forgotten, so that they can be compared.
         let syntax = syntax::Config::new().utf8(false).dot_matches_new_line(true);
         let config = Config::new().minimum_cache_clear_count(Some(0));
         let dfa = DFA::builder().configure(config).syntax(syntax).build(pattern.regex()).ok()?;
@@ -39,12 +39,12 @@ impl Automaton {
         Some(Self { dfa, cache: RefCell::new(cache), start })
     }
 
-    /// After a name that begins with `text`.
+    /// The position after `text`, the beginning of a name.
     pub(crate) fn after(&self, text: &str) -> Position {
         self.follow(Position::State(self.start), text)
     }
 
-    /// After `text` in addition.
+    /// The position after `text`, from the position `from`.
     pub(crate) fn follow(&self, from: Position, text: &str) -> Position {
         let Position::State(mut state) = from else { return from };
         let cache = &mut self.cache.borrow_mut();
@@ -69,7 +69,7 @@ impl Automaton {
 }
 
 impl Position {
-    /// Whether no name that begins so can match.
+    /// Whether no name with this beginning can match.
     pub(crate) fn is_dead(self) -> bool {
         matches!(self, Self::State(state) if state.is_dead())
     }

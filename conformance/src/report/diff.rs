@@ -1,4 +1,4 @@
-//! What changed between two runs.
+//! The differences between two runs.
 
 mod text;
 
@@ -8,63 +8,63 @@ use crate::cases::CaseId;
 use crate::results::block::Place;
 use crate::results::{CaseResult, Passes, ResultCode, Run, TargetRun};
 
-/// What changed between two runs. Its text is for people.
+/// The differences between two runs. Their text is for people.
 #[derive(Clone, Debug)]
 pub struct Diff<'a> {
     /// The two runs.
     runs: [&'a Run; 2],
-    /// What changed on the targets of the second run.
+    /// The differences on the targets of the second run.
     targets: Vec<TargetDiff<'a>>,
     /// Targets that only the first run has.
     gone: Vec<&'a TargetRun>,
 }
 
-/// What changed on one target.
+/// The differences on one target.
 #[derive(Clone, Debug)]
 struct TargetDiff<'a> {
-    /// The target in the first run, if it is there.
+    /// The target in the first run, if that has it.
     before: Option<&'a TargetRun>,
     after: &'a TargetRun,
-    /// Cases that changed and did not pass in both runs, in the order of the second run; those that are
-    /// gone or pass now come last.
+    /// Cases that changed and did not pass in both runs, in the order of the second run; those that are gone
+    /// or pass now come last.
     changes: Vec<Change<'a>>,
-    /// Cases that are new and pass. Reports count what passes, so nothing but their number is known.
+    /// The number of new cases that pass. Reports only count cases that passed, so their ids are not known.
     new_passes: u64,
-    /// Cases that passed and are gone.
+    /// The number of cases that passed and are gone.
     gone_passes: u64,
 }
 
-/// A case that is not as it was.
+/// A case whose result changed.
 #[derive(Clone, Debug)]
 struct Change<'a> {
     kind: ChangeKind,
-    /// How it ended in the two runs; `None` where it is not there.
+    /// The result codes in the two runs; `None` if a run does not have the case.
     ends: [Option<ResultCode>; 2],
-    /// What the second run lists, or else the first one.
+    /// The result in the second run, or else in the first one.
     case: &'a CaseResult,
 }
 
-/// What the change of a case means.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ChangeKind {
-    /// It fails, and did not.
+    /// The case fails, and did not fail before.
     Worse,
-    /// It is new, and fails.
+    /// The case is new, and fails.
     NewFailure,
-    /// It does not pass any more, but does not fail.
+    /// The case does not pass any more, but does not fail.
     Lost,
-    /// It failed and does not, or it passes and did not.
+    /// The case failed and does not fail any more, or it passes and did not before.
     Better,
-    /// It ends in another way that is no better and no worse, or for another reason.
+    /// The case ends in another way that is neither better nor worse, or for another reason.
     Changed,
-    /// It is new, and does not fail.
+    /// The case is new, and does not fail.
     New,
-    /// The second run does not have it.
+    /// The second run does not have the case.
     Gone,
 }
 
 impl ChangeKind {
-    /// All kinds, the gravest first.
+    /// All kinds, the worst first.
     const ALL: [Self; 7] = [
         Self::Worse,
         Self::NewFailure,
@@ -75,7 +75,7 @@ impl ChangeKind {
         Self::Gone,
     ];
 
-    /// Whether the second run is worse by it.
+    /// Whether the change makes the second run worse.
     const fn is_worse(self) -> bool {
         matches!(self, Self::Worse | Self::NewFailure)
     }
@@ -84,8 +84,8 @@ impl ChangeKind {
 impl<'a> Diff<'a> {
     /// Compares `b` with the earlier run `a`.
     ///
-    /// A target is found again by the names of its device, profile and strategy; the driver may be
-    /// another one. Several of the same name are told apart by their order.
+    /// Targets are matched by the names of their device, profile and strategy; their drivers may differ.
+    /// Several targets of the same name are matched by their order.
     pub fn between(a: &'a Run, b: &'a Run) -> Self {
         let mut gone: Vec<&TargetRun> = a.targets.iter().collect();
         let target = |after: &'a TargetRun| {
@@ -101,7 +101,7 @@ impl<'a> Diff<'a> {
         ChangeKind::ALL.into_iter().any(|kind| kind.is_worse() && self.number(kind) > 0)
     }
 
-    /// How many cases changed so.
+    /// The number of cases with this kind of change.
     fn number(&self, kind: ChangeKind) -> u64 {
         self.targets.iter().map(|target| target.number(kind)).sum()
     }
@@ -128,7 +128,7 @@ impl<'a> TargetDiff<'a> {
         Self { before, after, changes, new_passes, gone_passes }
     }
 
-    /// How many cases changed so.
+    /// The number of cases with this kind of change.
     fn number(&self, kind: ChangeKind) -> u64 {
         let listed = self.changes.iter().filter(|change| change.kind == kind).count() as u64;
         match kind {
@@ -139,7 +139,7 @@ impl<'a> TargetDiff<'a> {
     }
 }
 
-/// How many cases passed in each of two runs, by operator and place.
+/// The number of cases that passed in each of two runs, by operator and place.
 struct Passed(HashMap<(String, Place), [u64; 2]>);
 
 impl Passed {
@@ -162,20 +162,20 @@ impl Passed {
         (id.operator.clone(), (id.level, id.signature.clone()))
     }
 
-    /// How a case ended that one of the two runs does not list: it passed there if any did of its operator,
-    /// level, types and rank.
+    /// The result of a case that one of the two runs does not list: it passed there if any case of its
+    /// operator, level, types and rank did.
     fn unlisted(&self, id: &CaseId, run: usize) -> Option<ResultCode> {
         let passed = self.0.get(&Self::key(id))?[run];
         (passed > 0).then_some(ResultCode::Pass)
     }
 
-    /// How many passed that only the first run has, and how many that only the second one has. Of a place
-    /// where some of both are, the difference.
+    /// The number of passing cases that only the first run has, and of those that only the second one has. If
+    /// a place has some of both, the difference.
     fn gone_and_new(mut self, changes: &[Change<'_>]) -> [u64; 2] {
         for change in changes {
             let passed = change.ends.map(|end| end == Some(ResultCode::Pass));
             if let Some(counts) = self.0.get_mut(&Self::key(&change.case.id)) {
-                // Those that are listed in the other run are neither gone nor new.
+                // Cases that the other run lists are neither gone nor new.
                 for (count, passed) in counts.iter_mut().zip(passed) {
                     *count = count.saturating_sub(u64::from(passed));
                 }
@@ -188,7 +188,7 @@ impl Passed {
 }
 
 impl<'a> Change<'a> {
-    /// Of a case with these ends; `None` where nothing but the time differs: with the `same` reason.
+    /// The change of a case with these result codes; `None` if only the time differs, with the `same` reason.
     fn new(case: &'a CaseResult, ends: [Option<ResultCode>; 2], same: bool) -> Option<Self> {
         use ChangeKind::{Better, Changed, Gone, Lost, New, NewFailure, Worse};
         let kind = match ends {

@@ -1,4 +1,4 @@
-//! The largest errors of results for which some distance is allowed, as tables.
+//! The largest errors of results with a tolerance, as tables.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,11 +10,11 @@ use super::text::{one_line, thousands};
 use crate::figures;
 use crate::results::{LargestError, Run};
 
-/// The errors of all targets of one operator and data type.
+/// The errors of one operator and data type on all targets.
 pub(super) struct Row<'a> {
     pub(super) operator: &'a str,
     pub(super) data_type: &'a str,
-    /// Those of each target, one for each bound; none where it executed no such case.
+    /// The errors on each target, one for each bound; empty if it executed no such case.
     targets: Vec<Vec<&'a LargestError>>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
     rows.into_iter().map(row).collect()
 }
 
-/// The largest of some errors: without a distance is farther than any, and of equals the first is taken.
+/// The largest of some errors: an error without a distance is the largest, and of equal ones the first is taken.
 fn farthest<'a, 'b: 'a>(
     errors: impl DoubleEndedIterator<Item = &'a &'b LargestError>,
 ) -> Option<&'b LargestError> {
@@ -40,7 +40,7 @@ fn farthest<'a, 'b: 'a>(
 }
 
 impl Row<'_> {
-    /// What is allowed, in units in the last place: the least and the most, where cases differ.
+    /// The allowed error in units in the last place: the least and the greatest one, if cases differ.
     pub(super) fn allowed(&self) -> String {
         let bounds = || self.targets.iter().flatten().map(|error| u64::from(error.allowed));
         match (bounds().min(), bounds().max()) {
@@ -57,12 +57,12 @@ impl Row<'_> {
         self.farthest().map_or_else(String::new, |(_, error)| error.words())
     }
 
-    /// The first target that has the largest error, by its number, unless there is none to speak of.
+    /// The index of the first target with the largest error, unless that is 0.
     pub(super) fn worst_target(&self) -> Option<usize> {
         self.farthest().filter(|(_, error)| error.ulp != Some(0)).map(|(target, _)| target)
     }
 
-    /// Cases that were executed, on all targets.
+    /// The number of cases that were executed, on all targets.
     pub(super) fn cases(&self) -> String {
         thousands(self.targets.iter().flatten().map(|error| error.cases).sum())
     }
@@ -75,14 +75,14 @@ impl Row<'_> {
 }
 
 impl LargestError {
-    /// How many units, or that there is no number of them.
+    /// The error in units, or that it has no distance.
     fn words(&self) -> String {
         self.ulp.map_or_else(|| "no number".to_owned(), thousands)
     }
 }
 
-/// Writes the largest errors as a table in Markdown with a column for each target, and with what WebNN's
-/// tests allow.
+/// Writes the largest errors as a table in Markdown with a column for each target, and with the errors that
+/// WebNN's tests allow.
 pub(super) fn write(run: &Run, output: &mut dyn Write) -> io::Result<()> {
     let rows = rows(run);
     if rows.is_empty() {

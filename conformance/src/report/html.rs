@@ -1,8 +1,7 @@
-//! One self-contained page: no other file, no network, no script needed to read it.
+//! One self-contained page: no other files, no network, and no script needed to read it.
 //!
-//! The page holds counts and the cases that did not pass, never every case, so that a sweep of
-//! millions of cases stays a page that a browser opens. The templates lie in `templates/report`;
-//! they escape every text.
+//! The page has counts and the cases that did not pass, never every case, so that a browser can open the page
+//! of a run of millions of cases. The templates in `templates/report` escape every text.
 
 mod excuse;
 mod grid;
@@ -23,16 +22,16 @@ use target::{Operators, TargetView};
 
 /// Failures shown for one target.
 const SHOWN_FAILURES: usize = 200;
-/// Failures shown on the whole page, but for a few of each target.
+/// Failures shown on the whole page, except for a few of each target.
 const SHOWN_FAILURES_OF_ALL: usize = 2000;
-/// That few.
+/// The number of failures that every target may show.
 const SHOWN_FAILURES_AT_LEAST: usize = 10;
 /// With more targets than this, those without a failure are folded.
 const OPEN_TARGETS: usize = 3;
 /// With more operators than this, each is folded.
 const OPEN_OPERATORS: usize = 16;
 
-/// What the template shows.
+/// The contents of the template.
 #[derive(Template)]
 #[template(path = "report/page.html", whitespace = "minimize")]
 struct Page<'a> {
@@ -42,7 +41,7 @@ struct Page<'a> {
     /// How many cases ended in each way, over all targets: class, name and count.
     totals: Vec<(&'static str, &'static str, String)>,
     targets: Vec<TargetView<'a>>,
-    /// The device, where all of several targets have the same.
+    /// The device, if all targets have the same.
     common: Option<String>,
     /// Failures on the page.
     failures: usize,
@@ -84,7 +83,7 @@ impl<'a> Page<'a> {
         count(cases, "case")
     }
 
-    /// The first target that has the row's largest error, unless that is 0.
+    /// The first target with the row's largest error, unless that is 0.
     fn worst_target(&self, row: &Row<'_>) -> Option<&TargetView<'a>> {
         row.worst_target().and_then(|target| self.targets.get(target))
     }
@@ -103,7 +102,7 @@ fn common_device(targets: &[TargetView<'_>]) -> Option<String> {
     others.all(|other| other.device() == first.device()).then(|| first.device())
 }
 
-/// Failures that each of `targets` targets may show.
+/// The number of failures that each of `targets` targets may show.
 fn shown_failures(targets: usize) -> usize {
     (SHOWN_FAILURES_OF_ALL / targets.max(1)).clamp(SHOWN_FAILURES_AT_LEAST, SHOWN_FAILURES)
 }

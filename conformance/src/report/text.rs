@@ -1,4 +1,4 @@
-//! Texts that every form has.
+//! Texts that several forms of reports share.
 
 use std::borrow::Cow;
 
@@ -22,12 +22,12 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(spelled).collect())
 }
 
-/// The same, on one line.
+/// `text` in one line, with control characters spelled out.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     printable(text.trim_end())
 }
 
-/// An integer with its thousands apart: `79,432`.
+/// An integer with thousands separators: `79,432`.
 pub(crate) fn thousands(number: u64) -> String {
     HumanCount(number).to_string()
 }
@@ -43,7 +43,7 @@ pub(crate) fn count(number: u64, what: &str) -> String {
 }
 
 impl Counts {
-    /// The results that have a column: those that happened, `pass` and `fail`.
+    /// The result codes that have a column: `pass`, `fail`, and those that occurred.
     pub(super) fn columns(&self) -> Vec<ResultCode> {
         let always = [ResultCode::Pass, ResultCode::Fail];
         let has = |code: &ResultCode| always.contains(code) || self.of(*code) > 0;
@@ -73,19 +73,19 @@ fn milliseconds(microseconds: u64) -> String {
 }
 
 impl SlowCase {
-    /// How long it took, such as `1.250 ms`.
+    /// The time that it took, such as `1.250 ms`.
     pub(super) fn time(&self) -> String {
         milliseconds(self.microseconds)
     }
 }
 
 impl CaseResult {
-    /// How long it took, such as `1.250 ms`.
+    /// The time that it took, such as `1.250 ms`.
     pub(super) fn time(&self) -> String {
         milliseconds(self.microseconds)
     }
 
-    /// Why an expectation says that it does not pass, and whether it ever will.
+    /// The reason why an expectation says that it does not pass, and whether it ever will.
     pub(super) fn excuse(&self) -> Option<String> {
         let text = |it: &Expected| format!("{} ({})", it.reason, it.kind.words());
         self.expected.as_ref().map(text)
@@ -93,7 +93,7 @@ impl CaseResult {
 }
 
 impl ExpectedKind {
-    /// What an expectation says about the time to come.
+    /// The phrase of an expectation about the future.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Never => "never to pass",
@@ -108,7 +108,7 @@ impl DeviceIdentity {
         format!("{} {}", self.driver_name, self.driver_info).trim().to_owned()
     }
 
-    /// `Vulkan 1.3.230`, or that there is none.
+    /// Such as `Vulkan 1.3.230`, or that there is none.
     pub(super) fn vulkan(&self) -> String {
         match self.api_version.as_str() {
             "" => "without Vulkan".to_owned(),
@@ -132,7 +132,7 @@ impl TargetRun {
 }
 
 impl TargetRun {
-    /// Of how many operators some case was executed, and the others; `None` without cases.
+    /// The number of operators with an executed case, and the others; `None` without cases.
     pub(super) fn execution(&self) -> Option<String> {
         let all = self.operators().len() as u64;
         let not_executed = self.not_executed();
@@ -146,8 +146,8 @@ impl TargetRun {
 }
 
 impl TargetRun {
-    /// For how many operators kernels were dispatched, how many these were, and what the host made; `None`
-    /// where nothing was executed, and in reports that do not say.
+    /// The number of operators whose kernels were dispatched, the number of kernels, and the cases that the
+    /// host made; `None` if nothing was executed, and in reports that do not say.
     pub(super) fn dispatching(&self) -> Option<String> {
         let (kernels, total) = (self.kernels.as_ref()?, self.total());
         let executed = self.operators().len() - self.not_executed().len();
@@ -174,7 +174,7 @@ impl TargetRun {
 }
 
 impl Run {
-    /// What was asked for, in a line.
+    /// The selection of the run, in a line.
     pub(super) fn request(&self) -> String {
         let selection = &self.selection;
         let mut parts = vec![match selection.levels.as_slice() {

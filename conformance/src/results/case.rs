@@ -1,4 +1,4 @@
-//! How single cases end.
+//! The results of single cases.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -8,35 +8,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::CaseId;
 
-/// How one case ended.
+/// The result of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseResult {
     /// The case's stable name.
     pub id: CaseId,
-    /// How it ended.
+    /// The result code.
     pub result: ResultCode,
-    /// Whether its outputs were computed, at its level or once for several at the lowest of them.
+    /// Whether its outputs were computed, at its level or once for several levels at the lowest of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executed: bool,
-    /// Whether at least one kernel was dispatched for its outputs. Where it was executed without, the host
-    /// made all bytes, which says nothing about the driver's compiler.
+    /// Whether at least one kernel was dispatched for its outputs. If it was executed without one, the host
+    /// made all bytes, which shows nothing about the driver's compiler.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dispatched: bool,
-    /// Why, in a line, unless it passed.
+    /// The reason, in a line, unless it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Why it is expected to fail.
+    /// The expectation by which it may fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
-    /// What is known about a wrong output.
+    /// Details of a wrong output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
-    /// Wall clock, in microseconds.
+    /// The wall-clock time, in microseconds.
     pub microseconds: u64,
-    /// What stands for the elements of its outputs until devices are compared.
+    /// A digest of its outputs' elements, until devices are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<u64>,
-    /// How far its results are from what they must be, until the target's largest errors are known.
+    /// The errors of its results, until the target's largest errors are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<CaseError>,
     /// The kernels that ran for it and the pipelines that were made, until they are counted for its
@@ -50,7 +50,7 @@ pub struct CaseResult {
 pub struct CaseKernels {
     /// A number for each kernel, the same in every process.
     pub ran: BTreeSet<u64>,
-    /// How many pipelines the device made.
+    /// The number of pipelines that the device made.
     pub pipelines: u64,
 }
 
@@ -61,7 +61,7 @@ impl CaseKernels {
     }
 }
 
-/// How far the execution of a case went.
+/// The stage that the execution of a case reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Execution {
     /// No outputs were computed.
@@ -76,21 +76,21 @@ pub enum Execution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultCode {
-    /// What had to happen happened.
+    /// The case had its required outcome.
     Pass,
-    /// Something else happened.
+    /// The case had another outcome.
     Fail,
     /// A limit of the device refused a legal case.
     Unsupported,
-    /// It did not pass, and an expectation says why.
+    /// The case did not pass, and an expectation says why.
     ExpectedFail,
-    /// It passed, though an expectation says that it does not.
+    /// The case passed, though an expectation says that it does not.
     UnexpectedPass,
-    /// The process that ran it ended.
+    /// The process that ran the case crashed.
     Crash,
-    /// It did not end in time.
+    /// The case did not end in time.
     Timeout,
-    /// The target cannot run it.
+    /// The target cannot run the case.
     NotRun,
 }
 
@@ -107,7 +107,7 @@ impl ResultCode {
         Self::NotRun,
     ];
 
-    /// Its name in reports.
+    /// The code's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -121,7 +121,7 @@ impl ResultCode {
         }
     }
 
-    /// Whether the run as a whole has failed with it.
+    /// Whether this result makes the whole run fail.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Fail | Self::UnexpectedPass | Self::Crash | Self::Timeout)
     }
@@ -132,7 +132,7 @@ impl ResultCode {
 pub struct Expected {
     /// Whether it will ever pass.
     pub kind: ExpectedKind,
-    /// Why it does not.
+    /// The reason why it does not pass.
     pub reason: String,
 }
 
@@ -140,13 +140,13 @@ pub struct Expected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedKind {
-    /// The device or its driver cannot.
+    /// Never: the device or its driver cannot.
     Never,
-    /// Something is to be mended.
+    /// Not yet: a defect is to be fixed.
     NotYet,
 }
 
-/// What is known about a case whose outputs were wrong.
+/// Details of a case whose outputs were wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The operator's fields.
@@ -158,10 +158,10 @@ pub struct Failure {
     pub matrices: Option<Excerpt>,
 }
 
-/// A part of one matrix of an output, as it must be and as it is.
+/// A part of one matrix of an output, with the expected and the actual elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excerpt {
-    /// Which output.
+    /// The index of the output.
     pub output: usize,
     /// The coordinates of the matrix in the leading dimensions.
     pub batch: Vec<u32>,
@@ -169,21 +169,21 @@ pub struct Excerpt {
     pub first_row: u32,
     /// The column of the first element that is shown.
     pub first_column: u32,
-    /// Rows of elements as they must be.
+    /// The expected elements, row by row.
     pub expected: Vec<Vec<String>>,
-    /// The same elements as they are.
+    /// The actual elements, row by row.
     pub actual: Vec<Vec<String>>,
 }
 
-/// The maximum error of a case's outputs of one type; every case of a target is counted in its
-/// [`LargestError`](super::LargestError)s.
+/// The maximum error of a case's outputs of one type; the [`LargestError`](super::LargestError)s of a target
+/// count every case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseError {
     /// The outputs' type.
     pub data_type: String,
-    /// How far elements may be from the reference's, in units in the last place.
+    /// The allowed error of an element against the reference, in units in the last place.
     pub allowed: u32,
-    /// How far the farthest is; `None` where one has no distance, such as a NaN in the place of a number.
+    /// The largest error; `None` if an element has no distance, such as a NaN in place of a number.
     pub ulp: Option<u64>,
 }
 
@@ -195,7 +195,7 @@ impl From<MaximumError> for CaseError {
 }
 
 impl CaseResult {
-    /// Of a case that has ended, or did not run, and took the time `since` then.
+    /// The result of a case that has ended, or did not run, with the time since `since`.
     pub(crate) fn new(
         id: &CaseId,
         result: ResultCode,
@@ -219,7 +219,7 @@ impl CaseResult {
         }
     }
 
-    /// How far its execution went.
+    /// The stage that its execution reached.
     pub fn execution(&self) -> Execution {
         match (self.executed, self.dispatched) {
             (false, _) => Execution::NotExecuted,

@@ -1,4 +1,4 @@
-//! The work that cases gave a driver's compiler: the kernels that ran, and the pipelines that were made of them.
+//! The kernels that cases ran, and the pipelines that were made: the work of a driver's compiler.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,12 @@ use super::{CaseKernels, CaseResult};
 /// The kernels and pipelines that a target's driver was asked to compile and to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelUse {
-    /// How many different kernels ran.
+    /// The number of different kernels that ran.
     pub distinct: u64,
-    /// How many pipelines were made. Each worker process makes its own, so this depends on their number.
+    /// The number of pipelines that were made. Each worker process makes its own, so it depends on the number
+    /// of workers.
     pub pipelines: u64,
-    /// The counts for each operator of which a case dispatched a kernel.
+    /// The counts for each operator with a case that dispatched a kernel.
     pub operators: Vec<OperatorKernels>,
 }
 
@@ -22,14 +23,14 @@ pub struct KernelUse {
 pub struct OperatorKernels {
     /// The operator's name.
     pub operator: String,
-    /// How many different kernels ran.
+    /// The number of different kernels that ran.
     pub distinct: u64,
-    /// How many pipelines were made; one that an earlier case of another operator made is not made again.
+    /// The number of pipelines that were made; a pipeline of an earlier case of another operator is not made again.
     pub pipelines: u64,
 }
 
 impl KernelUse {
-    /// What is known about an operator.
+    /// The counts of an operator.
     pub fn of(&self, operator: &str) -> Option<&OperatorKernels> {
         self.operators.iter().find(|it| it.operator == operator)
     }
@@ -40,7 +41,7 @@ impl KernelUse {
 pub(crate) struct KernelTally(BTreeMap<String, CaseKernels>);
 
 impl KernelTally {
-    /// Counts those of a case, which are gone from it then.
+    /// Counts the kernels of a case, and removes them from it.
     pub(crate) fn take(&mut self, case: &mut CaseResult) {
         let CaseKernels { ran, pipelines } = std::mem::take(&mut case.kernels);
         if ran.is_empty() && pipelines == 0 {

@@ -1,33 +1,33 @@
-//! How tests of models end: those of ONNX, and those of WebNN.
+//! The outcomes of tests of models: ONNX's and WebNN's.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a test has ended.
+/// The outcome of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Every answer is the right one.
+    /// Every output is right.
     Passed,
-    /// An answer is not.
+    /// An output is wrong.
     Wrong,
-    /// There is no answer: the device failed, or the process crashed or hung.
+    /// There is no output: the device failed, or the process crashed or hung.
     Failed,
-    /// The importer or the device refuses the model, or what the test does is not tested here.
+    /// The importer or the device refuses the model, or the test is of a kind that is not run here.
     NotRun,
 }
 
 impl Outcome {
-    /// All of them.
+    /// All outcomes.
     pub const ALL: [Self; 4] = [Self::Passed, Self::Wrong, Self::Failed, Self::NotRun];
 
-    /// Whether an answer is wrong, or missing where there has to be one.
+    /// Whether an output is wrong, or missing although there must be one.
     pub fn is_bad(self) -> bool {
         matches!(self, Self::Wrong | Self::Failed)
     }
 
-    /// What tables call it.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -38,34 +38,34 @@ impl Outcome {
     }
 }
 
-/// An outcome, and why unless it passed.
+/// An outcome, and its reason unless it passed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// How.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, in a line.
+    /// The reason, in a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// How far answers were from what was expected, where tests say how far they may be.
+    /// The errors of outputs, if the test states how large they may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<Distance>,
 }
 
-/// The largest distance of floats from what was expected, and what is allowed.
+/// The largest error of floats, and the allowed one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distance {
-    /// In units of the last place.
+    /// The error in units in the last place.
     pub ulp: u64,
-    /// Of these so many are allowed.
+    /// The allowed error in units in the last place.
     pub allowed_ulp: u64,
-    /// As a difference.
+    /// The absolute difference.
     pub difference: f64,
-    /// A difference up to this is allowed, whatever the units.
+    /// The allowed absolute difference, whatever the units.
     pub allowed_difference: f64,
 }
 
 impl Distance {
-    /// The part of what is allowed: of units where some are, else of the difference.
+    /// The used part of the allowed error: of units if some are allowed, else of the difference.
     #[expect(clippy::cast_precision_loss, reason = "it is for comparing")]
     fn part(&self) -> f64 {
         match self.allowed_ulp {
@@ -98,24 +98,24 @@ impl fmt::Display for Distance {
 }
 
 impl Ended {
-    /// With a reason.
+    /// An outcome with a reason.
     pub(crate) fn because(outcome: Outcome, detail: impl Into<String>) -> Self {
         Self { outcome, detail: Some(detail.into()), distance: None }
     }
 
-    /// With every answer.
+    /// The outcome of a test whose outputs are all right.
     pub(crate) fn passed(distance: Option<Distance>) -> Self {
         Self { outcome: Outcome::Passed, detail: None, distance }
     }
 }
 
-/// How the tests have ended on one target.
+/// The outcomes of the tests on one target.
 #[derive(Debug)]
 pub struct TargetResults {
     /// The names of the device and its profile.
     pub title: String,
-    /// Wall clock.
+    /// The wall-clock time in seconds.
     pub seconds: f64,
-    /// An entry for each test, in their order.
+    /// One entry for each test, in the order of tests.
     pub ended: Vec<Ended>,
 }

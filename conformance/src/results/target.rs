@@ -1,4 +1,4 @@
-//! What follows from the members of a target.
+//! Counts and texts that are derived from a target's results.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use dml::{FeatureLevel, Numerics};
 use super::{Counts, TargetRun};
 
 impl TargetRun {
-    /// The names of the device, and of the profile and the strategy where there are some, whether types are
+    /// The names of the device, and of the profile and the strategy if there are some, whether types are
     /// emulated, and whether numerics are fast.
     pub fn title(&self) -> String {
         let profile = self.profile.as_ref().map(|profile| format!(" as {}", profile.name));
@@ -18,7 +18,7 @@ impl TargetRun {
         parts.into_iter().flatten().collect()
     }
 
-    /// The options that lead to the target again, but for its device, each after a space.
+    /// The options that select the target again, except for its device, each after a space.
     pub fn options(&self) -> String {
         let sources = self.profile.iter().map(|profile| ("profile", profile.source.as_str()));
         let strategies = self.strategy.iter().map(|strategy| ("strategy", strategy.as_str()));
@@ -50,14 +50,14 @@ impl TargetRun {
         operators
     }
 
-    /// The operators of which no case was executed.
+    /// The operators without an executed case.
     pub fn not_executed(&self) -> Vec<String> {
         let operators = self.operators().into_iter();
         operators.filter(|(_, counts)| counts.executed() == 0).map(|(name, _)| name).collect()
     }
 
-    /// The operators of which cases were executed and none dispatched a kernel: nothing is known about how the
-    /// driver compiles them.
+    /// The operators with executed cases of which none dispatched a kernel, so that nothing is known about
+    /// how the driver compiles them.
     pub fn not_dispatched(&self) -> Vec<String> {
         let operators = self.operators().into_iter();
         let idle = |(_, counts): &(_, Counts)| counts.executed() > 0 && counts.dispatched() == 0;
@@ -73,7 +73,7 @@ impl TargetRun {
         total
     }
 
-    /// The operators that have cases at a level, and of which none was executed there or at a lower one.
+    /// The operators that have cases at a level, but no case that was executed there or at a lower one.
     pub fn not_executed_at(&self, level: FeatureLevel) -> Vec<String> {
         let mut operators = BTreeMap::new();
         self.count(|operator, at| (at, operator.to_uppercase()), &mut operators);
@@ -82,7 +82,7 @@ impl TargetRun {
         idle.map(|((_, operator), _)| operator).collect()
     }
 
-    /// For each operator what passed at a level.
+    /// The counts of passed cases at a level, for each operator.
     pub(crate) fn passes_at(&self, level: FeatureLevel) -> BTreeMap<String, Counts> {
         let mut operators = BTreeMap::<_, Counts>::new();
         for passes in &self.passes {
@@ -95,14 +95,14 @@ impl TargetRun {
         operators
     }
 
-    /// The operators that had to be executed and were not.
+    /// The operators that must be executed and were not.
     pub fn required_and_not_executed(&self) -> Vec<String> {
         let mut names = self.not_executed();
         names.retain(|name| self.required.contains(name));
         names
     }
 
-    /// Counts by what `key` makes of an operator and a level.
+    /// Counts by the key that `key` makes from an operator and a level.
     fn count<K: Ord>(
         &self,
         key: impl Fn(&str, FeatureLevel) -> K,

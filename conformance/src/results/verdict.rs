@@ -1,4 +1,4 @@
-//! Counting, and what the counts mean.
+//! Counts of results, and the verdict on a device.
 
 use std::fmt;
 
@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeviceIdentity, Execution, Passes, ResultCode};
 
-/// How many cases ended in which way.
+/// The number of cases with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     counts: [u64; ResultCode::ALL.len()],
-    /// Those whose outputs were computed.
+    /// Cases whose outputs were computed.
     #[serde(default)]
     executed: u64,
-    /// Those of them that dispatched a kernel.
+    /// Executed cases that dispatched a kernel.
     #[serde(default)]
     dispatched: u64,
-    /// Operators that had to be executed and were not.
+    /// Operators that must be executed and were not.
     #[serde(default)]
     missing: u64,
-    /// Whether there are cases of the host interpreter among them.
+    /// Whether some of the cases ran on the host interpreter.
     #[serde(default)]
     interpreted: bool,
 }
 
 impl Counts {
-    /// None yet, of cases on `device`.
+    /// No counts yet, of cases on `device`.
     pub fn on(device: &DeviceIdentity) -> Self {
         Self { interpreted: device.is_interpreter(), ..Self::default() }
     }
 
-    /// Counts one more case, and how far its execution went.
+    /// Counts one more case, and the stage that its execution reached.
     pub fn add(&mut self, result: ResultCode, execution: Execution) {
         self.counts[result as usize] += 1;
         self.executed += u64::from(execution != Execution::NotExecuted);
@@ -44,12 +44,12 @@ impl Counts {
         self.dispatched += places * passes.dispatched;
     }
 
-    /// Says how many operators had to be executed and were not.
+    /// Sets the number of operators that must be executed and were not.
     pub(crate) fn required_and_not_executed(&mut self, operators: u64) {
         self.missing = operators;
     }
 
-    /// Counts what `other` has counted too.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
         self.executed += other.executed;
@@ -58,12 +58,12 @@ impl Counts {
         self.interpreted |= other.interpreted;
     }
 
-    /// How many ended this way.
+    /// The number of cases with this result.
     pub fn of(&self, result: ResultCode) -> u64 {
         self.counts[result as usize]
     }
 
-    /// Cases whose outputs were computed, at their level or once for several at the lowest of them.
+    /// Cases whose outputs were computed, at their level or once for several levels at the lowest of them.
     pub fn executed(&self) -> u64 {
         self.executed
     }
@@ -73,27 +73,27 @@ impl Counts {
         self.dispatched
     }
 
-    /// Executed cases of which the host made all bytes: no evidence about the driver.
+    /// Executed cases whose bytes the host made: no evidence about the driver.
     pub fn host_made(&self) -> u64 {
         self.executed.saturating_sub(self.dispatched)
     }
 
-    /// Operators that had to be executed and were not: over all targets, each counts on each.
+    /// Operators that must be executed and were not; over all targets, each counts on each.
     pub fn missing(&self) -> u64 {
         self.missing
     }
 
-    /// All of them.
+    /// The number of all cases.
     pub fn all(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// How many failed.
+    /// The number of failures.
     pub fn failures(&self) -> u64 {
         ResultCode::ALL.into_iter().filter(|it| it.is_failure()).map(|it| self.of(it)).sum()
     }
 
-    /// What they say about the device.
+    /// The verdict on the device.
     pub fn verdict(&self) -> Verdict {
         let passed = self.of(ResultCode::Pass);
         let ran = self.all() - self.of(ResultCode::NotRun);
@@ -113,22 +113,21 @@ impl Counts {
     }
 }
 
-/// What the cases of a feature level say about a device.
+/// The verdict of a feature level's cases on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every case passed, on a device.
     Conformant,
-    /// Every case that the host interpreter can run passed: the plans are right. No driver ran, and no
-    /// kernel in SPIR-V.
+    /// Every case that the host interpreter can run passed: the plans are right. No driver ran, and no kernel
+    /// in SPIR-V.
     PlansVerified,
-    /// Every case passed, and in each of them something had to be refused: nothing is known about
-    /// results.
+    /// Every case passed, but each of them requires a refusal: nothing is known about results.
     NotExecuted,
-    /// Nothing failed unexpectedly, but not every case passed: a limit of the device refused some,
-    /// or expectations excuse some. Or of an operator that had to be executed no case was.
+    /// Nothing failed unexpectedly, but not every case passed: a limit of the device refused some, or
+    /// expectations excuse some. Or an operator that must be executed has no executed case.
     Incomplete,
-    /// Something failed.
+    /// A case failed.
     NotConformant,
 }
 

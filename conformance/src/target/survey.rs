@@ -1,4 +1,4 @@
-//! Which targets a run has.
+//! Finds the targets of a run.
 
 use dml::core::Capabilities;
 use dml::core::capabilities::ApiVersion;
@@ -10,38 +10,38 @@ use super::groups::{Effect, distinct};
 use super::{Opening, Place, Target, profile_run};
 use crate::results::{DeviceIdentity, ProfileRun};
 
-/// What to run on.
+/// The devices, profiles and options of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Survey {
-    /// Which devices.
+    /// The devices.
     pub devices: Devices,
-    /// As what.
+    /// The profiles.
     pub profiles: Profiles,
-    /// How.
+    /// The options for opening them.
     pub opening: Opening,
 }
 
-/// Which devices.
+/// The selected devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Devices {
-    /// Every Vulkan device that can be used.
+    /// Every usable Vulkan device.
     All,
-    /// The one that the text of a [`DeviceSelector`] names.
+    /// The device that the text of a [`DeviceSelector`] names.
     One(String),
     /// The host interpreter.
     Interpreter,
 }
 
-/// As what a device runs.
+/// The selected profiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profiles {
-    /// As it is; the interpreter as the least that Vulkan allows.
+    /// None: devices as they are, and the interpreter with Vulkan's minimal limits.
     AsIs,
     /// Under the profile with this name or in this file.
     One(String),
-    /// Under every built-in profile; those that come to the same run once.
+    /// Every built-in profile; those with equal effect on a device run once.
     All,
 }
 
@@ -49,7 +49,7 @@ impl Survey {
     /// The targets, of which there is at least one.
     ///
     /// # Errors
-    /// There is no Vulkan device, or not the one asked for; a profile is not there or wrong.
+    /// There is no Vulkan device, or not the selected one; a profile is missing or invalid.
     pub fn targets(&self) -> anyhow::Result<Vec<Target>> {
         let roles = self.profiles.roles()?;
         if self.devices == Devices::Interpreter {
@@ -71,12 +71,12 @@ impl Survey {
             _ => all.iter().filter(|device| device.unsuitable().is_none()).cloned().collect(),
         };
         if chosen.is_empty() {
-            // Explains what was found and what to install.
+            // Its error explains what was found and what to install.
             instance.select(&DeviceSelector::Best)?;
         }
         let uuid = |device: &PhysicalDevice| device.info().device_uuid_text();
         let selector = |device: &PhysicalDevice| {
-            // Two equal devices may have one UUID.
+            // Two devices of the same model may have one UUID.
             let is_alone = all.iter().filter(|other| uuid(other) == uuid(device)).count() == 1;
             let index = all.iter().position(|other| other.raw() == device.raw());
             match index {
@@ -113,15 +113,15 @@ impl Survey {
     }
 }
 
-/// As what a device runs.
+/// A profile that a device runs under, or none.
 struct Role {
-    /// The profile; `None` where it runs as it is.
+    /// The profile; `None` for the device as it is.
     profile: Option<ProfileRun>,
     cap: CapabilityCap,
 }
 
 impl Profiles {
-    /// What the environment variable `DML_PROFILE` says: its profile, or devices as they are.
+    /// The profile in the environment variable `DML_PROFILE`, or devices as they are.
     pub fn from_environment() -> Self {
         match std::env::var(profiles::VARIABLE) {
             Ok(name) if !name.is_empty() => Self::One(name),
@@ -142,8 +142,8 @@ impl Profiles {
     }
 }
 
-/// The device, seen through an instance of the version of Vulkan that the cap allows: what a device
-/// offers depends on it.
+/// The device, opened with an instance of the Vulkan version that the cap allows, because a device's features
+/// depend on it.
 fn physical(
     instances: &mut Vec<(Option<u32>, PhysicalDevice)>,
     options: &DeviceOptions,
@@ -157,9 +157,9 @@ fn physical(
     Ok(physical)
 }
 
-/// The version of Vulkan that is used, without its patch, which decides nothing.
+/// The version of Vulkan that is used, without its patch version, which has no effect.
 fn usable_version(physical: &PhysicalDevice, cap: &CapabilityCap) -> (u32, u32) {
-    // The runtime uses nothing of a later version.
+    // The runtime uses no functionality of later versions.
     const NEWEST: ApiVersion = ApiVersion::new(1, 3);
     let text = physical.info().api_version_text();
     let device = text.parse().unwrap_or(NEWEST);

@@ -11,7 +11,7 @@ use super::model::Call;
 /// The values of an operation's outputs.
 type Results = anyhow::Result<Vec<String>>;
 
-/// An operator on images, whose channels WebNN may have last.
+/// An operator on images, whose channels WebNN may have in the last dimension.
 fn on_images(
     call: &mut Call<'_>,
     layout: &str,
@@ -43,7 +43,7 @@ fn plane(call: &Call<'_>, layout: &str) -> anyhow::Result<[i64; 2]> {
     Ok([shape[first].try_into()?, shape[first + 1].try_into()?])
 }
 
-/// A list of so many numbers below 2^31.
+/// A list of `N` numbers below 2^31.
 fn several<const N: usize>(
     call: &Call<'_>,
     name: &str,
@@ -57,13 +57,13 @@ fn several<const N: usize>(
     list.try_into().ok().with_context(|| format!("{name}: it has {count} numbers; accepted: {N}"))
 }
 
-/// What lies around an image: top, left, bottom, right. WebNN says top, bottom, left, right.
+/// The padding of an image: top, left, bottom, right. WebNN's order is top, bottom, left, right.
 fn pads(call: &Call<'_>) -> anyhow::Result<[i64; 4]> {
     let [top, bottom, left, right] = several(call, "padding", [0; 4])?;
     Ok([top, left, bottom, right])
 }
 
-/// How a window of some size moves.
+/// The strides and dilations of a window.
 struct Moving {
     window: [i64; 2],
     strides: [i64; 2],
@@ -79,7 +79,7 @@ impl Moving {
         Ok(Self { window, strides, dilations, pads: pads(call)? })
     }
 
-    /// What of a dimension the window covers, beyond its first element.
+    /// The extent of the window in a dimension, beyond its first element.
     fn reach(&self, at: usize) -> i64 {
         (self.window[at] - 1) * self.dilations[at]
     }
@@ -95,7 +95,7 @@ impl Moving {
     }
 }
 
-/// A filter, moved to where ONNX has its dimensions.
+/// A filter, with its dimensions in ONNX's order.
 fn filter(call: &mut Call<'_>, order: &str) -> anyhow::Result<(String, [i64; 2])> {
     let given = call.text("filterLayout").unwrap_or(order).to_owned();
     let place = |name| given.find(name).with_context(|| format!("filterLayout: '{given}'"));
@@ -115,7 +115,7 @@ pub(super) fn convolution(call: &mut Call<'_>) -> Results {
     convolved(call, "Conv", filter, attributes)
 }
 
-/// Sizes of the output that are given say how much is added at its end.
+/// Given output sizes determine the padding at the output's end.
 pub(super) fn transposed_convolution(call: &mut Call<'_>) -> Results {
     let (filter, window) = filter(call, "iohw")?;
     let moving = Moving::of(call, window)?;
@@ -146,7 +146,7 @@ fn convolved(
     })
 }
 
-/// The window is the whole image where none is given.
+/// The window is the whole image by default.
 pub(super) fn pool(call: &mut Call<'_>, operator: &str) -> Results {
     let image = plane(call, "layout")?;
     let moving = Moving::of(call, several(call, "windowDimensions", image)?)?;
@@ -164,7 +164,7 @@ pub(super) fn pool(call: &mut Call<'_>, operator: &str) -> Results {
     on_images(call, "layout", |call, input| Ok(call.builder.node(operator, &[input], attributes)))
 }
 
-/// By factors or to sizes, of two dimensions.
+/// Resamples two dimensions, by factors or to sizes.
 pub(super) fn resample(call: &mut Call<'_>) -> Results {
     let mode = match call.text("mode") {
         Some("linear") => "linear",

@@ -1,4 +1,4 @@
-//! A model of ONNX as it is built.
+//! Builds a model of ONNX.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use serde_json::Value;
 use super::attribute;
 use super::json::{self, Number, Operator, names};
 
-/// What a value is, as far as the test says.
+/// The type and shape of a value, as far as the test states them.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) element: ElementType,
     pub(super) shape: Vec<u64>,
 }
 
-/// The model as it grows.
+/// The model so far.
 #[derive(Default)]
 pub(super) struct Builder {
     pub(super) graph: GraphProto,
@@ -49,7 +49,7 @@ pub(super) fn value(name: &str, known: Option<&Known>) -> anyhow::Result<ValueIn
     Ok(ValueInfoProto { name: name.to_owned(), r#type: known.map(kind).transpose()? })
 }
 
-/// TensorProto.DataType.
+/// The number of a type in TensorProto.DataType.
 pub(super) fn number(element: ElementType) -> anyhow::Result<i32> {
     Ok(match element {
         ElementType::Dml(DataType::Float32) => 1,
@@ -80,7 +80,7 @@ impl Builder {
         self.graph.node.push(node);
     }
 
-    /// A name that no test has.
+    /// A name that no test uses.
     fn fresh(&mut self) -> String {
         self.count += 1;
         format!("#{}", self.count)
@@ -147,13 +147,13 @@ impl Builder {
 }
 
 impl Call<'_> {
-    /// The operand that an argument names; `None` where it is not given.
+    /// The operand that an argument names; `None` if the argument is missing.
     pub(super) fn operand(&self, name: &str) -> anyhow::Result<Option<String>> {
         let found = self.operator.argument(name).map(names).transpose()?;
         found.map(|it| it.into_iter().next().with_context(|| name.to_owned())).transpose()
     }
 
-    /// The operand that an argument has to name.
+    /// The operand of a required argument.
     pub(super) fn required(&self, name: &str) -> anyhow::Result<String> {
         self.operand(name)?.with_context(|| format!("argument {name}: it is missing"))
     }

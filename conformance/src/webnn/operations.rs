@@ -1,4 +1,4 @@
-//! What operations of WebNN are in ONNX: a row for each.
+//! The translation of WebNN's operations to ONNX: a row for each.
 
 use anyhow::bail;
 use dml::DataType;
@@ -16,17 +16,17 @@ struct Row {
 }
 
 enum Mapping {
-    /// One operator with these operands and attributes.
+    /// One operator, with these operands and attributes.
     Same(&'static str, &'static [&'static str], &'static [Setting]),
-    /// One that gives truth values, which WebNN has as UINT8.
+    /// An operator with truth values as output, which are UINT8 in WebNN.
     Test(&'static str, &'static [&'static str]),
-    /// One on truth values, likewise.
+    /// An operator on truth values, which are UINT8 in WebNN.
     Logic(&'static str, &'static [&'static str]),
-    /// What a function makes of it.
+    /// A function that translates the operation.
     Made(fn(&mut Call<'_>) -> anyhow::Result<Vec<String>>),
 }
 
-/// An option: WebNN's name, ONNX's, and what it is where it is not given.
+/// An option: WebNN's name, ONNX's, and its default.
 enum Setting {
     Float(&'static str, &'static str, f32),
     Int(&'static str, &'static str, i64),
@@ -159,7 +159,7 @@ static ROWS: &[Row] = &[
     row("resample2d", Made(layers::resample)),
 ];
 
-/// Adds what an operation does; returns the values of its outputs.
+/// Adds the nodes of an operation; returns the values of its outputs.
 pub(super) fn translate(mut call: Call<'_>) -> anyhow::Result<Vec<String>> {
     let name = &call.operator.name;
     let Some(row) = ROWS.iter().find(|row| row.name == *name) else {
@@ -191,7 +191,7 @@ pub(super) fn translate(mut call: Call<'_>) -> anyhow::Result<Vec<String>> {
 
 const UINT8: ElementType = ElementType::Dml(DataType::Uint8);
 
-/// The operands; optional ones stand at the end.
+/// The operands; optional ones are at the end.
 fn operands(call: &Call<'_>, names: &[&str]) -> anyhow::Result<Vec<String>> {
     let (first, rest) = names.split_at(names.len().min(2));
     let first = first.iter().map(|name| call.required(name));
@@ -237,7 +237,7 @@ fn clamp(call: &mut Call<'_>) -> anyhow::Result<Vec<String>> {
     let (input, element) = (call.required("input")?, call.known("input")?.element);
     let mut operands = vec![input];
     for name in ["minValue", "maxValue"] {
-        // For WebNN, NaN is no bound.
+        // WebNN ignores a bound that is NaN.
         let bound = call.number(name)?.filter(|it| !it.float().is_nan());
         let bound = bound.map(|it| call.builder.constant(element, &[], &[it])).transpose()?;
         operands.push(bound.unwrap_or_default());
@@ -245,7 +245,7 @@ fn clamp(call: &mut Call<'_>) -> anyhow::Result<Vec<String>> {
     Ok(vec![call.builder.node("Clip", &operands, vec![])])
 }
 
-/// The greater of each element and 0: so for integers, whose type is known.
+/// The greater of each element and 0, also for integers, whose type is known.
 fn relu(call: &mut Call<'_>) -> anyhow::Result<Vec<String>> {
     let input = call.required("input")?;
     let integer = call.known("input").ok().map(|known| known.element).filter(|it| it.is_integer());

@@ -1,4 +1,4 @@
-//! Recurrent networks, and single steps of them.
+//! Recurrent networks and cells.
 
 use anyhow::{Context as _, bail, ensure};
 use dml_import::onnx::proto::AttributeProto;
@@ -8,14 +8,14 @@ use super::attribute;
 use super::json::Number;
 use super::model::Call;
 
-/// What WebNN's operations differ in.
+/// The differences between WebNN's recurrent operations.
 struct Network {
     operator: &'static str,
-    /// The gates of ONNX by their letters, and what the layout may be.
+    /// The gates of ONNX by their letters, and the allowed layouts.
     gates: &'static str,
-    /// How many functions a direction has.
+    /// The activation functions of one direction.
     functions: &'static [&'static str],
-    /// How many states there are.
+    /// The number of states.
     states: usize,
 }
 
@@ -43,12 +43,12 @@ pub(super) fn lstm_cell(call: &mut Call<'_>) -> Results {
     LSTM.cell(call)
 }
 
-/// The names of the arguments: states before the first step.
+/// The names of the arguments for the initial states.
 const STATES: [&str; 2] = ["initialHiddenState", "initialCellState"];
 const STATES_OF_CELL: [&str; 2] = ["hiddenState", "cellState"];
 
 impl Network {
-    /// The last states, and with `returnSequence` those of all steps.
+    /// The final states, and with `returnSequence` those of all steps.
     fn sequence(&self, call: &mut Call<'_>) -> Results {
         let mut outputs = self.node(call, false)?;
         let steps = outputs.remove(0);
@@ -58,7 +58,7 @@ impl Network {
         Ok(outputs)
     }
 
-    /// The states after a step.
+    /// The states after one step.
     fn cell(&self, call: &mut Call<'_>) -> Results {
         let outputs = self.node(call, true)?;
         let axis = call.builder.integers(&[0])?;
@@ -67,7 +67,7 @@ impl Network {
         Ok(outputs[1..].iter().map(squeezed).collect())
     }
 
-    /// The outputs of ONNX's operator, the steps first.
+    /// The outputs of ONNX's operator, all steps first.
     fn node(&self, call: &mut Call<'_>, is_cell: bool) -> anyhow::Result<Vec<String>> {
         let lift = |call: &mut Call<'_>, value: String| -> anyhow::Result<String> {
             if !is_cell {
@@ -88,7 +88,7 @@ impl Network {
             Some(bias) => lift(call, bias)?,
             None => String::new(),
         });
-        // ONNX has lengths of sequences here.
+        // ONNX has the lengths of sequences as the next operand.
         operands.push(String::new());
         let states = if is_cell { STATES_OF_CELL } else { STATES };
         for name in &states[..self.states] {
@@ -107,7 +107,7 @@ impl Network {
         Ok(call.builder.nodes(self.operator, &operands, attributes, self.states + 1))
     }
 
-    /// An operand whose gates are in ONNX's order.
+    /// An operand with its gates in ONNX's order.
     fn ordered(&self, call: &mut Call<'_>, name: &str) -> anyhow::Result<Option<String>> {
         let Some(value) = call.operand(name)? else { return Ok(None) };
         let layout = call.text("layout").unwrap_or(self.gates).to_owned();
@@ -126,7 +126,7 @@ impl Network {
         Ok(Some(call.builder.node("Concat", &ordered, of_axis())))
     }
 
-    /// Both biases, one after the other; zeros for one that is not given.
+    /// Both biases, concatenated; zeros for a missing one.
     fn biases(&self, call: &mut Call<'_>, is_cell: bool) -> anyhow::Result<Option<String>> {
         let names = ["bias", "recurrentBias"];
         let given = [call.operand(names[0])?, call.operand(names[1])?];

@@ -1,4 +1,4 @@
-//! How far results may be from what WebNN's tests expect.
+//! The errors that WebNN's tests allow for results.
 
 use dml::DataType;
 use dml_import::ElementType;
@@ -7,24 +7,24 @@ use crate::figures::{self, Figure};
 
 use super::json::{Graph, Operand, Operator, names};
 
-/// A distance that is allowed: in units of the last place, or as a difference. Either is enough.
+/// An allowed error: in units in the last place, or as a difference. Meeting either is enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tolerance {
     pub(super) ulp: u64,
     pub(super) difference: f64,
 }
 
-/// What an operation allows that depends on shapes.
+/// An operation's allowed error that depends on shapes.
 enum Allowed {
-    /// So many units for each element that a result is made of, and so many more.
+    /// So many units for each element that contributes to a result, and so many more.
     Elements(u64, u64, fn(&Operator, &Graph) -> Option<u64>),
-    /// What a function says.
+    /// The result of a function.
     Units(fn(&Operator, &Graph) -> Option<u64>),
 }
 
 use Allowed::{Elements, Units};
 
-/// Web platform tests' figures that depend on shapes.
+/// The figures of the web platform tests that depend on shapes.
 static ALLOWED: &[(&str, Allowed)] = &[
     ("softmax", Elements(3, 3, along_axis)),
     ("cumulativeSum", Units(|it, graph| along_axis(it, graph)?.checked_sub(1))),
@@ -44,7 +44,7 @@ static ALLOWED: &[(&str, Allowed)] = &[
     ("reduceLogSumExp", Elements(2, 18, reduced)),
 ];
 
-/// What the operations of a graph allow together where its results have this type.
+/// The sum of the errors that a graph's operations allow for results of this type.
 pub(super) fn of(graph: &Graph, element: ElementType) -> Tolerance {
     let is_half = element == ElementType::Dml(DataType::Float16);
     let mut sum = Tolerance::default();
@@ -86,7 +86,7 @@ fn along_axis(operator: &Operator, graph: &Graph) -> Option<u64> {
     size(input(operator, graph, "input")?.shape(), operator.argument("axis")?)
 }
 
-/// Two for each product that is summed up, one for each factor that is not 1 and one for what is added.
+/// Two for each product that is summed up, one for each factor that is not 1 and one for the addend.
 fn gemm(operator: &Operator, graph: &Graph) -> Option<u64> {
     let is_transposed = operator.argument("aTranspose").and_then(serde_json::Value::as_bool);
     let shape = input(operator, graph, "a")?.shape();
@@ -107,8 +107,9 @@ fn reduced(operator: &Operator, graph: &Graph) -> Option<u64> {
     }
 }
 
-/// How many elements of a filter are multiplied for an element of the output, as the web platform's tests count
-/// them for transposed convolutions too: those of a place, and the input's channels in a group.
+/// The number of a filter's elements that are multiplied for an element of the output, as the web platform
+/// tests count them, also for transposed convolutions: the spatial ones, times the input's channels in a
+/// group.
 fn taps(operator: &Operator, graph: &Graph) -> Option<u64> {
     let place = |name: &str, order: &str, dimension| {
         let layout = operator.argument(name).and_then(serde_json::Value::as_str);
@@ -122,7 +123,7 @@ fn taps(operator: &Operator, graph: &Graph) -> Option<u64> {
     Some(of_filter('h')? * of_filter('w')? * channels?.checked_div(groups)?)
 }
 
-/// How many elements a window has: all of a picture where none is given.
+/// The number of elements in a window: by default all of an image.
 fn window(operator: &Operator, graph: &Graph) -> Option<u64> {
     if let Some(sizes) = operator.argument("windowDimensions") {
         return sizes.as_array()?.iter().map(serde_json::Value::as_u64).product();

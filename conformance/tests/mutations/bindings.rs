@@ -1,4 +1,4 @@
-//! Checks of bindings that are not made, and bindings that are none.
+//! Defects in the checks of bindings, and in the binding itself.
 
 use dml::core::operators::DiagonalMatrix1Desc;
 use dml::core::plan::{Plan, Slot};
@@ -13,10 +13,10 @@ use crate::{check_found, findings, on_every_device};
 const KINDS: [BadBinding; 4] =
     [BadBinding::TooSmall, BadBinding::Unaligned, BadBinding::OutOfBuffer, BadBinding::Missing];
 
-/// What is bound in place of what the runner asks for.
+/// Replaces the binding that the runner asks for.
 type Change = fn(Option<(Slot, BadBinding)>) -> Option<(Slot, BadBinding)>;
 
-/// A device that binds something else.
+/// A device that binds another way.
 struct Rebound<'a>(&'a dyn Executor, Change);
 
 impl Executor for Rebound<'_> {
@@ -49,7 +49,7 @@ impl Executable for ReboundOperator<'_> {
     }
 }
 
-/// An operator with an input and an output that is bound wrongly in each way.
+/// Cases of an operator with an input and an output, with each kind of wrong binding.
 fn cases() -> Vec<Case> {
     let tensor = || TensorDesc::packed(DataType::Int16, &[1, 1, 2, 3]);
     let operator = DiagonalMatrix1Desc {
@@ -97,7 +97,7 @@ fn an_input_s_binding_that_is_not_checked_is_found() {
     check(|wrong| wrong.filter(|(slot, _)| *slot != Slot::Input(0)), words);
 }
 
-/// Otherwise a case would pass whose input was never bound, whatever is wrong with its output.
+/// Otherwise a case would pass whose input was never bound, whatever the defect of its output.
 #[test]
 fn a_refusal_for_another_reason_is_found() {
     let unbound: Change = |wrong| wrong.or(Some((Slot::Input(0), BadBinding::Missing)));

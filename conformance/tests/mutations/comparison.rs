@@ -1,4 +1,4 @@
-//! Results that are near what they must be, where the operator's row allows some distance.
+//! Results that are near the expected ones, for operators whose comparison allows an error.
 
 use dml::core::operators::FillValueConstantDesc;
 use dml::core::plan::Plan;
@@ -18,7 +18,7 @@ use dml_reference::Case as CornerCase;
 use crate::plans::with_other_fields;
 use crate::{findings, interpreter, on_every_device};
 
-/// FILL_VALUE_CONSTANT as if its row allowed a distance, and filling with something else.
+/// FILL_VALUE_CONSTANT as if it allowed an error, with another value.
 struct Filled {
     allowed: u32,
     filled: u64,
@@ -32,7 +32,7 @@ impl Lowering for Filled {
     ) -> Result<Validated, Error> {
         let comparisons = Vec::leak(vec![(DataTypeSet::ALL, Comparison::Ulp(self.allowed))]);
         let schema = OperatorSchema { comparisons, varied: None, ..*operator.schema() };
-        // It lives as long as the program, as any schema does.
+        // A schema that lives as long as the program, as all schemas do.
         let schema: &'static OperatorSchema = Box::leak(Box::new(schema));
         validate(&AbstractOperator::new(schema, operator.fields().to_vec())?, level)
     }
@@ -47,7 +47,7 @@ impl Lowering for Filled {
     }
 }
 
-/// A tensor of `value`.
+/// A case that fills a tensor with `value`.
 fn filling(data_type: DataType, value: u64) -> Case {
     let operator = FillValueConstantDesc {
         output_tensor: TensorDesc::packed(data_type, &[2, 3, 1, 5]),
@@ -62,7 +62,7 @@ fn filling(data_type: DataType, value: u64) -> Case {
     }
 }
 
-/// What is said of a tensor of `value` that is filled with `filled` where a distance is allowed.
+/// The finding on a tensor of `value` that is filled with `filled`, with this allowed error.
 fn said(data_type: DataType, value: u64, filled: u64, allowed: u32) -> Option<String> {
     let (cases, lowering) = ([filling(data_type, value)], Filled { allowed, filled });
     let found = findings(&cases, &interpreter(&lowering));
@@ -104,7 +104,7 @@ fn the_wrong_zero_is_found_and_a_zero_for_a_subnormal_is_none() {
     assert!(said(DataType::Float16, 9, 0, 0).is_some());
 }
 
-/// The largest errors that are recorded where a tensor of `value` is filled with `filled`.
+/// The largest errors that are recorded for a tensor of `value` that is filled with `filled`.
 fn errors(data_type: DataType, value: u64, filled: u64) -> Vec<LargestError> {
     let (devices, profiles) = (Devices::Interpreter, Profiles::AsIs);
     let targets = Survey { devices, profiles, opening: Opening::default() }.targets().unwrap();
@@ -137,7 +137,7 @@ fn the_largest_error_is_recorded_whether_it_is_allowed_or_not() {
     assert_eq!(errors(DataType::Int32, 7, 7), []);
 }
 
-/// What comes of one device filling with the first and another with the second, where 1 unit in the
+/// The comparison of one device that fills with the first value and another with the second, if 1 unit in the
 /// last place is allowed.
 fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [Outcomes; 2]) {
     let (devices, profiles) = (Devices::All, Profiles::AsIs);
@@ -145,7 +145,7 @@ fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [Outcomes; 2]) {
     let opening = Opening { validation, robust_access: Some(true), staged_transfers };
     let targets = Survey { devices, profiles, opening }.targets();
     let targets = targets.expect("a Vulkan device; run `cargo xtask test`");
-    // Where there is one device alone, it is compared with itself.
+    // A single device is compared with itself.
     let both = [targets.first().unwrap(), targets.last().unwrap()];
     let cases = listing(&[filling(DataType::Float32, value)]);
     let run = |target: &Target, filled| {

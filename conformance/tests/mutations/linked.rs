@@ -1,5 +1,5 @@
-//! Element-wise kernels that are linked for something else: another function, another class of strides, or
-//! without what keeps roundings apart.
+//! Element-wise kernels that are linked wrongly: with another function, another class of strides, or without
+//! the decoration that keeps roundings apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -42,11 +42,11 @@ static CASES: LazyLock<Vec<(Case, Vec<&'static KernelModule>)>> = LazyLock::new(
     cases.filter(|case| case.kind() == Kind::Outputs).map(with_kernels).collect()
 });
 
-/// Links kernels for something else.
+/// A lowering that links kernels wrongly.
 struct Relinked<F>(F);
 
 impl<F: Fn(&mut ElementWise) + Sync> Relinked<F> {
-    /// The kernel instead; `None` where it is none of these, or stays what it is.
+    /// The wrong kernel; `None` for other kernels, and for kernels that stay the same.
     fn instead(&self, kernel: &'static KernelModule) -> Option<&'static KernelModule> {
         let (right, types) = ElementWise::of(kernel)?;
         let mut wrong = right.clone();
@@ -70,7 +70,7 @@ fn is_found<'a>(mut cases: impl Iterator<Item = &'a Case>, executor: &dyn Execut
     cases.any(|case| run(case, executor, Details::Failures).result != ResultCode::Pass)
 }
 
-/// How kernels may take an operand that they must not take so.
+/// A wrong way to access an operand.
 #[derive(Clone, Copy, Debug)]
 struct WrongAccess {
     of_output: bool,
@@ -87,7 +87,7 @@ const WRONG_ACCESSES: [WrongAccess; 5] = [
 ];
 
 impl WrongAccess {
-    /// The kernel with such operands of this width taken wrongly.
+    /// The kernel with operands of this width accessed wrongly.
     fn apply(self, width: ElementWidth, kernel: &mut ElementWise) {
         let ElementWise { inputs, output, .. } = kernel;
         let operands = if self.of_output { std::slice::from_mut(output) } else { &mut inputs[..] };
@@ -101,7 +101,7 @@ impl WrongAccess {
     }
 }
 
-/// The twins on the host go by strides alone, so only devices can find it.
+/// The twins on the host only use strides, so only devices can find this defect.
 #[test]
 fn a_wrong_class_of_strides_is_found() {
     for wrong in WRONG_ACCESSES {
@@ -111,7 +111,7 @@ fn a_wrong_class_of_strides_is_found() {
                 kernels.iter().any(|it| relinked.instead(it).is_some())
             };
             on_every_device(&relinked, |name, executor| {
-                // One after the other: the first ones find it, and to look at them all takes long.
+                // One after the other: the first ones find the defect, and running all takes long.
                 let differing = CASES.iter().filter(|(_, kernels)| differs(kernels));
                 let is_found = is_found(differing.map(|(case, _)| case), executor);
                 assert!(is_found, "{name}: {wrong:?} {width:?}");
@@ -120,14 +120,14 @@ fn a_wrong_class_of_strides_is_found() {
     }
 }
 
-/// Whether one can stand where the other does.
+/// Whether one function can be linked in place of the other.
 fn are_alike(a: &Function, b: &Function) -> bool {
     (a.arity, a.parameters, a.widths()) == (b.arity, b.parameters, b.widths())
 }
 
 #[test]
 fn every_function_in_the_place_of_another_is_found() {
-    // Which cases execute a function.
+    // The cases that execute each function.
     let mut executing = BTreeMap::<String, Vec<&Case>>::new();
     let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
     for (case, kernels) in CASES.iter() {
@@ -158,8 +158,8 @@ fn every_function_in_the_place_of_another_is_found() {
     assert!(count > 100 && missed.is_empty(), "{count}: {missed:#?}");
 }
 
-/// Functions that the host cannot tell from others: subnormal numbers are added as integers are, and only some
-/// devices take zeros for them.
+/// Functions that the host cannot distinguish from others: subnormal numbers are added like integers, and
+/// only some devices flush them to zero.
 const SAME_ON_THE_HOST: [(&str, &str); 4] =
     [("add", "joined"), ("sum_of_both", "joined"), ("as_operand", "same"), ("same", "as_operand")];
 
@@ -168,7 +168,7 @@ fn function_names(kernel: &KernelModule) -> BTreeSet<String> {
     steps.iter().map(|step| format!("{:?}", step.function)).collect()
 }
 
-/// How many results of a module are rounded, and those that a driver may contract with others.
+/// The number of rounded results in a module, and of those that a driver may contract with others.
 fn contractable(module: &Module) -> (usize, usize) {
     let decoration = Operand::Decoration(Decoration::NoContraction);
     let kept: BTreeSet<u32> = module
@@ -188,8 +188,8 @@ fn contractable(module: &Module) -> (usize, usize) {
     (rounded.len(), rounded.iter().filter(|id| !kept.contains(id)).count())
 }
 
-/// What a driver makes of two roundings that may be one differs from driver to driver, and CPU drivers
-/// keep them: modules are looked at instead.
+/// Drivers differ in how they treat two roundings that may be fused, and CPU drivers keep both: so modules
+/// are checked instead.
 #[test]
 fn nothing_that_is_executed_may_be_contracted_and_a_dropped_decoration_is_found() {
     let all = CASES.iter().flat_map(|(_, kernels)| kernels);

@@ -1,5 +1,5 @@
-//! That the suite can fail: defects of the kinds that matter are made on purpose, and the cases find
-//! each of them on every device; those that are in a plan or a table on the host interpreter too.
+//! Tests that the suite can fail: defects of the kinds that matter are made on purpose, and the cases find
+//! each of them on every device; defects in a plan or a table also on the host interpreter.
 
 #![allow(clippy::print_stderr, reason = "says which case found it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -33,10 +33,10 @@ fn validation() -> Validation {
     }
 }
 
-/// Every case that the highest level has.
+/// Every case with outputs at the highest level.
 static THOROUGH: LazyLock<Vec<Case>> = LazyLock::new(|| thorough(FeatureLevel::HIGHEST));
 
-/// One data type of each width, at the highest level.
+/// Cases of one data type of each width, at the highest level.
 fn cases() -> Vec<Case> {
     use DataType::{Float16, Float32, Int64, Uint8};
     let types = [Uint8, Float16, Float32, Int64];
@@ -45,7 +45,7 @@ fn cases() -> Vec<Case> {
     THOROUGH.iter().filter(is_chosen).cloned().collect()
 }
 
-/// The cases whose plans `lowering` changes on any device: no other one can find what is wrong with it.
+/// The cases whose plans `lowering` changes on any device: only these can find its defect.
 fn changed(lowering: &dyn Lowering) -> Vec<Case> {
     changed_on(&dml::core::Capabilities::vulkan_minimum(), lowering)
 }
@@ -63,7 +63,7 @@ fn changed_on(capabilities: &dml::core::Capabilities, lowering: &dyn Lowering) -
     cases().into_iter().filter(is_changed).collect()
 }
 
-/// Every device, with its name and plans from `lowering`.
+/// Runs `test` on every device, with its name and with plans from `lowering`.
 fn on_every_device(lowering: &dyn Lowering, test: impl Fn(&str, &dyn Executor)) {
     on_devices_with(EntryPoints::default(), lowering, test);
 }
@@ -78,13 +78,13 @@ fn on_devices_with(
     let count = open().physical_devices().unwrap().len();
     let mut tested = 0;
     for index in 0..count {
-        // One for each device: the layer reports a message only so often to an instance.
+        // One for each device, because the layer limits how often it reports a message to an instance.
         let instance = open();
         let physical = instance.physical_devices().unwrap().swap_remove(index);
         if physical.unsuitable().is_some() {
             continue;
         }
-        // Whatever the environment says: kernels that are wrong on purpose must stay in their buffers.
+        // In spite of the environment: kernels that are wrong on purpose must stay in their buffers.
         let options = DeviceOptions {
             feature_level: FeatureLevel::HIGHEST,
             robust_access: Some(true),
@@ -104,7 +104,7 @@ fn interpreter(lowering: &dyn Lowering) -> Interpreter<'_> {
     Interpreter::new(&capabilities, TransferUse::Allowed, Some(lowering))
 }
 
-/// What is said about the cases that do not pass, with their ids, as they are run.
+/// The details of the cases that do not pass, with their ids, as they are run.
 fn found<'a>(
     cases: &'a [Case],
     executor: &'a dyn Executor,
@@ -114,12 +114,12 @@ fn found<'a>(
     wrong.map(|result| format!("{}: {}", result.id, result.detail.unwrap_or_default()))
 }
 
-/// The same of all cases.
+/// The details of all cases that do not pass.
 fn findings(cases: &[Case], executor: &dyn Executor) -> Vec<String> {
     found(cases, executor).collect()
 }
 
-/// Checks that one of `cases` finds the defect and says so in these words; those after it are not run.
+/// Checks that one of `cases` finds the defect with a message that has these words; the cases after it are not run.
 fn check_found(name: &str, cases: &[Case], executor: &dyn Executor, words: &str) {
     let mut others = Vec::new();
     for finding in found(cases, executor) {
@@ -131,10 +131,10 @@ fn check_found(name: &str, cases: &[Case], executor: &dyn Executor, words: &str)
     panic!("{name}: no finding says {words:?}; the first one: {:?}", others.first());
 }
 
-/// The other half of every test in this folder: what makes no mistake is not accused of one.
+/// The counterpart of every test in this folder: without a defect, no case fails.
 #[test]
 fn without_a_defect_nothing_is_found() {
-    // All of them, and more, is what the suite itself runs.
+    // The suite itself runs all of them, and more.
     let cases: Vec<Case> = cases().into_iter().step_by(64).collect();
     let nothing: [String; 0] = [];
     on_every_device(&Runtime, |name, executor| {
@@ -145,7 +145,7 @@ fn without_a_defect_nothing_is_found() {
     assert_eq!(findings(&on_host, &interpreter(&Runtime)), nothing);
 }
 
-/// Only the validation layer sees this on a driver that executes one command after the other.
+/// Only the validation layer sees this on a driver that executes commands one after the other.
 #[test]
 fn a_missing_barrier_is_found_by_the_layer() {
     if validation() == Validation::Off {

@@ -1,4 +1,4 @@
-//! Plans that compute something else.
+//! Plans with a wrong result.
 
 use dml::core::plan::{Fill, Plan, Slot, Step};
 use dml::core::schema::FieldSchema;
@@ -16,8 +16,7 @@ fn check(mutation: &dyn Lowering, words: &str) {
     check_found("host interpreter", &cases, &interpreter(mutation), words);
 }
 
-/// The plan of `operator`, with the steps of the same operator with other fields where those are
-/// legal.
+/// The plan of `operator`, with the steps of the operator with other fields, if those are legal.
 pub(crate) fn with_other_fields(
     operator: &Validated,
     target: &Target<'_>,
@@ -36,7 +35,7 @@ pub(crate) fn with_other_fields(
     }
 }
 
-/// The value of a field of a validated operator; a tensor states what it would have by default.
+/// The value of a field of a validated operator, with defaults of tensors written out.
 fn value(operator: &Validated, field: &FieldSchema, given: &FieldValue) -> FieldValue {
     match given {
         FieldValue::Tensor(_) => {
@@ -74,7 +73,7 @@ fn an_inverted_band_that_is_off_by_one_is_found() {
     check(&inverted_off_by_one, "/input_band_inverted: output 0: element");
 }
 
-/// Rows of the output that are one element longer, where that element belongs to nobody.
+/// Rows of the output that are one element longer, if that element is outside of the tensor.
 fn one_past_the_end(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     with_other_fields(operator, target, |_, value| match value {
         FieldValue::Tensor(Some(mut tensor)) => {
@@ -126,7 +125,7 @@ fn a_missing_step_is_found() {
     check(&last_step_missing, ": output 0: element");
 }
 
-/// What kernels write is wrong in its first word, where a strategy is asked for that uses them.
+/// The first word that kernels write is wrong, if a strategy is requested that uses them.
 fn wrong_by_kernels(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     let mut plan = dml_ops::lower(operator, target)?;
     if target.tuning.strategy == Some(Strategy::Kernel) {

@@ -1,4 +1,4 @@
-//! Push constants in each other's places.
+//! Swapped push constants.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,22 +13,22 @@ use dml_ops::{Target, TransferUse};
 
 use crate::interpreter;
 
-/// Two words of the push constants of some kernels, by their place.
+/// Two words of the push constants of some kernels, by their position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Swap {
-    /// The names of the fields that the kernels have, which tell the kernels.
+    /// The names of the kernels' push constant fields, which identify the kernels.
     fields: String,
     words: [usize; 2],
 }
 
-/// What the push constants of a kernel are called.
+/// The names of a kernel's push constants.
 fn fields(kernel: &KernelModule) -> String {
     let names: Vec<&str> = kernel.push_fields.iter().map(|field| field.name).collect();
     names.join(" ")
 }
 
 impl Swap {
-    /// Every swap that makes a difference for a dispatch, but for words that a binding table fills in:
+    /// Every swap that changes a dispatch, except for words that a binding table fills in: see
     /// [`Self::of_base_words`].
     fn all(dispatch: &Dispatch) -> Vec<Self> {
         let words = || (0..dispatch.push_constants.len() / 4).filter(|it| !is_base(dispatch, *it));
@@ -39,7 +39,7 @@ impl Swap {
         of_values.chain(Self::of_base_words(dispatch)).collect()
     }
 
-    /// Which window has which base word; windows that begin at one place have the same.
+    /// Swaps of windows' base words; windows that begin at the same offset have equal ones.
     fn of_base_words(dispatch: &Dispatch) -> Vec<Self> {
         let base = |index: usize| dispatch.windows[index].base_word_at as usize / 4;
         let start = |at: usize| (dispatch.windows[at].slot, dispatch.windows[at].range.start);
@@ -98,7 +98,7 @@ impl Lowering for Swap {
     }
 }
 
-/// The swaps that make a difference for a case.
+/// The swaps that change a case's plan.
 fn swaps(case: &Case) -> Vec<Swap> {
     let operator = validate(&case.operator, case.level).unwrap();
     let capabilities = &Capabilities::vulkan_minimum();
@@ -109,7 +109,7 @@ fn swaps(case: &Case) -> Vec<Swap> {
 }
 
 /// The push constants of `fill_write`, which goes through the elements with coordinates that wrap around, and
-/// writes the same value to each: where it begins and, up to whole groups, where it ends makes no difference.
+/// writes the same value to each: its first index and, up to whole groups, its last make no difference.
 const FILL: &str = "base_word constants_word first_group count start sizes value_low value_high";
 /// `first_group` and `count`.
 const HARMLESS: [usize; 2] = [2, 3];
@@ -130,7 +130,7 @@ fn every_swapped_push_constant_is_found() {
     assert!(all.len() > 20, "{}", all.len());
     let is_missed = |(swap, places): &(&Swap, &Vec<usize>)| {
         let executor = interpreter(*swap);
-        // A twin that cannot go on, since it would divide by zero, has found it as well.
+        // A twin that cannot go on, because it would divide by zero, has found it as well.
         let passes = |at: &usize| {
             let result = || run(&cases[*at], &executor, Details::Failures).result;
             catch_unwind(AssertUnwindSafe(result)).is_ok_and(|it| it == ResultCode::Pass)

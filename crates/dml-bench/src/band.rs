@@ -1,32 +1,32 @@
-//! Matrices with a value in a band of diagonals, and the bytes that they must leave.
+//! Benchmarks of matrices with a value in a band of diagonals, and their expected bytes.
 
 use dml::{
     AbstractOperator, DataType, DiagonalMatrix1Desc, DiagonalMatrixDesc, ScalarUnion, TensorDesc,
 };
 
-/// Buffers are filled with this byte before an operator writes them: padding keeps it.
+/// Buffers are filled with this byte before an operator writes them: padding must keep it.
 pub(crate) const SENTINEL: u8 = 0xA5;
 
 /// Matrices with a value in a band of diagonals, on zeros or on an input.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
-    /// One of 8, 16, 32 and 64 bits.
+    /// The data type: of 8, 16, 32 or 64 bits.
     pub(crate) data_type: DataType,
     /// 2 to 4 sizes.
     pub(crate) sizes: Vec<u32>,
-    /// Elements from one row to the next; packed if `None`. Of two dimensions only.
+    /// Elements from one row to the next; packed if `None`. For two dimensions only.
     pub(crate) row_pitch: Option<u32>,
-    /// What is around the band.
+    /// Whether an input surrounds the band, not zeros.
     pub(crate) has_input: bool,
     /// The first diagonal of the band.
     pub(crate) begin: i32,
     /// The first diagonal above the band.
     pub(crate) end: i32,
-    /// What is in the band.
+    /// The value in the band.
     pub(crate) value: Value,
 }
 
-/// A value that every data type has.
+/// A value that every data type can represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// All bits zero.
@@ -49,32 +49,32 @@ impl Band {
         }
     }
 
-    /// The same with rows that are `pitch` elements apart.
+    /// These matrices with rows that are `pitch` elements apart.
     pub(crate) fn with_row_pitch(self, pitch: u32) -> Self {
         Self { row_pitch: Some(pitch), ..self }
     }
 
-    /// The same with ones on another diagonal.
+    /// These matrices with ones on another diagonal.
     pub(crate) fn with_offset(self, offset: i32) -> Self {
         Self { begin: offset, end: offset + 1, ..self }
     }
 
-    /// An input with ones on its main diagonal.
+    /// An input, with ones on its main diagonal.
     pub(crate) fn with_input(self) -> Self {
         Self { has_input: true, ..self }
     }
 
-    /// An input of which what is below the main diagonal is zero: ONNX's Trilu, upper.
+    /// An input whose elements below the main diagonal become zero: ONNX's Trilu, upper.
     pub(crate) fn trilu_upper(self) -> Self {
         Self { has_input: true, begin: i32::MIN, end: 0, value: Value::Zero, ..self }
     }
 
-    /// An input of which what is above the main diagonal is zero: ONNX's Trilu, lower.
+    /// An input whose elements above the main diagonal become zero: ONNX's Trilu, lower.
     pub(crate) fn trilu_lower(self) -> Self {
         Self { has_input: true, begin: 1, end: i32::MAX, value: Value::Zero, ..self }
     }
 
-    /// As an operator of DirectML.
+    /// The DirectML operator.
     pub(crate) fn operator(&self) -> AbstractOperator {
         if !self.has_input {
             let output_tensor = self.output();
@@ -118,7 +118,7 @@ impl Band {
         self.sizes[self.sizes.len() - from_last] as usize
     }
 
-    /// Bytes of all elements, without padding but up to a whole word: what a baseline writes.
+    /// Bytes of all elements without padding, rounded up to a word: the number that a baseline writes.
     pub(crate) fn bytes(&self) -> u64 {
         (self.elements() * self.element() as u64).next_multiple_of(4)
     }
@@ -155,7 +155,7 @@ impl Band {
             }
             self.write_band(target, index % height);
         }
-        // What follows the last element, up to a whole word, may get zeros or keep its bytes.
+        // The bytes after the last element, up to a whole word, may become zeros or stay as they are.
         bytes.truncate((rows - 1) * pitch + row);
         bytes
     }

@@ -1,4 +1,4 @@
-//! What is measured, what it is compared with, and how fast it has to be.
+//! The cases: an operator, the baseline and peers that it is compared with, and its targets.
 
 use dml::DataType;
 use serde_json::Value;
@@ -12,38 +12,39 @@ pub(crate) struct Case {
     pub(crate) id: String,
     /// The operator.
     pub(crate) work: Work,
-    /// What it is measured against, in turns.
+    /// The baseline that it is measured in turns with.
     pub(crate) baseline: Baseline,
-    /// Whether computing takes so long that it does not matter where the output is: then two buffers do.
+    /// Whether the time is computation, so that memory does not matter: then two buffers suffice.
     pub(crate) is_computing: bool,
-    /// The highest time of the operator in times of the baseline; `None` where the ratio is only told.
+    /// The target: the highest ratio of the operator's time to the baseline's; `None` if the ratio is only
+    /// reported.
     pub(crate) target: Option<f64>,
-    /// The same for GPUs, where it differs.
+    /// The target for GPUs, if it differs.
     pub(crate) gpu_target: Option<f64>,
-    /// Other libraries that do the same; a name is the library's and the way it is asked, such as
+    /// Other libraries with the same operation; a name is the library's and that of its function, such as
     /// `numpy:eye`.
     pub(crate) peers: Vec<Other>,
-    /// What peers have to know of the operator beside its sizes.
+    /// The operator's parameters beside its sizes, for peers.
     pub(crate) parameters: Value,
-    /// Other cases of the same group; a name is the case's.
+    /// Other cases of the same group, by the case's name.
     pub(crate) beside: Vec<Other>,
 }
 
-/// What the device does on its own.
+/// A plain command of the device to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Baseline {
     /// vkCmdFillBuffer of as many bytes as the output has.
     Fill,
     /// vkCmdCopyBuffer of as many bytes.
     Copy,
-    /// vkCmdCopyBuffer of the first input, where the output is less than what is read.
+    /// vkCmdCopyBuffer of the first input, for operators that read more than they write.
     CopyOfInput,
     /// A submission of an empty command buffer.
     EmptySubmit,
 }
 
 impl Case {
-    /// Without anything beside its baseline.
+    /// A case without peers and other cases.
     pub(crate) fn new(
         id: impl Into<String>,
         work: impl Into<Work>,
@@ -63,13 +64,13 @@ impl Case {
         }
     }
 
-    /// The same where computing takes long.
+    /// This case, marked as computing for a long time.
     pub(crate) fn computing(self) -> Self {
         Self { is_computing: true, ..self }
     }
 
-    /// Whether it is measured where time is short: the narrowest elements and the usual ones, and of
-    /// what is alike one.
+    /// Whether it is measured in a quick run: the narrowest elements and the usual ones, and one of several
+    /// similar cases.
     pub(crate) fn is_quick(&self) -> bool {
         let widths = [DataType::Uint8, DataType::Int8, DataType::Uint32, DataType::Float32];
         let of_halves = ["gemm/f16/512", "gemm/f16/1024"];
@@ -81,7 +82,7 @@ impl Case {
 }
 
 impl Baseline {
-    /// As Vulkan calls it.
+    /// The name of its Vulkan command.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Fill => "vkCmdFillBuffer",
@@ -92,16 +93,16 @@ impl Baseline {
     }
 }
 
-/// Something else that is measured in turns with a case, and how fast the case has to be against it.
+/// Another case or library that is measured in turns with a case, and the target against it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Other {
     /// Its name.
     pub(crate) name: &'static str,
-    /// The highest time of the operator in times of the other; `None` where it is only told.
+    /// The target: the highest ratio of the operator's time to the other's; `None` if the ratio is only reported.
     pub(crate) target: Option<f64>,
-    /// The target is for devices with this in their name alone.
+    /// Limits `target` to devices with this in their name.
     pub(crate) only_on: Option<&'static str>,
-    /// The target of all others.
+    /// The target on all other devices.
     pub(crate) elsewhere: Option<f64>,
 }
 
@@ -121,7 +122,7 @@ impl Other {
     }
 }
 
-/// In the names of lavapipe's devices.
+/// A part of the names of lavapipe's devices.
 pub(crate) const LAVAPIPE: &str = "llvmpipe";
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! From the start of a process to its first result, with and without what earlier processes
-//! compiled.
+//! The time from the start of a process to its first result, with and without the caches of earlier processes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -18,7 +17,7 @@ use crate::stats::Summary;
 /// The first argument of a process that is started to be timed.
 pub(crate) const CHILD: &str = "--cold-start-child";
 
-/// Which caches a process finds.
+/// The caches that a process finds.
 #[derive(Clone, Copy)]
 struct Caches {
     name: &'static str,
@@ -32,7 +31,7 @@ const CACHES: [Caches; 3] = [
     Caches { name: "pipeline cache and the driver's own", pipelines: true, drivers: true },
 ];
 
-/// Starts processes in turns.
+/// Starts processes with and without caches, in turns.
 ///
 /// # Errors
 /// A process could not be started, or failed.
@@ -79,7 +78,7 @@ fn start(device: &DeviceInfo, caches: Caches, folder: &Path) -> Result<Duration>
     Ok(time)
 }
 
-/// What a started process does: one operator on the device that `selector` names.
+/// Runs one operator on the device that `selector` names, in a started process.
 pub(crate) fn child(selector: &str) -> ExitCode {
     match first_result(selector) {
         Ok(()) => ExitCode::SUCCESS,

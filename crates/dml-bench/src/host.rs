@@ -1,4 +1,4 @@
-//! What recording and compiling cost the host. That recording allocates nothing is shown by tests.
+//! Times of recording and compiling on the host. Tests show that recording allocates nothing.
 
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,11 @@ use crate::band::Band;
 use crate::report::HostCost;
 use crate::stats::Summary;
 
-/// Operators in one command buffer, and of one graph.
+/// The number of operators in one command buffer, and in one graph.
 const OPERATORS: u32 = 1000;
-/// Of one operator.
+/// The target for recording one operator.
 const RECORDING: Duration = Duration::from_micros(1);
-/// Of one graph, beside its pipelines.
+/// The target for compiling one graph, without its pipelines.
 const COMPILING: Duration = Duration::from_millis(100);
 
 /// Records operators of two sizes, and graphs; the command buffers are not submitted.
@@ -47,7 +47,7 @@ pub(crate) fn recording(device: &Device, rounds: usize) -> Result<Vec<HostCost>>
     all.into_iter().map(one).collect()
 }
 
-/// A table with buffers of its own.
+/// A binding table with its own buffers.
 fn bound(device: &Device, compiled: &CompiledOperator) -> Result<BindingTable> {
     let buffers = |sizes: Vec<u64>| {
         sizes.into_iter().map(|it| device.create_buffer(it)).collect::<dml::Result<Vec<_>>>()
@@ -74,7 +74,7 @@ fn bound(device: &Device, compiled: &CompiledOperator) -> Result<BindingTable> {
 fn record(device: &Device, table: &BindingTable, count: u32, steps: u32) -> Result<Duration> {
     let mut recorder = Recorder::new(device.vulkan())?;
     recorder.reserve(OPERATORS as usize + 1)?;
-    // The first command makes the driver set its command buffer up.
+    // The first command makes the driver set up its command buffer.
     recorder.dispatch(table)?;
     let count = count.max(1);
     let start = Instant::now();
@@ -84,7 +84,7 @@ fn record(device: &Device, table: &BindingTable, count: u32, steps: u32) -> Resu
     Ok(start.elapsed() / (count * steps))
 }
 
-/// Compiles graphs again and again: their pipelines are there.
+/// Compiles graphs again and again, with pipelines in the cache.
 ///
 /// # Errors
 /// The device failed.

@@ -10,16 +10,16 @@ use dml::{Buffer, BufferBinding, CompiledOperator, Device};
 use crate::band::SENTINEL;
 use crate::case::Baseline;
 
-/// What a lane leaves in its buffer.
+/// The expected contents of a lane's buffer.
 #[derive(Clone, Copy)]
 pub(crate) enum Expected<'a> {
-    /// Exactly this, then zeros or what was there.
+    /// Exactly these bytes, then zeros or the old contents.
     Bytes(&'a [u8]),
-    /// These numbers of FLOAT32, each off by at most so much of its size.
+    /// These numbers of FLOAT32, each with at most this relative error.
     Near(&'a [u8], f32),
-    /// So many zeros, then whatever there is.
+    /// So many zeros, then anything.
     Zeros(usize),
-    /// There is nothing to look at.
+    /// No check.
     Nothing,
 }
 
@@ -28,16 +28,16 @@ pub(crate) enum Expected<'a> {
 pub(crate) struct Sample {
     /// From before the submission to after the wait, on the host's clock.
     pub(crate) wall: Duration,
-    /// Of the recorded work, on the device's clock.
+    /// The time of the recorded work on the device's clock.
     pub(crate) device: Option<Duration>,
 }
 
-/// One of several that take turns, so that none finds its memory in a cache. What is compared shares
-/// its buffers: how fast memory is depends on where it is.
+/// One of several lanes that take turns, so that none finds its memory in a cache. Lanes that are compared
+/// share their buffers, because the speed of memory depends on its address.
 pub(crate) struct Lane<'a> {
     device: dml::vk::Device,
     buffer: Option<Rc<Buffer>>,
-    // `None` while a submission has it.
+    // `None` while the commands are submitted.
     work: Option<CommandList>,
     reset: Option<CommandList>,
     timestamps: Option<Timestamps>,
@@ -56,7 +56,7 @@ impl<'a> Lane<'a> {
     ) -> Result<Self> {
         let size = compiled.binding_properties().temporary_resource_size;
         let temporary = if size > 0 { Some(device.create_buffer(size)?) } else { None };
-        // What is left out has no buffer.
+        // Absent inputs have no buffer.
         let mut given = inputs.iter();
         let places = compiled.vulkan().inputs().iter();
         let inputs: Vec<_> = places
@@ -75,7 +75,7 @@ impl<'a> Lane<'a> {
         Self::new(device, Some(buffer), expected, timed, |it| it.dispatch(&table))
     }
 
-    /// Does what the device does on its own, to the first `bytes` of `buffer`.
+    /// Records the baseline's command on the first `bytes` of `buffer`.
     pub(crate) fn baseline(
         device: &Device,
         baseline: Baseline,
@@ -104,7 +104,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Records what writes `buffer`, and what overwrites it between two runs.
+    /// Records the commands that write `buffer`, and those that overwrite it between two runs.
     pub(crate) fn new(
         device: &Device,
         buffer: Option<&Rc<Buffer>>,
@@ -131,12 +131,12 @@ impl<'a> Lane<'a> {
         Ok(Self { device, buffer: buffer.cloned(), work, reset, timestamps, expected })
     }
 
-    /// Overwrites what an earlier run left.
+    /// Overwrites the result of an earlier run.
     pub(crate) fn reset(&mut self) -> Result<()> {
         submit(&self.device, &mut self.reset).map(|_| ())
     }
 
-    /// Submits, waits, and tells how long that took.
+    /// Submits, waits, and returns the times.
     pub(crate) fn run(&mut self) -> Result<Sample> {
         let wall = submit(&self.device, &mut self.work)?;
         let device = match &self.timestamps {
@@ -146,7 +146,7 @@ impl<'a> Lane<'a> {
         Ok(Sample { wall, device })
     }
 
-    /// Compares every byte with what is expected.
+    /// Compares every byte with the expected ones.
     pub(crate) fn verify(&self) -> Result<()> {
         let Some(buffer) = &self.buffer else { return Ok(()) };
         let found = self.device.read_buffer(buffer, 0..buffer.size())?;

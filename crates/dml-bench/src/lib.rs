@@ -1,4 +1,4 @@
-//! What the programs of this crate have in common, and what the budgets of plans are made of.
+//! Parts that the programs of this crate share, and the budgets of plans.
 #![forbid(unsafe_code)]
 
 pub mod budgets;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use dml_file::eprintln;
 
-/// How a program ends that has come to `result`: an error is printed first.
+/// The exit code for `result`. An error is printed first.
 pub fn exit_code(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,5 @@
-//! What the device itself loses where more than one fill is asked of it: the bound of a fill with a
-//! dispatch after it, and of what is made of fills of rows or of copies of a block.
+//! The device's own cost of several commands instead of one fill: the bounds for a fill with a dispatch after
+//! it, for fills of rows, and for copies of a block.
 
 use std::rc::Rc;
 
@@ -20,10 +20,10 @@ use crate::turns::{buffers, first_run, in_turns, rotation};
 
 const BYTES: u64 = 64 << 20;
 const PIECES: [u64; 6] = [16 << 20, 1 << 20, 64 << 10, 16 << 10, 4 << 10, 1 << 10];
-/// What the block of copies is made of.
+/// The byte that fills the block of copies.
 const BLOCK_BYTE: u8 = 7;
 
-/// A fill and a dispatch, fills of pieces, and copies of one block of that size over and over, each
+/// Measures a fill and a dispatch, fills of pieces, and repeated copies of one block of the same size, each
 /// in turns with one fill.
 ///
 /// # Errors

@@ -1,10 +1,10 @@
-//! The machine that the figures belong to.
+//! The machine that was measured.
 
 use std::fs;
 
 use serde::Serialize;
 
-/// What matters for memory bandwidth, as far as the system tells.
+/// The properties that matter for memory bandwidth, as far as the system reports them.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Machine {
     /// The processor's name.

@@ -1,4 +1,4 @@
-//! What operators mean, computed in the plainest way: small whole numbers make every sum of products exact.
+//! Simple implementations of operators: small whole numbers make every sum of products exact.
 
 mod attention;
 mod convolution;
@@ -28,7 +28,7 @@ pub(crate) fn product(a: &[f32], b: &[f32], [rows, columns]: [usize; 2]) -> Vec<
     sums
 }
 
-/// Powers of e of rows of `width` elements, each in parts of their sum.
+/// The softmax of rows of `width` elements.
 #[expect(clippy::cast_possible_truncation, reason = "rounded once")]
 pub(crate) fn softmax(elements: &[f32], width: usize) -> Vec<f32> {
     let shares = |row: &[f32]| {

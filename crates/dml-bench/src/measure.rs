@@ -1,4 +1,4 @@
-//! Measuring cases: those of one group in turns with each other, each with its baseline and its peers.
+//! Measures cases: those of one group in turns with each other, each with its baseline and its peers.
 
 use std::time::{Duration, Instant};
 
@@ -12,24 +12,24 @@ use crate::report::{CaseResult, CaseTimes, OtherResult, Outcome};
 use crate::stats::{Ratio, Summary};
 use crate::turns::{Data, Times, Turns};
 
-/// How long one case may take, and what fits this machine.
+/// The time for one case, and the machine's cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Turns are taken for this long, verification included and peers left out.
+    /// Turns are taken for this long, including verification, without peers.
     pub(crate) time: Duration,
-    /// At least this many, as long as patience lasts.
+    /// The least number of turns, unless patience runs out.
     pub(crate) least: usize,
     /// Bytes of the last-level cache, if known.
     pub(crate) cache: u64,
 }
 
-/// More would say nothing new.
+/// More turns would not improve the result.
 const MOST_TURNS: usize = 1001;
-/// What takes this many times as long as it may has as few turns as it had by then.
+/// A case that takes so many times its time ends with fewer turns.
 const PATIENCE: u32 = 4;
 
-/// Measures the cases of `group`, in turns; what the device or the runtime refuses is an outcome, not
-/// an error.
+/// Measures the cases of `group`, in turns. If the device or the runtime refuses a case, that is an outcome,
+/// not an error.
 ///
 /// # Errors
 /// The device was lost. A wrong result is an outcome.
@@ -57,7 +57,7 @@ pub(crate) fn measure(
     Ok(running.into_iter().map(result).collect())
 }
 
-/// The operator and its bytes, or why it is refused.
+/// The operator and its bytes, or the reason why it is refused.
 fn compile(device: &Device, case: &Case) -> Result<(CompiledOperator, Data), String> {
     let compiled = case.work.compile(device).map_err(|error| error.to_string())?;
     let data = Data::of(case, &compiled);
@@ -78,7 +78,7 @@ fn take_turns(
         if (turn >= least && elapsed > time) || running.iter().all(|it| it.turns.is_err()) {
             break;
         }
-        // Each is as often the first as the last.
+        // Each case is first as often as last.
         let is_forward = turn.is_multiple_of(2);
         for place in 0..running.len() {
             let index = if is_forward { place } else { running.len() - 1 - place };
@@ -132,7 +132,7 @@ impl<'a> Running<'a> {
         self.step(device, |turns, times| turns.turn(turn, times))
     }
 
-    /// Does something unless an earlier step failed; only a lost device ends everything.
+    /// Runs `work` unless an earlier step failed; only a lost device ends everything.
     fn step(
         &mut self,
         device: &Device,
@@ -149,7 +149,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// The case's name, and its operator's times where there are some.
+    /// The case's name, and its operator's times if there are any.
     fn operator_times(&self) -> (&'a str, Option<Vec<Duration>>) {
         (&self.case.id, self.turns.is_ok().then(|| wall(&self.times.operator)))
     }
@@ -177,7 +177,7 @@ fn target(device: &Device, case: &Case) -> Option<f64> {
     if is_cpu { case.target } else { case.gpu_target.or(case.target) }
 }
 
-/// `case` in times of another one of its group.
+/// The ratio of `case` to another case of its group.
 fn beside(
     device: &Device,
     case: &Case,
@@ -197,7 +197,7 @@ fn beside(
     }
 }
 
-/// Too large for the device, or for what memory is left.
+/// Whether the case is too large for the device, or for the memory that is left.
 fn is_refusal(error: &anyhow::Error) -> bool {
     let vulkan = match error.downcast_ref::<dml::Error>() {
         Some(dml::Error::Vulkan(error)) => Some(error),

@@ -1,5 +1,5 @@
-//! An operator or a graph on one shape: inputs of small numbers, and what the host makes of them without
-//! knowing how the device does.
+//! An operator or a graph on one shape: inputs of small numbers, and the expected output, computed on the
+//! host in another way than on the device.
 
 use std::fmt;
 use std::rc::Rc;
@@ -11,17 +11,17 @@ use dml::{
     GraphOptions, TensorDesc, TensorLayout, f16,
 };
 
-/// The elements of the output, from those of each input as they are stored.
+/// Computes the elements of the output from those of each input, in storage order.
 type Meaning = dyn Fn(&[Vec<f32>]) -> Vec<f32>;
 
-/// Something to execute, with the bytes that it reads and leaves.
+/// An operator or a graph, its inputs, and its expected output.
 #[derive(Clone)]
 pub(crate) struct Operation {
     what: What,
     inputs: Vec<Input>,
     output: TensorLayout,
     meaning: Rc<Meaning>,
-    /// How far an element may be from what is expected, in its own size; 0 where bytes are compared.
+    /// The allowed relative error of an element; 0 if bytes are compared.
     pub(crate) tolerance: f32,
 }
 
@@ -34,13 +34,13 @@ enum What {
 #[derive(Clone)]
 struct Input {
     layout: TensorLayout,
-    /// The element with a number.
+    /// The element at an index.
     number: Rc<dyn Fn(u64) -> f32>,
 }
 
-/// Numbers are whole, and from so much below 0 to as much above.
+/// The largest magnitude of whole numbers in inputs.
 const MOST: u64 = 30;
-/// What makes inputs differ from each other.
+/// A factor for each input, by which inputs differ.
 const FACTORS: [u64; 3] = [0x9E37_79B9, 0x85EB_CA6B, 0xC2B2_AE35];
 
 impl Operation {
@@ -83,7 +83,7 @@ impl Operation {
         Self { what, inputs, output, meaning: Rc::new(meaning), tolerance: 0.0 }
     }
 
-    /// The same where whole numbers are at most so far from 0, of every input.
+    /// This operation with whole numbers of at most this magnitude in every input.
     pub(crate) fn with_most(mut self, most: u64) -> Self {
         for (at, input) in self.inputs.iter_mut().enumerate() {
             input.number = Rc::new(move |index| whole(index, at, most));
@@ -91,18 +91,18 @@ impl Operation {
         self
     }
 
-    /// The same with other numbers of one input.
+    /// This operation with other numbers in one input.
     pub(crate) fn with_input(mut self, at: usize, number: impl Fn(u64) -> f32 + 'static) -> Self {
         self.inputs[at].number = Rc::new(number);
         self
     }
 
-    /// The same where elements may be so far from what is expected, in their own size.
+    /// This operation with an allowed relative error of elements.
     pub(crate) fn within(self, tolerance: f32) -> Self {
         Self { tolerance, ..self }
     }
 
-    /// Compiled for `device`.
+    /// Compiles the operator for `device`.
     ///
     /// # Errors
     /// The device refuses it, or failed.
@@ -115,7 +115,7 @@ impl Operation {
         }
     }
 
-    /// What is written.
+    /// The output's layout.
     pub(crate) fn output(&self) -> &TensorLayout {
         &self.output
     }
@@ -126,7 +126,7 @@ impl Operation {
         (bits / 8).next_multiple_of(4)
     }
 
-    /// What is read.
+    /// The sizes of each input.
     pub(crate) fn input_sizes(&self) -> Vec<Vec<u32>> {
         self.inputs.iter().map(|it| it.layout.sizes().to_vec()).collect()
     }
@@ -157,24 +157,24 @@ impl fmt::Debug for Operation {
     }
 }
 
-/// Numbers above 0 and up to `most`, of which an input has those that its number says.
+/// Numbers above 0 and up to `most`; each input has its own.
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
 pub(crate) fn share(input: usize, most: f32) -> impl Fn(u64) -> f32 {
     move |index| (1 + mixed(index, input) % 64) as f32 * (most / 64.0)
 }
 
-/// Neighbours differ, and so do rows.
+/// Whole numbers that differ from their neighbours, and from row to row.
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
 fn whole(index: u64, input: usize, most: u64) -> f32 {
     (mixed(index, input) % (2 * most + 1)) as f32 - most as f32
 }
 
-/// A number of 48 bits for each element of an input.
+/// 48 pseudo-random bits for each element of an input.
 pub(crate) fn mixed(index: u64, input: usize) -> u64 {
     index.wrapping_mul(FACTORS[input % FACTORS.len()]) >> 16
 }
 
-/// Numbers that a data type has, or the nearest of them.
+/// The numbers as elements of a data type, rounded to the nearest.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,6 +1,6 @@
-//! Other libraries: one Python process for each, which does one timed run for one request.
+//! Other libraries: one Python process for each, which makes one timed run for each request.
 //!
-//! The process times itself, so what a request costs on its way is in no figure.
+//! The process times itself, so that no figure includes the time of a request's transfer.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,8 +19,7 @@ use crate::stats::{Ratio, Summary};
 const SCRIPT: &str = include_str!("../peers/peer.py");
 const MEANING: &str = include_str!("../peers/meaning.py");
 
-/// Each library with its part of the program, and a folder of its own below the one that `--peers`
-/// names.
+/// Each library with its part of the program. Each has its own folder below the one that `--peers` names.
 const LIBRARIES: [(&str, &str); 8] = [
     ("numpy", include_str!("../peers/libraries/numpy.py")),
     ("onnxruntime", include_str!("../peers/libraries/onnxruntime.py")),
@@ -32,29 +31,29 @@ const LIBRARIES: [(&str, &str); 8] = [
     ("ncnn", include_str!("../peers/libraries/ncnn.py")),
 ];
 
-/// A peer that has had so many turns, and its time, has no more of them.
+/// A peer gets no more turns once it has had so many, and its time is spent.
 const LEAST_TURNS: usize = 5;
 
-/// The libraries that answer, and why the others do not. Empty where nobody asked for them.
+/// The libraries that answer, and the reasons why the others do not. Empty if no peers were requested.
 #[derive(Default)]
 pub(crate) struct Peers {
     folder: PathBuf,
     libraries: BTreeMap<&'static str, Result<Process, String>>,
 }
 
-/// What is left of one peer's turns in one case.
+/// The turns of one peer in one case.
 pub(crate) struct PeerRuns {
     peer: Other,
     state: Result<(), String>,
     times: Vec<Duration>,
-    /// Checks included.
+    /// The time spent, including checks.
     spent: Duration,
 }
 
 struct Process {
     version: String,
     child: Child,
-    // Dropped before the child is waited for, which ends it.
+    // Dropped before the child is waited for: closing its input ends it.
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
@@ -66,7 +65,7 @@ impl Peers {
         Self { folder: folder.to_owned(), libraries: LIBRARIES.map(start).into() }
     }
 
-    /// Who answers.
+    /// The libraries, and whether they answer.
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
         let status = |(name, process): (&&str, &Result<Process, String>)| PeerStatus {
             name: (*name).to_owned(),
@@ -75,8 +74,8 @@ impl Peers {
         self.libraries.iter().map(status).collect()
     }
 
-    /// Asks the case's peers to get ready, which includes warming up. Those that use Vulkan take the
-    /// device of this name.
+    /// Asks the case's peers to get ready, which includes warming up. Peers that use Vulkan take the device
+    /// of this name.
     pub(crate) fn prepare(&mut self, case: &Case, device: &str) -> Vec<PeerRuns> {
         if self.libraries.is_empty() {
             return Vec::new();
@@ -98,7 +97,7 @@ impl Peers {
         case.peers.iter().map(one).collect()
     }
 
-    /// One timed run of each that has time left of `most`. A peer that fails has no more turns, and
+    /// One timed run of each peer that has spent less than `most`. A peer that fails gets no more turns, and
     /// its reason is reported.
     pub(crate) fn turn(&mut self, runs: &mut [PeerRuns], most: Duration) {
         for run in runs.iter_mut().filter(|run| run.has_turn(most)) {
@@ -115,7 +114,7 @@ impl Peers {
         }
     }
 
-    /// A library that crashed in one case, or on one device, may work in the next.
+    /// Restarts libraries that crashed: they may work in the next case, or on the next device.
     fn restart_ended(&mut self) {
         for (library, source) in LIBRARIES {
             let Some(Ok(process)) = self.libraries.get_mut(library) else { continue };
@@ -141,7 +140,7 @@ impl PeerRuns {
         self.state.is_ok() && (self.times.len() < LEAST_TURNS || self.spent < most)
     }
 
-    /// In times of the operator and the baseline, which had a turn before each of its turns.
+    /// The peer's times as ratios to the operator and the baseline, which had a turn before each of its turns.
     pub(crate) fn finish(
         self,
         operator: &[Duration],
@@ -168,7 +167,7 @@ impl PeerRuns {
 
 impl Process {
     fn start(folder: &Path, library: &str, source: &str) -> Result<Self, String> {
-        // Whoever installs says there why something is missing.
+        // The installer leaves the reason for a missing library there.
         if let Ok(reason) = fs::read_to_string(folder.join(format!("{library}.missing"))) {
             return Err(reason.trim().to_owned());
         }
@@ -218,7 +217,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The end of its requests ends it.
+        // Closing its requests ends the process.
         self.requests = None;
         let _ = self.child.wait();
     }

@@ -1,20 +1,20 @@
-//! What was measured, as it is printed and written.
+//! The report on all measurements, as it is printed and written.
 
 use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::stats::{Ratio, Summary};
 
-/// One run of the command. Times are in seconds.
+/// A report of one run of the command. Times are in seconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// The arguments after `dml-bench`.
     pub(crate) arguments: Vec<String>,
-    /// Where it ran.
+    /// The machine that it ran on.
     pub(crate) machine: Machine,
-    /// The versions of the peers, and of those that could not be had, why not.
+    /// The version of each peer, or the reason why it is missing.
     pub(crate) peers: Vec<PeerStatus>,
-    /// One for each device.
+    /// One report for each device.
     pub(crate) devices: Vec<DeviceReport>,
 }
 
@@ -23,11 +23,11 @@ pub(crate) struct Report {
 pub(crate) struct PeerStatus {
     /// Its name.
     pub(crate) name: String,
-    /// Its version, or why it could not be had.
+    /// Its version, or the reason why it is missing.
     pub(crate) status: Presence<String>,
 }
 
-/// Everything that was measured on one device.
+/// All measurements on one device.
 #[derive(Debug, Serialize)]
 pub(crate) struct DeviceReport {
     /// The driver's name of the device.
@@ -36,13 +36,13 @@ pub(crate) struct DeviceReport {
     pub(crate) driver: String,
     /// `exact`, or `fast`.
     pub(crate) numerics: &'static str,
-    /// The operator on shapes.
+    /// The cases.
     pub(crate) cases: Vec<CaseResult>,
-    /// What the device itself loses where more than one fill is asked of it.
+    /// The device's own cost of several commands instead of one fill.
     pub(crate) limits: Vec<Limit>,
-    /// What recording and compiling cost.
+    /// The times of recording and compiling.
     pub(crate) host: Vec<HostCost>,
-    /// Process start to first result.
+    /// The times from process start to first result.
     pub(crate) cold_start: Vec<ColdStart>,
 }
 
@@ -51,23 +51,23 @@ pub(crate) struct DeviceReport {
 pub(crate) struct CaseResult {
     /// The case.
     pub(crate) id: String,
-    /// Of the output, without padding.
+    /// Bytes of the output, without padding.
     pub(crate) bytes: u64,
-    /// What the device does on its own.
+    /// The baseline's command.
     pub(crate) baseline: &'static str,
     /// The highest ratio that meets the target.
     pub(crate) target: Option<f64>,
-    /// What came of it.
+    /// The result.
     pub(crate) outcome: Outcome,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// Every result was right.
     Measured(Box<CaseTimes>),
-    /// The runtime or the device does not do it, and says why.
+    /// The runtime or the device refuses the case, for this reason.
     Refused(String),
     /// A result was wrong, or a call failed.
     Failed(String),
@@ -76,9 +76,9 @@ pub(crate) enum Outcome {
 /// Times that were taken in turns.
 #[derive(Debug, Serialize)]
 pub(crate) struct CaseTimes {
-    /// The operator's time in times of the baseline.
+    /// The ratio of the operator's time to the baseline's.
     pub(crate) ratio: Ratio,
-    /// The same on the device's own clock.
+    /// That ratio on the device's own clock.
     pub(crate) device_ratio: Option<Ratio>,
     /// The operator, submission and wait included.
     pub(crate) operator: Summary,
@@ -86,7 +86,7 @@ pub(crate) struct CaseTimes {
     pub(crate) baseline: Summary,
     /// The operator on the device's own clock.
     pub(crate) device: Option<Summary>,
-    /// The operator's time in times of the host's memset.
+    /// The ratio of the operator's time to that of the host's memset.
     pub(crate) memset_ratio: Option<Ratio>,
     /// The host's memset of the same bytes, one thread.
     pub(crate) memset: Option<Summary>,
@@ -96,25 +96,25 @@ pub(crate) struct CaseTimes {
     pub(crate) peers: Vec<OtherResult<PeerTimes>>,
 }
 
-/// What a case was compared with: another library, or another case.
+/// A comparison of a case with another library, or another case.
 #[derive(Debug, Serialize)]
 pub(crate) struct OtherResult<T> {
-    /// The peer and the way it was asked, or the case.
+    /// The peer and its function, or the other case.
     pub(crate) name: String,
     /// The highest ratio that meets the target.
     pub(crate) target: Option<f64>,
-    /// What came of it; or why there is nothing.
+    /// The result, or the reason why there is none.
     pub(crate) outcome: Presence<T>,
 }
 
 /// Times of another library, in turns with the operator's.
 #[derive(Debug, Serialize)]
 pub(crate) struct PeerTimes {
-    /// The operator's time in times of the peer's.
+    /// The ratio of the operator's time to the peer's.
     pub(crate) ratio: Ratio,
-    /// The baseline's time in times of the peer's: what is left to the operator.
+    /// The ratio of the baseline's time to the peer's: the lowest that the operator could reach.
     pub(crate) baseline_ratio: Ratio,
-    /// The peer.
+    /// The peer's times.
     pub(crate) times: Summary,
 }
 
@@ -123,33 +123,33 @@ pub(crate) struct PeerTimes {
 pub(crate) struct Limit {
     /// The commands.
     pub(crate) name: String,
-    /// Its time in times of the fill's.
+    /// The ratio of its time to the fill's.
     pub(crate) ratio: Ratio,
-    /// Submission and wait included.
+    /// Its time, submission and wait included.
     pub(crate) time: Summary,
 }
 
-/// What the host spends on something.
+/// A time of work on the host.
 #[derive(Debug, Serialize)]
 pub(crate) struct HostCost {
-    /// On what.
+    /// The work.
     pub(crate) name: &'static str,
-    /// In seconds.
+    /// The time in seconds.
     pub(crate) time: Summary,
     /// The highest median, in seconds.
     pub(crate) target: f64,
 }
 
-/// Starts with the same caches.
+/// Process starts with the same caches.
 #[derive(Debug, Serialize)]
 pub(crate) struct ColdStart {
-    /// Which caches there were.
+    /// The caches.
     pub(crate) name: &'static str,
     /// From before the process was started to its first line.
     pub(crate) time: Summary,
 }
 
-/// Something, or the reason why it is not there.
+/// A result, or the reason why it is missing.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Presence<T> {
@@ -163,20 +163,20 @@ impl<T> From<Result<T, String>> for Presence<T> {
     }
 }
 
-/// Whether a target is met.
+/// The verdict on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// There is none.
+    /// There is no target.
     NoTarget,
     /// At most the target.
     Met,
-    /// Above the target, or not done at all.
+    /// Above the target, or not measured.
     Missed,
-    /// The ratio says too little to tell.
+    /// The ratio is too noisy to decide.
     TooNoisy,
 }
 
-/// How many targets are met, and how many are not.
+/// The numbers of targets that are met, and that are not.
 fn score(verdicts: impl Iterator<Item = Verdict> + Clone) -> String {
     let count = |wanted| verdicts.clone().filter(|verdict| *verdict == wanted).count();
     let [met, missed, too_noisy] = [Verdict::Met, Verdict::Missed, Verdict::TooNoisy].map(count);
@@ -185,13 +185,13 @@ fn score(verdicts: impl Iterator<Item = Verdict> + Clone) -> String {
 }
 
 impl Verdict {
-    /// Of a value that may be as high as `target`.
+    /// The verdict on a value that may be as high as `target`.
     fn of(value: f64, target: f64) -> Self {
         if value <= target { Self::Met } else { Self::Missed }
     }
 
-    /// Of a ratio; `None` where there is none. A noisy one never meets its target, and misses it where
-    /// nine pairs of ten are above.
+    /// The verdict on a ratio; a missing one has missed its target. A noisy ratio never meets its target, and
+    /// misses it if nine pairs of ten are above.
     fn of_ratio(ratio: Option<&Ratio>, target: Option<f64>) -> Self {
         match (ratio, target) {
             (_, None) => Self::NoTarget,
@@ -203,7 +203,7 @@ impl Verdict {
         }
     }
 
-    /// For a table.
+    /// The text for a table.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::NoTarget | Self::TooNoisy => "",
@@ -214,12 +214,12 @@ impl Verdict {
 }
 
 impl CaseResult {
-    /// The operator against the baseline.
+    /// The verdict on the operator against the baseline.
     pub(crate) fn verdict(&self) -> Verdict {
         Verdict::of_ratio(self.measured().map(|it| &it.ratio), self.target)
     }
 
-    /// The times, where there are any.
+    /// The times, if there are any.
     pub(crate) fn measured(&self) -> Option<&CaseTimes> {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
@@ -229,14 +229,14 @@ impl CaseResult {
 }
 
 impl OtherResult<PeerTimes> {
-    /// The operator against the peer; no verdict without the peer.
+    /// The verdict on the operator against the peer; `NoTarget` without the peer.
     pub(crate) fn verdict(&self) -> Verdict {
         self.verdict_of(|times| &times.ratio)
     }
 }
 
 impl OtherResult<Ratio> {
-    /// The case against the other one; no verdict without that.
+    /// The verdict on the case against the other one; `NoTarget` without the other.
     pub(crate) fn verdict(&self) -> Verdict {
         self.verdict_of(|ratio| ratio)
     }
@@ -259,12 +259,12 @@ impl HostCost {
 }
 
 impl DeviceReport {
-    /// How many cases failed.
+    /// The number of cases that failed.
     pub(crate) fn failures(&self) -> usize {
         self.cases.iter().filter(|it| matches!(it.outcome, Outcome::Failed(_))).count()
     }
 
-    /// What came of its targets.
+    /// The numbers of the device's targets that are met, and that are not.
     pub(crate) fn score(&self) -> String {
         let measured = self.cases.iter().filter_map(CaseResult::measured);
         let peers = measured.clone().flat_map(|it| &it.peers);

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What is told of many times.
+/// A summary of many times.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
-    /// How many times were taken.
+    /// The number of times.
     pub(crate) count: usize,
-    /// Half of them are shorter, in seconds.
+    /// The median: half of them are shorter, in seconds.
     pub(crate) median: f64,
-    /// 99 of 100 are shorter, in seconds; the longest of less than 100.
+    /// The 99th percentile in seconds; the longest of less than 100.
     pub(crate) p99: f64,
     /// The shortest, in seconds.
     pub(crate) min: f64,
 }
 
 impl Summary {
-    /// Of at least one time.
+    /// The summary of at least one time.
     pub(crate) fn of(times: &[Duration]) -> Self {
         let sorted = sorted(times.iter().map(Duration::as_secs_f64));
         Self {
@@ -30,24 +30,24 @@ impl Summary {
     }
 }
 
-/// How many times as long one thing took as another that was measured in turns with it.
+/// The ratio of one time to another that was measured in turns with it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Ratio {
-    /// Median by median: what targets are about.
+    /// The ratio of the medians, to which targets apply.
     pub(crate) of_medians: f64,
-    /// One of ten pairs is below.
+    /// The 10th percentile of the ratios of pairs.
     pub(crate) p10: f64,
-    /// One of ten pairs is above.
+    /// The 90th percentile of the ratios of pairs.
     pub(crate) p90: f64,
-    /// How many pairs there are.
+    /// The number of pairs.
     pub(crate) turns: usize,
 }
 
-/// With fewer, one disturbed turn is the median.
+/// With fewer turns, one disturbed turn could be the median.
 const LEAST_TURNS: usize = 5;
 
 impl Ratio {
-    /// `one` and `other` have the same length, of at least 1: each pair was measured together.
+    /// The ratio of `one` to `other`, of the same length of at least 1: each pair was measured together.
     pub(crate) fn of(one: &[Duration], other: &[Duration]) -> Self {
         let seconds = |times: &[Duration]| sorted(times.iter().map(Duration::as_secs_f64));
         let pairs = one.iter().zip(other);
@@ -60,7 +60,7 @@ impl Ratio {
         }
     }
 
-    /// Whether there are so few pairs, or they differ so much, that the ratio says little.
+    /// Whether there are too few pairs, or they differ too much, for the ratio to mean much.
     pub(crate) fn is_noisy(&self) -> bool {
         self.turns < LEAST_TURNS || self.p90 > 1.5 * self.p10
     }
@@ -72,7 +72,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     sorted
 }
 
-/// The nearest rank: always one of the values.
+/// The percentile by nearest rank: always one of the values.
 fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted[rank - 1]

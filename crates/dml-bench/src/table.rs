@@ -1,4 +1,4 @@
-//! The report as text and as Markdown: the same rows, ratios first.
+//! The report as text and as Markdown: equal rows, ratios first.
 
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{ContentArrangement, Table};
@@ -10,7 +10,7 @@ use crate::report::{
 use crate::stats::Ratio;
 use crate::text::{bytes_text, time_text};
 
-/// How tables are drawn.
+/// The style of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// For a terminal.
@@ -19,7 +19,7 @@ pub(crate) enum Style {
     Markdown,
 }
 
-/// The machine, and who was asked.
+/// The machine, and the status of the peers.
 pub(crate) fn header(report: &Report) -> String {
     let machine = &report.machine;
     let size = |bytes: Option<u64>| bytes.map_or("unknown".to_owned(), bytes_text);
@@ -42,7 +42,7 @@ pub(crate) fn header(report: &Report) -> String {
     text
 }
 
-/// Everything of one device, for a terminal.
+/// All tables of one device, for a terminal.
 pub(crate) fn device(device: &DeviceReport) -> String {
     let DeviceReport { name, driver, numerics, .. } = device;
     let mut text = format!("\n{name} ({driver}), numerics {numerics}\n");
@@ -52,7 +52,7 @@ pub(crate) fn device(device: &DeviceReport) -> String {
     text + &format!("\n{name}: {}\n", device.score())
 }
 
-/// The tables of one device with their titles; those without a row are left out.
+/// The tables of one device with their titles; empty tables are left out.
 pub(crate) fn sections(device: &DeviceReport, style: Style) -> Vec<(&'static str, String)> {
     let all = [
         ("Against the device itself", cases(&device.cases, style)),
@@ -107,7 +107,7 @@ fn case_row(case: &CaseResult) -> Vec<String> {
             let is_refused = matches!(case.outcome, Outcome::Refused(_));
             let what = if is_refused { "refused" } else { "FAILED" };
             let mut row = vec![case.id.clone(), what.to_owned(), target, verdict];
-            // A cell of a table in Markdown has one line and no bar.
+            // A table cell in Markdown must not have line breaks or bars.
             row.push(reason.replace(['\n', '|'], " "));
             row.resize(12, String::new());
             return row;
@@ -184,7 +184,7 @@ fn ratio_cells(ratio: &Ratio, target: Option<f64>, verdict: Verdict) -> [String;
     [middle(ratio), target, remark(verdict, ratio), spread(ratio)]
 }
 
-/// The same where there is no ratio, with empty cells up to `count`.
+/// The cells of a missing ratio, with empty cells up to `count`.
 fn missing_cells(reason: &str, target: Option<f64>, count: usize) -> Vec<String> {
     let target = target.map(ratio_text).unwrap_or_default();
     let mut cells =
@@ -193,7 +193,7 @@ fn missing_cells(reason: &str, target: Option<f64>, count: usize) -> Vec<String>
     cells
 }
 
-/// A verdict, and whether the ratio says little.
+/// A verdict, with a remark if the ratio is noisy.
 fn remark(verdict: Verdict, ratio: &Ratio) -> String {
     let doubt = if ratio.is_noisy() { "noisy" } else { "" };
     format!("{} {doubt}", verdict.text()).trim().to_owned()
@@ -238,7 +238,7 @@ fn spread(ratio: &Ratio) -> String {
     format!("{}..{}", ratio_text(ratio.p10), ratio_text(ratio.p90))
 }
 
-/// Two digits after the point, three below a tenth.
+/// A ratio with two digits after the point, three below a tenth.
 fn ratio_text(ratio: f64) -> String {
     if ratio < 0.1 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
 }

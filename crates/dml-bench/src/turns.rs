@@ -1,4 +1,4 @@
-//! An operator and its baseline in turns, in the same buffers, beside memset. Each result of the
+//! Runs an operator and its baseline in turns, in the same buffers, beside memset. Each result of the
 //! operator is verified, and the first one of the baseline in each buffer.
 
 use std::hint::black_box;
@@ -11,19 +11,19 @@ use dml::{Buffer, CompiledOperator, Device};
 use crate::case::{Baseline, Case};
 use crate::lane::{Expected, Lane, Sample};
 
-/// Buffers of one case take at most this much memory, as far as there are two.
+/// The memory for the buffers of one case, unless two buffers take more.
 const MEMORY: u64 = 4 << 30;
 
-/// The bytes that a case reads and leaves.
+/// The bytes that a case reads and writes.
 pub(crate) struct Data {
     inputs: Vec<Vec<u8>>,
     expected: Vec<u8>,
-    /// What the baseline copies.
+    /// The bytes that the baseline copies.
     source: Vec<u8>,
 }
 
 impl Data {
-    /// Those of `case`, as it was compiled.
+    /// The bytes of `case`, as it was compiled.
     pub(crate) fn of(case: &Case, compiled: &CompiledOperator) -> Self {
         let expected = case.work.expected(compiled.output_size(0));
         let inputs = case.work.inputs();
@@ -38,21 +38,21 @@ impl Data {
     }
 }
 
-/// Everything of one case that takes turns.
+/// The operator, the baseline and memset of one case, which take turns.
 pub(crate) struct Turns<'a> {
     operators: Vec<Lane<'a>>,
     baselines: Vec<Lane<'a>>,
     host: Vec<Vec<u8>>,
 }
 
-/// What the turns told.
+/// The times of all turns.
 #[derive(Default)]
 pub(crate) struct Times {
-    /// The operator.
+    /// The times of the operator.
     pub(crate) operator: Vec<Sample>,
-    /// What the device does on its own.
+    /// The times of the baseline.
     pub(crate) baseline: Vec<Sample>,
-    /// The host's memset; none where the baseline is no fill.
+    /// The times of the host's memset; empty if the baseline is not a fill.
     pub(crate) memset: Vec<Duration>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Turns<'a> {
             data.inputs.iter().map(|bytes| input(device, bytes)).collect::<Result<_>>()?;
         let count = if case.is_computing { 2 } else { rotation(bytes, cache) };
         let buffers = buffers(device, compiled.output_size(0).max(bytes), count)?;
-        // Timestamps cost time of their own, which only matters where there is nothing else.
+        // Timestamps take time themselves, which only matters for an empty submission.
         let timed = case.baseline != Baseline::EmptySubmit;
         let expected = match case.work.tolerance() {
             0.0 => Expected::Bytes(&data.expected),
@@ -78,7 +78,7 @@ impl<'a> Turns<'a> {
         };
         let operators =
             buffers.iter().map(|it| Lane::operator(device, compiled, it, &inputs, expected, timed));
-        // The first input, where it is what is copied: memory is not as fast everywhere.
+        // The first input if that is copied: the speed of memory depends on its address.
         let is_input = data.inputs.first() == Some(&data.source);
         let own = match &data.source[..] {
             bytes if is_input || bytes.is_empty() => None,
@@ -94,12 +94,12 @@ impl<'a> Turns<'a> {
         Ok(Self {
             operators: operators.collect::<Result<_>>()?,
             baselines: baselines.collect::<Result<_>>()?,
-            // Not zeros: those would be memory that nobody has touched.
+            // Not zeros, for which the system would not allocate pages.
             host: (0..host).map(|_| vec![1; length]).collect(),
         })
     }
 
-    /// The first run of everything, which no figure holds.
+    /// Runs everything once; no figure includes these times.
     pub(crate) fn first_runs(&mut self) -> Result<()> {
         for lane in &mut self.baselines {
             first_run(lane).context("the baseline")?;
@@ -110,7 +110,7 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    /// One timed run of each.
+    /// Runs each once, with timing.
     pub(crate) fn turn(&mut self, turn: usize, times: &mut Times) -> Result<()> {
         let (one, other) = in_turns(turn, &mut self.operators, &mut self.baselines)?;
         times.operator.push(one);
@@ -126,7 +126,7 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// Also pays for what only the first run has to, and leaves the buffer overwritten.
+/// Runs a lane with its one-time costs, verifies it, and leaves the buffer overwritten.
 pub(crate) fn first_run(lane: &mut Lane<'_>) -> Result<()> {
     lane.reset()?;
     lane.run()?;
@@ -134,8 +134,8 @@ pub(crate) fn first_run(lane: &mut Lane<'_>) -> Result<()> {
     lane.reset()
 }
 
-/// Runs a lane of each, on different buffers: the one before the other in even rounds and the other
-/// before the one in odd rounds. What drifts, drifts for both.
+/// Runs a lane of each side, on different buffers: in even rounds the first side before the second, in odd
+/// rounds the other way round, so that drift affects both.
 pub(crate) fn in_turns(
     turn: usize,
     ones: &mut [Lane<'_>],
@@ -152,19 +152,19 @@ pub(crate) fn in_turns(
     Ok((one.run()?, first))
 }
 
-/// Which lanes of `count` on each side take this turn: in half as many turns the one is where the
-/// other is now.
+/// The lanes of `count` on each side that take this turn: after half as many turns, one side uses the buffer
+/// that the other uses now.
 fn places(turn: usize, count: usize) -> [usize; 2] {
     [turn % count, (turn + count / 2) % count]
 }
 
-/// As many buffers, which the lanes of both sides share.
+/// Creates so many buffers, which the lanes of both sides share.
 pub(crate) fn buffers(device: &Device, size: u64, count: usize) -> Result<Vec<Rc<Buffer>>> {
     (0..count).map(|_| Ok(Rc::new(device.create_buffer(size)?))).collect()
 }
 
-/// How many buffers take turns: together twice the last-level cache, where one of them is not
-/// small enough that it is meant to be there.
+/// The number of buffers that take turns: 4 below 1 MiB, which are meant to stay in the cache, else as many
+/// as have twice the last-level cache together, from 2 to 32; fewer if memory is short.
 pub(crate) fn rotation(bytes: u64, cache: u64) -> usize {
     let wanted = if bytes < 1 << 20 { 4 } else { (2 * cache).div_ceil(bytes).clamp(2, 32) };
     let affordable = (MEMORY / bytes).max(2);

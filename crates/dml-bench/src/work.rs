@@ -1,21 +1,21 @@
-//! One operator or graph on one shape: what it reads, and the bytes that it must leave.
+//! One operator or graph on one shape: its inputs, and its expected output.
 
 use dml::{CompiledOperator, DataType, Device};
 
 use crate::band::Band;
 use crate::operation::Operation;
 
-/// What is measured in a case.
+/// The operator or graph that a case measures.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// DIAGONAL_MATRIX and DIAGONAL_MATRIX1, whose bytes are made row by row: these may be a GiB.
+    /// DIAGONAL_MATRIX and DIAGONAL_MATRIX1, whose bytes are made row by row, up to a GiB.
     Band(Band),
     /// Anything else.
     Operation(Operation),
 }
 
 impl Work {
-    /// Compiled for `device`.
+    /// Compiles the operator for `device`.
     ///
     /// # Errors
     /// The device refuses it, or failed.
@@ -26,7 +26,7 @@ impl Work {
         }
     }
 
-    /// Of the output.
+    /// The output's data type.
     pub(crate) fn data_type(&self) -> DataType {
         match self {
             Self::Band(band) => band.data_type,
@@ -34,7 +34,7 @@ impl Work {
         }
     }
 
-    /// Of the output.
+    /// The output's sizes.
     pub(crate) fn sizes(&self) -> &[u32] {
         match self {
             Self::Band(band) => &band.sizes,
@@ -42,7 +42,7 @@ impl Work {
         }
     }
 
-    /// Of every input.
+    /// The sizes of every input.
     pub(crate) fn input_sizes(&self) -> Vec<Vec<u32>> {
         match self {
             Self::Band(band) if band.has_input => vec![band.sizes.clone()],
@@ -51,7 +51,7 @@ impl Work {
         }
     }
 
-    /// Bytes of the output without padding, up to a whole word: what a baseline writes.
+    /// Bytes of the output without padding, rounded up to a word: the number that a baseline writes.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Band(band) => band.bytes(),
@@ -76,8 +76,7 @@ impl Work {
         }
     }
 
-    /// How far elements, of FLOAT32, may be from what is expected, in their own size; 0 where bytes are
-    /// compared.
+    /// The allowed relative error of FLOAT32 elements; 0 if bytes are compared.
     pub(crate) fn tolerance(&self) -> f32 {
         match self {
             Self::Band(_) => 0.0,

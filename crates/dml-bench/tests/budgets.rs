@@ -1,4 +1,4 @@
-//! The checked-in table says what plans ask of a GPU. No test here needs a Vulkan device.
+//! The checked-in table of budgets agrees with the plans. No test here needs a Vulkan device.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
 use dml_bench::budgets::{Change, Column, TableFile, measured, profiles, work, works};
@@ -14,7 +14,7 @@ fn every_work_is_what_the_table_says() {
     assert!(is_as_written, "other spaces or order: `cargo xtask budgets` writes it");
 }
 
-/// Were softmax's plans to take another dispatch, read more, or run in fewer invocations than the table says.
+/// Softmax plans with another dispatch, more reads, or fewer invocations than the table are found.
 #[test]
 fn a_planted_regression_is_found_and_named() {
     let works: Vec<_> =
@@ -39,18 +39,18 @@ fn a_planted_regression_is_found_and_named() {
     assert_eq!(found, [Column::Dispatches, Column::BytesOverLeast, Column::Invocations]);
 }
 
-/// What the plans of some works must come to, from what they are: written apart from the counting.
+/// The counts of some plans, computed from their operators, apart from the counting code.
 #[test]
 fn counts_are_those_of_what_the_plans_do() {
     let table = TableFile::WORKS.read().unwrap();
     let of = |work: &str| table.rows.iter().find(|it| it.work == work).unwrap().counts;
     let add = of("add-f32");
-    // Two matrices are read, one is written, four elements for an invocation.
+    // Two matrices are read and one is written, with four elements for each invocation.
     assert_eq!((add.dispatches, add.barriers, add.bytes_over_least), (1, 0, 100));
     assert_eq!(add.invocations, Some(4096 * 4096 / 4));
     // Four invocations for each block of 128 elements of each row.
     assert_eq!(of("sum-of-rows").invocations, Some(4096 * 4096 / 128 * 4));
-    // The bytes of the weights that are not gathered are not read.
+    // Weights that are not gathered are not read.
     let [rows, all, row] = [4096_u64, 8192, 768 * 4];
     let moved = 2 * rows * row + rows * 8;
     let least = all * row + rows * 8 + rows * row;

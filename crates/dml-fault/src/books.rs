@@ -1,4 +1,4 @@
-//! What the injector knows of the process: calls, objects, and what is to fail.
+//! The injector's record of the process: calls, objects, and the armed fault.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -21,9 +21,9 @@ pub(crate) struct Books {
     /// Devices that were made to report their loss.
     lost: Vec<u64>,
     queues: HashMap<u64, u64>,
-    /// The device that was asked last.
+    /// The device that was called last.
     device: Option<u64>,
-    /// Some drivers give out one handle several times.
+    /// The number of live objects with each handle: some drivers give out one handle several times.
     objects: BTreeMap<(vk::ObjectType, u64), usize>,
 }
 
@@ -54,7 +54,7 @@ impl Books {
     }
 }
 
-/// Nothing is called while the books are open.
+/// Calls `work` with the books. It must not make Vulkan calls.
 pub(crate) fn update<R>(work: impl FnOnce(&mut Books) -> R) -> R {
     work(BOOKS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
@@ -68,14 +68,14 @@ pub(crate) fn begin() -> Result<(), String> {
         if !live.is_empty() {
             return Err(format!("objects are left of an earlier one: {live:?}"));
         }
-        // Room for what a test records that counts its own allocations.
+        // Enough room for tests that count their own allocations.
         let calls = Vec::with_capacity(1 << 15);
         *books = Books { active: true, calls, ..Books::default() };
         Ok(())
     })
 }
 
-/// Objects that are left are still kept in the books.
+/// Ends the injector; objects that are left stay in the books.
 pub(crate) fn end() {
     update(|books| {
         let (objects, queues) =
@@ -84,7 +84,7 @@ pub(crate) fn end() {
     });
 }
 
-/// Notes a call on `device`. Where it is to fail: with what, and whether a loss is reported first.
+/// Records a call on `device`. If it is to fail, returns the result, and whether a loss is reported first.
 pub(crate) fn called(
     entry_point: &'static EntryPoint,
     device: Option<u64>,
@@ -115,7 +115,7 @@ pub(crate) fn created<T: vk::Handle>(object: T) {
     update(|books| *books.objects.entry((T::TYPE, object.as_raw())).or_default() += 1);
 }
 
-/// Null is allowed and nothing.
+/// Records a destruction. Null handles are allowed and ignored.
 pub(crate) fn destroyed<T: vk::Handle>(object: T) {
     let (kind, handle) = (T::TYPE, object.as_raw());
     if handle == 0 {
@@ -139,11 +139,11 @@ pub(crate) fn note_queue(queue: vk::Queue, device: vk::Device) {
 }
 
 pub(crate) fn device_of(queue: vk::Queue) -> Option<u64> {
-    // A caller's queue was retrieved elsewhere; it is one of the caller's device.
+    // A queue that the caller retrieved without the injector belongs to the caller's device.
     update(|books| books.queues.get(&queue.as_raw()).copied().or(books.device))
 }
 
-/// A caller's device and queue are gone.
+/// Forgets a caller's device and queue, which were destroyed.
 pub(crate) fn forget_device(device: vk::Device) {
     update(|books| {
         books.lost.retain(|it| *it != device.as_raw());

@@ -1,5 +1,4 @@
-//! A program that owns its Vulkan objects. Its calls do not pass the injector: they are not the
-//! runtime's.
+//! A program that owns its Vulkan objects. Its own calls bypass the injector, because they are not the runtime's.
 
 pub(crate) mod commands;
 mod run;
@@ -25,11 +24,11 @@ use commands::Commands;
 ///
 /// Dropping it while the runtime still uses the device leaks everything, which is logged.
 pub struct Caller {
-    /// The device; what `enablement` says is enabled.
+    /// The device, with everything in `enablement` enabled.
     pub device: ash::Device,
-    /// What the runtime would have enabled.
+    /// The extensions and features that the runtime would have enabled.
     pub enablement: Enablement,
-    /// Its one queue.
+    /// The device's one queue.
     pub queue: vk::Queue,
     /// The family of the queue.
     pub family: u32,
@@ -42,11 +41,11 @@ pub struct Caller {
     instance: Instance,
     instance_extensions: &'static [&'static std::ffi::CStr],
     entry: ash::Entry,
-    /// One thread records. `Cell` is not `Sync`.
+    /// A caller is used by one thread. `Cell` is not `Sync`.
     _one_thread: PhantomData<Cell<()>>,
 }
 
-/// Held by whoever uses the queue.
+/// The lock that every user of the queue holds.
 #[derive(Default)]
 struct Lock {
     held: Mutex<bool>,
@@ -67,10 +66,9 @@ unsafe impl QueueLock for Lock {
     }
 }
 
-/// A buffer of the caller's in memory that the host sees, which starts as zeros. It is destroyed with
-/// the caller.
+/// A buffer of the caller's in mapped memory, which starts as zeros. It is destroyed with the caller.
 pub struct CallerBuffer<'a> {
-    /// The buffer, of every usage that the runtime knows.
+    /// The buffer, with all usages that the runtime knows.
     pub handle: vk::Buffer,
     /// Its length in bytes.
     pub size: u64,
@@ -78,7 +76,7 @@ pub struct CallerBuffer<'a> {
 }
 
 impl CallerBuffer<'_> {
-    /// The bytes in `range`, when the queue has nothing to do.
+    /// The bytes in `range`, once the queue is idle.
     ///
     /// # Errors
     ///
@@ -98,11 +96,11 @@ struct Memory {
 }
 
 impl Caller {
-    /// A device on the physical device that `selector` names, with an instance of its own.
+    /// A device on the physical device that `selector` names, with its own instance.
     ///
     /// # Errors
     ///
-    /// As [`Instance::new`] and [`Instance::select`], and what Vulkan reports.
+    /// As [`Instance::new`] and [`Instance::select`], and errors of Vulkan.
     pub fn new(selector: &DeviceSelector, validation: Validation) -> Result<Self> {
         let entry = loader()?;
         // SAFETY: every original is returned unchanged.
@@ -134,7 +132,7 @@ impl Caller {
             buffers: Mutex::default(),
             users: Mutex::default(),
             instance,
-            // The layer brings it.
+            // The validation layer provides this extension.
             instance_extensions: match validation {
                 Validation::Required => &[ext::debug_utils::NAME],
                 Validation::Off => &[],
@@ -149,12 +147,12 @@ impl Caller {
         self.instance.raw()
     }
 
-    /// What the validation layer says, where it is on.
+    /// The messages of the validation layer, if it is on.
     pub fn validation_log(&self) -> ValidationLog {
         self.instance.validation_log()
     }
 
-    /// What the runtime is told of the device, without a queue.
+    /// The description of the device for the runtime, without a queue.
     pub fn describe(&self, entry_points: EntryPoints) -> RawDeviceDesc<'_> {
         RawDeviceDesc {
             physical: RawPhysicalDevice {
@@ -173,7 +171,7 @@ impl Caller {
         }
     }
 
-    /// Wraps the device, with its queue where the runtime is to submit by itself.
+    /// Wraps the device, with its queue if the runtime is to submit.
     ///
     /// # Errors
     ///
@@ -195,11 +193,11 @@ impl Caller {
         Ok(device)
     }
 
-    /// A buffer of its own.
+    /// Creates a buffer with its own memory.
     ///
     /// # Errors
     ///
-    /// What Vulkan reports.
+    /// Errors of Vulkan.
     pub fn buffer(&self, size: u64) -> Result<CallerBuffer<'_>> {
         let info = vk::BufferCreateInfo::default().size(size).usage(BufferUsage::all().to_vk());
         // SAFETY: the usage is not empty.
@@ -213,11 +211,11 @@ impl Caller {
         Ok(CallerBuffer { handle, size, caller: self })
     }
 
-    /// The same, wrapped for `device`, which was wrapped with [`Caller::wrap`].
+    /// Creates a buffer, and wraps it for `device`, which must be wrapped with [`Caller::wrap`].
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where `device` does not wrap this one, and what Vulkan reports.
+    /// [`Error::InvalidArgument`] if `device` does not wrap this caller's device; errors of Vulkan.
     pub fn wrapped_buffer(&self, device: &Device, size: u64) -> Result<Buffer> {
         if device.raw().handle() != self.device.handle() {
             return Err(invalid("device", "it is not this caller's"));
@@ -229,12 +227,12 @@ impl Caller {
         unsafe { device.wrap_buffer(&desc) }
     }
 
-    /// The bytes in `range` of a buffer of this caller's, when the queue has nothing to do.
+    /// The bytes in `range` of a buffer of this caller's, once the queue is idle.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the buffer is another one, or the range is not inside of it, and
-    /// what Vulkan reports.
+    /// [`Error::InvalidArgument`] if the buffer is not this caller's, or the range is not inside of it;
+    /// errors of Vulkan.
     pub fn bytes(&self, buffer: vk::Buffer, range: Range<u64>) -> Result<Vec<u8>> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let found = buffers.iter().find(|it| it.buffer == buffer);
@@ -258,7 +256,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// What Vulkan reports.
+    /// Errors of Vulkan.
     pub fn begin(&self) -> Result<Commands<'_>> {
         Commands::new(self)
     }

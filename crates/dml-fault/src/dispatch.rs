@@ -1,4 +1,4 @@
-//! What happens before each call that is replaced.
+//! The code that runs before each replaced call.
 
 use std::mem::transmute;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::watch::Inside;
 /// The driver's own vkDeviceWaitIdle.
 static DEVICE_WAIT_IDLE: AtomicUsize = AtomicUsize::new(0);
 
-/// Notes a call; returns what it is to return instead of calling the driver.
+/// Records a call; returns the result that it is to return instead of calling the driver, if any.
 pub(crate) fn enter(entry_point: &'static EntryPoint, on: &impl Dispatched) -> Option<vk::Result> {
     let device = on.device();
     let (result, is_new_loss) = books::called(entry_point, device)?;
@@ -22,12 +22,12 @@ pub(crate) fn enter(entry_point: &'static EntryPoint, on: &impl Dispatched) -> O
     Some(result)
 }
 
-/// Remembers the driver's vkDeviceWaitIdle.
+/// Stores the driver's vkDeviceWaitIdle.
 pub(crate) fn waits_with(function: unsafe extern "system" fn()) {
     DEVICE_WAIT_IDLE.store(function as usize, Ordering::SeqCst);
 }
 
-/// Waits until `device` has finished what it was given.
+/// Waits until `device` has finished all submitted work.
 fn finish_work(device: vk::Device) {
     let address = DEVICE_WAIT_IDLE.load(Ordering::SeqCst);
     if address == 0 {
@@ -46,7 +46,7 @@ fn finish_work(device: vk::Device) {
 
 /// The first argument of an entry point.
 pub(crate) trait Dispatched {
-    /// The device that is asked, where it is one that can be lost by it.
+    /// The device that is called, if the call can report its loss.
     fn device(&self) -> Option<u64> {
         None
     }

@@ -1,27 +1,27 @@
-//! What is to fail, and what did.
+//! Faults to inject, and faults that took place.
 
 use dml_vk::ash::vk;
 
-/// What is to fail.
+/// A fault to inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The call of this number, where 1 is the first one after [`crate::Injector::arm`]. Nothing happens
-    /// where the result is none of [`crate::EntryPoint::failures`].
+    /// The call with this number, where 1 is the first one after [`crate::Injector::arm`]. Nothing fails if
+    /// the result is not in [`crate::EntryPoint::failures`].
     Call {
         /// The number.
         number: usize,
-        /// What it returns.
+        /// The result that it returns.
         result: vk::Result,
     },
     /// Calls of one entry point after [`crate::Injector::arm`].
     Named {
         /// Its name.
         name: &'static str,
-        /// The first call of it that fails, where 1 is the first one.
+        /// The first call of the entry point that fails, counted from 1.
         first: usize,
-        /// How many fail from there on.
+        /// The number of calls that fail from there on.
         count: usize,
-        /// What they return.
+        /// The result that they return.
         result: vk::Result,
     },
     /// The host allocation of this number, where 1 is the first one after [`crate::Injector::arm`] that the
@@ -36,10 +36,10 @@ pub enum Fault {
 /// A fault that took place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The entry point that failed, or in which the host allocation did.
+    /// The entry point that failed, or in which the host allocation failed.
     pub entry_point: &'static str,
-    /// What it returned, or was to return.
+    /// The result that it returned, or would have returned.
     pub result: vk::Result,
-    /// Whether a host allocation failed and the driver was called.
+    /// Whether a host allocation failed, so that the driver was called.
     pub host_allocation: bool,
 }

@@ -1,9 +1,9 @@
 //! VkAllocationCallbacks that count blocks and let one allocation fail.
 //!
-//! Only what a thread allocates inside of a call that can report a failure is numbered, and only what
-//! it allocates inside of one that creates an object is expected to be freed. Drivers also allocate
-//! while commands are recorded, when objects get names, and on threads of their own; that is theirs to
-//! handle: Mesa 22.3 does not free all of it, and frees a pointer that it does not own where it fails.
+//! Only allocations of a thread inside of a call that can report a failure are numbered, and only those
+//! inside of a call that creates an object are expected to be freed. Drivers also allocate while commands are
+//! recorded, when objects get names, and on threads of their own. These allocations are not checked: Mesa
+//! 22.3 does not free all of them, and frees a pointer that it does not own if one fails.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
@@ -16,29 +16,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use dml_vk::ash::vk;
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
-/// Blocks that are not freed, by their addresses.
+/// Blocks that have not been freed, by their addresses.
 static BLOCKS: Mutex<BTreeMap<usize, Block>> = Mutex::new(BTreeMap::new());
 static NUMBERED: Mutex<Numbered> =
     Mutex::new(Numbered { allocations: Vec::new(), failing: None, failed: None });
 
 thread_local! {
-    /// The call that this thread is in, where it can report a failure.
+    /// The call that this thread is in, if it can report a failure.
     static CALL: Cell<Option<InCall>> = const { Cell::new(None) };
 }
 
-/// What was allocated inside of calls that can report a failure.
+/// The allocations inside of calls that can report a failure.
 struct Numbered {
-    /// For each allocation the call that it was made in.
+    /// The call of each allocation.
     allocations: Vec<&'static str>,
-    /// The number of the allocation that fails.
+    /// The number of the allocation that is to fail.
     failing: Option<usize>,
-    /// In which call it has failed.
+    /// The call in which it has failed.
     failed: Option<&'static str>,
 }
 
 struct Block {
     layout: Layout,
-    /// The call that it was allocated in, where it is counted.
+    /// The call that it was allocated in, if the block is counted.
     call: Option<&'static str>,
 }
 
@@ -49,7 +49,7 @@ struct InCall {
     creates: bool,
 }
 
-/// The thread is in a call as long as this lives.
+/// The thread counts as inside of a call as long as this lives.
 pub(crate) struct Scope(());
 
 impl Scope {
@@ -100,7 +100,7 @@ pub(crate) fn live() -> Vec<(&'static str, usize)> {
     live.into_iter().collect()
 }
 
-/// Blocks that are freed after all are not missed.
+/// Stops expecting the blocks that are not freed; freeing them later is fine.
 pub(crate) fn write_off() {
     lock_blocks().values_mut().for_each(|block| block.call = None);
 }
@@ -109,7 +109,7 @@ fn lock_blocks() -> MutexGuard<'static, BTreeMap<usize, Block>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a call gets as its callbacks: the recorder's where it is enabled and the call had none.
+/// The callbacks for a call: the recorder's if it is enabled and the call has none.
 pub(crate) struct Callbacks(Option<vk::AllocationCallbacks<'static>>, *const c_void);
 
 impl Callbacks {
@@ -124,13 +124,13 @@ impl Callbacks {
         Self(own, given.cast())
     }
 
-    /// Valid as long as `self` stays where it is.
+    /// The pointer is valid as long as `self` is not moved.
     pub(crate) fn as_ptr<'a>(&self) -> *const vk::AllocationCallbacks<'a> {
         self.0.as_ref().map_or(self.1.cast(), |own| ptr::from_ref(own).cast())
     }
 }
 
-/// A block of no bytes is one as well: drivers take null for a failure.
+/// Allocates a block, also for 0 bytes: drivers take null for a failure.
 fn allocate_block(size: usize, alignment: usize) -> *mut c_void {
     let call = CALL.get();
     if let Some(call) = call {
@@ -155,7 +155,7 @@ fn allocate_block(size: usize, alignment: usize) -> *mut c_void {
 
 /// # Safety
 ///
-/// `block` was allocated by `allocate_block`, and is used no more. One that was not ends the process.
+/// `block` was allocated by `allocate_block`, and is not used any more. Any other address ends the process.
 unsafe fn free_block(block: *mut c_void) {
     let found = lock_blocks().remove(&block.addr());
     let layout = found.expect("drivers free what they were given, and once").layout;

@@ -1,16 +1,16 @@
-//! A testing tool: makes any Vulkan call fail, and counts what is left over.
+//! A testing tool that makes any Vulkan call fail, and counts objects that are not destroyed.
 //!
-//! An [`Injector`] stands between the runtime and the loader. It numbers the calls, lets one of them
-//! fail with a result that the Vulkan specification documents for it, without calling the driver, and
-//! keeps the books of every object that is created and destroyed. gpu-allocator calls through the same
-//! table, so its calls are among them.
+//! An [`Injector`] stands between the runtime and the loader. It numbers the calls, makes one of them fail
+//! with a result that the Vulkan specification documents for it, without calling the driver, and records
+//! every object that is created and destroyed. gpu-allocator uses the same table of functions, so that its
+//! calls are included.
 //!
-//! An entry point that the tool does not know can be looked up, but a call of it ends the process with
-//! the name: a new call of the runtime cannot escape the tests. [`EntryPoint::all`] lists those that it
-//! knows; those whose [`EntryPoint::failures`] are empty return nothing and cannot fail.
+//! An unknown entry point can be looked up, but calling it ends the process with its name, so that no new
+//! call of the runtime escapes the tests. [`EntryPoint::all`] lists the known ones; those with empty
+//! [`EntryPoint::failures`] have no result and cannot fail.
 //!
-//! Not for use in production: there is one injector in a process, it serves one physical device at a
-//! time, and its books cost a lock for each call.
+//! Not for use in production: there is one injector in a process, it serves one physical device at a time,
+//! and it takes a lock for each call.
 
 use dml_vk::ash::vk;
 use dml_vk::{EntryPoints, Result};
@@ -21,30 +21,30 @@ use crate::fault::{Fault, Hit};
 use crate::watch::Watcher;
 use crate::{books, host, table, watch};
 
-/// Makes calls fail, and keeps the books. See [`Injector::entry_points`].
+/// Makes calls fail, and records calls and objects. See [`Injector::entry_points`].
 ///
-/// A device that was made to report its loss stays lost: every later call of that device for which
-/// Vulkan documents VK_ERROR_DEVICE_LOST returns it, until the device is destroyed. Before the loss is
-/// reported the device finishes what it was given, as a lost device executes nothing.
+/// A device that was made to report its loss stays lost: every later call of it for which Vulkan documents
+/// VK_ERROR_DEVICE_LOST returns that, until the device is destroyed. Before the loss is reported the device
+/// finishes all submitted work, because a lost device executes nothing.
 #[derive(Debug)]
 pub struct Injector {
     _the_only_one: (),
 }
 
 impl Injector {
-    /// The only injector of the process.
+    /// Creates the only injector of the process.
     ///
     /// # Errors
     ///
-    /// [`dml_vk::Error::InvalidArgument`] where there is one already, or where objects are left of one.
+    /// [`dml_vk::Error::InvalidArgument`] if there is an injector already, or objects of an earlier one are left.
     pub fn new() -> Result<Self> {
         Self::begin(false)
     }
 
-    /// The same, which also gives VkAllocationCallbacks to every call that takes them, counts what
-    /// drivers and the loader allocate through them, and lets one such allocation fail. Every object
-    /// is destroyed with the callbacks that it was created with. A driver that does not look whether it
-    /// got memory ends the process: for worker processes only.
+    /// Creates an injector that also passes VkAllocationCallbacks to every call that takes them, counts the
+    /// allocations of drivers and the loader, and lets one of them fail. Every object is destroyed with the
+    /// callbacks that it was created with. A driver that does not check for missing memory ends the process:
+    /// for worker processes only.
     ///
     /// # Errors
     ///
@@ -59,8 +59,8 @@ impl Injector {
         Ok(Self { _the_only_one: () })
     }
 
-    /// A table that asks this injector before each call. Once the injector is gone its functions call
-    /// the driver and nothing else.
+    /// A table of functions that ask this injector before each call. Once the injector is dropped, they only
+    /// call the driver.
     pub fn entry_points(&self) -> EntryPoints {
         // SAFETY: each function of the table has the signature of its namesake, checked by the
         // compiler, and calls the original or returns one of the documented failures; an unknown one
@@ -68,20 +68,19 @@ impl Injector {
         unsafe { EntryPoints::replacing(table::replacement) }
     }
 
-    /// Also gives this injector's functions to everybody who asks for [`EntryPoints::default`] as long
-    /// as the injector lives: for code that offers no other way, such as the C library.
+    /// Makes this injector's functions the [`EntryPoints::default`] as long as the injector lives: for code
+    /// that has no other way to pass entry points, such as the C library.
     pub fn inject_everywhere(&self) {
         EntryPoints::set_default(Some(self.entry_points()));
     }
 
-    /// Has `watcher` told of every call that reaches a layer or driver, and of its end, as long as the
-    /// injector lives.
+    /// Calls `watcher` for the beginning and the end of every call that reaches a layer or driver, as long as
+    /// the injector lives.
     pub fn watch(&self, watcher: Watcher) {
         watch::begin(Some(watcher));
     }
 
-    /// Forgets the calls so far and numbers those that come from 1; `fault` is what fails. A lost device
-    /// stays lost.
+    /// Forgets the calls so far, numbers the following ones from 1, and arms `fault`. A lost device stays lost.
     pub fn arm(&self, fault: Option<Fault>) {
         books::update(|books| {
             books.fault = fault;
@@ -109,13 +108,13 @@ impl Injector {
         books::update(|books| books.calls.clone())
     }
 
-    /// How many objects of each kind were created and not destroyed; command buffers and descriptor sets go
-    /// with their pools. Kinds without any are left out.
+    /// The number of objects of each kind that were created and not destroyed. Command buffers and descriptor
+    /// sets count as destroyed with their pools. Kinds without objects are left out.
     pub fn live_objects(&self) -> Vec<(vk::ObjectType, usize)> {
         books::update(|books| books.live())
     }
 
-    /// Takes the objects that are left out of the books, so that another run starts with none.
+    /// Forgets the objects that are left, so that another run starts without any.
     pub fn write_off(&self) {
         books::update(books::Books::write_off);
         host::write_off();
@@ -127,13 +126,13 @@ impl Injector {
         books::update(|books| std::mem::take(&mut books.foreign))
     }
 
-    /// What was allocated through the callbacks since [`Injector::arm`], inside of calls that can report
-    /// a failure: for each allocation the call.
+    /// The calls in which allocations were made through the callbacks since [`Injector::arm`], for calls that
+    /// can report a failure: one entry for each allocation.
     pub fn host_allocations(&self) -> Vec<&'static str> {
         host::allocations()
     }
 
-    /// How many blocks that were allocated inside of calls that create objects are not freed, by the
+    /// The number of blocks that were allocated inside of calls that create objects and are not freed, by the
     /// call; those allocated before [`Injector::arm`] are included.
     pub fn live_host_blocks(&self) -> Vec<(&'static str, usize)> {
         host::live()

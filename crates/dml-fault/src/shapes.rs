@@ -1,5 +1,5 @@
-//! Functions in the place of Vulkan's, by the shape of what they replace: generic over the signature,
-//! which the compiler reads off ash's type of the function.
+//! Replacements for Vulkan's functions, by the shape of the function: generic over the signature, which the
+//! compiler infers from ash's type of the function.
 
 use std::mem::transmute;
 
@@ -11,34 +11,34 @@ use crate::entry_point::EntryPoint;
 use crate::host::{Callbacks, Scope};
 use crate::watch::Inside;
 
-/// A function whose type is erased; whoever looks it up by its name restores it.
+/// A function whose type is erased; the code that looks it up by name restores the type.
 pub(crate) type Erased = unsafe extern "system" fn();
 
-/// A type for each entry point, so that each has functions of its own.
+/// A type for each entry point, so that each has its own replacement functions.
 pub(crate) trait Named {
     fn entry_point() -> &'static EntryPoint;
 }
 
-/// Returns a result, or nothing.
+/// Functions with or without a result.
 pub(crate) enum Call {}
-/// Returns a result; its last arguments are the callbacks and the objects made.
+/// Functions with a result; the last arguments are the callbacks and the created objects.
 pub(crate) enum Create {}
-/// Returns nothing; its last arguments are the object and the callbacks.
+/// Functions without a result; the last arguments are the object and the callbacks.
 pub(crate) enum Destroy {}
-/// Its last argument is where a queue of the device is written.
+/// Functions whose last argument receives a queue of the device.
 pub(crate) enum GetQueue {}
 
-/// A function type that can be replaced as one of this shape.
+/// A function type that can be replaced as a function of this shape.
 pub(crate) trait Replaceable<N, Shape> {
     fn replacement() -> Erased;
 }
 
-/// The function in the place of `N`, whose type is that of `_original`, but for the lifetimes.
+/// The replacement of `N`, whose type is that of `_original`, except for lifetimes.
 pub(crate) fn replacement<N, Shape, F: Replaceable<N, Shape>>(_original: Option<F>) -> Erased {
     F::replacement()
 }
 
-/// What an entry point returns.
+/// The return value of an entry point.
 pub(crate) trait Outcome {
     const IS_RESULT: bool;
 
@@ -59,8 +59,8 @@ impl Outcome for () {
     fn failed(_: vk::Result) {}
 }
 
-/// Implements [`Replaceable`] for one shape with these arguments. The body calls the original, once the
-/// call is noted and not to fail.
+/// Implements [`Replaceable`] for one shape with these arguments. The body calls the original, after the call
+/// was recorded and unless it is to fail.
 macro_rules! replaceable {
     ($shape:ident [$($generic:ident $(: $bound:path)?),*] ($first:ident: $first_kind:ty
         $(, $argument:ident: $kind:ty)*) -> $result:ty,
@@ -145,11 +145,11 @@ creations! {
     (B: B, count: u32, D: D) [B, D] * count;
 }
 
-/// What is destroyed.
+/// An object that can be destroyed.
 trait Object: vk::Handle + Copy {}
 impl<T: vk::Handle + Copy> Object for T {}
 
-/// What is destroyed without being given what it was made from.
+/// An object that is destroyed without naming its parent.
 trait Root: Object + Dispatched {}
 impl<T: Object + Dispatched> Root for T {}
 
@@ -159,7 +159,7 @@ macro_rules! destructions {
         replaceable! {
             Destroy [$($generic: $bound),*]
             ($($argument: $kind,)* callbacks: GivenCallbacks) -> (), |_name, original| {
-                // A driver may give the handle out again at once.
+                // Recorded first, because a driver may give the handle out again at once.
                 books::destroyed($object);
                 let callbacks = Callbacks::instead_of(callbacks);
                 // SAFETY: the caller keeps the function's own contract.
@@ -184,8 +184,8 @@ replaceable! {
     }
 }
 
-/// One module for each entry point, with its shape and as many `_` as it has arguments: what stands for
-/// it, and the function in its place.
+/// One module for each entry point, with its shape and as many `_` as it has arguments: the type that stands
+/// for it, and its replacement.
 macro_rules! entry_points {
     ($($shape:ident $pfn:ident($($any:tt),*) $(, $failure:ident)*;)*) => {
         $(

@@ -1,4 +1,4 @@
-//! The example `wrapping_driver` as a discrete card: bytes that are not flushed, or not invalidated, are wrong.
+//! The example `wrapping_driver` as a discrete card: without a flush or an invalidation, bytes are wrong.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "plain calls of Vulkan")]
 
@@ -14,7 +14,7 @@ fn pattern() -> Vec<u8> {
     (0..SIZE).map(|index| u8::try_from(index * 7 % 251).unwrap()).collect()
 }
 
-/// What the host reads of a pattern that it has sent to the device and back.
+/// The bytes that the host reads after it has sent a pattern to the device and back.
 fn round_trip(card: &Card, flushes: bool, invalidates: bool) -> Vec<u8> {
     let upload = card.buffer(SIZE, vk::MemoryPropertyFlags::HOST_VISIBLE);
     let device = card.buffer(SIZE, vk::MemoryPropertyFlags::DEVICE_LOCAL);
@@ -57,7 +57,7 @@ fn a_flush_sends_whole_atoms_and_no_more() {
         card.flush(&upload, 0, vk::WHOLE_SIZE);
         card.map(&upload).fill(2);
         card.flush(&upload, 300, 100);
-        // What the host had not flushed is lost.
+        // Bytes that the host had not flushed are lost.
         card.invalidate(&upload, 0, vk::WHOLE_SIZE);
         let expected = [[1; 256], [2; 256], [1; 256]].concat();
         assert_eq!(card.map(&upload), expected);

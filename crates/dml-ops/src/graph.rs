@@ -1,11 +1,11 @@
 //! Graphs: many operators as one [`Plan`].
 //!
 //! 1. [`concatenation`]: the programs of the operators that an output needs, one after the other, are one program.
-//! 2. [`crate::ir::optimize`]: copies are looked through, Maps are fused with what reads them, and reductions of the same
-//!    rows become groups, whichever operators recorded them.
-//! 3. [`crate::schedule`]: the steps of every node; intermediate results get places by the times at which they live.
+//! 2. [`crate::ir::optimize`]: copies are removed, Maps are fused with the nodes that read them, and reductions of
+//!    the same rows become groups, whichever operators recorded them.
+//! 3. [`crate::schedule`]: the steps of every node; intermediate results share memory where lifetimes allow it.
 //!
-//! [`Explanation`] tells what was done and why.
+//! [`Explanation`] says what was done, and why.
 
 mod concatenation;
 #[doc(hidden)]

@@ -1,8 +1,8 @@
-//! What operators compute, before it is decided how: the tensor IR.
+//! The tensor IR: the computations of operators, before kernels are chosen.
 //!
-//! A family records a [`Program`]: buffers, and nodes that read and write views of them. A graph is one program too: its
-//! operators', one after the other. [`optimize`] fuses nodes, whoever recorded them. Nodes know nothing of dispatches,
-//! boxes, tiles or a device's limits; [`crate::schedule`] makes a plan of a program.
+//! A family records a [`Program`]: buffers, and nodes that read and write views of them. A graph is one
+//! program too: its operators' programs in sequence. [`optimize`] fuses nodes of any origin. Nodes know
+//! nothing of dispatches, boxes, tiles or a device's limits; [`crate::schedule`] makes a plan of a program.
 //!
 //! | Node | Says |
 //! |---|---|

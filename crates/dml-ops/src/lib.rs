@@ -1,10 +1,10 @@
-//! Operators: how each is lowered from a validated descriptor to a [`Plan`].
+//! Operators: each is lowered from a validated descriptor to a [`Plan`].
 //!
-//! One folder for each family of operators in `families/`, one line for each in [`OPERATORS`]. Lowering is pure:
-//! it sees what the device can do ([`Target`]), never a device, and neither executes nor allocates
-//! anything but the plan.
+//! One folder for each family of operators in `families/`, one line for each in [`OPERATORS`]. Lowering is
+//! pure: it depends on the device's capabilities ([`Target`]), never on a device, and only allocates the
+//! plan.
 //!
-//! What an operator means is not here: tests compare with `dml-reference`, which is written from the
+//! The meaning of operators is not defined here: tests compare with `dml-reference`, which is written from the
 //! documentation and shares nothing with lowering.
 #![forbid(unsafe_code)]
 
@@ -28,10 +28,10 @@ use dml_core::plan::Plan;
 use dml_core::schema::OperatorSchema;
 use dml_core::{Error, Validated};
 
-/// What this runtime knows about one operator: a row of its family.
+/// An operator's lowering: a row of its family.
 pub struct Operator {
     pub(crate) schema: &'static OperatorSchema,
-    /// What it computes. Some families ask the target what its limits are.
+    /// Records the operator's program. Some families depend on the target's limits.
     pub(crate) program: fn(&Validated, &Target<'_>) -> Result<Program, Error>,
 }
 
@@ -55,7 +55,7 @@ impl Operator {
         schedule::plan(&self.program(operator, target)?, target)
     }
 
-    /// What `operator` computes, node by node, before it is decided how.
+    /// The program of `operator`, node by node, before it is scheduled.
     ///
     /// # Errors
     /// As [`Self::lower`].

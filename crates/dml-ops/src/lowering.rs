@@ -1,4 +1,4 @@
-//! What the families' lowerings have in common.
+//! Parts that the families' lowerings share.
 
 pub(crate) mod conversion;
 pub(crate) mod map_builder;

@@ -1,4 +1,4 @@
-//! Which operators are implemented.
+//! The registry of implemented operators.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::families::{
 };
 use crate::{Operator, Target, TransferUse};
 
-/// Every implemented operator, by ascending operator number.
+/// Every implemented operator, in ascending order of operator numbers.
 pub static OPERATORS: LazyLock<Vec<&'static Operator>> = LazyLock::new(|| {
     let families = [
         attention::OPERATORS,
@@ -48,18 +48,18 @@ pub fn find(operator_type: u32) -> Option<&'static Operator> {
     operators.find(|operator| operator.schema().operator_type == operator_type)
 }
 
-/// Lowers any operator.
+/// Lowers a validated operator.
 ///
 /// # Errors
-/// [`Error::NotImplemented`], and what [`Operator::lower`] gives.
+/// [`Error::NotImplemented`], and the errors of [`Operator::lower`].
 pub fn lower(operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
     implementation(operator)?.lower(operator, target)
 }
 
-/// The implementation of an operator that was validated.
+/// The implementation of a validated operator.
 ///
 /// # Errors
-/// [`Error::NotImplemented`].
+/// [`Error::NotImplemented`] if the operator has none.
 pub fn implementation(operator: &Validated) -> Result<&'static Operator, Error> {
     let schema = operator.schema();
     find(schema.operator_type).ok_or_else(|| Error::NotImplemented {
@@ -68,8 +68,8 @@ pub fn implementation(operator: &Validated) -> Result<&'static Operator, Error> 
     })
 }
 
-/// The optional features that the kernels use which are selected for `operator` at `level`, on a device
-/// that has `capabilities`. None where it does not run.
+/// The optional features of the kernels that are selected for `operator` at `level`, on a device with
+/// `capabilities`. `None` where the operator does not run.
 pub fn used_features(
     operator: &AbstractOperator,
     level: FeatureLevel,

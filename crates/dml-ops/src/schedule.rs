@@ -1,9 +1,10 @@
-//! From a program to a plan: the one place that knows kinds of devices.
+//! Turns a program into a plan: the only place that knows kinds of devices.
 //!
-//! A [`Schedule`] goes through a program's buffers and nodes in their order. Each node becomes steps: a space is
-//! coalesced, and divided into boxes that descriptors show ([`boxes`]); rows and products are divided into parts
-//! where that gives work to more invocations. Local buffers get their places in the temporary and the persistent
-//! resource and in the constants; inputs that are OWNED_BY_DML are kept by initialization ([`owned`]).
+//! A [`Schedule`] goes through a program's buffers and nodes in order. Each node becomes steps: a space is
+//! coalesced, and divided into boxes that descriptors can show ([`boxes`]); rows and products are divided
+//! into parts where that gives work to more invocations. Local buffers get places in the temporary and the
+//! persistent resource and in the constants; inputs that are OWNED_BY_DML are kept by initialization
+//! ([`owned`]).
 
 mod attention;
 mod band;
@@ -51,26 +52,26 @@ pub(crate) use sharing::TemporaryBytes;
 /// The plan that executes `program` on `target`.
 ///
 /// # Errors
-/// [`Error::DeviceLimit`]: the target cannot carry it.
+/// [`Error::DeviceLimit`] if the program exceeds a limit of the target.
 pub(crate) fn plan(program: &Program, target: &Target<'_>) -> Result<Plan, Error> {
     let scheduled = Scheduled::of(program, target).map_err(|it| it.error)?;
     Ok(scheduled.into_plan())
 }
 
-/// A node that the target cannot carry.
+/// A node that exceeds a limit of the target, and the error.
 pub(crate) struct Refusal {
     /// The node's number.
     pub(crate) node: usize,
     pub(crate) error: Error,
 }
 
-/// A program with the steps of its nodes. Every part of the temporary resource has bytes of its own until
+/// A program with the steps of its nodes. The parts of the temporary resource are separate until
 /// [`Scheduled::place_temporaries`].
 pub(crate) struct Scheduled<'a> {
     program: &'a Program,
     target: &'a Target<'a>,
     nodes: Vec<ScheduledNode<'a>>,
-    /// Where each local buffer begins, in bytes; `None` where no node uses it.
+    /// The resource and the first byte of each local buffer; `None` where no node uses it.
     locals: Vec<Option<(Slot, u64)>>,
     temporaries: Vec<Temporary>,
     constants: Vec<u8>,
@@ -86,35 +87,35 @@ struct ScheduledNode<'a> {
     number: usize,
     recorded: Cow<'a, Recorded>,
     steps: Vec<Step>,
-    /// The steps to execute if output and input are the same bytes; `None` if they are `steps`.
+    /// The steps to execute if output and input share bytes; `None` if these are `steps`.
     in_place: Option<Vec<Step>>,
 }
 
-/// A part of the temporary resource: a local buffer, or what the steps of a node need.
+/// A part of the temporary resource: a local buffer, or memory that a node's steps need.
 struct Temporary {
-    /// In bytes, from the start of the resource.
+    /// The bytes in the resource.
     range: Range<u64>,
-    /// The scheduled node that it belongs to; `None` of a local buffer.
+    /// The scheduled node that the part belongs to; `None` for a local buffer.
     node: Option<usize>,
 }
 
-/// A program while it is scheduled.
+/// The state of scheduling a program.
 struct Schedule<'a> {
     program: &'a Program,
     target: &'a Target<'a>,
-    /// The operator of the node that is scheduled.
+    /// The origin of the node being scheduled.
     origin: &'a Origin,
     constants: Constants,
     kept: Kept,
-    /// The steps of the node that is scheduled.
+    /// The steps of the node being scheduled.
     exec: Vec<Step>,
-    /// Steps of the same operator before those.
+    /// The number of steps of earlier nodes of the same operator.
     steps_before: usize,
     nodes: Vec<ScheduledNode<'a>>,
     temporaries: Vec<Temporary>,
     temporary_size: u64,
     locals: Vec<Option<(Slot, u64)>>,
-    /// Words for the parts of sums, and how many: used again by the next ones that need no more.
+    /// The words for the parts of sums, and their number; later sums that need no more reuse them.
     parts: Option<(Operand<Slot>, u64)>,
     strategy: Strategy,
     in_place: Vec<InPlace>,
@@ -124,7 +125,7 @@ impl<'a> Scheduled<'a> {
     /// Schedules every node of `program`.
     ///
     /// # Errors
-    /// [`Refusal`] with [`Error::DeviceLimit`]: the target cannot carry a node.
+    /// [`Refusal`] with [`Error::DeviceLimit`] if a node exceeds a limit of the target.
     pub(crate) fn of(program: &'a Program, target: &'a Target<'a>) -> Result<Self, Refusal> {
         static NONE: Origin = Origin { operator: "", field: "", sources: vec![] };
         let mut schedule = Schedule::new(program, target, &NONE);
@@ -185,7 +186,8 @@ impl<'a> Schedule<'a> {
         schedule
     }
 
-    /// Schedules a node of the program: of a group as many members as possible as one kernel, and others by themselves.
+    /// Schedules a node of the program. Of a group as many members as possible become one kernel; the others
+    /// are scheduled separately.
     fn add(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
         if let Node::Attention(attention) = &recorded.node {
             return self.add_attention(number, attention, recorded);
@@ -266,7 +268,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Adds the steps of a node, and returns those that are executed in place, where they are others.
+    /// Adds the steps of a node, and returns the steps for execution in place, if these are different.
     fn node(&mut self, node: &Node) -> Result<Option<Vec<Step>>, Error> {
         match node {
             Node::Map(map) => self.map(self.placed(&map.space), &map.computation)?,
@@ -298,7 +300,7 @@ impl<'a> Schedule<'a> {
         Error::internal(self.origin.operator, problem)
     }
 
-    /// Whether work groups share the rows that they scan or sort: the device is one for them, and runs the kernel.
+    /// Whether work groups share the rows that they scan or sort: the device prefers that, and can run the kernel.
     fn shares_rows(&self, kernel: impl FnOnce() -> &'static KernelModule) -> bool {
         let tuning = self.target.tuning;
         let is_preferred =
@@ -319,7 +321,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// The step, reading the inputs that are OWNED_BY_DML where initialization has put them.
+    /// The step, with inputs that are OWNED_BY_DML replaced by the copies that initialization made.
     fn of_execution(&mut self, step: Step) -> Result<Step, Error> {
         let mut places = HashMap::new();
         for slot in relocate::read(&step) {
@@ -340,7 +342,7 @@ impl<'a> Schedule<'a> {
         }))
     }
 
-    /// Dispatches, to be added when they are complete.
+    /// An empty list of dispatches, for [`Self::add_dispatches`].
     fn dispatches(&self) -> Dispatches<'a> {
         Dispatches::new(self.origin.operator, self.origin.field, self.target)
     }
@@ -348,13 +350,13 @@ impl<'a> Schedule<'a> {
     /// Adds dispatches.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`]: with them there are too many steps.
+    /// [`Error::DeviceLimit`] if there are too many steps with them.
     fn add_dispatches(&mut self, dispatches: Dispatches<'_>) -> Result<(), Error> {
         self.extend(self.origin.field, dispatches.into_steps())
     }
 }
 
-/// Kernels add elements and strides modulo 2^32, which is right for negative ones as well.
+/// Kernels add elements and strides modulo 2^32, which is correct for negative numbers as well.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
 fn modulo_2_32(element: i64) -> u32 {
     element as u32

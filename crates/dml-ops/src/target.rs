@@ -1,4 +1,4 @@
-//! What a plan is made for.
+//! The target of a plan: the device, its driver's tuning, and the usage of buffers.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use dml_core::plan::KernelKey;
 use dml_core::{Capabilities, Error, Numerics, Tuning};
 use dml_spirv::{ElementWidth, Kernel, NativeTypes, transpose};
 
-/// The specialization constants that kernels have: invocations of a work group in x, and indices of an
-/// invocation, of the kernels that take runs.
+/// Specialization constants of kernels: the number of invocations in a work group in x, and the number of
+/// indices of an invocation, for kernels that take runs.
 const LOCAL_SIZE: &str = "LOCAL_SIZE";
 const RUN_LENGTH: &str = "RUN_LENGTH";
-/// The same of kernels whose work groups are subgroups.
+/// The number of invocations in a work group, for kernels whose work groups are subgroups.
 const SUBGROUP_SIZE: &str = "SUBGROUP_SIZE";
-/// The same of kernels that have tiles whose size does not depend on it.
+/// The number of invocations in a work group, for kernels whose tiles have a fixed size.
 const TILE_INVOCATIONS: &str = "TILE_INVOCATIONS";
 
-/// On both CPU drivers an element of 16 takes a third of the time of an element by itself.
+/// On both CPU drivers, one of 16 elements in a run takes a third of the time of a single element.
 const INDICES_IN_A_RUN: u32 = 16;
 
-/// A list of steps is refused beyond this many. The largest tensors there are, 2^32 - 1 elements of
-/// 64 bits, take 257 boxes at the 128 MiB that Vulkan guarantees a descriptor, and some 66,000 where
-/// they are transposed. A step takes about half a kilobyte, and a descriptor set beside it.
+/// The largest number of steps in a plan. The largest possible tensors, 2^32 - 1 elements of 64 bits, take
+/// 257 boxes with the 128 MiB that Vulkan guarantees for a descriptor, and some 66,000 if they are
+/// transposed. A step takes about half a kilobyte, and a descriptor set beside it.
 pub(crate) const MAX_STEPS: u32 = 1 << 17;
 
-/// Columns are worth a copy that makes them quads where so many rows take them.
+/// The number of rows that makes it worthwhile to copy columns to quads.
 pub(crate) const ROWS_WORTH_A_COPY: u32 = 16;
 
 /// Whether a plan may use fills and copies.
@@ -39,11 +39,11 @@ pub enum TransferUse {
 /// The device and the buffers that a plan is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// What the device can do.
+    /// The features and limits of the device.
     pub capabilities: &'a Capabilities,
-    /// What suits its driver.
+    /// The preferences for its driver.
     pub tuning: Tuning,
-    /// What its buffers may be used for.
+    /// Whether its buffers may be filled and copied.
     pub transfer: TransferUse,
 }
 
@@ -53,7 +53,7 @@ impl Target<'_> {
         self.group_size(self.tuning.local_size)
     }
 
-    /// So many invocations in a work group, a power of two, as far as the device allows it.
+    /// The number of invocations in a work group, a power of two, at most `preferred` and the device's limit.
     fn group_size(&self, preferred: u32) -> u32 {
         let limits = &self.capabilities.limits;
         let [most_x, ..] = limits.max_compute_work_group_size;
@@ -61,19 +61,19 @@ impl Target<'_> {
         self.tuning.with_local_size(preferred.min(most)).local_size
     }
 
-    /// The largest byte range that one descriptor shows whatever multiple of 16 a tensor starts at:
-    /// the descriptor starts at the aligned address below.
+    /// The largest byte range that a descriptor can cover for a tensor that starts at any multiple of 16: the
+    /// descriptor starts at the aligned address below.
     pub fn max_window(&self) -> u64 {
         let limits = &self.capabilities.limits;
         limits.max_storage_buffer_range.saturating_sub(limits.min_storage_buffer_offset_alignment)
     }
 
-    /// Whether a descriptor shows as many elements of a width at once, wherever they start.
+    /// Whether a descriptor can cover so many elements of a width at once, wherever they start.
     pub(crate) fn shows(&self, count: u64, width: ElementWidth) -> bool {
         count * u64::from(width.bytes()) <= self.max_window()
     }
 
-    /// The first `bytes` of a buffer, a multiple of 4, in ranges that one descriptor shows, each with
+    /// The first `bytes` of a buffer, a multiple of 4, divided into ranges of at most a descriptor, each with
     /// the number of its words.
     pub(crate) fn word_pieces(
         &self,
@@ -88,7 +88,7 @@ impl Target<'_> {
         })
     }
 
-    /// What may be done to results for speed.
+    /// Whether results may differ between devices for speed.
     pub(crate) fn numerics(&self) -> Numerics {
         self.tuning.numerics
     }
@@ -106,8 +106,8 @@ impl Target<'_> {
         select(kernel.variants(element_width), self.capabilities)
     }
 
-    /// The key of a kernel, with what is best here for each of its specialization constants. One that
-    /// nothing is known of keeps the shader's own value; a test names those of this project's kernels.
+    /// The key of a kernel, with the best value here for each of its specialization constants. An unknown
+    /// constant keeps the shader's value; a test checks that this project's kernels have none.
     pub fn kernel_key(&self, variant: &'static KernelModule) -> KernelKey {
         let constants = variant.specialization_constants.iter();
         let value = |it: &SpecializationConstant| self.value_of(it.name).unwrap_or(it.default);
@@ -130,8 +130,8 @@ impl Target<'_> {
         }
     }
 
-    /// Indices of a work group of `variant`: those of each invocation, times how many these are. A kernel that
-    /// does not leave the size of its work groups open has one for each of these.
+    /// The number of indices in a work group of `variant`: of each invocation, times the number of
+    /// invocations. A kernel whose work group size is fixed has one index for each invocation.
     pub(crate) fn group_length(&self, variant: &'static KernelModule) -> u32 {
         let has = |name| variant.specialization_constants.iter().any(|it| it.name == name);
         let of_invocation = if has(RUN_LENGTH) { INDICES_IN_A_RUN } else { 1 };
@@ -139,7 +139,7 @@ impl Target<'_> {
     }
 }
 
-/// The refusal of what takes more than [`MAX_STEPS`] dispatches.
+/// The error for an operator that takes more than [`MAX_STEPS`] dispatches.
 pub(crate) fn beyond_steps(operator: &'static str, field: &'static str, needed: u64) -> Error {
     Error::DeviceLimit {
         operator,

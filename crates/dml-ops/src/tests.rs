@@ -17,10 +17,10 @@ mod row_kernels;
 mod tables;
 mod worked_shapes;
 
-/// How far tensors are moved, so that they do not start where descriptors may.
+/// The offset of tensors, so that they do not start at a descriptor's alignment.
 const MOVED: u64 = 64;
 
-/// The kind of a step, for a dispatch the name of its kernel.
+/// The kind of a step; for a dispatch, the name of its kernel.
 pub(crate) fn kind(step: &Step) -> &'static str {
     match step {
         Step::Fill(_) => "fill",
@@ -30,12 +30,12 @@ pub(crate) fn kind(step: &Step) -> &'static str {
     }
 }
 
-/// The steps of executions by kind.
+/// The kinds of the execution steps.
 pub(crate) fn kinds(plan: &Plan) -> Vec<&'static str> {
     plan.exec.iter().map(kind).collect()
 }
 
-/// The plan of an operator for a device that has the least.
+/// The plan of an operator for a device with Vulkan's minimal capabilities.
 pub(crate) fn lower_with(
     desc: impl Into<AbstractOperator>,
     tuning: Tuning,
@@ -50,7 +50,7 @@ pub(crate) fn lower_for(desc: impl Into<AbstractOperator>, target: &Target<'_>) 
     crate::lower(&validate(&desc.into(), FeatureLevel::HIGHEST).unwrap(), target).unwrap()
 }
 
-/// The bytes of the outputs that a plan without initialization gives on the host.
+/// The bytes of the outputs after a plan without initialization was run on the host.
 pub(crate) fn outputs_on_host(
     plan: &Plan,
     inputs: &[Vec<u8>],
@@ -65,19 +65,19 @@ pub(crate) fn outputs_on_host(
     memory.outputs.iter().flatten().map(|it| it.bytes.clone()).collect()
 }
 
-/// What an operator means.
+/// The operator's reference.
 pub(crate) fn reference(operator: &Operator) -> &'static dyn Reference {
     dml_reference::find(operator.schema().operator_type).unwrap()
 }
 
-/// What the highest level accepts.
+/// The signatures that the highest feature level accepts.
 fn signatures(operator: &Operator) -> impl Iterator<Item = Signature> {
     let reference = reference(operator);
     let accepts = |it: &Signature| validate(&reference.minimal(it), FeatureLevel::HIGHEST).is_ok();
     Signature::all(operator.schema()).filter(accepts)
 }
 
-/// Checks a case on each target; what several of them have the same plan for runs once.
+/// Checks a case on each target; a plan that several targets share runs once.
 fn check_case(operator: &Operator, signature: &Signature, case: Case, targets: &[Target<'_>]) {
     let name = format!("{} {signature:?} {}", operator.schema().name, case.name);
     let validated = validate(&case.operator, FeatureLevel::HIGHEST).expect(&name);
@@ -106,7 +106,7 @@ fn check_case(operator: &Operator, signature: &Signature, case: Case, targets: &
     }
 }
 
-/// Whether one descriptor must show all that indices choose from, whatever a device's descriptors show.
+/// Whether one descriptor must cover all elements that indices choose from, on any device.
 fn needs_whole_operands(operator: &Operator) -> bool {
     let all = [
         attention::OPERATORS,
@@ -120,7 +120,7 @@ fn needs_whole_operands(operator: &Operator) -> bool {
     all.iter().any(|it| std::ptr::eq(*it, operator))
 }
 
-/// That a plan is one for its target, wherever its tensors are bound.
+/// Checks that a plan keeps the limits of its target, wherever its tensors are bound.
 pub(crate) fn check_limits(plan: &Plan, target: &Target<'_>) {
     assert!(target.transfer == TransferUse::Allowed || plan.is_dispatch_only());
     plan.check(target.capabilities).unwrap();
@@ -128,14 +128,14 @@ pub(crate) fn check_limits(plan: &Plan, target: &Target<'_>) {
         let Step::Dispatch(dispatch) = step else { continue };
         let windows = dispatch.windows.iter().map(|it| it.range.end - it.range.start);
         assert!(windows.clone().all(|it| it <= target.max_window()), "{step:?}");
-        // What is shown may be read and written, each once.
+        // The bytes of windows may be read and written, each once.
         let most = 2 * windows.sum::<u64>();
         let cost = dispatch.cost;
         assert!(cost.operations > 0 && (1..=most).contains(&cost.bytes), "{step:?}");
     }
 }
 
-/// A device whose descriptors show `window` bytes wherever a tensor starts.
+/// A device whose descriptors can cover `window` bytes wherever a tensor starts.
 pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
     let mut capabilities = Capabilities::vulkan_minimum();
     capabilities.limits.min_storage_buffer_offset_alignment = alignment;
@@ -143,7 +143,7 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
     capabilities
 }
 
-/// Cases of an operator that are run on the host: evenly so many of them. Devices run them all.
+/// The number of an operator's cases that are run on the host, evenly chosen. Devices run all.
 const MOST_CASES: usize = 200;
 
 fn check_everything(targets: &[Target<'_>]) {
@@ -199,7 +199,7 @@ fn documented_examples_are_what_the_reference_says() {
 #[test]
 fn every_case_lowers_to_what_the_reference_says() {
     let minimum = Capabilities::vulkan_minimum();
-    // Work groups that are too small for kernels whose invocations share memory, though the tuning asks for them.
+    // Work groups that are too small for kernels with shared memory, though the tuning asks for them.
     let mut small = Capabilities::vulkan_minimum();
     small.limits.max_compute_work_group_count = [5, 1, 1];
     small.limits.max_compute_work_group_size[0] = 16;
@@ -217,7 +217,7 @@ fn every_case_lowers_to_what_the_reference_says() {
     }));
 }
 
-/// A level decides what is accepted, never how it is executed.
+/// A feature level decides which operators are accepted, never how they are executed.
 #[test]
 fn plans_do_not_depend_on_the_level() {
     let capabilities = &Capabilities::vulkan_minimum();
@@ -238,12 +238,12 @@ fn plans_do_not_depend_on_the_level() {
     assert!(several > 1000, "{several}");
 }
 
-/// Every strategy wherever it can serve, with all preferences that move the others out of the way.
+/// Every strategy in every case that it can serve, with the preferences of the others disabled.
 #[test]
 fn every_case_is_the_same_with_every_strategy() {
     let minimum = &Capabilities::vulkan_minimum();
     let small = &with_window(268, 256);
-    // Everything that a strategy may need.
+    // Every feature that a strategy may need.
     let mut rich = Capabilities { features: Features::ALL, ..minimum.clone() };
     rich.limits.max_compute_work_group_invocations = 256;
     rich.limits.max_compute_work_group_size[0] = 256;
@@ -254,14 +254,14 @@ fn every_case_is_the_same_with_every_strategy() {
         let short = tuning.with_local_size(8).with_sizes(0, 24, 4);
         let target =
             |capabilities, tuning| Target { capabilities, tuning, transfer: TransferUse::Allowed };
-        // Twins do not know the types of the hardware.
+        // Twins do not support the hardware's optional types.
         let of_words = tuning.without_native_types();
         [target(minimum, tuning), target(small, short), target(rich, of_words)]
     });
     check_everything(&targets.collect::<Vec<_>>());
 }
 
-/// Where descriptors show less than a tensor, or a dispatch has one dimension of groups.
+/// Devices whose descriptors cover less than a tensor, or whose dispatches have few groups in one dimension.
 #[test]
 fn every_case_is_the_same_in_boxes() {
     let short = Tuning::new().with_local_size(8);

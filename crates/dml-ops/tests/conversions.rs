@@ -1,4 +1,4 @@
-//! What kernels convert, as their twins on the host have it, against the numbers that elements stand for.
+//! The conversions of kernels' twins on the host, against the numbers that elements stand for.
 
 use dml_core::DataType;
 use dml_reference::Random;

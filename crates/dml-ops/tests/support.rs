@@ -1,4 +1,4 @@
-//! What the support query says is what validation and lowering do, over the whole space.
+//! The support query agrees with validation and lowering, over all signatures.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use dml_core::{AbstractOperator, Error, FeatureLevel, Tuning, validate};
 use dml_ops::{OPERATORS, Operator, Target, TransferUse, lower, used_features};
 use dml_reference::Signature;
 
-/// A device that has every feature enabled, and one that has none that a kernel could use.
+/// A device with every feature enabled, and one without any feature that a kernel could use.
 fn devices() -> [Capabilities; 2] {
     let least = Capabilities::vulkan_minimum();
     [Capabilities { features: Features::ALL, ..least.clone() }, least]
@@ -19,8 +19,8 @@ fn minimal(operator: &Operator, signature: &Signature) -> AbstractOperator {
     dml_reference::find(operator.schema().operator_type).unwrap().minimal(signature)
 }
 
-/// What happens to the smallest operator of this signature: `Ok` where it is lowered for every
-/// kind of buffer, else the refusal.
+/// The result for the smallest operator of a signature: `Ok` if it is lowered for every kind of buffer, else
+/// the error.
 fn outcome(
     operator: &Operator,
     signature: &Signature,
@@ -38,7 +38,7 @@ fn space(operator: &Operator) -> Vec<Signature> {
     Signature::all(operator.schema()).collect()
 }
 
-/// What the query says of the smallest operator of this signature.
+/// The answer of the query for the smallest operator of a signature.
 fn ask(
     operator: &Operator,
     signature: &Signature,
@@ -69,7 +69,7 @@ fn the_query_says_what_compiling_does() {
                     assert_eq!(answer.runs(), outcome.is_ok(), "{place}, but {outcome:?}");
                     answers += 1;
                     let Err(error) = outcome else { continue };
-                    // The refusal names the first finding, so it can need less than everything does.
+                    // The error names the first problem, so it can ask for less than everything would need.
                     let Error::FeatureLevel(refusal) = error else { panic!("{place}: {error}") };
                     match answer {
                         Support::Never => assert!(refusal.needs.is_none_or(|it| it > level)),

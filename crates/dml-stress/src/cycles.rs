@@ -1,4 +1,4 @@
-//! `cycles`: objects that are made and dropped over and over must leave nothing behind.
+//! `cycles`: objects that are made and dropped over and over must not leak.
 
 mod buffers;
 mod devices;
@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::load::{DeviceArgs, signed_bytes};
 
-/// What the promise allows: growth of this process's physical memory, in bytes.
+/// The growth of this process's physical memory that is promised at most, in bytes.
 const ALLOWED: i64 = 1 << 20;
 
 /// Create and drop objects over and over, and watch what grows
@@ -26,18 +26,18 @@ pub struct Args {
     /// Cycles of a device: open it, execute once, drop it. As many in plain Vulkan calls go before
     #[arg(long, default_value_t = 1_000, value_name = "COUNT")]
     devices: u32,
-    /// What the cases are drawn from
+    /// The seed of the random cases
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
     #[command(flatten)]
     places: DeviceArgs,
 }
 
-/// Runs the command; `true` where every promise held.
+/// Runs the command; returns `true` if every promise held.
 ///
 /// # Errors
 ///
-/// Whatever kept the command from finding out, and the first output that was wrong.
+/// An error that kept the command from finding out, or the first wrong output.
 pub fn run(args: &Args) -> Result<bool> {
     ensure!(args.buffers > 0 || args.devices > 0, "there is nothing to do: both counts are 0");
     if !args.places.names_one() {
@@ -59,8 +59,8 @@ pub fn run(args: &Args) -> Result<bool> {
     })
 }
 
-/// Runs the same command once for each device. What one driver has left on the heap would change what
-/// is measured of the next.
+/// Runs the same command once for each device. Memory that one driver has left on the heap would change the
+/// measurements of the next.
 fn each_in_its_own_process(places: &DeviceArgs) -> Result<bool> {
     let mut held = true;
     for index in places.indices()? {
@@ -71,7 +71,7 @@ fn each_in_its_own_process(places: &DeviceArgs) -> Result<bool> {
     Ok(held)
 }
 
-/// What was measured, and which promises it breaks.
+/// The measurements, and the promises that they break.
 #[derive(Default)]
 struct Rows {
     rows: Vec<[String; 3]>,
@@ -79,12 +79,12 @@ struct Rows {
 }
 
 impl Rows {
-    /// Something that is told and not judged.
+    /// Adds a value that is reported but not judged.
     fn note(&mut self, what: &str, value: String) {
         self.rows.push([what.to_owned(), value, String::new()]);
     }
 
-    /// Growth in bytes, of which at most `allowed` is promised. Where the system does not tell, the
+    /// Adds growth in bytes, of which at most `allowed` is promised. If the system does not report it, the
     /// promise could not be tested and counts as broken.
     fn growth(&mut self, what: &str, found: Option<i64>, allowed: i64) {
         let promise = if allowed == 0 {
@@ -99,7 +99,7 @@ impl Rows {
         self.rows.push([what.to_owned(), value, promise]);
     }
 
-    /// A number of things, of which there must not be more than before.
+    /// Adds a number of objects, which must not be greater than before.
     fn count(&mut self, what: &str, before: usize, after: usize) {
         if after > before {
             self.broken.push(format!("{what}: {after}, there were {before}"));

@@ -1,12 +1,12 @@
-//! `faults`: every Vulkan call of a program fails once with everything that Vulkan documents for it,
-//! and so does every host allocation.
+//! `faults`: every Vulkan call of a program fails once with every result that Vulkan documents for it, and so
+//! does every host allocation.
 //!
-//! A fault must become a typed error that names the call, or be made up for; never a panic, a hang, a
-//! leaked object, or wrong bytes. Afterwards the same device goes on, or a new one where it was lost.
+//! A fault must become a typed error that names the call, or be worked around; it must never cause a panic, a
+//! hang, a leaked object, or wrong bytes. Afterwards the same device must work, or a new one if it was lost.
 //!
-//! Calls fail under the validation layer where the environment asks for it: the layer checks that
-//! cleaning up is valid Vulkan. Host allocations fail without it: what it makes of its own is no concern
-//! of the runtime. Faults are injected in worker processes, so no driver ends the run.
+//! Calls fail under the validation layer if the environment asks for it: the layer checks that cleaning up is
+//! valid Vulkan. Host allocations fail without it, because the layer's own allocations do not concern the
+//! runtime. Faults are injected in worker processes, so that a crashing driver does not end the run.
 
 mod answer;
 mod case;
@@ -40,17 +40,17 @@ pub use worker::work;
 /// Entry points that are called only for memory that is not HOST_COHERENT, which no CPU driver has.
 const NOT_COHERENT: [&str; 2] = ["vkFlushMappedMemoryRanges", "vkInvalidateMappedMemoryRanges"];
 
-/// Called only where the validation layer is required.
+/// Called only if the validation layer is required.
 const VALIDATION: &str = "vkEnumerateInstanceLayerProperties";
 
-/// Says that the validation layer must be on.
+/// The variable that requires the validation layer.
 const VALIDATION_VARIABLE: &str = "DML_TEST_VALIDATION";
 
-/// Variables that turn layers on.
+/// The variables that enable layers.
 const LAYER_VARIABLES: [&str; 3] =
     ["VK_INSTANCE_LAYERS", "VK_LOADER_LAYERS_ENABLE", VALIDATION_VARIABLE];
 
-/// Far above what any fault takes, also under the validation layer.
+/// Far longer than any fault takes, also under the validation layer.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Fail every Vulkan call once, at every place
@@ -68,7 +68,7 @@ pub struct Args {
     /// How long one fault may take, such as `30s`; 2m where it is not given
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub timeout: Option<Duration>,
-    /// A file of more crashes and hangs that are known, as crates/dml-stress/known-findings.toml
+    /// A file with more known crashes and hangs, as crates/dml-stress/known-findings.toml
     #[arg(long, value_name = "FILE")]
     pub known: Option<PathBuf>,
 }
@@ -80,14 +80,14 @@ pub struct Report {
     pub device: String,
     /// The driver's name and version.
     pub driver: String,
-    /// One for each scenario and what fails in it.
+    /// One sweep for each scenario and each kind of fault.
     pub sweeps: Vec<Sweep>,
-    /// Known findings whose faults were injected and went well.
+    /// Known findings whose faults were injected and did no harm.
     pub gone: Vec<String>,
 }
 
 impl Report {
-    /// Every broken promise, and every crash and hang that may be ours.
+    /// Every broken promise, and every crash and hang that the runtime may have caused.
     pub fn findings(&self) -> impl Iterator<Item = &str> {
         self.sweeps.iter().flat_map(|it| &it.findings).map(String::as_str)
     }
@@ -97,7 +97,7 @@ impl Report {
         self.sweeps.iter().flat_map(|it| &it.known).map(String::as_str)
     }
 
-    /// Crashes inside of a driver that lacked host memory, and that are not known.
+    /// Unknown crashes inside of a driver that lacked host memory.
     pub fn drivers(&self) -> impl Iterator<Item = &str> {
         self.sweeps.iter().flat_map(|it| &it.drivers).map(String::as_str)
     }
@@ -111,11 +111,11 @@ impl Report {
     }
 }
 
-/// Runs the command; `true` where every promise held.
+/// Runs the command; returns `true` if every promise held.
 ///
 /// # Errors
 ///
-/// Whatever kept the command from finding out.
+/// An error that kept the command from finding out.
 pub fn run(args: &Args) -> anyhow::Result<bool> {
     let bar = indicatif::ProgressBar::new_spinner();
     let reports = sweep(args, &Launch::default(), &|what| {
@@ -148,11 +148,11 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
     Ok(findings.is_empty())
 }
 
-/// Sweeps every device in worker processes; `progress` is called after each fault with what it was.
+/// Sweeps every device in worker processes; `progress` is called after each fault with its description.
 ///
 /// # Errors
 ///
-/// There is no device or no scenario of that name, or a worker cannot be started.
+/// No device or scenario has the given name, or a worker cannot be started.
 pub fn sweep(
     args: &Args,
     launch: &Launch,
@@ -203,7 +203,7 @@ fn report(device: &Device, sweeps: Vec<Sweep>, known: &KnownFindings) -> Report 
     Report { device: device.name.clone(), driver: device.driver.clone(), sweeps, gone }
 }
 
-/// As many at a time as there are processors; what came of them is in their order.
+/// Runs as many sweeps at a time as there are processors; the results are in the order of `sweepers`.
 fn in_parallel(sweepers: &[Sweeper<'_>]) -> Vec<Sweep> {
     let left = Mutex::new(sweepers.iter().enumerate());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -219,7 +219,7 @@ fn in_parallel(sweepers: &[Sweeper<'_>]) -> Vec<Sweep> {
     done.into_iter().map(|(_, sweep)| sweep).collect()
 }
 
-/// The devices, and the layer where it is on.
+/// The devices, and the layer if it is on.
 fn survey(launch: &Launch) -> anyhow::Result<(Vec<Device>, Option<String>)> {
     let found = |reply| match reply {
         Reply::Survey { devices, layer } => Some((devices, layer)),
@@ -230,7 +230,7 @@ fn survey(launch: &Launch) -> anyhow::Result<(Vec<Device>, Option<String>)> {
     Ok(found)
 }
 
-/// The same, with no layer on.
+/// The launch with all layers off.
 fn without_layers(launch: &Launch) -> Launch {
     let mut launch = launch.clone();
     launch.environment.extend(LAYER_VARIABLES.map(|name| (name, None)));
@@ -268,13 +268,13 @@ fn table(report: &Report) -> String {
     text + &format!("  not called by any scenario: {}\n", report.uncalled().join(", "))
 }
 
-/// Whether the tests were told that the validation layer must be on.
+/// Whether the environment requires the validation layer.
 fn validation_required() -> bool {
     std::env::var(VALIDATION_VARIABLE).is_ok_and(|it| it == "required")
 }
 
 /// Entry points that no scenario can call here, in the injector's order: those of memory that is not
-/// coherent, and of a required validation layer where none is.
+/// coherent, and of a required validation layer if none is required.
 pub fn uncallable() -> Vec<&'static str> {
     let required = validation_required();
     let validation = (!required).then_some(VALIDATION);

@@ -1,4 +1,4 @@
-//! What the fuzz targets in `fuzz/` do with their bytes, and what a test does with their seeds.
+//! The fuzz targets of `fuzz/`, which a test runs with their seeds.
 
 mod capi;
 mod descriptors;
@@ -13,7 +13,7 @@ mod readers;
 pub struct Target {
     /// The name of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/seeds`.
     pub name: &'static str,
-    /// Panics where a promise is broken. False where another target is for such bytes.
+    /// Panics if a promise is broken. Returns false if the bytes are not meant for this target.
     pub run: fn(&[u8]) -> bool,
 }
 
@@ -34,7 +34,7 @@ pub const TARGETS: [Target; 10] = [
 /// Runs the target called `name`.
 ///
 /// # Panics
-/// A promise is broken, or there is no such target.
+/// A promise is broken, or no target has this name.
 pub fn run(name: &str, bytes: &[u8]) -> bool {
     let target = TARGETS.iter().find(|target| target.name == name);
     (target.expect("a fuzz target is called by its name").run)(bytes)

@@ -1,5 +1,5 @@
-//! Every operator with indices or regions, of indices that are anything, on the host interpreter: it refuses
-//! every access beyond a window. It must give the reference's bytes and keep those around.
+//! Every operator with indices or regions, with arbitrary indices, on the host interpreter, which refuses
+//! every access outside of a window. The results must be the reference's, and other bytes must stay.
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ pub static OPERATORS: [&OperatorSchema; 13] = [
     &op::ROI_ALIGN_GRAD,
 ];
 
-/// What tensors of each operator may have.
+/// The signatures of each operator.
 static SIGNATURES: LazyLock<Vec<Vec<Signature>>> = LazyLock::new(|| {
     let of = |schema: &&'static OperatorSchema| {
         let reference = dml_reference::find(schema.operator_type);
@@ -39,21 +39,22 @@ static SIGNATURES: LazyLock<Vec<Vec<Signature>>> = LazyLock::new(|| {
     OPERATORS.iter().map(of).collect()
 });
 
-/// What is written where two indices may be equal: then it is the same, whichever comes last.
+/// Whether an input is written to indexed positions, which may be equal: then its elements are all the same.
 fn is_written_anywhere(operator: &AbstractOperator, field: &str) -> bool {
     field == "UpdatesTensor" || operator.schema().name == "MAX_UNPOOLING" && field == "InputTensor"
 }
 
-/// Whether elements of an input are where others are looked for.
+/// Whether an input has indices or regions by which elements of others are found.
 fn is_place(operator: &AbstractOperator, field: &str) -> bool {
     let is_of_regions = operator.schema().name.starts_with("ROI_");
     !is_of_regions || matches!(field, "BatchIndicesTensor")
 }
 
-/// A random case of the operator at `index`, whose elements are any bits; of regions, whose indices are.
+/// A random case of the operator at `index`, whose elements have any bits; of operators on regions, only the
+/// indices.
 ///
 /// # Panics
-/// There are no so many operators.
+/// `index` is not below the number of operators.
 pub fn case(index: usize, random: &mut Random) -> Case {
     let reference = dml_reference::find(OPERATORS[index].operator_type).expect("it is implemented");
     let signature = random.pick(&SIGNATURES[index]);
@@ -81,10 +82,10 @@ pub fn case(index: usize, random: &mut Random) -> Case {
     case
 }
 
-/// Checks a case on the host, and returns what its buffers begin with.
+/// Checks a case on the host, and returns the initial contents of its buffers.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of the defect.
 pub fn check(case: &Case) -> Result<Memory, String> {
     let name = || format!("{:?}", case.operator);
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", name());

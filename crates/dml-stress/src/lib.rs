@@ -1,7 +1,7 @@
-//! What the runtime is put through before it is trusted: every fault at every place, random plans,
-//! cycles of objects, and all of it mixed for as long as one likes.
+//! Stress tests of the runtime: every fault at every place, random plans, cycles of objects, and a mixture of
+//! them for any length of time.
 //!
-//! `cargo xtask stress` runs it on the CPU drivers; `docs/reliability.md` states what came of it.
+//! `cargo xtask stress` runs it on the CPU drivers; `docs/reliability.md` states the results.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What `cycles` and `soak` share: devices, work that is verified, and what it uses.
+//! Parts that `cycles` and `soak` share: devices, verified work, and memory usage.
 
 mod job;
 mod place;

@@ -20,31 +20,31 @@ pub use check::{Outcome, check};
 pub use draw::{Draw, capabilities, legal, transfer, tuning};
 pub use tally::Tally;
 
-/// Draws that a thread takes at once.
+/// The number of draws that a thread takes at once.
 const CHUNK: u64 = 512;
 
 /// Interpret plans of random descriptors and compare them with the reference
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many descriptors are drawn
+    /// The number of descriptors
     #[arg(long, default_value_t = 100_000)]
     count: u64,
-    /// What is drawn depends on it alone
+    /// The seed that alone determines the descriptors
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Only this one of them, and say what it is
+    /// Only the descriptor with this index, with a description
     #[arg(long, value_name = "N")]
     index: Option<u64>,
-    /// Threads; as many as there are processors where this is 0
+    /// The number of threads; 0 for one for each processor
     #[arg(long, default_value_t = 0)]
     threads: usize,
 }
 
-/// Runs the command; `true` where every promise held.
+/// Runs the command; returns `true` if every promise held.
 ///
 /// # Errors
 ///
-/// Whatever kept the command from finding out.
+/// An error that kept the command from finding out.
 pub fn run(args: &Args) -> anyhow::Result<bool> {
     if let Some(index) = args.index {
         return Ok(show(args.seed, index));
@@ -106,12 +106,12 @@ fn drawn(seed: u64, index: u64) -> Draw {
     Draw::new(&mut Random::new(&format!("{seed}/{index}")))
 }
 
-/// A panic is a defect too; its message has been printed when this returns.
+/// Checks a draw. A panic is a defect, too; its message has been printed when this returns.
 fn guarded(draw: &Draw) -> Result<Outcome, String> {
     catch_unwind(AssertUnwindSafe(|| check(draw))).unwrap_or_else(|_| Err("a panic".to_owned()))
 }
 
-/// Prints one draw, what became of it, and the plan.
+/// Prints one draw, its outcome, and the plan.
 fn show(seed: u64, index: u64) -> bool {
     let draw = drawn(seed, index);
     let outcome = guarded(&draw);
@@ -123,7 +123,7 @@ fn show(seed: u64, index: u64) -> bool {
     outcome.is_ok()
 }
 
-/// The draw and its plan in words.
+/// A description of the draw and its plan.
 pub fn describe(draw: &Draw) -> String {
     let Draw { case, is_changed, level, capabilities, transfer, tuning, is_reversed } = draw;
     let descriptor = plan_text::descriptor(&case.operator);

@@ -23,7 +23,7 @@ pub struct Args {
     /// How long on each device, such as `30s` or `10m`
     #[arg(long, default_value = "1m", value_parser = humantime::parse_duration)]
     time: Duration,
-    /// What every thread draws its operations from
+    /// The seed of every thread's operations
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
     /// Threads that share the device
@@ -33,11 +33,11 @@ pub struct Args {
     places: DeviceArgs,
 }
 
-/// Runs the command; `true` where every promise held.
+/// Runs the command; returns `true` if every promise held.
 ///
 /// # Errors
 ///
-/// Whatever kept the command from finding out.
+/// An error that kept the command from finding out.
 pub fn run(args: &Args) -> Result<bool> {
     ensure!(args.threads > 0, "--threads 0: at least 1 is needed");
     let refusals: Vec<Case> = cases::generate(FeatureLevel::V4_0)
@@ -95,7 +95,7 @@ fn on_device(args: &Args, place: &Place, refusals: &[Case]) -> Result<bool> {
     Ok(left.is_empty() && total.findings.is_empty())
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<'a> {
     place: &'a Place,
     /// Cases that must be refused.
@@ -107,8 +107,7 @@ struct Shared<'a> {
     operations: AtomicU64,
 }
 
-/// Shows how far the threads are until all have ended; returns the physical memory after a tenth of
-/// the time.
+/// Shows the progress of the threads until all have ended; returns the physical memory after a tenth of the time.
 fn show_progress(shared: &Shared<'_>, time: Duration) -> Option<i64> {
     let bar = ProgressBar::new_spinner();
     let mut early = None;
@@ -127,11 +126,11 @@ fn show_progress(shared: &Shared<'_>, time: Duration) -> Option<i64> {
     early
 }
 
-/// Kernels with as many buffers and push constants have one layout of sets and of pipelines: there are few.
+/// Layouts of sets and pipelines: kernels with equal bindings and push constants share them, so there are few.
 const MOST_LAYOUTS: usize = 64;
 
-/// What should have gone with the threads. The device keeps its pipelines with their layouts, and one block of each kind
-/// of memory.
+/// Objects and memory that are left although the threads have ended. The device keeps its pipelines with
+/// their layouts, and one block of each kind of memory.
 fn left_behind(before: &Usage, after: &Usage, pipelines: usize) -> Vec<String> {
     let mut left = Vec::new();
     let objects = after.objects.saturating_sub(before.objects);

@@ -1,4 +1,4 @@
-//! The shortened sweep on every device, and what a sweep cannot show.
+//! The shortened sweep on every device, and faults that a sweep does not inject.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,10 +12,10 @@ use dml_conformance::child::Launch;
 use dml_fault::{Fault, Injector};
 use dml_stress::faults::{Args, Report, sweep, uncallable};
 
-/// There is one injector in a process.
+/// Only one injector can exist in a process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The command's own program, so that no driver can end this one.
+/// The command's own program, so that no driver can crash the test.
 fn launch() -> Launch {
     Launch { program: Some(env!("CARGO_BIN_EXE_dml-stress").into()), environment: Vec::new() }
 }
@@ -27,27 +27,26 @@ fn quick(scenario: &[&str]) -> Args {
 
 #[test]
 fn every_entry_point_fails_at_its_first_and_last_call_without_harm() {
-    // Together they call everything.
+    // Together these scenarios call everything.
     let reports = sweep(&quick(&["cached", "submitting"]), &launch(), &|_| {}).unwrap();
     for report in &reports {
         let injected: usize = report.sweeps.iter().map(|it| it.injected).sum();
         println!("{}: {injected} faults injected", report.device);
         assert!(report.sweeps.iter().all(|it| it.injected > 0), "{report:#?}");
-        // Whoever makes the runtime call another entry point adds it to the injector, and makes a
-        // scenario call it.
+        // If this fails, the runtime calls another entry point: add it to the injector, and let a scenario call it.
         assert_eq!(report.uncalled(), uncallable(), "{}", report.device);
     }
     let findings: Vec<_> = reports.iter().flat_map(Report::findings).collect();
     assert!(findings.is_empty(), "{findings:#?}");
 }
 
-/// Excuses every crash and hang of a driver where a host allocation fails.
+/// Excuses every crash and hang of a driver after a failed host allocation.
 const ANY: &str = "[[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\n\
     happens = 'crash'\nreason = 'the test says so'\n\
     [[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\n\
     happens = 'hang'\nreason = 'the test says so'\n";
 
-/// What becomes of an accident at the first host allocation, where these are known.
+/// The reports on an accident at the first host allocation, with these known findings.
 fn after(accident: &str, known: &str) -> Vec<Report> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("known.toml");
@@ -62,14 +61,14 @@ fn after(accident: &str, known: &str) -> Vec<Report> {
     for report in &reports {
         let [calls, host] = &report.sweeps[..] else { panic!("{report:#?}") };
         assert!(calls.findings.is_empty() && calls.injected > 0, "{calls:#?}");
-        // Every other fault is injected all the same, and answered.
+        // Every other fault is still injected, and answered.
         assert!(host.places >= host.injected && host.injected > 1, "{host:#?}");
         assert_eq!(host.refused + host.tolerated + 1, host.injected, "{host:#?}");
     }
     reports
 }
 
-/// What is reported says where it was, how the process ended, and what it printed last.
+/// Checks that a finding names the place, how the process ended, and its last output.
 fn assert_says(found: &str, report: &Report, words: &[&str]) {
     let place =
         format!("{} [{}]: recording: host allocation 1, in vk", report.device, report.driver);
@@ -82,7 +81,7 @@ fn a_worker_that_dies_outside_of_a_driver_is_a_finding_whatever_is_known() {
     for (accident, words) in [
         ("abort", ["crash outside of any call: ", "on purpose at host allocation 1"]),
         ("hang", ["hang outside of any call: not done in time", "on purpose at host allocation 1"]),
-        // Rust says something, so it is ours although a driver has called it.
+        // Rust prints a message, so the crash is the runtime's although a driver has called it.
         ("panic-inside", ["crash inside of vk", "non-unwinding panic"]),
     ] {
         for report in after(accident, ANY) {
@@ -103,15 +102,15 @@ fn a_worker_that_dies_inside_of_a_driver_is_excused_where_that_is_known() {
             assert_eq!(known.len(), 1, "{known:#?}");
             let inside = format!("{word} inside of vk");
             assert_says(known[0], &report, &[&inside, "on purpose", "the test says so"]);
-            // The other one that is known did not occur.
+            // The other known finding did not occur.
             let [gone] = &report.gone[..] else { panic!("{report:#?}") };
             assert!(gone.contains("where a host allocation fails in *"), "{gone}");
         }
     }
 }
 
-/// The next driver may crash elsewhere: that is told, and is no promise of this runtime's. A hang may be
-/// this runtime's own.
+/// A driver may crash after it lacked memory: that is reported, but is not the runtime's broken promise. A
+/// hang may be the runtime's.
 #[test]
 fn a_worker_that_crashes_inside_of_a_driver_without_memory_is_the_drivers_finding() {
     for (accident, word) in [("abort-inside", "crash"), ("hang-inside", "hang")] {
@@ -126,14 +125,14 @@ fn a_worker_that_crashes_inside_of_a_driver_without_memory_is_the_drivers_findin
     }
 }
 
-/// A failed call does not reach the driver, so what happens in a later one may be our misuse.
+/// A failed call does not reach the driver, so a crash in a later one may be caused by the runtime.
 #[test]
 fn a_worker_that_dies_inside_of_a_driver_after_a_failed_call_is_a_finding() {
     let fault = "abort-inside:call 1, *".into();
     let environment = vec![("DML_STRESS_TEST_FAULT", Some(fault))];
     let launch = Launch { environment, ..launch() };
     for report in sweep(&quick(&["recording"]), &launch, &|_| {}).unwrap() {
-        // One for each failure of the first call.
+        // One finding for each failure of the first call.
         let findings: Vec<_> = report.findings().collect();
         assert!(!findings.is_empty());
         for finding in findings {
@@ -170,7 +169,7 @@ impl InFlight {
         self.device.submit(recorder.finish().unwrap()).unwrap()
     }
 
-    /// The next `count` waits return `result` at once.
+    /// Makes the next `count` waits return `result` at once.
     fn fail_waits(&self, count: usize, result: Code) {
         let name = "vkWaitSemaphores";
         self.injector.arm(Some(Fault::Named { name, first: 1, count, result }));
@@ -230,7 +229,7 @@ fn a_second_injector_is_refused() {
     drop(injector);
     let error = Injector::new().unwrap_err().to_string();
     assert!(error.starts_with("injector: objects are left of an earlier one: ["), "{error}");
-    // What is left works on, and is still in the books.
+    // The remaining objects still work, and are still in the books.
     assert!(!instance.physical_devices().unwrap().is_empty());
     drop(instance);
     Injector::new().unwrap();

@@ -1,5 +1,5 @@
-//! Linked kernels in place: inputs that are the output, one or both, in one step and in several that read
-//! what earlier ones wrote, on the host and on every device.
+//! Linked kernels in place: one or both inputs are bound to the output, in one step and in several of which
+//! later ones read the results of earlier ones, on the host and on every device.
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
 
 mod common;
@@ -21,11 +21,11 @@ use dml_spirv::functions;
 use dml_spirv::twins::PushBlock as _;
 use dml_spirv::{ElementWidth, NativeTypes};
 
-/// Work groups have this many invocations.
+/// The number of invocations in a work group.
 const LOCAL_SIZE: u32 = 64;
-/// Elements of every tensor.
+/// The number of elements of every tensor.
 const COUNT: u32 = 1024;
-/// Bytes of every tensor.
+/// The bytes of every tensor.
 const BYTES: u64 = 4 * COUNT as u64;
 
 /// output\[to\] = A\[from\] + B\[from\], for so many elements.
@@ -56,7 +56,7 @@ fn record(count: u32) -> Record {
     Record { sizes, inputs: [operand; MAX_INPUTS], output: operand, parameters: vec![] }
 }
 
-/// A block of constants for each step.
+/// The bytes of constants for each step.
 const BLOCK: u64 = 1024;
 
 fn step(add: Add, block: u64) -> PlanStep {
@@ -127,11 +127,11 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-/// Which input is the output: A, B, both or none. A, B and the output are then these buffers.
+/// The inputs that are bound to the output: A, B, both or none, and the buffers of A, B and the output.
 const BINDINGS: [(&[u32], [usize; 3]); 4] =
     [(&[], [0, 1, 2]), (&[0], [0, 1, 0]), (&[1], [0, 1, 1]), (&[0, 1], [0, 0, 0])];
 
-/// What is in the output's buffer after the steps, one after the other.
+/// The contents of the output's buffer after the steps, in order.
 fn expected(adds: &[Add], places: [usize; 3]) -> Vec<u8> {
     let mut buffers = [0, 1, 2].map(numbers);
     let [a, b, output] = places;
@@ -203,13 +203,13 @@ fn boxes_become_the_output_one_by_one() {
 
 #[test]
 fn a_step_reads_what_an_earlier_one_wrote_to_the_same_bytes() {
-    // Only where an input is the output, each reads what the one before it wrote.
+    // Only if an input is the output does each step read the result of the one before it.
     let adds = [1, 2, 3, 4, 5, 6, 7].map(|index| {
         let count = COUNT / 8;
         Add { to: index * count, from: (index - 1) * count, count }
     });
     assert_ne!(expected(&adds, [0, 1, 0]), expected(&adds, [0, 1, 1]));
     check(&adds);
-    // And writes what the one before it reads.
+    // And each writes elements that the one before it reads.
     check(&[Add { to: 64, from: 128, count: 64 }, Add { to: 128, from: 256, count: 64 }]);
 }

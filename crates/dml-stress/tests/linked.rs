@@ -15,7 +15,7 @@ use dml_spirv::functions::{self, F16_TO_F32, F32_TO_F16, Function, LOG_SUM_F32};
 use dml_spirv::kernels::{ACTIVATIONS, F32, REDUCTIONS, ROUNDING};
 use dml_spirv::{ElementWidth, NativeTypes};
 
-/// Elements of a function, many of them at edges.
+/// Arguments of a function, many of them at edges.
 fn elements(random: &mut Random, width: ElementWidth, count: usize) -> Vec<u8> {
     let edges = [0_u64, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7c00, 0x7c01, 0x7fff_ffff]
         .into_iter()
@@ -30,7 +30,7 @@ fn elements(random: &mut Random, width: ElementWidth, count: usize) -> Vec<u8> {
         match random.word() % 3 {
             0 => edges[random.word() as usize % edges.len()],
             1 => bits >> (random.word() % 64),
-            // Doubles near to what other types hold.
+            // Doubles near the limits of other types.
             _ => bits & 0x800f_ffff_ffff_ffff | u64::from(1023 - 40 + random.word() % 120) << 52,
         }
     };
@@ -38,11 +38,11 @@ fn elements(random: &mut Random, width: ElementWidth, count: usize) -> Vec<u8> {
     (0..count).flat_map(|_| element().to_le_bytes()[..bytes].to_vec()).collect()
 }
 
-/// -1.5 and 0.375: products of them are inexact, and no sum with them cancels. As integers of 64 bits the
-/// first four are a range.
+/// -1.5 and 0.375: their products are inexact, and no sum with them cancels. As integers of 64 bits the first
+/// four are a range.
 const PARAMETERS: [u32; 8] = [0xbfc0_0000, 0x3ec0_0000, 1, 0x7ec0_0000, 0, 5, 7, 9];
 
-/// Makes a float one that is 1 or more, as the sum of a row is whose logarithm is taken.
+/// Makes a float at least 1, like the sum of a row whose logarithm is taken.
 fn at_least_1(bytes: &mut [u8]) {
     let magnitude = word(bytes, 0) & 0x7fff_ffff;
     bytes.copy_from_slice(&magnitude.max(1.0_f32.to_bits()).to_le_bytes());
@@ -72,9 +72,9 @@ fn run_of(function: &'static Function, count: u32) -> Run {
     Run { kernel, record, inputs, output: vec![0xa5; count * output.bytes() as usize] }
 }
 
-/// Whether the `at`-th float is what every device promises: NaN is any NaN, and what is subnormal, in
-/// the result or in what it is made of, may count as 0: two such values that are added change it by less
-/// than two of the least normal one.
+/// Whether the `at`-th float is a result that every device promises: any NaN for NaN; and subnormal numbers,
+/// in the result or in the arguments, may be taken for 0: two such values that are added change the result by
+/// less than two of the least normal number.
 fn is_float(run: &Run, at: usize, [expected, found]: [u32; 2]) -> bool {
     let is_tiny = |it: f32| it != 0.0 && it.abs() < f32::MIN_POSITIVE;
     let [expected, found] = [expected, found].map(f32::from_bits);
@@ -85,7 +85,7 @@ fn is_float(run: &Run, at: usize, [expected, found]: [u32; 2]) -> bool {
     may_vanish || is_same || (expected.is_nan() && found.is_nan())
 }
 
-/// Whether some device may round or flush what the function gives.
+/// Whether some device may round or flush the function's results differently.
 fn computes_floats(function: &Function) -> bool {
     let of_floats = [&ACTIVATIONS, &F32, &REDUCTIONS, &ROUNDING];
     of_floats.iter().any(|it| std::ptr::eq(*it, function.library))
@@ -93,7 +93,7 @@ fn computes_floats(function: &Function) -> bool {
         || std::ptr::eq(function, &raw const LOG_SUM_F32)
 }
 
-/// Whether both are NaN that a conversion of halves gives: hardware that converts them need not keep their bits.
+/// Whether both are NaN after a conversion of halves: hardware that converts them need not keep their bits.
 fn are_converted_nan(function: &Function, numbers: [u32; 2]) -> bool {
     const SINGLE: (u32, u32) = (0x7fff_ffff, 0x7f80_0000);
     const HALF: (u32, u32) = (0x7fff, 0x7c00);
@@ -104,7 +104,7 @@ fn are_converted_nan(function: &Function, numbers: [u32; 2]) -> bool {
     })
 }
 
-/// No optional types of the hardware, and those of a device.
+/// No optional types, and those of a device.
 fn every_types(device: &Device) -> [NativeTypes; 2] {
     [NativeTypes::NONE, NativeTypes::of(device.capabilities().features)]
 }
@@ -132,7 +132,7 @@ fn check(function: &'static Function, run: &Run, [expected, found]: [&[u8]; 2]) 
     }
 }
 
-/// A space of `outer` dimensions of rows and operands of these classes, whose output has gaps.
+/// A copy in a space of `outer` dimensions of rows and operands of these access classes, whose output has gaps.
 fn copy(
     random: &mut Random,
     width: ElementWidth,
@@ -184,7 +184,7 @@ fn copy(
     }
 }
 
-/// What a copy writes, element by element.
+/// The expected result of a copy, element by element.
 fn copied(run: &Run) -> Vec<u8> {
     let mut bytes = run.output.clone();
     let Record { sizes, inputs, output, .. } = &run.record;

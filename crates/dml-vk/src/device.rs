@@ -28,26 +28,26 @@ use crate::memory::buffer::BufferUsage;
 use crate::pipeline::PipelineCache;
 use crate::pipeline::file::PipelineFile;
 
-/// How to create a [`Device`].
+/// The options for creating a [`Device`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDesc {
-    /// Behave as if the host could not see memory of [`crate::MemoryLocation::Device`], so that
-    /// every transfer goes through a staging buffer, as on most discrete GPUs. The default is off.
+    /// Behave as if the host could not map memory of [`crate::MemoryLocation::Device`], so that every
+    /// transfer uses a staging buffer, as on most discrete GPUs. The default is off.
     #[cfg(feature = "testing")]
     pub always_stage: bool,
-    /// Behave as a device that has less. The default changes nothing.
+    /// Limits and features that the device is treated as not exceeding. The default changes nothing.
     pub cap: CapabilityCap,
-    /// The folder in which compiled pipelines outlive the process: one file for each device and driver
-    /// version, written while operators are compiled and when the device is destroyed, so that a
-    /// process that is killed leaves most of them. Damaged or foreign files are ignored and replaced,
-    /// several processes may use the folder at once, and what fails is only logged. Nobody else should
-    /// be able to write there, as drivers trust such data. The default, `None`, keeps nothing.
+    /// The folder for compiled pipelines, which outlive the process: one file for each device and driver
+    /// version, written while operators are compiled and when the device is destroyed, so that most pipelines
+    /// survive a killed process. Damaged or foreign files are ignored and replaced, several processes may use
+    /// the folder at once, and failures are only logged. No other user should be able to write there, as
+    /// drivers trust such data. The default, `None`, saves nothing.
     pub pipeline_cache: Option<PathBuf>,
-    /// Create the device without robustBufferAccess. With it, a kernel with a defect stays inside of
-    /// what is bound; without it, nothing hides such a defect, and some GPUs compute addresses faster.
-    /// Of a caller's own device it decides what [`PhysicalDevice::enablement`] answers.
+    /// Create the device without robustBufferAccess. With it, a defective kernel only reaches the buffers
+    /// that are bound; without it, such a defect has undefined behaviour, but some GPUs compute addresses
+    /// faster. For a caller's own device it decides what [`PhysicalDevice::enablement`] returns.
     pub without_robust_access: bool,
-    /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
+    /// The number of threads that make the pipelines of one operator or graph. The default, `None`, is one
     /// for each core of the host.
     pub compile_threads: Option<NonZeroUsize>,
 }
@@ -65,18 +65,17 @@ impl DeviceDesc {
 
 /// A logical device.
 ///
-/// A cheap handle, `Send + Sync`: clones share the device. One that this crate created is destroyed
-/// after everything made from it; of the optional features it has those enabled that
-/// [`PhysicalDevice::enablement`] lists. A caller's own device is wrapped with [`Device::from_raw`] and
-/// never destroyed.
+/// A cheap handle, `Send + Sync`: clones share the device. A device that this crate created is destroyed after
+/// everything made from it, and has the optional features enabled that [`PhysicalDevice::enablement`] lists. A
+/// caller's own device is wrapped with [`Device::from_raw`] and never destroyed.
 #[derive(Clone, Debug)]
 pub struct Device {
     pub(crate) shared: Arc<DeviceShared>,
 }
 
-/// What the objects of a device share.
+/// The state that the objects of a device share.
 pub(crate) struct DeviceShared {
-    /// A caller's device may have none.
+    /// `None` for a caller's device that was wrapped without a queue.
     queue: Option<Queue>,
     queue_family: u32,
     pub(crate) commands: Arc<CommandPools>,
@@ -84,14 +83,14 @@ pub(crate) struct DeviceShared {
     pub(crate) read_backs: Arc<Staging>,
     pub(crate) allocator: Arc<MemoryAllocator>,
     pub(crate) pipelines: PipelineCache,
-    /// With the features that are enabled.
+    /// Limits, and the features that are enabled.
     pub(crate) capabilities: Capabilities,
     pub(crate) always_stage: bool,
     /// Whether the validation layer is known to be on.
     pub(crate) is_validated: bool,
     pub(crate) compile_threads: usize,
     offered: Features,
-    /// What the buffers of the device may be used for.
+    /// The usages that buffers of the device may have.
     usages: BufferUsage,
     shortfalls: Vec<Shortfall>,
     physical: PhysicalDevice,
@@ -112,11 +111,11 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where [`PhysicalDevice::unsuitable`] says why, or the error of its driver
-    /// where that failed; [`Error::Unsupported`] also where the device has no timeline semaphores below
-    /// the cap's version of Vulkan; [`Error::InvalidArgument`] where everything is to be staged and no
-    /// buffer may have transfer usage; [`Error::OutOfMemory`], [`Error::DeviceLost`], or
-    /// [`Error::Vulkan`] where the driver refuses.
+    /// [`Error::Unsupported`] if [`PhysicalDevice::unsuitable`] gives a reason, or the error of its driver if
+    /// that failed; [`Error::Unsupported`] also if the device has no timeline semaphores below the cap's
+    /// version of Vulkan; [`Error::InvalidArgument`] if everything is to be staged and no buffer may have
+    /// transfer usage; [`Error::OutOfMemory`], [`Error::DeviceLost`], or [`Error::Vulkan`] if the driver
+    /// refuses.
     pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
         let family = physical.queue_family()?;
         check_desc(desc)?;
@@ -135,7 +134,7 @@ impl Device {
         Ok(device)
     }
 
-    /// What a created and a wrapped device have in common.
+    /// Creates the device from parts that are made differently for own and for wrapped devices.
     pub(crate) fn assemble(parts: Parts, desc: &DeviceDesc) -> Result<Self> {
         let Parts { raw, physical, queue, queue_family, enabled } = parts;
         let (offered, shortfalls) = capped(&physical, &desc.cap);
@@ -169,23 +168,22 @@ impl Device {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Who the device is.
+    /// The device's identity: name, driver, ids.
     pub fn info(&self) -> &DeviceInfo {
         self.shared.physical.info()
     }
 
-    /// The physical device, with what it offers beyond what is enabled.
+    /// The physical device, with all features that it supports, enabled or not.
     pub fn physical(&self) -> &PhysicalDevice {
         &self.shared.physical
     }
 
-    /// Its limits and the features that are enabled: what lowering may rely on. Under a cap these are
-    /// the lowered limits.
+    /// The limits and the enabled features that plans may rely on. Under a cap, the lowered limits.
     pub fn capabilities(&self) -> &Capabilities {
         &self.shared.capabilities
     }
 
-    /// The same limits with the features that the device offers under its cap, enabled or not.
+    /// The device's limits with all features that it supports under its cap, enabled or not.
     pub fn offered(&self) -> Capabilities {
         Capabilities {
             features: self.shared.offered,
@@ -193,32 +191,32 @@ impl Device {
         }
     }
 
-    /// Every usage that buffers of the device may have: all, or storage alone under a cap.
+    /// Every usage that buffers of the device may have: all usages, or storage alone under a cap.
     pub fn buffer_usages(&self) -> BufferUsage {
         self.shared.usages
     }
 
-    /// What the cap states and the physical device does not have.
+    /// The limits and features that the cap states and the physical device does not have.
     pub fn shortfalls(&self) -> &[Shortfall] {
         &self.shared.shortfalls
     }
 
-    /// How many pipelines the device has made so far. A new shape of an operator makes none, as sizes
-    /// and strides are no part of a pipeline.
+    /// The number of pipelines that the device has made so far. A new shape of an operator makes none,
+    /// because pipelines do not depend on sizes and strides.
     pub fn pipeline_count(&self) -> usize {
         self.shared.pipelines.len()
     }
 
-    /// How much memory the device's buffers have at this moment; wrapped buffers do not count.
+    /// The memory that the device's buffers have now; wrapped buffers do not count.
     pub fn memory_report(&self) -> MemoryReport {
         self.shared.allocator.report()
     }
 
-    /// Waits until the device's queue has nothing to do.
+    /// Waits until the device's queue is idle.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the device was wrapped without a queue, [`Error::DeviceLost`],
+    /// [`Error::Unsupported`] if the device was wrapped without a queue, [`Error::DeviceLost`],
     /// [`Error::OutOfMemory`].
     pub fn wait_idle(&self) -> Result<()> {
         self.queue()?.wait_idle()
@@ -231,7 +229,7 @@ impl Device {
 
     /// `ash`'s device, for calls that this crate does not make.
     ///
-    /// Its functions are unsafe; it must not be used to destroy the device or anything that this
+    /// Its functions are unsafe to call, and it must not be used to destroy the device or an object that this
     /// crate made.
     pub fn raw(&self) -> &ash::Device {
         self.shared.raw.core()
@@ -244,19 +242,18 @@ impl Device {
 
     /// Calls `work` with the device's queue while nothing else uses it.
     ///
-    /// `work` must not call back into this device's submissions, waits or timestamps: it would wait for
-    /// itself.
+    /// `work` must not call this device's submissions, waits or timestamps: it would deadlock.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the device was wrapped without a queue.
+    /// [`Error::Unsupported`] if the device was wrapped without a queue.
     pub fn with_queue<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> Result<R> {
         Ok(self.queue()?.with(work))
     }
 
     /// The timeline semaphore that counts the device's submissions, to chain other work to
-    /// [`crate::Submission::timeline_value`]. Others may wait on it, never signal it. `None` where
-    /// the device was wrapped without a queue.
+    /// [`crate::Submission::timeline_value`]. Callers may wait on it but never signal it. `None` if the
+    /// device was wrapped without a queue.
     pub fn timeline_semaphore(&self) -> Option<vk::Semaphore> {
         self.shared.queue.as_ref().map(Queue::semaphore)
     }
@@ -266,7 +263,7 @@ impl Device {
         self.shared.raw.is_owned()
     }
 
-    /// Tells when nothing of this device is left, even after the last handle to it is gone.
+    /// Counts the objects that still use this device, even after its last handle is dropped.
     pub fn live_objects(&self) -> LiveObjects {
         LiveObjects(Arc::downgrade(&self.shared.raw))
     }
@@ -298,21 +295,21 @@ fn names(features: Features) -> Vec<&'static str> {
     features.iter().map(Feature::name).collect()
 }
 
-/// What is left of a device: it, and everything made from it.
+/// The objects of a device that are still alive: the device itself, and everything made from it.
 ///
 /// A caller's own VkDevice must not be destroyed before [`LiveObjects::count`] is 0.
 #[derive(Clone, Debug)]
 pub struct LiveObjects(Weak<RawDevice>);
 
 impl LiveObjects {
-    /// How many objects still use the VkDevice. The parts of the device and of each object count one
-    /// by one.
+    /// The number of objects that still use the VkDevice. Internal parts of the device and of each object count
+    /// separately.
     pub fn count(&self) -> usize {
         self.0.strong_count()
     }
 }
 
-/// What is made in one way for an own device and in another for a caller's.
+/// The parts of a device that are made differently for own and for wrapped devices.
 pub(crate) struct Parts {
     pub(crate) raw: Arc<RawDevice>,
     pub(crate) physical: PhysicalDevice,
@@ -321,7 +318,7 @@ pub(crate) struct Parts {
     pub(crate) enabled: Features,
 }
 
-/// What `physical` offers under `cap`, and what the cap states beyond it.
+/// The limits and features of `physical` under `cap`, and the shortfalls of `cap`.
 fn capped(physical: &PhysicalDevice, cap: &CapabilityCap) -> (Capabilities, Vec<Shortfall>) {
     let (capabilities, shortfalls) = physical.capped(cap);
     for shortfall in &shortfalls {
@@ -335,7 +332,7 @@ fn compile_threads(desc: &DeviceDesc) -> usize {
     desc.compile_threads.or_else(all).map_or(1, NonZeroUsize::get)
 }
 
-/// Checks what has nothing to do with the device.
+/// Checks the options that do not depend on the device.
 pub(crate) fn check_desc(desc: &DeviceDesc) -> Result<()> {
     if desc.always_stages() && desc.cap.no_transfer_usage() {
         return Err(Error::invalid("always_stage", "true, but no buffer has transfer usage"));

@@ -1,4 +1,4 @@
-//! What can go wrong, and the one place where result codes of Vulkan become errors.
+//! The errors of this crate, and their mapping from Vulkan's result codes.
 
 use ash::vk;
 use dml_core::HResult;
@@ -11,52 +11,52 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 const INSTALL_HINT: &str = "on Debian and Ubuntu install libvulkan1 and mesa-vulkan-drivers; \
      in the project's repository run `cargo xtask setup`";
 
-/// Everything that a function of this crate can report.
+/// The errors that functions of this crate report.
 ///
-/// Nothing here is reached by a wrong tensor description: `dml-core` refuses those before.
+/// No error here is caused by a wrong tensor description: `dml-core` refuses those before.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A buffer cannot be bound as it was given. The caller's mistake.
+    /// A buffer cannot be bound like this: a mistake of the caller.
     #[error("{operator}: {field}: {problem} (accepted: {accepted})")]
     InvalidBinding {
         /// The operator's name.
         operator: &'static str,
-        /// The binding's field, such as `OutputTensor`.
+        /// The bound field, such as `OutputTensor`.
         field: String,
-        /// What is wrong, with the value given.
+        /// The problem, with the value given.
         problem: String,
-        /// What would be accepted.
+        /// The values that would be accepted.
         accepted: String,
     },
-    /// An argument is out of its range or does not fit the others. The caller's mistake.
+    /// An argument is out of its range or does not fit the others: a mistake of the caller.
     #[error("{argument}: {problem}")]
     InvalidArgument {
         /// The argument.
         argument: String,
-        /// What is wrong with it, with the value given.
+        /// The problem, with the value given.
         problem: String,
     },
-    /// A selector names no physical device, or several. The caller's mistake.
+    /// A selector matches no physical device, or several: a mistake of the caller.
     #[error("{problem}; devices are: {devices}")]
     DeviceSelection {
-        /// Which devices were asked for, and that there is none or more than one.
+        /// The selector, and whether it matches none or more than one.
         problem: String,
         /// Every device with its index, kind and UUID.
         devices: String,
     },
-    /// The device, driver or loader lacks what was asked for.
+    /// The device, driver or loader does not support the request.
     #[error("{what}: not supported: {lacking}")]
     Unsupported {
-        /// What was asked for.
+        /// The request.
         what: String,
-        /// What is lacking.
+        /// The missing support.
         lacking: String,
     },
-    /// The device's limit is too low for what was asked for.
+    /// A limit of the device is too low for the request.
     #[error("{what}: needs {needed}, but {limit} of this device is {available}")]
     LimitExceeded {
-        /// What was asked for.
+        /// The request.
         what: String,
         /// Vulkan's name of the limit.
         limit: &'static str,
@@ -70,22 +70,22 @@ pub enum Error {
     MissingFeatures {
         /// The kernel variant.
         kernel: &'static str,
-        /// Those that are missing.
+        /// The missing features.
         features: Vec<Feature>,
     },
-    /// There is no Vulkan loader on this machine.
+    /// No Vulkan loader was found.
     #[error("no Vulkan loader was found ({reason}): {INSTALL_HINT}")]
     NoLoader {
-        /// What the dynamic linker said.
+        /// The message of the dynamic linker.
         reason: String,
     },
-    /// There is a loader, but no device that can be used.
+    /// There is a loader, but no usable device.
     #[error("no usable Vulkan device was found ({reason}): {INSTALL_HINT}")]
     NoDevice {
-        /// What was found instead.
+        /// The devices that were found, and why they are not usable.
         reason: String,
     },
-    /// The device was lost. Every later call on the same device fails in the same way.
+    /// The device was lost. Every later call on the device fails in the same way.
     #[error("the device was lost, as reported by {call}; create a new device")]
     DeviceLost {
         /// The call that reported it first.
@@ -94,12 +94,12 @@ pub enum Error {
     /// There is not enough memory for this call. The device remains usable.
     #[error("out of {kind} memory in {call}")]
     OutOfMemory {
-        /// Whose memory.
+        /// The memory that ran out.
         kind: MemoryKind,
         /// The call that failed.
         call: &'static str,
     },
-    /// A call failed with a code that is none of the above.
+    /// A call failed with a result that has no variant of its own.
     #[error("{call} failed: {result:?}")]
     Vulkan {
         /// The call that failed.
@@ -110,7 +110,7 @@ pub enum Error {
     /// A defect of this project. Please report it.
     #[error("internal error, please report it: {problem}")]
     Internal {
-        /// What was found.
+        /// The problem.
         problem: String,
     },
 }
@@ -119,7 +119,7 @@ fn join(features: &[Feature]) -> String {
     features.iter().map(|feature| feature.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Whose memory ran out.
+/// The memory that ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// Memory of the host.
@@ -148,7 +148,7 @@ impl Error {
         matches!(self, Self::OutOfMemory { .. })
     }
 
-    /// Whether the machine lacks what was asked for.
+    /// Whether the machine does not support the request.
     pub fn is_unsupported(&self) -> bool {
         matches!(
             self,
@@ -160,7 +160,7 @@ impl Error {
         )
     }
 
-    /// Whether the caller passed something that is never accepted.
+    /// Whether an argument was wrong, on any device.
     pub fn is_invalid(&self) -> bool {
         matches!(
             self,
@@ -187,7 +187,7 @@ impl Error {
         }
     }
 
-    /// Turns a failing code of `call` into an error. Codes of success never come here.
+    /// The error for a failing result of `call`. Must not be called with success codes.
     pub(crate) fn from_vk(call: &'static str, result: vk::Result) -> Self {
         match result {
             vk::Result::ERROR_OUT_OF_HOST_MEMORY => {
@@ -218,7 +218,7 @@ impl Error {
     }
 }
 
-/// Names the call in the error of a call that has no device yet.
+/// Adds the call's name to the error of a call that has no device yet.
 pub(crate) trait VkContext<T> {
     fn call(self, call: &'static str) -> Result<T>;
 }

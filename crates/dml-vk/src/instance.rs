@@ -1,4 +1,4 @@
-//! The connection to Vulkan.
+//! The Vulkan instance and its loader.
 
 pub(crate) mod capabilities;
 pub(crate) mod debug;
@@ -23,7 +23,7 @@ use crate::instance::select::DeviceSelector;
 
 pub(crate) const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// The layer's setting that bounds how often it repeats a message.
+/// The layer's setting that limits how often it repeats a message.
 const MESSAGE_LIMIT: &CStr = c"enable_message_limit";
 
 /// Whether Vulkan's validation layer checks every call.
@@ -32,20 +32,20 @@ pub enum Validation {
     /// No layer is enabled by this crate; environment variables of the loader still work.
     #[default]
     Off,
-    /// VK_LAYER_KHRONOS_validation is enabled; without it no instance is created. It reports every
+    /// VK_LAYER_KHRONOS_validation is enabled; without it, creating an instance fails. It reports every
     /// message, however often it repeats.
     Required,
 }
 
-/// How to create an [`Instance`].
+/// The options for creating an [`Instance`].
 #[derive(Clone, Debug, Default)]
 pub struct InstanceDesc {
     /// Whether the validation layer is enabled. The default is off.
     pub validation: Validation,
-    /// Which functions are called. The default is what the loader and the driver give.
+    /// The functions to call. The default is those of the loader and the driver.
     pub entry_points: EntryPoints,
-    /// Use no later version of Vulkan than this one (packed as Vulkan packs it, at least 1.1), as if
-    /// loader and devices were older. The default is no cap.
+    /// Use no later version of Vulkan than this one (packed as Vulkan packs it, at least 1.1), as if loader
+    /// and devices were older. The default is no cap.
     pub max_api_version: Option<u32>,
 }
 
@@ -62,10 +62,9 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// [`Error::NoLoader`] or [`Error::NoDevice`] where Vulkan is not installed,
-    /// [`Error::Unsupported`] where the loader is older than Vulkan 1.1 or lacks the validation
-    /// layer that was required, [`Error::InvalidArgument`] where the cap is below 1.1,
-    /// [`Error::OutOfMemory`].
+    /// [`Error::NoLoader`] or [`Error::NoDevice`] if Vulkan is not installed, [`Error::Unsupported`] if the
+    /// loader is older than Vulkan 1.1 or lacks the required validation layer, [`Error::InvalidArgument`] if
+    /// the cap is below 1.1, [`Error::OutOfMemory`].
     pub fn new(desc: &InstanceDesc) -> Result<Self> {
         let cap = desc.max_api_version.unwrap_or(vk::API_VERSION_1_3);
         if cap < vk::API_VERSION_1_1 {
@@ -98,18 +97,18 @@ impl Instance {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The version of Vulkan that the instance asked for: 1.3, or less where the loader is older or
-    /// the cap lower.
+    /// The version of Vulkan that the instance was created with: 1.3, or less if the loader is older or the
+    /// cap lower.
     pub fn api_version(&self) -> u32 {
         self.shared.api_version
     }
 
-    /// Every physical device, in the loader's order, those included that cannot be used. One whose
-    /// driver fails is [unusable](PhysicalDevice::unsuitable), and the others answer.
+    /// Every physical device in the loader's order, usable or not. A device whose driver fails is
+    /// [unusable](PhysicalDevice::unsuitable), and does not affect the others.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], or [`Error::Vulkan`] where the loader cannot list them.
+    /// [`Error::OutOfMemory`], or [`Error::Vulkan`] if the loader cannot list the devices.
     pub fn physical_devices(&self) -> Result<Vec<PhysicalDevice>> {
         // SAFETY: the instance is alive, as `self` owns it.
         let handles = unsafe { self.shared.table.core().enumerate_physical_devices() }
@@ -117,23 +116,23 @@ impl Instance {
         Ok(handles.into_iter().map(|it| PhysicalDevice::query(&self.shared, it)).collect())
     }
 
-    /// The physical device that `selector` names. It can be used.
+    /// The physical device that `selector` selects, which is usable.
     ///
     /// # Errors
     ///
-    /// [`Error::NoDevice`] where none can be used, [`Error::InvalidArgument`] where the selector
-    /// names none or several, [`Error::Unsupported`] where it names one that cannot be used, or the
-    /// error of its driver. The first two list the devices there are.
+    /// [`Error::NoDevice`] if no device is usable, [`Error::InvalidArgument`] if the selector matches no
+    /// device or several, [`Error::Unsupported`] if it selects an unusable one, or the error of its driver.
+    /// The first two list the existing devices.
     pub fn select(&self, selector: &DeviceSelector) -> Result<PhysicalDevice> {
         select::choose(self.physical_devices()?, selector)
     }
 
-    /// Removes and returns what validation layers have reported since the last call.
+    /// Removes and returns the messages of validation layers since the last call.
     pub fn take_validation_messages(&self) -> Vec<ValidationMessage> {
         self.shared.log.take()
     }
 
-    /// The validation messages, also those to come while the instance is destroyed.
+    /// The log of validation messages, which also receives those from the instance's destruction.
     pub fn validation_log(&self) -> ValidationLog {
         ValidationLog::clone(&self.shared.log)
     }
@@ -232,8 +231,8 @@ impl Messenger {
 struct Extensions {
     debug_utils: bool,
     portability: bool,
-    /// Whether a layer that is to be enabled takes settings. It takes them unasked, and a loader that
-    /// is older than the extension would refuse to enable it.
+    /// Whether the layer to be enabled supports settings. Layers accept them even if the extension is not
+    /// enabled, and a loader that is older than the extension would refuse to enable it.
     layer_settings: bool,
 }
 
@@ -314,14 +313,14 @@ fn create(
         // Covers the creation and destruction of the instance itself.
         info = info.push_next(&mut messenger_info);
     }
-    // Without this the layer is silent about a message from its 10th time on.
+    // Without this the layer reports a message at most 9 times.
     let no = vk::FALSE.to_ne_bytes();
     let mut setting = vk::LayerSettingEXT::default()
         .layer_name(VALIDATION_LAYER)
         .setting_name(MESSAGE_LIMIT)
         .ty(vk::LayerSettingTypeEXT::BOOL32)
         .values(&no);
-    // It counts values, and not their bytes.
+    // The count is of values, not of their bytes.
     setting.value_count = 1;
     let settings = [setting];
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);

@@ -16,27 +16,26 @@
 //!
 //! # Lifetimes
 //!
-//! Each object owns a reference to its parent and destroys its own handle only, so whatever order
-//! the caller drops things in is sound. Work in flight owns what it uses: dropping a [`Submission`]
-//! waits.
+//! Each object owns a reference to its parent and only destroys its own handle, so that the caller may drop
+//! objects in any order. Work in flight owns its resources: dropping a [`Submission`] waits.
 //!
 //! # Threads
 //!
-//! Everything is `Send + Sync` but [`Recorder`], which is `Send`: one recorder per thread. The queue
-//! and the allocator are under locks.
+//! Every type is `Send + Sync` except [`Recorder`], which is `Send`: one recorder per thread. The queue and
+//! the allocator are under locks.
 //!
 //! # Bring your own
 //!
 //! [`Device::from_raw`] wraps a device that the caller created, [`Device::wrap_buffer`] a buffer, and
-//! [`record_plan`] records into the caller's command buffer: nothing is submitted, waited for or
-//! allocated, and the caller's barriers follow [`access()`]. Objects of the caller are never
-//! destroyed. An own device differs only in who created it.
+//! [`record_plan`] records into the caller's command buffer: nothing is submitted, waited for or allocated,
+//! and the caller's barriers follow [`access()`]. The caller's objects are never destroyed. Apart from its
+//! creation, an own device is used in the same way.
 //!
 //! # Who checks what
 //!
-//! `dml-core` has refused every wrong description before a plan exists. This crate checks what only
-//! the device knows: limits, features, usages, ranges of bindings. A plan that breaks its own rules
-//! is an [`Error::Internal`]. Device loss is sticky; out of memory fails one call.
+//! `dml-core` has refused every wrong descriptor before a plan exists. This crate checks the conditions that
+//! depend on the device: limits, features, usages, ranges of bindings. A plan that breaks its own rules is an
+//! [`Error::Internal`]. Device loss is permanent; out of memory only fails one call.
 //!
 //! # Unsafe code
 //!

@@ -1,4 +1,4 @@
-//! Memory, the buffers that have it, and sets of bytes in them.
+//! Memory, buffers, and sets of bytes in them.
 
 pub(crate) mod allocator;
 pub(crate) mod buffer;

@@ -22,23 +22,23 @@ use crate::pipeline::keeper::PipelineKeeper;
 use crate::pipeline::kernel::{DumpFolder, Pipeline};
 use crate::pipeline::layouts::Layouts;
 
-/// The pipelines of a device that have been asked for so far.
+/// The pipelines that a device has made so far.
 pub(crate) struct PipelineCache {
     made: Mutex<HashMap<KernelKey, Arc<Slot>>>,
     count: AtomicUsize,
     layouts: Layouts,
     handle: vk::PipelineCache,
-    /// Where the cache is kept.
+    /// Saves the pipelines to a file.
     keeper: Option<PipelineKeeper>,
     dump: DumpFolder,
     raw: Arc<RawDevice>,
 }
 
-/// A pipeline, once it is made. Whoever makes it holds the lock, so that it is made once.
+/// A pipeline, once it is made. The thread that makes it holds the lock, so that it is made once.
 type Slot = Mutex<Option<Arc<Pipeline>>>;
 
 impl PipelineCache {
-    /// Starts with what `file` holds, and writes it from time to time and when the cache is dropped.
+    /// Starts with the contents of `file`, and writes the file from time to time and when the cache is dropped.
     pub(crate) fn new(raw: &Arc<RawDevice>, file: Option<PipelineFile>) -> Result<Self> {
         let (keeper, initial) = file.map(PipelineKeeper::new).unzip();
         let initial = initial.unwrap_or_default();
@@ -55,15 +55,17 @@ impl PipelineCache {
         Ok(Self { made, count, layouts, handle, keeper, dump, raw: Arc::clone(raw) })
     }
 
-    /// How many pipelines have been made.
+    /// The number of pipelines that have been made.
     pub(crate) fn len(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The pipeline of `key`, made at the first call. Others are made meanwhile, by other threads.
+    /// The pipeline for `key`, made at the first call. Other threads can make other pipelines meanwhile.
     ///
-    /// Fails with [`Error::MissingFeatures`](crate::Error::MissingFeatures) or [`Error::LimitExceeded`](crate::Error::LimitExceeded) where the device cannot
-    /// run the kernel, [`Error::Internal`](crate::Error::Internal) where key and kernel do not fit, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// Fails with [`Error::MissingFeatures`](crate::Error::MissingFeatures) or
+    /// [`Error::LimitExceeded`](crate::Error::LimitExceeded) if the device cannot run the kernel,
+    /// [`Error::Internal`](crate::Error::Internal) if key and kernel do not match,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub(crate) fn get(
         &self,
         key: &KernelKey,
@@ -80,7 +82,7 @@ impl PipelineCache {
         Ok(Arc::clone(slot.insert(Arc::new(pipeline))))
     }
 
-    /// Makes the pipelines of `keys` that are not there yet, on up to `threads` threads.
+    /// Makes the pipelines for `keys` that do not exist yet, on up to `threads` threads.
     ///
     /// Fails as [`PipelineCache::get`], with the error of one of them.
     pub(crate) fn make<'a>(
@@ -97,14 +99,14 @@ impl PipelineCache {
                 && let Some(key) = missing.get(next.fetch_add(1, Ordering::Relaxed))
             {
                 if let Err(error) = self.get(key, capabilities) {
-                    // The first error is as good as another.
+                    // Any of the errors will do.
                     let _ = failed.set(error);
                 }
             }
         };
         std::thread::scope(|scope| {
             for _ in 1..threads.min(missing.len()) {
-                // Where no thread can be had, there are fewer.
+                // If the system refuses a thread, fewer are used.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -120,14 +122,14 @@ impl PipelineCache {
         }
     }
 
-    /// Whether the pipeline of `key` has been made. One that is being made is not there.
+    /// Whether the pipeline for `key` has been made. A pipeline that is being made does not count.
     fn has(&self, key: &KernelKey) -> bool {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = made.get(key).map(|it| it.try_lock());
         matches!(slot, Some(Ok(slot)) if slot.is_some())
     }
 
-    /// Writes the file where enough is new, so that it outlives a process that is killed.
+    /// Writes the file if enough pipelines are new, so that they survive a killed process.
     pub(crate) fn keep(&self) {
         self.save(false);
     }

@@ -1,4 +1,4 @@
-//! Command buffers: what is recorded into them, and submitting it.
+//! Recording into command buffers, and submitting them.
 
 pub(crate) mod access;
 pub(crate) mod barrier;

@@ -1,9 +1,9 @@
-//! Moving bytes between the host and buffers, in calls that wait.
+//! Transfers between the host and buffers, in calls that wait.
 //!
-//! Where the host sees a buffer's memory the bytes are copied directly, once what this crate submitted and
-//! that uses the buffer has completed; else by submissions of their own, after everything before. What a
-//! caller submits is the caller's to order, by the contracts of [`crate::record_plan`] and of whatever else
-//! it calls.
+//! If the host can map a buffer's memory, bytes are copied directly once all of this crate's submissions that
+//! use the buffer have completed; otherwise by separate submissions, after everything before. The caller
+//! orders its own submissions, by the contracts of [`crate::record_plan`] and of other functions that it
+//! calls.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -22,22 +22,19 @@ use crate::record::submit::Submission;
 
 /// Larger transfers go through staging memory in several pieces of this size.
 const PIECE: usize = 16 << 20;
-/// So many of them are under way at once, so that the host copies while the device does.
+/// The number of pieces in flight at once, so that the host copies while the device does.
 const PIECES_UNDER_WAY: usize = 3;
 
 impl Device {
-    /// Writes `bytes` to `buffer` from `offset` on, after everything that [`Device::submit`] was given so
-    /// far.
+    /// Writes `bytes` to `buffer` from `offset` on, after all earlier submissions by [`Device::submit`].
     ///
-    /// Work that touches the same bytes and is submitted by another thread meanwhile sees
-    /// unspecified values.
+    /// Work of another thread that uses the same bytes and is submitted meanwhile sees unspecified values.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) where the range is not inside the buffer,
-    /// where the buffer is of another device, or where the host cannot see its memory and it lacks
-    /// TRANSFER_DST; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the range is not inside the buffer, the
+    /// buffer belongs to another device, or the host cannot map its memory and it lacks TRANSFER_DST;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::DeviceLost`](crate::Error::DeviceLost).
     pub fn write_buffer(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
         self.shared.raw.ensure_alive()?;
         let range = self.checked_range(buffer, offset, offset.checked_add(bytes.len() as u64))?;
@@ -54,8 +51,8 @@ impl Device {
         }
     }
 
-    /// Writes `bytes` to the start of a buffer that nothing submitted has used: without waiting,
-    /// where the host sees its memory.
+    /// Writes `bytes` to the start of a buffer that no submission has used: without waiting, if the host can
+    /// map its memory.
     pub(crate) fn write_unused(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
         let range = self.checked_range(buffer, 0, Some(bytes.len() as u64))?;
         match self.direct_write(buffer) {
@@ -64,7 +61,7 @@ impl Device {
         }
     }
 
-    /// Reads `range` (in bytes) of `buffer`, after everything that [`Device::submit`] was given so far.
+    /// Reads `range` (in bytes) of `buffer`, after all earlier submissions by [`Device::submit`].
     ///
     /// # Errors
     ///
@@ -76,18 +73,17 @@ impl Device {
         Ok(bytes)
     }
 
-    /// Reads as many bytes of `buffer` as `into` has, from `offset` on, after everything that
-    /// [`Device::submit`] was given so far.
+    /// Reads as many bytes of `buffer` as `into` has, from `offset` on, after all earlier submissions by
+    /// [`Device::submit`].
     ///
-    /// Work that writes the same bytes and is submitted by another thread meanwhile leaves
-    /// unspecified values in the result.
+    /// Work of another thread that writes the same bytes and is submitted meanwhile leaves unspecified values
+    /// in the result.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) where the range is not inside the buffer,
-    /// where the buffer is of another device, or where the host cannot see its memory and it lacks
-    /// TRANSFER_SRC; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the range is not inside the buffer, the
+    /// buffer belongs to another device, or the host cannot map its memory and it lacks TRANSFER_SRC;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::DeviceLost`](crate::Error::DeviceLost).
     pub fn read_buffer_into(&self, buffer: &Buffer, offset: u64, into: &mut [u8]) -> Result<()> {
         self.shared.raw.ensure_alive()?;
         let range = self.checked_range(buffer, offset, offset.checked_add(into.len() as u64))?;
@@ -159,7 +155,7 @@ impl Device {
     }
 }
 
-/// Waits for the first of the pieces that are read, and takes its bytes.
+/// Waits for the first of the pieces in flight, and takes its bytes.
 fn take_oldest(under_way: &mut VecDeque<(Submission, ReadBack, &mut [u8])>) -> Result<()> {
     under_way.pop_front().map_or(Ok(()), |(_submission, bytes, part)| bytes.read_into(part))
 }

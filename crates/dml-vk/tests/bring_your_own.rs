@@ -205,7 +205,7 @@ fn without_a_queue_nothing_is_submitted() {
     });
 }
 
-/// Counts, and checks that it is never locked twice.
+/// A lock that counts, and checks that it is never locked twice.
 #[derive(Default)]
 struct CountingLock {
     locked: AtomicUsize,
@@ -251,8 +251,8 @@ fn a_shared_queue_is_used_under_the_callers_lock() {
     });
 }
 
-/// What a caller owes by the contract of `record_plan`: the runtime does not wait for the caller's
-/// submissions, so bytes that one of them writes are read after it, and others at any time.
+/// An obligation of callers by the contract of `record_plan`: the runtime does not wait for the caller's
+/// submissions, so bytes that one of them writes may be read only after it, and other bytes at any time.
 #[test]
 fn the_runtime_reads_beside_what_the_caller_submits() {
     each_caller(|caller| {
@@ -291,7 +291,7 @@ fn compiling_submits_nothing() {
     });
 }
 
-/// The caller's objects live on, and are the caller's to destroy: the layer reports what is left.
+/// The caller's objects survive, and the caller destroys them: the layer reports objects that are left.
 #[test]
 fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
     each_caller(|caller| {
@@ -307,7 +307,7 @@ fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
         commands.finish().unwrap();
         drop(table);
         assert_eq!(live.count(), 0);
-        // Both are still there.
+        // The caller's device and buffer still exist.
         let commands = caller.begin().unwrap();
         // SAFETY: the command buffer is recording.
         unsafe { caller.device.cmd_fill_buffer(commands.raw(), handle, 0, 64, 3) };
@@ -320,7 +320,7 @@ fn nothing_of_the_callers_is_destroyed_and_nothing_is_left() {
     });
 }
 
-/// The positive control: the barriers around an operator are the caller's, and the layer is on.
+/// The positive control: the barriers around an operator are the caller's duty, and the layer is on.
 #[test]
 fn a_missing_barrier_of_the_callers_is_reported_where_validation_is_required() {
     each_caller(|caller| {

@@ -1,4 +1,4 @@
-//! Recording many operators into a caller's command buffer: counted, not promised.
+//! Recording many operators into a caller's command buffer makes none of the calls that are counted here.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "the caller's side, and a counting allocator")]
 
@@ -20,7 +20,7 @@ use dml_vk::{BindingTable, Bindings, DeviceDesc, EntryPoints, record_plan};
 const OPERATORS: u64 = 1000;
 const BYTES: u64 = 512;
 
-/// What compiling and binding on a caller's device allocates and creates; recording does none of it.
+/// Calls that compiling and binding on a caller's device make, and recording never does.
 const MAKING: [&str; 8] = [
     "vkAllocateMemory",
     "vkAllocateDescriptorSets",
@@ -32,7 +32,7 @@ const MAKING: [&str; 8] = [
     "vkCreateComputePipelines",
 ];
 
-/// Calls of vkAllocate*, vkCreate* and vkQueueSubmit.
+/// The calls of vkAllocate*, vkCreate* and vkQueueSubmit.
 fn makes(injector: &Injector) -> Vec<&'static str> {
     let making = ["vkAllocate", "vkCreate", "vkQueueSubmit"];
     let calls = injector.calls().into_iter().map(dml_fault::EntryPoint::name);
@@ -48,7 +48,7 @@ fn a_thousand_operators_are_recorded_without_allocating_creating_or_submitting()
         let buffer = caller.wrapped_buffer(&device, BYTES * OPERATORS).unwrap();
         let compiled = compile(&device, plan(BYTES, every_kind_of_step()));
         let bind = |index: u64| try_bind(&compiled, &buffer, index * BYTES, BYTES).unwrap();
-        // All of them are in flight at once, each with bindings of its own.
+        // All of them are in flight at once, each with its own bindings.
         let tables: Vec<_> = (0..OPERATORS).map(bind).collect();
         let made = makes(&injector);
         assert!(made.iter().all(|name| MAKING.contains(name)), "{made:?}");

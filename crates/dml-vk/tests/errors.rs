@@ -1,4 +1,4 @@
-//! What is refused, and how the refusal reads.
+//! Invalid requests are refused, with errors that name the problem.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Whatever is dropped while work is recorded or in flight, the work is done, the bytes are right, and
-//! nothing is left. Under the validation layer, which also sees what is destroyed too early.
+//! Whatever is dropped while work is recorded or in flight, the work is done, the results are right, and no
+//! object is left. Under the validation layer, which also reports objects that are destroyed too early.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -12,7 +12,7 @@ use dml_vk::{BindingTable, Bindings, Buffer, CompiledOperator, Device, Recorder,
 const OUT: Slot = Slot::Output(0);
 const GUARD: u32 = 0xa5a5_a5a5;
 
-/// One of everything, with the output between guards.
+/// An operator with all objects that it needs, and guards around its output.
 struct Work {
     device: Device,
     compiled: CompiledOperator,
@@ -58,8 +58,8 @@ fn verify(device: &Device, buffer: &Buffer) {
     assert_eq!(words(&device.read_buffer(buffer, 0..1024).unwrap()), expected);
 }
 
-/// Runs `test` on every device, twice. Pipelines and their layouts are kept for later: the second time
-/// leaves nothing more.
+/// Runs `test` on every device, twice. Pipelines and their layouts are kept for reuse: the second run leaves
+/// no further objects.
 fn each(test: impl Fn(&Device)) {
     each_device(|device| {
         let objects = device.live_objects();
@@ -139,7 +139,7 @@ fn recorders_are_dropped_mid_way_and_leave_no_trace() {
     });
 }
 
-/// The same work gives the same bytes every time, whoever else works.
+/// Equal work gives equal bytes every time, whatever other threads do.
 #[test]
 fn streams_of_many_threads_keep_to_their_guards() {
     each(|device| {

@@ -1,4 +1,4 @@
-//! Drivers whose answers differ from those of the drivers here, made up by replacing functions.
+//! Drivers with unusual properties, imitated by replacing functions.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "replacements for Vulkan's functions")]
 
@@ -11,7 +11,7 @@ use dml_core::capabilities::Feature;
 use dml_vk::ash::vk;
 use dml_vk::{Device, DeviceDesc, DeviceType, EntryPoints, InstanceDesc, Timestamps};
 
-/// What a driver answers.
+/// The properties that an imitated driver reports; `None` keeps the real driver's.
 #[derive(Clone, Copy)]
 struct Answers {
     offset_alignment: Option<u64>,
@@ -20,11 +20,11 @@ struct Answers {
     storage_buffers: Option<u32>,
     uniform_buffers: Option<u32>,
     timestamp_period: Option<f32>,
-    /// Whether vulkanMemoryModelDeviceScope is there.
+    /// Whether the driver has vulkanMemoryModelDeviceScope.
     has_device_scope: Option<bool>,
-    /// Which shaders have subgroups.
+    /// The shader stages that have subgroups.
     subgroup_stages: Option<vk::ShaderStageFlags>,
-    /// Whether memory that host and device share is.
+    /// Whether host-visible memory is coherent.
     is_coherent: bool,
 }
 
@@ -41,7 +41,7 @@ const USUAL: Answers = Answers {
 };
 
 static ANSWERS: Mutex<Answers> = Mutex::new(USUAL);
-/// Names, offsets and sizes.
+/// The names of the calls, with their offsets and sizes.
 static CALLS: Mutex<Vec<(&str, u64, u64)>> = Mutex::new(Vec::new());
 
 fn change(limits: &mut vk::PhysicalDeviceLimits) {
@@ -59,7 +59,7 @@ fn change(limits: &mut vk::PhysicalDeviceLimits) {
     limits.timestamp_period = answers.timestamp_period.unwrap_or(limits.timestamp_period);
 }
 
-/// Calls `change` with the structure of the type `T` in a chain, where there is one.
+/// Calls `change` with the structure of type `T` in a chain, if it has one.
 ///
 /// # Safety
 ///
@@ -101,7 +101,7 @@ fn change_memory(found: &mut vk::PhysicalDeviceMemoryProperties) {
 
 /// # Safety
 ///
-/// That of vkFlushMappedMemoryRanges.
+/// The promises of vkFlushMappedMemoryRanges.
 unsafe fn note(name: &'static str, count: u32, ranges: *const vk::MappedMemoryRange<'_>) {
     assert_eq!(count, 1);
     // SAFETY: there is one, by the caller's promise.
@@ -109,7 +109,8 @@ unsafe fn note(name: &'static str, count: u32, ranges: *const vk::MappedMemoryRa
     CALLS.lock().unwrap().push((name, range.offset, range.size));
 }
 
-/// Each calls the original, and answers what a driver may, or what this crate must refuse.
+/// Functions that call the driver's and change the answers: to allowed ones, or to ones that this crate must
+/// refuse.
 fn odd() -> EntryPoints {
     dml_fault::replacing! {
         vkGetPhysicalDeviceProperties = PFN_vkGetPhysicalDeviceProperties(
@@ -177,14 +178,14 @@ fn odd() -> EntryPoints {
     }
 }
 
-/// Calls `test` with Vulkan whose drivers give these answers.
+/// Calls `test` with a Vulkan whose drivers report `answers`.
 fn with_answers(answers: Answers, test: impl FnOnce(InstanceDesc)) {
     let _guard = one_at_a_time();
     *ANSWERS.lock().unwrap() = answers;
     test(InstanceDesc { entry_points: odd(), ..InstanceDesc::default() });
 }
 
-/// Devices that answer so are refused, for this reason.
+/// Checks that devices with these properties are refused, for this reason.
 fn unusable(answers: Answers, expected: &str) {
     with_answers(answers, |desc| {
         let (_messages, instance) = instance_with(desc);

@@ -1,4 +1,4 @@
-//! What is bound at initialization and at execution, and what executing in place means.
+//! The bindings of initialization and of execution, and execution in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -22,7 +22,7 @@ fn refused(result: Result<BindingTable>, message: &str) {
     assert_eq!(result.unwrap_err().to_string(), message);
 }
 
-/// Output = input, but for its first 16 words.
+/// Output = input, except for its first 16 words.
 fn in_place() -> Plan {
     let band = vec![ramp(OUT, 0..64, 7)];
     Plan {
@@ -95,8 +95,8 @@ fn only_exactly_the_same_range_is_in_place() {
     });
 }
 
-/// Two inputs that may become the output by the same steps, and one that may not: the second half of
-/// the output is the first half of A, which the first step has written where A is the output.
+/// Two inputs that may be bound to the output by the same steps, and one that may not: the second half of the
+/// output is the first half of A, which the first step overwrites if A is bound to the output.
 fn by_same_steps() -> Plan {
     let exec =
         vec![ramp(OUT, 0..128, 7), fill(OUT, 128..256, 1), sum((OUT, 128..256), (IN, 0..128))];
@@ -176,7 +176,7 @@ fn what_is_not_allowed_in_place_is_refused_with_what_is() {
             let message = format!("TEST: OutputTensor: {problem} {accepted}");
             refused(bind_three(&compiled, inputs, at(0)), &message);
         }
-        // One that is the output, and one that is only nearly.
+        // One input that is bound to the output's range, and one to nearly that range.
         for (inputs, field) in
             [([at(0), at(16), apart(0)], "BTensor"), ([at(16), at(0), apart(0)], "ATensor")]
         {
@@ -236,7 +236,7 @@ fn both_plans_of_an_operator_allow_the_same_in_place() {
     });
 }
 
-/// Output = an input of which initialization keeps a copy.
+/// Output = an input that initialization copies.
 fn owned() -> Plan {
     let mut input = requirement("InputTensor", 256);
     input.as_mut().unwrap().bound_at = BoundAt::Initialization;
@@ -262,7 +262,7 @@ fn an_owned_input_is_bound_at_initialization_only() {
         assert_eq!((initialize.phase(), execute.phase()), (Phase::Initialize, Phase::Execute));
         device.write_buffer(input.unwrap().buffer, 0, &[2, 0, 0, 0].repeat(64)).unwrap();
         run(device, |recorder| recorder.initialize(&initialize));
-        // Nothing of it is needed any more.
+        // The input's buffer is not needed any more.
         device.write_buffer(input.unwrap().buffer, 0, &[0xff; 256]).unwrap();
         run(device, |recorder| recorder.dispatch(&execute));
         let found = words(&device.read_buffer(output.unwrap().buffer, 0..256).unwrap());

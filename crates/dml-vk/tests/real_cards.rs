@@ -18,25 +18,25 @@ use dml_vk::{
     Recorder,
 };
 
-/// Longer than any test: a lock that is never released fails a test and does not hang it.
+/// Longer than any test takes: a lock that is never released fails the test instead of hanging it.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Whether memory that the host sees is coherent.
+/// Whether host-visible memory is coherent.
 static IS_COHERENT: AtomicBool = AtomicBool::new(true);
-/// No single allocation may be larger.
+/// The largest size of an allocation that succeeds.
 static LARGEST_ALLOCATION: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Accesses that the last barrier of all leads to.
+/// The destination accesses of the last barrier that was recorded.
 static LAST_ACCESS: Mutex<vk::AccessFlags> = Mutex::new(vk::AccessFlags::empty());
 /// The features that each shader module needs.
 static MODULES: Mutex<Vec<Features>> = Mutex::new(Vec::new());
-/// Told of a host copy that has begun, and asked whether it may go on.
+/// Receives a message when a host copy begins, which then waits for an answer.
 static HOST_COPY: Mutex<Option<(Sender<()>, Receiver<()>)>> = Mutex::new(None);
 
 fn take<T>(value: &Mutex<Option<T>>) -> Option<T> {
     value.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Each calls the original.
+/// Functions that change or record the arguments or results of the driver's functions.
 fn made_up() -> EntryPoints {
     dml_fault::replacing! {
         vkGetPhysicalDeviceMemoryProperties = PFN_vkGetPhysicalDeviceMemoryProperties(
@@ -120,7 +120,7 @@ fn made_up() -> EntryPoints {
     }
 }
 
-/// What memory of the host is like that devices share.
+/// Whether the devices' host-visible memory is coherent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HostMemory {
     Coherent,

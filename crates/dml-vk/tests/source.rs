@@ -1,4 +1,4 @@
-//! What must not be in this crate's sources.
+//! Names of operators must not occur in this crate's sources.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -14,7 +14,7 @@ use dml_vk::{
     ValidationMessage,
 };
 
-/// Submits two fills of one range with nothing between them.
+/// Submits two fills of one range without a barrier between them.
 fn write_twice_without_a_barrier(device: &Device, target: &Buffer) {
     run(device, |recorder| {
         recorder.fill_buffer(target, 0..target.size(), 1)?;
@@ -22,8 +22,8 @@ fn write_twice_without_a_barrier(device: &Device, target: &Buffer) {
     });
 }
 
-/// Two threads wait for one queue at once, without the lock that keeps them apart. Drivers take it
-/// well; Vulkan forbids it.
+/// Two threads wait for one queue at once, without the lock that keeps them apart. Drivers tolerate it, but Vulkan
+/// forbids it.
 #[allow(unsafe_code, reason = "the queue is only given out under its lock")]
 fn use_a_queue_from_two_threads(device: &Device, target: &Buffer) {
     let mut recorder = Recorder::new(device).unwrap();
@@ -45,7 +45,7 @@ fn use_a_queue_from_two_threads(device: &Device, target: &Buffer) {
     });
 }
 
-/// Every usable device with an instance of its own.
+/// Runs `test` on every usable device, each with its own instance.
 fn each(test: impl Fn(&Instance, &Device)) {
     let (_messages, instance) = instance();
     for physical in usable_devices(&instance) {
@@ -53,7 +53,7 @@ fn each(test: impl Fn(&Instance, &Device)) {
     }
 }
 
-/// Without its setting, the layer says the same thing 10 times and no more.
+/// Without its setting, the layer reports the same message at most 10 times.
 #[test]
 fn a_message_is_reported_every_time() {
     const TIMES: usize = 40;
@@ -70,7 +70,7 @@ fn a_message_is_reported_every_time() {
     });
 }
 
-/// What the layer reports of threads is luck, so this is tried until it does.
+/// Whether the layer notices a race of threads is chance, so the race is repeated until it does.
 #[test]
 fn a_queue_that_two_threads_use_at_once_is_reported() {
     const TRIES: usize = 200;
@@ -92,7 +92,7 @@ fn a_queue_that_two_threads_use_at_once_is_reported() {
     });
 }
 
-/// A program that owns its Vulkan objects, as the sweep of faults brings one, has a log of its own.
+/// An instance that a caller creates, as in the sweep of faults, has a log of its own.
 #[test]
 #[allow(unsafe_code, reason = "the runtime leaves nothing behind")]
 fn what_a_caller_leaves_behind_is_reported_where_validation_is_required() {
@@ -118,7 +118,7 @@ fn a_deliberate_hazard_is_reported_where_validation_is_required() {
     each(|instance, device| {
         let target = buffer(device, 1024);
         write_twice_without_a_barrier(device, &target);
-        // Taken here, so that the guard does not see them.
+        // Taken here, so that the guard does not see the messages.
         let messages = instance.take_validation_messages();
         if validation() == Validation::Required {
             assert!(

@@ -1,4 +1,4 @@
-//! How a kernel touches its storage buffers, followed through its instructions.
+//! A kernel's accesses to its storage buffers, followed through its instructions.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rspirv::spirv::{Op, StorageClass};
 
 use crate::instruction::id_operand;
 
-/// What a kernel does with one buffer.
+/// The kinds of access that a kernel makes to one buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BufferUse {
     reads: bool,
@@ -56,7 +56,7 @@ fn visit(
         return Ok(());
     }
     let opcode = instruction.class.opcode;
-    // A pointer that goes anywhere but into the first operand is out of sight from there on.
+    // A pointer that is used anywhere but as the first operand cannot be followed further.
     let first = id_operand(instruction, 0).and_then(|id| pointers.get(&id).copied());
     let (Some(buffer), 1) = (first, ids().filter(|id| pointers.contains_key(id)).count()) else {
         bail!("a pointer to a buffer is used by Op{opcode:?}, which reflection cannot follow");

@@ -13,20 +13,20 @@ use shaderc::{
 use crate::ENTRY_POINT;
 use crate::intent::{Kind, VariantIntent};
 
-/// Where sources lie, in messages.
+/// The folder of the sources, in messages.
 const KERNELS: &str = "spirv/kernels/";
 
-/// What the compiler made of one variant.
+/// The SPIR-V of one variant.
 pub(crate) struct Compiled {
-    /// SPIR-V.
+    /// The optimized SPIR-V.
     pub(crate) spirv: Vec<u8>,
-    /// The same without optimization, which takes the names away.
+    /// The SPIR-V without optimization, which removes names.
     pub(crate) named: Vec<u8>,
     /// The files in `kernels/` that it was made from.
     pub(crate) sources: BTreeSet<String>,
 }
 
-/// Compiles one variant. Warnings are errors; either are reported with file and line.
+/// Compiles one variant. Warnings are errors; both are reported with file and line.
 pub(crate) fn compile(tree: &Tree, variant: &VariantIntent<'_>) -> Result<Compiled> {
     let source = &variant.entry.source;
     let text = read_text(&tree.kernels().join(source))?;
@@ -61,7 +61,7 @@ fn options<'a>(
     options.set_target_spirv(SpirvVersion::V1_3);
     options.set_optimization_level(match variant.entry.kind {
         Kind::Kernel => OptimizationLevel::Performance,
-        // Functions must stay functions, and roundings where they are.
+        // Functions must stay functions, and roundings must stay where they are.
         Kind::Skeleton | Kind::Library => OptimizationLevel::Zero,
     });
     options.set_warnings_as_errors();
@@ -82,8 +82,8 @@ fn shown(source: &str) -> String {
     format!("{KERNELS}{source}")
 }
 
-/// A `main` that calls every function of a library: the compiler leaves out what nothing calls. A
-/// function begins at the first column, and its parameters are numbers or vectors.
+/// A `main` that calls every function of a library, because the compiler leaves out functions that are never
+/// called. A function begins at the first column, and its parameters are numbers or vectors.
 fn calling_all(preprocessed: &str) -> Result<String> {
     const TYPES: [&str; 8] = ["bool", "float", "int", "uint", "uvec2", "uvec4", "vec4", "void"];
     let mut calls = String::new();

@@ -1,11 +1,11 @@
-//! What is done to a skeleton or a library so that it can be linked without knowing SPIR-V.
+//! Prepares a skeleton or a library so that it can be linked without parsing SPIR-V.
 
 use anyhow::{Result, bail, ensure};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Decoration, GlslStd450Op, Op, StorageClass};
 
-/// The extended instructions that may be used: those whose result every device must give exactly.
+/// The extended instructions that may be used: their results are exact on every device.
 const EXACT: [GlslStd450Op; 9] = [
     GlslStd450Op::FAbs,
     GlslStd450Op::FindSMsb,
@@ -22,14 +22,14 @@ const EXACT: [GlslStd450Op; 9] = [
 pub(crate) struct Digest {
     pub(crate) spirv: Vec<u8>,
     /// One word for each instruction after the header: in the low 24 bits, which of its words from
-    /// the second on are ids; in the others, the place of the id that it defines, or 0.
+    /// the second on are ids; in the others, the position of the id that it defines, or 0.
     pub(crate) relocations: Vec<u8>,
 }
 
-/// Decorates what must not be reassociated and what may share memory, and finds all ids.
+/// Decorates instructions that must not be reassociated and buffers that may alias, and finds all ids.
 ///
 /// # Errors
-/// It uses an instruction whose result is left to the device, or one that is too long.
+/// The module uses an instruction whose result may differ between devices, or one that is too long.
 pub(crate) fn digest(spirv: &[u8]) -> Result<Digest> {
     let mut module = match rspirv::dr::load_bytes(spirv) {
         Ok(module) => module,
@@ -65,7 +65,7 @@ fn check_instructions(module: &Module) -> Result<()> {
     Ok(())
 }
 
-/// The decorations that are added: nothing is fused or reassociated, and buffers may be the same.
+/// The decorations that are added: `NoContraction` on float arithmetic, and `Aliased` on buffers.
 fn decorated(module: &Module) -> impl Iterator<Item = Instruction> {
     let is_rounded = |it: &&Instruction| {
         use Op::{FAdd, FDiv, FMul, FNegate, FSub, VectorTimesScalar};

@@ -1,4 +1,4 @@
-//! Everything that `build-shaders` generates, in memory, and how it gets to the disk.
+//! Generates all files of `build-shaders` in memory, and writes them to the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -44,7 +44,7 @@ pub(crate) fn generate(tree: &Tree) -> Result<Generated> {
     Ok(generated)
 }
 
-/// What the manifest says once `generated` is written.
+/// The manifest for the files in `generated`.
 fn manifest(tree: &Tree, generated: &Generated) -> Result<Manifest> {
     let output = |(path, bytes): (&PathBuf, &Vec<u8>)| (tree.name_of(path), hash(bytes));
     Ok(Manifest { outputs: generated.iter().map(output).collect(), ..Manifest::of(tree)? })
@@ -52,9 +52,9 @@ fn manifest(tree: &Tree, generated: &Generated) -> Result<Manifest> {
 
 struct Built {
     spirv: Vec<u8>,
-    /// Of a skeleton or a library.
+    /// The relocations of a skeleton or a library.
     relocations: Option<Vec<u8>>,
-    /// Files in `kernels/`.
+    /// The files in `kernels/` that it was compiled from.
     sources: BTreeSet<String>,
     variant: Variant,
 }
@@ -82,7 +82,7 @@ fn build(tree: &Tree, intent: &VariantIntent<'_>) -> Result<Built> {
     Ok(Built { spirv, relocations: Some(relocations), sources, variant })
 }
 
-/// Writes what differs from the disk and removes compiled kernels that are no longer generated.
+/// Writes the files that differ from the disk and removes compiled kernels that are no longer generated.
 /// Returns the files that it changed.
 pub(crate) fn write(tree: &Tree, generated: &Generated) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(tree.compiled())

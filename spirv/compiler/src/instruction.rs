@@ -1,4 +1,4 @@
-//! What single instructions of a module say.
+//! Operands, definitions and decorations of a module's instructions.
 
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Decoration, Op};
@@ -21,12 +21,12 @@ pub(crate) fn decoration(module: &Module, id: u32, wanted: Decoration) -> Option
         .and_then(|annotation| literal(annotation, 2))
 }
 
-/// The id at `index` of an instruction's operands.
+/// The id that is the operand at `index` of an instruction.
 pub(crate) fn id_operand(instruction: &Instruction, index: usize) -> Option<u32> {
     instruction.operands.get(index)?.id_ref_any()
 }
 
-/// The 32-bit literal at `index` of an instruction's operands.
+/// The 32-bit literal that is the operand at `index` of an instruction.
 pub(crate) fn literal(instruction: &Instruction, index: usize) -> Option<u32> {
     match instruction.operands.get(index) {
         Some(&Operand::LiteralBit32(value)) => Some(value),

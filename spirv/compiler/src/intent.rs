@@ -1,4 +1,4 @@
-//! `kernels.toml`: what there is to compile.
+//! `kernels.toml`: the kernels, skeletons and libraries to compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub(crate) const ELEMENT_WIDTHS: [(&str, u32); 5] =
     [("b4", 4), ("b8", 8), ("b16", 16), ("b32", 32), ("b64", 64)];
 
-/// The widths of elements that are written: a kernel for all of them is one in the generated table.
+/// The element widths that kernels write: a kernel with all of them has one entry in the generated table.
 pub(crate) fn written_widths() -> impl Iterator<Item = &'static str> {
     ELEMENT_WIDTHS.iter().filter(|(_, bits)| *bits >= 8).map(|(name, _)| *name)
 }
@@ -23,16 +23,16 @@ pub(crate) struct Intent {
     pub(crate) kernels: BTreeMap<String, KernelIntent>,
 }
 
-/// What becomes of a source.
+/// The kind of module that a source is compiled to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
-    /// A kernel as it is.
+    /// A complete kernel.
     #[default]
     Kernel,
-    /// A kernel once the functions are linked that it only declares.
+    /// A kernel that declares functions, which are linked to it later.
     Skeleton,
-    /// Functions to be linked.
+    /// Functions that are linked to skeletons.
     Library,
 }
 
@@ -44,10 +44,10 @@ pub(crate) struct KernelIntent {
     pub(crate) summary: String,
     /// The GLSL file, relative to `kernels/`.
     pub(crate) source: String,
-    /// What becomes of it.
+    /// The kind of module that the source is compiled to.
     #[serde(default)]
     pub(crate) kind: Kind,
-    /// The element widths that it is compiled for. A skeleton or a library without any is compiled
+    /// The element widths that it is compiled for. A skeleton or a library without element widths is compiled
     /// once, under its own name.
     #[serde(default)]
     pub(crate) element_widths: Vec<String>,
@@ -68,7 +68,7 @@ pub(crate) struct VariantIntent<'a> {
     pub(crate) kernel: &'a str,
     /// The kernel's entry.
     pub(crate) entry: &'a KernelIntent,
-    /// The element width's name; empty where there is none.
+    /// The element width's name; empty if the variant has none.
     pub(crate) element_width: &'static str,
     /// All macros, the element width's included.
     pub(crate) defines: BTreeMap<String, String>,
@@ -78,7 +78,7 @@ impl Intent {
     /// Reads and checks `kernels.toml`.
     ///
     /// # Errors
-    /// Where the file is missing, is not the expected TOML, or says something impossible.
+    /// The file is missing, is not the expected TOML, or has an entry that is not valid.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let kernels: BTreeMap<String, KernelIntent> =
             toml::from_str(&read_text(path)?).with_context(|| path.display().to_string())?;
@@ -115,7 +115,7 @@ impl KernelIntent {
         ELEMENT_WIDTHS.into_iter().filter(is_named).map(for_width).collect()
     }
 
-    /// Whether it is a kernel that exists for every element width.
+    /// Whether the entry is a kernel with every element width.
     pub(crate) fn has_every_width(&self) -> bool {
         self.kind == Kind::Kernel
             && written_widths().all(|name| self.element_widths.iter().any(|it| it == name))

@@ -9,17 +9,17 @@ use crate::instruction::{decoration, definition, id_operand, literal};
 /// A member of a block or of a structure in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// Empty where the module has no names.
+    /// The name; empty if the module has no names.
     pub(crate) name: String,
-    /// Bytes from the start of what it is a member of.
+    /// Bytes from the start of the block or structure.
     pub(crate) offset: u32,
     pub(crate) size: u32,
-    /// Of a structure.
+    /// The members of a structure.
     pub(crate) members: Vec<Field>,
 }
 
 impl Field {
-    /// Whether both are laid out alike, whatever they are called.
+    /// Whether both have equal offsets and sizes, whatever their names.
     pub(crate) fn has_place_of(&self, other: &Self) -> bool {
         (self.offset, self.size) == (other.offset, other.size)
             && have_same_places(&self.members, &other.members)
@@ -39,7 +39,7 @@ pub(crate) fn fields_of_block(module: &Module, variable: &Instruction) -> Result
     fields_of_struct(module, id_operand(pointer, 1).context("a pointer to nothing")?)
 }
 
-/// None of what is no structure.
+/// The members of a structure; empty for other types.
 fn fields_of_struct(module: &Module, id: u32) -> Result<Vec<Field>> {
     let found = definition(module, id).context("a type that is not defined")?;
     if found.class.opcode != Op::TypeStruct {

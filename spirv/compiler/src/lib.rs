@@ -1,4 +1,4 @@
-//! What of the compiler needs no GLSL compiler: the manifest of what it has compiled.
+//! The part of the compiler that needs no GLSL compiler: the manifest of the compiled files.
 #![forbid(unsafe_code)]
 
 pub mod manifest;

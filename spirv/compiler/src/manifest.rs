@@ -1,9 +1,8 @@
-//! What connects the kernels' sources to the SPIR-V that is checked in.
+//! Checks that the checked-in SPIR-V belongs to the kernels' sources.
 //!
-//! `manifest.toml`, the [`Manifest`], has the hashes of everything that was compiled and of everything
-//! that came out. [`check()`] compares it with what is there, without a compiler. It is a test of
-//! `dml-spirv` and a part of `cargo xtask build-shaders --check`; the same command without `--check`
-//! writes everything anew.
+//! `manifest.toml`, the [`Manifest`], has the hashes of all sources and of all generated files. [`check()`]
+//! compares it with the files, without a compiler. It is a test of `dml-spirv` and a part of
+//! `cargo xtask build-shaders --check`; the same command without `--check` writes all generated files.
 
 mod check;
 
@@ -11,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 pub use check::{Finding, Manifest, check, hash};
 
-/// What the messages of the check ask for.
+/// The command that the messages of the check name.
 pub const BUILD_COMMAND: &str = "cargo xtask build-shaders";
 
-/// Where everything lies.
+/// The paths of sources and generated files.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
@@ -32,12 +31,12 @@ impl Tree {
         &self.root
     }
 
-    /// What a file of the tree is called: its path relative to the folder, with `/`.
+    /// The name of a file in the manifest: its path relative to the folder, with `/`.
     pub fn name_of(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/")
     }
 
-    /// `kernels.toml`: which kernels there are.
+    /// `kernels.toml`: the list of kernels.
     pub fn intent(&self) -> PathBuf {
         self.root.join("kernels.toml")
     }
@@ -52,7 +51,7 @@ impl Tree {
         self.root.join("src").join("kernels.rs")
     }
 
-    /// `kernels/`: the GLSL, includes included.
+    /// `kernels/`: the GLSL sources and their includes.
     pub fn kernels(&self) -> PathBuf {
         self.root.join("kernels")
     }
@@ -67,7 +66,7 @@ impl Tree {
         self.compiled().join(format!("{variant}.spv"))
     }
 
-    /// Which words of a skeleton's or a library's SPIR-V are ids.
+    /// The relocations of a skeleton or a library: which words of its SPIR-V are ids.
     pub fn relocations(&self, variant: &str) -> PathBuf {
         self.compiled().join(format!("{variant}.ids"))
     }
@@ -75,7 +74,7 @@ impl Tree {
     /// The GLSL compiler that Cargo.lock selects, as name and version.
     ///
     /// # Errors
-    /// Where Cargo.lock cannot be read or names no shaderc.
+    /// Cargo.lock cannot be read or has no package shaderc.
     pub fn compiler(&self) -> Result<String, Error> {
         let text = read_text(&self.lock)?;
         let lock: Lock = toml::from_str(&text)
@@ -98,7 +97,7 @@ struct LockedPackage {
     version: String,
 }
 
-/// Why nothing could be compared.
+/// The reason why the check could not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,4 +1,4 @@
-//! What a compiled kernel asks of its environment, read from its SPIR-V.
+//! The interface and the requirements of a compiled kernel, read from its SPIR-V.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const VERSION: (u8, u8) = (1, 3);
 pub(crate) struct Binding {
     /// The binding number.
     pub(crate) binding: u32,
-    /// What the kernel does with it: a variant of `dml_core::plan::Access`.
+    /// The kernel's access to the buffer: the name of a variant of `dml_core::plan::Access`.
     pub(crate) access: String,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Specialization {
     pub(crate) id: u32,
     /// The name that `kernels.toml` gives it.
     pub(crate) name: String,
-    /// Its value where none is given.
+    /// The value if none is specialized.
     pub(crate) default: u32,
 }
 
@@ -50,11 +50,11 @@ pub(crate) struct Reflection {
     pub(crate) required_features: Vec<String>,
 }
 
-/// Reads the interface of the kernel in `spirv`; `named` is the same with the names of the source.
+/// Reads the interface of the kernel in `spirv`; `named` is the unoptimized module, which has the source's names.
 ///
 /// # Errors
-/// It is not what a pipeline layout of this project can express, or `names`, the specialization
-/// constants of `kernels.toml`, are not those that it has.
+/// A pipeline layout of this project cannot express the interface, or the specialization constants of the
+/// module are not those in `names`, which are from `kernels.toml`.
 pub(crate) fn reflect(
     spirv: &[u8],
     named: &[u8],
@@ -75,8 +75,8 @@ pub(crate) fn reflect(
     })
 }
 
-/// Reads what the kernels have in common that are linked from the skeleton in `spirv`. What they bind
-/// and need is known when they are linked.
+/// Reads the interface that all kernels linked from the skeleton in `spirv` share. Their bindings and required
+/// features are known when they are linked.
 ///
 /// # Errors
 /// As [`reflect`].
@@ -178,7 +178,7 @@ fn specialization(module: &Module) -> Result<BTreeMap<u32, u32>> {
     Ok(found)
 }
 
-/// The constants with their names; the ids must be the same.
+/// The specialization constants with their names. Both must have the same ids.
 fn named(names: &BTreeMap<String, u32>, found: &BTreeMap<u32, u32>) -> Result<Vec<Specialization>> {
     let names: BTreeMap<u32, &String> = names.iter().map(|(name, id)| (*id, name)).collect();
     ensure!(

@@ -1,18 +1,18 @@
-//! spirv-val.
+//! Runs `spirv-val`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The environment that the kernels are for.
+/// The target environment of the kernels.
 const TARGET_ENVIRONMENT: &str = "vulkan1.1";
 
-/// What spirv-val says of cooperative matrices where it is older than them, as Debian 12's is.
+/// A message of versions of spirv-val that do not know cooperative matrices, such as Debian 12's.
 const TOO_OLD: &str = "Invalid capability operand: 6022";
 
-/// Makes invalid SPIR-V an error that says what is invalid. What the tool is too old to know is told, and
-/// passes.
+/// Fails with the messages of `spirv-val` if the SPIR-V is invalid. Modules that the tool is too old to know pass,
+/// with a note on stderr.
 pub(crate) fn validate(spirv: &[u8]) -> Result<()> {
     let mut child = Command::new("spirv-val")
         .args(["--target-env", TARGET_ENVIRONMENT, "-"])

@@ -1,4 +1,4 @@
-//! The calls that a program becomes in a kernel.
+//! The calls that a program is translated to in a kernel.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::functions::{Function, Shape};
 use crate::link::{Argument, Call, Callee};
 use crate::{ElementWidth, NativeTypes};
 
-/// Those of a kernel: loads of `inputs`, the program's steps, the store of the output.
+/// The calls of a kernel: loads of `inputs`, the program's steps, the store of the output.
 pub(super) fn calls(
     program: &Program,
     inputs: &[Operand],
@@ -20,23 +20,23 @@ pub(super) fn calls(
     calls.made
 }
 
-/// The value of a quad: one register, or two for elements of 64 bits.
+/// The registers that hold a quad of values: one, or two for elements of 64 bits.
 pub(crate) type Registers = Vec<Argument>;
 
 /// The parameters of the function that the calls are in.
 const COORDINATE: [Argument; 3] =
     [Argument::Parameter(0), Argument::Parameter(1), Argument::Parameter(2)];
-/// How many elements of the quad there are.
+/// The number of elements in the quad.
 pub(crate) const COUNT: Argument = Argument::Parameter(3);
 
 const WHOLE: Argument = Argument::Literal(super::QUAD);
 
-/// Whether rows are of whole quads, and which inputs are the same for all rows.
+/// Whether rows consist of whole quads, and which inputs are the same for all rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quads {
-    /// Whether all have four elements.
+    /// Whether every quad has four elements.
     pub are_whole: bool,
-    /// The inputs that all rows share, a bit for each: their elements are found without the number of a row.
+    /// The inputs that all rows share, a bit for each: their elements are located without the number of a row.
     pub in_every_row: u8,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Quads {
 /// Calls, while they are collected.
 pub(crate) struct Calls<'a> {
     inputs: &'a [Operand],
-    /// Those of the inputs that are loaded.
+    /// The registers of each input that has been loaded.
     loaded: Vec<Option<Registers>>,
     results: Vec<Registers>,
     types: NativeTypes,
@@ -73,7 +73,7 @@ pub(crate) struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// None yet, in a function on quads of `inputs`; functions may use `types`.
+    /// No calls yet, in a function on quads of `inputs`. Functions may use `types`.
     pub(crate) fn new(inputs: &'a [Operand], types: NativeTypes) -> Self {
         let loaded = vec![None; inputs.len()];
         Self {
@@ -86,13 +86,12 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// The same, of such quads.
+    /// These calls, for rows of such `quads`.
     pub(crate) fn of(self, quads: Quads) -> Self {
         Self { quads, ..self }
     }
 
-    /// Loads the inputs and applies the program to them; one that is displaced is loaded where it is first
-    /// needed.
+    /// Loads the inputs and applies the program to them. A displaced input is loaded where it is first needed.
     pub(crate) fn run(&mut self, program: &Program) -> Registers {
         for (index, operand) in self.inputs.iter().enumerate() {
             if operand.access.displacement().is_none() {
@@ -120,7 +119,7 @@ impl<'a> Calls<'a> {
         self.value(program.last())
     }
 
-    /// A value, which is loaded where it is an input that was not yet.
+    /// A value of the program. An input is loaded at its first use.
     pub(crate) fn value(&mut self, value: Value) -> Registers {
         match value {
             Value::Input(index) => self.loaded[index].clone().unwrap_or_else(|| {
@@ -139,8 +138,8 @@ impl<'a> Calls<'a> {
         Argument::Result(self.made.len() - 1)
     }
 
-    /// Where the quad begins in an operand, its stride, how many elements it has, and by how much they are
-    /// displaced.
+    /// The arguments that locate a quad in an operand: its first element, the stride, the number of elements,
+    /// and the displacement of a displaced operand.
     fn place(&mut self, number: u32, access: Access) -> Vec<Argument> {
         let operand = Argument::Literal(number);
         let are_neighbours = matches!(access, Access::Whole | Access::Moved(_));
@@ -159,7 +158,7 @@ impl<'a> Calls<'a> {
             false => self.call(Callee::Exported("inner_stride"), vec![operand]),
         };
         let displacement = access.displacement().map(|by| self.value(by)).unwrap_or_default();
-        // What is written keeps its count, or lavapipe (Mesa 22.3) compiles kernels anew: functions/memory.glsl.
+        // The output keeps its count, or lavapipe (Mesa 22.3) compiles kernels anew: functions/memory.glsl.
         let is_read = number != super::OUTPUT_BINDING;
         let count = if self.quads.are_whole && is_read { WHOLE } else { COUNT };
         [&[element, stride, count], displacement.as_slice()].concat()
@@ -254,7 +253,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// What finds an element of each operand, and where those of a row are neighbours.
+/// For each operand, the skeleton's functions that locate an element: of any stride, and with stride 1 in a row.
 static PLACES: [[&str; 2]; super::OUTPUT_BINDING as usize + 1] = [
     ["element_of_0", "neighbour_of_0"],
     ["element_of_1", "neighbour_of_1"],
@@ -266,7 +265,7 @@ static PLACES: [[&str; 2]; super::OUTPUT_BINDING as usize + 1] = [
     ["element_of_7", "neighbour_of_7"],
 ];
 
-/// What the loads of each input read by.
+/// For each input, the skeleton's functions that its loads read one, two and four words with.
 static READS: [[(&str, Callee); 3]; MAX_INPUTS] = {
     const fn reads(
         one: &'static str,
@@ -289,7 +288,8 @@ static READS: [[(&str, Callee); 3]; MAX_INPUTS] = {
         reads("read1_6", "read2_6", "read4_6"),
     ]
 };
-/// How elements of 8 and of 16 bits of each input are read, where buffers may have such.
+/// For each input, the skeleton's functions that read an element of 8 and of 16 bits, for devices with
+/// such storage types.
 static READS_OF_ELEMENTS: [[&str; 2]; MAX_INPUTS] = [
     ["read_byte_0", "read_half_0"],
     ["read_byte_1", "read_half_1"],
@@ -300,5 +300,5 @@ static READS_OF_ELEMENTS: [[&str; 2]; MAX_INPUTS] = [
     ["read_byte_6", "read_half_6"],
 ];
 
-/// What a store writes by.
+/// The skeleton's functions that a store writes with.
 const WRITES: [&str; 4] = ["write1", "write2", "write4", "merge1"];

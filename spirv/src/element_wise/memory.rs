@@ -7,14 +7,14 @@ use super::program::{Access, OUTPUT, Operand};
 use super::record::Space;
 use crate::functions::NOWHERE;
 
-/// What a kernel reads, and what it writes.
+/// The operands that a kernel reads and the one that it writes.
 pub(crate) struct Operands<'a> {
     pub(crate) inputs: &'a [Operand],
     pub(crate) output: Operand,
 }
 
 impl Operands<'_> {
-    /// The element of an input at a place in a row, `by` further on.
+    /// The element of an input at a position in a row, `by` elements further on.
     pub(crate) fn load(
         &self,
         dispatch: &mut HostDispatch<'_>,

@@ -34,10 +34,10 @@ pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
 pub use size::estimated_bytes;
 
-/// The ways that a skeleton is compiled in, by the number of outer dimensions that each has.
+/// The variants of a skeleton, each with its number of outer dimensions.
 pub(crate) type Skeletons = [(usize, &'static Source); 5];
 
-/// The one with the least outer dimensions that are enough.
+/// The variant with the fewest outer dimensions that are enough.
 pub(crate) fn least(
     skeletons: &'static Skeletons,
     outer_dimensions: usize,
@@ -46,7 +46,7 @@ pub(crate) fn least(
     *skeletons.iter().find(fits).expect("a space has at most seven outer dimensions")
 }
 
-/// The skeletons by the number of outer dimensions that they have.
+/// The skeletons, by their number of outer dimensions.
 static SKELETONS: Skeletons = [
     (0, &kernels::ELEMENT_WISE_0),
     (1, &kernels::ELEMENT_WISE_1),
@@ -55,26 +55,25 @@ static SKELETONS: Skeletons = [
     (7, &kernels::ELEMENT_WISE_7),
 ];
 
-/// What is linked already.
+/// The kernels that have been linked.
 static LINKED: LazyLock<Mutex<HashMap<(ElementWise, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
-/// An element-wise kernel: what is linked for it. Sizes and strides are no part of it.
+/// An element-wise kernel, as a key for linking it. It is independent of sizes and strides.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElementWise {
-    /// What is computed.
+    /// The computation on each element.
     pub program: Program,
-    /// At most [`MAX_INPUTS`], at least those that the program names.
+    /// The inputs: at most [`MAX_INPUTS`], and all that the program names.
     pub inputs: Vec<Operand>,
-    /// What is written.
+    /// The operand that is written.
     pub output: Operand,
-    /// The least number of outer dimensions, at most 7.
+    /// The number of outer dimensions that is needed, at most 7.
     pub outer_dimensions: usize,
 }
 
 impl ElementWise {
-    /// The outer dimensions that the kernel has: as many as are asked for, or the next number that
-    /// there is a skeleton for.
+    /// The kernel's number of outer dimensions: the one that is needed, or the next larger one that has a skeleton.
     pub fn skeleton_dimensions(&self) -> usize {
         self.skeleton().0
     }
@@ -92,8 +91,8 @@ impl ElementWise {
         with_float_modes(&linked, types.float16.modes())
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call. There are as many as there
-    /// are programs and classes of strides, never as many as shapes, so none is ever given up.
+    /// The kernel as plans name it, which may use `types`, linked at the first call. Kernels are never freed: their
+    /// number grows with programs and classes of strides, not with shapes.
     pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         // Spaces with one skeleton have one kernel.
@@ -103,7 +102,7 @@ impl ElementWise {
             .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
     }
 
-    /// What `variant` was linked for, and the types that it may use; `None` where it is no such kernel.
+    /// The key and the types that `variant` was linked for; `None` if it is not an element-wise kernel.
     pub fn of(variant: &KernelModule) -> Option<(Self, NativeTypes)> {
         let linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kernels = linked.iter();
@@ -119,12 +118,12 @@ impl ElementWise {
         linked.module(&self.inputs, touch(self.output))
     }
 
-    /// Such as `element_wise_1 f32.add (b32 whole, b32 single) b32 whole`.
+    /// The kernel's name, such as `element_wise_1 f32.add (b32 whole, b32 single) b32 whole`.
     fn name(&self) -> String {
         let skeleton = self.skeleton().1.name;
         format!("{skeleton} {} {}", self.program.name(), operands(&self.inputs, self.output))
     }
 }
 
-/// After those of the inputs; the record's follows.
+/// The binding of the output, after those of the inputs. The record's binding follows.
 pub const OUTPUT_BINDING: u32 = 7;

@@ -1,4 +1,4 @@
-//! What plans name of a linked kernel.
+//! The [`KernelModule`] of a linked kernel, as plans name it.
 
 use std::collections::HashMap;
 
@@ -20,11 +20,11 @@ pub(crate) struct LinkedKernel {
     pub(crate) host: Box<Host>,
 }
 
-/// The same computation on the host.
+/// The kernel's twin on the host.
 type Host = dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync;
 
 impl LinkedKernel {
-    /// The module, which is never given up, and what it does to the output. Inputs that are numbers have no
+    /// The module, which is never freed. `access` is the kernel's access to the output. Index generators have no
     /// binding.
     pub(crate) fn module(self, inputs: &[Operand], access: Touch) -> KernelModule {
         let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != Access::Index);
@@ -33,13 +33,13 @@ impl LinkedKernel {
         self.module_with(inputs.chain([output]).collect())
     }
 
-    /// The module, which is never given up, with these bindings.
+    /// The module, which is never freed, with these bindings.
     pub(crate) fn module_with(self, bindings: Vec<KernelBinding>) -> KernelModule {
         let features =
             required_features(&self.spirv).expect("what was linked is SPIR-V of known needs");
         let interface = self.skeleton.interface;
-        // A size that a constant has is chosen by whoever makes a pipeline. The bytes that a group shares do not
-        // depend on it.
+        // A work group size that a specialization constant sets is chosen when the pipeline is made.
+        // The shared memory of a group does not depend on it.
         let is_fixed = interface.specialization_constants.is_empty();
         let is_needed = |(limit, needed): &(Limit, u64)| {
             is_fixed || (*limit == Limit::MaxComputeSharedMemorySize && *needed > 0)
@@ -64,14 +64,14 @@ impl LinkedKernel {
     }
 }
 
-/// What storing elements does to the output: those narrower than a word are merged into it by atomics.
+/// How storing elements accesses the output: elements narrower than a word are merged into it by atomics.
 pub(crate) fn touch(output: Operand) -> Touch {
     let is_merged = output.access != Access::Whole
         && matches!(output.width, ElementWidth::B8 | ElementWidth::B16);
     if is_merged { Touch::ReadWrite } else { Touch::Write }
 }
 
-/// Such as `(b32 whole, b32 single) b32 whole`.
+/// The operands in a kernel's name, such as `(b32 whole, b32 single) b32 whole`.
 pub(crate) fn operands(inputs: &[Operand], output: Operand) -> String {
     let operand = |it: &Operand| format!("{:?} {:?}", it.width, it.access).to_lowercase();
     let inputs: Vec<String> = inputs.iter().map(operand).collect();

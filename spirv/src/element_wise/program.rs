@@ -1,35 +1,35 @@
-//! A program, and the calls that it becomes in a kernel.
+//! The program of a kernel: functions applied to elements, one after the other.
 
 use crate::ElementWidth;
 use crate::functions::Function;
 
 /// Inputs that a program may have.
 pub const MAX_INPUTS: usize = 7;
-/// The operand of the output, after those of the inputs.
+/// The number of the output among the operands, after those of the inputs.
 pub(crate) const OUTPUT: usize = MAX_INPUTS;
 
-/// How the innermost dimension of a space goes through an operand: what a kernel is linked for.
+/// How the innermost dimension of a space goes through an operand. Kernels are linked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Stride 1, in rows of whole quads, each of which starts at a multiple of a quad.
     Whole,
     /// Any strides and sizes.
     Ragged,
-    /// Stride 0; inputs only.
+    /// Stride 0, so that every position of a row has the same element; inputs only.
     Single,
-    /// An element for each block of a row, whose length is two to this power, at least a quad: inputs only.
+    /// One element for each block of a row, whose length is two to this power, at least a quad; inputs only.
     Repeated(u32),
-    /// No binding: the number of an element is the element. Inputs of 32 bits only.
+    /// An index generator: each element is its own index, and there is no binding. Inputs of 32 bits only.
     Index,
-    /// Any strides and sizes, and each element so many further on, modulo 2^32, as a value of 32 bits says
-    /// that the program computes from other inputs; [`crate::functions::NOWHERE`] is an input of 0, and not written.
+    /// Any strides and sizes, and each element is displaced by a 32-bit value that the program computes from other
+    /// inputs, modulo 2^32. With [`crate::functions::NOWHERE`] an input reads 0 and an output is not written.
     Displaced(Value),
-    /// As `Whole`, and each row so many elements further on, a multiple of a quad or nowhere; inputs only.
+    /// As `Whole`, and each row is displaced by a value, a multiple of a quad or nowhere; inputs only.
     Moved(Value),
 }
 
 impl Access {
-    /// The value that says how much further on elements are.
+    /// The value that displaces elements; `None` for operands that are not displaced.
     pub(crate) fn displacement(self) -> Option<Value> {
         match self {
             Self::Displaced(by) | Self::Moved(by) => Some(by),
@@ -41,7 +41,7 @@ impl Access {
 /// A tensor, as a kernel loads or stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand {
-    /// How wide its elements are.
+    /// The width of its elements.
     pub width: ElementWidth,
     /// How they are accessed.
     pub access: Access,
@@ -64,7 +64,7 @@ pub enum Value {
 pub struct Step {
     /// The function.
     pub function: &'static Function,
-    /// What it is applied to: as many elements as it takes, then as many parameters.
+    /// The function's arguments: first the elements that it takes, then the parameters.
     pub arguments: Vec<Value>,
 }
 
@@ -77,8 +77,8 @@ impl Step {
     }
 }
 
-/// What is computed for every element: steps in order, the last of which gives the output. Without
-/// any the first input's bits are the output.
+/// The computation on each element: steps in order, the last of which gives the output. Without steps, the
+/// output has the bits of the first input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Program {
     /// The steps.
@@ -107,8 +107,8 @@ impl Program {
         functions.into_iter().fold(first, |value, function| self.apply(function, vec![value]))
     }
 
-    /// Adds a step, and returns its result. The function's parameters are [`Value::Parameter`], and nothing
-    /// before them is.
+    /// Adds a step, and returns its result. Arguments for the function's parameters must be
+    /// [`Value::Parameter`], and no other argument may be one.
     pub fn apply(&mut self, function: &'static Function, arguments: Vec<Value>) -> Value {
         let is_parameter = |it: &Value| matches!(it, Value::Parameter(_));
         let first = arguments.iter().position(is_parameter).unwrap_or(arguments.len());
@@ -122,7 +122,7 @@ impl Program {
         self.steps.len().checked_sub(1).map_or(Value::Input(0), Value::Result)
     }
 
-    /// Its functions, such as `f32.add f32.relu`.
+    /// The names of its functions, such as `f32.add f32.relu`.
     pub(crate) fn name(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(|it| format!("{:?}", it.function)).collect();
         if steps.is_empty() { "copy".to_owned() } else { steps.join(" ") }

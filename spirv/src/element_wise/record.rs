@@ -1,4 +1,4 @@
-//! What a dispatch is told of its space: the uniform block of `skeletons/include/record.glsl`.
+//! The iteration space of a dispatch and its parameters: the uniform block of `skeletons/include/record.glsl`.
 
 use super::MAX_INPUTS;
 
@@ -6,10 +6,10 @@ use super::MAX_INPUTS;
 pub const DIMENSIONS: usize = 8;
 const OUTER: usize = DIMENSIONS - 1;
 const OPERANDS: usize = MAX_INPUTS + 1;
-/// Words that a program can be given beside its elements.
+/// The largest number of parameter words of a program.
 pub const MAX_PARAMETERS: usize = 64;
 
-/// Elements that one invocation has.
+/// Elements that one invocation computes.
 pub const QUAD: u32 = 4;
 
 /// Division by a constant as a multiplication: `n / d` for every `n` of 32 bits, by the round-up
@@ -17,14 +17,14 @@ pub const QUAD: u32 = 4;
 /// `(h + (n - h >> shifts.0)) >> shifts.1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
-    /// What is multiplied by.
+    /// The multiplier.
     pub multiplier: u32,
     /// The first shift in the low half, the second in the high one.
     pub shifts: u32,
 }
 
 impl Divisor {
-    /// That of `divisor`, which is not 0.
+    /// The divisor for divisions by `divisor`, which must not be 0.
     #[expect(clippy::cast_possible_truncation, reason = "the multiplier is less than 2^32")]
     pub fn of(divisor: u32) -> Self {
         let bits = u32::BITS - (divisor - 1).leading_zeros();
@@ -33,28 +33,28 @@ impl Divisor {
         Self { multiplier, shifts: bits.min(1) | bits.saturating_sub(1) << 16 }
     }
 
-    /// `number` divided by it, as the kernel does it.
+    /// `number` divided by the divisor, as the kernel does it.
     pub fn divide(self, number: u32) -> u32 {
         let high = ((u64::from(number) * u64::from(self.multiplier)) >> 32) as u32;
         (((number - high) >> (self.shifts & 0xffff)) + high) >> (self.shifts >> 16)
     }
 }
 
-/// An operand, as the record has it.
+/// An operand in a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperandRecord {
     /// The element at coordinate 0, counted from the start of the window.
     pub start: u32,
-    /// Elements from a coordinate to the next, outermost dimension first, modulo 2^32.
+    /// Elements from a coordinate to the next in each dimension, outermost dimension first, modulo 2^32.
     pub strides: [u32; DIMENSIONS],
 }
 
 /// The space of one dispatch, and the parameters of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Elements in each dimension, outermost first; what is not used is 1.
+    /// Elements in each dimension, outermost first; unused dimensions have size 1.
     pub sizes: [u32; DIMENSIONS],
-    /// The inputs; those that a program does not have are never read.
+    /// The inputs; those beyond the program's inputs are never read.
     pub inputs: [OperandRecord; MAX_INPUTS],
     /// The output.
     pub output: OperandRecord,
@@ -62,29 +62,29 @@ pub struct Record {
     pub parameters: Vec<u32>,
 }
 
-/// Places in the block, in words.
+/// Offsets in the block, in words.
 const OUTER_AT: usize = 4;
-/// Of a kernel for columns: beside the size and the divisor of the last outer dimension.
+/// The number of columns, in kernels for columns: beside the size and the divisor of the last outer dimension.
 const COLUMNS_AT: usize = OUTER_AT + 4 * (OUTER - 1) + 3;
 const STARTS_AT: usize = OUTER_AT + 4 * OUTER;
 const INNER_STRIDES_AT: usize = STARTS_AT + 8;
 const STRIDES_AT: usize = INNER_STRIDES_AT + 8;
 const PARAMETERS_AT: usize = STRIDES_AT + 8 * OPERANDS;
-/// Words of the block: a descriptor shows all of it.
+/// Words of the block, which one descriptor covers.
 pub const BLOCK_WORDS: usize = PARAMETERS_AT + MAX_PARAMETERS;
 
 impl Record {
-    /// Rows: invocations of a dispatch that reduces them.
+    /// The number of rows: invocations of a dispatch that reduces them.
     pub fn rows(&self) -> u64 {
         self.sizes[..OUTER].iter().map(|size| u64::from(*size)).product()
     }
 
-    /// Quads of all rows: invocations of a dispatch that has one for each.
+    /// The number of quads in all rows: invocations of a dispatch with one quad for each.
     pub fn quads(&self) -> u64 {
         self.rows() * u64::from(self.sizes[OUTER].div_ceil(QUAD))
     }
 
-    /// The outer dimensions that the kernel is compiled for: the least that are enough.
+    /// The number of outer dimensions that the kernel needs: leading dimensions of size 1 are left out.
     pub fn outer_dimensions(&self) -> usize {
         let unused = self.sizes[..OUTER].iter().take_while(|size| **size == 1).count();
         OUTER - unused
@@ -97,7 +97,7 @@ impl Record {
         let quads = inner.div_ceil(QUAD);
         let Divisor { multiplier, shifts } = Divisor::of(quads);
         words[..OUTER_AT].copy_from_slice(&[inner, quads, multiplier, shifts]);
-        // The kernel's dimensions are the innermost of the outer ones, from the outermost on.
+        // The kernel has the innermost of the outer dimensions, here from the outermost one on.
         let first = OUTER - outer_dimensions;
         for (size, place) in self.sizes[first..OUTER].iter().zip(words[OUTER_AT..].chunks_mut(4)) {
             let Divisor { multiplier, shifts } = Divisor::of(*size);
@@ -113,8 +113,8 @@ impl Record {
         words
     }
 
-    /// The block of a kernel for columns: the last outer dimension goes from one to the next, and the output is written along
-    /// it.
+    /// The block of a kernel for columns: the last outer dimension goes from a column to the next, and
+    /// the output is written along it.
     pub fn words_of_columns(&self) -> Vec<u32> {
         let mut of_rows = self.clone();
         of_rows.sizes[OUTER - 1] = 1;
@@ -137,7 +137,7 @@ impl Space {
         Self { outer_dimensions, words: (0..BLOCK_WORDS).map(word).collect() }
     }
 
-    /// Elements of a row.
+    /// The number of elements in a row.
     pub(crate) fn inner(&self) -> u32 {
         self.words[0]
     }
@@ -152,7 +152,7 @@ impl Space {
         self.words[PARAMETERS_AT + index]
     }
 
-    /// How many columns there are side by side, of a kernel for such.
+    /// The number of columns, in the block of a kernel for columns.
     pub(crate) fn columns(&self) -> u32 {
         self.words[COLUMNS_AT]
     }
@@ -161,8 +161,8 @@ impl Space {
         Divisor { multiplier: self.words[at], shifts: self.words[at + 1] }
     }
 
-    /// Where the `index`-th quad is: its row's coordinate, outermost dimension first, and its first
-    /// element in the row.
+    /// The position of the `index`-th quad: its row's coordinate, outermost dimension first, and its first element
+    /// in the row.
     pub(crate) fn coordinate(&self, index: u32) -> ([u32; OUTER], u32) {
         if self.outer_dimensions == 0 {
             return ([0; OUTER], index.wrapping_mul(QUAD));

@@ -1,4 +1,4 @@
-//! How large a kernel becomes, without linking it.
+//! An estimate of a kernel's size, without linking it.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use crate::functions::Function;
 /// A call takes some eight words: for itself, its result's name and what its arguments are.
 const BYTES_OF_A_CALL: usize = 32;
 
-/// An operand in whole quads: its loads and where they are. One of any strides takes twice as many.
+/// An operand in whole quads: its loads and where they are. An operand of any strides takes twice as many.
 const BYTES_OF_AN_OPERAND: usize = 680;
 
-/// What every kernel has.
+/// The bytes of a kernel without functions and operands.
 const BYTES_OF_A_SKELETON: usize = 4400;
 
-/// About how many bytes of SPIR-V a kernel of `program` has, with so many inputs in whole quads.
+/// The approximate size in bytes of the SPIR-V of a kernel for `program`, with so many inputs in whole quads.
 pub fn estimated_bytes(program: &Program, inputs: usize) -> usize {
     let functions = program.steps.iter().map(|step| step.function);
     let mut distinct: Vec<&'static Function> = Vec::new();
@@ -33,7 +33,7 @@ pub fn estimated_bytes(program: &Program, inputs: usize) -> usize {
         + of_functions
 }
 
-/// What a function and all that it calls take, by a kernel that has nothing else.
+/// The bytes that a function and all that it calls add to a kernel without other functions.
 fn bytes_of(function: &'static Function) -> usize {
     static KNOWN: LazyLock<Mutex<HashMap<&'static Function, usize>>> =
         LazyLock::new(Mutex::default);

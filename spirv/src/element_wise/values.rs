@@ -4,10 +4,10 @@ use dml_core::host::HostError;
 
 use super::program::{Access, Operand, Program, Value};
 
-/// What a program computes for one place of a row.
+/// The values of a program for one element of a row, computed as they are needed.
 pub(crate) struct Values<'a, L, P> {
     inputs: &'a [Operand],
-    /// Loads the element of an input, so much further on.
+    /// Loads the element of an input, displaced by so many elements.
     load: L,
     parameter: P,
     loaded: Vec<Option<u64>>,
@@ -19,7 +19,7 @@ where
     L: FnMut(usize, u32) -> Result<u64, HostError>,
     P: Fn(usize) -> u32,
 {
-    /// Runs a program of these inputs.
+    /// Runs a program on these inputs.
     pub(crate) fn of(
         program: &Program,
         inputs: &'a [Operand],
@@ -52,7 +52,7 @@ where
         Ok(element)
     }
 
-    /// By how many elements an operand is displaced.
+    /// The number of elements that an operand is displaced by.
     pub(crate) fn displacement(&mut self, access: Access) -> Result<u32, HostError> {
         access.displacement().map_or(Ok(0), |by| Ok(super::memory::low_word(self.get(by)?)))
     }

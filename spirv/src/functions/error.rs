@@ -5,9 +5,9 @@ use super::{Function, Shape, low};
 use crate::kernels::ERROR;
 
 functions! {
-    /// The Gauss error function, below 1 unit in the last place.
+    /// The Gauss error function; the error is below 1 unit in the last place.
     ERF_F32 = ERROR.erf(1) Alike |a| erf(low(a[0])).into();
-    /// `x / 2 * (1 + erf(x / sqrt(2)))`, below 2 units.
+    /// `x / 2 * (1 + erf(x / sqrt(2)))`; the error is below 2 units in the last place.
     GELU_F32 = ERROR.gelu(1) Alike |a| gelu(low(a[0])).into();
 }
 

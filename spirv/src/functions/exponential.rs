@@ -1,33 +1,33 @@
-//! Twins of `kernels/functions/exponential.glsl`.
+//! Twins of `kernels/functions/exponential.glsl`. Errors are below 1 unit in the last place.
 
 use super::pairs::{INFINITY, Pair, SIGN, is_undefined_product, magnitude, unless};
 use super::{Function, Shape, low};
 use crate::kernels::EXPONENTIAL;
 
 functions! {
-    /// e^x, below 1 unit in the last place.
+    /// e^x.
     EXP_F32 = EXPONENTIAL.exp_f32(1) Alike |a| exp(low(a[0])).into();
-    /// ln(x), below 1 unit.
+    /// ln(x).
     LOG_F32 = EXPONENTIAL.log_f32(1) Alike |a| log(low(a[0])).into();
-    /// `1 / (1 + e^-x)`, below 1 unit.
+    /// `1 / (1 + e^-x)`.
     SIGMOID_F32 = EXPONENTIAL.sigmoid(1) Alike |a| sigmoid(low(a[0])).into();
-    /// `x / (1 + e^(-scale * x))`, below 1 unit.
+    /// `x / (1 + e^(-scale * x))`.
     SWISH_F32 = EXPONENTIAL.swish(1; 1) Alike |a| swish(low(a[0]), low(a[1])).into();
-    /// The hyperbolic tangent, below 1 unit.
+    /// The hyperbolic tangent.
     TANH_F32 = EXPONENTIAL.tanh_f32(1) Alike |a| tanh(low(a[0])).into();
-    /// `alpha * tanh(beta * x)`, below 1 unit.
+    /// `alpha * tanh(beta * x)`.
     SCALED_TANH_F32 = EXPONENTIAL.scaled_tanh(1; 2) Alike
         |a| scaled_tanh(low(a[0]), low(a[1]), low(a[2])).into();
-    /// `alpha * (e^x - 1)` of what is negative, below 1 unit.
+    /// `alpha * (e^x - 1)` for negative numbers, else the number.
     ELU_F32 = EXPONENTIAL.elu(1; 1) Alike |a| elu(low(a[0]), low(a[1])).into();
-    /// `alpha * (e^(x / alpha) - 1)` of what is negative, below 1 unit.
+    /// `alpha * (e^(x / alpha) - 1)` for negative numbers, else the number.
     CELU_F32 = EXPONENTIAL.celu(1; 1) Alike |a| celu(low(a[0]), low(a[1])).into();
-    /// `gamma * x`, or `gamma * alpha * (e^x - 1)` of what is not positive, below 1 unit.
+    /// `gamma * x` for positive numbers, else `gamma * alpha * (e^x - 1)`.
     SCALED_ELU_F32 = EXPONENTIAL.scaled_elu(1; 2) Alike
         |a| scaled_elu(low(a[0]), low(a[1]), low(a[2])).into();
-    /// `ln(1 + e^(steepness * x)) / steepness`, below 1 unit.
+    /// `ln(1 + e^(steepness * x)) / steepness`.
     SOFTPLUS_F32 = EXPONENTIAL.softplus(1; 1) Alike |a| softplus(low(a[0]), low(a[1])).into();
-    /// `alpha * ln(1 + e^(beta * x))`, below 1 unit.
+    /// `alpha * ln(1 + e^(beta * x))`.
     PARAMETRIC_SOFTPLUS_F32 = EXPONENTIAL.parametric_softplus(1; 2) Alike
         |a| parametric_softplus(low(a[0]), low(a[1]), low(a[2])).into();
 }

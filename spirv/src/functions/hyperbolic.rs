@@ -1,23 +1,23 @@
-//! Twins of `kernels/functions/hyperbolic.glsl`.
+//! Twins of `kernels/functions/hyperbolic.glsl`. Errors are below 1 unit in the last place.
 
 use super::pairs::{INFINITY, Pair, SIGN, magnitude, unless};
 use super::{Function, Shape, low};
 use crate::kernels::HYPERBOLIC;
 
 functions! {
-    /// The hyperbolic sine, below 1 unit in the last place.
+    /// The hyperbolic sine.
     SINH_F32 = HYPERBOLIC.sinh_f32(1) Alike |a| sinh(low(a[0])).into();
-    /// The hyperbolic cosine, below 1 unit.
+    /// The hyperbolic cosine.
     COSH_F32 = HYPERBOLIC.cosh_f32(1) Alike |a| cosh(low(a[0])).into();
-    /// The inverse hyperbolic sine, below 1 unit.
+    /// The inverse hyperbolic sine.
     ASINH_F32 = HYPERBOLIC.asinh_f32(1) Alike |a| asinh(low(a[0])).into();
-    /// The inverse hyperbolic cosine, below 1 unit.
+    /// The inverse hyperbolic cosine.
     ACOSH_F32 = HYPERBOLIC.acosh_f32(1) Alike |a| acosh(low(a[0])).into();
-    /// The inverse hyperbolic tangent, below 1 unit.
+    /// The inverse hyperbolic tangent.
     ATANH_F32 = HYPERBOLIC.atanh_f32(1) Alike |a| atanh(low(a[0])).into();
 }
 
-/// Below it a number is its own inverse hyperbolic sine and tangent.
+/// Numbers below it are their own inverse hyperbolic sine and tangent.
 const SMALL: u32 = 0x3980_0000;
 const ONE: u32 = 0x3f80_0000;
 

@@ -6,7 +6,7 @@ pub(super) const INFINITY: u32 = 0x7f80_0000;
 pub(super) const NAN: u32 = 0x7fc0_0000;
 pub(super) const SIGN: u32 = 0x8000_0000;
 
-/// A number of about 46 digits and any exponent: `(high + low) * 2^exponent`.
+/// A number of about 46 bits of precision and any exponent: `(high + low) * 2^exponent`.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
     pub(super) high: f32,
@@ -18,36 +18,36 @@ pub(super) fn magnitude(a: u32) -> u32 {
     a & !SIGN
 }
 
-/// No number, or 0 times infinity.
+/// Whether a product is NaN: a factor is, or 0 is multiplied by infinity.
 pub(super) fn is_undefined_product(a: u32, b: u32) -> bool {
     let [less, greater] = [magnitude(a).min(magnitude(b)), magnitude(a).max(magnitude(b))];
     greater > INFINITY || (greater == INFINITY && less == 0)
 }
 
-/// 2^n of an integer from -126 to 127.
+/// 2^n for an integer from -126 to 127.
 pub(super) fn power_of_two(n: i32) -> f32 {
     f32::from_bits(((n + 127) << 23) as u32)
 }
 
-/// `a + b` and what rounding lost of it.
+/// The rounded sum `a + b` and its rounding error.
 pub(super) fn exact_sum(a: f32, b: f32) -> [f32; 2] {
     let sum = a + b;
     let second = sum - a;
     [sum, (a - (sum - second)) + (b - second)]
 }
 
-/// The same where `|a|` is not less than `|b|`.
+/// As [`exact_sum`], if `|a|` is not less than `|b|`.
 pub(super) fn ordered_sum(a: f32, b: f32) -> [f32; 2] {
     let sum = a + b;
     [sum, b - (sum - a)]
 }
 
-/// The upper 12 of the 24 digits.
+/// The upper 12 of the 24 bits of the significand.
 fn upper(a: f32) -> f32 {
     f32::from_bits(a.to_bits() & 0xffff_f000)
 }
 
-/// `a * b` and what rounding lost of it.
+/// The rounded product `a * b` and its rounding error.
 pub(super) fn exact_product(a: f32, b: f32) -> [f32; 2] {
     let product = a * b;
     let high = [upper(a), upper(b)];
@@ -73,7 +73,7 @@ pub(super) fn polynomial(x: f32, coefficients: &[f32]) -> f32 {
         .unwrap_or_default()
 }
 
-/// A result, or NaN where there is none.
+/// `result`, or NaN if `has_none`.
 pub(super) fn unless(has_none: bool, result: u32) -> u32 {
     if has_none { NAN } else { result }
 }
@@ -81,7 +81,7 @@ pub(super) fn unless(has_none: bool, result: u32) -> u32 {
 impl Pair {
     pub(super) const ONE: Self = Self::constant(1.0, 0.0);
 
-    /// A number near 1.
+    /// A constant near 1, without an exponent.
     pub(super) const fn constant(high: f32, low: f32) -> Self {
         Self { high, low, exponent: 0.0 }
     }
@@ -90,7 +90,7 @@ impl Pair {
         Self { high, low, exponent }
     }
 
-    /// A number of single precision; 0 is far below all others and infinity far above.
+    /// The pair of a number in single precision; 0 is far below all others and infinity far above.
     pub(super) fn of(a: u32) -> Self {
         let bits = magnitude(a);
         let is_subnormal = bits < 0x0080_0000;
@@ -105,7 +105,7 @@ impl Pair {
         Self::new([high, 0.0], (exponent + beyond) as f32)
     }
 
-    /// The nearest number of single precision.
+    /// The nearest number in single precision.
     pub(super) fn rounded(self) -> u32 {
         let bits = (self.high + self.low).to_bits();
         let normal = magnitude(bits);
@@ -124,14 +124,14 @@ impl Pair {
         result | (bits & SIGN)
     }
 
-    /// The same number with a high part from 1 to 2, where it is not 0.
+    /// The pair with its high part scaled to at least 1 and below 2, unless it is 0.
     pub(super) fn normalized(self) -> Self {
         let exponent = (magnitude(self.high.to_bits()) >> 23) as i32 - 127;
         let scale = power_of_two(-exponent);
         Self::new([self.high * scale, self.low * scale], self.exponent + exponent as f32)
     }
 
-    /// As numbers without an exponent, from 2^-60 on and up to 2^60.
+    /// High and low part without an exponent, which is clamped to the range from -60 to 60.
     pub(super) fn parts(self) -> [f32; 2] {
         let scale = power_of_two((self.exponent as i32).clamp(-60, 60));
         [self.high * scale, self.low * scale]
@@ -141,7 +141,7 @@ impl Pair {
         Self { high: -self.high, low: -self.low, ..self }
     }
 
-    /// The same times 2^by.
+    /// The pair times 2^by.
     pub(super) fn scaled(self, by: f32) -> Self {
         Self { exponent: self.exponent + by, ..self }
     }
@@ -169,7 +169,7 @@ impl Pair {
         let rest = ((self.high - product) - lost) + (self.low - quotient * b.low);
         Self::new(ordered_sum(quotient, rest * inverse), self.exponent - b.exponent)
     }
-    /// The square root of what is not negative.
+    /// The square root of a pair that is not negative.
     pub(super) fn square_root(self) -> Self {
         let exponent = self.exponent as i32;
         let scale = if exponent & 1 == 0 { 1.0 } else { 2.0 };

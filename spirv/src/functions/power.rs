@@ -5,21 +5,22 @@ use super::{Function, Shape, i32, low, word};
 use crate::kernels::POWER;
 
 functions! {
-    /// The first number to the power of the second, below 1 unit in the last place.
+    /// The first number to the power of the second; the error is below 1 unit in the last place.
     POW_F32 = POWER.pow_f32(2) Alike |a| pow(low(a[0]), low(a[1])).into();
-    /// The same with one exponent for all.
+    /// As [`POW_F32`], with the exponent as a parameter.
     CONSTANT_POW_F32 = POWER.constant_pow(1; 1) Alike |a| pow(low(a[0]), low(a[1])).into();
-    /// The root of the degree that the parameter says, of a number that is not negative; below 1 unit.
+    /// The root of a number that is not negative, with the degree as a parameter; error below 1 unit in
+    /// the last place.
     ROOT_F32 = POWER.root(1; 1) Alike |a| root(low(a[0]), low(a[1])).into();
-    /// Integers of up to 32 bits to the power of such without a sign; what does not fit wraps.
+    /// An unsigned integer of up to 32 bits to an unsigned power; overflow wraps.
     POW_U32 = POWER.pow_u32(2) Alike |a| low(a[0]).wrapping_pow(low(a[1])).into();
-    /// Integers without a sign to the power of such with one: where that is negative, truncated towards 0,
-    /// and 0 of 0.
+    /// An unsigned integer to a signed power. With a negative exponent the result is truncated towards 0, and 0 for
+    /// the base 0.
     POW_U32_I32 = POWER.pow_u32_i32(2) Alike |a| match i32(a[1]) {
         ..0 => (a[0] == 1).into(),
         _ => low(a[0]).wrapping_pow(low(a[1])).into(),
     };
-    /// The same of integers with a sign.
+    /// A signed integer to a signed power, as [`POW_U32_I32`].
     POW_I32 = POWER.pow_i32(2) Alike |a| match (i32(a[0]), i32(a[1])) {
         (-1, exponent) => word(1 - 2 * (exponent & 1)),
         (base, ..0) => (base == 1).into(),
@@ -29,12 +30,12 @@ functions! {
 
 const ONE: u32 = 0x3f80_0000;
 
-/// What an exponent is.
+/// The kind of an exponent: fraction, odd or even integer.
 #[derive(PartialEq)]
 enum Kind {
     Fraction,
     Odd,
-    /// Or infinite.
+    /// An even integer, or infinite.
     Even,
 }
 

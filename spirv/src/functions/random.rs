@@ -4,13 +4,13 @@ use super::{Function, Shape, low};
 use crate::kernels::RANDOM_WORDS;
 
 functions! {
-    /// The word with a number of what Philox 4x32-10 gives, of a state: four words of a counter, the lowest
-    /// first, and two of a key.
+    /// The word with an index of the output of Philox 4x32-10. The arguments are the index and the state:
+    /// four words of a counter, the lowest first, and two words of a key.
     PHILOX = RANDOM_WORDS.philox(7) Alike |a| {
         let words = block(later(counter(a), low(a[0]) >> 2), [low(a[5]), low(a[6])]);
         words[(a[0] & 3) as usize].into()
     };
-    /// The word with a number of the state that comes so many blocks later, as a parameter says.
+    /// The word with an index of the state that is advanced by a number of blocks, the parameter.
     PHILOX_STATE = RANDOM_WORDS.philox_state(7; 1) Alike |a| match low(a[0]) {
         at @ 0..4 => later(counter(a), low(a[7]))[at as usize].into(),
         4 => a[5],
@@ -28,7 +28,7 @@ fn later(counter: [u32; 4], by: u32) -> [u32; 4] {
     [0, 32, 64, 96].map(|at| (sum >> at) as u32)
 }
 
-/// Four random words.
+/// The four words of one Philox block.
 fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let product = |a: u32, b: u32| {
         let product = u64::from(a) * u64::from(b);

@@ -4,21 +4,21 @@ use super::{Function, Shape, f32, low};
 use crate::kernels::REDUCTIONS;
 
 functions! {
-    /// The higher word of a sum in two words, of two such.
+    /// The higher word of the sum of two numbers of two words each.
     SUM_HIGH_F32 = REDUCTIONS.sum_high(4) Alike |a| (f32(a[0]) + f32(a[2])).to_bits().into();
-    /// The lower word: what rounding has lost.
+    /// The lower word of that sum: the rounding error.
     SUM_REST_F32 = REDUCTIONS.sum_rest(4) Alike |a| {
         let ([_, lost], rest) = (super::pairs::exact_sum(f32(a[0]), f32(a[2])), f32(a[1]) + f32(a[3]));
         (lost + rest).to_bits().into()
     };
-    /// Both words, rounded; the higher one where all there is may be subnormal.
+    /// The rounded sum of both words; the higher word alone if it is not finite or both are below 2^-100.
     SUM_F32 = REDUCTIONS.of_both(2) Alike |a| match count(a[0], a[1]) {
         true => (f32(a[0]) + f32(a[1])).to_bits().into(),
         false => a[0],
     };
-    /// The higher word of a product in two words, of two such.
+    /// The higher word of the product of two numbers of two words each.
     PRODUCT_HIGH_F32 = REDUCTIONS.product_high(4) Alike |a| (f32(a[0]) * f32(a[2])).to_bits().into();
-    /// The lower word: what rounding has lost.
+    /// The lower word of that product: the rounding error.
     PRODUCT_REST_F32 = REDUCTIONS.product_rest(4) Alike |a| {
         let [product, lost] = super::pairs::exact_product(f32(a[0]), f32(a[2]));
         let rest = f32(a[0]) * f32(a[3]) + f32(a[1]) * f32(a[2]);
@@ -26,8 +26,8 @@ functions! {
         let is_small = all.iter().any(|it| *it < LEAST_FACTOR);
         if is_small { 0 } else { (lost + rest).to_bits().into() }
     };
-    /// The third, a number, where the first is the greatest, which is the second; else no number. Zeros are
-    /// equal, and so are NaNs.
+    /// The third element, an index, if the first equals the second, which is the greatest; else no index.
+    /// Zeros of both signs are equal, and so are NaNs.
     NUMBER_WHERE_EQUAL_F32 = REDUCTIONS.number_where_equal(3) Alike |a| {
         let (value, greatest) = (f32(a[0]), f32(a[1]));
         let is_same = value == greatest || (value.is_nan() && greatest.is_nan());
@@ -41,7 +41,7 @@ const LEAST_ROUNDED: u32 = 0x0d80_0000;
 /// 2^-80.
 const LEAST_FACTOR: u32 = 0x1780_0000;
 
-/// Whether both words of a finite sum or product count.
+/// Whether both words are added: the number is finite, and not so small that words may be subnormal.
 fn count(high: u64, rest: u64) -> bool {
     let [high, rest] = [high, rest].map(|it| low(it) & 0x7fff_ffff);
     high.max(rest) >= LEAST_ROUNDED && high < 0x7f80_0000

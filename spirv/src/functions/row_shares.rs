@@ -1,18 +1,17 @@
-//! Twins of `kernels/functions/row_shares.glsl`.
+//! Twins of `kernels/functions/row_shares.glsl`, the parts of softmax. Errors are below 1 unit in the last place.
 
 use super::pairs::{INFINITY, Pair, SIGN, exact_sum, magnitude, unless};
 use super::{Function, Shape, low};
 use crate::kernels::ROW_SHARES;
 
 functions! {
-    /// `e^(x - m)` of elements and their row's greatest, or 0 where that is below 2^-102; below 1 unit in the
-    /// last place.
+    /// `e^(x - m)` of an element and its row's maximum, or 0 if that is below 2^-102.
     EXP_BELOW_F32 = ROW_SHARES.exp_below(2) Alike |a| power_below(low(a[0]), low(a[1])).into();
-    /// `e^(x - m) / sum`, below 1 unit.
+    /// `e^(x - m) / sum`, the softmax.
     SOFTMAX_F32 = ROW_SHARES.softmax(3) Alike |a| share(low(a[0]), low(a[1]), low(a[2])).into();
-    /// The logarithm of a sum in two words, below 1 unit.
+    /// The logarithm of a sum in two words.
     LOG_SUM_F32 = ROW_SHARES.log_sum(2) Alike |a| log_sum(low(a[0]), low(a[1])).into();
-    /// `x - m - ln(sum)`, the logarithm given; below 1 unit.
+    /// `x - m - ln(sum)`, with the logarithm as an argument.
     LOG_SOFTMAX_F32 = ROW_SHARES.log_softmax(3) Alike
         |a| log_share(low(a[0]), low(a[1]), low(a[2])).into();
 }

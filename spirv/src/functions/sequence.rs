@@ -1,22 +1,22 @@
-//! Sequences: what the element with an index is.
+//! Sequences: the element at an index.
 
 use super::arithmetic::wide;
 use super::{Function, Shape, low};
 use crate::kernels::{F64, INTEGERS, WIDE};
 
 functions! {
-    /// `start + index * delta` of integers of up to 32 bits, which wrap: the parameters are both.
+    /// `start + index * delta` for integers of up to 32 bits, with start and delta as parameters; overflow wraps.
     SEQUENCE_I32 = INTEGERS.sequence(1; 2) Alike |a| {
         low(a[1]).wrapping_add(low(a[0]).wrapping_mul(low(a[2]))).into()
     };
-    /// The same with 64 bits, the low word of each parameter first.
+    /// `start + index * delta` for integers of 64 bits. Each parameter has two words, the low one first.
     SEQUENCE_I64 = WIDE.sequence(1; 4) Alike |a| {
         wide(&a[1..]).wrapping_add(a[0].wrapping_mul(wide(&a[3..])))
     };
-    /// The double of `(start + index * delta) * 2^exponent`, or one that rounds to fewer digits as that does.
-    /// The parameters are start and delta, integers with a sign of two words each; a mask, which tells that
-    /// the product counts as its upper word alone, and by its last bit as what is below; the exponent; and
-    /// the double with the index 0, of two words.
+    /// The double of `(start + index * delta) * 2^exponent`, or of fewer bits if the mask is set. The
+    /// parameters are start and delta, signed integers of two words each; a mask, by which only the
+    /// product's upper word counts, and its last bit stands for the words below; the exponent; and the
+    /// double for the index 0, of two words.
     SEQUENCE_F64 = F64.sequence(1; 8) Widening |a| match a[0] {
         0 => wide(&a[7..]),
         _ => member_of(a),

@@ -5,19 +5,19 @@ use super::{Function, Shape, low};
 use crate::kernels::TRIGONOMETRIC;
 
 functions! {
-    /// The sine, below 1 unit in the last place.
+    /// The sine; the error is below 1 unit in the last place, as with all functions here.
     SIN_F32 = TRIGONOMETRIC.sin_f32(1) Alike |a| sin(low(a[0])).into();
-    /// The cosine, below 1 unit.
+    /// The cosine.
     COS_F32 = TRIGONOMETRIC.cos_f32(1) Alike |a| cos(low(a[0])).into();
-    /// The tangent, below 1 unit.
+    /// The tangent.
     TAN_F32 = TRIGONOMETRIC.tan_f32(1) Alike |a| tan(low(a[0])).into();
-    /// The inverse tangent, below 1 unit.
+    /// The inverse tangent.
     ATAN_F32 = TRIGONOMETRIC.atan_f32(1) Alike |a| atan(low(a[0])).into();
-    /// The angle of the point with the first number as y and the second as x, below 1 unit.
+    /// The angle of the point with the first number as y and the second as x.
     ATAN_YX_F32 = TRIGONOMETRIC.atan_yx(2) Alike |a| atan_yx(low(a[0]), low(a[1])).into();
-    /// The inverse sine, below 1 unit.
+    /// The inverse sine.
     ASIN_F32 = TRIGONOMETRIC.asin_f32(1) Alike |a| asin(low(a[0])).into();
-    /// The inverse cosine, below 1 unit.
+    /// The inverse cosine.
     ACOS_F32 = TRIGONOMETRIC.acos_f32(1) Alike |a| acos(low(a[0])).into();
 }
 
@@ -27,7 +27,7 @@ const EIGHTH_TURN: Pair = Pair::constant(std::f32::consts::FRAC_PI_4, -2.185_569
 const EIGHTH_TURN_BITS: u32 = 0x3f49_0fda;
 const ONE: u32 = 0x3f80_0000;
 
-/// Digits of 2 / pi.
+/// The binary digits of 2 / pi.
 const DIGITS: [u32; 8] =
     [0, 0xa2f9_836e, 0x4e44_1529, 0xfc27_57d1, 0xf534_ddc0, 0xdb62_9599, 0x3c43_9041, 0xfe51_63ab];
 
@@ -36,13 +36,13 @@ const COSINE: [f32; 3] = [2.454_769e-5, -1.388_830_1e-3, 0.041_666_664];
 const ARC_TANGENT: [f32; 6] =
     [0.050_461_28, -0.086_238_965, 0.110_712_6, -0.142_841_46, 0.199_999_76, -0.333_333_34];
 
-/// 32 digits from the `at`-th on.
+/// 32 binary digits from the `at`-th on.
 fn digits_from(at: i32) -> u32 {
     let [word, by] = [at as usize >> 5, at as usize & 31];
     (DIGITS[word] << by) | ((DIGITS[word + 1] >> 1) >> (31 - by))
 }
 
-/// What is left of an angle above pi / 4 when quarter turns are taken away, and their number modulo 4.
+/// An angle above pi / 4 reduced by quarter turns, and the number of these modulo 4.
 fn reduced(angle: u32) -> (Pair, u32) {
     let exponent = (angle >> 23) as i32 - 127;
     let m = (angle & 0x007f_ffff) | 0x0080_0000;

@@ -1,20 +1,21 @@
-//! What declared functions stand for.
+//! The definitions of functions that a skeleton or a library only declares.
 
 use std::rc::Rc;
 
 use super::{Body, Callee};
 
-/// What the functions of one copy of a function stand for that it only declares.
+/// The definitions of the functions that one copy of a function only declares.
 #[derive(Clone)]
 pub(super) enum Declared {
-    /// Those of a library.
+    /// Definitions of the functions that a library declares.
     Imports(Rc<[(&'static str, Callee)]>),
-    /// Those of the skeleton, and the number of the instance that they are for: 0 outside of instances.
+    /// Bodies of the functions that the skeleton declares, and the number of their instance: 0 outside
+    /// of instances.
     Bodies(Rc<[Body]>, usize),
 }
 
 impl Declared {
-    /// What is different wherever copies are.
+    /// A text that tells copies with different definitions apart.
     pub(super) fn description(&self) -> String {
         match self {
             Self::Imports(imports) => format!("{imports:?}"),

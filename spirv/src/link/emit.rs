@@ -26,16 +26,16 @@ struct Sections {
 pub(super) struct Linker {
     modules: Vec<Rc<Module>>,
     module_of: HashMap<*const Source, usize>,
-    /// What the skeleton's declared functions are outside of instances.
+    /// The bodies of the skeleton's declared functions outside of instances.
     bodies: Declared,
     instances: usize,
     sections: Sections,
     last_id: u32,
-    /// Types and constants by their words, where the result is 0.
+    /// The ids of types and constants, by their words with 0 as the result.
     merged: HashMap<Vec<u32>, u32>,
-    /// Where each global of each module has gone.
+    /// The id in the kernel of each global of each module.
     placed: HashMap<(usize, u32), u32>,
-    /// Copies of functions that have been made, by a description of what they are.
+    /// Copies of functions that have been made, by a description of the function and its definitions.
     made: HashMap<String, u32>,
 }
 
@@ -62,7 +62,7 @@ impl Linker {
     pub(super) fn link(mut self) -> Vec<u32> {
         let skeleton = Rc::clone(&self.modules[SKELETON]);
         self.exported("main");
-        // The size of a work group is a constant that nothing has to name.
+        // The constant with the size of a work group is kept although no instruction uses it.
         let is_size = |it: &usize| {
             let words = skeleton.instruction(*it).words;
             words.get(2..) == Some(&[decoration::BUILT_IN, built_in::WORKGROUP_SIZE])
@@ -81,7 +81,7 @@ impl Linker {
         self.finish()
     }
 
-    /// Adds the capabilities and extensions of a module that the kernel needs, as far as it has them not yet.
+    /// Adds the capabilities and extensions of a module that the kernel needs and does not have yet.
     fn permissions(&mut self, module: &Module) {
         let widths = self.integer_widths();
         for index in &module.preamble {
@@ -98,7 +98,7 @@ impl Linker {
         }
     }
 
-    /// The bits of the integers that the kernel has.
+    /// The widths in bits of the kernel's integer types.
     fn integer_widths(&self) -> Vec<u32> {
         let types = instructions(&self.sections.globals);
         types.filter(|it| it[0] & 0xffff == op::TYPE_INT).map(|it| it[2]).collect()
@@ -153,7 +153,7 @@ impl Linker {
         }
     }
 
-    /// The instruction's words with every id replaced, that of the result left out.
+    /// The instruction's words with every id replaced, except the id of the result.
     fn mapped(&mut self, it: Instruction<'_>, map: impl Fn(&mut Self, u32) -> u32) -> Vec<u32> {
         let mut words = it.words.to_vec();
         for at in it.ids() {
@@ -162,7 +162,7 @@ impl Linker {
         words
     }
 
-    /// Where the type, constant or variable `id` of a module is in the kernel.
+    /// The id in the kernel of the type, constant or variable `id` of a module.
     fn global(&mut self, module: usize, id: u32) -> u32 {
         if let Some(placed) = self.placed.get(&(module, id)) {
             return *placed;
@@ -179,7 +179,7 @@ impl Linker {
         placed
     }
 
-    /// The id of the global with these words, where that of the result, at `at`, is 0.
+    /// The id of the global with these words, in which the result's id, at `at`, is 0.
     fn merge(&mut self, words: Vec<u32>, at: usize) -> u32 {
         if let Some(id) = self.merged.get(&words) {
             return *id;
@@ -266,7 +266,7 @@ impl Linker {
         }
     }
 
-    /// Copies a function with new ids for all that is defined in it.
+    /// Copies a function with new ids for everything that is defined in it.
     fn copy(
         &mut self,
         module: usize,
@@ -282,7 +282,7 @@ impl Linker {
             let mut words = it.words.to_vec();
             for at in it.ids() {
                 words[at] = match source.function_names.get(&words[at]) {
-                    // What calls nothing that is declared is there once.
+                    // A function that calls no declared function needs only one copy.
                     Some(name) if module == SKELETON && !source.calls_declared(name, PREFIX) => {
                         self.exported(name)
                     }
@@ -303,7 +303,7 @@ impl Linker {
         local[&function.expect("a function defines its id")]
     }
 
-    /// A function of the type of the skeleton's, in `range`, that makes the calls.
+    /// A function that makes the calls, with the type of the skeleton's function in `range`.
     fn body(&mut self, source: &Module, range: Range<usize>, calls: &[Call]) -> u32 {
         let mut words = source.instruction(range.start).words.to_vec();
         let id = self.new_id();
@@ -343,7 +343,7 @@ impl Linker {
         id
     }
 
-    /// The type of what a function of the kernel returns.
+    /// The type that a function of the kernel returns.
     fn result_type(&self, function: u32) -> u32 {
         let words = &self.sections.functions;
         let mut at = 0;

@@ -1,12 +1,12 @@
-//! Links a skeleton with functions to one kernel.
+//! Links a skeleton and functions of libraries to one kernel.
 //!
 //! A *skeleton* has the structure of a kernel and calls functions that it only declares, whose names
 //! begin with `linked_`. A *library* has functions, which may declare others in the same way. All are
-//! GLSL, compiled and checked in. What the declared functions stand for is said here: a function of a
+//! GLSL, compiled and checked in. The caller of [`link()`] defines the declared functions: as a function of a
 //! library, one that the skeleton defines, or, for one of the skeleton's, a list of calls.
 //!
-//! Only what is reached is copied. Types and constants are merged by what they are; variables and
-//! whatever is decorated stay the skeleton's own.
+//! Only functions that are reached are copied. Equal types and constants are merged; variables and decorated
+//! globals stay the skeleton's own.
 
 mod declared;
 mod emit;
@@ -15,7 +15,7 @@ mod spirv;
 
 pub use module::{Interface, Source};
 
-/// What a call leads to.
+/// The function that a call calls.
 #[derive(Clone, Debug)]
 pub enum Callee {
     /// A function of a library.
@@ -24,17 +24,17 @@ pub enum Callee {
         library: &'static Source,
         /// The function's name in GLSL.
         name: &'static str,
-        /// What the functions stand for that it only declares, by their names without `linked_`.
+        /// Definitions of the functions that it only declares, by their names without `linked_`.
         imports: Vec<(&'static str, Callee)>,
     },
     /// A function that the skeleton defines.
     Exported(&'static str),
-    /// A copy of a function that the skeleton defines, for which the functions that the skeleton declares have bodies of
-    /// its own.
+    /// A copy of a function that the skeleton defines, with bodies of its own for the functions that the skeleton
+    /// declares.
     Instance {
         /// The function's name in GLSL.
         name: &'static str,
-        /// As [`Bodies`].
+        /// The bodies of the declared functions, as in [`Bodies`].
         bodies: Vec<Body>,
     },
 }
@@ -53,23 +53,23 @@ pub enum Argument {
 /// A call in the body that a skeleton's declared function gets.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The called function.
     pub callee: Callee,
     /// Its arguments.
     pub arguments: Vec<Argument>,
 }
 
-/// What a function becomes that a skeleton declares, by its name without `linked_`: it makes calls, one after the other.
+/// The body of a function that a skeleton declares, by its name without `linked_`: calls in order.
 pub type Body = (&'static str, Vec<Call>);
 
-/// What all functions become that a skeleton declares.
+/// The bodies of all functions that a skeleton declares.
 pub type Bodies<'a> = &'a [Body];
 
-/// The kernel of `skeleton` whose declared functions are `bodies`.
+/// The kernel of `skeleton`, with `bodies` for the functions that it declares.
 ///
 /// # Panics
-/// Where a name is unknown or a call does not fit: skeletons, libraries and whoever names their
-/// functions are one crate, and a test links all that it can name.
+/// A name is unknown or a call does not fit. Skeletons, libraries and the code that names their functions are in
+/// one crate, and a test links everything that can be named.
 pub fn link(skeleton: &'static Source, bodies: Bodies<'_>) -> Vec<u32> {
     emit::Linker::new(skeleton, bodies).link()
 }

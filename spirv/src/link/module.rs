@@ -1,4 +1,4 @@
-//! A compiled GLSL file as the linker needs it: cut into instructions that know their ids.
+//! A compiled GLSL file as the linker needs it: instructions and the positions of their ids.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,18 +10,18 @@ use super::spirv::op;
 
 /// A compiled GLSL file, a skeleton or a library of functions, as it is checked in.
 pub struct Source {
-    /// The file's name and, where it is compiled in several ways, which one this is.
+    /// The file's name, and the variant's if it is compiled in several.
     pub name: &'static str,
     /// SPIR-V, little-endian.
     pub spirv: &'static [u8],
     /// One little-endian word for each instruction, which says which of its words are ids
-    /// ([`Instruction::ids`]). The build has made it with the grammar of SPIR-V.
+    /// ([`Instruction::ids`]). The build makes it with SPIR-V's grammar.
     pub relocations: &'static [u8],
-    /// What the kernels that are linked from it have in common; nothing for a library.
+    /// The interface of all kernels that are linked from it; [`Interface::NONE`] for a library.
     pub interface: Interface,
 }
 
-/// What every kernel of a skeleton asks of whoever runs it, whatever is linked.
+/// The interface of all kernels that are linked from a skeleton, whatever functions they have.
 #[derive(Clone, Copy, Debug)]
 pub struct Interface {
     /// The members of the push constant block, by ascending offset.
@@ -33,7 +33,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// That of a library.
+    /// A library's interface.
     pub const NONE: Self =
         Self { push_fields: &[], uniform_binding: None, specialization_constants: &[] };
 }
@@ -56,14 +56,14 @@ impl<'a> Instruction<'a> {
         self.words[0] & 0xffff
     }
 
-    /// The places of the ids that the instruction uses, that of its result left out.
+    /// The positions of the ids that the instruction uses, without the id of its result.
     pub(super) fn ids(self) -> impl Iterator<Item = usize> + use<'a> {
         let result = self.result_at();
         let named = move |it: &usize| self.relocation & 0xff_ffff & (1 << (it - 1)) != 0;
         (1..self.words.len()).filter(named).filter(move |it| Some(*it) != result)
     }
 
-    /// The place of the id that the instruction defines.
+    /// The position of the id that the instruction defines.
     pub(super) fn result_at(self) -> Option<usize> {
         Some((self.relocation >> 24) as usize).filter(|it| *it > 0)
     }
@@ -73,7 +73,7 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// A module, cut into what the linker takes from it.
+/// A module, divided into the parts that the linker takes from it.
 #[derive(Debug)]
 pub(super) struct Module {
     words: Vec<u32>,

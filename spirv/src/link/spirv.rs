@@ -1,4 +1,4 @@
-//! The few numbers of SPIR-V that the linker knows.
+//! The numbers of SPIR-V that the linker uses.
 
 /// Opcodes.
 pub(super) mod op {
@@ -44,11 +44,11 @@ pub(super) mod built_in {
 }
 
 pub(super) const MAGIC: u32 = 0x0723_0203;
-/// 1.3, that of Vulkan 1.1.
+/// The version 1.3, which Vulkan 1.1 supports.
 pub(super) const VERSION: u32 = 0x0001_0300;
 
-/// The capabilities and extensions of integers, each with their bits. A module may have them for what it does not
-/// give to the kernel.
+/// The capabilities and extensions for integer types, each with their bits. A module may declare them for functions
+/// that are not linked.
 const OF_INTEGERS: [(u32, u32); 6] = [
     (capability::INT64, 64),
     (capability::INT16, 16),

@@ -12,25 +12,26 @@ use crate::element_wise::{Access, LinkedKernel, Operand, PushConstants};
 use crate::twins::dispatch::for_each_group_below;
 use crate::{ElementWidth, kernels, link};
 
-/// A work group has so many cooperative matrices of sums in each direction.
+/// The number of cooperative matrices of sums along each side of a work group.
 pub const MATRICES_OF_A_GROUP: u32 = 2;
 
-/// Which matrices a dispatch multiplies: packed, row after row, batch after batch.
+/// The matrices that a dispatch multiplies: packed, row after row, batch after batch.
 ///
-/// The kernel's work groups are subgroups. Its specialization constants MATRIX_M, MATRIX_N and MATRIX_K are what
+/// The kernel's work groups are subgroups. Its specialization constants MATRIX_M, MATRIX_N and MATRIX_K
+/// are sizes that the device offers for FLOAT16 with sums of FLOAT32.
 /// the device offers for FLOAT16 with sums of FLOAT32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CooperativeRecord {
-    /// Rows and columns, multiples of [`MATRICES_OF_A_GROUP`] cooperative matrices, and depths, a multiple of
-    /// one.
+    /// The number of rows and of columns, multiples of [`MATRICES_OF_A_GROUP`] cooperative matrices,
+    /// and of depths, a multiple of one.
     pub sizes: [u32; 3],
     /// Outer and inner batches.
     pub batches: [u32; 2],
-    /// Where rows, columns and sums begin in their windows, in words.
+    /// The first word of the rows, the columns and the sums in their windows.
     pub starts: [u32; 3],
-    /// Words from an outer batch to the next, of each.
+    /// Words from an outer batch to the next, for rows, columns and sums.
     pub outer: [u32; 3],
-    /// The same of inner batches.
+    /// Words from an inner batch to the next, for rows, columns and sums.
     pub inner: [u32; 3],
 }
 
@@ -40,12 +41,12 @@ impl CooperativeRecord {
         [columns / (MATRICES_OF_A_GROUP * n), rows / (MATRICES_OF_A_GROUP * m)]
     }
 
-    /// How many work groups there are, where cooperative matrices have these rows and columns.
+    /// The number of work groups, for cooperative matrices with these numbers of rows and columns.
     pub fn count(&self, matrix: [u32; 2]) -> u64 {
         self.groups(matrix).into_iter().chain(self.batches).map(u64::from).product()
     }
 
-    /// The uniform block.
+    /// The uniform block, for cooperative matrices with these numbers of rows and columns.
     pub fn words(&self, matrix: [u32; 2]) -> Vec<u32> {
         let of_three = |[a, b, c]: [u32; 3]| [a, b, c, 0];
         let mut words = of_three(self.sizes).to_vec();
@@ -71,7 +72,7 @@ const ROWS_AT: usize = 0;
 const COLUMNS_AT: usize = 1;
 const SUMS_AT: usize = 2;
 
-/// Runs the kernel on the host, adding each product by itself.
+/// Runs the kernel on the host, adding one product at a time.
 fn run(dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let [m, n] = ["MATRIX_M", "MATRIX_N"].map(|it| dispatch.specialization(it));
     let words: [u32; 28] = std::array::from_fn(|at| dispatch.uniform_word(at));

@@ -11,8 +11,8 @@ const ROWS_AT: usize = 0;
 const COLUMNS_AT: usize = 1;
 const SUMS_AT: usize = 2;
 
-/// Runs the kernel for every tile of a dispatch. Products are rounded before they are added, also where the
-/// kernel lets a driver fuse both: the result is that of exact numerics.
+/// Runs the kernel for every tile of a dispatch. Products are rounded before they are added, even if the kernel
+/// lets a driver fuse both: the result is that of exact numerics.
 pub(super) fn run(kernel: Product, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let block = Block::of(|index| dispatch.uniform_word(index));
     let push = PushConstants::of(dispatch);
@@ -37,11 +37,11 @@ pub(super) fn run(kernel: Product, dispatch: &mut HostDispatch<'_>) -> Result<()
     }
 }
 
-/// What the sums of a dispatch have in common.
+/// The state that all sums of a dispatch share.
 struct Sums<'a> {
     kernel: Product,
     block: &'a Block,
-    /// Where the windows of rows, columns and sums start.
+    /// The first word of the windows of rows, columns and sums.
     bases: [u32; 3],
 }
 
@@ -53,7 +53,7 @@ impl Sums<'_> {
         [self.bases[operand].wrapping_add(start).wrapping_add(batch), row]
     }
 
-    /// Adds up one sum.
+    /// Computes one sum and stores it.
     fn add(
         &self,
         dispatch: &mut HostDispatch<'_>,
@@ -83,7 +83,7 @@ impl Sums<'_> {
         dispatch.store(SUMS_AT, sum, bits)
     }
 
-    /// Where a row's elements begin, or the quad that it is in, and its number in that.
+    /// The position of a row's elements, or of the quad that holds the row, and the row's lane in that quad.
     fn row(&self, batch: [u32; 2], row: u32) -> (u32, Option<u32>) {
         let [start, stride] = self.start(ROWS_AT, batch);
         match self.kernel.tile {
@@ -92,7 +92,8 @@ impl Sums<'_> {
         }
     }
 
-    /// The same of a column.
+    /// The position of a column's elements, or of the quad that holds the column, and the column's lane
+    /// in that quad.
     fn column(&self, batch: [u32; 2], column: u32) -> (u32, Option<u32>) {
         let [start, _] = self.start(COLUMNS_AT, batch);
         let is_whole = self.kernel.columns_are_whole;
@@ -117,10 +118,10 @@ impl Sums<'_> {
     }
 }
 
-/// Four elements are read at once, from a multiple of four on.
+/// Mask of the lane in a quad. Quads are read at once, and start at a multiple of four elements.
 const LANES: u32 = 3;
 
-/// An element, or that of a quad with a number.
+/// The position of an element, or of one lane of a quad.
 fn within(place: u32, lane: Option<u32>) -> u32 {
     lane.map_or(place, |lane| (place & !LANES) + lane)
 }

@@ -1,4 +1,4 @@
-//! Kernels that add up products: tiles of rows and columns, one product after the other.
+//! Kernels for matrix products: sums of products for tiles of rows and columns, added in a fixed order.
 
 mod cooperative;
 mod fused;
@@ -19,25 +19,25 @@ use crate::{ElementWidth, kernels};
 pub use cooperative::{CooperativeRecord, MATRICES_OF_A_GROUP, cooperative};
 pub use record::*;
 
-/// What is linked already.
+/// The kernels that have been linked.
 static LINKED: LazyLock<Mutex<HashMap<Product, &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
-/// A kernel that adds up products of words. Sizes and strides are no part of it.
+/// A kernel that computes sums of products of 32-bit words. It is independent of sizes and strides.
 ///
 /// Rows are at binding 0, columns at 1, and the sums at the binding of an element-wise kernel's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Product {
-    /// Which sums are added up together.
+    /// The sums that an invocation or a work group computes together.
     pub tile: Tile,
-    /// Whether columns are read as quads: their innermost dimension has stride 1 and a multiple of four of
-    /// them, and all else begins at a multiple of four.
+    /// Whether columns are read as quads: their innermost dimension has stride 1 and a multiple of four
+    /// elements, and all starts and other strides are multiples of four.
     pub columns_are_whole: bool,
-    /// What words are, and how they are multiplied and added.
+    /// The type of the words, and how they are multiplied and added.
     pub arithmetic: Arithmetic,
 }
 
-/// How products are made and added up.
+/// The type and the rounding of products and sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
     /// Integers of 32 bits, which wrap.
@@ -50,15 +50,15 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// All of them.
+    /// All kinds of arithmetic.
     pub const ALL: [Self; 3] = [Self::Floats, Self::Integers, Self::FusedFloats];
 }
 
-/// The sums that an invocation adds up, or a work group whose invocations share what they read. Each is added
-/// up in the same order.
+/// The sums that one invocation computes, or one work group whose invocations share the elements that they read.
+/// The order of additions is the same for all tiles.
 ///
-/// But for [`Tile::Row`], rows are read as quads: their stride is 1, and all else begins at a multiple of
-/// four. What is read after the last row is up to such a multiple.
+/// Except for [`Tile::Row`], rows are read as quads: their stride is 1, and all starts and other strides are
+/// multiples of four. Elements after the last row are read up to such a multiple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tile {
     /// An invocation has eight columns of one row, of any strides.
@@ -76,11 +76,11 @@ pub enum Tile {
 }
 
 impl Tile {
-    /// All of them.
+    /// All tiles.
     pub const ALL: [Self; 6] =
         [Self::Row, Self::Registers, Self::Tall, Self::Shared32, Self::Shared64, Self::Shared128];
 
-    /// How many rows and columns it has.
+    /// The numbers of rows and columns in a tile.
     pub fn sides(self) -> [u32; 2] {
         match self {
             Self::Row => [1, 8],
@@ -92,12 +92,12 @@ impl Tile {
         }
     }
 
-    /// Whether a work group has one, not an invocation.
+    /// Whether a tile belongs to a work group, not to an invocation.
     pub fn is_shared(self) -> bool {
         !matches!(self, Self::Row | Self::Registers | Self::Tall)
     }
 
-    /// What its skeletons are called.
+    /// The part of the skeletons' names that tells tiles apart.
     fn name(self) -> &'static str {
         match self {
             Self::Row => "1",
@@ -110,8 +110,8 @@ impl Tile {
     }
 }
 
-/// Whether results of a kernel may differ between devices, as one fuses multiplications and additions that
-/// another one rounds apart.
+/// Whether results of a kernel may differ between devices, because one fuses multiplications with additions and
+/// another rounds both.
 pub fn is_fused(kernel: &KernelModule) -> bool {
     let fused = Product::all().filter(|it| it.arithmetic == Arithmetic::FusedFloats);
     kernel.name.starts_with("product_") && fused.into_iter().any(|it| it.variant() == kernel)
@@ -147,7 +147,7 @@ impl Product {
         }
     }
 
-    /// The kernel as plans name it, made at the first call and never given up.
+    /// The kernel as plans name it, linked at the first call and never freed.
     pub fn variant(self) -> &'static KernelModule {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         linked.entry(self).or_insert_with(|| Box::leak(Box::new(self.module())))
@@ -164,7 +164,7 @@ impl Product {
         let is_fused = self.arithmetic == Arithmetic::FusedFloats;
         let name = format!("{}{}", skeleton.name, if is_fused { " fused" } else { "" });
         let linked = LinkedKernel { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
-        // Sums may go on from what is there.
+        // Sums may be added to the output's values.
         linked.module(&inputs, Touch::ReadWrite)
     }
 }

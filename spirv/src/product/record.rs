@@ -1,4 +1,4 @@
-//! What a dispatch is told of its sums: the uniform block of `kernels/product.comp`.
+//! The sizes and strides of the sums that a dispatch computes: the uniform block of `kernels/product.comp`.
 
 use super::Tile;
 use crate::element_wise::Divisor;
@@ -10,34 +10,34 @@ pub const COLUMNS: usize = 4;
 /// Dimensions along which products are added up.
 pub const DEPTHS: usize = 4;
 
-/// Where the elements of an operand are: from a coordinate to the next, modulo 2^32. What an operand does not
-/// go along is 0.
+/// The position of an operand's elements: the first one, and the distances between coordinates, modulo 2^32.
+/// Dimensions that an operand does not have get stride 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strides {
     /// The first element, counted from the start of the window.
     pub start: u32,
-    /// Of batches.
+    /// Strides of the batches.
     pub batches: [u32; BATCHES],
-    /// Of rows.
+    /// Stride of the rows.
     pub row: u32,
-    /// Of columns.
+    /// Strides of the columns.
     pub columns: [u32; COLUMNS],
-    /// Of depths.
+    /// Strides of the depths.
     pub depths: [u32; DEPTHS],
 }
 
 /// The sums of one dispatch. No size is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Whether sums go on from what the output has.
+    /// Whether sums are added to the output's values.
     pub goes_on: bool,
-    /// Sizes of what rows and columns have in common.
+    /// Sizes of the batches, which rows and columns share.
     pub batches: [u32; BATCHES],
-    /// How many rows.
+    /// The number of rows.
     pub rows: u32,
     /// Sizes of columns.
     pub columns: [u32; COLUMNS],
-    /// Sizes of what is added up.
+    /// Sizes of the dimensions that are summed over.
     pub depths: [u32; DEPTHS],
     /// The rows, the columns, and the sums.
     pub operands: [Strides; 3],
@@ -51,19 +51,19 @@ impl Record {
         self.columns.iter().product()
     }
 
-    /// How many there are side by side in columns, and in rows.
+    /// The number of tiles along the columns, and along the rows.
     fn tiles(&self, tile: Tile) -> [u32; 2] {
         let [rows, columns] = tile.sides();
         [self.all_columns().div_ceil(columns), self.rows.div_ceil(rows)]
     }
 
-    /// How many tiles there are: invocations of a dispatch, or its work groups.
+    /// The number of tiles: invocations of a dispatch, or its work groups.
     pub fn count(&self, tile: Tile) -> u64 {
         let sizes = self.tiles(tile).into_iter().chain(self.batches);
         sizes.map(u64::from).product()
     }
 
-    /// The block of a kernel that has such tiles.
+    /// The block of a kernel with such tiles.
     pub fn words(&self, tile: Tile) -> Vec<u32> {
         let splits = self.tiles(tile).into_iter().chain([self.batches[1]]);
         let inner = self.columns[1..].iter().chain(&self.depths[1..]).copied();
@@ -80,7 +80,7 @@ impl Record {
     }
 }
 
-/// What a kernel divides an index by: a size, and its divisor.
+/// The words by which a kernel divides an index: a size and its divisor.
 pub(super) fn split(size: u32) -> [u32; 4] {
     let Divisor { multiplier, shifts } = Divisor::of(size);
     [size, multiplier, shifts, 0]
@@ -108,7 +108,7 @@ impl Block {
         self.words[2] != 0
     }
 
-    /// What is left of `index` in a dimension; `index` is what is for those further out.
+    /// The coordinate in dimension `by`. `index` is divided by its size, for the dimensions further out.
     pub(super) fn split(&self, by: usize, index: &mut u32) -> u32 {
         let at = 4 + 4 * by;
         let (size, multiplier, shifts) = (self.words[at], self.words[at + 1], self.words[at + 2]);
@@ -122,17 +122,17 @@ impl Block {
         self.four(10)
     }
 
-    /// First element, stride of rows and of batches: of rows, columns and sums.
+    /// The first element, stride of rows and strides of batches of an operand: rows, columns or sums.
     pub(super) fn placed(&self, operand: usize) -> [u32; 4] {
         self.four([11, 13, 16][operand])
     }
 
-    /// Strides of depths: of rows and columns.
+    /// Strides of the depths in an operand: rows or columns.
     pub(super) fn along_depths(&self, operand: usize) -> [u32; DEPTHS] {
         self.four([12, 15][operand])
     }
 
-    /// Strides of columns: of columns and sums.
+    /// Strides of the columns in an operand: columns or sums.
     pub(super) fn along_columns(&self, operand: usize) -> [u32; COLUMNS] {
         self.four([14, 17][operand])
     }

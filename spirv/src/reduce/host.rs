@@ -8,7 +8,7 @@ use crate::element_wise::{
 };
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
-/// The outer dimension of a kernel for grids that goes through their rows, and of one for columns that goes along them.
+/// The last outer dimension: the rows of a grid in a kernel for grids, or the columns in a kernel for columns.
 const LAST_OUTER: usize = 6;
 
 /// The numbers of a state.
@@ -43,7 +43,7 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     })
 }
 
-/// Reduces the row at that coordinate, and writes what it becomes.
+/// Reduces the row at a coordinate, and writes the result.
 fn reduce(
     kernel: &Reduce,
     space: &Space,
@@ -55,7 +55,7 @@ fn reduce(
     operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
 }
 
-/// The same of a quad of columns.
+/// Reduces a quad of columns, and writes the results.
 fn reduce_columns(
     kernel: &Reduce,
     space: &Space,
@@ -77,7 +77,7 @@ fn reduce_columns(
     quad.into_iter().try_for_each(|(element, value)| operands.store(dispatch, element, value))
 }
 
-/// What the row at that coordinate becomes.
+/// The result of the row at a coordinate.
 fn reduced(
     kernel: &Reduce,
     space: &Space,
@@ -118,7 +118,7 @@ fn reduced(
         }
     }
     let result = all.result();
-    // What is reduced is the first input of the last program.
+    // The reduced value is the first input of the last program.
     let first = kernel.elements_of_rows().len();
     let inputs = [&[kernel.output], &kernel.inputs[first..]].concat();
     let load = |input, by| match input {
@@ -129,7 +129,7 @@ fn reduced(
     values.get(kernel.last.last())
 }
 
-/// The elements of a row while they are joined, in lanes and blocks of these sizes.
+/// The elements of a row while they are joined, in blocks of `length` and `lanes` lanes.
 pub(crate) struct Joined {
     reducer: &'static Reducer,
     lanes: u32,
@@ -139,7 +139,7 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
-    /// None yet of a row of values.
+    /// No elements yet, of a row of values.
     pub(crate) fn of_values(reducer: &'static Reducer) -> Self {
         Self::of(reducer, LANES, Elements::Values.block_length())
     }
@@ -152,7 +152,7 @@ impl Joined {
         vec![reducer.start(); lanes as usize]
     }
 
-    /// Joins the element with that number to those before.
+    /// Joins the element with the number `at` to the elements before it.
     pub(crate) fn add(&mut self, at: u32, element: u64) {
         self.add_state(at, &self.reducer.state_of(element));
     }
@@ -166,7 +166,7 @@ impl Joined {
         *lane = self.reducer.join(lane, state);
     }
 
-    /// What the row becomes.
+    /// The result of the row.
     pub(crate) fn result(mut self) -> u64 {
         self.blocks.push(self.reducer.tree(self.block));
         self.reducer.result(&self.reducer.tree(self.blocks))
@@ -174,14 +174,14 @@ impl Joined {
 }
 
 impl Reducer {
-    /// That of an element, of which nothing is lost.
+    /// The state of an element, to which nothing has been lost by rounding.
     fn state_of(&self, element: u64) -> State {
         let mut state = vec![0; self.join.len()];
         state[0] = element;
         state
     }
 
-    /// States joined with their neighbours until one is left.
+    /// The join of all states, pairwise with their neighbours until one is left.
     fn tree(&self, mut states: Vec<State>) -> State {
         while states.len() > 1 {
             let pair = |pair: &[State]| match pair {

@@ -1,4 +1,4 @@
-//! How a kernel joins the elements of rows: the bodies of what `kernels/include/rows.glsl` declares.
+//! How a kernel joins the elements of rows: bodies for the functions that `kernels/include/rows.glsl` declares.
 
 use super::{Elements, Form, LANES, Reducer};
 use crate::NativeTypes;
@@ -6,7 +6,7 @@ use crate::element_wise::{COUNT, Calls, Program, QUAD, Quads, Registers, Value};
 use crate::functions as f;
 use crate::link::{Argument, Body, Call, Callee};
 
-/// What elements are joined by, and who joins them.
+/// The reducer of a kernel, and how invocations share its work.
 #[derive(Clone, Copy)]
 pub(crate) struct Joining {
     pub(crate) reducer: &'static Reducer,
@@ -16,7 +16,7 @@ pub(crate) struct Joining {
 }
 
 impl Joining {
-    /// All bodies but those of a quad and of what comes out.
+    /// All bodies except those that join a quad and write the result.
     pub(crate) fn bodies(self, types: NativeTypes) -> Vec<Body> {
         vec![
             ("start", self.start(types)),
@@ -48,7 +48,8 @@ impl Joining {
         calls.made
     }
 
-    /// The states of the elements of a quad, which `program` makes of the inputs; of a wide reducer its elements.
+    /// The states of the elements of a quad, which `program` computes from the inputs; of a wide
+    /// reducer its elements.
     pub(crate) fn element(self, calls: &mut Calls<'_>, program: &Program) -> Registers {
         match self.elements {
             Elements::States if self.reducer.registers() > 1 => {
@@ -63,7 +64,7 @@ impl Joining {
         }
     }
 
-    /// The state of an element, of which nothing is lost.
+    /// The state of an element, to which nothing has been lost by rounding.
     pub(crate) fn state_of(self, calls: &mut Calls<'_>, element: Registers) -> Registers {
         let mut state = element;
         if !self.reducer.is_wide() {
@@ -73,7 +74,7 @@ impl Joining {
         state
     }
 
-    /// What the state in the first lane is.
+    /// The result of the state in the first lane.
     pub(crate) fn result(self, calls: &mut Calls<'_>) -> Registers {
         let state = self.held(calls, STATE_AT);
         let [result] = self.reducer.result else { return state };
@@ -81,7 +82,7 @@ impl Joining {
         calls.apply(result, &registers, &[])
     }
 
-    /// Sets the state to what changes nothing that is joined to it.
+    /// Sets the state to the neutral one.
     fn start(self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&[], types);
         for at in 0..self.reducer.registers() {
@@ -94,7 +95,7 @@ impl Joining {
         calls.made
     }
 
-    /// Sets how many elements a block has, and how many lanes.
+    /// Sets the number of elements in a block, and the number of lanes.
     fn length(self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&[], types);
         let is_one_chain = self.form == Form::OneBlock && self.reducer.has_any_order();
@@ -142,13 +143,13 @@ impl Joining {
         calls.made
     }
 
-    /// The registers of a state, the first one of which is that parameter.
+    /// The registers of a state, the first of which is the parameter `first`.
     fn held(self, calls: &mut Calls<'_>, first: usize) -> Registers {
         let registers = (0..self.reducer.registers()).map(|at| Argument::Parameter(first + at));
         registers.map(|it| calls.call(Callee::Exported("held"), vec![it])).collect()
     }
 
-    /// Two states as one, lane by lane.
+    /// The join of two states, lane by lane.
     fn joined_alike(self, calls: &mut Calls<'_>, left: Registers, right: Registers) -> Registers {
         match self.reducer.is_wide() {
             true => calls.apply(self.reducer.join[0], &[left, right], &[]),
@@ -156,7 +157,7 @@ impl Joining {
         }
     }
 
-    /// The lanes of two quads, each joined with its neighbour.
+    /// The lanes of two quads, each joined with its neighbouring lane.
     fn joined_neighbours(
         self,
         calls: &mut Calls<'_>,
@@ -171,14 +172,14 @@ impl Joining {
         self.joined(calls, &left, &right)
     }
 
-    /// Two states as one.
+    /// The join of two states.
     fn joined(self, calls: &mut Calls<'_>, state: &[Argument], other: &[Argument]) -> Registers {
         let arguments: Vec<Registers> = state.iter().chain(other).map(|it| vec![*it]).collect();
         self.reducer.join.iter().flat_map(|it| calls.apply(it, &arguments, &[])).collect()
     }
 }
 
-/// Makes values the state that a body is given first.
+/// Stores values in the state that is the first parameter of a body.
 fn hold(calls: &mut Calls<'_>, state: Registers) {
     for (value, at) in state.into_iter().zip(0..) {
         let arguments = vec![Argument::Parameter(at), value, Argument::Literal(QUAD)];
@@ -186,8 +187,8 @@ fn hold(calls: &mut Calls<'_>, state: Registers) {
     }
 }
 
-/// Which parameter of a body the first register of the state is: of that before the row, of those that have a
-/// coordinate, and of a right neighbour.
+/// The parameter of a body that is the first register of a state: of the state before a row, of the state in
+/// bodies that have a coordinate, and of a right neighbour's state.
 const START_AT: usize = 0;
 pub(crate) const STATE_AT: usize = 4;
 const RIGHT_AT: usize = 2;

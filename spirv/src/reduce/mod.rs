@@ -1,5 +1,5 @@
-//! Kernels that make one element of every row: a program on its elements, a reducer that joins them, and a
-//! program on what comes out.
+//! Kernels that reduce every row to one element: a program on its elements, a reducer that joins them, and a
+//! program on the result.
 
 mod host;
 mod joining;
@@ -26,7 +26,7 @@ pub use reducer::*;
 
 pub(crate) use joining::STATE_AT;
 
-/// The skeletons of each form by the number of outer dimensions that they have.
+/// The skeletons of a form, each with its number of outer dimensions.
 static BLOCKS: Skeletons = [
     (0, &kernels::REDUCE_0),
     (1, &kernels::REDUCE_1),
@@ -49,27 +49,27 @@ static GROUPS: Skeletons = [
     (7, &kernels::REDUCE_GROUP_7),
 ];
 
-/// The one for grids.
+/// The skeleton for grids.
 static GRIDS: (usize, &Source) = (7, &kernels::REDUCE_GRIDS);
 
-/// What is linked already.
+/// The kernels that have been linked.
 static LINKED: LazyLock<Mutex<HashMap<(Reduce, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
-/// Elements of a block of a row: [`Elements::Values`] and [`Elements::States`].
+/// Elements in a block of a row: [`Elements::Values`] and [`Elements::States`].
 const BLOCK_LENGTH: u32 = 128;
 const LANES: u32 = 16;
-/// Columns of an invocation.
+/// Columns that one invocation computes.
 const COLUMNS: u32 = 8;
-/// Invocations of a work group, of which a row has some.
+/// Invocations of a work group, which several rows may share.
 const GROUP_SIZE: u32 = 256;
 
-/// Who joins the elements of a row. The order is the same.
+/// How invocations share the rows. The order in which elements are joined is the same in all forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// One invocation, block after block; no row has more than [`MOST_BLOCKS`].
+    /// One invocation for each row, block after block; no row has more than [`MOST_BLOCKS`].
     Blocks,
-    /// One invocation; no row is longer than a block, or [`Reducer::has_any_order`].
+    /// One invocation for each row; no row is longer than a block, unless [`Reducer::has_any_order`].
     OneBlock,
     /// One invocation for up to eight rows, which are columns: next to each other in the last outer dimension, wherever they
     /// are stored. Operands are taken as rows of columns would be; the record is that of
@@ -78,18 +78,18 @@ pub enum Form {
     Columns,
     /// Four invocations of a work group for each block; no row has more than [`MOST_BLOCKS`].
     Group,
-    /// A work group goes through a row, [`MOST_BLOCKS`] at a time; no row has more than [`MOST_BLOCKS_OF_LONG`]. Only
-    /// [`crate::rows`] have it.
+    /// A work group goes through a row, [`MOST_BLOCKS`] at a time; no row has more than
+    /// [`MOST_BLOCKS_OF_LONG`]. Only kernels of [`crate::rows`] have this form.
     Long,
 }
 
 impl Form {
-    /// How many invocations go through the columns of a space.
+    /// The number of invocations for so many columns.
     pub fn invocations_of_columns(columns: u32) -> u32 {
         columns.div_ceil(COLUMNS)
     }
 
-    /// How many rows of so many blocks a work group has; `None` if each invocation has whole rows.
+    /// The number of rows, of so many blocks each, in a work group; `None` if each invocation has whole rows.
     pub fn rows_of_a_group(self, blocks: u32) -> Option<u32> {
         match self {
             Self::Blocks | Self::OneBlock | Self::Columns => None,
@@ -99,23 +99,23 @@ impl Form {
     }
 }
 
-/// Blocks that a kernel joins, or a work group at one time.
+/// The largest number of blocks that a kernel joins, or that a work group joins at a time.
 pub const MOST_BLOCKS: u32 = 64;
-/// Blocks that a kernel of [`Form::Long`] joins: each invocation has the state of one turn.
+/// The largest number of blocks in a kernel of [`Form::Long`]: each invocation holds the state of one turn.
 pub const MOST_BLOCKS_OF_LONG: u32 = MOST_BLOCKS * GROUP_SIZE;
 
-/// What the elements of a row are.
+/// The elements that a row consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elements {
-    /// What the program makes of the inputs' elements.
+    /// Values that the program computes from the inputs' elements.
     Values,
-    /// States that parts of rows have become, as [`Reducer::of_parts`] writes them. They are all that is read, and nothing
-    /// is computed of them before.
+    /// States of parts of rows, as [`Reducer::of_parts`] writes them. They are the only input, and no
+    /// program is applied to them.
     States,
 }
 
 impl Elements {
-    /// How many of them a block of a row has.
+    /// The number of elements in a block of a row.
     pub fn block_length(self) -> u32 {
         match self {
             Self::Values => BLOCK_LENGTH,
@@ -124,39 +124,40 @@ impl Elements {
     }
 }
 
-/// A kernel for rows: what is linked for it. Its space is an element-wise kernel's; the output has one element for a
-/// row.
+/// A kernel that reduces rows, as a key for linking it. Its iteration space is that of an element-wise kernel, and
+/// the output has one element for each row.
 ///
-/// A row may be a *grid*: then the last outer dimension, whose size is 1 in the record, is that of its rows.
+/// A row may be a *grid*: then the last outer dimension, whose size is 1 in the record, goes through
+/// the grid's rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reduce {
-    /// What becomes of each element before.
+    /// The program that computes the elements from the inputs.
     pub program: Program,
-    /// How those of a row become one.
+    /// The operation that joins the elements of a row.
     pub reducer: &'static Reducer,
-    /// The epilogue: input 0 is the reduced value, the others are the last ones of `inputs`, as many as there are `ends`.
+    /// The epilogue: input 0 is the reduced value, the others are the last `ends` of `inputs`.
     pub last: Program,
-    /// Inputs that have one element for each row, which only `last` reads.
+    /// The number of inputs with one element for each row, which only `last` reads.
     pub ends: usize,
-    /// At most as many as an element-wise kernel has, at least those that the program names.
+    /// The inputs: at most as many as an element-wise kernel has, and all that the program names.
     pub inputs: Vec<Operand>,
-    /// What the elements are.
+    /// The elements that are reduced.
     pub elements: Elements,
-    /// Who joins them; a grid has one invocation.
+    /// How invocations share the rows; a grid has one invocation.
     pub form: Form,
-    /// The input whose elements, of 64 bits, say how many columns and, in the high word, how many rows each
-    /// grid has; none for rows.
+    /// The input whose elements, of 64 bits, have the number of columns in the low word and the number
+    /// of rows in the high word of each grid; `None` for rows.
     pub grids: Option<usize>,
-    /// What is written, by single elements.
+    /// The operand that is written, by single elements.
     pub output: Operand,
-    /// The least number of outer dimensions, at most 7.
+    /// The number of outer dimensions that is needed, at most 7.
     pub outer_dimensions: usize,
-    /// Those of grids have any length.
+    /// Whether rows consist of whole quads; the rows of grids have any length.
     pub quads: Quads,
 }
 
 impl Reduce {
-    /// The outer dimensions that the kernel has.
+    /// The kernel's number of outer dimensions.
     pub fn skeleton_dimensions(&self) -> usize {
         self.skeleton().0
     }
@@ -176,7 +177,7 @@ impl Reduce {
         least(skeletons, self.outer_dimensions)
     }
 
-    /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
+    /// The kernel's SPIR-V, with the bindings of an element-wise kernel. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
         let bodies = match self.skeleton_of_sums() {
             Some(_) => self.bodies_of_sums(types),
@@ -185,14 +186,14 @@ impl Reduce {
         with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
     }
 
-    /// What is linked with a skeleton that joins by linked functions.
+    /// The bodies for a skeleton that joins elements by linked functions.
     fn bodies(&self, types: NativeTypes) -> Vec<Body> {
         let size = self.grids.map(|input| ("size", self.size(input, types)));
         let own = [("quad", self.quad(types)), ("row", self.row(types))];
         self.joining().bodies(types).into_iter().chain(own).chain(size).collect()
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
+    /// The kernel as plans name it, which may use `types`, linked at the first call and never freed.
     pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
@@ -224,7 +225,7 @@ impl Reduce {
         linked.module(&self.inputs, touch(self.output))
     }
 
-    /// Sets the size of a grid to what an input says.
+    /// Sets the size of a grid to the element of an input.
     fn size(&self, input: usize, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&self.inputs, types);
         let size = calls.value(Value::Input(input))[0];
@@ -239,7 +240,7 @@ impl Reduce {
         self.joining().quad(calls, element)
     }
 
-    /// Writes what the state in the first lane is.
+    /// Writes the result of the state in the first lane.
     fn row(&self, types: NativeTypes) -> Vec<Call> {
         let mut calls = Calls::new(&self.inputs, types);
         let state = self.joining().result(&mut calls);
@@ -251,7 +252,7 @@ impl Reduce {
         calls.made
     }
 
-    /// The inputs of which a row has elements.
+    /// The inputs that have elements of rows.
     fn elements_of_rows(&self) -> &[Operand] {
         &self.inputs[..self.inputs.len() - self.ends]
     }

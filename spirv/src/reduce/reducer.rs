@@ -1,4 +1,4 @@
-//! How the elements of a row become one.
+//! The operations that reduce the elements of a row to one element.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -6,33 +6,35 @@ use std::hash::{Hash, Hasher};
 use crate::ElementWidth;
 use crate::functions::{self as f, Function};
 
-/// An operation that joins two states to one, in any order, and a state that changes none.
+/// An operation that joins two states to one, in any order, and its neutral state.
 ///
-/// A state is a number, or a number of 32 bits and what rounding has lost of it: an element is one of which
-/// nothing was lost.
+/// A state is a number, or a number of 32 bits and what rounding has lost of it: an element is a state that has
+/// lost nothing.
 pub struct Reducer {
     name: &'static str,
-    /// The state that changes none: its numbers of 32 bits, or the words of its one number of 64, the low one
+    /// The neutral state: its numbers of 32 bits, or the words of its one number of 64 bits, the low word
     /// first.
     pub(super) neutral: [u32; 2],
-    /// One function for each number of the state: of the numbers of both states.
+    /// One function for each number of the joined state, with the numbers of both states as arguments.
     pub(super) join: &'static [&'static Function],
-    /// What comes out, of the numbers of the state: at most one; without any it is the number itself.
+    /// The function, at most one, that computes the result from the numbers of the state. Without it
+    /// the number is the result.
     pub(super) result: &'static [&'static Function],
 }
 
 impl Reducer {
-    /// How wide the elements are that it takes, and what comes out.
+    /// The width of the elements that it joins.
     pub fn width(&self) -> ElementWidth {
         self.join[0].widths()[0]
     }
 
-    /// How wide what comes out is.
+    /// The width of its result.
     pub fn output_width(&self) -> ElementWidth {
         self.result.first().map_or(self.width(), |it| it.widths()[1])
     }
 
-    /// What a part of a row is reduced to, to be joined with others: itself where a state is one number, else a reducer
+    /// The reducer for parts of a row, whose results are joined later: itself if a state is one number,
+    /// else a reducer
     /// that gives states.
     pub fn of_parts(&'static self) -> &'static Self {
         match self.join {
@@ -42,22 +44,24 @@ impl Reducer {
         }
     }
 
-    /// Whether what comes out is a state, of two words.
+    /// Whether its result is a state, of two words.
     pub fn gives_states(&self) -> bool {
         self.output_width() != self.width()
     }
 
-    /// One function for each number of the state: of the numbers of both states.
+    /// One function for each number of the joined state, with the numbers of both states as arguments.
     pub fn joins(&self) -> &'static [&'static Function] {
         self.join
     }
 
-    /// What makes the result of the numbers of the state, at most one; without any it is the number itself.
+    /// The function, at most one, that computes the result from the numbers of the state. Without it
+    /// the number is the result.
     pub fn results(&self) -> &'static [&'static Function] {
         self.result
     }
 
-    /// Whether elements are joined to the same in any order: states are single numbers, and nothing is rounded.
+    /// Whether the result is independent of the order of the elements: states are single numbers, and
+    /// nothing is rounded.
     pub fn has_any_order(&self) -> bool {
         self.join.len() == 1 && *self != ROUNDED_SUM_F32
     }
@@ -67,12 +71,12 @@ impl Reducer {
         self.width() == ElementWidth::B64
     }
 
-    /// How many registers the state of a quad has.
+    /// The number of registers that the state of a quad has.
     pub(super) fn registers(&self) -> usize {
         if self.is_wide() { 2 } else { self.join.len() }
     }
 
-    /// The numbers of the state that changes none.
+    /// The numbers of the neutral state.
     pub(super) fn start(&self) -> Vec<u64> {
         let [low, high] = self.neutral.map(u64::from);
         match self.is_wide() {
@@ -82,7 +86,7 @@ impl Reducer {
     }
 }
 
-/// A reducer is its row.
+/// Reducers are equal if they are the same row of the table.
 impl PartialEq for Reducer {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -116,50 +120,50 @@ macro_rules! reducers {
             };
         )*
 
-        /// All of them.
+        /// All reducers.
         pub static REDUCERS: &[&Reducer] = &[$(&$id),*];
     };
 }
 
 reducers! {
-    /// The least number, a NaN where there is one.
+    /// The least number; NaN if there is one.
     LEAST_F32 = "least_f32" [0x7f80_0000; 2], [MINIMUM_F32];
-    /// The product of numbers, as if each multiplication had twice the digits.
+    /// The product of numbers, in about twice the precision and rounded once.
     PRODUCT_F32 = "product_f32" [0x3f80_0000, 0], [PRODUCT_HIGH_F32, PRODUCT_REST_F32] => SUM_F32;
-    /// The sum of numbers, each addition rounded: that of the products of a matrix and a vector.
+    /// The sum of numbers, each addition rounded, as in the product of a matrix and a vector.
     ROUNDED_SUM_F32 = "rounded_sum_f32" [0x8000_0000; 2], [ADD_F32];
-    /// The sum of integers; what does not fit wraps.
+    /// The sum of integers of 32 bits; overflow wraps.
     SUM_I32 = "sum_i32" [0; 2], [ADD_I32];
-    /// The same of 64 bits.
+    /// The sum of integers of 64 bits; overflow wraps.
     SUM_I64 = "sum_i64" [0; 2], [ADD_I64];
-    /// The product of integers; what does not fit wraps.
+    /// The product of integers of 32 bits; overflow wraps.
     PRODUCT_I32 = "product_i32" [1; 2], [MULTIPLY_I32];
-    /// The same of 64 bits.
+    /// The product of integers of 64 bits; overflow wraps.
     PRODUCT_I64 = "product_i64" [1, 0], [MULTIPLY_I64];
-    /// The greatest integer.
+    /// The greatest signed integer of 32 bits.
     GREATEST_I32 = "greatest_i32" [1 << 31; 2], [MAXIMUM_I32];
-    /// The same without a sign.
+    /// The greatest unsigned integer of 32 bits.
     GREATEST_U32 = "greatest_u32" [0; 2], [MAXIMUM_U32];
-    /// The same of 64 bits.
+    /// The greatest signed integer of 64 bits.
     GREATEST_I64 = "greatest_i64" [0, 1 << 31], [MAXIMUM_I64];
-    /// The same of 64 bits without a sign.
+    /// The greatest unsigned integer of 64 bits.
     GREATEST_U64 = "greatest_u64" [0; 2], [MAXIMUM_U64];
-    /// The least integer with a sign.
+    /// The least signed integer of 32 bits.
     LEAST_I32 = "least_i32" [u32::MAX >> 1; 2], [MINIMUM_I32];
-    /// The same of 64 bits.
+    /// The least signed integer of 64 bits.
     LEAST_I64 = "least_i64" [u32::MAX, u32::MAX >> 1], [MINIMUM_I64];
-    /// The same of 64 bits without a sign.
+    /// The least unsigned integer of 64 bits.
     LEAST_U64 = "least_u64" [u32::MAX; 2], [MINIMUM_U64];
-    /// The greatest number, a NaN where there is one.
+    /// The greatest number; NaN if there is one.
     GREATEST_F32 = "greatest_f32" [0xff80_0000; 2], [MAXIMUM_F32];
-    /// The sum of numbers, as if each addition had twice the digits.
+    /// The sum of numbers, in about twice the precision and rounded once.
     SUM_F32 = "sum_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => SUM_F32;
-    /// The logarithm of the same sum.
+    /// The logarithm of [`SUM_F32`]'s sum.
     LOG_SUM_F32 = "log_sum_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => LOG_SUM_F32;
-    /// The state of a sum: what is rounded, and in the high word what that has lost.
+    /// The state of a sum: in the low word the rounded sum, and in the high word its rounding error.
     SUM_STATE_F32 = "sum_state_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => PAIR;
-    /// The same of a product.
+    /// The state of a product: in the low word the rounded product, and in the high word its rounding error.
     PRODUCT_STATE_F32 = "product_state_f32" [0x3f80_0000, 0], [PRODUCT_HIGH_F32, PRODUCT_REST_F32] => PAIR;
-    /// The least integer.
+    /// The least unsigned integer of 32 bits.
     LEAST_U32 = "least_u32" [u32::MAX; 2], [MINIMUM_U32];
 }

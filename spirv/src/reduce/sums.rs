@@ -1,6 +1,6 @@
-//! Sums of one word where an invocation has whole rows: their kernels, `kernels/sum_rows.comp` and
-//! `kernels/product_columns.comp`, add by themselves. The elements' program is linked to the first, and is the product in the
-//! second.
+//! Sums of 32-bit words in which an invocation has whole rows. Their kernels, `kernels/sum_rows.comp` and
+//! `kernels/product_columns.comp`, do the additions themselves. The elements' program is linked to the
+//! first, and is the product in the second.
 
 use super::{Elements, Form, ROUNDED_SUM_F32, Reduce, SUM_I32};
 use crate::element_wise::{Access, COUNT, Calls, DIMENSIONS, Operand, Step, Value};
@@ -15,7 +15,8 @@ use super::joining::STATE_AT;
 const OUTER_DIMENSIONS: usize = DIMENSIONS - 1;
 
 impl Reduce {
-    /// Whether [`Form::Columns`] is possible: the products of a row and of columns that are read as quads are added up.
+    /// Whether [`Form::Columns`] is possible: the sums are of products of a row with columns that are
+    /// read as quads.
     pub fn multiplies_columns(&self) -> bool {
         let [Step { function, arguments }] = self.program.steps.as_slice() else { return false };
         let multiply = if *self.reducer == SUM_I32 { &f::MULTIPLY_I32 } else { &f::MULTIPLY_F32 };
@@ -27,7 +28,8 @@ impl Reduce {
             && self.quads.are_whole
     }
 
-    /// Whether numbers of 32 bits are added up: floats, each addition rounded, or integers that several inputs become.
+    /// Whether 32-bit words are added: floats with each addition rounded, or integers that are computed
+    /// from several inputs.
     pub fn adds_words(&self) -> bool {
         let is_of_products = *self.reducer == SUM_I32 && self.elements_of_rows().len() > 1;
         (*self.reducer == ROUNDED_SUM_F32 || is_of_products)
@@ -35,7 +37,7 @@ impl Reduce {
             && self.grids.is_none()
     }
 
-    /// The skeleton that adds by itself, and its outer dimensions; `None` where that is linked.
+    /// The skeleton that does the additions itself, and its outer dimensions; `None` if the additions are linked.
     pub(super) fn skeleton_of_sums(&self) -> Option<(usize, &'static Source)> {
         let is_integer = *self.reducer == SUM_I32;
         let source = match self.form {
@@ -49,7 +51,7 @@ impl Reduce {
         Some((OUTER_DIMENSIONS, source))
     }
 
-    /// What is linked with it: what becomes of a quad, and what is written.
+    /// The bodies for [`Self::skeleton_of_sums`]: one that computes a quad, and one that writes the result.
     pub(super) fn bodies_of_sums(&self, types: NativeTypes) -> Vec<Body> {
         let row = ("row", self.row(types));
         if self.form == Form::Columns {

@@ -10,7 +10,7 @@ use crate::element_wise::{
 use crate::reduce::{Elements, Joined};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
-/// What is not stored, as an operand.
+/// A value of the program as an operand, which is not stored in a buffer.
 pub(super) const VALUE: Operand = Operand { width: ElementWidth::B32, access: Access::Single };
 
 /// Runs the kernel for every row of a dispatch.
@@ -37,9 +37,9 @@ struct Row<'a> {
     kernel: &'a Rows,
     space: &'a Space,
     index: u32,
-    /// Values of the row.
+    /// The row's values so far.
     values: Vec<u64>,
-    /// A value of each element.
+    /// The kept value of each element.
     kept: Vec<u64>,
 }
 
@@ -77,7 +77,7 @@ impl Row<'_> {
         Operands { inputs: &self.kernel.inputs, output: self.kernel.output }
     }
 
-    /// Writes the quad that begins with that element.
+    /// Writes the quad that begins with the element `first`.
     fn write(
         &self,
         dispatch: &mut HostDispatch<'_>,
@@ -100,7 +100,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// What the program of a phase gives for an element.
+    /// The result of a phase's program for the element at `at`.
     fn value(
         &self,
         dispatch: &mut HostDispatch<'_>,
@@ -119,7 +119,7 @@ impl Row<'_> {
         phase.formula.value(load, |index| self.space.parameter(index))
     }
 
-    /// What a program gives for a value.
+    /// The result of `program` for one value.
     fn of(&self, program: &Program, value: u64) -> Result<u64, HostError> {
         let parameter = |index| self.space.parameter(index);
         let mut values = Values::of(program, &[VALUE], |_, _| Ok(value), parameter)?;

@@ -1,4 +1,4 @@
-//! Kernels that reduce rows and compute with what they become, phase after phase: a softmax or a norm in one dispatch.
+//! Kernels that reduce rows and use the results, phase after phase: a softmax or a norm in one dispatch.
 
 mod host;
 
@@ -17,7 +17,7 @@ use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
 use crate::reduce::{Elements, Form, Joining, Reducer};
 
-/// The skeletons of each form by the number of outer dimensions that they have.
+/// The skeletons of a form, each with its number of outer dimensions.
 type Skeletons = [(usize, &'static Skeleton); 2];
 
 static BLOCKS: Skeletons = [(1, &kernels::ROWS_1), (7, &kernels::ROWS_7)];
@@ -25,27 +25,27 @@ static ONE_BLOCK: Skeletons = [(1, &kernels::ROWS_BLOCK_1), (7, &kernels::ROWS_B
 static GROUPS: Skeletons = [(1, &kernels::ROWS_GROUP_1), (7, &kernels::ROWS_GROUP_7)];
 static LONG: Skeletons = [(1, &kernels::ROWS_LONG_1), (7, &kernels::ROWS_LONG_7)];
 
-/// What is linked already.
+/// The kernels that have been linked.
 static LINKED: LazyLock<Mutex<HashMap<(Rows, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
-/// Values of a row that a kernel has room for.
+/// The largest number of row values in a kernel.
 pub const MAX_ROW_VALUES: usize = 16;
 
-/// A kernel for rows: what is linked for it. Its space is an element-wise kernel's.
+/// A kernel for rows, as a key for linking it. Its iteration space is that of an element-wise kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rows {
-    /// What is done, one after the other.
+    /// The phases, in the order in which they run.
     pub phases: Vec<Phase>,
-    /// At most as many as an element-wise kernel has; none is displaced.
+    /// The inputs: at most as many as an element-wise kernel has, and none displaced.
     pub inputs: Vec<Operand>,
-    /// What is written.
+    /// The operand that is written.
     pub output: Operand,
-    /// Who has a row; with [`Form::OneBlock`] no row is longer than a block.
+    /// The invocations that share a row; with [`Form::OneBlock`] no row is longer than a block.
     pub form: Form,
-    /// The least number of outer dimensions, at most 7.
+    /// The number of outer dimensions that is needed, at most 7.
     pub outer_dimensions: usize,
-    /// Whether rows are of whole quads, and which inputs all rows share.
+    /// Whether rows consist of whole quads, and which inputs all rows share.
     pub quads: Quads,
 }
 
@@ -63,41 +63,42 @@ pub struct Phase {
 pub struct Formula {
     /// The inputs of the program.
     pub sources: Vec<Source>,
-    /// What is computed of them.
+    /// The computation.
     pub program: Program,
 }
 
-/// What a phase computes with. Values of rows and kept ones have 32 bits.
+/// An input of a phase's program. Row values and kept values have 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The element of an input; for a value of the row that of the row's first element.
+    /// The element of an input; in the computation of a row value, the element at the start of the row.
     Operand(usize),
-    /// A value of the row, numbered in the order of the phases that compute such.
+    /// A row value, numbered in the order of the phases that compute row values.
     Row(usize),
-    /// The value of the element that a phase kept.
+    /// The element's value that an earlier phase kept.
     Kept,
 }
 
-/// What a phase does.
+/// The use of the results of a phase's program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Joins the elements that the program gives, and makes a value of the row of what comes out.
+    /// Reduces the results over the row, and makes the result of `last` a row value.
     Reduce {
-        /// How they are joined: states of numbers of 32 bits.
+        /// The reducer, whose states are numbers of 32 bits.
         reducer: &'static Reducer,
-        /// For what comes out.
+        /// The program that is applied to the reduction's result.
         last: Program,
     },
-    /// The program gives a value of the row.
+    /// The program computes a row value.
     Row,
-    /// The program gives a value of each element that is kept; one phase of a kernel of [`Form::Group`] does.
+    /// The program computes a value of each element that is kept, in one phase of a kernel of
+    /// [`Form::Group`] at most.
     Keep,
-    /// The program gives the elements of the output.
+    /// The program computes the elements of the output.
     Write,
 }
 
 impl Action {
-    /// Whether what it makes is numbered together with what another one makes.
+    /// Whether phases with this action and with the other are numbered together.
     fn numbers_like(&self, other: &Self) -> bool {
         match other {
             Self::Keep | Self::Write => self == other,
@@ -107,7 +108,7 @@ impl Action {
 }
 
 impl Rows {
-    /// The outer dimensions that the kernel has.
+    /// The kernel's number of outer dimensions.
     pub fn skeleton_dimensions(&self) -> usize {
         self.skeleton().0
     }
@@ -123,7 +124,7 @@ impl Rows {
         if self.outer_dimensions <= few.0 { few } else { many }
     }
 
-    /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
+    /// The kernel's SPIR-V, with the bindings of an element-wise kernel. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
         let phases = self.phases.iter().enumerate().map(|(at, phase)| {
             let before = self.phases[..at].iter();
@@ -133,13 +134,15 @@ impl Rows {
             Call { callee, arguments: vec![Argument::Parameter(0)] }
         });
         let mut bodies = vec![("phases", phases.collect())];
-        // How many elements a block has is asked outside of phases, too.
+        // The number of elements in a block is needed outside of phases, too.
         bodies.extend(self.first_joining().bodies(types));
-        // What is written before the last phase is read from another binding: buffers are Aliased in every skeleton.
+        // Elements written before the last phase are read from another binding: buffers are Aliased in
+        // every skeleton.
         with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
     }
 
-    /// The skeleton's function for a phase, and the bodies that it gets; its result has that number.
+    /// The skeleton's function for a phase, and the bodies of the functions that it calls. Its result
+    /// has the number `number`.
     fn phase(&self, phase: &Phase, number: usize, types: NativeTypes) -> (&'static str, Vec<Body>) {
         let calls = || Calls::new(&self.inputs, types).of(self.quads);
         match &phase.action {
@@ -179,7 +182,7 @@ impl Rows {
         Joining { reducer, elements: Elements::Values, form: self.form, quads: self.quads }
     }
 
-    /// How the first phase joins that does; every kernel has one.
+    /// The joining of the first phase that reduces; every kernel has one.
     fn first_joining(&self) -> Joining {
         let mut reducers = self.phases.iter().filter_map(|it| match it.action {
             Action::Reduce { reducer, .. } => Some(reducer),
@@ -188,7 +191,7 @@ impl Rows {
         self.joining(reducers.next().expect("a kernel for rows reduces them"))
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
+    /// The kernel as plans name it, which may use `types`, linked at the first call and never freed.
     pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
@@ -211,7 +214,7 @@ impl Rows {
 }
 
 impl Phase {
-    /// Such as `reduce sum_f32 of f32.subtract f32.exp, then f32.divide_by`, with what it reads.
+    /// The phase's part of the kernel's name, such as `reduce sum_f32 of f32.subtract f32.exp, then f32.divide_by`.
     fn name(&self) -> String {
         let of = self.formula.name();
         match &self.action {
@@ -261,7 +264,7 @@ impl Formula {
     }
 }
 
-/// The body that makes what `calls` has computed a value of the row.
+/// The body that stores `value`, which `calls` has computed, as a row value.
 pub(crate) fn set_row(mut calls: Calls<'_>, number: usize, value: &Registers) -> Vec<Call> {
     calls.call(Callee::Exported("set_row_value"), vec![literal(number), value[0]]);
     calls.made

@@ -1,4 +1,4 @@
-//! Kernels that join each element of a row with all before it, in memory that a work group shares.
+//! Kernels that join each element of a row with all elements before it (scans), in a work group's shared memory.
 
 mod host;
 mod record;
@@ -22,21 +22,21 @@ pub use record::{Lanes, Record};
 pub const ELEMENTS: u32 = 1 << ELEMENT_BITS;
 const ELEMENT_BITS: u32 = 11;
 
-/// The binding of the second words of states, where states have such.
+/// The binding of the second words of states, if states have two words.
 pub const RESTS_BINDING: u32 = 6;
 
-/// What is linked already.
+/// The kernels that have been linked.
 static LINKED: LazyLock<Mutex<HashMap<(Scan, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
-/// A kernel. States that are one number of 32 or of 64 bits are read at binding 0 and written at the binding of an
-/// element-wise kernel's output. States of two words have the first words there, and the second words at bindings 1
-/// and [`RESTS_BINDING`].
+/// A scan kernel. States of one number of 32 or 64 bits are read at binding 0 and written at the binding of an
+/// element-wise kernel's output. Of states of two words, these bindings have the first words, and bindings 1 and
+/// [`RESTS_BINDING`] the second words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scan {
-    /// How two states become one.
+    /// The operation that joins two states.
     pub reducer: &'static Reducer,
-    /// Whether elements are read, of which rounding has lost nothing, not states.
+    /// Whether elements are read that have lost nothing to rounding, not states.
     pub begins: bool,
 }
 
@@ -55,7 +55,7 @@ impl Scan {
         }
     }
 
-    /// Numbers of the bindings, and how they are accessed.
+    /// The bindings' numbers and accesses.
     pub fn bindings(self) -> Vec<KernelBinding> {
         let of = |access| move |binding| KernelBinding { binding, access };
         let inputs = if self.is_of_pairs() && !self.begins { 0..2 } else { 0..1 };
@@ -69,9 +69,9 @@ impl Scan {
         link::link(self.skeleton(), &[("join", self.join(types))])
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
+    /// The kernel as plans name it, which may use `types`, linked at the first call and never freed.
     pub fn variant(self, types: NativeTypes) -> &'static KernelModule {
-        // Numbers that are a state by themselves are read alike.
+        // For states of one number, elements and states are read alike.
         let kernel = Self { begins: self.begins && self.is_of_pairs(), ..self };
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         linked.entry((kernel, types)).or_insert_with(|| Box::leak(Box::new(kernel.module(types))))
@@ -110,6 +110,6 @@ impl Scan {
     }
 }
 
-/// Which parameter of a body the first mask is, and the first register of the state.
+/// The parameters of a body that hold the first mask, and the first register of the state.
 const MASK_AT: usize = 2;
 const STATE_AT: usize = 4;

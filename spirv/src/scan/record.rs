@@ -1,17 +1,17 @@
-//! What a dispatch is told of its rows: the uniform block of `kernels/scan.comp`.
+//! The rows and lanes of a dispatch: the uniform block of `kernels/scan.comp`.
 
 use super::ELEMENT_BITS;
 use crate::element_wise::Divisor;
 
-/// So many lanes of a work group, as a power of two, read memory in sectors as cards move it.
+/// The least number of lanes of a work group, as a power of two, that reads memory in whole sectors.
 const LEAST_LANE_BITS: u32 = 3;
 
-/// Lanes whose elements lie next to each other, or in rows.
+/// How the elements of lanes lie in memory: in a row each, or interleaved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// Each row is a lane: its elements follow each other.
+    /// Each row is a lane, whose elements are adjacent.
     Rows,
-    /// Each row has so many lanes, whose elements lie between those of a lane: more than 1.
+    /// Each row has so many lanes, more than 1, whose elements are interleaved.
     Columns(u32),
 }
 
@@ -20,12 +20,12 @@ pub enum Lanes {
 pub struct Record {
     /// How many rows there are.
     pub rows: u32,
-    /// Elements of a row, all lanes together. The last lanes may have one less than the first ones.
+    /// Elements of a row, all lanes together. The last lanes may have one element less than the first ones.
     pub row: u32,
-    /// What a work group's lanes are.
+    /// The layout of a work group's lanes.
     pub lanes: Lanes,
-    /// First element of the input in its window, of the second words of states, of those that are written, and of
-    /// the output.
+    /// The first elements, in their windows: of the input, of the second words of its states, of the second words
+    /// that are written, and of the output.
     pub starts: [u32; 4],
 }
 
@@ -37,7 +37,7 @@ struct Shares {
 }
 
 impl Record {
-    /// Elements of the longest lane.
+    /// The number of elements in the longest lane.
     pub fn length(&self) -> u32 {
         self.row.div_ceil(self.columns())
     }
@@ -66,14 +66,14 @@ impl Record {
         Shares { element_bits, lane_bits: lanes.min(ELEMENT_BITS - element_bits) }
     }
 
-    /// Elements of a lane after which those repeat that are joined by a further dispatch, if one dispatch does not
-    /// join a whole lane: it joins those that are less than this apart.
+    /// The stride, in elements of a lane, of the lanes that a further dispatch joins: one dispatch joins
+    /// elements that are less than this apart. `None` if one dispatch joins whole lanes.
     pub fn joined(&self) -> Option<u32> {
         let part = 1 << self.shares().element_bits;
         (part < self.length()).then_some(part / 2)
     }
 
-    /// From a part of a lane to the next.
+    /// The distance from a part of a lane to the next part.
     fn step(&self) -> u32 {
         self.joined().unwrap_or(1 << self.shares().element_bits)
     }
@@ -83,18 +83,18 @@ impl Record {
         [self.lane_count().div_ceil(lanes), self.length().div_ceil(self.step())]
     }
 
-    /// How many work groups there are.
+    /// The number of work groups.
     pub fn count(&self) -> u64 {
         let rows = if self.lanes == Lanes::Rows { 1 } else { self.rows };
         self.splits().into_iter().chain([rows]).map(u64::from).product()
     }
 
-    /// How many passes there are.
+    /// The number of passes.
     pub fn passes(&self) -> u32 {
         bits_for(self.end_of_distances())
     }
 
-    /// Distances are less.
+    /// The bound that the distances of passes stay below.
     fn end_of_distances(&self) -> u32 {
         self.joined().unwrap_or(self.length())
     }
@@ -120,7 +120,7 @@ impl Record {
     }
 }
 
-/// The bits of numbers below `count`.
+/// The number of bits of the numbers below `count`.
 fn bits_for(count: u32) -> u32 {
     u32::BITS - (count - 1).leading_zeros()
 }
@@ -130,11 +130,11 @@ pub(super) struct Block {
     words: [u32; 28],
 }
 
-/// A part of a lane, or of several, that a work group has.
+/// The part of one lane, or of several, that a work group computes.
 pub(super) struct Part {
     pub(super) row: u32,
     first_lane: u32,
-    /// The first element in each lane, which wraps below 0.
+    /// The number of the first element in each lane, which may wrap below 0.
     first: u32,
 }
 
@@ -162,19 +162,19 @@ impl Block {
         bits_of(place, self.words[18], self.words[19])
     }
 
-    /// The place that is `distance` elements before one, if there is an element.
+    /// The place that is `distance` elements before `place`, if there is an element.
     pub(super) fn before(&self, part: &Part, place: u32, distance: u32) -> Option<u32> {
         let at = self.in_part(place);
         let is_there = at >= distance && part.first.wrapping_add(at) >= distance;
         is_there.then(|| place - (distance << self.words[19]))
     }
 
-    /// Whether what becomes of a place is written.
+    /// Whether the result at a place is written.
     pub(super) fn is_written(&self, place: u32) -> bool {
         self.in_part(place) >= self.words[17]
     }
 
-    /// The number of a place's element in memory, if it has one.
+    /// The index in memory of a place's element, if it has one.
     pub(super) fn element(&self, part: &Part, place: u32) -> Option<u32> {
         let [row, length, step, lanes] = [8, 9, 10, 11].map(|at| self.words[at]);
         let lane = part.first_lane + bits_of(place, self.words[14], self.words[15]);

@@ -22,11 +22,11 @@ pub(super) fn run(kernel: Transpose, dispatch: &mut HostDispatch<'_>) -> Result<
     })
 }
 
-/// What the elements of a tile have in common.
+/// The state that all elements of a tile share.
 struct Tile<'a> {
     kernel: Transpose,
     block: &'a Block,
-    /// Where the windows of input and output start.
+    /// The first word of the windows of input and output.
     bases: [u32; 2],
     /// The units at the coordinate 0 of x and y.
     starts: [u32; 2],

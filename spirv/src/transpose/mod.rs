@@ -1,5 +1,4 @@
-//! Kernels that copy elements by tiles: rows of the input along one dimension become rows of the output along
-//! another.
+//! Kernels that transpose tiles: rows of the input along one dimension become rows of the output along another.
 
 mod host;
 mod record;
@@ -16,18 +15,18 @@ use crate::{ElementWidth, kernels};
 
 pub use record::*;
 
-/// Invocations of a work group where the device allows so many: four to eight units for each.
+/// The invocations of a work group if the device allows so many: four to eight units for each.
 pub const TILE_INVOCATIONS: u32 = 256;
 
-/// A kernel that copies elements of a width. Sizes and strides are no part of it.
+/// A kernel that copies elements of one width. It is independent of sizes and strides.
 ///
-/// A work group has a tile of as many elements along the dimension `x`, along which the input has them next to each
-/// other, as along the dimension `y`, along which the output has. It reads and writes units: words of elements
-/// narrower than a word, else elements. The input is at binding 0, and the output at that of an element-wise kernel's
+/// A work group copies a square tile of elements. The input's elements are adjacent along the dimension `x`,
+/// the output's along the dimension `y`. It reads and writes units: words of elements narrower than a word,
+/// else elements. The input is at binding 0, and the output at the binding of an element-wise kernel's
 /// output. Both windows begin at a multiple of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Transpose {
-    /// How wide elements are.
+    /// The width of the elements.
     pub width: ElementWidth,
 }
 
@@ -37,12 +36,12 @@ impl Transpose {
         ElementWidth::ALL.into_iter().map(|width| Self { width })
     }
 
-    /// Elements of a unit.
+    /// The number of elements in a unit.
     pub fn elements_of_unit(self) -> u32 {
         32 / self.width.bits().min(32)
     }
 
-    /// Elements of a tile in each direction.
+    /// The number of elements along each side of a tile.
     pub fn side(self) -> u32 {
         if self.elements_of_unit() > 1 { 64 } else { 32 }
     }
@@ -62,7 +61,7 @@ impl Transpose {
         link::link(self.skeleton(), &[])
     }
 
-    /// The kernel as plans name it, made at the first call and never given up.
+    /// The kernel as plans name it, linked at the first call and never freed.
     pub fn variant(self) -> &'static KernelModule {
         let at = ElementWidth::ALL.iter().position(|it| *it == self.width);
         &Self::modules()[at.expect("a width of elements that kernels write")]

@@ -1,4 +1,4 @@
-//! What a dispatch is told of its elements: the uniform block of `kernels/copy_tiles.comp`.
+//! The elements that a dispatch copies: the uniform block of `kernels/copy_tiles.comp`.
 
 use super::Transpose;
 use crate::element_wise::Divisor;
@@ -24,9 +24,9 @@ pub struct Record {
 /// A dimension of a [`Record`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// Elements.
+    /// The number of elements.
     pub size: u32,
-    /// Units from a coordinate to the next: of the input, and of the output.
+    /// Units from a coordinate to the next, in the input and in the output.
     pub strides: [u32; 2],
 }
 
@@ -36,12 +36,12 @@ const SPLITS_AT: usize = 12;
 const OUTER_STRIDES_AT: usize = SPLITS_AT + 4 * (2 + OUTER);
 
 impl Record {
-    /// Tiles along x, and along y.
+    /// The number of tiles along x, and along y.
     fn tiles(&self, kernel: Transpose) -> [u32; 2] {
         [self.x, self.y].map(|it| it.size.div_ceil(kernel.side()))
     }
 
-    /// How many tiles there are, each a work group.
+    /// The number of tiles, each of which is a work group.
     pub fn count(&self, kernel: Transpose) -> u64 {
         let outer = self.outer.iter().map(|it| it.size);
         self.tiles(kernel).into_iter().chain(outer).map(u64::from).product()
@@ -80,17 +80,17 @@ impl Block {
         Self { words: std::array::from_fn(word) }
     }
 
-    /// Elements along x, and along y.
+    /// The number of elements along x, and along y.
     pub(super) fn sizes(&self) -> [u32; 2] {
         [self.words[0], self.words[1]]
     }
 
-    /// Units of the input: along x, and from an element along y to the next.
+    /// Strides in the input in units: from a unit along x to the next, and from an element along y to the next.
     pub(super) fn input_strides(&self) -> [u32; 2] {
         [self.words[8], self.words[9]]
     }
 
-    /// Units of the output: from an element along x to the next, and along y.
+    /// Strides in the output in units: from an element along x to the next, and from a unit along y to the next.
     pub(super) fn output_strides(&self) -> [u32; 2] {
         [self.words[10], self.words[11]]
     }
@@ -104,8 +104,8 @@ impl Block {
         rest
     }
 
-    /// The tile of a group along x and along y, and where its coordinate of the outer dimensions is in the input and
-    /// in the output.
+    /// The tile of a group along x and along y, and the offsets of its outer coordinate in the input and in the
+    /// output.
     pub(super) fn tile(&self, group: u32) -> ([u32; 2], [u32; 2]) {
         let mut rest = group;
         let tile = [0, 1].map(|by| self.split(by, &mut rest));

@@ -14,7 +14,7 @@ push_constants! {
     @patched base_word at BASE_WORD_AT;
     /// Words from the start of the descriptor to the window's first byte.
     base_word: u32,
-    /// Where a dispatch split over several continues.
+    /// The first group of this dispatch, if several dispatches share the work.
     first_group: u32,
     /// Batches times rows times `columns`, at least 1.
     count: u32,
@@ -45,7 +45,7 @@ fn run(dispatch: &mut HostDispatch<'_>, element_width: ElementWidth) -> Result<(
     })
 }
 
-/// The element at a column of the row's part of the band, where that has so many.
+/// The element at a column of the row's part of the band; `None` if that has fewer columns.
 fn element_in_row(push: &PushConstants, [batch0, batch1, y, column]: [u32; 4]) -> Option<u32> {
     let matrices = push.matrices;
     let diagonal = row_diagonal(matrices.height, y);

@@ -12,7 +12,7 @@ push_constants! {
     @patched base_word at BASE_WORD_AT;
     /// Words from the start of the descriptor to the window's first byte.
     base_word: u32,
-    /// Where a dispatch split over several continues.
+    /// The first group of this dispatch, if several dispatches share the work.
     first_group: u32,
     /// Elements to write: batches times `diagonal_length`, at least 1.
     count: u32,

@@ -14,9 +14,9 @@ push_constants! {
     @patched base_word at BASE_WORD_AT;
     /// Words from the start of the descriptor to the window's first byte.
     base_word: u32,
-    /// Where a dispatch split over several continues.
+    /// The first group of this dispatch, if several dispatches share the work.
     first_group: u32,
-    /// All elements, at least 1.
+    /// The number of elements, at least 1.
     count: u32,
     /// The elements and the value.
     matrices: Matrices,
@@ -24,8 +24,7 @@ push_constants! {
     strides: [u32; 4],
     /// The first diagonal of the band, counted from the bottom left corner.
     band_begin: u32,
-    /// Diagonals in the band, which may come around from 2^32 - 1 to 0; 0 where no element gets the
-    /// value.
+    /// The number of diagonals in the band, which may wrap from 2^32 - 1 to 0; 0 if no element gets the value.
     band_length: u32,
 }
 

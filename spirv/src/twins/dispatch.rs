@@ -2,7 +2,7 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-/// The indices of one invocation: as many as `count`, each `step` after the one before.
+/// The indices of one invocation: `count` of them, each `step` after the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) first: u32,
@@ -54,7 +54,7 @@ pub(crate) fn for_each_group_below(
     })
 }
 
-/// Runs `main` with the number of every group, every invocation in it, and how many these are.
+/// Runs `main` with the number of every group, every invocation in it, and the number of these invocations.
 fn for_each_invocation(
     dispatch: &mut HostDispatch<'_>,
     first_group: u32,
@@ -114,8 +114,8 @@ fn run_of(group: u32, local: u32, local_size: u32, run_length: u32, count: u32) 
     Some(Run { first, count: in_run, step: local_size })
 }
 
-/// Adds to one part of a coordinate its part of a step and the carry of the part after it, and
-/// carries on. `step` is less than `size`.
+/// Adds to one coordinate its part of a step and the carry of the dimension further in, and sets the carry for the
+/// next one. `step` is less than `size`.
 pub(super) fn add_with_carry(size: u32, step: u32, at: &mut u32, carry: &mut u32) {
     let sum = at.wrapping_add(step).wrapping_add(*carry);
     *carry = u32::from(sum >= size);

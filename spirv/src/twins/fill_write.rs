@@ -16,9 +16,9 @@ push_constants! {
     base_word: u32,
     /// Words from the start of the second descriptor to [`Constants`].
     constants_word: u32,
-    /// Where a dispatch split over several continues.
+    /// The first group of this dispatch, if several dispatches share the work.
     first_group: u32,
-    /// All elements, at least 1.
+    /// The number of elements, at least 1.
     count: u32,
     /// The first element, counted from the window's first word.
     start: u32,
@@ -30,7 +30,7 @@ push_constants! {
     value_high: u32,
 }
 
-/// What does not fit the push constants.
+/// The parameters that do not fit into the push constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
     /// Distance between neighbours in each dimension, in elements.
@@ -80,7 +80,7 @@ fn coordinate_of(mut index: u32, sizes: [u32; DIMENSIONS]) -> [u32; DIMENSIONS] 
     coordinate
 }
 
-/// Goes `step` elements on. After the last element it means nothing.
+/// Advances a coordinate by `step` elements. After the last element the result is meaningless.
 fn advance(at: &mut [u32; DIMENSIONS], step: [u32; DIMENSIONS], sizes: [u32; DIMENSIONS]) {
     let mut carry = 0;
     for ((at, step), size) in at.iter_mut().zip(step).zip(sizes).rev() {

@@ -5,8 +5,7 @@ use super::element::Pattern;
 use super::push::push_structure;
 
 push_structure! {
-    /// A stack of matrices as the kernels on bands of diagonals are told: a whole tensor, or a box of
-    /// one.
+    /// A stack of matrices for the kernels on bands of diagonals: a whole tensor, or a box of one.
     Matrices {
         /// The first element, counted from the window's first word.
         start: u32,
@@ -44,7 +43,7 @@ impl Matrices {
         (0..run.count).zip(std::iter::successors(Some(first), next)).map(|(_, at)| at)
     }
 
-    /// The coordinate that is `step` elements after `at`. After the last element it means nothing.
+    /// The coordinate that is `step` elements after `at`. After the last element the result is meaningless.
     fn advance(&self, mut at: [u32; 4], step: [u32; 4], columns: u32) -> [u32; 4] {
         let mut carry = 0;
         add_with_carry(columns, step[3], &mut at[3], &mut carry);
@@ -55,7 +54,7 @@ impl Matrices {
     }
 }
 
-/// How far an element is from the first one.
+/// The offset of an element from the first one.
 pub(super) fn offset_of(coordinate: [u32; 4], strides: [u32; 4]) -> u32 {
     let terms = coordinate.into_iter().zip(strides);
     terms.fold(0, |sum, (at, stride)| sum.wrapping_add(at.wrapping_mul(stride)))

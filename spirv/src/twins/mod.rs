@@ -1,8 +1,7 @@
 //! Each kernel on the host: one module for each file of `kernels/`, of the same name and structure,
 //! with the kernel's push constants and a function for each element width.
 //!
-//! The twins are what [`dml_core::host::interpret`] runs in place of a shader. Their arithmetic wraps
-//! as GLSL's does.
+//! [`dml_core::host::interpret`] runs the twins in place of shaders. Their arithmetic wraps as GLSL's does.
 
 mod band;
 pub(crate) mod dispatch;
@@ -20,7 +19,7 @@ macro_rules! element_widths {
             /// The twin for elements of this width.
             ///
             /// # Errors
-            /// Where the dispatch leads outside its descriptors.
+            /// The dispatch accesses memory outside its descriptors.
             pub fn $name(
                 dispatch: &mut dml_core::host::HostDispatch<'_>,
             ) -> Result<(), dml_core::host::HostError> {

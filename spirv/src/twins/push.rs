@@ -2,12 +2,12 @@
 
 use dml_core::kernel::PushField;
 
-/// The push constants of any kernel: each has an index for everything that it writes.
+/// The push constants of a kernel. Every kernel has an index for each unit that it writes.
 pub trait PushBlock: Sized {
-    /// How many indices there are.
+    /// The number of indices.
     fn count(&self) -> u32;
 
-    /// The same for a dispatch that begins with this group.
+    /// The push constants of a dispatch that begins with this group.
     #[must_use]
     fn with_first_group(&self, first_group: u32) -> Self;
 
@@ -17,12 +17,12 @@ pub trait PushBlock: Sized {
 
 /// A member of a block, as 32-bit words in the order of their addresses.
 pub(crate) trait Words {
-    /// Its own members; those of a structure.
+    /// The members of a structure; empty for a single member.
     const FIELDS: &'static [PushField] = &[];
 
     fn append(&self, words: &mut Vec<u32>);
 
-    /// Missing words are 0.
+    /// Reads the words of a member. Missing words are 0.
     fn take(words: &mut impl Iterator<Item = u32>) -> Self;
 }
 
@@ -46,7 +46,7 @@ impl<const N: usize> Words for [u32; N] {
     }
 }
 
-/// The mirror of a structure of a shader: the same members in the same order.
+/// Declares the mirror of a structure of a shader: the same members in the same order.
 macro_rules! push_structure {
     (
         $(#[$documentation:meta])*

@@ -1,4 +1,4 @@
-//! What is checked, in which order, and for how long at most.
+//! The steps of `ci` and `nightly`, in order, with their time budgets.
 
 use std::time::Duration;
 
@@ -13,8 +13,9 @@ use crate::{
     html_report, kernels, leaks, models, node_tests, onnxruntime, sanitizer, stress, test, tools,
 };
 
-/// The budget is two to four times what a step takes on two quiet cores, building its tools included: others
-/// may use the machine as well. It finds what hangs, and what has become slow for good.
+/// The budget is two to four times the step's time on two idle cores, including the build of its tools,
+/// because others may use the machine as well. It finds steps that hang, and steps that have become
+/// permanently slow.
 const fn step(name: &'static str, minutes: u64, run: fn(&Shell) -> Result<()>) -> Step {
     Step { name, budget: Duration::from_secs(60 * minutes), inputs: &[], run }
 }
@@ -23,7 +24,7 @@ const fn only_for(inputs: &'static [&'static str], step: Step) -> Step {
     Step { inputs, ..step }
 }
 
-/// In this order: what says most first.
+/// In order of their significance.
 pub(super) static CI: &[Step] = &[
     step("test", 50, |sh| tests(sh, &["--no-fail-fast"])),
     step("fmt", 2, |sh| succeed(cmd!(sh, "cargo fmt --all -- --check"))),
@@ -47,7 +48,7 @@ pub(super) static CI: &[Step] = &[
     only_for(SHADER_BUILD, step("shader-recompile", 45, build_shaders::recompile)),
 ];
 
-/// What decides the bytes of the compiled kernels, and whether that is checked.
+/// The inputs that determine the compiled kernels and their check.
 const SHADER_BUILD: &[&str] = &[
     "spirv",
     "xtask/src/build_shaders.rs",
@@ -59,7 +60,7 @@ const SHADER_BUILD: &[&str] = &[
     "Cargo.lock#rspirv",
 ];
 
-/// What takes longer than somebody who waits for a merge has.
+/// Steps that take too long to wait for before a merge.
 pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
@@ -93,7 +94,7 @@ fn tests(sh: &Shell, args: &[&str]) -> Result<()> {
     no_failure("the tests", test::run(sh, &test::Args { args })?)
 }
 
-/// Functions of one number, of every number: some 35 functions of 2^32.
+/// Functions of one number, for every number: some 35 functions of 2^32.
 fn every_input(sh: &Shell) -> Result<()> {
     let arguments = ["--release", "--lib", "--", "--ignored", "of_every_number"];
     succeed(cmd!(sh, "cargo test --locked -p dml-ops {arguments...}"))
@@ -110,7 +111,7 @@ fn doc(sh: &Shell) -> Result<()> {
     succeed(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Without advisories: those change with no change of ours, so they are no property of a commit.
+/// Without advisories, which change independently of this repository and are no property of a commit.
 fn deny(sh: &Shell) -> Result<()> {
     let program = tools::cargo_deny(sh)?;
     succeed(cmd!(sh, "{program} --locked --workspace --all-features check bans licenses sources"))
@@ -121,10 +122,10 @@ fn typos(sh: &Shell) -> Result<()> {
     succeed(cmd!(sh, "{program} --config typos.toml"))
 }
 
-/// Devices as they are at every level, under the validation layer; then, at the one that accepts whatever
-/// any does, with operands that no descriptor shows as a whole, without what would hide a stray access, with
-/// the transfers of discrete devices, with emulated types, and with rows by work groups. [`discrete`] has the other
-/// combinations of these.
+/// Devices as they are at every level, under the validation layer; then, at the level that accepts most, with
+/// operands that do not fit a descriptor, without robust access, which would hide stray accesses, with the
+/// transfers of discrete devices, with emulated types, and with rows by work groups. [`discrete`] has the
+/// other combinations of these.
 fn ci_conformance(sh: &Shell) -> Result<()> {
     const CAPPED: [&str; 14] = [
         "--feature-level",
@@ -160,7 +161,7 @@ fn kernels(sh: &Shell, args: kernels::Args) -> Result<()> {
     no_failure("the check of compiled kernels", kernels::run(sh, &args)?)
 }
 
-/// A merge does not wait for the parent commit to be built, which a new version of Mesa asks for: that is nightly.
+/// Without building the parent commit, which a new version of Mesa requires and only `nightly` does.
 fn kernels_of_one_family() -> kernels::Args {
     let families = vec!["navi31".to_owned()];
     kernels::Args { families, without_parent: true, ..kernels::Args::default() }
@@ -177,7 +178,7 @@ fn whole_models(sh: &Shell, args: &[&str]) -> Result<()> {
     no_failure("models that others made", models::run(sh, &args)?)
 }
 
-/// The table of models; that of single operators is compared by the tests.
+/// The table of models; tests compare the table of single operators.
 fn model_budgets(sh: &Shell) -> Result<()> {
     let args = budgets::Args { models: true, check: true, time: false };
     no_failure("the budgets of models", budgets::run(sh, args)?)

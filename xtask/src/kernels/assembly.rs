@@ -1,41 +1,42 @@
-//! The loops of a kernel, counted in the assembly that RADV's compiler gives.
+//! The loops of a kernel, counted in the assembly from RADV's compiler.
 //!
-//! A block begins at its label, and a jump to a label at or above it ends a loop. Loops in which there is no other
-//! are where the time goes.
+//! A block begins at its label, and a jump to a label at or above it ends a loop. Innermost loops take most
+//! of the time.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// What an invocation does in one turn of a loop.
+/// The instructions of an invocation in one iteration of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Loop {
-    /// Instructions, but for those that wait or give hints.
+    /// Instructions, except waits and hints.
     pub(super) instructions: u32,
-    /// Sums, products, minima and maxima of floats, and dot products. An instruction of two operations counts
-    /// twice, here and in `other_vector`.
+    /// Sums, products, minima and maxima of floats, and dot products. An instruction with two operations
+    /// counts twice, here and in `other_vector`.
     pub(super) float: u32,
     /// Other vector operations at full rate: addresses, conversions, selections.
     pub(super) other_vector: u32,
-    /// Vector operations at a quarter of the rate or less: integer products of 32 bits, functions, doubles.
+    /// Vector operations at a quarter of the rate or less: integer products of 32 bits, transcendental
+    /// functions, doubles.
     pub(super) quarter_rate: u32,
-    /// Operations for all invocations at once, jumps among them.
+    /// Operations for all invocations at once, including jumps.
     pub(super) scalar: u32,
     /// Reads and writes, by kind and width, such as `load.b128`.
     pub(super) memory: BTreeMap<String, u32>,
 }
 
-/// A loop without the loops in it, or a kernel without its loops.
+/// A loop without its inner loops, or a kernel without its loops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
-    /// The instructions of one turn. Those in branches that are not always taken count as well.
+    /// The instructions of one iteration, including those in branches that are not always taken.
     pub(super) own: Loop,
-    /// How many of `own.float` are a product and a sum in one.
+    /// The number of fused products and sums in `own.float`.
     pub(super) fused: u32,
     /// The index of the section around it; `None` for the whole kernel.
     pub(super) parent: Option<usize>,
 }
 
-/// What an instruction is.
+/// The class of an instruction.
 #[derive(Debug, PartialEq, Eq)]
 enum Class {
     Float,
@@ -43,7 +44,7 @@ enum Class {
     QuarterRate,
     Scalar,
     Memory(String),
-    /// Waits and hints, and what this module does not know.
+    /// Waits and hints, and unknown instructions.
     Nothing,
 }
 
@@ -59,12 +60,12 @@ pub(super) fn innermost_loops(assembly: &str) -> Vec<Loop> {
     loops.iter().filter(is_innermost).map(|range| count(blocks[range.clone()].iter())).collect()
 }
 
-/// The whole kernel, then its loops, in the order of the code; a loop comes after the one around it.
+/// The whole kernel, then its loops, in the order of the code; a loop comes after the one that contains it.
 pub(super) fn sections(assembly: &str) -> Vec<Section> {
     let blocks = blocks(assembly);
     let mut ranges = ranges(&blocks);
     ranges.insert(0, 0..=blocks.len().saturating_sub(1));
-    // The innermost section of each block: ranges are in the order of their starts, so later ones are further in.
+    // The innermost section of each block: ranges are ordered by their starts, so later ones are further in.
     let section_of = |block: usize| ranges.iter().rposition(|range| range.contains(&block));
     let section = |(index, range): (usize, &RangeInclusive<usize>)| {
         let own = range.clone().filter(|block| section_of(*block) == Some(index));
@@ -95,7 +96,7 @@ fn blocks(assembly: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The blocks of each loop. Several jumps to one label are one loop, as `continue` is.
+/// The blocks of each loop. Several jumps to one label are one loop, as with `continue`.
 fn ranges(blocks: &[Block<'_>]) -> Vec<RangeInclusive<usize>> {
     let mut ends = BTreeMap::new();
     for (index, block) in blocks.iter().enumerate() {
@@ -115,7 +116,7 @@ fn jump(instruction: &str) -> Option<&str> {
     jumps.then(|| target.trim())
 }
 
-/// The float operations that are a product and a sum.
+/// The number of fused products and sums.
 fn fused(blocks: &[&Block<'_>]) -> u32 {
     let instructions = blocks.iter().flat_map(|block| &block.instructions);
     let operations = instructions.flat_map(|instruction| instruction.split("::"));
@@ -167,7 +168,7 @@ const FLOAT: [&str; 13] = [
     "dot",
     "wmma",
 ];
-/// The prefixes in [`FLOAT`] of a product and a sum.
+/// The prefixes in [`FLOAT`] of fused products and sums.
 const FUSED: [&str; 4] = ["fma", "mac_f", "mad_f", "mad_mix"];
 const QUARTER_RATE: [&str; 13] = [
     "mul_lo_u32",
@@ -194,7 +195,7 @@ fn class(name: &str) -> Class {
         let operation = operation.strip_prefix("dual_").unwrap_or(operation);
         let operation = operation.strip_prefix("pk_").unwrap_or(operation);
         let is_double = operation.contains("f64");
-        // Products of 24 bits, `v_mul_hi_u32_u24`, are at full rate.
+        // Products of 24 bits, such as `v_mul_hi_u32_u24`, are at full rate.
         let is_slow = starts(&QUARTER_RATE, operation) && !operation.contains("24");
         return if is_double || is_slow {
             Class::QuarterRate
@@ -210,7 +211,7 @@ fn class(name: &str) -> Class {
     }
 }
 
-/// Where an instruction reads or writes memory: the kind of its access and its width.
+/// The kind and the width of an instruction's memory access, if it has one.
 fn memory(name: &str) -> Option<String> {
     let (space, rest) = [
         ("lds", "ds_"),
@@ -247,7 +248,7 @@ fn joined(space: &str, access: &str, width: &str) -> String {
     }
 }
 
-/// A width as newer assemblers write it, for those that count in words of 32 bits.
+/// A width in the notation of newer assemblers, for those that count words of 32 bits.
 fn bits(width: &str) -> &str {
     let first = width.split('_').next().unwrap_or(width);
     match first {

@@ -1,4 +1,4 @@
-//! Single nodes of ONNX by other libraries and by ours, on one compiler: compiled, not timed.
+//! Compiles single ONNX nodes of other libraries and of ours with one compiler, without timing them.
 
 mod commands;
 mod page;
@@ -16,19 +16,19 @@ use commands::Commands;
 use dml_file::println;
 use page::Row;
 
-/// A library's name, and those of its script and its requirements.
+/// A library's name, and the names of its script and its requirements.
 const LIBRARIES: [(&str, &str); 3] = [
     ("ONNX Runtime WebGPU", "onnxruntime-webgpu"),
     ("ncnn", "ncnn"),
     ("ONNX Runtime ggml", "onnxruntime-ggml"),
 ];
-/// What else is installed: a converter for ncnn, and onnx.
+/// Additional packages: a converter for ncnn, and onnx.
 const TOOLS: [&str; 2] = ["pnnx", "onnxruntime"];
 const OURS: &str = "dml";
 const SCRIPTS: &str = "crates/dml-bench/peers";
-/// How the name of every null device begins.
+/// The beginning of the names of null devices.
 const DEVICE: &str = "Null hardware";
-/// Seconds for one library with one node.
+/// The time limit in seconds for one library with one node.
 const LIMIT: &str = "120";
 
 /// Writes the page of each family to docs/benchmarks.
@@ -57,13 +57,13 @@ pub(super) fn write_pages(sh: &Shell, families: &[Null<'_>], compiler: &str) -> 
     Ok(())
 }
 
-/// One run of a node by a library.
+/// One run of a node with a library.
 struct Run {
     commands: Commands,
     kernels: Vec<Compiled>,
 }
 
-/// What `once.py` prints last.
+/// The last line of `once.py`'s output.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Answer {
@@ -125,7 +125,7 @@ impl Run {
     }
 }
 
-/// Where the models are.
+/// The folder of the models.
 fn models() -> PathBuf {
     folder().join("works")
 }

@@ -12,22 +12,22 @@ use super::compiled::Compiled;
 
 const FIRST_LINE: &str = "# Written by `cargo xtask kernels --write`: do not edit. docs/gpu-without-a-gpu.md explains it.";
 const COMPILER: &str = "# compiler: ";
-/// Of a kernel; its name, which has spaces, is last.
+/// The columns of a kernel; its name, which has spaces, is last.
 const KERNEL: [&str; 8] =
     ["family", "waves", "vgprs", "spills", "scratch", "lds", "work", "kernel"];
-/// Of each of its innermost loops, in lines of their own.
+/// The columns of its innermost loops, in separate lines.
 const LOOP: [&str; 7] = ["loop", "instructions", "float", "vector", "quarter", "scalar", "memory"];
 
-/// What the compiler made of kernels.
+/// The compiled kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
     /// The version of Mesa.
     pub(super) compiler: String,
-    /// In the order of their first use.
+    /// The rows, in the order of their first use.
     pub(super) rows: Vec<Row>,
 }
 
-/// A kernel on a family.
+/// A kernel compiled for a family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) family: String,
@@ -62,7 +62,7 @@ impl Row {
     }
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Cells<'a>(&'a str);
 
 impl<'a> Cells<'a> {
@@ -87,7 +87,7 @@ fn loop_cells(it: &Loop) -> [String; LOOP.len()] {
     [LOOP[0].to_owned(), instructions, float, vector, quarter, scalar, memory(&it.memory)]
 }
 
-/// A loop of the columns after the first.
+/// A loop from the columns after the first.
 fn loop_of(line: &str) -> Result<Loop> {
     let mut cells = Cells(line);
     let (instructions, float) = (cells.number()?, cells.number()?);
@@ -96,7 +96,7 @@ fn loop_of(line: &str) -> Result<Loop> {
     Ok(Loop { instructions, float, other_vector, quarter_rate, scalar, memory })
 }
 
-/// Without spaces: `4*load.b32,1*store.b128`, or `-` where there is no access.
+/// Accesses without spaces: `4*load.b32,1*store.b128`, or `-` if there are none.
 fn memory(accesses: &BTreeMap<String, u32>) -> String {
     let shown: Vec<_> = accesses.iter().map(|(kind, count)| format!("{count}*{kind}")).collect();
     if shown.is_empty() { "-".to_owned() } else { shown.join(",") }
@@ -113,8 +113,8 @@ fn memory_of(text: &str) -> Result<BTreeMap<String, u32>> {
 }
 
 impl Table {
-    /// Adds what a work was compiled to. A kernel that is there already on this family stays as it is, but where
-    /// it became another thing: pipelines of one name may differ in what is linked into them.
+    /// Adds the compiled kernels of a work. A kernel that is already in the table for this family stays as it
+    /// is, unless it differs: pipelines of one name may have different functions linked into them.
     pub(super) fn add(&mut self, family: &str, work: &str, compiled: Vec<Compiled>) {
         for one in compiled {
             let alike =
@@ -135,7 +135,7 @@ impl Table {
         }
     }
 
-    /// Reads what [`fmt::Display`] wrote.
+    /// Parses the text of [`fmt::Display`].
     pub(super) fn parse(text: &str) -> Result<Self> {
         let mut table = Self::default();
         for (index, line) in text.lines().enumerate() {
@@ -160,13 +160,13 @@ impl Table {
         Ok(())
     }
 
-    /// The rows of these families alone.
+    /// Only the rows of these families.
     pub(super) fn of(mut self, families: &[String]) -> Self {
         self.rows.retain(|row| families.contains(&row.family));
         self
     }
 
-    /// Kernels that lie in memory where they should be in registers, a sentence each.
+    /// Kernels with values in memory that should be in registers, one sentence each.
     pub(super) fn spilled(&self) -> Vec<String> {
         let is_bad = |row: &&Row| row.compiled.spills > 0 || row.compiled.scratch > 0;
         let told = |row: &Row| {
@@ -179,7 +179,7 @@ impl Table {
         self.rows.iter().filter(is_bad).map(told).collect()
     }
 
-    /// What is worse than in `before`, a sentence each, and what differs otherwise.
+    /// The deteriorations compared with `before`, one sentence each, and the other differences.
     pub(super) fn compared(&self, before: &Self) -> Comparison {
         let old: BTreeMap<_, _> = before.rows.iter().map(|row| (row.name(), row)).collect();
         let new: BTreeMap<_, _> = self.rows.iter().map(|row| (row.name(), row)).collect();
@@ -213,7 +213,8 @@ impl Table {
     }
 }
 
-/// The instructions of loops side by side: one by one where there are as many as before, otherwise of the longest.
+/// The instructions of loops, paired with those before: one by one if there are as many, otherwise only the
+/// longest.
 fn lengths(now: &[Loop], before: &[Loop]) -> Vec<(u32, u32)> {
     let length = |it: &Loop| it.instructions;
     if now.len() == before.len() {
@@ -223,17 +224,17 @@ fn lengths(now: &[Loop], before: &[Loop]) -> Vec<(u32, u32)> {
     longest(now).zip(longest(before)).into_iter().collect()
 }
 
-/// Whether `kernel` is `name`, or one of its further forms.
+/// Whether `kernel` is `name`, or a further variant of it.
 fn is_of(kernel: &str, name: &str) -> bool {
     kernel.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" #"))
 }
 
-/// Two tables side by side.
+/// The comparison of two tables.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Comparison {
-    /// Fewer waves, or a loop that is longer by more than a tenth.
+    /// Kernels with fewer waves, or a loop that is longer by more than a tenth.
     pub(super) worse: Vec<String>,
-    /// Anything else that a table written anew would show.
+    /// Any other difference of a newly written table.
     pub(super) differing: Vec<String>,
 }
 
@@ -260,12 +261,12 @@ impl fmt::Display for Table {
     }
 }
 
-/// How wide each column is.
+/// The width of each column.
 fn widths<'a, const N: usize>(rows: impl Iterator<Item = &'a [String; N]>) -> [usize; N] {
     rows.fold([0; N], |widths, row| std::array::from_fn(|at| widths[at].max(row[at].len())))
 }
 
-/// Numbers to the right, texts to the left; what is last is as long as it is.
+/// Numbers are aligned right, texts left; the last column has no padding.
 fn write_line<const N: usize>(
     f: &mut fmt::Formatter<'_>,
     start: &str,

@@ -1,4 +1,4 @@
-//! Models that come without weights, and get some: the nets that the package `onnx` carries.
+//! Models that come without weights and get random ones: the networks in the package `onnx`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 use super::package;
 use crate::{pip, process, workspace};
 
-/// What the scripts import, and where the models are.
+/// The packages that the scripts import, and the one with the models.
 pub(super) const TOOLS: [&str; 2] = ["onnxruntime==1.32.0", "onnx==1.23.2"];
 const FILL: &str = "xtask/src/models/fill.py";
 const MEASURE: &str = "xtask/src/models/measure.py";
@@ -21,8 +21,7 @@ struct Model {
     sha256: String,
 }
 
-/// Lays all of them out in `folder`, as links to files that are kept: their weights are drawn once. `index`
-/// lists them.
+/// Prepares all of them in `folder`, as links to cached files: their weights are drawn once. `index` lists them.
 pub(super) fn lay_out(sh: &Shell, index: &Path, folder: &Path) -> Result<()> {
     let models: Vec<Model> = serde_json::from_str(&sh.read_file(index)?)
         .context("reading the index of models without weights")?;
@@ -47,8 +46,7 @@ pub(super) fn lay_out(sh: &Shell, index: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What ONNX Runtime takes on the CPU for the models in `folder`: a file that `dml-conformance onnx --beside`
-/// reads.
+/// The latencies of ONNX Runtime on the CPU for the models in `folder`: a file for `dml-conformance onnx --beside`.
 pub(super) fn measured(sh: &Shell, folder: &Path) -> Result<PathBuf> {
     eprintln!("models: measuring ONNX Runtime");
     let taken = python(sh, &tools(sh)?, MEASURE).arg(folder).quiet().read()?;
@@ -57,7 +55,7 @@ pub(super) fn measured(sh: &Shell, folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The folder of packages that scripts which make models import.
+/// The folder of packages for the scripts that make models.
 pub(super) fn tools(sh: &Shell) -> Result<PathBuf> {
     pip::kept(sh, "models", &TOOLS.join("+"), &TOOLS)
 }

@@ -8,27 +8,28 @@ use xshell::Shell;
 
 use crate::{peers, workspace};
 
-/// A library's name; that of its script and its requirements; and the package there that has its version.
+/// A library's name; the name of its script and its requirements; and the package there that has its version.
 const LIBRARIES: [(&str, &str, &str); 3] = [
     ("ncnn", "ncnn", "ncnn"),
     ("IREE", "iree", "iree-base-compiler"),
     ("ONNX Runtime WebGPU", "onnxruntime-webgpu", "onnxruntime-webgpu"),
 ];
 
-/// What else their scripts use.
+/// Additional packages of the scripts.
 const TOOLS: [&str; 1] = ["pnnx"];
 
-/// Below the workspace, with the arguments: the folder of packages, and a library.
+/// The script, relative to the workspace; its arguments are the folder of packages, and a library.
 const SCRIPT: &str = "crates/dml-bench/peers/whole.py";
 
-/// As `dml-conformance onnx --peers` reads it.
+/// A library in the format of `dml-conformance onnx --peers`.
 #[derive(Serialize)]
 struct Library<'a> {
     name: String,
     command: [&'a str; 4],
 }
 
-/// Installs them, and returns the file that lists them. One that could not be had says so when it is asked.
+/// Installs them, and returns the file that lists them. A library that could not be installed reports that
+/// when it is run.
 pub(super) fn file(sh: &Shell) -> Result<PathBuf> {
     let names: Vec<&str> = LIBRARIES.iter().map(|it| it.1).chain(TOOLS).collect();
     let folder = peers::make_sure(sh, &names)?;

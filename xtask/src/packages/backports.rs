@@ -1,19 +1,19 @@
-//! Where the distribution has newer versions of its packages.
+//! Finds the distribution's backports: newer versions of its packages.
 
-/// What apt is asked for with `indextargets --format`, so that [`Backports::among`] can read it.
+/// The format for apt's `indextargets --format` that [`Backports::among`] reads.
 pub(super) const FORMAT: &str = "$(CREATED_BY) $(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)";
 
 /// A release of newer versions.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Backports {
-    /// Such as `bookworm-backports`.
+    /// The release, such as `bookworm-backports`.
     pub(super) release: String,
-    /// The line for apt's list of sources, where that does not have it yet.
+    /// The line for apt's list of sources, if that does not have it yet.
     pub(super) source: Option<String>,
 }
 
 impl Backports {
-    /// Those of the release that is among these lists; Debian's is where its own packages are.
+    /// The backports of the release in these lists; Debian's are on the server of its own packages.
     pub(super) fn among(targets: &str) -> Option<Self> {
         let lists: Vec<[&str; 5]> = targets.lines().filter_map(fields).collect();
         let of_packages = |it: &&[&str; 5]| it[0] == "Packages" && it[4] == "main";

@@ -6,10 +6,10 @@ use super::model::{Comparison, NamedTypes, Table, TypeSet};
 use super::names::DATA_TYPES;
 use super::support::type_set;
 
-/// What `comparison` may be.
+/// The values that `comparison` accepts, for messages.
 const ACCEPTED: &str = "bit-exact, ulp and a number, or a table of them by data types";
 
-/// Stands for the types that no other key of the table has.
+/// The key for all types that no other key of the table has.
 const REST: &str = "*";
 
 /// Reads `"bit-exact"`, or `{ "FLOAT32 FLOAT16" = "ulp 0", "*" = "bit-exact" }`. No type is in two sets.
@@ -52,8 +52,8 @@ fn comparison(text: &str) -> Result<Comparison, String> {
     ulp.map(Comparison::Ulp).ok_or_else(unknown)
 }
 
-/// The names of the types that a table has for one of `outputs` and no comparison is for; `None`
-/// where every type has one.
+/// The names of the types that a table has for one of `outputs` and that have no comparison; `None` if every
+/// type has one.
 pub(crate) fn missing(
     comparisons: &[(TypeSet, Comparison)],
     tables: &[Table],

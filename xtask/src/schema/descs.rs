@@ -5,7 +5,7 @@ use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use super::model::{Field, FieldType, Operator, Schema};
 use super::module::{Module, from, modules};
 
-/// Columns that rustfmt leaves to a comment.
+/// The line width that rustfmt uses for comments.
 const WIDTH: usize = 100;
 
 /// The files, before formatting and without their headers.
@@ -26,10 +26,10 @@ pub(crate) fn name(operator: &Operator) -> String {
     operator.name.to_upper_camel_case() + "Desc"
 }
 
-/// The array whose length a `uint` field tells; such a field is not part of the descriptor.
+/// The array whose length a `uint` field has; such a field is not part of the descriptor.
 pub(crate) fn counted<'a>(operator: &'a Operator, field: &Field) -> Option<&'a Field> {
     let arrays = || operator.fields.iter().filter(|it| it.count.as_ref() == Some(&field.name));
-    // An array that is left out has no length, so others come first.
+    // An array that is left out has no length, so required arrays come first.
     arrays().find(|array| !array.optional).or_else(|| arrays().next())
 }
 
@@ -55,7 +55,7 @@ fn structure(operator: &Operator) -> String {
     format!("{doc}#[derive(Clone, Debug, PartialEq)]\npub struct {name} {{\n{fields}}}\n")
 }
 
-/// What the schema says about a field; of operators that are not implemented it may be nothing.
+/// The field's doc from the schema, which may be empty for operators that are not implemented.
 fn field_doc(field: &Field) -> String {
     if field.doc.trim().is_empty() {
         format!("DirectML's {}.", field.name)
@@ -67,7 +67,7 @@ fn field_doc(field: &Field) -> String {
 /// The name of a field in Rust.
 fn member(field: &Field) -> String {
     let name = field.name.to_snake_case();
-    // The one keyword that DirectML uses.
+    // The only keyword among DirectML's names.
     if name == "type" { format!("r#{name}") } else { name }
 }
 
@@ -115,7 +115,7 @@ fn value(operator: &Operator, field: &Field) -> String {
     format!("FieldValue::{field_type:?}({value})")
 }
 
-/// `text` as doc comments. Lines that are too long are wrapped; the author's own breaks are kept.
+/// `text` as doc comments. Long lines are wrapped; the author's line breaks are kept.
 pub(crate) fn comment(text: &str, indent: usize) -> String {
     let mut comment = String::new();
     for line in text.trim().lines() {

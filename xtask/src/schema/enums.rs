@@ -1,4 +1,4 @@
-//! The enumerations whose numbers `uint` fields hold, and what is generated of them.
+//! The enumerations whose numbers `uint` fields hold, and the code that is generated from them.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -94,7 +94,7 @@ pub(crate) fn tables(schema: &Schema) -> String {
     format!("use super::EnumSchema;\n{tables}")
 }
 
-/// What the C header has of them.
+/// The enumerations for the C header.
 pub(crate) fn c_header(schema: &Schema) -> String {
     let one = |names: &Rc<Enumeration>| {
         let c = names.c();

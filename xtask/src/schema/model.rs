@@ -1,4 +1,4 @@
-//! What the TOML files mean, after all checks.
+//! The contents of the TOML files, after all checks.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -8,14 +8,14 @@ use serde::Deserialize;
 
 use super::names::DATA_TYPES;
 
-/// Everything that is generated from.
+/// The contents of the schema, from which files are generated.
 #[derive(Debug)]
 pub(crate) struct Schema {
     /// The named sets of data types, in the file's order.
     pub(crate) types: Vec<NamedTypes>,
-    /// Those that are generated, in the file's order.
+    /// The enumerations that are generated, in the file's order.
     pub(crate) enums: Vec<Rc<Enumeration>>,
-    /// By ascending number.
+    /// The operators, by ascending number.
     pub(crate) operators: Vec<Operator>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct NamedTypes {
     pub(crate) types: TypeSet,
 }
 
-/// Names the data types, which are written by hand.
+/// The key for the data types, which are written by hand.
 const DATA_TYPE: &str = "tensor-data-type";
 
 /// An enumeration of DirectML.
@@ -45,7 +45,7 @@ const DATA_TYPE: &str = "tensor-data-type";
 pub(crate) struct Enumeration {
     /// The value of the key `enum`.
     pub(crate) key: String,
-    /// What it tells, in a few words.
+    /// A summary of its meaning, in a few words.
     pub(crate) summary: String,
     /// The names of its values; the first has the number 0. Empty for the data types.
     pub(crate) values: Vec<String>,
@@ -61,7 +61,7 @@ impl Enumeration {
         self.key == DATA_TYPE
     }
 
-    /// The table in `dml_core::schema`: DirectML's name without `DML_`.
+    /// The name of the table in `dml_core::schema`: DirectML's name without `DML_`.
     pub(crate) fn table(&self) -> String {
         self.key.to_shouty_snake_case()
     }
@@ -76,7 +76,7 @@ impl Enumeration {
         if self.has_data_types() { "DataType".to_owned() } else { self.key.to_upper_camel_case() }
     }
 
-    /// Names and numbers.
+    /// The values' names and numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &str)> {
         self.values.iter().map(String::as_str).enumerate()
     }
@@ -95,7 +95,7 @@ impl TypeSet {
     }
 }
 
-/// Stands above every item that is generated from an operator's row; the file's name follows.
+/// Begins the comment above every item that is generated from an operator's row; the file's name follows.
 pub(crate) const ORIGIN: &str = "// From schema/";
 
 #[derive(Debug)]
@@ -107,12 +107,12 @@ pub(crate) struct Operator {
     pub(crate) summary: String,
     pub(crate) in_place: bool,
     pub(crate) implemented: bool,
-    /// Empty where nothing is decided.
+    /// The comparisons by type; empty if none is decided.
     pub(crate) comparisons: Vec<(TypeSet, Comparison)>,
     pub(crate) rule: Option<String>,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
-    /// Where support depends on an attribute: what at least one of its values has.
+    /// The tables; if support depends on an attribute, the union of its values' tables.
     pub(crate) tables: Vec<Table>,
     pub(crate) varied: Option<VariedSupport>,
 }
@@ -133,13 +133,13 @@ impl Operator {
 #[derive(Debug)]
 pub(crate) struct VariedSupport {
     pub(crate) field: String,
-    /// By the lowest value; together they have every value.
+    /// The variants by their lowest value; together they have every value.
     pub(crate) variants: Vec<Variant>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Variant {
-    /// Ascending.
+    /// The values, ascending.
     pub(crate) values: Vec<usize>,
     pub(crate) tables: Vec<Table>,
 }
@@ -150,7 +150,7 @@ pub(crate) struct Field {
     pub(crate) kind: FieldKind,
     pub(crate) field_type: FieldType,
     pub(crate) optional: bool,
-    /// A level, where it is optional only from there on.
+    /// The level from which on the field is optional, if it is not optional at lower ones.
     pub(crate) optional_from: Option<&'static str>,
     pub(crate) enumeration: Option<Rc<Enumeration>>,
     pub(crate) scalar_type: Option<String>,
@@ -162,11 +162,11 @@ pub(crate) struct Field {
     pub(crate) doc: String,
 }
 
-/// What a level accepts.
+/// The support of one level.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) level: &'static str,
-    /// In the order of the tensor fields.
+    /// The supported types and ranks, in the order of the tensor fields.
     pub(crate) tensors: Vec<TensorSupport>,
 }
 
@@ -232,13 +232,12 @@ impl FieldType {
         )
     }
 
-    /// What C passes by pointer can be null.
+    /// Whether C passes the field by a pointer that can be null.
     pub(crate) fn is_pointer(self) -> bool {
         self.is_tensor() || self.is_array() || matches!(self, Self::OperatorDesc | Self::ScaleBias)
     }
 
-    /// The type of a field that cannot be left out, in Rust and in C; in C with what stands
-    /// between it and the name.
+    /// The Rust and the C type of a required field; the C type with everything between it and the name.
     pub(crate) fn rust_and_c(self) -> (&'static str, &'static str) {
         match self {
             Self::Tensor => ("TensorDesc", "const DML_TENSOR_DESC *"),

@@ -1,4 +1,4 @@
-//! From the files as written to what they mean.
+//! Resolves the parsed files: checks them, and makes the model.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,13 +18,13 @@ use super::names;
 use super::source::{self, File, Sources};
 use super::support::{self, Place};
 
-/// No summary is longer, so that it fits a line of code.
+/// The longest summary, so that it fits a line of code.
 const MAX_SUMMARY: usize = 80;
 
-/// What operators refer to.
+/// The definitions that operators refer to.
 struct Definitions<'a> {
     types: &'a [NamedTypes],
-    /// With that of the data types.
+    /// The enumerations, including that of the data types.
     enums: &'a [Rc<Enumeration>],
     families: &'a BTreeMap<String, Vec<Field>>,
     /// The text of `rules.rs`.
@@ -61,7 +61,7 @@ fn unique(before: &[Operator], operator: &Operator) -> Result<(), String> {
     })
 }
 
-/// The operators of one file, in its order, each with where its name stands.
+/// The operators of one file, in its order, each with the position of its name.
 fn operators(file: &File, definitions: &Definitions<'_>) -> Result<Vec<(Range<usize>, Operator)>> {
     let mut entries: Vec<_> = file.parse::<source::Operators>()?.into_iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
@@ -144,7 +144,7 @@ fn check_operator(
     Ok(())
 }
 
-/// The comparison for each type that an output of the operator may have; none where it has none.
+/// The comparison for each type that an output of the operator may have; empty if the row has none.
 fn comparisons(
     place: &Place<'_>,
     source: Option<&Spanned<toml::Value>>,
@@ -268,7 +268,7 @@ fn check_field(before: &[Field], given: &source::Field, implemented: bool) -> Re
     Ok(())
 }
 
-/// Checks a key that names another field: a `uint`, and with `data_type` one that holds a type.
+/// Checks a key that names another field: a `uint`, or with `data_type` one that holds a type.
 fn reference(
     all: &[Spanned<source::Field>],
     key: &str,

@@ -1,4 +1,4 @@
-//! The TOML files as they are written.
+//! The TOML files as they are parsed.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) type Families = BTreeMap<Spanned<String>, Vec<Spanned<Field>>>;
 /// Support by level, then by tensor.
 pub(crate) type Support = BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Cell>>;
 
-/// Support by the values of an attribute, with blanks between.
+/// Support by the values of an attribute, separated by spaces.
 pub(crate) type SupportFor = BTreeMap<Spanned<String>, Support>;
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ pub(crate) struct Field {
     pub(crate) doc: String,
 }
 
-/// The values of an enumeration, from 0.
+/// An enumeration: its values, from 0.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Enumeration {
@@ -76,7 +76,7 @@ pub(crate) struct Enumeration {
     pub(crate) values: Vec<Spanned<String>>,
 }
 
-/// What one level accepts for one tensor.
+/// The ranks and types that one level accepts for one tensor.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cell {
@@ -87,13 +87,13 @@ pub(crate) struct Cell {
 /// A text file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct File {
-    /// From the root, with `/`; what a message shows.
+    /// The path from the root, with `/`, for messages.
     pub(crate) path: String,
-    /// What is in it, or should be.
+    /// The contents, or the expected contents.
     pub(crate) text: String,
 }
 
-/// Everything that is generated from.
+/// The source files of the generated ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
     /// `types.toml`: the named sets of data types.
@@ -114,7 +114,7 @@ impl File {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// `path:line: problem`, for the line of the byte `offset`.
+    /// An error `path:line: problem`, for the line with the byte `offset`.
     pub(crate) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> anyhow::Error {
         let before = self.text.bytes().take(offset);
         let line = before.filter(|byte| *byte == b'\n').count() + 1;

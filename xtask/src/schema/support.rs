@@ -1,4 +1,4 @@
-//! Support tables: their cells, and that they ascend and cover every tensor.
+//! Support tables: parses their cells, and checks that they ascend and cover every tensor.
 
 mod varied;
 
@@ -11,10 +11,10 @@ use super::model::{Field, NamedTypes, Table, TensorSupport, TypeSet, VariedSuppo
 use super::names::{self, DATA_TYPES, LEVELS, MAX_RANK};
 use super::source::{Cell, File, Support, SupportFor, Types};
 
-/// Stands for every tensor that a level does not name.
+/// The key for every tensor that a level does not name.
 const ALL_OTHERS: &str = "*";
 
-/// In place of data types, where the reference does not state them.
+/// Stands in place of data types that the reference does not state.
 const UNDOCUMENTED: &str = "undocumented";
 
 /// The sets of `types.toml`.
@@ -36,10 +36,10 @@ pub(crate) fn named_types(file: &File) -> Result<Vec<NamedTypes>> {
     Ok(known)
 }
 
-/// What messages and cells refer to.
+/// The operator that messages and cells refer to.
 pub(crate) struct Place<'a> {
     pub(crate) file: &'a File,
-    /// Where the operator's name stands.
+    /// The position of the operator's name.
     pub(crate) header: Range<usize>,
     pub(crate) operator: &'a str,
     pub(crate) fields: &'a [Field],

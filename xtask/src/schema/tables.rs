@@ -1,4 +1,4 @@
-//! `operators/tables.rs` and `operators/tables/*.rs`: the rows.
+//! `operators/tables.rs` and `operators/tables/*.rs`: the operators' rows.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::model::{
 use super::module::{Module, from, modules};
 use super::names::DATA_TYPES;
 
-/// The folder of the rows, and the file that has all of them.
+/// The folder of the rows, and the file that lists all of them.
 const ROOT: &str = "operators/tables";
 
 /// The files, before formatting and without their headers.
@@ -31,7 +31,7 @@ pub(crate) fn render(schema: &Schema) -> Vec<Module> {
     modules(schema, (ROOT, text), &names(schema), |operator| row(operator, &schema.types))
 }
 
-/// What rows may use.
+/// The names that rows may use, with their paths.
 fn names(schema: &Schema) -> BTreeMap<String, String> {
     let of_schema = [
         "Comparison",

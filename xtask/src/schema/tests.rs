@@ -77,31 +77,31 @@ fn generated(sources: &Sources) -> Vec<File> {
     here().generate(sources).unwrap()
 }
 
-/// The schema with one more file of operators.
+/// The schema with another file of operators.
 fn with(text: &str) -> Sources {
     let mut sources = here().read().unwrap();
     sources.operators.push(File { path: MORE.to_owned(), text: text.to_owned() });
     sources
 }
 
-/// What is generated into the file at `path` with one more file of operators.
+/// The generated file at `path` for a schema with another file of operators.
 fn generated_with(text: &str, path: &str) -> String {
     let mut files = generated(&with(text)).into_iter();
     files.find(|file| file.path == path).unwrap().text
 }
 
-/// Why one more file of operators is refused.
+/// The error for another file of operators.
 fn refused(text: &str) -> String {
     schema(&with(text)).unwrap_err().to_string()
 }
 
-/// The row of the operator `name` in one more file.
+/// The row of the operator `name` in another file.
 fn operator(text: &str, name: &str) -> Operator {
     let operators = schema(&with(text)).unwrap().operators;
     operators.into_iter().find(|operator| operator.name == name).unwrap()
 }
 
-/// A folder with every generated file as it should be.
+/// A folder in which every generated file is up to date.
 fn copy(files: &[File]) -> (tempfile::TempDir, Folders) {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { root: folder.path().to_owned(), ..here() };
@@ -267,7 +267,7 @@ fn shown(page: &str, name: &str, number: u32) -> Operator {
     operator(&row.replace(&format!("number = {number}"), "number = 902"), "EXAMPLE")
 }
 
-/// They are FILL_VALUE_CONSTANT, which may be in the schema already, and an operator that DirectML does not have.
+/// The examples are FILL_VALUE_CONSTANT, which may be in the schema already, and an operator that DirectML lacks.
 #[test]
 fn the_examples_of_documents_are_accepted() {
     let readme = include_str!("../../../crates/dml-core/schema/README.md");

@@ -1,4 +1,4 @@
-//! One step as a process that may not take longer than its budget.
+//! Runs one step as a process with a time limit.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -7,11 +7,11 @@ use anyhow::{Result, ensure};
 
 use super::tail::Tail;
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Passed(Duration),
-    /// With the last lines that it printed, where they are kept.
+    /// The step failed; with the last lines that it printed, if they are kept.
     Failed {
         time: Duration,
         why: String,
@@ -26,8 +26,7 @@ impl Outcome {
     }
 }
 
-/// Runs `command` for at most `budget`. Where nobody watches (`ends`) it is ended there, and its last
-/// lines are kept.
+/// Runs `command` for at most `budget`. With `ends`, it is then ended, and its last lines are kept.
 pub(crate) fn run_step(command: Command, budget: Duration, ends: bool) -> Outcome {
     let start = Instant::now();
     let (ended, last_lines) = if ends {
@@ -53,7 +52,7 @@ fn watched(mut command: Command, budget: Duration) -> (Result<Option<String>>, S
     }
 }
 
-/// Why it failed, if it did.
+/// Waits for the process; returns the reason if it failed.
 fn wait(
     mut command: Command,
     budget: Duration,
@@ -62,7 +61,7 @@ fn wait(
 ) -> Result<Option<String>> {
     let ends = ends && make_group(&mut command);
     let mut child = command.spawn()?;
-    // With it goes this process's end of a pipe.
+    // With it, this process's end of a pipe is closed.
     drop(command);
     let deadline = Instant::now() + budget;
     let too_long = format!("it took longer than its budget, {} s", budget.as_secs());
@@ -83,7 +82,7 @@ fn wait(
     }
 }
 
-/// What a step starts ends with it. A group of its own hears no Ctrl-C.
+/// Makes a process group, so that processes that a step starts end with it. The group does not get Ctrl-C.
 #[cfg(unix)]
 fn make_group(command: &mut Command) -> bool {
     use std::os::unix::process::CommandExt as _;
@@ -96,7 +95,7 @@ fn make_group(_: &mut Command) -> bool {
     false
 }
 
-/// Ends the group of `child`, of which the standard library can end one process only.
+/// Ends the process group of `child`; the standard library can only end single processes.
 fn end(child: &mut Child) -> Result<()> {
     let group = format!("-{}", child.id());
     let status = Command::new("sh").args(["-c", "kill -9 \"$0\"", &group]).status()?;

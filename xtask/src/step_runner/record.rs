@@ -1,4 +1,4 @@
-//! What a step depends on, and with which of it the step last passed.
+//! The recorded passes of steps: digests of the inputs with which they last passed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,19 +21,19 @@ impl Record {
     /// Reads the file of the recorded passes.
     ///
     /// # Errors
-    /// It is missing, or no such file.
+    /// The file is missing, or has another format.
     pub(crate) fn read(sh: &Shell, file: &str) -> Result<Self> {
         let text = sh.read_file(file)?;
         Ok(Self(toml::from_str(&text).with_context(|| file.to_owned())?))
     }
 
-    /// The steps that have passed.
+    /// The names of the steps that have passed.
     #[cfg(test)]
     pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Whether `step` need not run. Where nobody can tell it does.
+    /// Whether `step` need not run because its inputs are as recorded. If that cannot be determined, it runs.
     pub(crate) fn is_as_recorded(sh: &Shell, file: &str, step: &Step) -> bool {
         let digest = Self::digest(sh, step);
         let recorded =
@@ -44,7 +44,7 @@ impl Record {
         })
     }
 
-    /// Of what `step` depends on; `None` where that is everything.
+    /// The digest of the inputs of `step`; `None` if it depends on everything.
     fn digest(sh: &Shell, step: &Step) -> Result<Option<String>> {
         if step.inputs.is_empty() { Ok(None) } else { digest(sh, step.inputs).map(Some) }
     }
@@ -53,7 +53,7 @@ impl Record {
         digest.is_some() && self.0.get(step.name).map(String::as_str) == digest
     }
 
-    /// Notes that `step` has passed; nothing where it has no inputs of its own.
+    /// Records that `step` has passed; does nothing for a step without inputs.
     pub(crate) fn write(sh: &Shell, file: &str, step: &Step) -> Result<()> {
         let Some(digest) = Self::digest(sh, step)? else { return Ok(()) };
         let Self(mut steps) = Self::read(sh, file)?;
@@ -64,8 +64,8 @@ impl Record {
     }
 }
 
-/// Of the names and contents of the files that git tracks or would track below `inputs`. An input
-/// `Cargo.lock#NAME` is what is locked of that package.
+/// The digest of the names and contents of the files below `inputs` that git tracks or would track. An input
+/// `Cargo.lock#NAME` is the locked version of that package.
 fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
     let mut hash = Sha256::new();
     let (packages, paths): (Vec<&str>, Vec<&str>) = inputs.iter().partition(|it| it.contains('#'));
@@ -85,7 +85,7 @@ fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
     Ok(text)
 }
 
-/// What is tracked of one input: the paths, or the locked package.
+/// The files of one input: the paths, or the locked package.
 ///
 /// # Errors
 /// A package is not locked, or git cannot be asked.

@@ -1,5 +1,4 @@
-//! What a process prints goes on to this one's output, and its last lines are kept: a long log may be
-//! shown from its end only.
+//! Forwards the output of a process, and keeps its last lines, because readers may see only the end of a long log.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, PipeReader, Write as _};
@@ -7,21 +6,21 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// So many lines are kept.
+/// The number of lines that are kept.
 const MOST: usize = 40;
 
-/// Something that a step has started may go on and keep the pipe open.
+/// The longest wait for the end of the output: a process that a step has started may keep the pipe open.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The lines of one process.
+/// The last lines of a process.
 pub(crate) struct Tail {
     lines: Receiver<Vec<u8>>,
     kept: VecDeque<Vec<u8>>,
 }
 
 impl Tail {
-    /// Of both outputs of `command`, in the order in which they are written. `command` keeps an end of
-    /// the pipe: it has to be dropped before the lines end.
+    /// Collects both outputs of `command`, in the order in which they are written. `command` keeps an end of
+    /// the pipe: it must be dropped before the lines end.
     pub(crate) fn of(command: &mut Command) -> std::io::Result<Self> {
         let (reader, writer) = std::io::pipe()?;
         command.stdout(writer.try_clone()?).stderr(writer);
@@ -30,7 +29,7 @@ impl Tail {
         Ok(Self { lines, kept: VecDeque::new() })
     }
 
-    /// Keeps what has come; call it again and again, so that a talkative process costs no memory.
+    /// Keeps the lines so far; called repeatedly, so that a process with much output takes no memory.
     pub(crate) fn catch_up(&mut self) {
         while let Ok(line) = self.lines.try_recv() {
             self.keep(line);
@@ -55,7 +54,7 @@ impl Tail {
     }
 }
 
-/// An output that takes nothing any more does not stop the process.
+/// Forwards the output. A closed output of this process does not stop the other one.
 fn forward(reader: PipeReader, lines: &Sender<Vec<u8>>) {
     let mut reader = BufReader::new(reader);
     loop {

@@ -1,17 +1,17 @@
-//! No circles: sibling modules, each taken together with its own submodules, do not use each other
-//! in a loop. A parent and its child may, and whatever the crate's root says is not counted.
+//! Modules have no circular dependencies: sibling modules, each taken together with its submodules, must not
+//! use each other in a loop. A parent and its child may, and the crate's root is not counted.
 //!
-//! Paths are read as tokens, so those within macros count. What a module re-exports is followed to
-//! where it is defined. Code for tests is passed over.
+//! Paths are read as tokens, so those within macros count. Re-exports are followed to the definition. Code
+//! for tests is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The names of a module from the crate's root, which has none.
+/// The names of a module from the crate's root, which is the empty list.
 type Module = Vec<String>;
 
-/// What one module of a crate names.
+/// The paths that one module of a crate names.
 #[derive(Default)]
 struct Names {
     /// Paths from the crate's root, each the names after `crate::`.
@@ -20,7 +20,7 @@ struct Names {
     uses: BTreeMap<String, Vec<String>>,
 }
 
-/// One crate: its modules and what they name.
+/// One crate: its modules and the paths that they name.
 #[derive(Default)]
 pub(crate) struct Crate {
     modules: BTreeMap<Module, Names>,
@@ -53,7 +53,7 @@ impl Crate {
 
     /// The circles, one line each, such as `a -> b -> a (a: b::Thing)`.
     pub(crate) fn circles(&self) -> Vec<String> {
-        // Between the children of one module: who uses whom, and an example.
+        // The uses between the children of one module, each with an example.
         let mut arrows: BTreeMap<Module, BTreeMap<(String, String), String>> = BTreeMap::new();
         for (module, names) in self.modules.iter().filter(|(it, _)| !it.is_empty()) {
             for path in &names.paths {
@@ -69,10 +69,10 @@ impl Crate {
         arrows.values().flat_map(circles_of).collect()
     }
 
-    /// The module in which the last name of `path` is defined, as far as `use`s say.
+    /// The module in which the last name of `path` is defined, as far as the `use`s tell.
     fn home(&self, path: &[String]) -> Module {
         let mut path = path.to_vec();
-        // A bound on what two re-exports of each other could cost.
+        // A bound for two re-exports of each other.
         for _ in 0..8 {
             let inside = (0..=path.len()).rev().find(|&it| self.modules.contains_key(&path[..it]));
             let module = path[..inside.unwrap_or(0)].to_vec();
@@ -90,7 +90,7 @@ impl Crate {
 }
 
 impl Names {
-    /// Reads `tokens` of `module`, and returns the modules that are written within it.
+    /// Reads `tokens` of `module`, and returns the modules that are defined within it.
     fn read(&mut self, module: &Module, tokens: Vec<TokenTree>) -> Vec<(String, TokenStream)> {
         let mut inner = Vec::new();
         let mut at = 0;
@@ -132,7 +132,7 @@ impl Names {
         inner
     }
 
-    /// Reads what follows `use`, or one part of its braces, after the path `before`.
+    /// Reads the tokens after `use`, or one part of its braces, after the path `before`.
     fn read_use(&mut self, module: &Module, before: &[String], tokens: &[TokenTree]) {
         for part in tokens.split(|it| matches!(it, TokenTree::Punct(it) if it.as_char() == ',')) {
             let path = [before, path_of(part).as_slice()].concat();
@@ -184,7 +184,7 @@ fn from_root(module: &Module, path: &[String]) -> Option<Vec<String>> {
                 rest = &rest[1..];
             }
         }
-        // A child of the module, or another crate: no sibling either way, but `home` follows it.
+        // A child of the module, or another crate: not a sibling, but `home` follows it.
         _ => {}
     }
     let rest = rest.iter().filter(|it| *it != "self");
@@ -196,7 +196,7 @@ fn is_for_tests(tokens: &[TokenTree]) -> bool {
         if group.stream().to_string().replace(' ', "").starts_with("cfg(test)"))
 }
 
-/// The place after the item that begins at `at`: after its braces or its semicolon.
+/// The position after the item that begins at `at`: after its braces or its semicolon.
 fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
     let is_use = matches!(&tokens.get(at), Some(TokenTree::Ident(it)) if it == "use");
     let ends = |token: &TokenTree| match token {
@@ -207,7 +207,7 @@ fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
     tokens[at..].iter().position(ends).map_or(tokens.len(), |it| at + it + 1)
 }
 
-/// Every pair of siblings that reach each other, with the way there and an example of each step.
+/// Every pair of siblings that reach each other, with the path and an example of each step.
 fn circles_of(arrows: &BTreeMap<(String, String), String>) -> Vec<String> {
     let mut found = Vec::new();
     let mut reported = BTreeSet::new();
@@ -224,7 +224,7 @@ fn circles_of(arrows: &BTreeMap<(String, String), String>) -> Vec<String> {
     found
 }
 
-/// The shortest way from one sibling to another along `arrows`, both ends included.
+/// The shortest path from one sibling to another along `arrows`, both ends included.
 fn way(arrows: &BTreeMap<(String, String), String>, from: &str, to: &str) -> Option<Vec<String>> {
     let mut ways = vec![vec![from.to_owned()]];
     let mut seen = BTreeSet::from([from.to_owned()]);

@@ -6,7 +6,7 @@ use toml::Table;
 
 use crate::manifests;
 
-/// From the bottom up. A crate depends on those of lower layers alone.
+/// The layers from the bottom up. A crate only depends on crates of lower layers.
 const LAYERS: [&[&str]; 8] = [
     &["dml-core", "dml-file"],
     &["dml-reference", "dml-spirv", "dml-spirv-compiler"],
@@ -18,15 +18,15 @@ const LAYERS: [&[&str]; 8] = [
     &["xtask"],
 ];
 
-/// Tests that use a tool which is made from what they test.
+/// Tests that use a tool which is made from the crate that they test.
 const TESTS_WITH: [(&str, &str); 2] =
     [("dml-spirv", "dml-spirv-compiler"), ("dml-vk", "dml-fault")];
 
-/// Dependencies of tests alone: xtask generates code of dml-core, and has to build while that does not; what an
-/// operator means is no part of how it is lowered.
+/// Dependencies of tests alone: xtask generates code of dml-core, and must build when that does not; the
+/// meaning of an operator is no part of its lowering.
 const IN_TESTS_ALONE: [(&str, &str); 2] = [("xtask", "dml-core"), ("dml-ops", "dml-reference")];
 
-/// What is wrong with the layers that these manifests make.
+/// The dependencies in these manifests that violate the layers.
 pub(crate) fn upward(manifests: &[String]) -> Vec<String> {
     let layers: BTreeMap<&str, usize> = LAYERS
         .iter()
@@ -42,7 +42,7 @@ pub(crate) fn upward(manifests: &[String]) -> Vec<String> {
             continue;
         };
         for (section, dependency) in manifests::dependencies(&manifest) {
-            // A crate's tests may ask for features of its own.
+            // A crate's tests may enable features of the crate itself.
             let is_for_tests = dependency == name || TESTS_WITH.contains(&(name, dependency));
             let is_tool = section == "dev-dependencies" && is_for_tests;
             let is_below = layers.get(dependency).is_none_or(|it| it < layer);

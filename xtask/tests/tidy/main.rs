@@ -1,7 +1,7 @@
-//! The invariants of the architecture, and what every file of the repository must keep to.
+//! The invariants of the architecture, and rules for every file of the repository.
 //!
-//! Each rule is a function over text that returns what is wrong, so that a test can show that it is
-//! able to fail; the tests in this file apply the rules to the repository.
+//! Each rule is a function over text that returns violations, so that a test can show that it is able to
+//! fail; the tests in this file apply the rules to the repository.
 
 mod circles;
 mod code;
@@ -36,7 +36,7 @@ fn sources() -> Vec<Source> {
     assert!(output.status.success(), "git ls-files failed");
     let list = String::from_utf8(output.stdout).expect("paths are UTF-8");
     let read = |path: &str| {
-        // Binary files are no sources, and a deleted file may still be in git's index.
+        // Binary files are not sources, and a deleted file may still be in git's index.
         let text = std::fs::read_to_string(root().join(path)).ok()?;
         Some(Source { path: path.to_owned(), text })
     };
@@ -46,7 +46,7 @@ fn sources() -> Vec<Source> {
     sources
 }
 
-/// Applies `rule` to every file whose path `chosen` accepts, of which there must be one.
+/// Applies `rule` to every file whose path `chosen` accepts, of which there must be at least one.
 fn check(chosen: impl Fn(&str) -> bool, rule: impl Fn(&str) -> Vec<String>) {
     let sources: Vec<Source> = sources().into_iter().filter(|it| chosen(&it.path)).collect();
     assert!(!sources.is_empty(), "the rule applies to no file at all");
@@ -102,11 +102,11 @@ fn dml_ops_is_safe_and_knows_no_vulkan() {
     });
 }
 
-/// Where `dml` vouches for the plans and kernels that it compiles.
+/// The file in which `dml` vouches for the plans and kernels that it compiles.
 const COMPILING: &str = "crates/dml/src/device/compile.rs";
 
-/// The compiler's lint `unsafe_code` can be allowed anywhere; this rule cannot. An example that owns
-/// its Vulkan objects shows the calls of a program that cannot do without.
+/// The compiler's lint `unsafe_code` can be allowed anywhere; this rule cannot. An example that owns its
+/// Vulkan objects shows the calls that such a program needs.
 #[test]
 fn unsafe_is_in_dml_vk_its_test_tools_and_the_c_boundaries_only() {
     let allowed = [
@@ -123,7 +123,7 @@ fn unsafe_is_in_dml_vk_its_test_tools_and_the_c_boundaries_only() {
     );
 }
 
-/// No safe function of `dml` takes a plan to be compiled: it lowers it itself, and vouches for it once.
+/// No safe function of `dml` takes a plan to compile: it lowers operators itself, and vouches for the plans once.
 #[test]
 fn dml_has_one_unsafe_block_and_that_compiles() {
     let but_one_compilation = |text: &str| {
@@ -146,14 +146,14 @@ fn only_dml_vk_depends_on_vulkan_bindings() {
     );
 }
 
-/// Of the crates below them these do not know all.
+/// These crates must not know all crates below them.
 #[test]
 fn crates_know_no_more_than_they_need() {
     let unknown: [(&str, &[&str]); 3] = [
         ("crates/dml-vk/Cargo.toml", &["dml-spirv"]),
         // Models are read, inspected and bound without a device.
         ("crates/dml-import/Cargo.toml", &["dml-vk", "dml-spirv"]),
-        // Its tests bring a device of their own, so they know `dml-vk`.
+        // Its tests create their own device, so they know `dml-vk`.
         ("crates/dml-capi/Cargo.toml", &["dml-spirv", "dml-ops"]),
     ];
     for (manifest, crates) in unknown {
@@ -161,7 +161,7 @@ fn crates_know_no_more_than_they_need() {
     }
 }
 
-/// Every crate has its layer, and knows those below it alone.
+/// Every crate has a layer, and only depends on lower ones.
 #[test]
 fn crates_depend_downwards() {
     let manifests = sources().into_iter().filter(|it| is_manifest(&it.path));
@@ -172,7 +172,7 @@ fn crates_depend_downwards() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// A module can be read, tested and moved without those that use it.
+/// A module can be read, tested and moved without its users.
 #[test]
 fn modules_have_no_circles() {
     let mut crates: BTreeMap<String, circles::Crate> = BTreeMap::new();
@@ -189,7 +189,7 @@ fn modules_have_no_circles() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Families of operators say what is computed; how, the schedule decides.
+/// Families of operators define the computation; the schedule decides how it is executed.
 #[test]
 fn what_is_computed_does_not_name_the_schedule() {
     let says_what = |path: &str| {
@@ -200,10 +200,10 @@ fn what_is_computed_does_not_name_the_schedule() {
     check(says_what, |text| code::forbidden_identifiers(text, &["schedule"]));
 }
 
-/// Operators are told apart by data: the runner asks the registry, and so do its cases.
+/// Operators are distinguished by data: the runner asks the registry, and so do its cases.
 #[test]
 fn the_conformance_runner_names_no_operator() {
-    // ONNX, which WebNN's operations become, calls these the same.
+    // ONNX, to which WebNN's operations are translated, has these names too.
     let of_onnx = ["GRU", "LSTM", "RNN"];
     let operators: Vec<String> = OPERATORS
         .iter()
@@ -258,13 +258,13 @@ fn no_file_knows_the_machine_it_was_written_on() {
     );
 }
 
-/// What a user gets: everything but the tools of development.
+/// Whether users get the file: everything except development tools.
 fn is_shipped(path: &str) -> bool {
     let tools = ["xtask/", "spirv/compiler/", "crates/dml-bench/", "crates/dml-stress/", "fuzz/"];
     !tools.iter().any(|it| path.starts_with(it))
 }
 
-/// Tests, and what cargo runs while it builds.
+/// Whether the file is a test or a build script.
 fn is_no_product(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs") || path.ends_with("/build.rs")
 }
@@ -273,7 +273,7 @@ fn security_document() -> String {
     std::fs::read_to_string(root().join("docs/security.md")).expect("docs/security.md is readable")
 }
 
-/// Fails with the lines that the table lacks, and those that it has too many.
+/// Fails with the lines that the table lacks, and those that it has in excess.
 fn assert_rows(title: &str, found: &[Vec<String>], expected: &[Vec<String>]) {
     let lines = |rows: &[Vec<String>], others: &[Vec<String>], what: &str| {
         let odd = rows.iter().filter(|row| !others.contains(row));
@@ -285,7 +285,7 @@ fn assert_rows(title: &str, found: &[Vec<String>], expected: &[Vec<String>]) {
     assert!(all.is_empty(), "docs/security.md, {title}:\n{}", all.join("\n"));
 }
 
-/// Every file with `unsafe` in it, and with which justification.
+/// Every file with `unsafe` in it, and its justification.
 #[test]
 fn unsafe_code_is_accounted_for() {
     let is_listed =
@@ -306,7 +306,7 @@ fn unsafe_code_is_accounted_for() {
     }
 }
 
-/// Every direct dependency of what is shipped has a reason.
+/// Every direct dependency of shipped crates has a reason.
 #[test]
 fn dependencies_are_accounted_for() {
     let manifests =
@@ -340,7 +340,7 @@ fn readers_of_the_environment() -> Vec<Source> {
     sources().into_iter().filter(is_reader).collect()
 }
 
-/// Every variable that a file names has a row, and the row has the file.
+/// Every variable that a file names has a row, and the row names the file.
 #[test]
 fn every_environment_variable_has_a_row_with_its_files() {
     let mut expected = BTreeSet::new();

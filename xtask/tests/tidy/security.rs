@@ -1,4 +1,4 @@
-//! What docs/security.md states and the sources can confirm.
+//! The statements of docs/security.md that the sources can confirm.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ pub(crate) fn reads_environment(text: &str) -> bool {
         .any(|call| text.contains(call))
 }
 
-/// The environment variables that a Rust source names, where it reads the environment: its texts that are
-/// written as such names are. Its tests do not count.
+/// The environment variables that a Rust source names, if it reads the environment: its string literals in
+/// the form of such names. Its tests do not count.
 pub(crate) fn variables(text: &str) -> BTreeSet<String> {
     let product = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut found = BTreeSet::new();
@@ -32,7 +32,7 @@ pub(crate) fn variables(text: &str) -> BTreeSet<String> {
 fn add_variables(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let is_name = |name: &&str| {
         let is_allowed = |it: char| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_';
-        // Cargo's are read by the compiler.
+        // Cargo's variables are read by the compiler.
         name.contains('_') && !name.starts_with("CARGO_") && name.chars().all(is_allowed)
     };
     for token in tokens {
@@ -48,8 +48,7 @@ fn add_variables(tokens: TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The rows of the table below the heading `title`, without its head: the cells' texts, without
-/// backquotes.
+/// The rows of the table below the heading `title`, without its head: the cells' texts, without backquotes.
 pub(crate) fn table(document: &str, title: &str) -> Vec<Vec<String>> {
     let section = document.split(&format!("\n## {title}\n")).nth(1).unwrap_or_default();
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -61,7 +60,7 @@ pub(crate) fn table(document: &str, title: &str) -> Vec<Vec<String>> {
     rows.skip(2).map(cells).collect()
 }
 
-/// The variables of the table, each with every file that its row has.
+/// The variables of the table, each with every file in its row.
 pub(crate) fn listed_variables(document: &str) -> BTreeSet<(String, String)> {
     let mut listed = BTreeSet::new();
     for row in table(document, "Environment variables") {
@@ -73,7 +72,7 @@ pub(crate) fn listed_variables(document: &str) -> BTreeSet<(String, String)> {
     listed
 }
 
-/// The direct dependencies of crates, by name: which of them has each.
+/// The direct dependencies of crates, by name, each with the crates that have it.
 pub(crate) fn dependencies(manifests: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for text in manifests {

@@ -1,5 +1,5 @@
-//! What other libraries take on the same device, as a table in Markdown with a row for each model, and why some
-//! do not answer.
+//! The times of other libraries on the same device, as a table in Markdown with a row for each model, and the
+//! reasons for missing ones.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::results::onnx::TargetResults;
 /// Writes the models of one target that were measured.
 ///
 /// # Errors
-/// Those of `output`.
+/// Errors of writing to `output`.
 pub(super) fn write(
     run: &Run,
     target: &TargetResults,
@@ -61,7 +61,7 @@ fn row(measured: &Measurement) -> Vec<String> {
     [milliseconds(measured.latency)].into_iter().chain(cells).collect()
 }
 
-/// Markdown takes what is between angle brackets for HTML.
+/// The reason, with angle brackets escaped, which Markdown would take for HTML.
 fn reason(answer: &Answer) -> Option<String> {
     match answer {
         Answer::Seconds(_) => None,

@@ -11,11 +11,11 @@ use crate::onnx::measure::{Figures, Measurement, Peer};
 use crate::onnx::suite::Test;
 use crate::results::onnx::{Ended, Outcome};
 
-/// Writes how each model has ended on each target, and what is wrong: one table, or where there are figures
-/// one for each target.
+/// Writes the outcome of each model on each target, and wrong results: as one table, or with figures as one
+/// table for each target.
 ///
 /// # Errors
-/// Those of `output`.
+/// Errors of writing to `output`.
 pub fn write(run: &Run, figures: Option<&Figures>, output: &mut dyn Write) -> io::Result<()> {
     match figures {
         None => writeln!(output, "{}", differences(run))?,
@@ -34,7 +34,7 @@ pub fn write(run: &Run, figures: Option<&Figures>, output: &mut dyn Write) -> io
 /// Writes a table for each target, with its title before it.
 ///
 /// # Errors
-/// Those of `output`.
+/// Errors of writing to `output`.
 pub(super) fn write_measured(
     run: &Run,
     figures: &Figures,
@@ -96,7 +96,7 @@ fn differences(run: &Run) -> Table {
     table
 }
 
-/// The largest difference of one that passed, else how it ended.
+/// The largest difference of a model that passed, else its outcome.
 fn cell(ended: &Ended) -> String {
     match (ended.outcome, ended.distance) {
         (Outcome::Passed, Some(distance)) => format!("{:.1e}", distance.difference),

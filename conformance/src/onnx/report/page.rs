@@ -1,4 +1,4 @@
-//! The page of one machine: what its whole models take.
+//! The page of one machine: the latencies of whole models.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use super::Run;
 use super::models::write_measured;
 use crate::onnx::measure::Figures;
 
-/// Writes the page, which lies at `path`, and which `command` has made.
+/// Writes the page, which is at `path` and was made by `command`.
 ///
 /// # Errors
-/// Those of `output`.
+/// Errors of writing to `output`.
 pub fn write(
     run: &Run,
     figures: &Figures,
@@ -19,7 +19,7 @@ pub fn write(
     path: &Path,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    // Folders are this machine's own business.
+    // Absolute paths are specific to this machine, and left out.
     let path = if path.is_absolute() { path.file_name().map(Path::new) } else { Some(path) };
     let path = path.unwrap_or(Path::new("FILE")).display();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -38,7 +38,7 @@ pub fn write(
     }
     writeln!(output, "- System: {system}")?;
     for (target, measured) in run.targets.iter().zip(&figures.targets) {
-        // Some drivers say nothing.
+        // Some drivers report nothing.
         let separator = if measured.driver.is_empty() { "" } else { ", " };
         writeln!(output, "- Device: {}{separator}{}", target.title, measured.driver)?;
     }
@@ -52,7 +52,7 @@ pub fn write(
     write_measured(run, figures, output)
 }
 
-/// What a file of the system says of `name`.
+/// The value of `name` in a file of the system.
 fn field(file: &str, name: &str, separator: char) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;

@@ -11,7 +11,7 @@ fn run_of(cases: &[(&str, ResultCode)]) -> Run {
     run
 }
 
-/// What becomes of a case that ended as `a` and then as `b`; `None` where there was no case.
+/// The change of a case that ended with `a` and then with `b`; `None` where there was no case.
 fn change(a: Option<ResultCode>, b: Option<ResultCode>) -> (Option<ChangeKind>, bool) {
     let run = |code: Option<ResultCode>| {
         let cases: Vec<_> = code.map(|code| (ID, code)).into_iter().collect();
@@ -137,7 +137,7 @@ fn what_passes_is_counted_and_told_from_what_is_new_or_gone() {
     let [one, two, three] = ["a", "b", "c"].map(|name| id("int64/rank2", name));
     let elsewhere = id("int64/rank3", "a");
     let a = run_of(&[(&one, Pass), (&two, Pass), (&three, Fail)]);
-    // One fails now, one passes now; at another rank there was nothing.
+    // One case fails now, one passes now; at another rank there was no case.
     let b = run_of(&[(&one, Fail), (&two, Pass), (&three, Pass), (&elsewhere, Fail)]);
     let found = |a: &Run, b: &Run| {
         let diff = Diff::between(a, b);

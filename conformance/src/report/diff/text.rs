@@ -1,4 +1,4 @@
-//! Differences in words.
+//! The text of differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,10 +7,10 @@ use super::{Change, ChangeKind, Diff, TargetDiff};
 use crate::report::text::{count, on_or_off, one_line, thousands};
 use crate::results::{Counts, ResultCode, TargetRun};
 
-/// Cases of one kind beyond this many are counted, not printed.
+/// The largest number of cases of one kind that are printed; others are counted.
 const PRINTED_CASES: usize = 20;
 
-/// What differs in how two runs were made, a line each.
+/// The differences in how the two runs were made, one in each line.
 fn circumstances(diff: &Diff<'_>) -> Vec<String> {
     let [a, b] = diff.runs;
     let version = changed("conformance version", &a.conformance_version, &b.conformance_version);
@@ -21,7 +21,7 @@ fn circumstances(diff: &Diff<'_>) -> Vec<String> {
     lines
 }
 
-/// What differs in what one target ran on, its features and limits last.
+/// The differences of one target's surroundings, its features and limits last.
 fn of_targets(a: &TargetRun, b: &TargetRun) -> Vec<String> {
     let [before, after] = [facts(a), facts(b)];
     let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -32,7 +32,7 @@ fn of_targets(a: &TargetRun, b: &TargetRun) -> Vec<String> {
         .collect()
 }
 
-/// What a target ran on, by order and name.
+/// The surroundings of a target, by order and name.
 fn facts(target: &TargetRun) -> BTreeMap<(usize, &str), String> {
     let TargetRun { device, features, limits, .. } = target;
     let device = [
@@ -150,7 +150,7 @@ impl fmt::Display for Change<'_> {
             [a, None] => write!(f, "was {}", a.unwrap_or(case.result).name())?,
         }
         let expected = case.expected.as_ref().map(|it| &it.reason);
-        // What passes now needs no reason.
+        // A case that passes now needs no reason.
         let reason =
             case.detail.as_ref().or(expected).filter(|_| ends[1] != Some(ResultCode::Pass));
         match reason {
@@ -160,7 +160,7 @@ impl fmt::Display for Change<'_> {
     }
 }
 
-/// How many cases ended in which way, before and after: `fail 0 -> 3`.
+/// The number of cases with each result code, before and after: `fail 0 -> 3`.
 fn totals(a: Counts, b: Counts) -> String {
     let codes = ResultCode::ALL.into_iter().filter(|code| a.of(*code) + b.of(*code) > 0);
     let parts = codes.map(|code| match (a.of(code), b.of(code)) {

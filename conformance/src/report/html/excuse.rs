@@ -1,4 +1,4 @@
-//! What neither passed nor failed, by its reason.
+//! Cases that neither passed nor failed, by their reason.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub(super) struct Excuse {
     pub(super) what: &'static str,
     pub(super) count: String,
     pub(super) reasons: Vec<Reason>,
-    /// Reasons that are not listed.
+    /// The number of reasons that are not listed.
     pub(super) more: usize,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Reason {
 }
 
 impl Excuse {
-    /// What is expected to fail, what the device does not support, and what did not run.
+    /// The cases that are expected to fail, that the device does not support, and that did not run.
     pub(super) fn all(target: &TargetRun) -> Vec<Self> {
         let of = [
             (ResultCode::ExpectedFail, "known not to pass"),
@@ -70,7 +70,7 @@ impl Reason {
         count(self.cases, "case")
     }
 
-    /// Cases that are not listed; empty where all are.
+    /// The number of cases that are not listed; empty if all are.
     pub(super) fn more(&self) -> String {
         match self.cases - self.examples.len() as u64 {
             0 => String::new(),

@@ -1,6 +1,6 @@
-//! What runs where: data types by ranks, for every operator and feature level. Where tensors differ in
-//! type it is types by types, over all ranks. Rows that show the same are one row, and columns too: a
-//! page of all operators has some thousand cells, not a million.
+//! The results as grids: data types by ranks, for every operator and feature level. If tensors differ in
+//! type, types by types, over all ranks. Equal rows are merged, and equal columns too: a page of all
+//! operators has some thousand cells, not a million.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,14 +11,14 @@ use super::mark::Mark;
 use crate::report::text::thousands;
 use crate::results::{CaseResult, Counts, Passes, Support, TargetRun};
 
-/// An answer of the support query, and how a cell shows it.
+/// An answer of the support query, and its look in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// Its name, which is the class that colours it.
+    /// Its name, which is the CSS class for its colour.
     pub(super) name: &'static str,
-    /// The same without colour.
+    /// The letter that shows it without colour.
     pub(super) letter: &'static str,
-    /// What it means.
+    /// The meaning of the answer.
     pub(super) meaning: &'static str,
 }
 
@@ -26,7 +26,7 @@ const fn answer(name: &'static str, letter: &'static str, meaning: &'static str)
     Answer { name, letter, meaning }
 }
 
-/// All of them, what runs first.
+/// All answers, those that run first.
 pub(super) const ANSWERS: [Answer; 6] = [
     answer("native", "N", "the device has what the type needs"),
     answer("emulated", "E", "the device lacks it; the runtime delivers the same bits"),
@@ -36,10 +36,10 @@ pub(super) const ANSWERS: [Answer; 6] = [
     answer("never", "·", "no feature level accepts it"),
 ];
 
-/// For cases that the support query was not asked about, and for answers of other versions.
+/// For cases without an answer of the support query, and for answers of other versions.
 const UNKNOWN: Answer = answer("unknown", " ", "no answer");
 
-/// What is known about one signature at one level, or about several.
+/// The answers and counts of one signature at one level, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     /// The ranks of each answer of the support query, which is a name and a text.
@@ -47,24 +47,24 @@ pub(super) struct Entry {
     counts: Counts,
 }
 
-/// What holds at one level, or at several that are alike.
+/// The entries at one level, or at several with equal entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     levels: (FeatureLevel, FeatureLevel),
     places: BTreeMap<Signature, Entry>,
 }
 
-/// An operator's name, what came of all its cases, and its grids.
+/// An operator's name, the results of all its cases, and its grids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OperatorView {
     pub(super) name: String,
     pub(super) mark: Mark,
-    /// How many cases were executed.
+    /// The number of cases that were executed.
     pub(super) executed: String,
     pub(super) grids: Vec<Grid>,
 }
 
-/// A grid as it is shown.
+/// A grid for the template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GridView {
     /// The headings of the columns.
@@ -73,7 +73,7 @@ pub(super) struct GridView {
     pub(super) rows: Vec<(String, Vec<Entry>)>,
 }
 
-/// What a column stands for.
+/// The heading of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Column {
     Rank(usize),
@@ -105,7 +105,7 @@ fn grids(target: &TargetRun) -> BTreeMap<String, Vec<Grid>> {
 
 type Entries = BTreeMap<(String, FeatureLevel), BTreeMap<Signature, Entry>>;
 
-/// What is known about each operator at each level.
+/// The entries of each operator at each level.
 fn entries(target: &TargetRun) -> Entries {
     let mut entries = Entries::new();
     for Support { operator, at, answer, text } in &target.support {
@@ -140,7 +140,7 @@ fn entries(target: &TargetRun) -> Entries {
 }
 
 impl Grid {
-    /// Whether it stands for several levels.
+    /// Whether the grid is for several levels.
     pub(super) fn is_several(&self) -> bool {
         self.levels.0 != self.levels.1
     }
@@ -157,14 +157,13 @@ impl Grid {
         Mark::of(total)
     }
 
-    /// Whether it shows types by types: a column is the last type of a signature, an entry has every
-    /// rank.
+    /// Whether the grid shows types by types: a column is the last type of a signature, an entry has every rank.
     pub(super) fn is_by_types(&self) -> bool {
         self.places.keys().any(|signature| signature.types.len() > 1)
     }
 
-    /// A row for each data type, or for each list of types but the last, with an entry for each
-    /// column; those that look alike are one.
+    /// A row for each data type, or for each list of types without the last, with an entry for each column;
+    /// equal rows and columns are merged.
     pub(super) fn shown(&self) -> GridView {
         let columns: BTreeSet<Column> = self.places.keys().map(|it| self.place(it).1).collect();
         let mut table = BTreeMap::<Vec<DataType>, BTreeMap<Column, Entry>>::new();
@@ -197,10 +196,10 @@ impl Grid {
     }
 }
 
-/// Names of what a line of entries stands for, and the entries.
+/// The names of a row or column, and its entries.
 type Line<H> = (Vec<H>, Vec<Entry>);
 
-/// Lines that look alike as one, in the place of the first of them.
+/// The lines with equal ones merged, at the position of the first of them.
 fn merged<H>(lines: Vec<Line<H>>) -> Vec<Line<H>> {
     let mut places = HashMap::new();
     let mut merged = Vec::<Line<H>>::new();
@@ -218,7 +217,7 @@ fn merged<H>(lines: Vec<Line<H>>) -> Vec<Line<H>> {
     merged
 }
 
-/// The lines across `lines`, with these names.
+/// The transposed `lines`, with these names.
 fn transposed<H, I>(names: Vec<Vec<H>>, lines: &[Line<I>]) -> Vec<Line<H>> {
     let across = |(place, names)| {
         let entries = lines.iter().filter_map(|(_, entries)| entries.get(place).cloned());
@@ -245,7 +244,7 @@ fn column_heading(columns: &[Column]) -> String {
     parts.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// What is seen of an entry: its text, its class, and its counts where not all is well.
+/// The visible part of an entry: its text, its class, and its counts if something did not pass.
 type Look = (String, &'static str, Option<String>);
 
 impl Entry {
@@ -272,12 +271,12 @@ impl Entry {
         Mark::of(self.counts)
     }
 
-    /// Failures; 0 is not shown.
+    /// The number of failures; 0 is not shown.
     pub(super) fn failures(&self) -> u64 {
         self.counts.failures()
     }
 
-    /// The answers and the counts in words.
+    /// The answers and the counts as text.
     pub(super) fn text(&self) -> String {
         format!("{}: {}", self.answer_text(), self.mark().words)
     }

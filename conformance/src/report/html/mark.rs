@@ -1,13 +1,13 @@
-//! A verdict that colour, symbol and word tell alike.
+//! A verdict that is shown by colour, by a symbol and in words.
 
 use crate::results::{Counts, Verdict};
 
 /// A verdict for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The class that colours it.
+    /// The CSS class for its colour.
     pub(super) class: &'static str,
-    /// The same without colour.
+    /// The symbol that shows it without colour.
     pub(super) symbol: &'static str,
     /// The verdict in words.
     pub(super) verdict: String,
@@ -16,7 +16,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// The verdict of these counts; without cases there is none.
+    /// The verdict on these counts; none without cases.
     pub(super) fn of(counts: Counts) -> Self {
         if counts.all() == 0 {
             let words = "no cases".to_owned();

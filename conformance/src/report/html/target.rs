@@ -10,25 +10,25 @@ use super::{OPEN_OPERATORS, OPEN_TARGETS, shown_failures};
 use crate::report::text::{count, on_or_off, thousands};
 use crate::results::{CaseResult, Counts, Run, TargetRun};
 
-/// What the page shows of a target.
+/// The contents of the page for a target.
 pub(super) struct TargetView<'a> {
     pub(super) run: &'a TargetRun,
-    /// Where links lead.
+    /// The anchor for links.
     pub(super) anchor: String,
     pub(super) verdict: Mark,
     pub(super) counts: Counts,
-    /// Counts in the columns of the overview.
+    /// The counts in the columns of the overview.
     pub(super) columns: Vec<String>,
-    /// Every feature level, whether it ran or not.
+    /// Every feature level, whether it was run or not.
     pub(super) levels: Vec<(String, Mark)>,
     pub(super) operators: Operators,
     pub(super) failures: Vec<&'a CaseResult>,
-    /// Failures that are not shown; empty where all are.
+    /// The number of failures that are not shown; empty if all are.
     pub(super) more_failures: String,
     pub(super) excuses: Vec<Excuse>,
-    /// Of which operators something was executed, and of which nothing.
+    /// The operators that were executed, and those that were not.
     pub(super) execution: Option<String>,
-    /// For how many operators kernels ran, which ones, and what the host made.
+    /// The number of operators whose kernels ran, the other ones, and the cases that the host made.
     pub(super) dispatching: Option<String>,
     pub(super) distribution: Vec<Bar>,
     pub(super) is_open: bool,
@@ -36,9 +36,9 @@ pub(super) struct TargetView<'a> {
 
 /// The grids of a target.
 pub(super) enum Operators {
-    /// They are these.
+    /// The target has these grids.
     Own(Vec<OperatorView>),
-    /// They are those of an earlier target: its anchor and its title.
+    /// The grids are those of an earlier target: its anchor and its title.
     Alike(String, String),
 }
 
@@ -61,7 +61,7 @@ pub(super) fn views(run: &Run) -> Vec<TargetView<'_>> {
 }
 
 impl Operators {
-    /// Whether so many operators are better looked at one by one.
+    /// Whether there are so many operators that each is folded.
     pub(super) fn are_many(operators: &[OperatorView]) -> bool {
         operators.len() > OPEN_OPERATORS
     }
@@ -97,7 +97,7 @@ impl<'a> TargetView<'a> {
         }
     }
 
-    /// Wall clock of everything.
+    /// The wall-clock time of the whole target.
     pub(super) fn seconds(&self) -> String {
         format!("{:.1}", self.run.seconds)
     }
@@ -106,7 +106,7 @@ impl<'a> TargetView<'a> {
         count(self.counts.all(), "case")
     }
 
-    /// The profile's name, or the device's: what tells it apart from others on the same device.
+    /// The profile's name, or the device's: the name that distinguishes targets on the same device.
     pub(super) fn name(&self) -> String {
         let TargetRun { device, profile, strategy, emulated, numerics, .. } = self.run;
         let profile = profile.as_ref().map(|profile| profile.name.clone());
@@ -118,23 +118,23 @@ impl<'a> TargetView<'a> {
         if parts.is_empty() { device.name.clone() } else { parts.join(" ") }
     }
 
-    /// Name and surroundings of the device.
+    /// The name and the surroundings of the device.
     pub(super) fn device(&self) -> String {
         format!("{}: {}", self.run.device.name, self.run.surroundings())
     }
 
-    /// What the target's name leaves open: the device of a profile, or the driver of a device.
+    /// The device of a profile, or the driver of a device: the part that the target's name leaves open.
     pub(super) fn on(&self) -> String {
         let device = &self.run.device.name;
         if self.name() == *device { self.run.surroundings() } else { device.clone() }
     }
 
-    /// Names and values.
+    /// The names and values of the limits.
     pub(super) fn limits(&self) -> impl Iterator<Item = (&str, String)> {
         self.run.limits.iter().map(|(name, value)| (name.as_str(), thousands(*value)))
     }
 
-    /// Names and values of what identifies the device.
+    /// The names and values that identify the device.
     pub(super) fn identity(&self) -> Vec<(&'static str, String)> {
         let device = &self.run.device;
         let ids = format!("0x{:04x} / 0x{:04x}", device.vendor_id, device.device_id);

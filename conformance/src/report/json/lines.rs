@@ -1,14 +1,14 @@
-//! How the JSON form is broken into lines.
+//! The line breaks of the JSON form.
 
 use std::io::{Result, Write};
 
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-/// What lies deeper stays on one line: a case, a level's counts, an answer. So `grep` finds whole
-/// cases, and a difference between two files names them.
+/// Deeper values stay on one line: a case, a level's counts, an answer. So `grep` finds whole cases, and a
+/// difference between two files names them.
 const BROKEN_DEPTH: usize = 4;
 
-/// Indented down to [`BROKEN_DEPTH`], on one line below.
+/// Formats values indented down to [`BROKEN_DEPTH`], and on one line below.
 #[derive(Default)]
 pub(super) struct Lines {
     outer: PrettyFormatter<'static>,
@@ -16,7 +16,7 @@ pub(super) struct Lines {
     depth: usize,
 }
 
-/// Methods that the formatter of the current depth answers; some begin or end something deeper.
+/// Methods that the formatter of the current depth implements; some begin or end a deeper value.
 macro_rules! by_depth {
     ($($begin:literal $end:literal $method:ident($($argument:ident)?))*) => {$(
         fn $method<W: Write + ?Sized>(

@@ -1,4 +1,4 @@
-//! What has to see all of a row: reductions beside reading, and softmax beside its other structures.
+//! Operators that read whole rows: reductions compared with reads, and softmax compared with a graph.
 
 use dml::core::operators::{
     ActivationSoftmaxDesc, ElementWiseAddDesc, ElementWiseDivideDesc, ElementWiseExpDesc,
@@ -10,7 +10,7 @@ use crate::case::{Baseline, Case, Other};
 use crate::meaning;
 use crate::operation::{Operation, mixed};
 
-/// Those that are compared with each other.
+/// The groups of cases that are compared with each other.
 pub(super) fn groups() -> Vec<Vec<Case>> {
     let [narrow, wide] = [
         ["softmax/f32/16384x64", "softmax/f32/16384x64/powers_kept"],
@@ -25,8 +25,8 @@ fn matrix(data_type: DataType, height: u32, width: u32) -> TensorDesc {
 
 const SIZE: u32 = 4096;
 
-/// Sums beside two ways to read as many bytes: with nothing but a comparison for each element, and in one
-/// element-wise kernel, of which seven bytes of eight are read and one is written.
+/// Sums beside two other ways to read as many bytes: with only a comparison for each element, and in one
+/// element-wise kernel, which reads seven bytes of eight and writes one.
 fn reductions() -> Vec<Case> {
     const READ: &str = "reduce/read/least_of_256";
     const READ_AND_WRITTEN: &str = "reduce/read/seven_and_one";
@@ -46,7 +46,7 @@ fn reductions() -> Vec<Case> {
     ]
 }
 
-/// REDUCE along an axis, of sums that are exact.
+/// REDUCE along an axis, with exact sums.
 fn sum(axis: u32) -> Operation {
     let [height, width] = if axis == 3 { [SIZE, 1] } else { [1, SIZE] };
     let desc = ReduceDesc {
@@ -65,7 +65,7 @@ fn sum(axis: u32) -> Operation {
     })
 }
 
-/// The least of each 256 whole numbers.
+/// The minimum of each 256 whole numbers.
 fn least() -> Operation {
     const WIDTH: u32 = 256;
     let height = SIZE / WIDTH * SIZE;
@@ -80,7 +80,7 @@ fn least() -> Operation {
         .with_input(0, |at| u16::try_from(mixed(at, 0) % 60_000).map_or(0.0, f32::from))
 }
 
-/// Seven tensors, added in one kernel.
+/// The sum of seven tensors, in one kernel.
 fn sum_of_seven() -> Operation {
     let tensor = || matrix(DataType::Float32, SIZE / 8, SIZE);
     let mut graph = GraphBuilder::new();
@@ -98,7 +98,7 @@ fn sum_of_seven() -> Operation {
     })
 }
 
-/// Softmax, and the same where powers are kept in memory: computed once, added up, and divided.
+/// Softmax, and a graph that keeps the exponentials in memory: computed once, added up, and divided.
 fn softmaxes([id, other]: [&'static str; 2], sizes: [u32; 2]) -> Vec<Case> {
     const TOLERANCE: f32 = 1e-6;
     let case = |id, work: Operation| Case::new(id, work.within(TOLERANCE), Baseline::Copy, None);

@@ -7,13 +7,13 @@ use crate::case::{Baseline, Case, LAVAPIPE, Other};
 use crate::chain::chain;
 use crate::operation::Operation;
 
-/// Those that are compared with each other.
+/// The groups of cases that are compared with each other.
 pub(super) fn groups() -> Vec<Vec<Case>> {
     vec![additions(), chains()]
 }
 
-/// Sums of 16 M elements, which move three times the bytes of the output where nothing is broadcast,
-/// where a copy moves twice as many. GPUs are to reach 0.9 of a copy's bandwidth.
+/// Sums of 16 M elements, which move three times the output's bytes if nothing is broadcast, and a copy twice
+/// as many. The target for GPUs is 0.9 of a copy's bandwidth.
 fn additions() -> Vec<Case> {
     const CONTIGUOUS: &str = "add/f32/64MiB";
     let sum = |id: &str, work: Operation, gpu_target: f64, beside: Option<Other>| Case {
@@ -48,7 +48,7 @@ fn chains() -> Vec<Case> {
     ]
 }
 
-/// On the same driver. The targets are for lavapipe alone.
+/// Peers on the same driver. The targets are for lavapipe alone.
 fn addition_peers() -> Vec<Other> {
     let others = ["iree:add", "ncnn:add", "ncnn:add_alone"]
         .map(|name| Other { only_on: Some(LAVAPIPE), ..Other::at_most(1.0 / 1.5, name) });
@@ -63,7 +63,7 @@ fn packed(data_type: DataType, sizes: &[u32]) -> Operation {
     Operation::new(desc, |inputs| inputs[0].iter().zip(&inputs[1]).map(|(a, b)| a + b).collect())
 }
 
-/// The same of channels, of so many elements, and one number for each.
+/// ELEMENT_WISE_ADD of `channels` of so many elements, and one number for each channel.
 fn per_channel([channels, elements]: [u32; 2]) -> Operation {
     let packed = TensorDesc::packed(DataType::Float32, &[channels, elements]);
     let desc = ElementWiseAddDesc {

@@ -2,24 +2,24 @@
 
 use super::{product, softmax};
 
-/// An attention of as many queries as keys, with nothing but a scale.
+/// An attention of as many queries as keys, with a scale and without masks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attention {
-    /// Queries, and keys.
+    /// The number of queries, and of keys.
     pub(crate) steps: u32,
     pub(crate) heads: u32,
-    /// Of a query, a key and a value in a head.
+    /// The elements of a query, a key and a value in a head.
     pub(crate) elements: u32,
 }
 
 impl Attention {
-    /// What products of queries and keys are multiplied by; exact for 64 elements.
+    /// The factor of the products of queries and keys; exact for 64 elements.
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     pub(crate) fn scale(&self) -> f32 {
         (self.elements as f32).sqrt().recip()
     }
 
-    /// What queries find. Their products with keys are of numbers that make them exact.
+    /// The output of the attention. Products of queries and keys are of numbers that make them exact.
     #[expect(clippy::cast_possible_truncation, reason = "rounded once")]
     pub(crate) fn of(&self, [queries, keys, values]: [&[f32]; 3]) -> Vec<f32> {
         let [steps, heads, elements] =

@@ -1,24 +1,24 @@
-//! Convolutions of one image, and transposed ones.
+//! Convolutions of one image, and transposed convolutions.
 
 /// A convolution of one image of two dimensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Convolution {
-    /// Of the input.
+    /// The channels of the input.
     pub(crate) channels: u32,
     /// Height and width of the input.
     pub(crate) size: u32,
-    /// Channels of the output.
+    /// The channels of the output.
     pub(crate) filters: u32,
-    /// Height and width of a filter, odd; the input gets margins of half of it.
+    /// Height and width of a filter, an odd number; the input gets padding of half of it.
     pub(crate) window: u32,
-    /// From one element to the next, in both directions.
+    /// The step between windows, in both directions.
     pub(crate) stride: u32,
-    /// Parts of the channels and the filters that have nothing to do with each other.
+    /// The number of groups that channels and filters are divided into.
     pub(crate) groups: u32,
 }
 
 impl Convolution {
-    /// Elements around the input, on each side.
+    /// Padding around the input, on each side.
     pub(crate) fn margin(&self) -> u32 {
         self.window / 2
     }
@@ -28,7 +28,7 @@ impl Convolution {
         (self.size + 2 * self.margin() - self.window) / self.stride + 1
     }
 
-    /// What `filters` make of `input`, as a cross-correlation.
+    /// The cross-correlation of `input` with `filters`.
     pub(crate) fn of(&self, input: &[f32], filters: &[f32]) -> Vec<f32> {
         let [channels, size, window] =
             [self.channels / self.groups, self.size, self.window].map(|it| it as usize);
@@ -46,10 +46,10 @@ impl Convolution {
         output
     }
 
-    /// Adds what one element of a filter, at a place in it, makes of one channel.
+    /// Adds the products of one channel with one element of a filter, at its position.
     fn add_tap(&self, plane: &mut [f32], image: &[f32], [y, x]: [usize; 2], factor: f32) {
         let [size, stride, margin] = [self.size, self.stride, self.margin()].map(|it| it as usize);
-        // The first element of the output that the filter's lets see the image.
+        // The first element of the output whose window has this filter element inside of the image.
         let first = margin.saturating_sub(x).div_ceil(stride);
         for (row, sums) in plane.chunks_mut(self.output_size() as usize).enumerate() {
             let Some(y) = (row * stride + y).checked_sub(margin).filter(|y| *y < size) else {
@@ -60,7 +60,7 @@ impl Convolution {
             };
             let sums = sums.iter_mut().skip(first);
             let add = |(sum, it): (&mut f32, &f32)| *sum += factor * it;
-            // The compiler does several at once where none is skipped.
+            // The compiler vectorizes this loop if no element is skipped.
             if stride == 1 {
                 sums.zip(seen).for_each(add);
             } else {
@@ -70,16 +70,16 @@ impl Convolution {
     }
 }
 
-/// A transposed convolution of one image, whose windows lie side by side.
+/// A transposed convolution of one image, whose windows do not overlap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UpConvolution {
-    /// Of the input.
+    /// The channels of the input.
     pub(crate) channels: u32,
     /// Height and width of the input.
     pub(crate) size: u32,
-    /// Channels of the output.
+    /// The channels of the output.
     pub(crate) filters: u32,
-    /// Height and width of what an element of the input becomes.
+    /// Height and width of the window that each element of the input is spread over.
     pub(crate) window: u32,
 }
 
@@ -89,7 +89,7 @@ impl UpConvolution {
         self.size * self.window
     }
 
-    /// What filters, for each channel of the input those of the output, make of `input`.
+    /// The transposed convolution of `input`; filters are ordered by the input's channels, then by the output's.
     pub(crate) fn of(&self, input: &[f32], filters: &[f32]) -> Vec<f32> {
         let [size, window, count] = [self.size, self.window, self.filters].map(|it| it as usize);
         let width = self.output_size() as usize;

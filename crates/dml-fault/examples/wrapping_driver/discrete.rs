@@ -1,8 +1,8 @@
-//! A driver of a CPU that answers as a discrete card.
+//! Wraps a CPU's driver so that it behaves like a discrete card.
 //!
-//! What such a card has and a CPU driver lacks: memory that the host cannot map, memory of the host that is not
-//! coherent, coarse alignments, and limits that are reached. Vulkan asks every device for one memory type that is
-//! coherent; this one leaves it out, so that no transfer gets around flushes and invalidations.
+//! Such a card has properties that a CPU driver lacks: memory that the host cannot map, host memory that is
+//! not coherent, coarse alignments, and limits that are reached. Vulkan requires one coherent memory type of
+//! every device; this one leaves it out, so that every transfer needs flushes and invalidations.
 
 mod answers;
 mod memory;

@@ -1,4 +1,4 @@
-//! Command buffers of a caller's own.
+//! Command buffers that a caller owns.
 
 use dml_vk::Result;
 use dml_vk::ash::vk;
@@ -6,7 +6,7 @@ use dml_vk::ash::vk;
 use crate::caller::Caller;
 use crate::error::Call as _;
 
-/// A command buffer of the caller's that is being recorded. Dropping it discards what it recorded.
+/// A command buffer of the caller's that is being recorded. Dropping it discards its commands.
 pub struct Commands<'a> {
     handle: vk::CommandBuffer,
     caller: &'a Caller,
@@ -47,21 +47,22 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// Ends recording, submits, and waits. What was recorded is alive, as whoever recorded it promised.
+    /// Ends recording, submits, and waits. The resources of recorded commands are alive, as the recording
+    /// code promised.
     ///
     /// # Errors
     ///
-    /// What Vulkan reports.
+    /// Errors of Vulkan.
     pub fn finish(self) -> Result<()> {
         self.submit(vk::SubmitInfo::default())?;
         self.caller.wait_idle()
     }
 
-    /// Ends recording, and submits what begins when the gate is opened.
+    /// Ends recording, and submits the commands so that they start when the gate is opened.
     ///
     /// # Errors
     ///
-    /// What Vulkan reports.
+    /// Errors of Vulkan.
     pub fn finish_at_a_gate(self) -> Result<Gate<'a>> {
         let mut kind =
             vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
@@ -69,7 +70,7 @@ impl<'a> Commands<'a> {
         // SAFETY: timeline semaphores are enabled.
         let semaphore = unsafe { self.caller.device.create_semaphore(&info, None) }
             .call("vkCreateSemaphore")?;
-        // Opened at 1, passed at 2.
+        // The gate opens at value 1, and the commands signal 2.
         let gates = [semaphore];
         let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
             .wait_semaphore_values(&[1])
@@ -102,19 +103,18 @@ impl Drop for Commands<'_> {
     }
 }
 
-/// What commands that were submitted wait for. Until it is opened nobody may wait for the queue.
+/// A semaphore that submitted commands wait for. Nobody may wait for the queue until it is opened.
 pub struct Gate<'a> {
     semaphore: vk::Semaphore,
     commands: Commands<'a>,
 }
 
 impl Gate<'_> {
-    /// Opens the gate, and waits for the commands. Of several gates the one of what was submitted first is
-    /// opened first.
+    /// Opens the gate, and waits for the commands. Several gates must be opened in the order of their submissions.
     ///
     /// # Errors
     ///
-    /// What Vulkan reports.
+    /// Errors of Vulkan.
     pub fn open(self) -> Result<()> {
         let caller = self.commands.caller;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.semaphore).value(1);

@@ -1,14 +1,14 @@
-//! A plain caller of Vulkan on the wrapping driver, without a loader.
+//! A simple caller of Vulkan that loads the wrapping driver without a loader.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use dml_fault::dml_vk::ash::{self, vk};
 
-/// A driver of Vulkan 1.1 wants to know that its caller is one of the loader's interface version 5.
+/// A driver of Vulkan 1.1 requires a caller with the loader's interface version 5.
 type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
 
-/// A buffer with memory of its own.
+/// A buffer with its own memory.
 pub(crate) struct Buffer {
     handle: vk::Buffer,
     memory: vk::DeviceMemory,
@@ -24,7 +24,7 @@ pub(crate) struct Card {
     commands: vk::CommandPool,
 }
 
-/// Calls `check` on the card that each driver becomes which VK_DRIVER_FILES names, one test at a time.
+/// Calls `check` on the card made from each driver that VK_DRIVER_FILES names, one test at a time.
 pub(crate) fn each_card(check: impl Fn(&Card)) {
     static ENTRIES: Mutex<Option<Vec<ash::Entry>>> = Mutex::new(None);
     let mut entries = ENTRIES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -42,7 +42,7 @@ fn open_all() -> Vec<ash::Entry> {
     std::env::split_paths(&manifests).map(|manifest| open(&library_of(&manifest))).collect()
 }
 
-/// The library that a manifest names.
+/// The library that a driver's manifest names.
 fn library_of(manifest: &Path) -> PathBuf {
     let text = std::fs::read_to_string(manifest).unwrap();
     let (_, rest) = text.split_once("\"library_path\"").unwrap();
@@ -50,7 +50,7 @@ fn library_of(manifest: &Path) -> PathBuf {
     manifest.parent().unwrap().join(path)
 }
 
-/// The wrapping driver around a driver. A library wraps one, so each gets its own copy.
+/// Loads the wrapping driver around a driver. A library wraps only one, so each gets its own copy.
 fn open(driver: &Path) -> ash::Entry {
     let name =
         format!("{}wrapping_driver{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
@@ -77,7 +77,7 @@ fn open(driver: &Path) -> ash::Entry {
     // SAFETY: as above.
     let get = unsafe { library.get::<vk::PFN_vkGetInstanceProcAddr>(b"vk_icdGetInstanceProcAddr") };
     let get_instance_proc_addr = *get.unwrap();
-    // It stays open until the process ends.
+    // The library stays open until the process ends.
     std::mem::forget(library);
     // SAFETY: the function is Vulkan's, of a driver.
     unsafe { ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr }) }
@@ -113,7 +113,7 @@ impl Card {
         unsafe { self.instance.destroy_instance(None) };
     }
 
-    /// What it says of itself, and its maxMemoryAllocationSize.
+    /// The properties that it reports, and its maxMemoryAllocationSize.
     pub(crate) fn properties(&self) -> (vk::PhysicalDeviceProperties, u64) {
         let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
         let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut maintenance3);
@@ -127,7 +127,7 @@ impl Card {
         unsafe { self.instance.get_physical_device_memory_properties(self.physical) }
     }
 
-    /// A buffer for copies, in the first type of memory that has the property.
+    /// A buffer for copies, in the first memory type that has the property.
     pub(crate) fn buffer(&self, size: u64, property: vk::MemoryPropertyFlags) -> Buffer {
         let usage = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
@@ -172,7 +172,7 @@ impl Card {
         Ok(address.cast())
     }
 
-    /// Maps a buffer, unmaps it again, and still shows its bytes: the driver's mappings stay where they are.
+    /// Maps and unmaps a buffer, and returns its bytes: the driver's mappings stay valid.
     #[allow(clippy::mut_from_ref, reason = "the memory is the driver's")]
     pub(crate) fn map(&self, buffer: &Buffer) -> &mut [u8] {
         let first = self.try_map(buffer).unwrap();

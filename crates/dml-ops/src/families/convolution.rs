@@ -9,7 +9,7 @@ use crate::Operator;
 use crate::families::products::lower;
 use lowering::Convolution;
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[
     &Operator { schema: &operators::CONVOLUTION, program: lower::<Convolution> },
     &Operator { schema: &operators::CONVOLUTION_INTEGER, program: lower::<Convolution> },

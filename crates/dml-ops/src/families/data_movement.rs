@@ -30,7 +30,7 @@ macro_rules! operators {
             };
         )*
 
-        /// All of them.
+        /// All operators of the family.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&$name),*];
     };
 }
@@ -55,21 +55,21 @@ operators! {
     TILE = parts!(shapes::tile);
     /// Blocks of height and width become channels.
     SPACE_TO_DEPTH = parts!(shapes::space_to_depth);
-    /// The same in the order of `Order`.
+    /// As [`SPACE_TO_DEPTH`], with the order of channels in the attribute `Order`.
     SPACE_TO_DEPTH1 = parts!(shapes::space_to_depth);
     /// Channels become blocks of height and width.
     DEPTH_TO_SPACE = parts!(shapes::depth_to_space);
-    /// The same in the order of `Order`.
+    /// As [`DEPTH_TO_SPACE`], with the order of channels in the attribute `Order`.
     DEPTH_TO_SPACE1 = parts!(shapes::depth_to_space);
-    /// `output[StartPadding + i] = input[i]`, and around it what `PaddingMode` says.
+    /// `output[StartPadding + i] = input[i]`, and elements by `PaddingMode` around it.
     PADDING = parts!(padding_of_float);
-    /// The same with a value of the tensor's type.
+    /// As [`PADDING`], with a padding value of the tensor's type.
     PADDING1 = parts!(padding_of_scalar);
     /// `window[InputWindowStrides * i] = input[i]`, and zeros elsewhere.
     SLICE_GRAD = parts!(shapes::slice_grad);
-    /// A column for each window.
+    /// One column for each window.
     UNFOLD = unfold::unfold;
-    /// The sums of what stands for an element in all windows.
+    /// The sums of the column elements that belong to each element, over all windows.
     FOLD = fold::fold;
 }
 

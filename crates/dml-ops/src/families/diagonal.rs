@@ -19,7 +19,7 @@ use dml_core::{Error, Validated, operators, value};
 use crate::ir::{self, Recorder};
 use crate::{Operator, Target};
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[&DIAGONAL_MATRIX, &DIAGONAL_MATRIX1];
 
 /// `out[.., y, x] = (y + Offset == x) ? Value : 0`. Offsets that miss the matrix leave zeros.

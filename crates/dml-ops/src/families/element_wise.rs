@@ -17,20 +17,20 @@ use functions::Functions;
 use lowering::lower;
 pub(crate) use program::{activated, fused};
 
-/// An operator, and what computes it.
+/// An operator, and the functions that compute it.
 struct Row {
     schema: &'static OperatorSchema,
     functions: Functions,
 }
 
 impl Row {
-    /// That of an operator of this family.
+    /// The row of an operator of this family.
     fn of(schema: &OperatorSchema) -> Option<&'static Self> {
         ROWS.iter().find(|row| row.schema.operator_type == schema.operator_type)
     }
 }
 
-/// How a row is lowered: as its functions say, or in its own way.
+/// The lowering of a row: the common one, or the row's own.
 macro_rules! lowering {
     () => {
         lower
@@ -47,7 +47,7 @@ macro_rules! rows {
             functions: $functions,
         }),*];
 
-        /// All of them.
+        /// All operators of the family.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             program: lowering!($($lower)?),
@@ -55,7 +55,7 @@ macro_rules! rows {
     };
 }
 
-/// The functions of an operator, by the types that each is for.
+/// The functions of an operator, each with the data type that it is for.
 macro_rules! functions {
     ($($types:ident $function:ident),* $(; $flag:ident)?) => {
         Functions { $($types: Some(&f::$function),)* $($flag: true,)? ..Functions::NONE }
@@ -185,7 +185,7 @@ const CLIP: Functions =
 const CLIP_GRADIENT: Functions = functions!(f32 CLIP_GRADIENT_F32, i32 CLIP_GRADIENT_I32, u32 CLIP_GRADIENT_U32,
         i64 CLIP_GRADIENT_I64, u64 CLIP_GRADIENT_U64);
 
-/// Whether an operator of this family is one Map, which all but one are.
+/// Whether an operator of this family is a single Map: all are, except ELEMENT_WISE_QUANTIZED_LINEAR_ADD.
 pub(crate) fn is_one_map(operator: &Operator) -> bool {
     let is_of_family = OPERATORS.iter().any(|it| std::ptr::eq(*it, operator));
     is_of_family && !std::ptr::eq(operator.schema, &operators::ELEMENT_WISE_QUANTIZED_LINEAR_ADD)

@@ -9,7 +9,7 @@ use dml_core::operators;
 
 use crate::Operator;
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[&FILL_VALUE_CONSTANT, &FILL_VALUE_SEQUENCE];
 
 /// Every element becomes Value.

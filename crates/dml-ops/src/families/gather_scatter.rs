@@ -22,7 +22,7 @@ macro_rules! operators {
             };
         )*
 
-        /// All of them.
+        /// All operators of the family.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&$id),*];
     };
 }

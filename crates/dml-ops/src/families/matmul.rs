@@ -8,7 +8,7 @@ use dml_core::operators;
 use crate::Operator;
 use lowering::matrices;
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[
     &Operator { schema: &operators::GEMM, program: matrices },
     &Operator { schema: &operators::MATRIX_MULTIPLY_INTEGER, program: matrices },

@@ -56,7 +56,7 @@ use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 use crate::{Operator, Target};
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[&NONZERO_COORDINATES];
 
 /// `coordinates[k] = the coordinates of the k-th element that is not 0`
@@ -99,7 +99,7 @@ fn copy(
     map.record(recorder, sizes, output)
 }
 
-/// 1 where an element is not 0, else 0. What tells them apart are bits, as devices may take denormals for 0.
+/// Writes 1 where an element is not 0, else 0. Compares bits, because devices may treat denormals as 0.
 fn is_not_zero(
     recorder: &mut Recorder<'_>,
     layout: &TensorLayout,
@@ -119,7 +119,8 @@ fn is_not_zero(
     map.record(recorder, leading(layout.sizes(), 1), flags)
 }
 
-/// Writes the sum of each number and all before it to one of two places, of which the other is free then.
+/// Writes the inclusive prefix sums of `terms`, in `sums` and `spare` by turns; returns the sums, and the
+/// other operand, which is free again.
 fn add_up(
     recorder: &mut Recorder<'_>,
     count: u64,
@@ -150,7 +151,7 @@ fn add_up(
     Ok((sums.clone(), spare.clone()))
 }
 
-/// How far from the first row each element's row is; nowhere for an element that is 0.
+/// Writes the offset of each element's row from the first row; `NOWHERE` for an element that is 0.
 fn place(
     recorder: &mut Recorder<'_>,
     rows: &TensorLayout,
@@ -162,14 +163,14 @@ fn place(
     let [flag, number] = [map.input(flags), map.input(numbers)];
     let [zero, one] = [map.input(zero), map.input(one)];
     let number = map.apply(&f::CHOOSE_WORD, &[flag, number, zero], &[]);
-    // That of none wraps, and leads nowhere.
+    // For an element that is 0 this wraps, to a row that is out of range.
     let row = map.apply(&f::SUBTRACT_I32, &[number, one], &[]);
     let (count, stride) = of_rows(rows);
     map.apply(&f::CHECKED_U32, &[row], &[count, stride]);
     map.record(recorder, sizes, places)
 }
 
-/// How many rows there are, and how far one is from the next.
+/// The number of rows, and the stride from one row to the next.
 fn of_rows(rows: &TensorLayout) -> (u32, u32) {
     let dimension = DIMENSIONS - 2;
     (leading(rows.sizes(), 1)[dimension], leading(rows.strides(), 0)[dimension])

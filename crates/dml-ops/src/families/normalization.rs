@@ -7,7 +7,7 @@ use dml_core::operators;
 use crate::Operator;
 use lowering::{by_given_moments, by_moments, by_norm};
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[
     &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION, program: by_moments },
     &Operator { schema: &operators::MEAN_VARIANCE_NORMALIZATION1, program: by_moments },

@@ -1,7 +1,8 @@
-//! Code that the families of products share: [`super::matmul`] and [`super::convolution`], and inside of
-//! others attention and recurrent networks.
+//! Code that the families of products share: [`super::matmul`] and [`super::convolution`], and the products
+//! inside of attention and recurrent networks.
 //!
-//! They differ in which elements meet, and in what becomes of the sums: the names of their fields tell that.
+//! The families differ in the elements that are multiplied, and in the epilogue of the sums, which follows from the
+//! names of the operators' fields.
 
 mod factor;
 mod lowering;

@@ -11,7 +11,7 @@ use dml_core::operators;
 
 use crate::Operator;
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] =
     &[&VALUE_SCALE_2D, &QUANTIZE, &DEQUANTIZE, &DYNAMIC_QUANTIZE_LINEAR];
 

@@ -23,19 +23,20 @@ use crate::ir::{self, Recorder};
 use crate::lowering::map_builder::MapBuilder;
 use crate::{Operator, Target};
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[&RANDOM_GENERATOR];
 
 /// `output[i] = word i of Philox 4x32-10`
 static RANDOM_GENERATOR: Operator =
     Operator { schema: &operators::RANDOM_GENERATOR, program: generate };
 
-/// Four words for each value of the counter.
+/// Words that Philox gives for each value of the counter.
 const BLOCK: u64 = 4;
 /// Words of a state.
 const STATE: i64 = 6;
 
-/// Each output is computed from the numbers of its elements and the words of the state.
+/// Writes the random words, and the state for the next execution: both from element numbers and the words of
+/// the state.
 fn generate(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut recorder = Recorder::new(operator, target);
     let [input, outputs] = [recorder.inputs()?, recorder.outputs()?];
@@ -57,7 +58,7 @@ fn generate(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Er
     Ok(recorder.finish())
 }
 
-/// The words of a state, each the same everywhere.
+/// The words of a state, each as an operand with strides of 0.
 fn state_words(state: &Operand) -> impl Iterator<Item = Operand> + '_ {
     let step = state.strides[DIMENSIONS - 1];
     (0..STATE).map(move |at| Operand {

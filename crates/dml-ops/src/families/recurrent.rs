@@ -15,7 +15,7 @@ use crate::Operator;
 /// Rows: `NAME = step of the layer;`.
 macro_rules! recurrent {
     ($($name:ident = $step:path;)*) => {
-        /// All of them.
+        /// All operators of the family.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             program: |operator, target| layer::lower(operator, target, $step),

@@ -9,7 +9,7 @@ use dml_core::operators;
 
 use crate::Operator;
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[
     &Operator { schema: &operators::REDUCE, program: lowering::reduce },
     &Operator { schema: &operators::ARGMAX, program: lowering::argmax },

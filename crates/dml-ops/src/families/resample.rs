@@ -14,7 +14,7 @@ use crate::Operator;
 /// Rows: `NAME = lowering;`.
 macro_rules! resample {
     ($($name:ident = $lower:path;)*) => {
-        /// All of them.
+        /// All operators of the family.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             program: $lower,

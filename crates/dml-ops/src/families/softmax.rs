@@ -8,7 +8,7 @@ use crate::Operator;
 pub(crate) use lowering::fused_softmax;
 use lowering::{hardmax, log_softmax, softmax};
 
-/// All of them.
+/// All operators of the family.
 pub(crate) static OPERATORS: &[&Operator] = &[
     &Operator { schema: &operators::ACTIVATION_SOFTMAX, program: softmax },
     &Operator { schema: &operators::ACTIVATION_SOFTMAX1, program: softmax },

@@ -6,10 +6,10 @@ use dml_core::operators;
 
 use crate::Operator;
 
-/// A row for each operator.
+/// The operators of the family, which share a lowering.
 macro_rules! operators {
     ($($(#[$documentation:meta])* $id:ident;)*) => {
-        /// All of them.
+        /// All operators of the family.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&$id),*];
 
         $(
@@ -29,5 +29,5 @@ operators! {
     TOP_K1;
 }
 
-/// The field that says which; an operator without it gives the greatest.
+/// The field for the order of elements; operators without it return the greatest elements.
 const AXIS_DIRECTION: &str = "AxisDirection";

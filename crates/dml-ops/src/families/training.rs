@@ -1,6 +1,6 @@
-//! Operators that only training needs: an optimizer, batch normalization by the moments of a batch, and gradients of
-//! operators of other families. A gradient of windows or of neighbours is a gather: an element is the sum of its shares in
-//! all that it was read for, in an order that sizes alone decide.
+//! Operators for training: an optimizer, batch normalization with the moments of the batch, and gradients of
+//! operators of other families. A gradient of windows or of neighbours is a gather: each element sums its
+//! shares of the gradients of all elements that it contributed to, in an order that depends on sizes alone.
 
 mod adam;
 mod batch;
@@ -14,7 +14,7 @@ use crate::Operator;
 /// Rows: `NAME = lowering;`.
 macro_rules! training {
     ($($name:ident = $lower:path;)*) => {
-        /// All of them.
+        /// All operators of the family.
         pub(crate) static OPERATORS: &[&Operator] = &[$(&Operator {
             schema: &operators::$name,
             program: $lower,

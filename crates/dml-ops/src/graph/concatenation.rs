@@ -1,4 +1,4 @@
-//! A graph as one program: those of its operators, one after the other.
+//! A graph as one program: the programs of its operators, one after the other.
 
 use std::collections::HashMap;
 
@@ -17,10 +17,10 @@ use crate::ir::{
 /// The program's name, for labels and messages.
 const GRAPH: &str = "GRAPH";
 
-/// The program of the `needed` nodes of `graph`, in the order in which they are executed.
+/// The program of the `needed` nodes of `graph`, in execution order.
 ///
 /// # Errors
-/// [`Error::InNode`]: what the program of a node gives.
+/// [`Error::InNode`] with the error of a node's program.
 pub(super) fn program(
     graph: &ValidatedGraph,
     needed: &[bool],
@@ -46,12 +46,12 @@ pub(super) fn program(
     Ok(all.program)
 }
 
-/// An error of a node of the graph.
+/// An error in a node of the graph.
 pub(super) fn in_node(graph: &ValidatedGraph, number: usize, error: Error) -> Error {
     Error::InNode { node: graph.nodes()[number].label.clone(), error: Box::new(error) }
 }
 
-/// A program while those of operators are added to it.
+/// A program to which the programs of operators are added.
 struct Concatenation<'a> {
     graph: &'a ValidatedGraph,
     program: Program,
@@ -60,7 +60,8 @@ struct Concatenation<'a> {
 }
 
 impl<'a> Concatenation<'a> {
-    /// The graph's inputs and outputs, of which each value is one at most.
+    /// A program with the graph's inputs and outputs. A value that is several outputs is bound to the first
+    /// of them.
     fn new(graph: &'a ValidatedGraph) -> Result<Self, Error> {
         let mut program = Program { field: "Outputs", ..Program::empty(GRAPH) };
         let mut values = HashMap::new();
@@ -92,7 +93,7 @@ impl<'a> Concatenation<'a> {
         let inputs: Vec<Option<Buffer>> = node.inputs.iter().map(input).collect();
         let first_local = self.program.locals.len();
         self.program.locals.extend(operator.locals);
-        // A tensor that is left out is not read.
+        // Stands for tensors that are left out, which no node may read.
         let left_out = Buffer::Input(u32::MAX);
         let name = |buffer: Buffer| match buffer {
             Buffer::Input(at) => inputs.get(at as usize).copied().flatten().unwrap_or(left_out),
@@ -110,7 +111,7 @@ impl<'a> Concatenation<'a> {
         Ok(())
     }
 
-    /// The buffer of a value that is written.
+    /// The buffer that a node writes a value to.
     fn output(&mut self, node: &GraphNode, value: Source) -> Buffer {
         if let Some(buffer) = self.values.get(&value) {
             return *buffer;
@@ -127,7 +128,7 @@ impl<'a> Concatenation<'a> {
         buffer
     }
 
-    /// Where one value is several outputs of the graph, a copy for each but the first.
+    /// Adds the copies of values that are several outputs of the graph: one for each output but the first.
     fn copy_outputs(&mut self) -> Result<(), Error> {
         for (at, (value, _)) in (0..).zip(self.graph.outputs()) {
             let (buffer, copy) = (self.values[value], Buffer::Output(at));
@@ -149,7 +150,7 @@ impl<'a> Concatenation<'a> {
     }
 }
 
-/// The tensor that each input of the graph is read as, of several the one that has most bytes.
+/// For each input of the graph the tensor that it is read as; of several the one with the most bytes.
 fn widest_reads(graph: &ValidatedGraph) -> Vec<Option<&TensorLayout>> {
     let mut widest: Vec<Option<&TensorLayout>> = vec![None; graph.inputs().len()];
     for node in graph.nodes() {
@@ -165,8 +166,8 @@ fn widest_reads(graph: &ValidatedGraph) -> Vec<Option<&TensorLayout>> {
     widest
 }
 
-/// Which nodes of a graph are needed: from the last to the first, those whose results are outputs or are read by one
-/// that is.
+/// Whether each node of a graph is needed, from the last to the first: its result is an output, or is read by
+/// a node that is needed.
 pub(super) fn needed(graph: &ValidatedGraph) -> Vec<bool> {
     let mut needed = vec![false; graph.nodes().len()];
     let need = |source: &Source, needed: &mut [bool]| {

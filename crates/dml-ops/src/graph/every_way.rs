@@ -1,4 +1,4 @@
-//! A graph compiled in every way for the least device: what tests compare with its operators one by one.
+//! Plans of a graph with every option, for tests that compare them with the graph's operators one by one.
 
 use dml_core::graph::ValidatedGraph;
 use dml_core::plan::Plan;
@@ -7,7 +7,7 @@ use dml_core::{Capabilities, Error, Tuning, Validated};
 use super::{Explanation, GraphOptions, compile_graph};
 use crate::{Target, TransferUse};
 
-/// All ways: the default first, then without fusing, then without sharing memory either.
+/// All options: the default, then without fusing, then also without sharing memory.
 pub const WAYS: [GraphOptions; 3] = [
     GraphOptions { fuse: true, share_memory: true },
     GraphOptions { fuse: false, share_memory: true },
@@ -37,7 +37,7 @@ pub fn compiled_for_gpu(graph: &ValidatedGraph) -> Result<(Plan, Explanation), E
     compile_graph(graph, &Target { capabilities, tuning, transfer }, WAYS[0])
 }
 
-/// The plans of `graph` in every way, and for a GPU, each with what it is called.
+/// The plans of `graph` with every option, and for a GPU, each with a name.
 ///
 /// # Errors
 /// As [`compile_graph`].

@@ -1,4 +1,4 @@
-//! What compiling a graph has done, and why.
+//! A report on a compiled graph: what is executed and fused, and why.
 
 mod dot;
 
@@ -16,56 +16,55 @@ use crate::schedule::{Scheduled, TemporaryBytes};
 
 pub use dot::quoted;
 
-/// What became of a graph.
+/// The report on a compiled graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// What is executed, in order.
+    /// The parts that are executed, in order.
     pub parts: Vec<Part>,
-    /// Nodes whose result is a value that was there before.
+    /// Nodes whose result is an existing value.
     pub folded: Vec<String>,
-    /// Nodes whose results nothing needs.
+    /// Nodes whose results are not needed.
     pub unneeded: Vec<String>,
-    /// Element-wise nodes that were not fused with what reads them.
+    /// Element-wise nodes that were not fused with their readers.
     pub not_fused: Vec<Fusion>,
-    /// Of intermediate results.
+    /// The memory of intermediate results.
     pub memory: Memory,
 }
 
-/// What is executed together.
+/// Nodes that are executed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The nodes: more than one where they are fused.
+    /// The nodes: several if they are fused.
     pub nodes: Vec<String>,
-    /// Whether it only copies a result to a further output of the graph.
+    /// Whether the part only copies a result to a further output of the graph.
     pub copies_output: bool,
-    /// What is computed, a line for each buffer and each node of the program, with what it costs at least.
+    /// The program, with a line for each buffer and each node, and the least cost.
     pub program: String,
-    /// How many steps it takes, dispatches and transfers.
+    /// The number of steps, dispatches and transfers.
     pub steps: usize,
-    /// The kernels that were chosen, in the order in which they are dispatched, and how often each is one after
-    /// the other.
+    /// The chosen kernels in dispatch order, each with the number of its dispatches in a row.
     pub kernels: Vec<(&'static str, usize)>,
 }
 
-/// A node that is a part by itself, or the last of one.
+/// A node that is not fused with its readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fusion {
     /// The node.
     pub node: String,
-    /// Why it is not fused with what reads it.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// Bytes of intermediate results, in blocks that descriptors can begin at.
+/// Bytes of intermediate results, in blocks of the descriptors' alignment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Where every node had its own.
+    /// If every node had its own buffers.
     pub separate: u64,
-    /// Of those that are left after fusing and folding.
+    /// Without the buffers that fusing and folding remove.
     pub after_fusion: u64,
-    /// What the temporary resource has.
+    /// The size of the temporary resource.
     pub planned: u64,
-    /// The most that live at one time.
+    /// The greatest sum of the buffers that are live at one time.
     pub lower_bound: u64,
 }
 
@@ -94,7 +93,7 @@ impl Explanation {
     }
 }
 
-/// The parts of a program: nodes that compute the same nodes of the graph, one after the other.
+/// The parts of a program: adjacent nodes that compute the same nodes of the graph.
 pub(super) fn parts(
     graph: &ValidatedGraph,
     program: &Program,
@@ -137,7 +136,7 @@ impl Memory {
     }
 }
 
-/// Bytes of all results between the nodes of a graph, each with a place of its own.
+/// Bytes of all results between the nodes of a graph, each with its own memory.
 fn bytes_between(graph: &ValidatedGraph, alignment: u64) -> u64 {
     let outputs: HashSet<Source> = graph.outputs().iter().map(|(source, _)| *source).collect();
     let mut bytes = 0;
@@ -152,7 +151,7 @@ fn bytes_between(graph: &ValidatedGraph, alignment: u64) -> u64 {
     bytes
 }
 
-/// The names of what steps dispatch.
+/// The names of the kernels that steps dispatch.
 fn kernels(steps: Vec<&Step>) -> Vec<(&'static str, usize)> {
     let mut kernels: Vec<(&'static str, usize)> = Vec::new();
     for step in steps {
@@ -166,7 +165,7 @@ fn kernels(steps: Vec<&Step>) -> Vec<(&'static str, usize)> {
     kernels
 }
 
-/// `1 part`, or `2 parts`.
+/// A count with a noun, such as `1 part` or `2 parts`.
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

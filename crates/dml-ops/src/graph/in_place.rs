@@ -1,4 +1,4 @@
-//! Which inputs of a graph may be bound to the bytes of its outputs.
+//! Inputs of a graph that may be bound to the bytes of its outputs.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use dml_core::plan::{BoundAt, InPlace};
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Binding, Buffer, Node, Program, RowGroup};
 
-/// Beyond so many pairs of an input and an output, only pairs within one node are considered.
+/// Beyond this number of pairs of an input and an output, only pairs within one node are considered.
 const MAX_PAIRS: usize = 1 << 12;
 
-/// The pairs that may be the same bytes with the same steps: inputs that are read last before any node writes the
-/// output, or by the Map that does, where each element lies alike.
+/// Pairs of an input and an output that may share bytes without other steps: the input is last read before
+/// any node writes the output, or by the Map that writes it, with equal layouts.
 pub(super) fn in_place(program: &Program) -> Vec<InPlace> {
     let nodes: Vec<&Node> = program.nodes.iter().map(|it| &it.node).collect();
     let (mut last_read, mut first_write) = (HashMap::new(), HashMap::new());
@@ -45,7 +45,7 @@ pub(super) fn in_place(program: &Program) -> Vec<InPlace> {
     pairs
 }
 
-/// The inputs that a node reads, each element where it writes.
+/// The inputs of which a node reads each element where it writes.
 fn read_where_written(program: &Program, node: &Node) -> Vec<u32> {
     match node {
         Node::Map(map) => read_once(program, &map.space),
@@ -54,8 +54,8 @@ fn read_where_written(program: &Program, node: &Node) -> Vec<u32> {
     }
 }
 
-/// The inputs that each member of a group reads as the last one writes its result, if that is the only one: rows are
-/// computed at the same time then.
+/// The inputs that every member of a group reads with the layout of the result that the last one writes, if
+/// that is the group's only result: rows may be computed at the same time.
 fn read_as_result(program: &Program, group: &RowGroup) -> Vec<u32> {
     let Some(Node::Map(last)) = group.members.last().map(|it| &it.node) else { return vec![] };
     let output = &last.space.output;
@@ -63,7 +63,7 @@ fn read_as_result(program: &Program, group: &RowGroup) -> Vec<u32> {
         return vec![];
     }
     let spaces: Vec<_> = group.members.iter().filter_map(|it| it.node.space()).collect();
-    // After the first member that writes there it is not read again.
+    // The input is not read after the first member that writes to the output.
     let first = spaces.iter().position(|it| it.output.buffer == output.buffer);
     let lies_alike = |input: &u32| {
         let of_input = |it: &&Operand| it.buffer == Some(Buffer::Input(*input));

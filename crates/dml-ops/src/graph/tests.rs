@@ -1,4 +1,4 @@
-//! Graphs compiled in every way have the results of their operators one by one.
+//! Graphs give the results of their operators run one by one, however they are compiled.
 
 mod attention;
 mod factors;
@@ -36,7 +36,7 @@ fn compiled(
     every_way::compiled(graph, options, transfer).unwrap()
 }
 
-/// Every way to compile and run it gives the same elements.
+/// Checks that every way to compile and run the graph gives the same elements.
 fn check(graph: &ValidatedGraph, random: &mut Random, what: &str) -> Explanation {
     let (least, plans) = (Capabilities::vulkan_minimum(), every_way::plans(graph).unwrap());
     graphs::check(graph, random, &least, every_way::lowered, plans).expect(what);
@@ -68,7 +68,7 @@ fn sum() -> ElementWiseAddDesc {
     ElementWiseAddDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() }
 }
 
-/// A value that is cast to each of these types, one after the other.
+/// A value that is cast to each of these types in turn.
 fn casts(types: &[DataType]) -> ValidatedGraph {
     let tensor = |data_type| TensorDesc::packed(data_type, &[2, 64]);
     let mut graph = GraphBuilder::new();
@@ -96,7 +96,7 @@ fn what_a_narrow_type_drops_is_dropped_where_it_is_stored_nowhere() {
     }
 }
 
-/// The sum of halves of words, in a width in which two of them are a word, and in one in which four are.
+/// The sum of halves of words, in a width of which two fit a word, and in one of which four fit.
 #[test]
 fn elements_of_two_widths_are_not_taken_by_words() {
     let tensor = |data_type| TensorDesc::packed(data_type, &[2, 64]);
@@ -116,7 +116,7 @@ fn elements_of_two_widths_are_not_taken_by_words() {
     check(&valid(&graph.finish()), &mut Random::new("widths"), "widths");
 }
 
-/// A kernel that becomes smaller by what joins it: the copy of an input that it reads as well.
+/// A kernel that loses an input when a copy of that input is fused with it.
 #[test]
 fn what_joins_a_large_function_may_take_an_input_away() {
     let tensor = || TensorDesc::packed(DataType::Float32, &[2, 3]);
@@ -172,17 +172,17 @@ fn a_result_that_is_read_twice_by_one_kernel_is_fused() {
     check(&graph, &mut Random::new("diamond"), "diamond");
 }
 
-/// What is added to a product.
+/// The addend of a product.
 #[derive(PartialEq)]
 enum Addend {
     Input,
-    /// What the product reads.
+    /// A factor of the product.
     Factor,
-    /// What is computed after the product.
+    /// A result of a node after the product.
     Later,
 }
 
-/// A product of matrices with a bias, to which something is added.
+/// A product of matrices with a bias, and a sum with an addend.
 fn product_then_sum(data_type: DataType, addend: &Addend, is_output: bool) -> ValidatedGraph {
     let of_sizes = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
     let tensor = || of_sizes(&[4, 100]);
@@ -218,7 +218,7 @@ fn product_then_sum(data_type: DataType, addend: &Addend, is_output: bool) -> Va
     valid(&graph.finish())
 }
 
-/// The parts of a graph by their nodes, and why others were not fused.
+/// The nodes of each part, and the reasons why others were not fused.
 fn parts_of(graph: &ValidatedGraph) -> (Vec<String>, Vec<&'static str>) {
     let explanation = check(graph, &mut Random::new("product"), "product");
     let nodes = explanation.parts.iter().map(|it| it.nodes.join(" + ")).collect();
@@ -232,7 +232,7 @@ fn what_a_product_adds_to_its_sums_is_fused_with_what_reads_it() {
         let parts = parts_of(&product_then_sum(DataType::Float32, &addend, false)).0;
         assert_eq!(parts, ["Nodes[0]", product, last]);
     }
-    // Halves are converted before they are multiplied, in the kernel that computes them.
+    // Halves are converted before they are multiplied, in the same kernel.
     let parts = parts_of(&product_then_sum(DataType::Float16, &Addend::Input, false)).0;
     assert_eq!(parts, ["Nodes[0] + Nodes[1] (product)", product, last]);
     let parts = parts_of(&product_then_sum(DataType::Float16, &Addend::Factor, false)).0;
@@ -253,7 +253,7 @@ fn sums_that_are_larger_than_a_products_result_wait_for_nothing() {
     );
 }
 
-/// A tensor times itself, and what `function` makes of it along axes.
+/// A tensor times itself, reduced by `function` along axes.
 fn square_then_reduce(
     data_type: DataType,
     function: ReduceFunction,
@@ -286,12 +286,12 @@ fn elements_of_rows_are_computed_on_the_way() {
             }
         }
     }
-    // The order of sums over several dimensions is that of their sizes, however they lie.
+    // The order of sums over several dimensions is that of their sizes, whatever their strides.
     let (found, _) = parts_of(&square_then_reduce(DataType::Float32, Sum, &[1, 3]));
     assert_eq!(found, ["Nodes[0] + Nodes[1]"]);
 }
 
-/// A sum, and elements that are gathered from it, which need all of it to be shown.
+/// A sum, and elements that are gathered from it, for which all of it must fit one descriptor.
 fn sum_and_gather(gathered_is_output: bool) -> ValidatedGraph {
     let gather = GatherDesc {
         input_tensor: tensor(),

@@ -9,11 +9,11 @@ pub(crate) enum Buffer {
     Input(u32),
     /// The output with this number, in binding order.
     Output(u32),
-    /// One that the program declares: an index into [`super::Program::locals`].
+    /// A buffer that the program declares: an index into [`super::Program::locals`].
     Local(usize),
 }
 
-/// When a buffer has its contents.
+/// When the contents of a buffer are available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// From compilation on: constants.
@@ -25,8 +25,9 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// When to compute a buffer from sources of these stages: at initialization where all have their contents by then.
-    /// From constants alone it is computed in every execution.
+    /// When to compute a buffer from sources of these stages: at initialization where all of them are
+    /// available by then, else in every execution. A buffer that depends on constants alone is computed in
+    /// every execution, too.
     pub(crate) fn of_derived(sources: impl IntoIterator<Item = Self>) -> Self {
         match sources.into_iter().max() {
             Some(Self::Initialization) => Self::Initialization,
@@ -35,24 +36,24 @@ impl Stage {
     }
 }
 
-/// The contents of a buffer that a program declares. It may be written by several nodes, which keep their order: sums
-/// that go on, and parts of one tensor.
+/// The contents of a buffer that a program declares. Several nodes may write it, in their order: continued
+/// sums, and parts of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Constant bytes, with the alignment that they need.
     Constant { bytes: Vec<u8>, alignment: u64 },
     /// Written by nodes.
     Computed {
-        /// The width of the elements that `count` counts; views may read others.
+        /// The width of the elements that `count` counts; views may have other widths.
         width: ElementWidth,
-        /// Elements.
+        /// The number of elements.
         count: u64,
         stage: Stage,
     },
 }
 
 impl Content {
-    /// When the buffer has these contents.
+    /// When the contents are available.
     pub(crate) fn stage(&self) -> Stage {
         match self {
             Self::Constant { .. } => Stage::Compilation,
@@ -60,7 +61,7 @@ impl Content {
         }
     }
 
-    /// Bytes of the buffer.
+    /// The size of the buffer in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Constant { bytes, .. } => bytes.len() as u64,

@@ -2,20 +2,20 @@
 
 use dml_spirv::element_wise::{Program, Value};
 
-/// What becomes of the elements.
+/// The functions that are applied to the elements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Computation {
-    /// For the elements of each input.
+    /// The program on the elements of each input.
     pub(crate) program: Program,
-    /// For words that have several elements each, of operands that are all equally wide; none where
-    /// the program cannot do that.
+    /// The program on words that have several elements each, if all operands have the same width; `None` if
+    /// the functions cannot work on such words.
     pub(crate) packed: Option<Program>,
     /// The program's parameters.
     pub(crate) parameters: Vec<u32>,
 }
 
 impl Computation {
-    /// Elements as they are.
+    /// Copies elements.
     pub(crate) fn copy() -> Self {
         Self { packed: Some(Program::default()), ..Self::default() }
     }

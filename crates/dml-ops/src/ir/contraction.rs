@@ -1,4 +1,4 @@
-//! Sums of products: those of matrices, and those of a convolution's filter with what it passes over.
+//! Sums of products: matrix products and convolutions.
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS};
@@ -6,21 +6,21 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS};
 use super::buffer::Buffer;
 use super::space::{IterationSpace, Operand};
 
-/// A part is worth a dispatch and its place in memory from so many products on.
+/// The least number of products in a part, for which a dispatch and temporary memory are worth it.
 const PRODUCTS_OF_A_PART: u64 = 1024;
 
-/// The product of a matrix and a vector is a reduction from so many products for each sum on: there is a lane for each.
+/// The least number of products of each sum for which a matrix-vector product is a reduction: one for each lane.
 const PRODUCTS_OF_A_ROW: u32 = 16;
 
-/// Beyond so many sums there is work for every invocation that a GPU has, eight sums each.
+/// From so many sums on there is work for every invocation of a GPU, with eight sums each.
 const MOST_SUMS: u64 = 1 << 16;
 
-/// How many operands sums have: rows, columns, and the sums themselves.
+/// The number of operands: rows, columns, and sums.
 pub(crate) const OPERANDS: usize = 3;
-/// The number of the sums among them.
+/// The index of the sums among them.
 pub(crate) const SUMS: usize = 2;
 
-/// A dimension, and how each operand goes along it: rows, columns and sums.
+/// A dimension, with its stride in each operand: rows, columns and sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dimension {
     pub(crate) size: u32,
@@ -31,30 +31,30 @@ impl Dimension {
     pub(crate) const ONE: Self = Self { size: 1, strides: [0; OPERANDS] };
 }
 
-/// Words: where the first one is.
+/// The position of the first word of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place<B = Buffer> {
     pub(crate) buffer: B,
-    /// In elements, from the start of the buffer.
+    /// The offset in elements, from the start of the buffer.
     pub(crate) base: i64,
-    /// Whether what lies up to the next multiple of four elements after any may be read.
+    /// Whether elements up to the next multiple of four after any element may be read.
     pub(crate) has_slack: bool,
 }
 
 impl<B: Copy> Place<B> {
-    /// That of an operand's words, with nothing after them that may be read.
+    /// The position of an operand's words, without readable elements after them.
     pub(crate) fn of(words: &Operand<B>) -> Self {
         let buffer = words.buffer.expect("what is multiplied is stored");
         Self { buffer, base: words.base, has_slack: false }
     }
 }
 
-/// Which products are added up. A sum begins at 0, or with what is there, and its products are added one after the
-/// other, outermost depth first; depths are in the order of the descriptor. Few sums of many products are added up
-/// in parts; which, [`Sums::length_of_a_part`] says.
+/// The products that are added up. A sum begins at 0, or with the value there, and its products are added one
+/// after the other, outermost depth first; depths are in the order of the descriptor. Few sums of many
+/// products are added up in parts, see [`Sums::length_of_a_part`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sums<B = Buffer> {
-    /// What rows and columns have in common, at most [`BATCHES`](dml_spirv::product::BATCHES).
+    /// The dimensions that rows and columns share, at most [`BATCHES`](dml_spirv::product::BATCHES).
     pub(crate) batches: Vec<Dimension>,
     pub(crate) row: Dimension,
     /// At most [`COLUMNS`](dml_spirv::product::COLUMNS).
@@ -62,38 +62,38 @@ pub(crate) struct Sums<B = Buffer> {
     /// At most [`DEPTHS`](dml_spirv::product::DEPTHS).
     pub(crate) depths: Vec<Dimension>,
     pub(crate) places: [Place<B>; OPERANDS],
-    /// Whether they are integers of 32 bits, which wrap, or floats.
+    /// Whether words are integers of 32 bits, which wrap, or floats.
     pub(crate) are_integers: bool,
-    /// Whether they go on from what is there, or begin at 0.
+    /// Whether sums are added to the values there, or begin at 0.
     pub(crate) goes_on: bool,
 }
 
-/// Matrices of one operand of cooperative matrices, batch after batch.
+/// The matrices of one operand of a cooperative-matrix product, batch after batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrices<B = Buffer> {
-    /// Where they begin: halves of factors, words of sums.
+    /// The first element: a half in factors, a word in sums.
     pub(crate) place: Operand<B>,
-    /// Elements of all of them.
+    /// The number of elements of all matrices.
     pub(crate) count: u64,
     /// Elements from one batch to the next, outer and inner.
     pub(crate) batches: [u64; 2],
 }
 
-/// Products of halves whose sums a device adds in an order of its own: bits differ from one to another.
+/// A product of halves whose sums a device adds in an order of its own: results differ between devices.
 #[derive(Clone, Debug)]
 pub(crate) struct WholeMatrices<B = Buffer> {
-    /// Rows and columns of a cooperative matrix.
+    /// The numbers of rows and columns of a cooperative matrix.
     pub(crate) matrix: [u32; 2],
-    /// Rows, columns and depths, in whole cooperative matrices.
+    /// The numbers of rows, columns and depths, in whole cooperative matrices.
     pub(crate) sizes: [u32; 3],
-    /// Outer and inner.
+    /// The numbers of outer and inner batches.
     pub(crate) batches: [u32; 2],
-    /// Rows, columns, and sums, each as much as descriptors show.
+    /// Rows, columns, and sums, each within a descriptor's range.
     pub(crate) operands: [Matrices<B>; OPERANDS],
 }
 
 impl Sums {
-    /// The same sums where `place` says that their buffers are.
+    /// These sums with their buffers mapped by `place`.
     pub(crate) fn placed<T>(&self, place: impl Fn(Place) -> Place<T>) -> Sums<T> {
         Sums {
             batches: self.batches.clone(),
@@ -106,15 +106,15 @@ impl Sums {
         }
     }
 
-    /// The space of the products, if these are sums of a matrix and a vector that begin at 0: its rows are what is added up.
-    /// Sizes decide, never strides: this decides the order of additions.
+    /// The space of the products, if these are sums of a matrix and a vector that begin at 0: its rows are
+    /// added up. Only sizes decide, never strides, because this decides the order of additions.
     pub(crate) fn of_a_vector(&self) -> Option<IterationSpace> {
         let is_long = |it: &Dimension| it.size > 1;
         let [columns, depths] = [&self.columns, &self.depths].map(|all| {
             let mut long = all.iter().filter(|it| is_long(it));
             (long.next(), long.next().is_some())
         });
-        // Sums that go on stay one dispatch.
+        // Sums that are added to the values there stay one dispatch.
         let (Some(depth), false, false) = (depths.0, depths.1, self.goes_on) else { return None };
         let is_vector = !is_long(&self.row) || columns.0.is_none();
         if !is_vector || columns.1 || depth.size < PRODUCTS_OF_A_ROW {
@@ -135,7 +135,7 @@ impl Sums {
             let strides = strides[at];
             Operand { strides, has_slack, ..Operand::at(buffer, ElementWidth::B32, base) }
         };
-        // The vector first: where rows are the columns of the matrix, four of its elements are read at once.
+        // The vector first: if rows are the columns of the matrix, four of its elements are read at once.
         let inputs = if is_long(&self.row) {
             vec![operand(1), operand(0)]
         } else {
@@ -146,9 +146,9 @@ impl Sums {
 }
 
 impl<B> Sums<B> {
-    /// How many products of the outermost depth a part has, where each sum is added up in parts, and then these:
-    /// there are few sums of many products, and more invocations can work on parts. Sizes alone decide, so that
-    /// every device adds in the same order, however tensors lie.
+    /// The number of outermost-depth products in a part, if each sum is added up in parts, and then these:
+    /// there are few sums of many products, and more invocations can work on parts. Only sizes decide, so
+    /// that every device adds in the same order, whatever the strides are.
     pub(crate) fn length_of_a_part(&self) -> Option<u32> {
         let count = |them: &[Dimension]| them.iter().map(|it| u64::from(it.size)).product::<u64>();
         let sums = count(&self.batches) * u64::from(self.row.size) * count(&self.columns);
@@ -159,7 +159,7 @@ impl<B> Sums<B> {
         Some(outermost.div_ceil(parts))
     }
 
-    /// The outermost depth of which there are several elements.
+    /// The outermost depth of more than one element.
     pub(crate) fn outermost_depth(&self) -> Option<Dimension> {
         self.depths.iter().copied().find(|it| it.size > 1)
     }

@@ -1,4 +1,4 @@
-//! Costs of nodes, whatever schedule executes them.
+//! Costs of nodes, independent of the schedule that executes them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,21 +13,21 @@ use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup};
 use super::ordered::{Scan, Sort};
 use super::space::{IterationSpace, Operand};
 
-/// A card moves no fewer bytes than these for an element that is touched alone.
+/// The fewest bytes that a card moves for an isolated element.
 const SECTOR: u64 = 32;
 
 /// The work of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeCost {
-    /// Functions that are applied to elements, and bytes that a card moves. Elements that are read again
-    /// count once.
+    /// Applications of functions to elements, and bytes that a card moves. Elements that are read several
+    /// times count once.
     pub(crate) work: Cost,
-    /// Results that do not wait for each other: so many invocations could work at the same time.
+    /// The number of independent results: the most invocations that can work at the same time.
     pub(crate) invocations: u64,
 }
 
 impl Node {
-    /// The least that the node costs.
+    /// The least cost of the node.
     pub(crate) fn cost(&self) -> NodeCost {
         match self {
             Self::Map(Map { space, computation }) => {
@@ -61,8 +61,8 @@ impl Node {
 }
 
 impl RowGroup {
-    /// The cost of all members: buffers that stay inside the group move no bytes, and a buffer that several members read
-    /// moves once.
+    /// The cost of all members: buffers within the group move no bytes, and a buffer that several members
+    /// read is counted once.
     fn cost(&self) -> NodeCost {
         let mut bytes: HashMap<Buffer, u64> = HashMap::new();
         let mut cost = NodeCost::default();
@@ -99,7 +99,7 @@ impl Attention {
 }
 
 impl NodeCost {
-    /// That of both.
+    /// The sum of both costs.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             work: self.work + other.work,
@@ -108,7 +108,7 @@ impl NodeCost {
     }
 }
 
-/// So many tensors, each element by itself.
+/// The cost of `count` tensors whose elements are independent.
 fn of_tensors(tensor: &TensorLayout, count: u64) -> NodeCost {
     let elements = tensor.element_count();
     let bytes = (elements * u64::from(tensor.data_type().bits())).div_ceil(8) * count;
@@ -124,7 +124,7 @@ fn of_space(space: &IterationSpace, of_an_element: u64, invocations: u64) -> Nod
     NodeCost { work, invocations }
 }
 
-/// Elements are read once, and the numbers of states written once.
+/// The cost of a Scan: elements are read once, and the states' numbers written once.
 fn of_scan(scan: &Scan) -> NodeCost {
     let count = elements(&scan.sizes);
     let bytes = scan.operands().map(|it| count.saturating_mul(it.width.bytes().into()));
@@ -136,7 +136,7 @@ fn of_scan(scan: &Scan) -> NodeCost {
     NodeCost { work, invocations: count }
 }
 
-/// Numbers are read once, and those that are wanted written once.
+/// The cost of a Sort: all numbers are read once, and the wanted ones written once.
 fn of_sort(sort: &Sort) -> NodeCost {
     let [read, written] = [sort.length, sort.wanted].map(|it| u64::from(sort.rows) << it);
     let bytes = (read + written).saturating_mul(sort.numbers.width.bytes().into());
@@ -144,7 +144,7 @@ fn of_sort(sort: &Sort) -> NodeCost {
     NodeCost { work, invocations: read }
 }
 
-/// A multiplication and an addition for each product; sums that go on are read as well.
+/// The cost of a multiplication and an addition for each product; continued sums are also read.
 fn of_sums(sums: &Sums) -> NodeCost {
     let sizes: Vec<u32> = sums.dimensions().map(|it| it.size).collect();
     let bytes = |operand: usize| {
@@ -163,14 +163,14 @@ fn of_sums(sums: &Sums) -> NodeCost {
 fn moved_by(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> u64 {
     let bits = operand.width.bits();
     match operand.displacement {
-        // Anywhere.
+        // Displaced elements may be anywhere.
         Some(it) if !it.is_of_quads => elements(sizes).saturating_mul(SECTOR),
         _ => moved(sizes, &operand.strides, bits),
     }
 }
 
-/// Bytes that a card moves for the elements at all coordinates: what lies closer together than a sector is moved
-/// with what is between.
+/// Bytes that a card moves for the elements at all coordinates: elements that are closer together than a
+/// sector are moved with the bytes between them.
 fn moved(sizes: &[u32], strides: &[i64], element_bits: u32) -> u64 {
     const SECTOR_BITS: u64 = 8 * SECTOR;
     let used = sizes.iter().zip(strides).filter(|(size, stride)| **size > 1 && **stride != 0);
@@ -179,12 +179,13 @@ fn moved(sizes: &[u32], strides: &[i64], element_bits: u32) -> u64 {
         .map(|(size, stride)| (stride.unsigned_abs().saturating_mul(bits), (*size).into()))
         .collect();
     used.sort_unstable();
-    // Bits of a run; and runs in equal steps, of which dimensions further out may share some.
+    // The bits of a run, and the dimensions that repeat runs: step and number of runs. Outer dimensions may
+    // share runs.
     let mut run = bits;
     let mut all: Vec<(u64, u64)> = Vec::new();
     for (step, size) in used {
         match all.last_mut() {
-            // Windows that overlap are one run.
+            // Overlapping windows are one run.
             None if step <= run.max(SECTOR_BITS) => {
                 run = run.saturating_add(step.saturating_mul(size - 1));
             }
@@ -203,7 +204,7 @@ fn moved(sizes: &[u32], strides: &[i64], element_bits: u32) -> u64 {
     }
 }
 
-/// Coordinates at which an operand has other elements.
+/// The number of coordinates at which an operand has different elements.
 fn told_apart(sizes: &[u32], strides: &[i64]) -> u64 {
     let used = sizes.iter().zip(strides).filter(|(_, stride)| **stride != 0);
     used.map(|(size, _)| u64::from(*size)).fold(1, u64::saturating_mul)

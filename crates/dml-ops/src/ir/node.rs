@@ -15,7 +15,7 @@ use super::ordered::{Scan, Sort};
 use super::reduction::Reduction;
 use super::space::IterationSpace;
 
-/// One computation. It reads buffers that earlier nodes wrote.
+/// A computation, which reads buffers that earlier nodes or callers wrote.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Map(Map),
@@ -26,7 +26,7 @@ pub(crate) enum Node {
     Sort(Sort),
     /// Sums of products. No two of them write the same element.
     Contract(Vec<Sums>),
-    /// Sums of products by cooperative matrices, which add in an order of the device's.
+    /// Sums of products by cooperative matrices, whose order of additions depends on the device.
     ContractWhole(WholeMatrices),
     /// Copies the one input of a space.
     Move(IterationSpace),
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// The buffers that are read, some of them several times.
+    /// The buffers that the node reads; some may occur several times.
     pub(crate) fn reads(&self) -> Vec<Buffer> {
         let sums = |it: &Sums| {
             let [rows, columns, sums] = it.places.map(|it| it.buffer);
@@ -68,7 +68,7 @@ impl Node {
         }
     }
 
-    /// The buffers that are written, some of them several times.
+    /// The buffers that the node writes; some may occur several times.
     pub(crate) fn writes(&self) -> Vec<Buffer> {
         match self {
             Self::Map(Map { space, .. })
@@ -88,7 +88,7 @@ impl Node {
         }
     }
 
-    /// The buffers of other nodes or callers that are read or written.
+    /// The buffers of other nodes or callers that the node reads or writes.
     pub(crate) fn outside(&self) -> Vec<Buffer> {
         let (mut buffers, written) = (self.reads(), self.writes());
         match self {
@@ -150,26 +150,26 @@ pub(crate) struct Recorded {
     pub(crate) origin: Origin,
 }
 
-/// The operator that recorded a node; of a fused node the last one.
+/// The operator that recorded a node; for a fused node, of the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// The operator's name, for messages.
     pub(crate) operator: &'static str,
     /// The field that messages name.
     pub(crate) field: &'static str,
-    /// The graph's nodes that the node computes, ascending in the order of execution; empty outside of graphs.
+    /// The graph's nodes that the node computes, in execution order; empty outside of graphs.
     pub(crate) sources: Vec<usize>,
 }
 
 impl Origin {
-    /// Whether both are of the same operator, or fused from the same ones.
+    /// Whether both nodes are of the same operator, or fused from the same ones.
     pub(crate) fn is_of_same(&self, other: &Self) -> bool {
         self.sources == other.sources
     }
 }
 
-/// Reductions of the same rows and Maps of these rows, one after the other: a softmax or a norm. Each member computes
-/// and rounds as it does by itself.
+/// Reductions of the same rows and Maps of these rows, one after the other: a softmax or a norm. The members'
+/// results are rounded as if they were separate nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct RowGroup {
     /// Reduces and Maps, in execution order.
@@ -179,7 +179,7 @@ pub(crate) struct RowGroup {
 }
 
 impl RowGroup {
-    /// Some of the members, and what of them is read by the rest or outside of the group.
+    /// A part of the members; its results are the buffers that later members or other nodes read.
     pub(crate) fn part(&self, members: Range<usize>) -> Self {
         let later: HashSet<Buffer> =
             self.members[members.end..].iter().flat_map(|it| it.node.reads()).collect();
@@ -205,9 +205,9 @@ pub(crate) struct Reduce {
     pub(crate) space: IterationSpace,
     pub(crate) reduction: Reduction,
     pub(crate) order: RowOrder,
-    /// Where the length of a row is data: the number of the input that says it. Rows are the last two dimensions
-    /// of the space then, grids that have as many rows and columns as that element says: of 64 bits, the columns in
-    /// the low word, neither more than the space has.
+    /// For rows whose length is data, the number of the input that has it. Rows are then grids, the last two
+    /// dimensions of the space: an element of 64 bits has the number of columns in the low word and of rows
+    /// in the high word, neither more than the space has.
     pub(crate) grids: Option<usize>,
 }
 
@@ -219,16 +219,16 @@ impl Reduce {
     }
 }
 
-/// The order in which a row's elements are added: [`dml_spirv::reduce`] has that of one dimension.
+/// The order in which a row's elements are added; [`dml_spirv::reduce`] defines it for one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowOrder {
     /// All dimensions of a row as one, in the order of the descriptor.
     Flattened,
-    /// The innermost dimension first, then the one around it: for windows, which overlap.
+    /// The innermost dimension first, then the next one around it: for windows, which overlap.
     Nested,
 }
 
-/// A whole tensor in a buffer, from its first byte on.
+/// A whole tensor in a buffer, from the buffer's first byte on.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) buffer: Buffer,
@@ -244,9 +244,9 @@ pub(crate) struct Fill {
     pub(crate) value: u64,
 }
 
-/// Writes the value where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere but where
-/// `end <= x - y < begin`; elsewhere the input's elements, or zeros where there is no input. Input and output have the
-/// same type and sizes, of 2 to 4 dimensions, the last two those of matrices.
+/// Writes the value where `begin <= x - y < end`, or, where `begin` is above `end`, everywhere except where
+/// `end <= x - y < begin`; elsewhere the input's elements, or zeros without an input. Input and output have
+/// equal types and sizes, of 2 to 4 dimensions; the last two are those of matrices.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
     pub(crate) input: Option<Stored>,

@@ -1,8 +1,8 @@
-//! Passes over a program that change no bit of its results: copies become views, what nobody reads is dropped, Maps are
-//! fused with the node that reads them, reductions of the same rows become groups, products whose softmax weighs others
+//! Passes over a program that change no bit of its results: copies become views, unread results are dropped, Maps are
+//! fused with the node that reads them, reductions of the same rows become groups, products with a softmax between them
 //! become an attention, and costly functions of narrow elements become tables.
 //!
-//! Each pass sees buffers and nodes alone, so what one operator recorded and what several operators of a graph recorded
+//! Each pass sees only buffers and nodes, so the nodes of one operator and of several operators of a graph
 //! are optimized in the same way.
 
 mod attention;
@@ -24,13 +24,13 @@ use uses::Uses;
 /// The effect on the nodes of a graph, by their numbers in [`super::Origin::sources`].
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// Nodes that only copied a value to where it is read.
+    /// Nodes that only copied a value.
     pub(crate) folded: Vec<usize>,
-    /// Element-wise nodes that were not fused with the node that reads them, and why.
+    /// Element-wise nodes that were not fused with the node that reads them, and the reasons.
     pub(crate) not_fused: Vec<(usize, &'static str)>,
 }
 
-/// Optimizes `program` for a device; without `fuse` only what nobody reads is dropped.
+/// Optimizes `program` for a device; without `fuse` only unread results are dropped.
 pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -> Report {
     let mut report = Report::default();
     let mut uses = Uses::of(std::mem::take(&mut program.nodes));
@@ -41,7 +41,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
         epilogues::fuse(program, &mut uses);
     }
     program.nodes = uses.into_nodes();
-    // A node of which something else is left is executed.
+    // A node of the graph is executed if any of its nodes is left.
     let left: HashSet<usize> =
         program.nodes.iter().flat_map(|it| it.origin.sources.iter().copied()).collect();
     report.folded.retain(|it| !left.contains(it));

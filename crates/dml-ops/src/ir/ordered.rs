@@ -5,30 +5,30 @@ use dml_spirv::reduce::Reducer;
 use super::buffer::Buffer;
 use super::space::Operand;
 
-/// Each element of a row joined with all before it, in one order on every device: after the first pass all have been
-/// joined with the one before, then with two, four and so on.
+/// Joins each element of a row with all elements before it, in the same order on every device: after the first pass
+/// elements have been joined with the one before, then with two, four and so on.
 ///
 /// Elements and results are packed.
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {
-    /// Rows, elements of a row, and how many rows lie between these.
+    /// Rows, elements of a row, and the number of rows that are interleaved.
     pub(crate) sizes: [u32; 3],
-    /// How two states are joined; an element is one of which nothing was lost.
+    /// The function that joins two states; an element is a state without rounding errors.
     pub(crate) reducer: &'static Reducer,
-    /// The elements. They may be overwritten.
+    /// The elements, which may be overwritten.
     pub(crate) elements: Operand,
-    /// The numbers of the states. The first ones are where the elements were if that is where passes that alternate
-    /// between two places end.
+    /// The numbers of the states. The first of them are stored in place of the elements if passes that
+    /// alternate between two buffers end there.
     pub(crate) results: Vec<Operand>,
 }
 
 impl Scan {
-    /// How many passes there are along so many elements.
+    /// The number of passes along a row of `length` elements.
     pub(crate) fn passes_along(length: u32) -> u32 {
         u32::BITS - (length - 1).leading_zeros()
     }
 
-    /// How many passes there are.
+    /// The number of passes.
     pub(crate) fn passes(&self) -> u32 {
         Self::passes_along(self.sizes[1])
     }
@@ -45,27 +45,27 @@ impl Scan {
     }
 }
 
-/// The least numbers of each row, in ascending order: numbers of 64 bits without a sign.
+/// Finds the least numbers of each row, in ascending order; numbers are unsigned and have 64 bits.
 ///
-/// Rows have powers of two of numbers, which are packed, and so are the results.
+/// The numbers of elements of rows and of results are powers of two; both are packed.
 #[derive(Clone, Debug)]
 pub(crate) struct Sort {
     pub(crate) rows: u32,
     /// Rows have 2^length numbers.
     pub(crate) length: u32,
-    /// 2^wanted numbers are wanted of each.
+    /// 2^wanted numbers of each row are wanted.
     pub(crate) wanted: u32,
-    /// The numbers. They may be overwritten.
+    /// The numbers, which may be overwritten.
     pub(crate) numbers: Operand,
-    /// The place of the results: that of the numbers where all are wanted and passes that alternate between two places
-    /// end there.
+    /// The results, which replace the numbers where all are wanted and passes that alternate between two
+    /// buffers end there.
     pub(crate) result: Operand,
 }
 
 impl Sort {
-    /// How many passes a bitonic network of comparisons has.
+    /// The number of passes of a bitonic network of comparisons.
     pub(crate) fn passes(&self) -> u32 {
-        // Blocks of 2^n numbers are sorted in n passes; keeping the lesser ones of two blocks is one more.
+        // Merging a block of 2^n numbers takes n passes; keeping the lesser numbers of two blocks takes one more.
         let of_blocks = self.wanted * (self.wanted + 1) / 2;
         of_blocks + (self.length - self.wanted) * (1 + self.wanted)
     }

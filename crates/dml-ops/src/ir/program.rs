@@ -10,27 +10,27 @@ use super::buffer::{Buffer, Content, Stage};
 use super::node::{Node, Origin, Recorded};
 use super::space::{IterationSpace, Operand};
 
-/// The computation of an operator, independent of how a device executes it. `schedule` makes the plan of a program.
+/// The computation of an operator, independent of how a device executes it. `schedule` turns a program into a plan.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The operator's name, for messages.
     pub(crate) operator: &'static str,
     /// The field that error messages name, unless they are about an input.
     pub(crate) field: &'static str,
-    /// In binding order; `None` where a tensor is left out.
+    /// The inputs and outputs in binding order; `None` where a tensor is left out.
     pub(crate) inputs: Vec<Option<Binding>>,
     pub(crate) outputs: Vec<Option<Binding>>,
     /// Numbers of an input and an output that may be bound to the same bytes.
     pub(crate) in_place: Vec<(u32, u32)>,
     pub(crate) locals: Vec<Content>,
-    /// In execution order.
+    /// The nodes in execution order.
     pub(crate) nodes: Vec<Recorded>,
 }
 
 /// A tensor that is bound when a program is executed, or initialized.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
-    /// The field of the operator that it belongs to.
+    /// The field of the operator that the tensor belongs to.
     pub(crate) field: &'static str,
     pub(crate) requirement: BindingRequirement,
     pub(crate) tensor: TensorLayout,
@@ -80,7 +80,7 @@ impl Program {
         }
     }
 
-    /// When a buffer has its contents.
+    /// When the contents of a buffer are available.
     pub(crate) fn stage(&self, buffer: Buffer) -> Stage {
         match buffer {
             Buffer::Input(_) if self.input(buffer).is_some_and(Binding::is_owned) => {
@@ -99,7 +99,7 @@ impl Program {
         }
     }
 
-    /// The bytes of a buffer; `None` where a tensor is left out.
+    /// The size of a buffer in bytes; `None` where a tensor is left out.
     pub(crate) fn bytes(&self, buffer: Buffer) -> Option<u64> {
         let bytes = |all: &[Option<Binding>], at: u32| {
             all.get(at as usize)?.as_ref().map(|it| it.tensor.minimum_size())
@@ -111,8 +111,9 @@ impl Program {
         }
     }
 
-    /// Numbers of the inputs of `space` that may be bound to the bytes of its output: those with the output's layout, so
-    /// that each element is read where it is written. Inputs that are OWNED_BY_DML are not bound then.
+    /// Numbers of the inputs of `space` that may be bound to the bytes of its output: inputs with the
+    /// output's layout, so that each element is read where it is written. Inputs that are OWNED_BY_DML are
+    /// left out, as no execution binds them.
     pub(crate) fn inputs_as_output(&self, space: &IterationSpace) -> Vec<u32> {
         let lies_alike =
             |it: &&Operand| it.base == space.output.base && it.lies_as(&space.output, &space.sizes);
@@ -141,8 +142,8 @@ impl Program {
     /// Adds a node.
     ///
     /// # Errors
-    /// [`Error::Internal`]: it reads more than kernels do, an operand leaves its buffer, or something else than a Map
-    /// writes what initialization makes.
+    /// [`Error::Internal`] if the node has more inputs than kernels have, if an operand exceeds its buffer,
+    /// or if a node other than a Map writes a buffer of [`Stage::Initialization`].
     pub(crate) fn record(&mut self, node: Node) -> Result<(), Error> {
         if let Some(space) = node.space() {
             self.check_space(space)?;
@@ -152,13 +153,13 @@ impl Program {
         Ok(())
     }
 
-    /// Adds a node that is known to be right, as one of the program's operator.
+    /// Adds a node without checks, as one of the program's operator.
     pub(super) fn push(&mut self, node: Node) {
         let displaced = node.space().and_then(|space| {
             space.inputs.iter().find(|it| it.displacement.is_some()).and_then(|it| it.buffer)
         });
         let input = displaced.and_then(|buffer| self.input(buffer));
-        // That of an input which must be shown whole, or that of the output.
+        // The field of an input that has to be bound as a whole, else the field of the output.
         let field = input.map_or(self.field, |it| it.field);
         let origin = Origin { operator: self.operator, field, sources: vec![] };
         self.nodes.push(Recorded { node, origin });
@@ -179,7 +180,7 @@ impl Program {
     /// Checks that only a Map writes a buffer of [`Stage::Initialization`]: the schedule runs no other nodes there.
     ///
     /// # Errors
-    /// [`Error::Internal`]: it is not.
+    /// [`Error::Internal`] if another node writes such a buffer.
     pub(crate) fn check_stage(&self, buffer: Option<Buffer>, is_map: bool) -> Result<(), Error> {
         let stage = buffer.filter(|it| matches!(it, Buffer::Local(_))).map(|it| self.stage(it));
         match stage {
@@ -190,10 +191,10 @@ impl Program {
         }
     }
 
-    /// Checks that a view stays in its buffer, with up to `beyond` elements more for displaced ones.
+    /// Checks that a view stays within its buffer, with up to `beyond` elements more for displacements.
     ///
     /// # Errors
-    /// [`Error::Internal`]: they are not.
+    /// [`Error::Internal`] if it does not.
     pub(crate) fn check(
         &self,
         buffer: Option<Buffer>,

@@ -33,18 +33,18 @@ impl<'a> Recorder<'a> {
         Self { operator, target, program: Program::of(operator) }
     }
 
-    /// The inputs in binding order; `None` where one is left out.
+    /// The operands of the inputs in binding order; `None` for an input that is left out.
     ///
     /// # Errors
-    /// [`Error::Internal`]: no kernel moves such elements.
+    /// [`Error::Internal`] if no kernel moves elements of such a width.
     pub(crate) fn inputs(&self) -> Result<Vec<Option<Operand>>, Error> {
         self.operands(FieldKind::Input, Buffer::Input)
     }
 
-    /// The outputs in binding order; `None` where one is left out.
+    /// The operands of the outputs in binding order; `None` for an output that is left out.
     ///
     /// # Errors
-    /// [`Error::Internal`]: no kernel moves such elements.
+    /// [`Error::Internal`] if no kernel moves elements of such a width.
     pub(crate) fn outputs(&self) -> Result<Vec<Option<Operand>>, Error> {
         self.operands(FieldKind::Output, Buffer::Output)
     }
@@ -61,7 +61,7 @@ impl<'a> Recorder<'a> {
         (0..).zip(tensors).map(of).collect()
     }
 
-    /// A constant element, read at every coordinate.
+    /// A constant element with strides of 0.
     pub(crate) fn constant(&mut self, width: ElementWidth, bits: u64) -> Operand {
         let alignment = u64::from(width.bytes());
         let bytes = bits.to_le_bytes()[..width.bytes() as usize].to_vec();
@@ -74,7 +74,8 @@ impl<'a> Recorder<'a> {
         self.program.declare(Content::Constant { bytes, alignment: 4 })
     }
 
-    /// A table of constant words: an element for each coordinate of `sizes`, with slack after them. Equal tables are one.
+    /// A table of constant words: an element for each coordinate of `sizes`, with slack after them. Equal
+    /// tables share a buffer.
     pub(crate) fn table(&mut self, mut words: Vec<u32>, sizes: &[u32]) -> Operand {
         words.extend([0; SLACK]);
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -95,8 +96,8 @@ impl<'a> Recorder<'a> {
         self.temporary(width, count).packed(sizes)
     }
 
-    /// A buffer of `count` elements that are computed from these operands alone: at initialization where all of them
-    /// are available then, and kept; otherwise in every execution.
+    /// A buffer of `count` elements that depend only on these operands: computed at initialization and kept,
+    /// where all of them are available by then; otherwise computed in every execution.
     pub(crate) fn derived(&mut self, of: &[&Operand], width: ElementWidth, count: u64) -> Operand {
         let stages = of.iter().filter_map(|it| it.buffer).map(|it| self.program.stage(it));
         let stage = Stage::of_derived(stages);
@@ -168,7 +169,7 @@ impl<'a> Recorder<'a> {
     /// Adds a Contract. No two of the sums write the same element.
     ///
     /// # Errors
-    /// [`Error::Internal`]: they are not all in their buffers.
+    /// [`Error::Internal`] if an operand exceeds its buffer.
     pub(crate) fn contract(&mut self, all: Vec<Sums>) -> Result<(), Error> {
         for sums in &all {
             for operand in 0..OPERANDS {
@@ -188,7 +189,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Adds the products of matrices: a Contract, or for a matrix and a vector a Reduce, whose rows more invocations share.
+    /// Adds a product of matrices: a Contract, or for a matrix and a vector a Reduce, whose rows more
+    /// invocations share.
     ///
     /// # Errors
     /// As [`Self::contract`].
@@ -220,7 +222,7 @@ impl<'a> Recorder<'a> {
     /// Adds a [`Scan`] of packed elements in a buffer of their own, and returns the numbers of states.
     ///
     /// # Errors
-    /// [`Error::Internal`]: the elements are not all in their buffer.
+    /// [`Error::Internal`] if the elements exceed their buffer.
     pub(crate) fn scan(
         &mut self,
         sizes: [u32; 3],
@@ -246,10 +248,10 @@ impl<'a> Recorder<'a> {
         Ok(results)
     }
 
-    /// Adds a [`Sort`] of packed numbers in a buffer of their own, and returns where the least ones are.
+    /// Adds a [`Sort`] of packed numbers in a buffer of their own, and returns the operand of the least ones.
     ///
     /// # Errors
-    /// [`Error::Internal`]: the numbers are not all in their buffer.
+    /// [`Error::Internal`] if the numbers exceed their buffer.
     pub(crate) fn sort(
         &mut self,
         rows: u32,
@@ -303,7 +305,7 @@ impl<'a> Recorder<'a> {
         self.program.in_place.extend(inputs.into_iter().map(|input| (input, output)));
     }
 
-    /// The most bytes of a tensor that one descriptor shows.
+    /// The most bytes of a tensor that one descriptor can show.
     pub(crate) fn most_shown(&self) -> u64 {
         self.target.max_window()
     }
@@ -314,7 +316,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// All of the first output.
+/// The first output as a whole tensor.
 fn first_output(tensor: &TensorLayout) -> Stored {
     Stored { buffer: Buffer::Output(0), tensor: tensor.clone() }
 }

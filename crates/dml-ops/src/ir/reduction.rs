@@ -1,43 +1,43 @@
-//! What rows are reduced to.
+//! Reductions: a program on the elements of rows, a reducer, and an epilogue.
 
 use dml_spirv::element_wise::Program;
 use dml_spirv::reduce::{Elements, Reducer};
 
-/// What becomes of the rows.
+/// The computation that reduces rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduction {
-    /// For the elements of each input.
+    /// The program on the elements of each input.
     pub(crate) program: Program,
-    /// What the program gives; the parts of a row may be states.
+    /// The results of the program: values, or states of parts of rows.
     pub(crate) elements: Elements,
-    /// For all of a row.
+    /// The operation that joins a row's elements.
     pub(crate) reducer: &'static Reducer,
-    /// The epilogue: input 0 is the reduced value, the others are the last inputs of the space, as many as there are `ends`.
+    /// The epilogue: input 0 is the reduced value, the others are the last `ends` inputs of the space.
     pub(crate) last: Program,
-    /// Inputs that have one element for each row, which only `last` reads.
+    /// The number of inputs with one element for each row, which only `last` reads.
     pub(crate) ends: usize,
     /// The parameters of both programs.
     pub(crate) parameters: Vec<u32>,
 }
 
 impl Reduction {
-    /// Of the elements of the first input.
+    /// The reduction of the first input's elements.
     pub(crate) fn of(reducer: &'static Reducer) -> Self {
         let (program, last) = (Program::default(), Program::default());
         Self { program, elements: Elements::Values, reducer, last, ends: 0, parameters: vec![] }
     }
 
-    /// Inputs of a space: those of elements, and those that only `last` reads.
+    /// The inputs of a space, divided into those of elements and those that only `last` reads.
     pub(crate) fn divided<'a, T>(&self, inputs: &'a [T]) -> (&'a [T], &'a [T]) {
         inputs.split_at(inputs.len() - self.ends)
     }
 
-    /// What makes an element of each part of a row, to be joined by [`Self::rest`].
+    /// The reduction of each part of a row, whose results [`Self::rest`] joins.
     pub(crate) fn of_parts(&self) -> Self {
         Self { reducer: self.reducer.of_parts(), last: Program::default(), ends: 0, ..self.clone() }
     }
 
-    /// What makes the whole of parts.
+    /// The reduction that joins the results of parts.
     pub(crate) fn rest(&self) -> Self {
         let elements = match self.reducer.has_any_order() {
             true => Elements::Values,

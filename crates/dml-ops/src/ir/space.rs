@@ -1,8 +1,8 @@
 //! Iteration spaces: which elements of which tensors belong together, whatever the tensors' layouts.
 //!
-//! A space has up to 8 sizes; each operand has a base and a stride for each of them. A broadcast is a
-//! stride of 0, a slice a base and perhaps a negative stride, a transposed tensor strides in another
-//! order. Spaces are coalesced first: most have one, two or three dimensions then.
+//! A space has up to 8 sizes; each operand has a base and a stride for each of them. A broadcast is a stride
+//! of 0, a slice a base and perhaps a negative stride, a transposed tensor has its strides in another order.
+//! Spaces are coalesced first: most then have one, two or three dimensions.
 
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
@@ -10,44 +10,44 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
 
 use super::buffer::Buffer;
 
-/// A quad that begins at any element of an operand has so many elements after it.
+/// The elements after the first one in a quad, which may begin at any element of an operand.
 pub(crate) const SLACK: usize = 3;
 
-/// A view of a buffer in a space, or the numbers of its elements. A program's operands are views of its own
-/// buffers; the schedule places them, so that they are views of a plan's slots.
+/// A view of a buffer in a space, or an index generator. A program's operands are views of its own buffers;
+/// the schedule places them, so that they are views of a plan's slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operand<B = Buffer> {
-    /// What it is a view of; `None` where it is stored nowhere: then each element is its own number, modulo 2^32,
-    /// counted as those of a tensor with this base and these strides.
+    /// The buffer; `None` for an index generator: each element is then its own index, modulo 2^32, in a
+    /// tensor with this base and these strides.
     pub(crate) buffer: Option<B>,
-    /// How wide its elements are.
+    /// The width of its elements.
     pub(crate) width: ElementWidth,
     /// The element at coordinate 0, counted from the start of the buffer.
     pub(crate) base: i64,
     /// Elements from a coordinate to the next, outermost dimension first.
     pub(crate) strides: [i64; DIMENSIONS],
-    /// So many coordinates of the last dimension have one element, as a power of two; the stride leads to the next
-    /// element. Only where rows of blocks are reduced it is not 0.
+    /// The number of coordinates of the last dimension that share an element, as a power of two; the stride
+    /// leads to the next element. Other than 0 only for rows of blocks that are reduced.
     pub(crate) repeats: u32,
-    /// Whether [`SLACK`] elements after any of its elements may be read, which are not used.
+    /// Whether [`SLACK`] elements after any of its elements may be read; they are not used.
     pub(crate) has_slack: bool,
-    /// Where its elements are further on than their coordinates say.
+    /// An offset of its elements that the program computes.
     pub(crate) displacement: Option<Displacement>,
 }
 
-/// Elements are as much further on as the program says that is computed for them.
+/// An offset, in elements, that a program computes for each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Displacement {
-    /// The value that says it, of 32 bits.
+    /// The value with the offset, of 32 bits.
     pub(crate) by: Value,
-    /// What it is at most, [`dml_spirv::functions::NOWHERE`] apart.
+    /// The greatest offset, except [`dml_spirv::functions::NOWHERE`].
     pub(crate) most: u64,
-    /// Whether it is a multiple of [`dml_spirv::element_wise::QUAD`] wherever it leads.
+    /// Whether every offset is a multiple of [`dml_spirv::element_wise::QUAD`].
     pub(crate) is_of_quads: bool,
 }
 
 impl Displacement {
-    /// One that may be anything up to `most`.
+    /// A displacement by any offset up to `most`.
     pub(crate) fn new(by: Value, most: u64) -> Self {
         Self { by, most, is_of_quads: false }
     }
@@ -77,15 +77,15 @@ impl<B> Operand<B> {
         Self { buffer, width, base, strides, repeats: 0, has_slack: false, displacement: None }
     }
 
-    /// Numbers of 32 bits: `base` at coordinate 0, and so much more from a coordinate to the next.
+    /// An index generator of 32 bits: `base` at coordinate 0, plus the strides.
     pub(crate) fn numbers(base: i64, strides: [i64; DIMENSIONS]) -> Self {
         let width = ElementWidth::B32;
         let (buffer, repeats) = (None, 0);
         Self { buffer, width, base, strides, repeats, has_slack: false, displacement: None }
     }
 
-    /// The same place as the elements of a tensor of `sizes`, in row-major order without gaps. Where a size is
-    /// 1 it stays in a larger space.
+    /// The operand as a packed tensor of `sizes`, in row-major order, with the same base. Dimensions of size
+    /// 1 get stride 0, for larger spaces.
     pub(crate) fn packed(self, sizes: &[u32]) -> Self {
         let mut strides = [0; DIMENSIONS];
         let mut next = 1;
@@ -96,25 +96,25 @@ impl<B> Operand<B> {
         Self { strides, ..self }
     }
 
-    /// The same view of another buffer, of which this one begins with the element `start`.
+    /// This view in another buffer, in which this buffer begins at the element `start`.
     pub(crate) fn moved<T>(&self, buffer: Option<T>, start: i64) -> Operand<T> {
         let Self { width, base, strides, repeats, has_slack, displacement, .. } = *self;
         Operand { buffer, width, base: base + start, strides, repeats, has_slack, displacement }
     }
 
-    /// How many elements further on than its coordinate says an element may be accessed.
+    /// The greatest displacement of an element.
     pub(crate) fn beyond(&self) -> u64 {
         let slack = if self.has_slack { SLACK as u64 } else { 0 };
         slack + self.displacement.map_or(0, |it| it.most)
     }
 
-    /// The number of the element at a coordinate.
+    /// The index of the element at a coordinate.
     pub(crate) fn element(&self, coordinate: [u32; DIMENSIONS]) -> i64 {
         let terms = coordinate.into_iter().zip(self.strides);
         self.base + terms.map(|(at, stride)| i64::from(at) * stride).sum::<i64>()
     }
 
-    /// Whether each element of a space of `sizes` lies where `other` has it, if both begin at one place.
+    /// Whether each element of a space of `sizes` has the same offset as in `other`, from the same base.
     pub(crate) fn lies_as(&self, other: &Self, sizes: &[u32; DIMENSIONS]) -> bool {
         if self.displacement.is_some() || other.displacement.is_some() {
             return false;
@@ -132,8 +132,8 @@ impl Operand {
     }
 }
 
-/// How many bytes of a tensor need to be shown at once for elements that are up to `reach` apart, wherever a
-/// descriptor begins: at a multiple of four words and four elements.
+/// The bytes of a tensor that a descriptor must cover for elements that are up to `reach` apart, wherever it
+/// begins: at a multiple of four words and four elements.
 pub(crate) fn bytes_shown(width: ElementWidth, reach: u64) -> u64 {
     const FOUR: u64 = 4;
     let four = width.bytes_of(FOUR).max(FOUR * FOUR);
@@ -147,14 +147,14 @@ pub(crate) fn leading(sizes: &[u32], filler: u32) -> [u32; DIMENSIONS] {
     all
 }
 
-/// Elements that belong together.
+/// Sizes, and the operands whose elements belong together at each coordinate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IterationSpace<B = Buffer> {
-    /// Coordinates in each dimension, outermost first; none is 0, and all together are less than 2^32.
+    /// The sizes, outermost dimension first; none is 0, and their product is less than 2^32.
     pub(crate) sizes: [u32; DIMENSIONS],
-    /// What is read, at most [`MAX_INPUTS`].
+    /// The operands that are read, at most [`MAX_INPUTS`].
     pub(crate) inputs: Vec<Operand<B>>,
-    /// What is written; no two coordinates have the same element, but where it is displaced.
+    /// The operand that is written. No two coordinates have the same element, unless it is displaced.
     pub(crate) output: Operand<B>,
 }
 
@@ -167,32 +167,31 @@ impl IterationSpace {
 }
 
 impl<B: Clone> IterationSpace<B> {
-    /// What is read, and what is written last.
+    /// All operands: the inputs, then the output.
     pub(crate) fn operands(&self) -> impl Iterator<Item = &Operand<B>> {
         self.inputs.iter().chain([&self.output])
     }
 
-    /// The operands that are somewhere.
+    /// The operands that have a buffer.
     pub(crate) fn stored(&self) -> impl Iterator<Item = &Operand<B>> {
         self.operands().filter(|operand| operand.buffer.is_some())
     }
 
-    /// The operand in whose order memory is walked: the output, or what goes to it one after the other where
-    /// its own order is that of displacements.
+    /// The operand in whose order memory is walked: the output, or if that is displaced, the input that is
+    /// stored to it in order.
     fn walked(&self) -> &Operand<B> {
         let first = self.inputs.first().filter(|_| self.output.displacement.is_some());
         first.unwrap_or(&self.output)
     }
 
-    /// The same elements in as few dimensions as possible. The output is walked forwards, and in the
-    /// order in which it lies in memory.
+    /// This space in as few dimensions as possible. The output is walked forwards, and in memory order.
     #[must_use]
     pub(crate) fn coalesced(self) -> Self {
         self.coalesced_where(|_| true)
     }
 
-    /// The same, where only dimensions are merged with those around them for whose stride of the output `may_merge`
-    /// says so.
+    /// As [`Self::coalesced`], but a dimension is merged with its neighbours only if `may_merge` allows it
+    /// for the output's stride.
     #[must_use]
     pub(crate) fn coalesced_where(mut self, may_merge: impl Fn(i64) -> bool) -> Self {
         debug_assert!(self.inputs.len() <= MAX_INPUTS + 1);
@@ -222,7 +221,7 @@ impl<B: Clone> IterationSpace<B> {
         self.keep(&kept)
     }
 
-    /// The same with a dimension after all others.
+    /// This space with `dimension` moved after all others.
     #[must_use]
     pub(crate) fn with_last(mut self, dimension: usize) -> Self {
         self.sizes[dimension..].rotate_left(1);
@@ -271,7 +270,7 @@ impl<B: Clone> IterationSpace<B> {
         })
     }
 
-    /// Walks a dimension from its other end.
+    /// Walks a dimension backwards.
     fn mirror(&mut self, dimension: usize) {
         let last = i64::from(self.sizes[dimension] - 1);
         for operand in self.inputs.iter_mut().chain([&mut self.output]) {

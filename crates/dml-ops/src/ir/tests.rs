@@ -1,4 +1,4 @@
-//! What programs say.
+//! Properties and texts of recorded programs.
 
 use dml_core::{Capabilities, DataType, FeatureLevel, TensorDesc, Tuning, operators, validate};
 use dml_reference::{Case, Signature};
@@ -13,7 +13,7 @@ use crate::{OPERATORS, Operator, Program, Target, TransferUse};
 
 const MOST_CASES: usize = 40;
 
-/// Cases of an operator, evenly so many.
+/// A number of cases of an operator, evenly chosen.
 pub(crate) fn cases(operator: &Operator) -> Vec<dml_core::Validated> {
     let accepted =
         |it: &Signature| validate(&reference(operator).minimal(it), FeatureLevel::HIGHEST).is_ok();
@@ -28,7 +28,7 @@ pub(crate) fn target(capabilities: &Capabilities) -> Target<'_> {
     Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed }
 }
 
-/// Those that ask what a descriptor shows.
+/// The operators whose programs depend on the range of descriptors.
 const DEPENDENT: [&str; 20] = [
     "AVERAGE_POOLING",
     "LP_POOLING",
@@ -69,7 +69,7 @@ fn few_programs_depend_on_the_device() {
     assert_eq!(dependent, DEPENDENT);
 }
 
-/// That each node states what it costs.
+/// Each node states its cost.
 #[test]
 fn every_node_has_bytes_operations_and_invocations() {
     let capabilities = Capabilities::vulkan_minimum();
@@ -95,7 +95,7 @@ fn empty() -> Program {
     Program::of(&validate(&desc.into(), FeatureLevel::HIGHEST).unwrap())
 }
 
-/// Records a copy of an input to the output, `change`d before.
+/// Records a copy of an input to the output, after `change`.
 fn recorded(change: impl FnOnce(&mut IterationSpace)) -> Result<(), String> {
     let operand = |buffer| Operand::at(buffer, ElementWidth::B32, 0).packed(&[4, 6]);
     let mut space = IterationSpace {

@@ -34,7 +34,7 @@ impl fmt::Display for Program {
 }
 
 impl Program {
-    /// Parts of the nodes as text, which follow each other, with the local buffers that each is the first to use.
+    /// Parts of the nodes as text, in order, each with the local buffers that it is the first to use.
     pub(crate) fn texts<'a>(&self, parts: impl IntoIterator<Item = &'a [Recorded]>) -> Vec<String> {
         let mut known: HashSet<Buffer> = HashSet::new();
         let text = |nodes: &[Recorded]| {
@@ -164,7 +164,7 @@ impl fmt::Display for NodeCost {
     }
 }
 
-/// What is written, with the sizes that are more than 1.
+/// The output's view, with the sizes that are more than 1.
 fn written(space: &IterationSpace) -> String {
     format!("{} over {:?}", view(&space.output, &space.sizes), used(&space.sizes))
 }
@@ -183,8 +183,7 @@ fn buffer(operand: &Operand) -> String {
     operand.buffer.map_or_else(|| String::from("numbers"), |it| it.to_string())
 }
 
-/// A buffer, and where in it: the first element where it is not 0, and strides that are not those of packed
-/// elements.
+/// A buffer and its view: the first element if it is not 0, and strides if they are not those of packed elements.
 fn view(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> String {
     let mut text = buffer(operand);
     if operand.base != 0 {
@@ -214,7 +213,7 @@ fn joins(reducer: &Reducer) -> String {
     reducer.joins().iter().map(|it| it.name).collect::<Vec<_>>().join(" ")
 }
 
-/// How a row's elements are joined, and what comes out of that.
+/// The functions that join a row's elements, and the one that makes the result.
 fn joined(reducer: &Reducer) -> String {
     let functions = reducer.joins().iter().chain(reducer.results());
     functions.map(|it| it.name).collect::<Vec<_>>().join(" ")

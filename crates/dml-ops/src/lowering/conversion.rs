@@ -1,18 +1,18 @@
-//! From the element of one type to that of another, as chains of functions.
+//! Conversions from elements of one type to elements of another, as chains of functions.
 //!
-//! Every chain rounds at most once: what becomes a half by way of single precision is either exact in
-//! single precision or beyond the largest half in both.
+//! Every chain rounds at most once: a value that is converted to FLOAT16 by way of FLOAT32 is either exact in
+//! FLOAT32, or beyond the largest FLOAT16 in both.
 
 use dml_core::DataType;
 use dml_spirv::functions::{self as f, Function};
 
-/// How the elements of a type are computed with.
+/// The representation in which elements of a type are computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     F16,
     F32,
     F64,
-    /// An integer of up to 32 bits, and its bits.
+    /// A signed or an unsigned integer of up to 32 bits, with its number of bits.
     Signed(u32),
     Unsigned(u32),
     I64,
@@ -37,9 +37,9 @@ impl Class {
 
 type Chain = Vec<&'static Function>;
 
-/// The functions that make elements of `to` of elements of `from`, one after the other: floats are
-/// rounded to nearest; floats that become integers are truncated towards 0 and saturate, NaN becomes
-/// 0; integers that become integers wrap around.
+/// The functions that convert elements of `from` to elements of `to`, in order. Floats are rounded to
+/// nearest; floats that become integers are truncated towards 0 and saturate, and NaN becomes 0; integers
+/// that become integers wrap around.
 pub(crate) fn conversion(from: DataType, to: DataType) -> Chain {
     if from == to {
         return vec![];
@@ -59,8 +59,8 @@ pub(crate) fn conversion(from: DataType, to: DataType) -> Chain {
     }
 }
 
-/// The functions that make elements of `data_type` words that can be computed with: single precision
-/// of halves, integers of 32 bits of narrower ones.
+/// The functions that convert loaded elements of `data_type` for computations: FLOAT16 to FLOAT32, and narrower
+/// integers to 32 bits.
 pub(crate) fn widened(data_type: DataType) -> Chain {
     match Class::of(data_type) {
         Class::F16 => vec![&f::F16_TO_F32],
@@ -69,7 +69,7 @@ pub(crate) fn widened(data_type: DataType) -> Chain {
     }
 }
 
-/// The way back: to nearest for halves; of integers the upper bits are left out when they are stored.
+/// The reverse conversion: FLOAT32 is rounded to the nearest FLOAT16; a store drops the upper bits of integers.
 pub(crate) fn narrowed(data_type: DataType) -> Chain {
     match Class::of(data_type) {
         Class::F16 => vec![&f::F32_TO_F16],

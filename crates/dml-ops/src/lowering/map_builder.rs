@@ -1,4 +1,4 @@
-//! Maps and their computations under construction.
+//! Builders of Maps and of their computations.
 
 use dml_core::Error;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
@@ -8,7 +8,7 @@ use dml_spirv::reduce::Reducer;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Computation, Map, Recorder, Reduction};
 
-/// The inputs of a map and its computation, before its space and its output are known.
+/// The inputs and the computation of a Map whose space and output are not known yet.
 #[derive(Default)]
 pub(crate) struct MapBuilder {
     pub(crate) computation: Computation,
@@ -16,13 +16,13 @@ pub(crate) struct MapBuilder {
 }
 
 impl MapBuilder {
-    /// Reads the elements of an operand.
+    /// Adds an input with the elements of an operand.
     pub(crate) fn input(&mut self, operand: Operand) -> Value {
         self.inputs.push(operand);
         Value::Input(self.inputs.len() - 1)
     }
 
-    /// [`Computation::apply`].
+    /// Applies a function, as [`Computation::apply`] does.
     pub(crate) fn apply(
         &mut self,
         function: &'static Function,
@@ -41,19 +41,19 @@ impl MapBuilder {
         self.computation.program.apply_all(functions, element)
     }
 
-    /// A value times a number that is the same for all elements.
+    /// A value times a factor that is equal for all elements.
     pub(crate) fn times(&mut self, value: Value, factor: f32) -> Value {
-        // A sum with -0 is the other number, whichever zero that is.
+        // Adding -0 changes no number, including zeros.
         self.computation.scaled(value, factor, -0.0)
     }
 
-    /// The map that writes the last value, or the one input, for each coordinate of `sizes`.
+    /// The Map that writes the last value, or the only input, for each coordinate of `sizes`.
     pub(crate) fn finish(self, sizes: [u32; DIMENSIONS], output: Operand) -> Map {
         let space = IterationSpace { sizes, inputs: self.inputs, output };
         Map { space, computation: self.computation }
     }
 
-    /// The space and the reduction of rows of `element`, of whose result `last` makes what is written.
+    /// The space and the reduction of rows of `element`; `last` adds the functions of the result that is written.
     pub(crate) fn reduced(
         mut self,
         element: Value,
@@ -84,12 +84,12 @@ impl MapBuilder {
 }
 
 impl Computation {
-    /// A program without parameters.
+    /// A computation without parameters.
     pub(crate) fn of(program: Program) -> Self {
         Self { program, ..Self::default() }
     }
 
-    /// Applies a function to elements and to parameters, which are added.
+    /// Applies a function to elements and to parameters, which are added to the computation's.
     pub(crate) fn apply(
         &mut self,
         function: &'static Function,
@@ -100,7 +100,7 @@ impl Computation {
         self.program.apply(function, [elements, &parameters].concat())
     }
 
-    /// A word that is the same for all elements.
+    /// A word that is equal for all elements.
     pub(crate) fn parameter(&mut self, word: u32) -> Value {
         self.parameters.push(word);
         Value::Parameter(u32::try_from(self.parameters.len() - 1).unwrap_or(u32::MAX))
@@ -111,7 +111,7 @@ impl Computation {
         self.apply(&f::SCALE_BIAS_F32, &[value], &[scale, bias].map(f32::to_bits))
     }
 
-    /// Zero, computed from any value of 32 bits.
+    /// Zero, computed from a value of 32 bits.
     pub(crate) fn zero(&mut self, value: Value) -> Value {
         self.program.apply(&f::BIT_XOR_WORD, vec![value, value])
     }

@@ -1,10 +1,10 @@
-//! The operands of an operator by their number.
+//! An operator's operands, by their numbers.
 
 use dml_core::{Error, Validated};
 
 use crate::ir::space::Operand;
 
-/// The operands that an operator always has.
+/// The operands that an operator requires, as an array.
 pub(crate) fn required<const N: usize>(
     operator: &Validated,
     operands: Vec<Option<Operand>>,

@@ -1,5 +1,5 @@
-//! The program of an operator on rows while it is recorded: what a row has in common is reduced to one element of a
-//! local buffer, with which the row's elements are computed.
+//! Records the program of an operator on rows: reductions to one element for each row in a local buffer, and
+//! computations of the row's elements with it.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
@@ -14,35 +14,35 @@ use crate::ir::{self, Computation, Recorder, Reduction};
 use crate::lowering::conversion::conversion;
 use crate::lowering::scale::write_scales;
 
-/// Which dimensions of a space.
+/// Some of a space's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Axes {
-    /// Those that are reduced: a row's.
+    /// The dimensions that are reduced: those along a row.
     Reduced,
-    /// The others: one coordinate for each row.
+    /// The other dimensions, with one coordinate for each row.
     Kept,
 }
 
 /// The sizes of a space.
 pub(crate) type Sizes = [u32; DIMENSIONS];
 
-/// An operand of a larger space, with the same element along what has a size of 1.
+/// An operand in a larger space, broadcast along dimensions of size 1.
 pub(crate) fn repeated(operand: Operand, sizes: Sizes) -> Operand {
     let strides = std::array::from_fn(|at| if sizes[at] > 1 { operand.strides[at] } else { 0 });
     Operand { strides, ..operand }
 }
 
-/// The operands of an operator on rows, and the steps so far.
+/// The operands of an operator on rows, and the nodes so far.
 pub(crate) struct Rows<'a> {
     pub(crate) operator: &'a Validated,
     pub(crate) recorder: Recorder<'a>,
-    /// Those of the first input.
+    /// The sizes of the first input.
     pub(crate) sizes: Sizes,
     axes: [bool; DIMENSIONS],
     /// The first input's type.
     pub(crate) data_type: DataType,
     pub(crate) input: Operand,
-    /// The inputs after it, which repeat what they have one element of; `None` where one is left out.
+    /// The other inputs, broadcast to the sizes; `None` for an absent one.
     pub(crate) others: Vec<Option<Operand>>,
     outputs: Vec<Option<Operand>>,
 }
@@ -73,8 +73,8 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Those of an operator that is fused into another: of `input` in single precision, which has the sizes of
-    /// the output.
+    /// The rows of an operator that is fused into another one: of `input` in single precision, which has the
+    /// sizes of the output.
     pub(crate) fn fused(
         activation: &'a Validated,
         recorder: Recorder<'a>,
@@ -93,41 +93,41 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The output with a number.
+    /// The output at an index.
     pub(crate) fn output(&self, index: usize) -> Result<Operand, Error> {
         let output = self.outputs.get(index).cloned().flatten();
         output.ok_or_else(|| Error::internal(self.operator.schema().name, "an output is missing"))
     }
 
-    /// What makes the first input's elements single precision.
+    /// The conversion of the first input's elements to single precision.
     pub(crate) fn widening(&self) -> Vec<&'static Function> {
         conversion(self.data_type, DataType::Float32)
     }
 
-    /// A program that begins with the first input's element in single precision, and that.
+    /// A program that begins with the first input's element in single precision, and that element.
     pub(crate) fn of_element(&self) -> (Program, Value) {
         let mut program = Program::default();
         let element = program.apply_all(self.widening(), Value::Input(0));
         (program, element)
     }
 
-    /// The sizes of what has one element for all of a row, or of a row.
+    /// The sizes with the dimensions of the other axes set to 1.
     pub(crate) fn sizes_of(&self, axes: Axes) -> Sizes {
         let is_reduced = axes == Axes::Reduced;
         std::array::from_fn(|at| if self.axes[at] == is_reduced { self.sizes[at] } else { 1 })
     }
 
-    /// How many elements a row has.
+    /// The number of elements in a row.
     pub(crate) fn length(&self) -> u64 {
         self.sizes_of(Axes::Reduced).iter().map(|size| u64::from(*size)).product()
     }
 
-    /// The numbers of the elements in their row, from 0.
+    /// An index generator for the elements of a row, from 0.
     pub(crate) fn numbers(&self) -> Operand {
         Operand::numbers(0, Default::default()).packed(&self.sizes_of(Axes::Reduced))
     }
 
-    /// The greatest of each row, in single precision.
+    /// The maximum of each row, in single precision.
     pub(crate) fn greatest(&mut self) -> Result<Operand, Error> {
         self.reduce(
             vec![],
@@ -135,7 +135,7 @@ impl<'a> Rows<'a> {
         )
     }
 
-    /// The power of two for each row that keeps squares of its elements in range; `None` where they always are.
+    /// The power of two for each row that keeps squares of its elements in range; `None` if they always are.
     pub(crate) fn scales(&mut self) -> Result<Option<Operand>, Error> {
         if self.data_type != DataType::Float32 {
             return Ok(None);
@@ -148,8 +148,8 @@ impl<'a> Rows<'a> {
         Ok(Some(scales))
     }
 
-    /// The mean of what `program` makes of each row's elements and those of `others`, in single precision: the
-    /// sum is rounded, and then the quotient.
+    /// The mean over each row of the results of `program` on its elements and those of `others`, in single
+    /// precision: the sum is rounded, and then the quotient.
     pub(crate) fn mean(
         &mut self,
         others: Vec<Operand>,
@@ -159,13 +159,13 @@ impl<'a> Rows<'a> {
         self.reduce(others, reduction)
     }
 
-    /// The reduction to that mean, and what `chain` makes of it.
+    /// The reduction to that mean, with `chain` applied to it.
     pub(crate) fn reduction_to_mean(
         &self,
         program: Program,
         chain: &[&'static Function],
     ) -> Reduction {
-        // Rounded above 2^24.
+        // The length is rounded above 2^24.
         let parameters = vec![(self.length() as f32).to_bits()];
         let mut last = Program::default();
         let mean = last.apply(&f::DIVIDE_BY_F32, vec![Value::Input(0), Value::Parameter(0)]);
@@ -173,7 +173,7 @@ impl<'a> Rows<'a> {
         Reduction { program, last, parameters, ..Reduction::of(&SUM_F32) }
     }
 
-    /// The greatest of each row, and what `sum` makes of the powers `e^(x - greatest)`.
+    /// The maximum of each row, and the result of `sum` on the exponentials `e^(x - maximum)`.
     pub(crate) fn powers(&mut self, sum: &'static Reducer) -> Result<[Operand; 2], Error> {
         let greatest = self.greatest()?;
         let (mut program, element) = self.of_element();
@@ -183,12 +183,12 @@ impl<'a> Rows<'a> {
         Ok([greatest, sum])
     }
 
-    /// A number that is the same everywhere.
+    /// A constant number, broadcast.
     pub(crate) fn single(&mut self, number: f32) -> Operand {
         self.recorder.constant(ElementWidth::B32, number.to_bits().into())
     }
 
-    /// What `program` makes of operands with an element for each row: such an operand.
+    /// The results of `program` on operands with one element for each row.
     pub(crate) fn of_rows(
         &mut self,
         inputs: Vec<Operand>,
@@ -197,7 +197,7 @@ impl<'a> Rows<'a> {
         self.of_rows_with(inputs, program, vec![])
     }
 
-    /// The same with parameters.
+    /// As [`Self::of_rows`], with parameters for the program.
     pub(crate) fn of_rows_with(
         &mut self,
         inputs: Vec<Operand>,
@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
         Ok(output)
     }
 
-    /// Writes what `program` makes of `inputs`.
+    /// Writes the results of `program` on `inputs`.
     pub(crate) fn compute(
         &mut self,
         sizes: Sizes,
@@ -223,22 +223,22 @@ impl<'a> Rows<'a> {
         self.recorder.map(IterationSpace { sizes, inputs, output }, computation)
     }
 
-    /// Place for an element for each row.
+    /// Temporary memory for one element for each row.
     fn like_rows(&mut self, width: ElementWidth) -> Operand {
         self.temporary(width, self.sizes_of(Axes::Kept))
     }
 
-    /// Place for numbers of single precision.
+    /// Temporary memory for numbers in single precision.
     pub(crate) fn temporary_of(&mut self, sizes: Sizes) -> Operand {
         self.temporary(ElementWidth::B32, sizes)
     }
 
-    /// Place for so many elements.
+    /// Temporary memory for elements of these sizes.
     pub(crate) fn temporary(&mut self, width: ElementWidth, sizes: Sizes) -> Operand {
         self.recorder.packed_temporary(width, &sizes)
     }
 
-    /// One element for each row, of the first input's elements and those of `others`.
+    /// Reduces each row of the first input's elements and those of `others` to one element.
     pub(crate) fn reduce(
         &mut self,
         others: Vec<Operand>,
@@ -249,7 +249,7 @@ impl<'a> Rows<'a> {
         Ok(output)
     }
 
-    /// One element for each row, of elements that stand where the first input's do.
+    /// Reduces each row of `elements`, which have the first input's coordinates.
     pub(crate) fn reduce_of(
         &mut self,
         elements: Operand,
@@ -260,7 +260,7 @@ impl<'a> Rows<'a> {
         Ok(output)
     }
 
-    /// The same, in a place that stands still in a row.
+    /// As [`Self::reduce`], into `output`, which is broadcast along a row.
     pub(crate) fn reduce_to(
         &mut self,
         output: Operand,
@@ -293,19 +293,19 @@ impl<'a> Rows<'a> {
         self.recorder.map(IterationSpace { sizes, inputs, output }, Computation::of(program))
     }
 
-    /// What was recorded.
+    /// The recorded program.
     pub(crate) fn finish(self) -> ir::Program {
         self.recorder.finish()
     }
 }
 
-/// Which of the dimensions of a space of 8, the last of which are the input's, are those of rows: those that a
-/// field names, all of a picture, all, or the last one.
+/// Whether each of the 8 dimensions of a space, the last of which are the input's, goes along rows: those
+/// that a field names, the spatial ones, all, or the last one.
 fn axes(operator: &Validated) -> Result<[bool; 8], Error> {
     axes_of(operator, operator.required_tensor("InputTensor")?.sizes().len())
 }
 
-/// The same of an operator on a tensor of `rank` dimensions, which may be nested.
+/// As [`axes`], for an operator on a tensor of `rank` dimensions, which may be nested.
 fn axes_of(operator: &Validated, rank: usize) -> Result<[bool; 8], Error> {
     let has = |name| operator.schema().has_field(name);
     let mut of_tensor = vec![0; rank];

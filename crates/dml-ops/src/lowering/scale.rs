@@ -1,4 +1,4 @@
-//! Powers of two that keep squares and other powers of FLOAT32 in its range: to multiply by them rounds nothing.
+//! Powers of two that keep squares and other powers of FLOAT32 in range: multiplications by them are exact.
 
 use dml_core::Error;
 use dml_spirv::ElementWidth;
@@ -10,14 +10,16 @@ use crate::ir::{Computation, Recorder};
 
 /// The bits of 2^-126, the least normal number.
 const LEAST: u32 = 1 << 23;
-/// The bits of 2^126: its reciprocal is the least normal number.
+/// The bits of 2^126, whose reciprocal is the least normal number.
 const MOST: u32 = 253 << 23;
-/// Less the bits of a power of two, these are the bits of its reciprocal.
+/// This number less the bits of a power of two are the bits of its reciprocal.
 const RECIPROCAL: u32 = 254 << 23;
 
-/// Adds the step that writes for each magnitude in `greatest` the power of two that brings it between 1 and 2.
+/// Adds the step that writes, for each magnitude in `greatest`, the power of two that scales it to at least 1
+/// and below 2.
 ///
-/// From 2^127 on it comes below 4, and what is subnormal stays below 1; infinities and NaN stay as they are.
+/// Magnitudes from 2^127 on are scaled to below 4, subnormal ones stay below 1, and infinities and NaN stay
+/// as they are.
 pub(crate) fn write_scales(
     recorder: &mut Recorder<'_>,
     sizes: [u32; DIMENSIONS],

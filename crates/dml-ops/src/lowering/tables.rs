@@ -1,7 +1,7 @@
-//! Tables: values that depend on coordinates alone, computed while an operator is lowered.
+//! Tables: values that depend only on coordinates, computed while an operator is lowered.
 //!
-//! A kernel reads an element of a table in place of divisions, products and conversions. The host computes it by the
-//! twins of the kernel's functions, so that the bits are the same.
+//! A kernel reads an element of a table instead of computing divisions, products and conversions. The host
+//! computes it by the twins of the kernel's functions, so that the bits are equal.
 
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 
@@ -9,12 +9,13 @@ use super::map_builder::MapBuilder;
 use crate::ir::space::Operand;
 use crate::ir::{Computation, Recorder};
 
-/// A table has at most so many elements, 16 KiB: what needs more is computed for each element.
+/// The most elements of a table, 16 KiB; larger sets of values are computed for each element.
 pub(crate) const MOST_ELEMENTS: u64 = 1 << 12;
 
 impl MapBuilder {
-    /// The values that `compute` adds, which depend on the coordinates in those dimensions of a space alone that are more
-    /// than 1 in `sizes`: of tables where these are small, else computed. The inputs that it reads are numbers.
+    /// The values that `compute` adds, which depend only on the coordinates in the dimensions that are more
+    /// than 1 in `sizes`: read from tables where these are small, else computed. Inputs of `compute` have to
+    /// be operands of numbers.
     pub(crate) fn tabulated<const N: usize>(
         &mut self,
         recorder: &mut Recorder<'_>,
@@ -37,7 +38,7 @@ impl MapBuilder {
         tables.map(|words| self.input(recorder.table(words, &sizes)))
     }
 
-    /// Evaluates the computation at a coordinate.
+    /// Evaluates the computation at a coordinate, by the functions' twins.
     fn elements(&self, coordinate: [u32; DIMENSIONS]) -> Elements<'_> {
         let number = |it: &Operand| {
             debug_assert!(it.buffer.is_none(), "a table depends on coordinates alone");
@@ -83,7 +84,7 @@ fn coordinates(sizes: [u32; DIMENSIONS]) -> impl Iterator<Item = [u32; DIMENSION
     })
 }
 
-/// The low 32 bits, which is the number modulo 2^32 of a negative one as well.
+/// The low 32 bits; for a negative number this is the number modulo 2^32.
 #[expect(clippy::cast_possible_truncation, reason = "numbers are those modulo 2^32")]
 pub(crate) fn word(bits: u64) -> u32 {
     bits as u32

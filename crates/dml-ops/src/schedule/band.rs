@@ -1,27 +1,27 @@
 //! Stacks of matrices with a value in a band of diagonals.
 //!
-//! Elements are moved as bit patterns, so a kernel is compiled for each element width. What each
-//! [`Strategy`] does here:
+//! Elements are moved as bit patterns, so a kernel is compiled for each element width. Each [`Strategy`]
+//! means here:
 //!
 //! - **inline**: the whole output is one update. For small dense outputs.
-//! - **fill**: where all elements are the same, and dense.
+//! - **fill**: if all elements are the same, and dense.
 //! - **fill-and-scatter**: zeros everywhere, then the value along one diagonal or in any band. A
 //!   fill would overwrite the padding of a tensor that is not dense.
 //! - **copy-and-band**: the input as a whole, then the value. Needs a dense input with the output's
 //!   strides.
-//! - **seed-and-copy**: [`crate::schedule::seed`]. For batches of matrices, and all that repeats.
+//! - **seed-and-copy**: [`crate::schedule::seed`]. For batches of matrices, and other outputs that repeat.
 //! - **row-copies**: [`rows`]. For padded rows and for wide bands.
-//! - **kernel**: dispatches alone, so it needs no transfer usage. Dense outputs are filled by a
-//!   kernel, and the value follows; of any other, one kernel writes every element and nothing else,
-//!   with zeros or an input of any layout around the band.
+//! - **kernel**: dispatches alone, without transfer usage. Dense outputs are filled by a kernel, and the
+//! value follows;   for other outputs, one kernel writes every element and no padding, with zeros or an input
+//! of any layout around the   band.
 //!
-//! Executed in place, the value alone is written, by row copies or by a kernel. [`strategy`] chooses.
+//! Executed in place, only the value is written, by row copies or by a kernel. [`strategy`] chooses.
 //!
-//! Each kernel is dispatched once for every box of the tensor that fits the device's descriptors; the
-//! kernels that write the value alone, only for boxes that have some.
+//! Each kernel is dispatched once for every box of the tensor that fits the device's descriptors; kernels
+//! that only write the value, once for every box that has some of the band.
 //!
-//! An input that is OWNED_BY_DML is copied into the persistent resource by initialization, as it
-//! lies in memory, and read from there.
+//! An input that is OWNED_BY_DML is copied byte for byte into the persistent resource by initialization, and
+//! read from there.
 
 mod content;
 mod diagonals;
@@ -44,7 +44,7 @@ use steps::{BandedOutput, Batches, Source};
 use strategy::{Background, choose};
 
 impl Schedule<'_> {
-    /// Adds the steps that write a band on an input or on zeros, and says how they are executed in place.
+    /// Adds the steps that write a band on an input or on zeros, and returns the steps of in-place execution.
     ///
     /// # Errors
     /// As [`super::Dispatches::push`].
@@ -71,7 +71,7 @@ impl Schedule<'_> {
         Ok(in_place)
     }
 
-    /// Steps on the first input and the first output as steps on these buffers.
+    /// Steps on the first input and the first output, moved to these buffers.
     pub(super) fn between(
         &self,
         input: Option<&Stored>,
@@ -88,7 +88,7 @@ impl Schedule<'_> {
     }
 }
 
-/// A band, and the tensors that it is in.
+/// A band, and the tensors of its operator.
 struct BandMatrix<'a> {
     operator: &'static str,
     band: &'a ir::Band,
@@ -102,7 +102,7 @@ impl BandMatrix<'_> {
         let internal = |problem: &str| self.internal(problem);
         let element_width = ElementWidth::from_element_bits(output.data_type().bits());
         let band = Diagonals::clip(height, width, self.band.begin, self.band.end);
-        // On zeros, a value of zero bits is nothing.
+        // On zeros, a value with zero bits changes nothing.
         let is_nothing = self.band.value == 0 && self.band.input.is_none();
         Ok(BandedOutput {
             operator: self.operator,
@@ -121,7 +121,7 @@ impl BandMatrix<'_> {
         Ok(Some(Source { slot: Slot::Input(0), batches: self.batches(&input.tensor)? }))
     }
 
-    /// A tensor's dimensions as two of batches, rows and columns.
+    /// A tensor's dimensions as two batch dimensions, rows and columns.
     fn batches(&self, tensor: &TensorLayout) -> Result<Batches, Error> {
         let first = 4usize
             .checked_sub(tensor.sizes().len())
@@ -135,8 +135,8 @@ impl BandMatrix<'_> {
         Ok(batches)
     }
 
-    /// In place the input is there already. Its layout has to be the output's: then no element of
-    /// it is anywhere else.
+    /// The in-place steps. The input must have the output's layout: then each of its elements is in the same
+    /// position.
     fn in_place(
         &self,
         banded: &BandedOutput,
@@ -162,7 +162,7 @@ impl BandMatrix<'_> {
 }
 
 impl BandedOutput {
-    /// What `strategy` does, where it can serve.
+    /// The steps of `strategy`, if it can serve.
     fn steps(
         &self,
         strategy: Strategy,
@@ -180,7 +180,7 @@ impl BandedOutput {
                 steps
             }
             (Strategy::CopyAndBand, Background::Input(source)) => {
-                // The elements and not a byte more: nothing else of the input is the caller's promise.
+                // Only the bytes of elements: bytes around the input may belong to others.
                 let mut steps = vec![copy(source.slot, Slot::Output(0), self.element_bytes())];
                 steps.extend(self.band(target)?);
                 steps
@@ -204,7 +204,7 @@ impl BandedOutput {
         })
     }
 
-    /// The value in the band of an output that is zero.
+    /// Writes the value in the band of an output that is zero.
     fn band_on_zeros(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
         match self.band.single() {
             Some(diagonal) => self.scatter(diagonal, target),
@@ -216,7 +216,7 @@ impl BandedOutput {
         fill_by_kernel((self.operator, "OutputTensor"), self.element_bytes(), pattern, target)
     }
 
-    /// One matrix, or where the band is everything one element, over the whole output.
+    /// Repeats one matrix, or one element if the band covers everything, over the whole output.
     fn repeat(&self, target: &Target<'_>, constants: &mut Constants) -> Step {
         let block = match self.matrix_bytes() {
             Some(bytes) if !self.band.is_everything() => self.matrix_content(bytes),

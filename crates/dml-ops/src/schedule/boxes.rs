@@ -1,28 +1,29 @@
 //! Boxes: the parts of a tensor that is too large for one descriptor.
 //!
-//! A box is a range of every dimension. Those of one tensor are equally large, but for the last ones
-//! of a dimension; they share no element and leave none out, and what a box takes of each operand
-//! fits one window. All bytes are counted in 64 bits.
+//! A box is a range of every dimension. The boxes of one tensor have equal sizes, except the last ones of a
+//! dimension; they do not overlap, cover the tensor, and each operand's part of a box fits one window. All
+//! bytes are counted in 64 bits.
 
 use std::ops::Range;
 
-/// Kernels that access single words: windows begin at a multiple of one.
+/// The alignment of windows for kernels that access single words.
 pub(crate) const WORD: u64 = 4;
 
-/// Where the elements of an operand are.
+/// The position of an operand's elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement<const N: usize> {
     /// The element at coordinate 0, counted from the start of the slot.
     pub(crate) first: i64,
-    /// In elements, outermost dimension first. Those of dimensions of size 1 mean nothing.
+    /// Strides in elements, outermost dimension first. Strides of dimensions of size 1 have no meaning.
     pub(crate) strides: [i64; N],
-    /// So many coordinates of the last dimension have one element, as a power of two.
+    /// The number of coordinates of the last dimension that share an element, as a power of two.
     pub(crate) repeats: u32,
-    /// 4, 8, 16, 32 or 64.
+    /// The width of an element: 4, 8, 16, 32 or 64 bits.
     pub(crate) element_bits: u32,
-    /// Windows begin at a multiple of so many bytes, a power of two, at least [`WORD`].
+    /// The alignment of windows in bytes, a power of two, at least [`WORD`].
     pub(crate) granule: u64,
-    /// An access may be so many elements beyond the one at its coordinate: every box needs them.
+    /// The greatest displacement of an access from the element at its coordinate, in elements, for which
+    /// every box has room.
     pub(crate) beyond: u64,
 }
 
@@ -35,13 +36,13 @@ pub(crate) struct TensorBox<const N: usize> {
     pub(crate) sizes: [u32; N],
 }
 
-/// What a window has to show of an operand.
+/// The range of an operand that a window covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     /// Bytes relative to the start of the slot, from a multiple of the granule, in whole words.
     pub(crate) range: Range<u64>,
-    /// The element at the box's origin, counted from the start of the range. Without negative strides
-    /// it is below the elements of a granule.
+    /// The element at the box's origin, counted from the start of the range. Without negative strides it is
+    /// less than the number of elements in a granule.
     pub(crate) start: u32,
 }
 
@@ -57,7 +58,7 @@ impl<const N: usize> Placement<N> {
     pub(crate) fn view(&self, part: &TensorBox<N>) -> View {
         let bits = u64::from(self.element_bits);
         let origin = self.first + self.distance(part.origin);
-        // Elements below the one at the origin, by negative strides.
+        // Elements before the one at the origin, because of negative strides.
         let lasts = self.elements(part.sizes.map(|size| size - 1));
         let below = lasts.into_iter().zip(self.strides);
         let below: i64 = below.map(|(last, stride)| i64::from(last) * stride.min(0)).sum();
@@ -72,9 +73,9 @@ impl<const N: usize> Placement<N> {
         }
     }
 
-    /// Makes boxes of `sizes` smaller until `window` bytes show one wherever it begins. Only what is
-    /// outermost in memory is cut, so that as much as possible of what lies together stays together.
-    /// `None` where not even one element fits.
+    /// Makes boxes of `sizes` smaller until `window` bytes hold one wherever it begins. Only dimensions that
+    /// are outermost in memory are cut, so that as many adjacent elements as possible stay together. `None`
+    /// if not even one element fits.
     fn cut(&self, mut sizes: [u32; N], window: u64) -> Option<[u32; N]> {
         // Kernels count elements in 32 bits.
         let window = window.min(u64::from(self.element_bits) << 29);
@@ -99,8 +100,8 @@ impl<const N: usize> Placement<N> {
         (self.reach(sizes) <= most).then_some(sizes)
     }
 
-    /// At most `size`, and such that boxes which touch in this dimension share no granule, where that
-    /// is possible: then neither has to wait for the other.
+    /// At most `size`, and if possible such that adjacent boxes in this dimension share no granule: then
+    /// neither has to wait for the other.
     fn in_whole_granules(&self, dimension: usize, size: u32) -> u32 {
         let granule = u32::try_from(8 * self.granule).unwrap_or(u32::MAX);
         let elements = (granule / self.element_bits).max(1);
@@ -109,13 +110,13 @@ impl<const N: usize> Placement<N> {
         if size < multiple { size } else { size - size % multiple }
     }
 
-    /// Elements from the one at coordinate 0 to the one at `coordinate`.
+    /// The offset in elements of the element at `coordinate`.
     fn distance(&self, coordinate: [u32; N]) -> i64 {
         let terms = self.elements(coordinate).into_iter().zip(self.strides);
         terms.map(|(at, stride)| i64::from(at) * stride).sum()
     }
 
-    /// Elements from the lowest one that a box may need to the highest one.
+    /// The distance in elements from the lowest to the highest one that a box may access.
     fn reach(&self, sizes: [u32; N]) -> u64 {
         let lasts = self.elements(sizes.map(|size| size - 1));
         let terms = lasts.into_iter().zip(self.strides);
@@ -123,7 +124,7 @@ impl<const N: usize> Placement<N> {
         distances.sum::<u64>() + self.beyond
     }
 
-    /// How many elements an operand goes on for a coordinate in each dimension.
+    /// The number of operand elements that the coordinate covers in each dimension.
     fn elements(&self, mut coordinate: [u32; N]) -> [u32; N] {
         if let Some(last) = coordinate.last_mut() {
             *last >>= self.repeats;
@@ -131,7 +132,7 @@ impl<const N: usize> Placement<N> {
         coordinate
     }
 
-    /// Bytes of a window that shows a box of `sizes` wherever it begins.
+    /// The bytes of a window that holds a box of `sizes` wherever it begins.
     pub(crate) fn window(&self, sizes: [u32; N]) -> u64 {
         self.bytes(self.reach(sizes) + 1).next_multiple_of(WORD) + self.lead()
     }
@@ -141,15 +142,14 @@ impl<const N: usize> Placement<N> {
         (8 * self.granule).saturating_sub(self.element_bits.into()).div_ceil(8)
     }
 
-    /// Bytes of so many elements.
+    /// The bytes of so many elements.
     fn bytes(&self, count: u64) -> u64 {
         (count * u64::from(self.element_bits)).div_ceil(8)
     }
 }
 
-/// Divides a tensor of `sizes`, none of them 0, into boxes: as few as there are where the outermost
-/// dimension in memory is divided. `None` where `window` bytes cannot show one element of an
-/// operand.
+/// Divides a tensor of `sizes`, none of them 0, into boxes: as few as possible when the outermost dimension
+/// in memory is divided. `None` if `window` bytes cannot hold one element of an operand.
 pub(crate) fn divide<const N: usize>(
     sizes: [u32; N],
     operands: &[Placement<N>],
@@ -171,14 +171,14 @@ pub(crate) fn divide<const N: usize>(
 #[derive(Clone, Debug)]
 pub(crate) struct Boxes<const N: usize> {
     sizes: [u32; N],
-    /// Sizes of all boxes but the last ones.
+    /// Sizes of all boxes except the last ones of a dimension.
     most: [u32; N],
     /// Origin of the next box.
     next: Option<[u32; N]>,
 }
 
 impl<const N: usize> Boxes<N> {
-    /// How many boxes the tensor has, at most as many as elements.
+    /// The number of boxes, at most the number of elements.
     pub(crate) fn total(&self) -> u64 {
         self.sizes
             .iter()
@@ -187,12 +187,12 @@ impl<const N: usize> Boxes<N> {
             .product()
     }
 
-    /// Sizes of all boxes but the last ones of a dimension.
+    /// Sizes of all boxes except the last ones of a dimension.
     pub(crate) fn most(&self) -> [u32; N] {
         self.most
     }
 
-    /// The same, but none larger than `sizes`.
+    /// These boxes, but none larger than `sizes`.
     #[must_use]
     pub(crate) fn of_at_most(mut self, sizes: [u32; N]) -> Self {
         for (most, size) in self.most.iter_mut().zip(sizes) {

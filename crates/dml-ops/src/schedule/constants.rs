@@ -5,17 +5,17 @@ use std::ops::Range;
 
 use dml_core::plan::UNIFORM_ALIGNMENT;
 
-/// What a plan finds in [`dml_core::plan::Slot::Constants`].
+/// The contents of [`dml_core::plan::Slot::Constants`] for a plan.
 #[derive(Default)]
 pub(crate) struct Constants {
     pub(crate) bytes: Vec<u8>,
-    /// Where those bytes are that are there once: boxes of one tensor seldom differ in their uniform blocks, nor alike
-    /// operators of a graph in their tables.
+    /// The ranges of bytes that are stored once: boxes of one tensor often have equal uniform blocks, and
+    /// similar operators of a graph equal tables.
     shared: HashMap<Vec<u8>, Range<u64>>,
 }
 
 impl Constants {
-    /// Adds `bytes`, and returns where they are. They start at a multiple of 4.
+    /// Adds `bytes`, and returns their range. It starts at a multiple of 4.
     pub(crate) fn add(&mut self, bytes: &[u8]) -> Range<u64> {
         let start = self.bytes.len() as u64;
         self.bytes.extend(bytes);
@@ -24,14 +24,14 @@ impl Constants {
         start..end
     }
 
-    /// The same, starting at a multiple of `alignment`.
+    /// Adds `bytes` at a multiple of `alignment`, and returns their range.
     pub(crate) fn add_aligned(&mut self, bytes: &[u8], alignment: u64) -> Range<u64> {
         let start = (self.bytes.len() as u64).next_multiple_of(alignment);
         self.bytes.resize(usize::try_from(start).expect("in memory"), 0);
         self.add(bytes)
     }
 
-    /// Adds bytes unless they are there at a multiple of `alignment`, and returns where they are.
+    /// Adds bytes unless they are present at a multiple of `alignment`, and returns their range.
     pub(crate) fn add_shared(&mut self, bytes: Vec<u8>, alignment: u64) -> Range<u64> {
         let known = self.shared.get(&bytes).filter(|it| it.start.is_multiple_of(alignment));
         if let Some(range) = known {
@@ -42,8 +42,8 @@ impl Constants {
         range
     }
 
-    /// Adds the bytes of a uniform block unless they are there, and returns where they are. They start
-    /// at a multiple of [`UNIFORM_ALIGNMENT`].
+    /// Adds the bytes of a uniform block unless they are present, and returns their range. It starts at a
+    /// multiple of [`UNIFORM_ALIGNMENT`].
     pub(crate) fn add_uniform(&mut self, bytes: Vec<u8>) -> Range<u64> {
         self.add_shared(bytes, UNIFORM_ALIGNMENT)
     }

@@ -1,4 +1,4 @@
-//! The cost of dispatches, from the sizes and strides that they are made of.
+//! The cost of dispatches, computed from their sizes and strides.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::ops::Range;
 use dml_core::plan::{Cost, Slot};
 use dml_spirv::ElementWidth;
 
-/// Elements of a box.
+/// The number of elements of a box.
 pub(crate) fn elements(sizes: &[u32]) -> u64 {
     sizes.iter().map(|size| u64::from(*size)).product()
 }
 
-/// Bytes of the elements that an operand has at the coordinates of a box, of which its window shows `range`.
-/// Coordinates that differ only where the stride is 0 have one element; where windows of a convolution overlap,
-/// there are no more elements than the window shows.
+/// Bytes of the elements that an operand has at the coordinates of a box; its window shows `range`.
+/// Coordinates that differ only in dimensions with a stride of 0 share an element; where windows of a
+/// convolution overlap, there are no more elements than the window shows.
 pub(crate) fn bytes(
     sizes: &[u32],
     strides: &[i64],
@@ -25,9 +25,9 @@ pub(crate) fn bytes(
     width.bytes_of(count).min(range.end - range.start)
 }
 
-/// Bytes that are read by operands of these slots, each with its bytes and with what its window shows: operands
-/// that are parts of one tensor, such as the neighbours that an interpolation takes, read no more than their
-/// windows show together.
+/// Bytes that operands read; each is given by its slot, its bytes and the range that its window shows.
+/// Operands that are parts of one tensor, such as the neighbours that an interpolation reads, count no more
+/// than their windows show together.
 pub(crate) fn bytes_read(operands: impl IntoIterator<Item = (Slot, u64, Range<u64>)>) -> u64 {
     let mut slots: BTreeMap<Slot, (u64, Vec<Range<u64>>)> = BTreeMap::new();
     for (slot, bytes, shown) in operands {
@@ -38,7 +38,7 @@ pub(crate) fn bytes_read(operands: impl IntoIterator<Item = (Slot, u64, Range<u6
     slots.into_values().map(|(sum, shown)| sum.min(united(shown))).sum()
 }
 
-/// The length of all ranges together, what they have in common counted once.
+/// The length of the union of all ranges.
 fn united(mut ranges: Vec<Range<u64>>) -> u64 {
     ranges.sort_by_key(|range| range.start);
     let (mut length, mut end) = (0, 0);
@@ -49,7 +49,7 @@ fn united(mut ranges: Vec<Range<u64>>) -> u64 {
     length
 }
 
-/// The cost of a kernel that writes `count` elements of so many bytes each, and reads nothing to speak of.
+/// The cost of a kernel that writes `count` elements of `element_bytes` bytes each, and reads almost nothing.
 pub(crate) fn of_writing(count: u32, element_bytes: u32) -> Cost {
     Cost { operations: count.into(), bytes: u64::from(count) * u64::from(element_bytes) }
 }

@@ -1,4 +1,4 @@
-//! Dispatches of kernels that are given an index for each element that they write.
+//! Dispatches of kernels that have an index for each element, or group of elements, that they write.
 
 use std::ops::Range;
 
@@ -14,29 +14,29 @@ use crate::schedule::boxes::{self, Boxes, Placement, WORD};
 use crate::schedule::grid::{self, Grid};
 use crate::target::{MAX_STEPS, beyond_steps};
 
-/// A plan has no more regions of copies, counted one by one: 24 MiB of them in a command buffer.
+/// The largest number of copy regions in a plan, counted one by one: 24 MiB of them in a command buffer.
 pub(crate) const MAX_REGIONS: u64 = 1 << 20;
-/// A plan keeps no more loops of regions.
+/// The largest number of loops of regions that a plan keeps.
 pub(crate) const MAX_LOOPS: u64 = 1 << 15;
 
-/// Windows of fewer bytes show hardly more than a quad, so they begin at any word. No device is known to
-/// have such.
+/// Windows of fewer bytes hold hardly more than a quad, so they begin at any word. No known device has such
+/// small windows.
 const SMALL_WINDOW: u64 = 64;
 
 /// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
 const FOUR_WORDS: u64 = 16;
 
-/// Where windows begin.
+/// The alignment of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alignment {
-    /// At four words and four elements, where kernels that access so many at a time are used.
+    /// At four words and four elements, for kernels that access so many at a time.
     Quads,
-    /// At a word: a descriptor may be too small for more.
+    /// At a word, if a descriptor may be too small for more.
     Words,
 }
 
 impl Operand<Slot> {
-    /// Where its elements are; windows begin where kernels can access several words, or one.
+    /// The position of its elements, with windows that begin where kernels can access several words, or one.
     pub(crate) fn placement(&self, alignment: Alignment) -> Placement<DIMENSIONS> {
         let granule = match alignment {
             Alignment::Quads => FOUR_WORDS.max(self.width.bytes_of(QUAD.into())),
@@ -64,17 +64,17 @@ pub(crate) struct Dispatches<'a> {
 }
 
 impl<'a> Dispatches<'a> {
-    /// None yet. Refusals name `operator` and `field`.
+    /// No dispatches yet. Errors name `operator` and `field`.
     pub(crate) fn new(operator: &'static str, field: &'static str, target: &'a Target<'a>) -> Self {
         Self { operator, field, target, steps: Vec::new() }
     }
 
-    /// What they are for.
+    /// The target of the dispatches.
     pub(crate) fn target(&self) -> &'a Target<'a> {
         self.target
     }
 
-    /// Where windows begin: a descriptor may be too small for more than words.
+    /// The alignment of windows: words if descriptors may be too small for quads.
     pub(crate) fn alignment(&self) -> Alignment {
         if self.target.max_window() < SMALL_WINDOW { Alignment::Words } else { Alignment::Quads }
     }
@@ -100,12 +100,12 @@ impl<'a> Dispatches<'a> {
         }
     }
 
-    /// Adds one dispatch, or several where the device's group counts do not suffice for the indices.
-    /// There is a window for each binding of the kernel. `cost` is that of all of them.
+    /// Adds one dispatch, or several if the device's group counts do not suffice for the indices. There is a
+    /// window for each binding of the kernel. `cost` is the cost of all of them.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`]: a window exceeds what a descriptor of the device can show, or there
-    /// are more than [`MAX_STEPS`] dispatches.
+    /// [`Error::DeviceLimit`]: a window exceeds the range of the device's descriptors, or there are more than
+    /// [`MAX_STEPS`] dispatches.
     pub(crate) fn push(
         &mut self,
         variant: &'static KernelModule,
@@ -116,7 +116,7 @@ impl<'a> Dispatches<'a> {
         self.push_with_block(variant, windows, push, None, cost)
     }
 
-    /// The same for a kernel that has a uniform block, with that block's place in the constants.
+    /// As [`Self::push`], for a kernel with a uniform block, given the block's range in the constants.
     ///
     /// # Errors
     /// As [`Self::push`].
@@ -132,7 +132,7 @@ impl<'a> Dispatches<'a> {
         self.push_groups(variant, windows, push, uniform, group_length, cost)
     }
 
-    /// The same, where a work group has so many indices.
+    /// As [`Self::push_with_block`], for work groups with so many indices each.
     ///
     /// # Errors
     /// As [`Self::push`].
@@ -161,7 +161,7 @@ impl<'a> Dispatches<'a> {
                 push_constants: push.with_first_group(first_group).to_bytes(),
                 uniform: uniform.clone(),
                 groups,
-                // They would run at the same time as one dispatch, if the device had so many groups.
+                // They would run at the same time as one dispatch if the device had so many groups.
                 is_concurrent: first_group > 0,
                 cost: cost.share(groups.map(u64::from).iter().product(), all_groups),
             }));
@@ -174,7 +174,7 @@ impl<'a> Dispatches<'a> {
         self.steps
     }
 
-    /// A device that cannot show `needed` bytes at once.
+    /// The error for a device whose descriptors cannot cover `needed` bytes.
     pub(crate) fn beyond_window(&self, needed: u64) -> Error {
         Error::DeviceLimit {
             operator: self.operator,

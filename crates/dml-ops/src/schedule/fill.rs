@@ -1,9 +1,9 @@
-//! Tensors that have one value everywhere.
+//! Tensors with the same value everywhere.
 //!
-//! A dense tensor is an update, a fill where the value repeats every 32 bits, or copies of a block
-//! where it does not. Without transfer usage a kernel fills it with words. Of any other tensor, and
-//! where the value does not repeat, a kernel writes every element and nothing else, box by box: up to
-//! 8 strides do not fit the push constants beside the sizes and go into the constant block.
+//! A dense tensor is written by an update, by a fill where the value repeats every 32 bits, or by copies of a
+//! block where it does not. Without transfer usage a kernel fills it with words. Of any other tensor, and
+//! where the value does not repeat, a kernel writes exactly the elements, box by box: up to 8 strides do not
+//! fit the push constants beside the sizes, and are in the constant block.
 
 use dml_core::plan::{Access, MAX_UPDATE_BYTES, Slot, Step, Window};
 use dml_core::{Error, Strategy, TensorLayout};
@@ -88,8 +88,9 @@ impl Schedule<'_> {
     }
 }
 
-/// The preferred strategy where it can serve, else a fill, else the block that repeats, or a kernel where that takes
-/// too many copies. Inline, an output takes no fewer commands than filled, so small ones are not told apart.
+/// The preferred strategy if it is possible, else a fill, else copies of a block, or a kernel where that
+/// takes too many copies. An inline update takes as many commands as a fill, so there is no special case for
+/// small outputs.
 fn choose(
     output: &TensorLayout,
     element_width: ElementWidth,
@@ -115,7 +116,7 @@ fn choose(
     tuning.strategy.filter(serves).unwrap_or(default)
 }
 
-/// Every element of a small dense output, with zeros up to the end of the last word.
+/// The bytes of a small dense output, with zeros up to the end of the last word.
 fn content(fill: &Fill) -> Vec<u8> {
     let count = usize::try_from(fill.output.tensor.span()).expect("a small output");
     let mut bytes = fill.value.to_le_bytes()[..fill.width.bytes() as usize].repeat(count);

@@ -1,18 +1,18 @@
-//! How many work groups a dispatch has, within the device's limits.
+//! The work groups of a dispatch, within the device's limits.
 
-/// Part of a one-dimensional range of work groups, as one dispatch.
+/// A part of a one-dimensional range of work groups, as one dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
-    /// The range's first group that belongs to this dispatch.
+    /// The range's first group in this dispatch.
     pub(crate) first_group: u32,
-    /// Groups in x, y and z. Their product can pass the end of the range; kernels check.
+    /// Groups in x, y and z. Their product may exceed the range; kernels check that.
     pub(crate) groups: [u32; 3],
 }
 
-/// Splits the groups that `indices` need over x, y, z and, where these do not suffice, over
-/// several dispatches. `limits` is maxComputeWorkGroupCount and has no zeros; a group has at
-/// least 2 indices, or there are less than 2^31 of them, so that no group's number passes 2^32, those past the end of the
-/// range included.
+/// Splits the groups for `indices` over x, y, z and, where these do not suffice, over several dispatches.
+/// `limits` is maxComputeWorkGroupCount and has no zeros. A group has at least 2 indices, or there are less
+/// than 2^31 of them, so that the number of no group exceeds 2^32, including groups past the end of the
+/// range.
 pub(crate) fn split(
     indices: u32,
     group_length: u32,
@@ -26,7 +26,7 @@ pub(crate) fn split(
     })
 }
 
-/// A box that holds `groups` and wastes less than one group in each of its rows.
+/// The sizes of a box with at least `groups` groups, with less than one unused group in each of its rows.
 fn rectangle(groups: u32, [max_x, max_y, _]: [u32; 3]) -> [u32; 3] {
     let rows = groups.div_ceil(max_x);
     let layers = rows.div_ceil(max_y);

@@ -1,11 +1,11 @@
-//! Dispatches that compute every element of an output from the inputs' elements that belong to it.
+//! Dispatches that compute every element of an output from elements of the inputs.
 //!
-//! A space is coalesced and divided into boxes; for each box the kernel is linked that fits how its
-//! rows lie: in whole quads, with gaps or ends between, or the same element everywhere. Integers
-//! narrower than a word are taken several at a time where rows are whole multiples of four words.
-//! Plain copies along another dimension go by tiles where these are preferred ([`transpose`]).
-//! The only loop is that of a division of 64 bits, 128 iterations for the two of each register: far from
-//! the 65,535 that lavapipe gives an invocation.
+//! A space is coalesced and divided into boxes. For each box a kernel is linked for the layout of its rows:
+//! whole quads, rows with gaps or ends within a quad, or a single element. Several integers narrower than a
+//! word are computed at once where rows are whole multiples of four words. Plain copies along another
+//! dimension use tiles where these are preferred ([`transpose`]). The only loop is in 64-bit divisions: 128
+//! iterations for the two of each register, far from the 65,535 after which lavapipe ends an invocation's
+//! loops.
 
 use dml_core::plan::{Slot, Step};
 use dml_core::{Error, Strategy};
@@ -22,11 +22,11 @@ use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
 use crate::schedule::piece::{Piece, Taken, Work};
 
-/// A row of at least so many elements, by itself, is worth a dispatch of its own for those that do
-/// not fill a quad: on lavapipe whole rows take two thirds of the time.
+/// A single row of at least this many elements gets a dispatch of its own for the elements that do not fill a
+/// quad: on lavapipe whole rows take two thirds of the time.
 const WORTH_A_TAIL: u32 = 1 << 12;
 
-/// The steps that compute `space`. Refusals name `operator` and `field`.
+/// The steps that compute `space`. Errors name `operator` and `field`.
 ///
 /// # Errors
 /// As [`Dispatches::push`].
@@ -55,7 +55,7 @@ pub(crate) fn steps(
     Ok(dispatches.into_steps())
 }
 
-/// A long single row that is no multiple of four words: as much of it as is, and the rest.
+/// Divides a long single row that is no multiple of four words into the greatest such multiple and the rest.
 fn whole_and_rest(
     part: &TensorBox<DIMENSIONS>,
     space: &IterationSpace<Slot>,
@@ -75,8 +75,8 @@ fn whole_and_rest(
     vec![whole, tail]
 }
 
-/// The program, what it is applied to, the output last, and the elements of a row: of words where that
-/// can be.
+/// The program, the operands that it is applied to, with the output last, and the elements of a row; all of
+/// them of words where the functions can take these.
 fn taken(piece: &Piece<'_>, computation: &Computation) -> (Program, Vec<Taken>, u32) {
     match computation.packed.as_ref().zip(piece.elements_of_words()) {
         Some((program, per_word)) => {
@@ -115,7 +115,7 @@ impl Schedule<'_> {
     /// Adds the steps that compute `space`.
     ///
     /// # Errors
-    /// As [`steps`]; [`Error::DeviceLimit`] where all together are too many.
+    /// As [`steps`]; [`Error::DeviceLimit`] if the operator would have too many steps.
     pub(super) fn map(
         &mut self,
         space: IterationSpace<Slot>,
@@ -136,7 +136,7 @@ impl Schedule<'_> {
     }
 }
 
-/// A program for words, where inputs that are single elements are repeated in them first.
+/// A program for words, which first repeats the elements of inputs that are the same everywhere.
 fn in_words(program: &Program, inputs: &[Taken], per_word: u32) -> Program {
     let splat = if per_word == 4 { &SPLAT_8 } else { &SPLAT_16 };
     let mut all = Program::default();

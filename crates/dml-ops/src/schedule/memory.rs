@@ -1,33 +1,33 @@
-//! Where intermediate results lie in the temporary resource.
+//! Places intermediate results in the temporary resource.
 //!
-//! Two of them may share bytes where one is last read before the other is written. The largest is placed
-//! first, each at the lowest place that is free for as long as it lives; that meets the bound below on
-//! the networks that were measured. It can be worse than placing them in the order in which they are
-//! written, so both are tried.
+//! Two results may share bytes if one is last read before the other is written. The largest is placed first,
+//! each at the lowest offset that is free for its lifetime; that reaches the lower bound on the networks that
+//! were measured. It can be worse than placing results in the order in which they are written, so both are
+//! tried.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// A result that needs memory while it lives.
+/// A result that needs memory during its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Buffer {
-    /// Bytes.
+    /// The size in bytes.
     pub(super) size: u64,
     /// The steps from the one that writes it to the one after the last that reads it.
     pub(super) lives: Range<usize>,
 }
 
-/// Where each buffer begins, and how many bytes they take together.
+/// The offset of each buffer, and the bytes of all together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placement {
-    /// One for each buffer: a multiple of the alignment.
+    /// One offset for each buffer: a multiple of the alignment.
     pub(super) offsets: Vec<u64>,
-    /// All that is used.
+    /// The size of the memory for all buffers.
     pub(super) size: u64,
 }
 
-/// Places `buffers` so that none shares a byte with another one that lives at the same time, nor an aligned
-/// block: a descriptor shows whole blocks.
+/// Places `buffers` so that none shares a byte, or an aligned block, with another one that is live at the
+/// same time: a descriptor covers whole blocks.
 pub(super) fn place(buffers: &[Buffer], alignment: u64) -> Placement {
     let mut by_size: Vec<usize> = (0..buffers.len()).collect();
     by_size.sort_by_key(|at| (Reverse(buffers[*at].size), buffers[*at].lives.start));
@@ -39,21 +39,21 @@ pub(super) fn place(buffers: &[Buffer], alignment: u64) -> Placement {
     if first_fit.size < largest_first.size { first_fit } else { largest_first }
 }
 
-/// The same in the order in which the buffers are written.
+/// Places the buffers in the order in which they are written.
 fn first_fit(buffers: &[Buffer], alignment: u64) -> Placement {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|at| buffers[*at].lives.start);
     place_in(&order, buffers, alignment)
 }
 
-/// The most bytes that live at one time: no placement takes less.
+/// The greatest number of bytes that are live at one time: no placement takes less.
 pub(super) fn lower_bound(buffers: &[Buffer], alignment: u64) -> u64 {
     let mut changes: Vec<(usize, i128)> = Vec::with_capacity(2 * buffers.len());
     for buffer in buffers {
         let size = i128::from(buffer.size.next_multiple_of(alignment));
         changes.extend([(buffer.lives.start, size), (buffer.lives.end, -size)]);
     }
-    // What ends at a step makes room for what begins there.
+    // A buffer that ends at a step makes room for one that begins there.
     changes.sort_unstable();
     let sums = changes.iter().scan(0, |sum, (_, change)| {
         *sum += change;
@@ -64,7 +64,7 @@ pub(super) fn lower_bound(buffers: &[Buffer], alignment: u64) -> u64 {
 
 fn place_in(order: &[usize], buffers: &[Buffer], alignment: u64) -> Placement {
     let mut offsets = vec![0; buffers.len()];
-    // Those that are placed, by where they begin.
+    // The buffers that are placed, by their offsets.
     let mut placed: Vec<usize> = Vec::with_capacity(buffers.len());
     let mut size = 0;
     for at in order.iter().copied().filter(|at| buffers[*at].size > 0) {

@@ -1,6 +1,6 @@
-//! Elements as they are: as regions of a copy where their rows are long, else by a kernel, which reads and writes
-//! any strides. On CPU drivers regions take a fraction of the time that a kernel takes for as many bytes, and rows of
-//! 512 bytes as much.
+//! Moves: elements are copied unchanged, as regions of a copy where rows are long, else by a kernel, which
+//! reads and writes any strides. On CPU drivers regions take a fraction of a kernel's time per byte; with
+//! rows of 512 bytes both take as long.
 
 use dml_core::plan::{Copy, CopyRegion, Repeat, Slot, Step};
 use dml_core::{Error, Strategy};
@@ -13,7 +13,7 @@ use crate::ir::Computation;
 use crate::ir::space::{IterationSpace, Operand};
 
 impl Schedule<'_> {
-    /// Adds the steps that write the one input of a space.
+    /// Adds the steps that copy the only input of a space.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -27,7 +27,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// A space as a copy, where it can be one and that is preferred or worth it.
+    /// A space as a copy, where that is possible, and preferred or faster.
     fn regions(&self, space: &IterationSpace<Slot>) -> Option<Copy> {
         let input = space.inputs.first()?;
         let (source, destination) = (input.buffer?, space.output.buffer?);
@@ -53,23 +53,23 @@ impl Schedule<'_> {
     }
 }
 
-/// Coordinates of one dimension.
+/// The coordinates of one dimension.
 #[derive(Clone, Copy)]
 struct Walk {
     count: u32,
-    /// Elements from one to the next.
+    /// The strides in elements.
     input: i64,
     output: i64,
 }
 
-/// The rows of a space, whose elements are neighbours in both tensors.
+/// The rows of a space, whose elements are adjacent in both tensors.
 struct Rows {
     element: i64,
-    /// Of one row.
+    /// The bytes of one row.
     bytes: u64,
-    /// The rows of one loop.
+    /// The dimension whose rows are repeats of one region.
     repeated: Walk,
-    /// The other walks.
+    /// The other dimensions.
     loops: Vec<Walk>,
 }
 
@@ -84,7 +84,7 @@ impl Rows {
         let walks = (0..DIMENSIONS).map(walk).filter(|it| it.count > 1);
         let (rows, mut loops): (Vec<Walk>, Vec<Walk>) =
             walks.partition(|it| [it.input, it.output] == [1, 1]);
-        // Two walks with stride 1 would be one, or have one element.
+        // Two dimensions with stride 1 would have been merged, or have one element.
         let elements: u64 = rows.iter().map(|it| u64::from(it.count)).product();
         let longest = (0..loops.len()).max_by_key(|at| loops[*at].count);
         let repeated = longest.map(|at| loops.remove(at));
@@ -101,7 +101,7 @@ impl Rows {
         walks.map(|it| u64::from(it.count)).product()
     }
 
-    /// A loop for each coordinate of the other walks, from the first elements of input and output on.
+    /// A region for each coordinate of the other dimensions; `first` are the first elements of input and output.
     fn regions(&self, first: [i64; 2]) -> Vec<CopyRegion> {
         let starts = self.loops.iter().fold(vec![first], |starts, walk| {
             let along = |[input, output]: [i64; 2]| {
@@ -117,7 +117,7 @@ impl Rows {
             growth: 0,
         };
         let region = |start: [i64; 2]| {
-            // Every element is inside of its tensor.
+            // Every element is within its tensor.
             let [input, output] = start.map(|at| (at * self.element).cast_unsigned());
             CopyRegion { repeat, ..CopyRegion::once(input, output, self.bytes) }
         };

@@ -13,28 +13,29 @@ use crate::schedule::constants::Constants;
 use crate::schedule::map;
 use crate::{Target, TransferUse};
 
-/// Parts of the temporary and of the persistent resource begin at a multiple of so many bytes: the most that any
-/// device may demand of the start of a descriptor (Vulkan's required limits, minStorageBufferOffsetAlignment). A
-/// descriptor of one part then shows no bytes of another, and steps on different parts do not wait for each other.
+/// The alignment in bytes of parts of the temporary and of the persistent resource: the largest that a device
+/// may demand of a descriptor's start (Vulkan's required limits, minStorageBufferOffsetAlignment). A
+/// descriptor of one part then covers no bytes of another, and steps on different parts do not wait for each
+/// other.
 pub(crate) const PART_ALIGNMENT: u64 = 256;
 
-/// What initialization keeps of the inputs.
+/// The copies of owned inputs that initialization makes.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// The steps of initialization.
     pub(crate) init: Vec<Step>,
     /// Bytes of the persistent resource.
     pub(crate) size: u64,
-    /// How many bytes into it each input is that was copied.
+    /// The byte offset of each copied input in the persistent resource.
     inputs: HashMap<u32, u64>,
 }
 
 impl Kept {
-    /// Where executions read an input: its slot, or where it is kept, and how many bytes into that. It is copied
-    /// there once, however often this is asked.
+    /// The slot that executions read an input from, and the byte offset in it: its own slot, or the copy in
+    /// the persistent resource. The copy is made once, however often this is called.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`]: the device cannot carry the copy.
+    /// [`Error::DeviceLimit`]: the device cannot execute the copy.
     pub(crate) fn source(
         &mut self,
         (operator, field): (&'static str, &'static str),
@@ -69,8 +70,8 @@ impl Kept {
     }
 }
 
-/// The words of an input, and those from `start` in the persistent resource; of elements of two words
-/// both at a time, so that they are less than 2^32.
+/// The words of an input, and those from `start` on in the persistent resource. Elements of two words are
+/// copied whole, so that there are less than 2^32.
 fn words(input: Slot, start: u64, bytes: u64, element_bits: u32) -> IterationSpace<Slot> {
     let width = if element_bits == 64 { ElementWidth::B64 } else { ElementWidth::B32 };
     let unit = u64::from(width.bytes());

@@ -1,4 +1,4 @@
-//! Dense outputs with the same word everywhere, or of bytes that are part of a command.
+//! Dense outputs with the same word everywhere, or with bytes that are part of a command.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(crate) fn inline(data: Vec<u8>) -> Step {
     Step::Update(Update { slot: Slot::Output(0), offset: 0, data })
 }
 
-/// The word that repeats in a dense tensor of `value`; `None` where it takes two different ones.
+/// The word that repeats in a dense tensor of `value`; `None` if two words differ.
 pub(crate) fn repeated(value: u64, element_width: ElementWidth) -> Option<u32> {
     let [low, high] = low_and_high(value);
     match element_width {
@@ -29,8 +29,7 @@ pub(crate) fn repeated(value: u64, element_width: ElementWidth) -> Option<u32> {
     }
 }
 
-/// Fills `bytes` of the output. The last word, where the elements cover a part of it, gets zeros
-/// after them.
+/// Fills `bytes` of the output. If elements cover only a part of the last word, zeros follow them.
 pub(crate) fn fill(bytes: u64, pattern: u32) -> Vec<Step> {
     let slot = Slot::Output(0);
     let (whole, last) = whole_words(bytes, pattern);
@@ -45,7 +44,7 @@ pub(crate) fn fill(bytes: u64, pattern: u32) -> Vec<Step> {
     steps
 }
 
-/// The same with dispatches, for an output without transfer usage. Refusals name `operator` and `field`.
+/// As [`fill`] with dispatches, for an output without transfer usage. Errors name `operator` and `field`.
 ///
 /// # Errors
 /// As [`Dispatches::push`].
@@ -66,7 +65,7 @@ pub(crate) fn fill_by_kernel(
     Ok(dispatches.into_steps())
 }
 
-/// The bytes that are filled with whole words, and the word after them, of which only a part is.
+/// The bytes that are filled with whole words, and the word after them if the elements cover a part of it.
 fn whole_words(bytes: u64, pattern: u32) -> (u64, Option<u32>) {
     let part = bytes % 4;
     match pattern {

@@ -1,4 +1,4 @@
-//! A box of an iteration space as one kernel takes it: how its rows lie in each operand.
+//! A box of an iteration space for one kernel: how its rows lie in each operand.
 
 use std::ops::Range;
 
@@ -17,32 +17,33 @@ use crate::schedule::constants::Constants;
 use crate::schedule::cost;
 use crate::schedule::dispatches::{Alignment, Dispatches};
 
-/// A box, as one kernel takes it.
+/// A box of an iteration space that one dispatch computes.
 pub(super) struct Piece<'a> {
     space: &'a IterationSpace<Slot>,
     pub(super) sizes: [u32; DIMENSIONS],
     alignment: Alignment,
-    /// For each operand its bytes, and the element at the box's origin from the start of those.
+    /// For each operand, the range in bytes of its window, and the element at the box's origin counted from
+    /// its start.
     views: Vec<(Range<u64>, u32)>,
 }
 
 /// The size and the cost of a dispatch.
 pub(super) struct Work {
-    /// Indices, which are less than the elements of a tensor.
+    /// The number of indices, which is less than the elements of a tensor.
     pub(super) count: u64,
     pub(super) operations: u64,
-    /// Indices of a work group, where the kernel does not say so.
+    /// The indices of a work group, if the kernel's specialization does not determine them.
     pub(super) of_a_group: Option<u32>,
 }
 
-/// An operand of a piece, as a kernel takes it.
+/// An operand of a piece as a kernel accesses it.
 pub(super) struct Taken {
     pub(super) operand: element_wise::Operand,
     pub(super) record: OperandRecord,
 }
 
 impl<'a> Piece<'a> {
-    /// A box of a space, whose windows begin as `alignment` says.
+    /// A box of a space, with windows of this alignment.
     pub(super) fn of(
         space: &'a IterationSpace<Slot>,
         part: &TensorBox<DIMENSIONS>,
@@ -63,24 +64,24 @@ impl<'a> Piece<'a> {
         self.space.operands().zip(self.views.iter().map(|(_, start)| *start))
     }
 
-    /// Where windows begin.
+    /// The alignment of windows.
     pub(super) fn alignment(&self) -> Alignment {
         self.alignment
     }
 
-    /// Elements of a row.
+    /// The number of elements in a row.
     pub(super) fn inner(&self) -> u32 {
         self.sizes[DIMENSIONS - 1]
     }
 
-    /// Whether the elements of rows are next to each other wherever they are read.
+    /// Whether the elements of rows are adjacent in every input.
     pub(super) fn are_neighbours(&self) -> bool {
         let stored = self.space.inputs.iter().filter(|it| it.buffer.is_some());
         let mut goes_on = stored.filter(|it| it.repeats == 0).map(|it| it.strides[DIMENSIONS - 1]);
         goes_on.all(|stride| (0..=1).contains(&stride))
     }
 
-    /// What a kernel is told of the operands, the output last, and how it takes them.
+    /// The kernel's record of the operands, the output last, and the accesses of inputs and output.
     pub(super) fn record(
         &self,
         taken: &[Taken],
@@ -99,14 +100,14 @@ impl<'a> Piece<'a> {
         (record, inputs.iter().map(|input| input.operand).collect(), output.operand)
     }
 
-    /// Whether its rows are of whole quads, and which inputs are the same for all rows.
+    /// Whether rows consist of whole quads, and which inputs are the same for all rows.
     pub(super) fn quads(&self, record: &Record) -> Quads {
         let outer = |it: &[u32; DIMENSIONS]| {
             let mut of_rows = self.sizes.iter().zip(it).take(DIMENSIONS - 1);
             of_rows.all(|(size, stride)| *size == 1 || *stride == 0)
         };
         let inputs = record.inputs.iter().enumerate().take(self.space.inputs.len());
-        // A single row begins where every row does: the kernel is that of several.
+        // A single row begins where every row does, so that it shares the kernel of several.
         let has_rows = record.rows() > 1;
         let in_every_row = inputs.filter(|(_, it)| has_rows && outer(&it.strides));
         Quads {
@@ -115,7 +116,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Bytes of the elements of all operands. A displaced one has an element at each coordinate.
+    /// The bytes of the elements of all operands. A displaced operand has one element for each coordinate.
     fn bytes(&self) -> u64 {
         let of = |(operand, (range, _)): (&Operand<Slot>, &(Range<u64>, u32))| {
             let strides = match operand.displacement {
@@ -152,7 +153,7 @@ impl<'a> Piece<'a> {
         dispatches.push_groups(variant, &windows, &push, Some(block), of_a_group, cost)
     }
 
-    /// The windows of the operands that are stored, the output's last.
+    /// The windows of the operands that have buffers, the output's last.
     fn windows(&self, output_access: Touch) -> Vec<Window> {
         let inputs = self.space.inputs.iter().zip(0..);
         let inputs =
@@ -170,14 +171,14 @@ impl<'a> Piece<'a> {
         is_in_multiples(operand, start, &self.sizes, self.alignment, count)
     }
 
-    /// Whether an input is displaced by the same for all elements of a row: what other inputs say has one element
-    /// for each.
+    /// Whether an input has one displacement for all elements of a row: the inputs that determine it have one
+    /// element for each row.
     fn moves_rows(&self, operand: &Operand<Slot>) -> bool {
         let mut others = self.space.inputs.iter().filter(|it| *it != operand);
         self.space.output.displacement.is_none() && others.all(|it| it.strides[DIMENSIONS - 1] == 0)
     }
 
-    /// An operand by elements.
+    /// An operand that is accessed by elements.
     pub(super) fn take(&self, (operand, start): (&Operand<Slot>, u32)) -> Taken {
         let mut taken = take(operand, start, &self.sizes, self.alignment);
         let access = &mut taken.operand.access;
@@ -191,7 +192,7 @@ impl<'a> Piece<'a> {
         taken
     }
 
-    /// How many elements a word has where all operands can be taken by words.
+    /// The number of elements in a word, if all operands can be accessed by words.
     pub(super) fn elements_of_words(&self) -> Option<u32> {
         let width = self.space.output.width;
         let per_word = 32 / width.bits().min(32);
@@ -203,7 +204,7 @@ impl<'a> Piece<'a> {
         (per_word > 1 && is_alike && self.operands().all(fits)).then_some(per_word)
     }
 
-    /// As [`Self::take`], but of operands that are no single elements in words.
+    /// As [`Self::take`], but accessed by words, unless rows have a single element of the operand.
     pub(super) fn take_words(
         &self,
         (operand, start): (&Operand<Slot>, u32),

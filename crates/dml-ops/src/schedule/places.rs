@@ -1,4 +1,4 @@
-//! Where buffers are: parts of the temporary and the persistent resource, and constants.
+//! Places of buffers: parts of the temporary and the persistent resource, and constants.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, Content, Place, Stage};
 
 impl Schedule<'_> {
-    /// Gives local buffers that have none yet their places.
+    /// Places the local buffers that have no place yet.
     pub(super) fn place_locals(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
         let used: HashSet<Buffer> = buffers.into_iter().collect();
         for (at, content) in self.program.locals.iter().enumerate() {
@@ -29,7 +29,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// Where a buffer is, and how many bytes into that.
+    /// The resource of a buffer, and the buffer's first byte in it.
     pub(super) fn place(&self, buffer: Buffer) -> (Slot, u64) {
         match buffer {
             Buffer::Input(at) => (Slot::Input(at), 0),
@@ -63,7 +63,8 @@ impl Schedule<'_> {
         }
     }
 
-    /// So many elements of a resource, from how many bytes on; for a scheduled node, or as a local buffer.
+    /// Reserves `count` elements for a scheduled node, or for a local buffer; returns the resource and the
+    /// first byte.
     pub(super) fn reserve(
         &mut self,
         width: ElementWidth,
@@ -76,7 +77,7 @@ impl Schedule<'_> {
             Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
         };
         let start = size.next_multiple_of(PART_ALIGNMENT);
-        // Each part has a beginning of its own.
+        // No two parts begin at the same byte.
         let bytes = count.max(1).saturating_mul(width.bytes().into());
         *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
         if slot == Slot::Temporary {
@@ -85,18 +86,18 @@ impl Schedule<'_> {
         (slot, start)
     }
 
-    /// So many elements of the temporary resource, one after the other.
+    /// `count` adjacent elements of the temporary resource, for the node being scheduled.
     pub(super) fn temporary(&mut self, width: ElementWidth, count: u64) -> Operand<Slot> {
         self.made(width, count, Stage::Execution)
     }
 
-    /// So many elements, one after the other, in what is written at a stage.
+    /// `count` adjacent elements of the resource that is written at `stage`, for the node being scheduled.
     pub(super) fn made(&mut self, width: ElementWidth, count: u64, stage: Stage) -> Operand<Slot> {
         let (slot, start) = self.reserve(width, count, stage, Some(self.nodes.len()));
         Operand::at(slot, width, (start / u64::from(width.bytes())).cast_signed())
     }
 
-    /// So many words that hold parts of sums until these are added up.
+    /// `count` words for the parts of sums, until these are added up.
     pub(super) fn place_of_parts(&mut self, count: u64) -> Operand<Slot> {
         let (place, length) = match self.parts.take().filter(|(_, length)| *length >= count) {
             Some(known) => known,
@@ -106,7 +107,7 @@ impl Schedule<'_> {
         place
     }
 
-    /// When what is in a slot is there.
+    /// When the contents of a slot are available.
     pub(super) fn stage(&self, slot: Slot) -> Stage {
         match slot {
             Slot::Input(at) => self.program.stage(Buffer::Input(at)),

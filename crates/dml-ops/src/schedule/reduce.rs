@@ -1,12 +1,13 @@
-//! Kernels that make one element of every row.
+//! Kernels that reduce every row to one element.
 //!
-//! The dimensions through which the output does not go are those of rows. The order in which a row's elements are joined
-//! is that of [`dml_spirv::reduce`]: any part of it whose length is a block times a power of two, and that begins at a
-//! multiple of its length, is a subtree. So rows that are too long for one dispatch, and those that no descriptor shows,
-//! are reduced in such parts, and then the states of these, in the same order on every device.
+//! Rows go along the dimensions in which the output's stride is 0. The order in which a row's elements are
+//! joined is that of [`dml_spirv::reduce`]: a part whose length is a block times a power of two, and which
+//! begins at a multiple of its length, is a subtree. So rows that are too long for one dispatch or for a
+//! descriptor are reduced in such parts, and then the parts' states are, in the same order on every device.
 //!
-//! Rows that are columns of a matrix, which a vector is multiplied by, are added up some at a time (`reduce/columns.rs`).
-//! A row of several dimensions that do not follow each other in memory is written one element after the other first.
+//! Rows that are columns of a matrix, which is multiplied by a vector, are summed several at a time
+//! (`reduce/columns.rs`). Rows of several dimensions that are not contiguous are first written to contiguous
+//! memory.
 
 mod columns;
 
@@ -26,27 +27,28 @@ use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
 use crate::schedule::piece::{Piece, Taken, Work};
 
-/// Parts of rows: so that a device has more of them than it has cores.
+/// The most elements of a part of a row: so that there are more parts than a device has cores.
 const PART: u32 = 4096;
-/// Parts of few rows whose elements are far from each other, where an invocation has each: on GPUs, and of products on
-/// CPU drivers, where each row of a matrix may be in another page: the TLB holds so many.
+/// The most elements of a part of a strided row, where there are few rows and an invocation reduces each: on
+/// GPUs, and for products on CPU drivers, where each row of a matrix may be in another page, and the TLB has
+/// about as many entries.
 const PART_OF_STRIDED: u32 = 256;
-/// Rows that are not longer, such as most windows, are an invocation's: a quad for each lane of a block at most.
+/// The longest rows, such as most windows, that a single invocation reduces: a quad for each lane of a block.
 const SHORT_ROW: u32 = 16;
-/// Beyond so many rows an invocation for each keeps a GPU busy.
+/// With more rows than this, one invocation for each of them keeps a GPU busy.
 const MANY_ROWS: u64 = 1 << 16;
 
 const LAST: usize = DIMENSIONS - 1;
 const LAST_BUT_ONE: usize = LAST - 1;
 const ROWS_OF_GRIDS: usize = LAST - 1;
 
-/// A row of several dimensions goes along those in which the output stands still.
+/// Whether rows go along a dimension: the output's stride is 0 there.
 fn is_of_rows(space: &IterationSpace<Slot>, dimension: usize) -> bool {
     space.sizes[dimension] > 1 && space.output.strides[dimension] == 0
 }
 
 impl Schedule<'_> {
-    /// Adds the steps that reduce `space`, whose output stands still where rows go on.
+    /// Adds the steps that reduce `space` along the dimensions in which the output's stride is 0.
     ///
     /// # Errors
     /// As [`Dispatches::push`].
@@ -71,8 +73,9 @@ impl Schedule<'_> {
         }
     }
 
-    /// Merges a reduction of two dimensions into one of a single dimension of blocks, where some operands, such as scales, have one
-    /// element for each block; `None` where that is not so, or where a descriptor shows no whole row of each operand.
+    /// Merges two reduced dimensions into a single one with blocks, where some operands, such as scales, have
+    /// one element for each block; `None` where that is not possible, or where a descriptor does not show a
+    /// whole row of each operand.
     fn rows_of_blocks(&self, space: &IterationSpace<Slot>) -> Option<IterationSpace<Slot>> {
         // Every part of a row begins with a block.
         let rows = space.with_blocks(PART_OF_STRIDED)?;
@@ -83,7 +86,7 @@ impl Schedule<'_> {
         (boxes.most()[LAST] == rows.sizes[LAST]).then_some(rows)
     }
 
-    /// Reduces one dimension of rows, and then the others.
+    /// Reduces the innermost dimension of rows, and then the others.
     fn innermost_first(
         &mut self,
         space: IterationSpace<Slot>,
@@ -102,7 +105,7 @@ impl Schedule<'_> {
         self.reduce(rest, RowOrder::Nested, &reduction.rest())
     }
 
-    /// Writes what is reduced one element after the other, and reduces that.
+    /// Writes the elements to contiguous memory in the order of rows, and reduces these.
     fn rows_one_after_the_other(
         &mut self,
         space: &IterationSpace<Slot>,
@@ -124,7 +127,7 @@ impl Schedule<'_> {
         self.reduce(rows, RowOrder::Flattened, &reduction)
     }
 
-    /// Rows of one element are reduced as well: what is the sum of one must be its sum.
+    /// Reduces rows of one element, too: the reduction of a single element may differ from the element.
     fn rows_of_one(
         &mut self,
         space: IterationSpace<Slot>,
@@ -136,13 +139,13 @@ impl Schedule<'_> {
         }
     }
 
-    /// Place for what parts of rows become, the last dimension's next to each other.
+    /// Temporary memory for the states of parts of rows; states along the last dimension are adjacent.
     fn partial(&mut self, reduction: &Reduction, sizes: [u32; DIMENSIONS]) -> Operand<Slot> {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
         self.temporary(reduction.reducer.of_parts().output_width(), count).packed(&sizes)
     }
 
-    /// Reduces rows, which are the last dimension.
+    /// Reduces rows along the last dimension.
     fn rows(&mut self, space: IterationSpace<Slot>, reduction: &Reduction) -> Result<(), Error> {
         let mut dispatches = self.dispatches();
         let alignment = dispatches.alignment();
@@ -176,9 +179,9 @@ impl Schedule<'_> {
         self.add_dispatches(dispatches)
     }
 
-    /// Adds the steps that reduce grids: the last two dimensions are those of their rows and columns, of which
-    /// each grid has as many as the elements of the input `sizes` say. These are of 64 bits, the columns in the
-    /// low word, and neither is more than the space has.
+    /// Adds the steps that reduce grids: the last two dimensions are their rows and columns, and the elements
+    /// of the input `sizes` have the number of both for each grid. They have 64 bits, with the columns in the
+    /// low word, and are not greater than the sizes of the space.
     ///
     /// # Errors
     /// As [`Dispatches::push`].
@@ -205,7 +208,7 @@ impl Schedule<'_> {
         self.add_dispatches(dispatches)
     }
 
-    /// Reduces rows, and computes what becomes of that after it: where a kernel for rows has no room for ends.
+    /// Reduces rows, and then computes their ends by a Map: where the kernel for rows cannot have ends.
     fn rows_before_ends(
         &mut self,
         space: &IterationSpace<Slot>,
@@ -225,7 +228,7 @@ impl Schedule<'_> {
         self.map(IterationSpace { sizes, inputs, output }, &computation)
     }
 
-    /// Reduces rows in parts of `length`, the parts of a row in a dimension that is not used, and then these.
+    /// Reduces rows in parts of `length`, which use a dimension of size 1, and then reduces the parts' states.
     fn parts(
         &mut self,
         space: IterationSpace<Slot>,
@@ -234,7 +237,7 @@ impl Schedule<'_> {
         reduction: &Reduction,
     ) -> Result<(), Error> {
         if length < 2 {
-            // Parts would be no fewer than their elements.
+            // Parts of one element would not make rows shorter.
             let bytes = space.inputs[0].width.bytes_of(2);
             return Err(self.dispatches().beyond_window(bytes));
         }
@@ -245,7 +248,7 @@ impl Schedule<'_> {
         let (elements_of_rows, ends) = reduction.divided(&space.inputs);
         let ranges = [(0, count, length), (count, 1, rest)];
         for (first, count, elements) in ranges.into_iter().filter(|(.., elements)| *elements > 0) {
-            // An operand that a part goes through by so many elements.
+            // The operand with a stride of `elements` from part to part.
             let by_parts = |operand: &Operand<Slot>, elements: u32| {
                 let step = operand.strides[LAST] * i64::from(elements >> operand.repeats);
                 let mut moved = operand.clone();
@@ -286,7 +289,7 @@ impl Schedule<'_> {
             elements: reduction.elements,
             form,
             grids,
-            // One element of each row.
+            // The output has one element for each row.
             output: element_wise::Operand { access: Access::Ragged, ..output },
             outer_dimensions: record.outer_dimensions(),
             quads: if grids.is_none() { piece.quads(&record) } else { Quads::default() },
@@ -295,7 +298,7 @@ impl Schedule<'_> {
         let types = target.native_types();
         let is_one_block = blocks == 1 || reduction.reducer.has_any_order();
         let alone = kernel(if is_one_block { Form::OneBlock } else { Form::Blocks });
-        // A factor that has neighbours is worth nothing where the other one has none.
+        // Adjacent elements of one factor are no gain where the other factor has none.
         let is_whole = !alone.adds_words() && inputs.iter().any(|it| it.access == Access::Whole);
         let may_share = grids.is_none()
             && (is_whole || piece.are_neighbours())
@@ -308,7 +311,7 @@ impl Schedule<'_> {
         if of_a_group.is_some() {
             self.strategy = Strategy::RowGroups;
         }
-        // Each element is joined to what its row has so far.
+        // Each element is joined to the state of its row.
         let of_an_element = 1 + reduction.program.steps.len() as u64;
         let of_elements = cost::elements(&piece.sizes).saturating_mul(of_an_element);
         let of_rows = record.rows().saturating_mul(reduction.last.steps.len() as u64);
@@ -318,7 +321,7 @@ impl Schedule<'_> {
     }
 }
 
-/// Whether a work group joins the elements of a row of such a length.
+/// Whether a work group reduces rows of this length.
 pub(super) fn has_groups(target: &Target<'_>, length: u32) -> bool {
     match target.tuning.strategy {
         Some(strategy) => strategy == Strategy::RowGroups,
@@ -326,7 +329,7 @@ pub(super) fn has_groups(target: &Target<'_>, length: u32) -> bool {
     }
 }
 
-/// How many elements of a row one dispatch joins.
+/// The most elements of a row that one dispatch joins.
 fn most_at_once(space: &IterationSpace<Slot>, reduction: &Reduction, target: &Target<'_>) -> u32 {
     let is_of_products = *reduction.reducer == ROUNDED_SUM_F32;
     let most = MOST_BLOCKS * reduction.elements.block_length();
@@ -338,8 +341,8 @@ fn most_at_once(space: &IterationSpace<Slot>, reduction: &Reduction, target: &Ta
     most
 }
 
-/// The length of parts of at most so many elements: a block times a power of two, so that parts are subtrees. What shows
-/// no block has parts as long as it shows, which are joined in an order of their own.
+/// The length of parts of at most `most` elements: a block times a power of two, so that parts are subtrees.
+/// Where not even a block is shown, parts have `most` elements, and are joined in another order.
 fn part_length(block: u32, most: u32) -> u32 {
     let most = most.min(PART);
     if most < block { most } else { block << (most / block).ilog2() }

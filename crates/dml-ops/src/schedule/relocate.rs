@@ -1,13 +1,13 @@
-//! Moves what steps read and write: a byte of a slot becomes one of the same or of another slot.
+//! Moves the reads and writes of steps: to other offsets, and to other slots.
 
 use std::ops::Range;
 
 use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 
-/// A slot, and a byte in it.
+/// A slot, and a byte offset in it.
 pub(crate) type Place = (Slot, u64);
 
-/// What a step reads that may be an input.
+/// The slots that a step reads.
 pub(crate) fn read(step: &Step) -> Vec<Slot> {
     match step {
         Step::Dispatch(dispatch) => dispatch.windows.iter().map(|it| it.slot).collect(),
@@ -16,8 +16,8 @@ pub(crate) fn read(step: &Step) -> Vec<Slot> {
     }
 }
 
-/// The step where bytes of slots have become what `place` says: it moves parts of slots as a whole, by multiples of 16
-/// bytes.
+/// The step with its slots and offsets mapped by `place`, which moves parts of slots as a whole, by multiples
+/// of 16 bytes.
 pub(crate) fn relocated(step: &Step, place: &impl Fn(Slot, u64) -> Place) -> Step {
     let moved = |slot, range: &Range<u64>| {
         let (slot, start) = place(slot, range.start);

@@ -1,8 +1,9 @@
-//! Row groups as one kernel: reductions of the same rows, and the Maps of these rows, phase after phase.
+//! Row groups as one kernel: reductions of the same rows, and the Maps of these rows, in consecutive phases.
 //!
-//! Values that members pass to each other stay in the kernel: one value of a row in a register, values of elements in registers
-//! where a work group has all of a row at one time, else in the output, which is written last. Of a group that one kernel cannot be, as many
-//! members as possible are one, and the others are executed by themselves.
+//! Values that members pass to each other stay in the kernel: a row's value in a register, and values of
+//! elements in registers where a work group has all of a row at once, else in the output, which is written
+//! last. If a whole group cannot be one kernel, as many members as possible are, and the others are executed
+//! separately.
 
 mod late;
 mod members;
@@ -24,16 +25,17 @@ use late::with_last_divided;
 use members::{KeptIn, Members};
 
 const LAST: usize = DIMENSIONS - 1;
-/// Where an invocation has a row, fewer of them that are longer than a block leave a device idle that Maps by themselves
-/// would not; and where a work group has one, fewer that are longer than a work group has at one time.
+/// With fewer rows than this a kernel of a group leaves a device idle that separate Maps would not: where an
+/// invocation has a row that is longer than a block, or a work group a row that is longer than it can have at
+/// once.
 const FEW_ROWS: u64 = 32;
 
 impl Schedule<'_> {
-    /// Adds one kernel that computes members of a group, from the one with the number `first` on: as many as it can.
-    /// Returns these; `None` where members are better executed one by one.
+    /// Adds one kernel that computes as many members of a group as possible, from the member with the number
+    /// `first` on. Returns these members; `None` where they are better executed separately.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`]: there would be too many steps.
+    /// [`Error::DeviceLimit`] if the operator would have too many steps.
     pub(super) fn row_kernel(
         &mut self,
         group: &RowGroup,
@@ -53,7 +55,7 @@ impl Schedule<'_> {
         Ok(None)
     }
 
-    /// Adds one kernel that computes a group; returns whether there is such.
+    /// Adds one kernel that computes a group, if that is possible and worth it; returns whether it did.
     fn row_group(&mut self, group: &RowGroup) -> Result<bool, Error> {
         let length = |it: &Recorded| it.node.space().map(row_length);
         let Some(size) = group.members.first().and_then(length) else { return Ok(false) };
@@ -100,7 +102,7 @@ impl Schedule<'_> {
         Ok(true)
     }
 
-    /// Whether a kernel of this form suits the device more than the members one by one.
+    /// Whether a kernel of this form suits the device better than separate members.
     fn is_worth_a_kernel(&self, space: &IterationSpace<Slot>, form: Form) -> bool {
         let mut stored = space.operands().filter(|it| it.buffer.is_some());
         let are_neighbours = stored.all(|it| (0..=1).contains(&it.strides[LAST]));
@@ -115,7 +117,7 @@ impl Schedule<'_> {
     }
 }
 
-/// The form of a kernel for rows of so many blocks; `None` if they are too long for one.
+/// The form of a kernel for rows of `blocks` blocks; `None` if they are too long for one.
 fn form(blocks: u32, has_groups: bool) -> Option<Form> {
     match blocks {
         ..=MOST_BLOCKS if has_groups => Some(Form::Group),
@@ -126,7 +128,7 @@ fn form(blocks: u32, has_groups: bool) -> Option<Form> {
     }
 }
 
-/// How many elements a row has that a Reduce joins; no more than a number of 32 bits says.
+/// The number of elements of a row that a Reduce joins, saturated at 32 bits.
 fn row_length(space: &IterationSpace) -> u32 {
     let along = space.sizes.iter().zip(&space.output.strides).filter(|(_, stride)| **stride == 0);
     along.fold(1, |length, (size, _)| length.saturating_mul(*size))

@@ -1,8 +1,8 @@
-//! Rows whose elements are joined with all before them.
+//! Scans: each element of a row is joined with all elements before it.
 //!
-//! On CPU drivers each pass is a Map ([`passes`]). On GPUs a work group joins a part of a row in memory that it shares:
-//! all of a row, or the elements that are less than 2^n apart. The elements that are 2^n apart are rows of their own
-//! then, which are joined in the same way: so elements are joined in one order whichever way it is done.
+//! On CPU drivers each pass is a Map ([`passes`]). On GPUs a work group joins a part of a row in shared
+//! memory: all of a row, or the elements that are less than 2^n apart. Elements that are 2^n apart then form
+//! rows of their own, which are joined likewise, so that the order of joins is the same in all cases.
 
 mod passes;
 
@@ -18,14 +18,14 @@ use crate::ir::space::Operand;
 use crate::schedule::boxes::Placement;
 use crate::schedule::dispatches::Alignment;
 
-/// Whether the elements of a row, which a work group has, are worth one: rows of one column share groups.
+/// Whether the rows that a work group shares have enough elements for it; rows of a single column share groups.
 fn fills_a_group(scan: &Scan) -> bool {
     const FEW: u64 = 256;
     let [_, length, columns] = scan.sizes;
     columns == 1 || u64::from(length) * u64::from(columns) >= FEW
 }
 
-/// Elements to join: the numbers of their states, and where they go.
+/// A stage of a scan: the operands of the states' numbers that are read, and of those that are written.
 struct Stage<'a> {
     reducer: &'static Reducer,
     /// Rows, and elements of a row.
@@ -36,7 +36,7 @@ struct Stage<'a> {
 }
 
 impl Schedule<'_> {
-    /// Adds the steps that join each element of a row with those before it.
+    /// Adds the steps that join each element of a row with all elements before it.
     ///
     /// # Errors
     /// As [`super::Dispatches::push`].
@@ -56,7 +56,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// Whether a descriptor shows all of a row.
+    /// Whether a descriptor can show all of a row.
     fn shows_rows(&self, scan: &Scan, results: &[Operand<Slot>]) -> bool {
         let [_, length, columns] = scan.sizes;
         let Some(row) = length.checked_mul(columns) else { return false };
@@ -83,7 +83,7 @@ impl Schedule<'_> {
             let lanes = if columns == 1 { Lanes::Rows } else { Lanes::Columns(columns) };
             let record = Record { rows, row: sizes[1], lanes, starts: [0; 4] };
             let Some(joined) = record.joined() else {
-                // Each work group reads all that it writes before that.
+                // A last stage may be in place: each work group reads all its elements before it writes.
                 return self.scan_stage(&Stage { reducer, sizes, lanes, from: &from, to: results });
             };
             let to = if writes_results {
@@ -105,7 +105,7 @@ impl Schedule<'_> {
         let target = dispatches.target();
         let kernel = Kernel { reducer, begins: from.len() < to.len() };
         let variant = kernel.variant(target.native_types());
-        // The binding of each operand, and its place among the starts of a record.
+        // The binding of each operand, and its index among the starts of a record.
         let inputs = from.iter().zip([(0, 0), (1, 1)]);
         let outputs = to.iter().zip([(OUTPUT_BINDING, 3), (RESTS_BINDING, 2)]).rev();
         let operands: Vec<_> = inputs.chain(outputs).collect();
@@ -137,7 +137,7 @@ impl Schedule<'_> {
     }
 }
 
-/// Rows of so many elements, which follow each other.
+/// The placement of contiguous rows of `row` elements.
 fn placement(operand: &Operand<Slot>, row: u32, alignment: Alignment) -> Placement<2> {
     let Placement { first, element_bits, granule, beyond, .. } = operand.placement(alignment);
     Placement { first, strides: [row.into(), 1], repeats: 0, element_bits, granule, beyond }

@@ -1,35 +1,35 @@
 //! Blocks that repeat: made on the host, and copied over the whole output.
 //!
-//! The block is in the constants, so a plan is one copy: nothing waits for anything, and any number
-//! of bytes will do, also for elements narrower than a word.
+//! The block is in the constants, so a plan is a single copy, without barriers, and any number of bytes is
+//! possible, also for elements narrower than a word.
 
 use dml_core::Tuning;
 use dml_core::plan::{Copy, CopyRegion, Repeat, Slot, Step};
 
 use crate::schedule::constants::Constants;
 
-/// A smaller output takes fewer blocks than the tuning allows, but this many copies, so that what a
-/// plan keeps is small beside what it writes.
+/// The least copies of an output: a smaller output has smaller blocks than the tuning allows, so that a
+/// plan's constants are small compared to the output.
 const LEAST_COPIES: u64 = 16;
 
-/// Bytes. Copies that start off it take up to half as long again on a CPU driver.
+/// In bytes. Copies that are not aligned to it take up to half as long again on a CPU driver.
 const CACHE_LINE: u64 = 64;
 
 /// The bytes of one copy: as many blocks as the tuning allows.
 fn copied_bytes(block: u64, total: u64, tuning: Tuning) -> u64 {
     let most = u64::from(tuning.seed_bytes).min(total / LEAST_COPIES);
     let count = most / block;
-    // So many blocks end on a multiple of a cache line.
+    // This many blocks end on a multiple of a cache line.
     let aligned = CACHE_LINE >> block.trailing_zeros().min(CACHE_LINE.trailing_zeros());
     block * if count < aligned { count.max(1) } else { count - count % aligned }
 }
 
-/// The regions that [`repeat`] copies, of a block of so many bytes.
+/// The number of regions of [`repeat`] for a block of `block` bytes.
 pub(crate) fn regions(block: u64, total: u64, tuning: Tuning) -> u64 {
     total.div_ceil(copied_bytes(block, total, tuning))
 }
 
-/// Writes `block` over and over, to the first `total` bytes of the output.
+/// A copy that repeats `block` over the first `total` bytes of the output.
 pub(crate) fn repeat(block: &[u8], total: u64, tuning: Tuning, constants: &mut Constants) -> Step {
     let block_bytes = block.len() as u64;
     let size = copied_bytes(block_bytes, total, tuning);

@@ -1,7 +1,7 @@
-//! Parts of the temporary resource that live at different times share bytes.
+//! Parts of the temporary resource with different lifetimes share bytes.
 //!
-//! Nodes of one operator that follow each other have one time, so that nothing waits for bytes inside of an operator. A Map that is the last to
-//! read a part writes its result there, where each element lies alike.
+//! Consecutive nodes of one operator have the same time, so that sharing adds no barriers within an operator.
+//! A Map that is the last reader of a part writes its result to that part, if both have the same layout.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use super::relocate::relocated;
 use super::{Scheduled, ScheduledNode};
 use crate::ir::{Band, Buffer, Map, Node};
 
-/// Bytes of the temporary resource, in blocks that descriptors can begin at.
+/// Bytes of the temporary resource; its blocks are aligned for descriptors.
 pub(crate) struct TemporaryBytes {
-    /// Where every part had its own, but for results that are written where the last input was read.
+    /// Without sharing, except for results that replace the input that a node is the last to read.
     pub(crate) separate: u64,
-    /// Of the resource.
+    /// The size of the resource.
     pub(crate) planned: u64,
-    /// The most that live at one time.
+    /// The most bytes that are alive at one time.
     pub(crate) lower_bound: u64,
 }
 
-/// When a local buffer is used: numbers of scheduled nodes. Its last ones are 0 until one is known.
+/// The uses of a local buffer, as numbers of scheduled nodes; the last ones are 0 until there is such a use.
 #[derive(Clone, Copy)]
 struct Use {
     first_write: usize,
@@ -31,13 +31,13 @@ struct Use {
 }
 
 impl Scheduled<'_> {
-    /// Places the parts of the temporary resource; with `share` by the times at which they live.
+    /// Places the parts of the temporary resource; with `share` parts with different lifetimes share bytes.
     pub(crate) fn place_temporaries(&mut self, share: bool) -> TemporaryBytes {
         let limits = &self.target.capabilities.limits;
         let alignment = limits.min_storage_buffer_offset_alignment.max(16);
         let uses = self.uses();
         let mut blocks = self.blocks(&uses);
-        // The block in which each part lies.
+        // The block of each part.
         let mut block_of: Vec<usize> = (0..blocks.len()).collect();
         if share {
             self.write_where_read(&uses, &mut blocks, &mut block_of);
@@ -68,7 +68,7 @@ impl Scheduled<'_> {
         uses
     }
 
-    /// The part of the temporary resource that a local buffer is.
+    /// The part of the temporary resource that holds a local buffer.
     fn part(&self, buffer: Buffer) -> Option<usize> {
         let Buffer::Local(at) = buffer else { return None };
         match self.locals[at]? {
@@ -77,12 +77,12 @@ impl Scheduled<'_> {
         }
     }
 
-    /// The part that has a byte.
+    /// The part that contains a byte.
     fn part_at(&self, byte: u64) -> Option<usize> {
         self.temporaries.partition_point(|it| it.range.start <= byte).checked_sub(1)
     }
 
-    /// A block for each part.
+    /// A block with a lifetime for each part.
     fn blocks(&self, uses: &HashMap<Buffer, Use>) -> Vec<Block> {
         let mut times = Vec::with_capacity(self.nodes.len());
         for (number, node) in self.nodes.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Scheduled<'_> {
         blocks
     }
 
-    /// Lets nodes write where they were the last to read.
+    /// Lets nodes write their result to the buffer that they are the last to read.
     fn write_where_read(
         &mut self,
         uses: &HashMap<Buffer, Use>,
@@ -125,8 +125,8 @@ impl Scheduled<'_> {
         }
     }
 
-    /// A local buffer that a node is the last to read, and the one that it is the first to write, which may be the same
-    /// bytes.
+    /// A local buffer that a node is the last to read, and a local buffer that it is the first to write, if
+    /// both may share bytes.
     fn last_read(&self, number: usize, uses: &HashMap<Buffer, Use>) -> Option<(Buffer, Buffer)> {
         let node = &self.nodes[number];
         let reads = node.recorded.node.reads();
@@ -154,7 +154,7 @@ impl Scheduled<'_> {
         is_first.then_some((input, output))
     }
 
-    /// Moves every step to where the parts are now.
+    /// Moves all steps to the final places of the parts.
     fn move_temporaries(&mut self, offset: impl Fn(usize) -> u64) {
         let moved = |slot, byte| match slot {
             Slot::Temporary => {

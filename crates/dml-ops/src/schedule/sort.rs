@@ -1,13 +1,13 @@
-//! The least numbers of rows, in order.
+//! Sorts: the least numbers of each row, in ascending order.
 //!
-//! A bitonic network sorts: blocks of twice the length are made of two that are sorted in opposite directions, in
-//! passes that each compare numbers half as far apart as the pass before did. Where only the least numbers are wanted,
-//! blocks as long as that are sorted; then the lesser ones of two blocks are those of both, which halves what there is
-//! until one block is left.
+//! A bitonic network sorts: two blocks that are sorted in opposite directions are merged to one of twice the
+//! length, in passes that each compare numbers half as far apart as the pass before. If only the least
+//! numbers are wanted, blocks of that many numbers are sorted; then of two blocks the lesser half of all
+//! numbers is kept, which halves the number of blocks until one is left.
 //!
-//! On CPU drivers each pass is a Map ([`network`]). On GPUs a work group does all passes among so many numbers as it
-//! shares, and keeps those of them that are wanted. No two numbers are equal, but for the greatest after the end of a
-//! row, so there is one order.
+//! On CPU drivers each pass is a Map ([`network`]). On GPUs a work group does all passes among the numbers
+//! that it shares, and keeps the wanted ones. All numbers are different, except for the greatest ones that
+//! pad a row, so the order is unique.
 
 mod network;
 
@@ -49,7 +49,7 @@ impl Schedule<'_> {
         alignment == Alignment::Quads && window <= self.target.max_window()
     }
 
-    /// Each work group keeps the least ones of its numbers, until those that are wanted are left of each row.
+    /// Dispatches work groups that keep the least of their numbers, until each row has only the wanted ones.
     fn keep_least(
         &mut self,
         sort: &Sort,
@@ -58,7 +58,7 @@ impl Schedule<'_> {
     ) -> Result<(), Error> {
         let Sort { rows, wanted, mut length, .. } = *sort;
         let mut from = numbers;
-        // The place of what is left after a dispatch, unless that is the last one.
+        // The temporary for the numbers that are left after a dispatch that is not the last one.
         let mut other: Option<Operand<Slot>> = None;
         loop {
             let halvings = length.min(NUMBER_BITS) - wanted;
@@ -75,7 +75,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// Blocks have more numbers than a work group: those that are further apart are compared by Maps.
+    /// Sorts blocks with more numbers than a work group shares: Maps compare numbers that are further apart.
     fn sort_long_blocks(
         &mut self,
         sort: &Sort,
@@ -95,7 +95,7 @@ impl Schedule<'_> {
         Ok(())
     }
 
-    /// Adds a dispatch of the kernel.
+    /// Adds a dispatch of the sort kernel.
     fn sort_in_groups(
         &mut self,
         record: Record,
@@ -133,7 +133,7 @@ impl Schedule<'_> {
     }
 }
 
-/// Numbers that follow each other.
+/// The placement of contiguous numbers.
 fn placement(operand: &Operand<Slot>, alignment: Alignment) -> Placement<1> {
     let Placement { first, element_bits, granule, beyond, .. } = operand.placement(alignment);
     Placement { first, strides: [1], repeats: 0, element_bits, granule, beyond }

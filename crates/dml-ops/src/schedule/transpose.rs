@@ -1,6 +1,6 @@
-//! Elements that are next to each other in the input along another dimension than in the output: copied by tiles, so
-//! that a GPU reads and writes lines of memory as a whole. CPU drivers read single words as fast, and pay for the
-//! barrier of a work group.
+//! Transpositions: copies whose input is contiguous along another dimension than the output, by tiles, so
+//! that a GPU reads and writes whole lines of memory. CPU drivers read single words as fast, and would have
+//! to pay for the barriers of work groups.
 
 use dml_core::kernel::can_run;
 use dml_core::plan::{Slot, Step};
@@ -18,7 +18,7 @@ use crate::schedule::piece::{Piece, Work};
 
 const LAST: usize = DIMENSIONS - 1;
 
-/// Adds the dispatch that copies the elements of a piece by tiles, and returns whether that is possible and preferred.
+/// Adds a dispatch that copies the elements of a piece by tiles, if possible and preferred; returns whether it did.
 ///
 /// # Errors
 /// As [`Dispatches::push`].
@@ -37,14 +37,14 @@ pub(super) fn dispatch(
     Ok(true)
 }
 
-/// Whether one of these steps copies by tiles.
+/// Whether one of the steps copies by tiles.
 pub(super) fn is_among(steps: &[Step]) -> bool {
     let is_it = |it: &Step| matches!(it, Step::Dispatch(it) if Transpose::is(it.kernel.variant));
     steps.iter().any(is_it)
 }
 
-/// Whether the device has the memory that a tile takes, and tiles are worth their barrier: where they are half full in
-/// each direction.
+/// Whether the device has enough memory for a tile, and tiles are worth their barrier: they are at least half
+/// full in each direction.
 fn is_preferred(kernel: Transpose, record: &Record, target: &Target<'_>) -> bool {
     let is_half_full = |it: Dimension| it.size >= kernel.side() / 2;
     if !can_run(kernel.variant(), target.capabilities) {
@@ -56,8 +56,8 @@ fn is_preferred(kernel: Transpose, record: &Record, target: &Target<'_>) -> bool
     }
 }
 
-/// A piece with one input as what the kernel is told of it; `None` where both operands have neighbours along one
-/// dimension, or where words have elements that do not belong together.
+/// The kernel and the record for a piece with one input; `None` where both operands are contiguous along the
+/// same dimension, or where elements of a word do not belong together.
 fn transposition(piece: &Piece<'_>) -> Option<(Transpose, Record)> {
     let operands: Vec<(&Operand<Slot>, u32)> = piece.operands().collect();
     let [(input, from), (output, to)] = operands[..] else { return None };
@@ -89,7 +89,7 @@ fn transposition(piece: &Piece<'_>) -> Option<(Transpose, Record)> {
     Some((kernel, record))
 }
 
-/// The dimension along which the input has neighbours, where it is not that of the output.
+/// The dimension along which the input is contiguous, if the output is contiguous along another one.
 fn neighbours(piece: &Piece<'_>, input: &Operand<Slot>) -> Option<usize> {
     let stride = |at: usize| input.strides[at].unsigned_abs();
     let is_nearer = |at: &usize| piece.sizes[*at] > 1 && (1..stride(LAST)).contains(&stride(*at));
@@ -97,25 +97,26 @@ fn neighbours(piece: &Piece<'_>, input: &Operand<Slot>) -> Option<usize> {
     nearest.filter(|_| piece.inner() > 1)
 }
 
-/// Elements that are copied together: those of a word, or one.
+/// Elements that are copied together: all elements of a word, or a single one.
 #[derive(Clone, Copy)]
 struct Units {
-    /// Elements of a unit.
+    /// The number of elements of a unit.
     of: i64,
 }
 
 impl Units {
-    /// The units that so many elements are; `None` where they are no whole units.
+    /// A number of elements in units; `None` if these are not whole units.
     fn between(self, elements: i64) -> Option<u32> {
         (elements % self.of == 0).then(|| modulo_2_32(elements / self.of))
     }
 
-    /// From a unit to the next along a dimension with this stride, where units are along it.
+    /// The stride from one unit to the next along a dimension along which units lie; `None` if their elements
+    /// are not adjacent.
     fn along(self, stride: i64) -> Option<u32> {
         (self.of == 1 || stride == 1).then(|| modulo_2_32(stride))
     }
 
-    /// The size, if it is whole units.
+    /// The size, if it is a multiple of a unit.
     fn whole(self, size: u32) -> Option<u32> {
         (i64::from(size) % self.of == 0).then_some(size)
     }

@@ -1,4 +1,4 @@
-//! The plans of tensors that are too large to be executed here: their limits and their length.
+//! The limits and the length of plans for tensors that are too large to be executed here.
 
 use dml_core::plan::{InPlace, Plan, Step};
 use dml_core::{
@@ -17,7 +17,7 @@ const TRANSFERS: [TransferUse; 2] = [TransferUse::Allowed, TransferUse::StorageO
 const LARGEST: [u32; 4] = [1, 1, 65_535, 65_537];
 const TRANSPOSED: [u32; 4] = [0, 0, 1, 65_535];
 
-/// What devices there are: the least that Vulkan allows, SwiftShader, most GPUs.
+/// Three kinds of devices: Vulkan's minimum, SwiftShader, most GPUs.
 fn devices() -> [Capabilities; 3] {
     let mut gpu = with_window(0, 16);
     gpu.limits.max_storage_buffer_range = u32::MAX.into();
@@ -50,7 +50,7 @@ fn owned(tensor: &TensorDesc) -> TensorDesc {
     TensorDesc { flags: TensorFlags::OWNED_BY_DML, ..tensor.clone() }
 }
 
-/// Every strategy for a tensor, with the most dispatches of one phase for each box.
+/// Every strategy for a tensor, with the largest number of dispatches for each box in one phase.
 fn operators(tensor: &TensorDesc) -> Vec<(AbstractOperator, u64)> {
     vec![
         // Without transfer usage the zeros are dispatches too.
@@ -112,7 +112,7 @@ fn so_do_tensors_around_every_power_that_could_wrap() {
     }
 }
 
-/// The diagonal's elements that the dispatches of a plan write.
+/// The number of the diagonal's elements that the dispatches of a plan write.
 fn scattered(plan: &Plan) -> u64 {
     let count = |step: &Step| match step {
         Step::Dispatch(dispatch) => {
@@ -143,7 +143,7 @@ fn a_band_takes_no_dispatch_where_it_is_not() {
     let tall = TensorDesc::packed(DataType::Float32, &[1 << 30, 2]);
     let plan = try_plan(&band(None, &tall, (-3, 0)), &target).unwrap();
     assert_eq!(kinds(&plan), ["fill", "diagonal_band_b32"]);
-    // One row is twice what a window shows.
+    // One row has twice the bytes of a window.
     let wide = TensorDesc::packed(DataType::Float32, &[9, 1 << 26]);
     let plan = try_plan(&band(None, &wide, (0, 2)), &target).unwrap();
     assert_eq!(plan.exec.len(), 1 + 9);

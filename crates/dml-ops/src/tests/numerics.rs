@@ -1,4 +1,4 @@
-//! What fast numerics change of plans.
+//! Fast numerics only change the kernels of sums of products.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use dml_spirv::product::{Arithmetic, Product};
 use super::{kind, reference, signatures};
 use crate::{OPERATORS, Target, TransferUse, is_fused};
 
-/// Cases of an operator whose plans are compared.
+/// The number of an operator's cases whose plans are compared.
 const MOST_CASES: usize = 60;
 
-/// The same plan with kernels that fuse nothing.
+/// The plan with kernels that do not fuse multiplications and additions.
 fn unfused(mut plan: Plan) -> Plan {
     for step in plan.init.iter_mut().chain(&mut plan.exec) {
         let Step::Dispatch(dispatch) = step else { continue };

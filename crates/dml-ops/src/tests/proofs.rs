@@ -1,5 +1,5 @@
-//! That references prove something: an operator that gives zeros, the mean of its results everywhere, or
-//! what belongs to other operands, is found by its cases.
+//! References must be able to fail: an operator that gives zeros, the mean of its results, or the results of
+//! swapped operands, is found by its cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +14,18 @@ use dml_reference::{Case, Memory, Random, Reference, Signature, run_on_host};
 use super::{reference, signatures};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
-/// What stands for the right answer.
+/// A wrong result that stands for the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fake {
     Zeros,
     Mean,
-    /// The answer to the first two inputs in each other's places.
+    /// The result with the first two inputs swapped.
     Swapped,
 }
 
 const FAKES: [Fake; 3] = [Fake::Zeros, Fake::Mean, Fake::Swapped];
 
-/// A reference that says something else.
+/// A reference that expects a wrong result.
 struct Wrong<'a> {
     right: &'a dyn Reference,
     fake: Fake,
@@ -54,7 +54,7 @@ impl Wrong<'_> {
     }
 }
 
-/// The mean of those that are numbers.
+/// The mean of the elements that are not NaN.
 fn mean(elements: &[u64], data_type: DataType) -> u64 {
     let float = |bits: &u64| double(data_type, *bits);
     let numbers: Vec<f64> = elements.iter().map(float).filter(|it| it.is_finite()).collect();
@@ -119,7 +119,7 @@ impl Reference for Wrong<'_> {
     }
 }
 
-/// Whether the operator's results are not what the wrong reference says.
+/// Whether the operator's results differ from the wrong reference's.
 fn is_found(operator: &Operator, case: &Case, fake: Fake) -> bool {
     let capabilities = &Capabilities::vulkan_minimum();
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
@@ -131,7 +131,7 @@ fn is_found(operator: &Operator, case: &Case, fake: Fake) -> bool {
     memory.check(&run_on_host(&plan, &case.aliases(), &memory, capabilities).unwrap()).is_err()
 }
 
-/// Whether a case can tell: swapped operands are of one type and size, and are both there.
+/// Whether a case can tell them apart: swapped operands must have one type and size, and both be present.
 fn can_tell(case: &Case, fake: Fake) -> bool {
     let validated = validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
     let mut inputs = validated.tensors(dml_core::schema::FieldKind::Input).map(|(_, it)| it);
@@ -140,7 +140,7 @@ fn can_tell(case: &Case, fake: Fake) -> bool {
         || (case.in_place.is_empty() && next().is_some_and(|it| next() == Some(it)))
 }
 
-/// Operators for which the order of the first two inputs means nothing.
+/// Operators for which the order of the first two inputs does not matter.
 const COMMUTATIVE: [&str; 14] = [
     "ELEMENT_WISE_ADD",
     "ELEMENT_WISE_ADD1",

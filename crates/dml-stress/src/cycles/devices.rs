@@ -1,4 +1,4 @@
-//! Cycles of a device, beside the same in plain calls of Vulkan.
+//! Cycles of a device, compared with equal cycles in plain Vulkan calls.
 
 use std::time::Instant;
 
@@ -12,11 +12,11 @@ use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, Ten
 use super::{Rows, or_unknown, progress};
 use crate::load::{Place, Stretches, heap};
 
-/// How much more the runtime may grow than plain calls do. Drivers take and give back a few MiB at a
-/// time; 1,000 devices that each left 5 KiB behind would be seen.
+/// The growth that the runtime may have beyond that of plain calls. Drivers allocate and free a few MiB at a
+/// time; 1,000 devices that each leaked 5 KiB would be seen.
 const BEYOND_THE_DRIVER: i64 = 4 << 20;
 
-/// Cycles of either kind before anything is measured.
+/// Cycles of both kinds before anything is measured.
 const WARM_UP: u32 = 20;
 
 const SIZES: [u32; 2] = [33, 47];
@@ -25,7 +25,7 @@ pub(super) fn run(place: &Place, count: u32, rows: &mut Rows) -> Result<()> {
     let kernel = kernel(place)?;
     let bare = || Ok(dml_fault::device_cycle(place.index, kernel)?);
     let runtime = || place.with_own_instance(|device| execute_once(&device));
-    // Both before either is measured, as both load the same driver.
+    // Both before either is measured, because both load the same driver.
     for _ in 0..WARM_UP {
         bare()?;
         runtime()?;
@@ -35,13 +35,13 @@ pub(super) fn run(place: &Place, count: u32, rows: &mut Rows) -> Result<()> {
     rows.note("cycles of a device", format!("{count} in {:.1} s", runtime.seconds));
     rows.note("the same in plain Vulkan calls: physical memory", or_unknown(bare.resident));
     rows.growth("cycles of a device: heap of the runtime", Some(runtime.heap), 0);
-    // What the driver leaves behind by itself, and nothing of the runtime's own.
+    // The growth that the driver alone causes, and nothing of the runtime's.
     let allowed = bare.resident.unwrap_or(0).max(0) + BEYOND_THE_DRIVER;
     rows.growth("cycles of a device: physical memory", runtime.resident, allowed);
     Ok(())
 }
 
-/// What a number of cycles left behind.
+/// The growth over a number of cycles.
 struct Growth {
     heap: i64,
     resident: Option<i64>,
@@ -70,7 +70,7 @@ fn desc() -> DiagonalMatrixDesc {
     DiagonalMatrixDesc { output_tensor, offset: 1, value: 7.0 }
 }
 
-/// By a kernel, so that the driver compiles one.
+/// The operator is executed by a kernel, so that the driver compiles one.
 fn tuning() -> Tuning {
     Tuning::new().with_strategy(Strategy::Kernel)
 }

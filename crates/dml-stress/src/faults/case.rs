@@ -10,9 +10,9 @@ use super::answer::Trouble;
 use super::request::check_lost;
 use super::scenario::{OpenDevice, Place};
 
-/// Failures that the runtime makes up for, so that the request is answered all the same: names and
-/// kept pipelines are a convenience, a ticket that is dropped waits as long as it takes, memory for
-/// uploads is looked for in another type as well, and other devices than the chosen one may fail.
+/// Entry points whose failures the runtime works around: names and saved pipelines are a convenience, a
+/// dropped ticket waits as long as needed, memory for uploads is also looked for in another type, and other
+/// devices than the chosen one may fail.
 const TOLERATED: [&str; 8] = [
     "vkEnumerateDeviceExtensionProperties",
     "vkAllocateMemory",
@@ -24,21 +24,21 @@ const TOLERATED: [&str; 8] = [
     "vkGetQueryPoolResults",
 ];
 
-/// In these the loader may find no memory and go on with fewer drivers, so that there is no such device.
+/// Calls in which the loader may lack memory and go on with fewer drivers, so that the device is missing.
 const LOADER: [&str; 2] = ["vkCreateInstance", "vkEnumeratePhysicalDevices"];
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// There was no fault, and everything was answered.
+    /// There was no fault, and every request succeeded.
     Clean(Vec<&'static EntryPoint>),
     /// The fault became a typed error.
     Refused(Hit),
-    /// The fault was made up for.
+    /// The fault was worked around.
     Tolerated(Hit),
 }
 
-/// Runs the scenario with `fault`; `Err` says which promise was broken.
+/// Runs the scenario with `fault`; `Err` names the promise that was broken.
 pub(crate) fn run(place: &Place<'_>, fault: Option<Fault>) -> Result<Outcome, String> {
     let injector = place.injector;
     injector.arm(fault);
@@ -68,12 +68,12 @@ pub(crate) fn run(place: &Place<'_>, fault: Option<Fault>) -> Result<Outcome, St
     }
 }
 
-/// What is wrong beside that.
+/// Another problem beside the first, as text.
 fn also(result: &Result<Outcome, String>) -> String {
     result.as_ref().err().map_or_else(String::new, |problem| format!("; {problem}"))
 }
 
-/// What the fault did, as far as is known before everything has been dropped.
+/// The effect of the fault, as far as it is known before everything has been dropped.
 enum Effect {
     Nothing,
     Error,
@@ -99,12 +99,12 @@ fn attempt(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Outcome, 
 }
 
 fn is_tolerable(hit: Hit) -> bool {
-    // A loader or driver may do without what it could not allocate.
+    // A loader or driver may work without the memory that it could not allocate.
     hit.host_allocation || TOLERATED.contains(&hit.entry_point)
 }
 
-/// Opens a device, asks for everything, and drops everything. After an error it goes on as a program
-/// would: with the same device, or with a new one where the device was lost.
+/// Opens a device, makes all requests, and drops everything. After an error it goes on as a program would:
+/// with the same device, or with a new one if the device was lost.
 fn once(
     place: &Place<'_>,
     logs: &mut Vec<ValidationLog>,
@@ -132,7 +132,7 @@ fn once(
             if error.is_device_lost() {
                 check_lost(&opened.device)?;
                 let new = again(place, logs);
-                // The lost one goes after the new one has worked.
+                // The lost one is dropped after the new one has worked.
                 drop(opened);
                 return new;
             }
@@ -156,7 +156,7 @@ fn answered(opened: &OpenDevice, who: &str) -> Result<(), String> {
     })
 }
 
-/// Whether `error` is what `hit` should become: of its kind, and naming the call.
+/// Checks that `error` has the kind that `hit` should cause, and names the call.
 fn check_error(error: &dml::Error, hit: Hit) -> Result<(), String> {
     let is_right = match hit.result {
         Code::ERROR_DEVICE_LOST => error.is_device_lost(),

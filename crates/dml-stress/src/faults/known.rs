@@ -1,4 +1,4 @@
-//! Crashes and hangs of drivers and layers that are known, so that a run lists and does not count them.
+//! Known crashes and hangs of drivers and layers, which a run lists but does not count.
 //!
 //! ```toml
 //! [[known]]
@@ -10,8 +10,8 @@
 //! reason = "what is wrong in the driver"
 //! ```
 //!
-//! Only a process that ended inside of a call of a layer or driver, without a word of Rust's about a
-//! panic, is excused: anything else may be ours.
+//! Only a process that ended inside of a call of a layer or driver, without Rust's message of a panic, is
+//! excused: any other end may be the runtime's fault.
 
 use std::fmt;
 use std::path::Path;
@@ -22,14 +22,14 @@ use serde::Deserialize;
 
 use super::protocol::Kind;
 
-/// The rows that every run has.
+/// The rows that are part of the program.
 const BUILT_IN: &str = include_str!("../../known-findings.toml");
 
 /// Rows of one or two files.
 #[derive(Debug)]
 pub(crate) struct KnownFindings(Vec<Row>);
 
-/// What is known of one fault.
+/// A known finding: a fault, and its effect.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
@@ -41,13 +41,13 @@ pub(crate) struct Row {
     pub(crate) reason: String,
 }
 
-/// How a process ended that should not have.
+/// The way a process failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ending {
-    /// By itself.
+    /// It crashed.
     Crash,
-    /// It had to be ended.
+    /// It hung and had to be killed.
     Hang,
 }
 
@@ -60,12 +60,12 @@ impl Ending {
     }
 }
 
-/// Where a fault is injected.
+/// The place where a fault is injected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spot<'a> {
     /// The device's name and the driver's.
     pub(crate) names: [&'a str; 2],
-    /// The layer, where it is on.
+    /// The layer, if it is on.
     pub(crate) layer: Option<&'a str>,
     pub(crate) kind: Kind,
     /// The entry point.
@@ -84,12 +84,12 @@ impl KnownFindings {
         Ok(Self(all))
     }
 
-    /// The numbers of the rows about `spot`, whatever happens there.
+    /// The numbers of the rows that match `spot`, whatever their effect.
     pub(crate) fn about(&self, spot: Spot<'_>) -> impl Iterator<Item = usize> {
         (0..self.0.len()).filter(move |row| self.0[*row].is_about(spot))
     }
 
-    /// The row that excuses what has happened.
+    /// The row that excuses the effect of a fault.
     pub(crate) fn excuse(&self, spot: Spot<'_>, happens: Ending) -> Option<usize> {
         self.about(spot).find(|row| self.0[*row].happens == happens)
     }

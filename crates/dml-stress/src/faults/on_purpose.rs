@@ -1,21 +1,21 @@
-//! Accidents on purpose, for the tests of the workers' isolation.
+//! Crashes and hangs on purpose, to test the workers' isolation.
 
 use std::sync::{Mutex, PoisonError};
 
 use dml_conformance::fault::hang;
 use dml_file::eprintln;
 
-/// `KIND:GLOB`, where the glob is over what is injected. For tests only.
+/// `KIND:GLOB`, where the glob matches the injected fault. For tests only.
 pub(crate) const VARIABLE: &str = "DML_STRESS_TEST_FAULT";
 
-/// What can happen.
+/// The kinds of accidents.
 pub(crate) const ACCIDENTS: [&str; 5] =
     ["abort", "hang", "abort-inside", "hang-inside", "panic-inside"];
 
-/// What happens in the next call that reaches a driver.
+/// The accident in the next call that reaches a driver.
 static NEXT: Mutex<Option<&'static str>> = Mutex::new(None);
 
-/// Does not return, or lets it happen in the next call that reaches a driver.
+/// Crashes or hangs at once, or arms an accident for the next call that reaches a driver.
 pub(crate) fn strike(accident: &'static str, what: &str) {
     eprintln!("{VARIABLE}: on purpose at {what}");
     match accident {
@@ -25,7 +25,7 @@ pub(crate) fn strike(accident: &'static str, what: &str) {
     }
 }
 
-/// A driver's accident, or one of ours that a driver called.
+/// An accident in a driver, or in this project's code that a driver called.
 pub(crate) fn strike_inside(call: Option<&'static str>) {
     match call.and_then(|_| next().take()) {
         None => {}

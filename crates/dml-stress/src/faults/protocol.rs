@@ -1,11 +1,10 @@
-//! What the sweep and its worker processes say to each other.
+//! The messages between the sweep and its worker processes.
 //!
-//! The sweep writes one request as a line of JSON, then one order after the other, each when the last
-//! one was answered.
+//! The sweep writes one request as a line of JSON, then orders, each after the answer to the one before.
 
 use serde::{Deserialize, Serialize};
 
-/// What fails.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
@@ -25,46 +24,46 @@ impl Kind {
     }
 }
 
-/// The first line that a worker reads.
+/// The first line that a worker reads: its request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Request {
-    /// Tell what there is.
+    /// Report the devices and the layer.
     Survey,
-    /// Run a scenario, once without a fault and then as ordered.
+    /// Run a scenario: first without a fault, then with the faults that are ordered.
     Open {
         /// The device's name.
         device: String,
         scenario: String,
         kind: Kind,
-        /// Whether to tell of every call that reaches a layer or driver.
+        /// Whether to report every call that reaches a layer or driver.
         watched: bool,
     },
 }
 
-/// A fault to inject.
+/// An order to inject a fault.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
-    /// Of the call or the host allocation, from 1.
+    /// The number of the call or of the host allocation, from 1.
     pub(crate) number: usize,
     /// The VkResult of a call.
     pub(crate) result: Option<i32>,
-    /// The same in words.
+    /// A description of the fault.
     pub(crate) what: String,
 }
 
-/// What a worker answers.
+/// A worker's reply.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Reply {
-    /// To [`Request::Survey`].
+    /// The reply to [`Request::Survey`].
     Survey { devices: Vec<Device>, layer: Option<String> },
     /// The run without a fault has succeeded: the calls, and the calls in which there were host
     /// allocations.
     Ready { calls: Vec<String>, allocations: Vec<String> },
-    /// The call that the process is inside of now.
+    /// The call that the process is inside of at this moment.
     Inside(Option<String>),
-    /// To an order.
+    /// The answer to an order.
     Done(Answer),
 }
 
@@ -76,14 +75,14 @@ pub(crate) struct Device {
     pub(crate) driver: String,
 }
 
-/// What came of a fault.
+/// The outcome of a fault.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answer {
     /// It became a typed error.
     Refused,
-    /// It was made up for.
+    /// It was worked around.
     Tolerated,
-    /// A promise was broken: which.
+    /// It broke a promise: this one.
     Broken(String),
 }

@@ -1,5 +1,5 @@
-//! What is asked of a device: operators of every strategy, a graph, transfers, waiting. Every answer is
-//! compared with what the operators mean.
+//! The requests to a device: operators of every strategy, a graph, transfers, waiting. Every result is
+//! compared with the expected one.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use dml_fault::Caller;
 
 use super::answer::{Answer, Trouble};
 
-/// Rows and columns, batches first.
+/// The numbers of batches, rows and columns.
 type Sizes = [u32; 3];
 
 /// A band of ones, in zeros or in an input of threes.
 #[derive(Clone, Copy)]
 struct Band {
     sizes: Sizes,
-    /// From the first diagonal up to, not including, the second.
+    /// The first diagonal of the band, and the first one above it.
     band: (i32, i32),
     strategy: Strategy,
     input: Input,
@@ -107,7 +107,7 @@ impl Band {
     }
 }
 
-/// The runtime executes everything on its own queue.
+/// Executes everything on the runtime's own queue.
 pub(crate) fn execute(device: &Device) -> Answer {
     for band in &BANDS {
         let operator = band.compile(device)?;
@@ -131,7 +131,7 @@ pub(crate) fn execute(device: &Device) -> Answer {
     wait_in_every_way(device)
 }
 
-/// Tickets that are polled, waited for with a timeout, given back, and dropped.
+/// Polls tickets, waits for them with a timeout, gives them back, and drops them.
 fn wait_in_every_way(device: &Device) -> Answer {
     let band = BANDS[2];
     let operator = band.compile(device)?;
@@ -161,7 +161,7 @@ fn wait_in_every_way(device: &Device) -> Answer {
     Ok(vulkan.wait_idle()?)
 }
 
-/// Bytes of the host are written, copied and kept for it by one submission.
+/// Writes bytes of the host, copies them, and reads them back, in one submission.
 fn stream(device: &Device, band: Band, output: &Buffer) -> Answer {
     let other = device.create_buffer(output.size())?;
     let mut recorder = Recorder::new(device.vulkan())?;
@@ -177,7 +177,7 @@ fn stream(device: &Device, band: Band, output: &Buffer) -> Answer {
     band.check(&words.iter().copied().map(f32::from_le_bytes).collect::<Vec<_>>())
 }
 
-/// The caller executes everything on its own queue; `device` records.
+/// Executes everything on the caller's own queue; `device` records.
 pub(crate) fn record(caller: &Caller, device: &Device) -> Answer {
     let vulkan = device.vulkan();
     for band in &BANDS {
@@ -219,7 +219,7 @@ pub(crate) fn record(caller: &Caller, device: &Device) -> Answer {
     Ok(())
 }
 
-/// A caller's buffer that is all threes: a band as wide as the tensor.
+/// A caller's buffer filled with threes: a band as wide as the tensor.
 fn threes(caller: &Caller, device: &Device, band: &Band) -> Result<Buffer, Trouble> {
     let operator = device.compile(DiagonalMatrix1Desc {
         input_tensor: None,
@@ -237,7 +237,7 @@ fn threes(caller: &Caller, device: &Device, band: &Band) -> Result<Buffer, Troub
     Ok(buffer)
 }
 
-/// Everything that is asked of a lost device says so; `Err` names what does not.
+/// Checks that every call on a lost device reports the loss; `Err` names one that does not.
 pub(crate) fn check_lost(device: &Device) -> Result<(), String> {
     let vulkan = device.vulkan();
     let asked: [(&str, Option<dml::Error>); 5] = [

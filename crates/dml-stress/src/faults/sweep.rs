@@ -1,5 +1,5 @@
-//! Every call of a scenario, or every host allocation, and every failure of each: in worker processes,
-//! of which one that dies costs its fault and nothing else.
+//! Every failure of every call of a scenario, or of every host allocation: in worker processes, so that a
+//! crash only costs its fault.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -15,51 +15,51 @@ use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
 /// A process that injects faults.
 type Worker = child::Worker<Reply>;
 
-/// What Rust says of a panic or an abort of its own; a driver's crash says none of it.
+/// Rust's messages of a panic or an abort; a driver's crash prints none of them.
 const RUST_SAYS: [&str; 4] =
     ["panicked at", "non-unwinding panic", "fatal runtime error", "memory allocation of"];
 
-/// What came of a sweep.
+/// The result of a sweep.
 #[derive(Debug, Default)]
 pub struct Sweep {
     /// The scenario's name.
     pub scenario: &'static str,
-    /// What fails.
+    /// The kind of faults.
     pub(crate) kind: Kind,
-    /// Places in the clean run where something can fail.
+    /// The number of places in the clean run where a fault is possible.
     pub places: usize,
     /// The entry points called.
     pub called: BTreeSet<&'static str>,
-    /// Faults that were injected.
+    /// The number of faults that were injected.
     pub injected: usize,
-    /// Of them those that became a typed error.
+    /// The number of faults that became a typed error.
     pub refused: usize,
-    /// Of them those that were made up for.
+    /// The number of faults that were worked around.
     pub tolerated: usize,
-    /// Promises that were broken, and crashes and hangs that may be ours: each with the device, the
-    /// scenario, and what was injected.
+    /// Promises that were broken, and crashes and hangs that the runtime may have caused: each with the
+    /// device, the scenario, and the fault.
     pub findings: Vec<String>,
-    /// Crashes and hangs that are known, in the same words, with the reason.
+    /// Known crashes and hangs, described in the same way, with the reason.
     pub known: Vec<String>,
-    /// Other crashes inside of a driver that did not get the host memory that it asked for: reported, and
-    /// no promise of ours.
+    /// Other crashes inside of a driver that did not get the host memory that it asked for: reported, but not
+    /// a broken promise of the runtime.
     pub drivers: Vec<String>,
     /// The rows of known findings whose fault was injected.
     pub(crate) tried: BTreeSet<usize>,
-    /// Of them those that excused something.
+    /// The rows that excused something.
     pub(crate) occurred: BTreeSet<usize>,
 }
 
-/// Where and how a sweep takes place.
+/// The settings of a sweep.
 pub(crate) struct Sweeper<'a> {
     pub(crate) device: &'a Device,
-    /// The layer, where it is on.
+    /// The layer, if it is on.
     pub(crate) layer: Option<&'a str>,
     pub(crate) scenario: &'static str,
     pub(crate) kind: Kind,
     /// Only the first and the last call of each entry point, and about ten host allocations.
     pub(crate) quick: bool,
-    /// How long one fault may take.
+    /// The longest time for one fault.
     pub(crate) timeout: Duration,
     pub(crate) launch: &'a Launch,
     pub(crate) known: &'a KnownFindings,
@@ -67,7 +67,7 @@ pub(crate) struct Sweeper<'a> {
     pub(crate) progress: &'a (dyn Fn(&str) + Sync),
 }
 
-/// A fault, and the entry point that it is about.
+/// A fault, and the entry point that fails.
 struct Fault {
     order: Order,
     call: &'static str,
@@ -79,17 +79,17 @@ struct Places {
     allocations: Vec<&'static EntryPoint>,
 }
 
-/// How a worker ended that should not have.
+/// The failure of a worker.
 struct Accident {
     happens: Ending,
-    /// The call of a layer or driver that it was inside of, where that is known.
+    /// The call of a layer or driver that it was inside of, if known.
     inside: Option<String>,
     /// The exit status, and the last lines that it printed.
     detail: String,
 }
 
 impl Sweeper<'_> {
-    /// Injects every fault, one after the other. What keeps the sweep from going on is a finding.
+    /// Injects every fault, one after the other. A problem that stops the sweep is a finding.
     pub(crate) fn sweep(&self) -> Sweep {
         let mut sweep = Sweep { scenario: self.scenario, kind: self.kind, ..Sweep::default() };
         if let Err(error) = self.fill(&mut sweep) {
@@ -176,7 +176,7 @@ impl Sweeper<'_> {
         Ok((worker, Places { calls, allocations }))
     }
 
-    /// Injects the fault once more, in a worker that tells of every call that reaches a layer or driver.
+    /// Injects the fault once more, in a worker that reports every call that reaches a layer or driver.
     fn again(&self, fault: &Fault, happens: Ending, detail: String) -> anyhow::Result<Accident> {
         let (mut worker, _) = self.open(true)?;
         let mut inside = None;
@@ -204,8 +204,8 @@ impl Sweeper<'_> {
                 sweep.occurred.insert(row);
                 sweep.known.push(format!("{text}; {}", self.known.row(row).reason));
             }
-            // What our code does after a failed call is swept by failing the calls themselves. A hang may
-            // be our waiting for what never comes.
+            // The runtime's behaviour after a failed call is tested by failing the calls themselves. A hang
+            // may be the runtime waiting for something that never happens.
             None if self.kind == Kind::HostAllocation && *happens == Ending::Crash && !is_ours => {
                 sweep.drivers.push(text);
             }
@@ -249,7 +249,7 @@ fn ask(
     }
 }
 
-/// Ends a worker that has crashed or hangs; returns what is known of it.
+/// Ends a worker that has crashed or hangs; returns its exit status and last output.
 fn ended(worker: Worker, happens: Ending) -> String {
     match happens {
         Ending::Crash => worker.autopsy(),

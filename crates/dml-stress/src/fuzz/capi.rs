@@ -1,5 +1,5 @@
-//! `capi`: DirectML's structs as a C program fills them, in half of all runs with damage, read by the C
-//! library: an operator's, and those of a graph.
+//! `capi`: DirectML's structs as a C program fills them, in half of all runs with damage, read by the C library: an
+//! operator's, and those of a graph.
 
 use std::fmt::Debug;
 
@@ -12,10 +12,10 @@ use dmlvk::fuzzing::{RoundTrip, graph_through_c, through_c};
 
 use crate::plans::hostile;
 
-/// What keeps structs without damage from being read: more dimensions than there are.
+/// The only reason for which undamaged structs are refused: too many dimensions.
 const REASON: &str = "DimensionCount";
 
-/// What nodes and edges may be called.
+/// Names of nodes and edges.
 const NAMES: [&str; 4] = ["", "a", "größer", "\n\"%s"];
 
 pub(super) fn run(bytes: &[u8]) -> bool {
@@ -45,7 +45,7 @@ pub(super) fn run(bytes: &[u8]) -> bool {
     true
 }
 
-/// What was read, which is what was written unless that was damaged.
+/// The value that was read, which must equal the written one unless that was damaged.
 fn checked<T: Debug>(trip: RoundTrip<T>) -> Option<T> {
     let RoundTrip { written, read, is_damaged } = trip;
     match read {
@@ -63,7 +63,7 @@ fn checked<T: Debug>(trip: RoundTrip<T>) -> Option<T> {
     }
 }
 
-/// Any operators, and edges between any numbers.
+/// A graph of any operators, with edges between any indices.
 fn hostile_graph(random: &mut Random) -> GraphDesc {
     let mut graph = GraphDesc {
         input_count: index(random),
@@ -105,7 +105,7 @@ fn hostile_graph(random: &mut Random) -> GraphDesc {
     graph
 }
 
-/// Mostly one that there may be.
+/// An index, mostly a valid one.
 fn index(random: &mut Random) -> u32 {
     if random.one_in(16) { u32::MAX } else { random.below(4) }
 }

@@ -1,4 +1,4 @@
-//! The readers of models and tensors: whatever is read is inspected, bound, and written again.
+//! The readers of models and tensors: everything that is read is inspected, bound, and written again.
 
 use dml::core::{validate, validate_graph};
 use dml::{DataType, FeatureLevel};
@@ -17,7 +17,7 @@ pub(super) fn dxdispatch(bytes: &[u8]) -> bool {
     matches!(first(bytes), Some(b'{' | b'/')) && model(bytes)
 }
 
-/// What tells the formats apart.
+/// The first byte that is not white space, which tells the formats apart.
 fn first(bytes: &[u8]) -> Option<u8> {
     bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
@@ -41,8 +41,8 @@ fn model(bytes: &[u8]) -> bool {
     true
 }
 
-/// What a model is bound to is what DirectML accepts. A script has its own operators, which are refused when they
-/// are compiled.
+/// Checks that DirectML accepts the operators of a bound model. A script has its own operators, which are
+/// refused when they are compiled.
 fn bound(model: &Model, inputs: &Inputs) {
     let Ok(program) = model.bind(inputs) else { return };
     for operator in program.operators() {

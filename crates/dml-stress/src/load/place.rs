@@ -7,7 +7,7 @@ use dml::{
 };
 use dml_file::println;
 
-/// Which devices a command runs on.
+/// The devices that a command runs on.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DeviceArgs {
     /// A device by a part of its name, its index or its UUID; without it every usable one, one after
@@ -19,21 +19,21 @@ pub(crate) struct DeviceArgs {
     validation: bool,
 }
 
-/// A physical device, with an instance of its own.
+/// A physical device, with its own instance.
 pub(crate) struct Place {
     pub(crate) physical: PhysicalDevice,
     pub(crate) instance: Instance,
-    /// Its number among those of the instance.
+    /// The device's index among those of the instance.
     pub(crate) index: usize,
     validation: Validation,
 }
 
 impl DeviceArgs {
-    /// Calls `work` for each device; whether every promise held, that of the layer's silence
-    /// included.
+    /// Calls `work` for each device; returns whether every promise held, including that the validation layer
+    /// has no message.
     ///
     /// # Errors
-    /// Those of `work`, and where there is no device.
+    /// Errors of `work`, and an error if there is no device.
     pub(crate) fn each(&self, mut work: impl FnMut(&Place) -> Result<bool>) -> Result<bool> {
         let mut held = true;
         for index in self.indices()? {
@@ -43,7 +43,7 @@ impl DeviceArgs {
             println!("{}", physical.info().name);
             let place = Place { physical, instance, index, validation: self.validation() };
             held &= work(&place)?;
-            // What is reported while the instance is destroyed counts too.
+            // Messages while the instance is destroyed count, too.
             drop(place);
             let messages = log.take();
             if self.validation {
@@ -68,15 +68,15 @@ impl DeviceArgs {
         })?)
     }
 
-    /// Whether it is one device that was asked for.
+    /// Whether one device was selected.
     pub(crate) fn names_one(&self) -> bool {
         self.device.is_some()
     }
 
-    /// The numbers of the devices among those of an instance; at least one.
+    /// The indices of the selected devices among those of an instance; at least one.
     ///
     /// # Errors
-    /// There is none, or none that was meant.
+    /// There is no device, or none that matches.
     pub(crate) fn indices(&self) -> Result<Vec<usize>> {
         let instance = self.instance()?;
         let all = instance.physical_devices()?;
@@ -95,18 +95,18 @@ impl DeviceArgs {
 }
 
 impl Place {
-    /// Opens the device; neither reads nor writes the user's files.
+    /// Opens the device, without access to the user's files.
     ///
     /// # Errors
-    /// Those of [`Device::on_with`].
+    /// As [`Device::on_with`].
     pub(crate) fn open(&self) -> dml::Result<Device> {
         Device::on_with(&self.physical, &options())
     }
 
-    /// Opens the device on an instance of its own, and calls `work` with it.
+    /// Opens the device on a new instance, and calls `work` with it.
     ///
     /// # Errors
-    /// Those of opening and of `work`, and where the validation layer says something.
+    /// Errors of opening and of `work`, and an error if the validation layer has a message.
     pub(crate) fn with_own_instance(&self, work: impl FnOnce(Device) -> Result<()>) -> Result<()> {
         let desc = InstanceDesc { validation: self.validation, ..InstanceDesc::default() };
         let instance = Instance::new(&desc)?;
@@ -121,7 +121,7 @@ impl Place {
     }
 }
 
-/// Neither reads nor writes the user's files.
+/// Options without access to the user's files.
 fn options() -> DeviceOptions {
     DeviceOptions { pipeline_cache: PipelineCache::Off, ..DeviceOptions::default() }
 }

@@ -1,4 +1,4 @@
-//! What this process and a device use at a moment, and how that has changed.
+//! The memory and objects that this process and a device use, and their changes.
 
 use std::alloc::System;
 
@@ -6,8 +6,8 @@ use cap::Cap;
 use dml::Device;
 use dml::vk::MemoryReport;
 
-/// Counts what Rust code has on the heap. Drivers are written in C and C++ and have their own
-/// allocator, so this is the runtime's share, to the byte.
+/// Counts the heap memory of Rust code. Drivers are written in C and C++ and have their own allocator, so
+/// this is the runtime's share, to the byte.
 #[global_allocator]
 static HEAP: Cap<System> = Cap::new(System, usize::MAX);
 
@@ -16,8 +16,8 @@ pub(crate) fn heap() -> i64 {
     i64::try_from(HEAP.allocated()).unwrap_or(i64::MAX)
 }
 
-/// Bytes of physical memory that this process has, its drivers' included; `None` where the system
-/// does not tell, which is everywhere but on Linux.
+/// Bytes of physical memory that this process has, including its drivers'; `None` if the system does not
+/// report it, as on everything except Linux.
 pub(crate) fn resident() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -25,7 +25,7 @@ pub(crate) fn resident() -> Option<i64> {
     Some(kib * 1024)
 }
 
-/// What is in use at a moment.
+/// The memory and objects in use at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) heap: i64,
@@ -36,7 +36,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// What is in use now.
+    /// The current usage.
     pub(crate) fn of(device: &Device) -> Self {
         let vulkan = device.vulkan();
         Self {
@@ -55,10 +55,10 @@ pub(crate) struct Stretches {
 }
 
 impl Stretches {
-    /// An odd number, so that one growth is in the middle.
+    /// An odd number, so that there is a median growth.
     const COUNT: usize = 5;
 
-    /// Work of so many steps begins; the heap is read after this.
+    /// Starts work of so many steps; the heap is read after this.
     pub(crate) fn start(steps: usize) -> Self {
         // Room for all, so that the heap does not grow later.
         let mut all = Vec::with_capacity(Self::COUNT + 1);
@@ -66,16 +66,16 @@ impl Stretches {
         Self { resident: all, length: steps.div_ceil(Self::COUNT).max(1) }
     }
 
-    /// So many steps are done.
+    /// Records that so many steps are done.
     pub(crate) fn done(&mut self, steps: usize) {
         if steps.is_multiple_of(self.length) {
             self.resident.push(resident());
         }
     }
 
-    /// How much the process grows by all of the work; `None` where the system does not tell. What is left behind
-    /// again and again adds to every stretch, while a driver takes some memory for later now and then: so the
-    /// growth of the middle one counts, as often as there are stretches.
+    /// The growth of the process over all of the work; `None` if the system does not report it. A repeated
+    /// leak adds to every stretch, while a driver now and then reserves memory for later: so the median
+    /// growth of a stretch counts, times the number of stretches.
     pub(crate) fn growth(&self) -> Option<i64> {
         let resident: Option<Vec<i64>> = self.resident.iter().copied().collect();
         steady(&resident?)
@@ -89,7 +89,7 @@ fn steady(resident: &[i64]) -> Option<i64> {
     Some(middle * i64::try_from(growth.len()).ok()?)
 }
 
-/// `bytes` with a sign, and in KiB from 10,000 on.
+/// `bytes` with a sign, in KiB from 10,000 on.
 pub(crate) fn signed_bytes(bytes: i64) -> String {
     if bytes.abs() < 10_000 { format!("{bytes:+} B") } else { format!("{:+} KiB", bytes / 1024) }
 }

@@ -1,5 +1,5 @@
-//! The check: what is refused is refused in words, and what is lowered gives the reference's bytes on
-//! the host and touches nothing else.
+//! The check: refusals have a readable message, and lowered operators give the reference's bytes on the host
+//! and touch no others.
 
 use dml::HResult;
 use dml::core::operators::MOST_ROI_SAMPLES;
@@ -15,35 +15,35 @@ use super::draw::Draw;
 
 /// Tensors of more bytes are lowered but not executed.
 const MOST_BYTES: u64 = 1 << 18;
-/// Nor are those of more elements.
+/// Tensors of more elements are not executed either.
 const MOST_ELEMENTS: u64 = 1 << 14;
-/// A refusal is one line that people can read.
+/// The longest error message, which must be one line.
 const MOST_CHARACTERS: usize = 1000;
 
-/// How a descriptor that behaved ended.
+/// The outcome of a descriptor without a defect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
-    /// Its bytes are the reference's.
+    /// The results are the reference's bytes.
     Equal {
         /// The operator.
         operator: &'static str,
-        /// How, or `in place`.
+        /// The strategy, or `in place`.
         strategy: &'static str,
-        /// Bytes that were compared, guards included.
+        /// The number of bytes that were compared, guards included.
         bytes: u64,
     },
-    /// Lowered, and too large to be executed here.
+    /// Lowered, but too large to be executed here.
     TooLarge,
-    /// Validation refused this field, or the level.
+    /// Validation refused this field, or the feature level.
     Refused(String),
-    /// Lowering refused it by this limit.
+    /// Lowering refused it because of this limit.
     Limit(&'static str),
 }
 
-/// Puts one draw through the runtime.
+/// Checks one draw.
 ///
 /// # Errors
-/// What is wrong with the runtime.
+/// A description of the defect.
 pub fn check(draw: &Draw) -> Result<Outcome, String> {
     let lowering = CheckedLowering { draw };
     let interpreter = Interpreter::new(&draw.capabilities, draw.transfer, Some(&lowering))
@@ -59,7 +59,7 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
         Ok(plan) => plan,
         Err(error) => return refusal(&error, draw),
     };
-    // Only what was changed may have lost what its operator drew it with.
+    // Only a changed descriptor may lack the in-place pairs that its operator's case has.
     if draw.is_changed && plan.exec_with(&case.aliases()).is_none() {
         case.in_place.clear();
     }
@@ -77,10 +77,10 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
     Ok(Outcome::Equal { operator: operator.schema().name, strategy, bytes })
 }
 
-/// The steps of a draw in words.
+/// A description of a draw's steps.
 ///
 /// # Errors
-/// It is refused.
+/// The draw is refused.
 pub(super) fn plan(draw: &Draw) -> Result<String, String> {
     let operator = validate(&draw.case.operator, draw.level).map_err(|it| it.to_string())?;
     let is_storage_only = draw.case.storage_only || draw.transfer == TransferUse::StorageOnly;
@@ -90,7 +90,7 @@ pub(super) fn plan(draw: &Draw) -> Result<String, String> {
     Ok(format!("{}\n{}", plan.strategy, plan_text::text(&plan, &draw.case.aliases())))
 }
 
-/// A refusal that is as it must be.
+/// Checks that a refusal has a proper message.
 fn refusal(error: &Error, draw: &Draw) -> Result<Outcome, String> {
     let text = error.to_string();
     let operator = draw.case.operator.schema().name;
@@ -110,13 +110,13 @@ fn refusal(error: &Error, draw: &Draw) -> Result<Outcome, String> {
     }
 }
 
-/// The member that a path ends with, without an index.
+/// The last member of a path, without an index.
 fn rule(path: &str) -> String {
     let leaf = path.rsplit('.').next().unwrap_or(path);
     leaf.split('[').next().unwrap_or(leaf).to_owned()
 }
 
-/// Moves the tensors to offsets that keep what their descriptors promise; false where those are far.
+/// Moves the tensors to offsets with the alignment that their descriptors promise; false if those are far.
 fn align(case: &mut dml_reference::Case, plan: &Plan) -> bool {
     let most = |list: &[Option<dml::core::plan::BindingRequirement>]| {
         list.iter().flatten().map(|it| u64::from(it.alignment)).max().unwrap_or(1)
@@ -140,14 +140,14 @@ fn is_large(operator: &Validated) -> bool {
         || elements * samples(operator) > MOST_ELEMENTS * 4
 }
 
-/// What is read for each element of the output that no tensor's size shows: regions say how much they cover.
+/// The elements that are read for each one of the output and that no tensor's size shows: samples of regions.
 fn samples(operator: &Validated) -> u64 {
     let most = operator.uint("MaximumSamplesPerOutput").unwrap_or(1).min(MOST_ROI_SAMPLES);
     u64::from(most.max(1)).pow(2)
 }
 
-/// Lowers as the runtime does, checks what the device checks of a plan, and may execute in the
-/// opposite order what the derived barriers let a device execute in any.
+/// Lowers as the runtime does, checks the plan as the device does, and may reverse the order of steps that
+/// the derived barriers allow a device to execute in any order.
 struct CheckedLowering<'a> {
     draw: &'a Draw,
 }
@@ -171,7 +171,7 @@ impl Lowering for CheckedLowering<'_> {
     }
 }
 
-/// Reverses the order of the steps between any two barriers that follow each other.
+/// Reverses the order of the steps between any two adjacent barriers.
 fn reverse(steps: &mut [Step], aliases: &Aliases, capabilities: &Capabilities) {
     let alignment = capabilities.limits.min_storage_buffer_offset_alignment;
     let barriers = derive_barriers(steps, aliases, alignment, Concurrency::Declared);

@@ -1,4 +1,4 @@
-//! What is drawn at random: a descriptor, and the device that it is lowered for.
+//! Random draws: a descriptor, and the device that it is lowered for.
 
 use std::sync::OnceLock;
 
@@ -15,31 +15,31 @@ use super::hostile;
 pub struct Draw {
     /// The operator, and how its tensors are bound.
     pub case: Case,
-    /// Whether fields were changed at random, so that it may have to be refused.
+    /// Whether fields were changed at random, so that it may be refused.
     pub is_changed: bool,
-    /// The level that the device was created at.
+    /// The feature level of the device.
     pub level: FeatureLevel,
-    /// What it can do.
+    /// The device's limits and features.
     pub capabilities: Capabilities,
     /// Whether its buffers have transfer usage.
     pub transfer: TransferUse,
-    /// What is said to suit it.
+    /// The tuning for the device.
     pub tuning: Tuning,
     /// Whether steps between two barriers are executed in the opposite order.
     pub is_reversed: bool,
 }
 
 impl Draw {
-    /// Draws everything. Most of what is drawn is legal.
+    /// Draws everything. Most draws are legal.
     pub fn new(random: &mut Random) -> Self {
-        // The highest has every operator.
+        // The highest level has every operator.
         let level =
             if random.one_in(2) { FeatureLevel::HIGHEST } else { random.pick(&FeatureLevel::ALL) };
         let case = legal(random, level);
         Self::around(case, level, random)
     }
 
-    /// Draws everything but the operator.
+    /// Draws everything except the operator.
     #[cfg(test)]
     pub fn of(reference: &'static dyn Reference, random: &mut Random) -> Self {
         let level = FeatureLevel::HIGHEST;
@@ -47,12 +47,12 @@ impl Draw {
         Self::around(cell.reference.random(random, &cell.signature), level, random)
     }
 
-    /// Draws what else there is for a legal `case`.
+    /// Draws the rest for a legal `case`.
     fn around(mut case: Case, level: FeatureLevel, random: &mut Random) -> Self {
         let is_changed = random.one_in(5);
         if is_changed {
             case.operator = hostile::change(&case.operator, random);
-            // They are as many as the tensor had elements before.
+            // Its inputs have as many elements as the tensor had before.
             case.inputs.clear();
         }
         Self {
@@ -67,7 +67,7 @@ impl Draw {
     }
 }
 
-/// A case of which mostly `level` accepts the operator, and some level always does.
+/// A case whose operator is accepted by some level, and mostly by `level`.
 pub fn legal(random: &mut Random, level: FeatureLevel) -> Case {
     let cell = Cell::new(random, level);
     cell.reference.random(random, &cell.signature)
@@ -81,7 +81,8 @@ struct Cell {
 }
 
 impl Cell {
-    /// Mostly one that `level` accepts; every other one is element-wise, of which there are many.
+    /// A random cell, mostly one that `level` accepts; half of them are element-wise operators, of which
+    /// there are many.
     fn new(random: &mut Random, level: FeatureLevel) -> Self {
         let element_wise = random.one_in(2);
         let of_kind = OPERATORS.iter().copied().filter(|it| it.is_element_wise() == element_wise);
@@ -90,7 +91,7 @@ impl Cell {
         Self::of(reference, random, level)
     }
 
-    /// Mostly a signature that `level` accepts.
+    /// A random signature, mostly one that `level` accepts.
     fn of(reference: &'static dyn Reference, random: &mut Random, level: FeatureLevel) -> Self {
         let accepted = accepted(level, reference);
         if accepted.is_empty() || random.one_in(32) {
@@ -111,8 +112,8 @@ impl Cell {
         self.reference.minimal(&self.signature)
     }
 
-    /// Operators draw cases only for what some level accepts; of the rest there is the rank that
-    /// comes next.
+    /// Operators only draw cases of signatures that some level accepts; others are replaced by the signature
+    /// of the next rank.
     fn drawable(self) -> Self {
         let is_accepted = |cell: &Self| validate(&cell.minimal(), FeatureLevel::HIGHEST).is_ok();
         let with_rank =
@@ -123,9 +124,9 @@ impl Cell {
     }
 }
 
-/// What `level` accepts of an operator.
+/// The signatures of an operator that `level` accepts.
 fn accepted(level: FeatureLevel, reference: &'static dyn Reference) -> &'static [Cell] {
-    /// By level and number of the operator.
+    /// The signatures, by level and operator.
     static CELLS: OnceLock<Vec<(FeatureLevel, u32, Vec<Cell>)>> = OnceLock::new();
     let cells = CELLS.get_or_init(|| {
         let of = |level, reference| {
@@ -141,7 +142,7 @@ fn accepted(level: FeatureLevel, reference: &'static dyn Reference) -> &'static 
     found.map_or(&[], |(.., cells)| cells)
 }
 
-/// What a device may have, or a cap may leave of it.
+/// Random limits and features of a device, or of a device under a cap.
 pub fn capabilities(random: &mut Random) -> Capabilities {
     let mut capabilities = Capabilities::vulkan_minimum();
     if random.one_in(4) {
@@ -157,7 +158,7 @@ pub fn capabilities(random: &mut Random) -> Capabilities {
     limits.max_compute_work_group_invocations = random.pick(&[128, 1024, 64, 32, 8, 2]);
     limits.max_compute_work_group_size[0] = random.pick(&[128, 1024, 64, 16, 4]);
     if random.one_in(3) {
-        // What the largest work groups need.
+        // The limits that the largest work groups need.
         limits.max_compute_work_group_invocations = 1024;
         limits.max_compute_work_group_size[0] = 1024;
     }
@@ -168,12 +169,12 @@ pub fn capabilities(random: &mut Random) -> Capabilities {
     capabilities
 }
 
-/// Storage usage alone in one draw of four.
+/// Storage usage alone in one of four draws.
 pub fn transfer(random: &mut Random) -> TransferUse {
     if random.one_in(4) { TransferUse::StorageOnly } else { TransferUse::Allowed }
 }
 
-/// Other preferences than the default in most draws, a strategy among them in half.
+/// A random tuning: other than the default in most draws, with a strategy in half of them.
 pub fn tuning(random: &mut Random) -> Tuning {
     let mut tuning = Tuning::default();
     if random.one_in(2) {

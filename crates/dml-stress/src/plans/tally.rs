@@ -1,4 +1,4 @@
-//! What came of many draws.
+//! The outcomes of many draws.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,14 +11,14 @@ pub struct Tally {
     drawn: u64,
     too_large: u64,
     bytes: u64,
-    /// By operator and strategy.
+    /// The number of equal results, by operator and strategy.
     equal: BTreeMap<(&'static str, &'static str), u64>,
     refused: BTreeMap<String, u64>,
     limits: BTreeMap<&'static str, u64>,
 }
 
 impl Tally {
-    /// Counts one more.
+    /// Counts one outcome.
     pub fn add(&mut self, outcome: Outcome) {
         self.drawn += 1;
         match outcome {
@@ -32,7 +32,7 @@ impl Tally {
         }
     }
 
-    /// Plans that were executed with the reference's bytes.
+    /// The number of plans that were executed with the reference's bytes.
     pub fn executed(&self) -> u64 {
         self.equal.values().sum()
     }

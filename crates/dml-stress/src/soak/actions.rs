@@ -1,4 +1,4 @@
-//! What the threads of a soak run do: one operation after the other, as they are drawn.
+//! The operations of a soak run's threads, in random order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -14,15 +14,15 @@ use super::tally::Tally;
 use super::worker::Worker;
 use crate::load::Job;
 
-/// Something that a thread does.
+/// An operation of a thread.
 struct Action {
     name: &'static str,
-    /// How often it is drawn, relative to the others.
+    /// The probability of being drawn, relative to the other actions.
     weight: u32,
     run: fn(&mut Worker<'_>) -> Result<()>,
 }
 
-/// Everything that is mixed.
+/// All operations.
 const ACTIONS: &[Action] = &[
     Action { name: "execute and verify", weight: 30, run: execute },
     Action { name: "several in flight, finished in any order", weight: 12, run: in_flight },
@@ -36,14 +36,14 @@ const ACTIONS: &[Action] = &[
     Action { name: "second device", weight: 1, run: second_device },
 ];
 
-/// Buffers are at most this large; now and then one is larger than a block of memory.
+/// The largest size of a buffer; some are larger than a block of memory.
 const LARGE: u32 = 9 << 20;
 const SMALL: u32 = 64 << 10;
 
-/// More findings of one thread say nothing new.
+/// Further findings of a thread are not kept.
 const MOST_FINDINGS: usize = 10;
 
-/// Does one thing after the other until the time is over; everything made is dropped by then.
+/// Runs random operations until the time is over; all objects are dropped by then.
 pub(super) fn run(mut worker: Worker<'_>) -> Tally {
     let mut number = 0_u64;
     while Instant::now() < worker.shared.deadline {
@@ -86,7 +86,7 @@ fn execute(worker: &mut Worker<'_>) -> Result<()> {
     worker.verify(&device, &job)
 }
 
-/// Waits in one of the ways there are.
+/// Waits in one of several ways.
 fn finish(worker: &mut Worker<'_>, ticket: &Submission) -> Result<()> {
     match worker.random.below(3) {
         0 => ticket.wait()?,
@@ -104,7 +104,7 @@ fn finish(worker: &mut Worker<'_>, ticket: &Submission) -> Result<()> {
 /// Jobs with their tickets, all submitted before any is waited for.
 fn submitted(worker: &mut Worker<'_>, device: &Device) -> Result<Vec<(Job, Submission)>> {
     let count = 2 + worker.random.below(5);
-    // Writing to buffers waits for what is in flight, so all are made first.
+    // Writing to buffers waits for work in flight, so all jobs are made first.
     let jobs: Vec<Job> = (0..count).map(|_| worker.job(device)).collect::<Result<_>>()?;
     let submit = |job: Job| job.submit(device).map(|ticket| (job, ticket));
     let submitted: Vec<(Job, Submission)> = jobs.into_iter().map(submit).collect::<Result<_>>()?;
@@ -117,7 +117,7 @@ fn in_flight(worker: &mut Worker<'_>) -> Result<()> {
     let device = worker.device();
     let mut left = submitted(worker, &device)?;
     if worker.random.one_in(2) {
-        // Submissions are a chain: the last one completes after all others.
+        // Submissions complete in order: the last one completes after all others.
         if let Some((_, last)) = left.last() {
             last.wait()?;
         }
@@ -143,7 +143,7 @@ fn drop_in_flight(worker: &mut Worker<'_>) -> Result<()> {
                 drop(ticket);
             }
             1 => {
-                // Dropping a ticket waits, and the work is done.
+                // Dropping a ticket waits until the work is done.
                 drop(ticket);
                 worker.verify(&device, &job)?;
             }
@@ -164,7 +164,7 @@ fn together(worker: &mut Worker<'_>) -> Result<()> {
     let mut recorder = Recorder::new(device.vulkan())?;
     for job in &jobs {
         recorder.dispatch(&job.table()?)?;
-        // They share nothing, so the barrier is for the same buffers only.
+        // Different jobs share no buffers, so the barrier is only needed between equal ones.
         if job.is_repeatable() && worker.random.one_in(4) {
             recorder.barrier_all();
             recorder.dispatch(&job.table()?)?;
@@ -188,7 +188,7 @@ fn abandon(worker: &mut Worker<'_>) -> Result<()> {
     } else {
         drop(recorder);
     }
-    // Nothing of it has run, and the job is as good as new.
+    // None of it has run, and the job can be submitted.
     job.submit(&device)?.wait()?;
     worker.verify(&device, &job)
 }
@@ -269,7 +269,7 @@ fn refuse(worker: &mut Worker<'_>) -> Result<()> {
     let case = &case[worker.random.below(u32::try_from(case.len())?) as usize];
     let instance = worker.shared.place.instance.clone();
     let executor = DeviceExecutor::new(instance, worker.device.clone(), None);
-    // What the layer says is taken with the case, and a finding.
+    // Messages of the layer are taken with the case, and are findings.
     let result = execute::run(case, &executor, Details::Failures);
     if result.result != ResultCode::Pass {
         bail!("{}: {:?}: {}", result.id, result.result, result.detail.unwrap_or_default());

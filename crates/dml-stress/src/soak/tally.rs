@@ -1,4 +1,4 @@
-//! What was done, and what came of it.
+//! The counts and findings of a soak run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,27 +6,27 @@ use std::fmt;
 /// Counts of one thread, or of all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// How often each operation was done, by its name.
+    /// The number of times that each operation was done, by its name.
     pub(super) operations: BTreeMap<&'static str, u64>,
-    /// Executions whose bytes were compared.
+    /// The number of executions whose bytes were compared.
     pub(super) verified: u64,
-    /// Bytes that were compared with the reference.
+    /// The number of bytes that were compared with the reference.
     pub(super) bytes: u64,
-    /// Cases that the device cannot carry, and says so.
+    /// The number of cases that the device refused because of its limits.
     pub(super) unsupported: u64,
-    /// Requests that were refused as they must be.
+    /// The number of requests that were refused as they must be.
     pub(super) refused: u64,
-    /// What must not happen.
+    /// Defects that were found.
     pub(super) findings: Vec<String>,
 }
 
 impl Tally {
-    /// A panic that ended a thread.
+    /// The tally of a thread that ended with a panic.
     pub(super) fn panicked(who: &str) -> Self {
         Self { findings: vec![format!("{who} panicked")], ..Self::default() }
     }
 
-    /// Both together.
+    /// The sum of both tallies.
     pub(super) fn and(mut self, other: Self) -> Self {
         for (name, count) in other.operations {
             *self.operations.entry(name).or_default() += count;

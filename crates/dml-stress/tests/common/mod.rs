@@ -1,5 +1,5 @@
-//! What the tests of linked kernels share: devices, and buffers whose tensors start where descriptors may
-//! not.
+//! Parts that the tests of linked kernels share: devices, and buffers whose tensors do not start at a descriptor's
+//! alignment.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a failure is what a test reports")]
@@ -11,7 +11,7 @@ use dml::vk::{
     MemoryLocation, Validation,
 };
 
-/// Where tensors start in their buffers.
+/// The offset of tensors in their buffers.
 pub(crate) const OFFSET: u64 = 16;
 
 pub(crate) fn each_device(test: impl Fn(&Device)) {
@@ -38,7 +38,7 @@ pub(crate) fn buffer(device: &Device, bytes: &[u8]) -> Buffer {
     buffer
 }
 
-/// Everything from [`OFFSET`] on.
+/// The part of a buffer from [`OFFSET`] on.
 pub(crate) fn part(buffer: &Buffer) -> Option<BufferBinding<'_>> {
     Some(BufferBinding { buffer, offset: OFFSET, size: buffer.size() - OFFSET })
 }

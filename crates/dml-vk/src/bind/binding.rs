@@ -1,4 +1,4 @@
-//! What is bound to an operator, and every rule that a binding must keep.
+//! The buffers that are bound to an operator, and the checks that every binding must pass.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -18,7 +18,7 @@ pub struct BufferBinding<'a> {
     pub buffer: &'a Buffer,
     /// Where the range starts, in bytes.
     pub offset: u64,
-    /// Its length in bytes.
+    /// The range's length in bytes.
     pub size: u64,
 }
 
@@ -29,19 +29,19 @@ impl<'a> BufferBinding<'a> {
     }
 }
 
-/// Everything that is bound to an operator.
+/// All buffers that are bound to an operator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bindings<'a> {
-    /// One entry for each input, `None` where an optional one is absent, or where one is bound at
-    /// another time: those that are OWNED_BY_DML at initialization only, all others at execution
-    /// only. May be empty at initialization where none is bound then.
+    /// One entry for each input: `None` for an absent optional input, and for inputs that are bound in the
+    /// other phase. Inputs that are OWNED_BY_DML are bound at initialization only, all others at execution
+    /// only. May be empty at initialization if no input is bound then.
     pub inputs: &'a [Option<BufferBinding<'a>>],
-    /// One entry for each output, `None` where an optional one is absent. Outputs are bound at
-    /// execution only; may be empty at initialization.
+    /// One entry for each output: `None` for an absent optional output. Outputs are bound at execution only;
+    /// may be empty at initialization.
     pub outputs: &'a [Option<BufferBinding<'a>>],
-    /// The temporary resource; ignored where none is needed.
+    /// The temporary resource; ignored if the operator needs none.
     pub temporary: Option<BufferBinding<'a>>,
-    /// The persistent resource; ignored where none is needed.
+    /// The persistent resource; ignored if the operator needs none.
     pub persistent: Option<BufferBinding<'a>>,
 }
 
@@ -66,14 +66,14 @@ impl CheckedBinding {
             && other.offset < self.end()
     }
 
-    /// Whether it is the same range as `other`, which it overlaps.
+    /// Whether `other`, which overlaps it, is the same range.
     fn is_same_range(&self, other: &Self) -> bool {
         self.offset == other.offset && self.size == other.size
     }
 }
 
-/// Checks everything but usages of transfers, where `plan` is going to be used. Also tells which inputs are
-/// bound to the bytes of an output.
+/// Checks everything except transfer usages, which depend on the plan that is used. Also returns the inputs that
+/// are bound to the bytes of an output.
 pub(crate) fn check_bindings(
     compiled: &CompiledOperator,
     plan: &Plan,
@@ -146,7 +146,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks one binding against the bytes it needs and the alignment of its offset.
+    /// Checks one binding against its size in bytes and the alignment of its offset.
     fn one(
         &self,
         slot: Slot,
@@ -199,8 +199,8 @@ impl Checker<'_> {
         self.error(&needed.field, problem.to_owned(), accepted.to_owned())
     }
 
-    /// Inputs may share bytes with each other; whatever is written shares none, unless an operator
-    /// may be executed in place and is. Returns which inputs are outputs.
+    /// Inputs may share bytes with each other. Written buffers may not, unless the operator allows execution
+    /// in place. Returns the inputs that are bound to outputs.
     fn overlaps(&self, bound: &[CheckedBinding]) -> Result<Aliases> {
         let mut aliases = Aliases::NONE;
         let shared = sharing(&bound.iter().collect::<Vec<_>>());
@@ -261,14 +261,14 @@ impl Checker<'_> {
     }
 }
 
-/// Those that share bytes with another one of which either is written, as their numbers in order. There can
-/// be very many.
+/// Indices, ascending, of bindings that share bytes with another where at least one of the two is written.
+/// `bound` can have very many entries.
 pub(crate) fn sharing(bound: &[&CheckedBinding]) -> Vec<usize> {
     let is_written = |at: usize| !matches!(bound[at].slot, Slot::Input(_));
     let mut by_place: Vec<usize> = (0..bound.len()).collect();
     by_place.sort_by_key(|at| (bound[*at].buffer.raw(), bound[*at].offset));
     let mut found = BTreeSet::new();
-    // What is read and what is written that begins before the one at hand and ends after its beginning.
+    // The read and the written ranges that begin before the current one and end after its beginning.
     let mut open: [BinaryHeap<Reverse<(u64, usize)>>; 2] = Default::default();
     let mut buffer = None;
     for at in by_place {

@@ -1,4 +1,4 @@
-//! Compiled operators, and what binding them takes.
+//! Compiled operators, and the descriptors and resources that binding them needs.
 
 use std::ffi::CString;
 use std::fmt;
@@ -13,26 +13,26 @@ use crate::error::{Error, Result};
 use crate::memory::buffer::BufferUsage;
 use crate::pipeline::plan_check::check_plan;
 
-/// What an operator is compiled from.
+/// The plans that an operator is compiled from.
 #[derive(Debug)]
 pub struct CompileInput {
     /// The preferred plan.
     pub plan: Plan,
-    /// Makes a plan of the same operator from dispatches only, for buffers without transfer usage. It
-    /// binds the same tensors, and both plans agree about what is in the persistent resource. Not
-    /// needed where the preferred plan is made of dispatches only. The plan is made when such buffers are
-    /// bound first, or [`CompiledOperator::binding_properties`] is asked for.
+    /// Makes a plan of the same operator from dispatches only, for buffers without transfer usage. It has the
+    /// same bindings as the preferred plan, and both plans have the same contents of the persistent resource.
+    /// `None` if the preferred plan consists of dispatches only. The plan is made when such buffers are first
+    /// bound, or when [`CompiledOperator::binding_properties`] is called.
     pub storage_only: Option<LowerPlan>,
 }
 
-/// What binding an operator takes beside its tensors.
+/// Descriptors and resources that binding an operator needs, apart from its tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BindingProperties {
-    /// Storage buffer descriptors that a binding table of the operator allocates at most.
+    /// The largest number of storage buffer descriptors in a binding table of the operator.
     pub required_descriptor_count: u32,
-    /// Bytes of the temporary resource; 0 when none is needed.
+    /// Bytes of the temporary resource; 0 if none is needed.
     pub temporary_resource_size: u64,
-    /// Bytes of the persistent resource; 0 when none is needed.
+    /// Bytes of the persistent resource; 0 if none is needed.
     pub persistent_resource_size: u64,
 }
 
@@ -44,27 +44,26 @@ pub struct CompiledOperator {
     pub(crate) shared: Arc<CompiledShared>,
 }
 
-/// What clones of a compiled operator share.
+/// The state that clones of a compiled operator share.
 pub(crate) struct CompiledShared {
     pub(crate) device: Device,
     pub(crate) label: CString,
     pub(crate) preferred: CompiledPlan,
-    /// Binds the same tensors.
+    /// The plan without transfers, with the same bindings as `preferred`.
     pub(crate) storage_only: Option<LazyPlan>,
 }
 
 impl Device {
-    /// Compiles an operator: makes the pipelines that are not in the device's cache yet, derives
-    /// the barriers, uploads the constants.
+    /// Compiles an operator: makes the pipelines that are not in the device's cache yet, derives the
+    /// barriers, and uploads the constants.
     ///
-    /// Plans are checked as far as they are data: slots, ranges, sizes, counts and limits. What a
-    /// kernel does cannot be seen.
+    /// Plans are checked as far as they are data: slots, ranges, sizes, counts and limits. The code of
+    /// kernels is not checked.
     ///
     /// # Errors
     ///
-    /// [`Error::MissingFeatures`] or [`Error::LimitExceeded`] where the device cannot run one of
-    /// the kernels, [`Error::Internal`] where a plan is malformed, [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`].
+    /// [`Error::MissingFeatures`] or [`Error::LimitExceeded`] if the device cannot run one of the kernels,
+    /// [`Error::Internal`] if a plan is malformed, [`Error::OutOfMemory`], [`Error::DeviceLost`].
     ///
     /// # Safety
     ///
@@ -84,8 +83,8 @@ impl Device {
     ///
     /// All of this holds for the plan that [`CompileInput::storage_only`] makes, too.
     ///
-    /// On a device that this crate has created with robustBufferAccess, that keeps a kernel that leaves its windows
-    /// inside of the buffers that are bound: bytes of theirs are wrong then, and nothing is undefined.
+    /// On a device that this crate has created with robustBufferAccess, a kernel that leaves its windows can
+    /// only reach the buffers that are bound: their contents are wrong then, but the behaviour is defined.
     pub unsafe fn compile(&self, input: CompileInput) -> Result<CompiledOperator> {
         self.shared.raw.ensure_alive()?;
         let CompileInput { plan, storage_only } = input;
@@ -113,49 +112,49 @@ impl CompiledOperator {
         &self.shared.device
     }
 
-    /// Descriptors and resources that binding takes, whatever the buffers' usages are. The first call makes the
-    /// plan for buffers of storage usage alone, where the operator has one.
+    /// Descriptors and resources that binding needs, whatever the buffers' usages are. The first call makes
+    /// the plan for buffers of storage usage alone, if the operator has one.
     pub fn binding_properties(&self) -> BindingProperties {
         self.binding_properties_for(BufferUsage::STORAGE)
     }
 
-    /// Descriptors and resources that binding takes where every buffer has at least this usage. Where that is all
-    /// of [`BufferUsage`], they are those of the preferred plan, and no other is made.
+    /// Descriptors and resources that binding needs if every buffer has at least this usage. For all of
+    /// [`BufferUsage`] they are those of the preferred plan, and no other plan is made.
     pub fn binding_properties_for(&self, usage: BufferUsage) -> BindingProperties {
         let preferred = properties(self.preferred());
         if usage.contains(BufferUsage::all()) {
             return preferred;
         }
-        // One that cannot be made is refused when such buffers are bound.
+        // A plan that cannot be made is reported when such buffers are bound.
         let storage_only = self.shared.storage_only.as_ref();
         let plan = storage_only.and_then(|it| it.plan(self.device(), self.preferred()).ok());
         plan.map_or(preferred, |plan| larger(preferred, properties(plan)))
     }
 
-    /// What each input binding needs; `None` where an optional input is absent.
+    /// The size and alignment that each input binding needs; `None` for an absent optional input.
     pub fn inputs(&self) -> &[Option<BindingRequirement>] {
         &self.preferred().inputs
     }
 
-    /// What each output binding needs; `None` where an optional output is absent.
+    /// The size and alignment that each output binding needs; `None` for an absent optional output.
     pub fn outputs(&self) -> &[Option<BindingRequirement>] {
         &self.preferred().outputs
     }
 
-    /// Whether it must be initialized before the first execution: initialization has something to
-    /// do, or an input is bound then. Initializing other operators is allowed and does nothing.
+    /// Whether the operator must be initialized before its first execution: initialization has steps, or an
+    /// input is bound then. Initializing other operators is allowed and does nothing.
     pub fn needs_initialization(&self) -> bool {
         needs_initialization(self.preferred())
     }
 
-    /// Each input and output that may be bound to exactly the same range; none where no output may
-    /// share bytes with an input. Several may be at once where that is said of all of them
-    /// ([`InPlace::is_by_same_steps`]).
+    /// The pairs of an input and an output that may be bound to exactly the same range; empty if no output
+    /// may share bytes with an input. Several pairs may be bound so at once if [`InPlace::is_by_same_steps`]
+    /// holds for all of them.
     pub fn in_place(&self) -> &[InPlace] {
         &self.preferred().in_place
     }
 
-    /// What is executed where the buffers' usages suffice, see [`crate::BindingTable::new`].
+    /// The plan that is executed if the buffers' usages suffice, see [`crate::BindingTable::new`].
     pub fn plan(&self) -> &Plan {
         self.preferred()
     }
@@ -190,7 +189,7 @@ fn properties(plan: &Plan) -> BindingProperties {
     }
 }
 
-/// What suffices for both.
+/// The larger value of each property.
 fn larger(one: BindingProperties, other: BindingProperties) -> BindingProperties {
     BindingProperties {
         required_descriptor_count: one

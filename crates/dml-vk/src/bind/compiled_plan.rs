@@ -1,4 +1,4 @@
-//! Plans with their pipelines, their barriers and their constants on a device.
+//! Plans with the pipelines, barriers and constants that they have on a device.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,29 +17,29 @@ use crate::record::barrier::{Barrier, Concurrency, derive_barriers};
 /// Which steps of an operator a binding table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Those that run once, before the first execution.
+    /// The steps that run once, before the first execution.
     Initialize,
-    /// Those of every execution.
+    /// The steps of every execution.
     Execute,
 }
 
-/// One way to execute an operator.
+/// A plan with its pipelines, barriers and constants.
 pub(crate) struct CompiledPlan {
     pub(crate) plan: Arc<Plan>,
     pub(crate) constants: Option<Buffer>,
     init: PhaseFacts,
     exec: PhaseFacts,
-    /// Of the pairs of [`Plan::in_place`] that have steps of their own, and of no other.
+    /// The steps of each pair of [`Plan::in_place`] that has its own steps.
     in_place: BTreeMap<(u32, u32), PhaseFacts>,
 }
 
-/// What compiling adds to the steps of one phase.
+/// The pipelines, barriers and usages for the steps of one phase.
 pub(crate) struct PhaseFacts {
-    /// What the buffers need to be used for.
+    /// The usage that each slot's buffer needs.
     pub(crate) usages: BTreeMap<Slot, BufferUsage>,
-    /// One entry for each step, where it is a dispatch.
+    /// One entry for each step: the pipeline of a dispatch, `None` for other steps.
     pub(crate) pipelines: Vec<Option<Arc<Pipeline>>>,
-    /// One entry for each step, where no input is an output.
+    /// The barrier before each step, if no input is bound to an output.
     barriers: Vec<Option<Barrier>>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct BoundPhase<'a> {
 }
 
 impl Device {
-    /// `plan` was checked.
+    /// Compiles `plan`, which has been checked.
     pub(crate) fn compile_plan(&self, plan: &Arc<Plan>) -> Result<CompiledPlan> {
         let in_place = || plan.in_place.iter().filter(|it| !it.is_by_same_steps());
         let phases = [&plan.init[..], &plan.exec].into_iter();
@@ -101,7 +101,7 @@ impl Device {
         if plan.constants.is_empty() {
             return Ok(None);
         }
-        // On a caller's device nothing is submitted that the caller did not ask for.
+        // On a caller's device, only submissions that the caller asked for are made.
         let location =
             if self.is_owned() { MemoryLocation::Device } else { MemoryLocation::Upload };
         let buffer = self.create_buffer(&BufferDesc {
@@ -116,8 +116,8 @@ impl Device {
 }
 
 impl CompiledPlan {
-    /// The steps of a table, and what compiling added to them. Nothing where inputs may not be bound to
-    /// outputs like that.
+    /// The steps of a table, with their pipelines and barriers. `None` if inputs may not be bound to outputs
+    /// as `aliases` says.
     pub(crate) fn phase<'a>(
         &'a self,
         phase: Phase,

@@ -1,4 +1,4 @@
-//! Descriptor sets: taken and written once, when buffers are bound.
+//! Descriptor sets, taken and written once, when buffers are bound.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::pipeline::set_layout::{SetLayout, TakenSets};
 /// A descriptor to be written.
 pub(crate) struct Descriptor {
     pub(crate) binding: u32,
-    /// Of a storage buffer or of a uniform buffer.
+    /// The type: a storage buffer or a uniform buffer.
     pub(crate) ty: vk::DescriptorType,
     pub(crate) info: vk::DescriptorBufferInfo,
 }
 
-/// What one set is to hold.
+/// The layout and the descriptors of one set.
 pub(crate) struct SetContent {
     pub(crate) layout: Arc<SetLayout>,
     pub(crate) descriptors: Vec<Descriptor>,
@@ -25,7 +25,7 @@ pub(crate) struct SetContent {
 /// The descriptor sets of a binding table.
 pub(crate) struct DescriptorSets {
     sets: Vec<vk::DescriptorSet>,
-    /// Owns them: those of each layout.
+    /// Owns the sets of each layout.
     _taken: Vec<TakenSets>,
 }
 
@@ -51,7 +51,7 @@ impl DescriptorSets {
         Ok(Self { sets, _taken: taken })
     }
 
-    /// The sets, in the order of their contents.
+    /// The sets, in the order of `contents`.
     pub(crate) fn handles(&self) -> &[vk::DescriptorSet] {
         &self.sets
     }

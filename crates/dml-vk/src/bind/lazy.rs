@@ -1,4 +1,4 @@
-//! Plans that are made when they are needed first.
+//! Plans that are made when they are first needed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::pipeline::plan_check::check_plan;
 
-/// Makes a plan, by lowering an operator, when it is needed. That happens at most once.
+/// Makes a plan by lowering an operator, at most once, when it is first needed.
 pub struct LowerPlan(Box<dyn Fn() -> Result<Plan, dml_core::Error> + Send + Sync>);
 
 impl LowerPlan {
-    /// Makes what `lower` returns. Where that is [`dml_core::Error::DeviceLimit`], binding buffers that need the
-    /// plan is refused.
+    /// Makes the plan that `lower` returns. If that is [`dml_core::Error::DeviceLimit`], binding buffers that
+    /// need the plan is refused.
     pub fn new(lower: impl Fn() -> Result<Plan, dml_core::Error> + Send + Sync + 'static) -> Self {
         Self(Box::new(lower))
     }
@@ -34,7 +34,7 @@ impl fmt::Debug for LowerPlan {
     }
 }
 
-/// A plan that is lowered, and compiled, when it is needed first.
+/// A plan that is lowered and compiled when it is first needed.
 pub(crate) struct LazyPlan {
     lower: LowerPlan,
     plan: OnceLock<Result<Arc<Plan>>>,
@@ -46,7 +46,8 @@ impl LazyPlan {
         Self { lower, plan: OnceLock::new(), compiled: OnceLock::new() }
     }
 
-    /// The plan, which can stand in for `preferred`. Threads that ask at the same time wait for the first one.
+    /// The plan, which has the same bindings as `preferred`. Threads that call this at the same time wait for
+    /// the first one.
     pub(crate) fn plan(&self, device: &Device, preferred: &Plan) -> Result<&Arc<Plan>> {
         let lowered = self.plan.get_or_init(|| {
             let plan = (self.lower.0)().map_err(|error| lowering_error(preferred, error))?;
@@ -67,7 +68,7 @@ impl LazyPlan {
     }
 }
 
-/// A limit of the device remains one; nothing else is refused that the preferred plan was made for.
+/// The error for buffers that need the plan: a device limit, or a defect, because the preferred plan was accepted.
 fn lowering_error(preferred: &Plan, error: dml_core::Error) -> Error {
     match error {
         dml_core::Error::DeviceLimit { operator, field, needed, limit, available, .. } => {
@@ -80,7 +81,7 @@ fn lowering_error(preferred: &Plan, error: dml_core::Error) -> Error {
     }
 }
 
-/// Which pairs may be bound to the same bytes, and which of them at once.
+/// The pairs of an input and an output that may be bound to the same bytes, and whether several may be at once.
 fn permissions(plan: &Plan) -> BTreeSet<((u32, u32), bool)> {
     plan.in_place.iter().map(|it| (it.pair(), it.is_by_same_steps())).collect()
 }

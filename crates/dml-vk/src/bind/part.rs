@@ -13,7 +13,7 @@ use crate::bind::places::{BoundStep, Places};
 use crate::error::{Error, Result};
 use crate::memory::buffer::BufferUsage;
 
-/// An operator with its buffers. All handles in its steps are kept alive by it.
+/// An operator with its buffers, which keeps all handles in its steps alive.
 pub(crate) struct TablePart {
     pub(crate) steps: Vec<BoundStep>,
     pub(crate) is_preferred: bool,
@@ -39,7 +39,7 @@ impl TablePart {
             None => preferred,
             Some(lacking) => {
                 let plan = storage_only(compiled, lacking, usages)?;
-                // Its resources may be larger.
+                // The resources of this plan may be larger.
                 (bound, _) = check_bindings(compiled, &plan.plan, bindings, phase)?;
                 plan
             }
@@ -74,7 +74,7 @@ impl TablePart {
     }
 }
 
-/// The first binding whose buffer has not the usage that the preferred plan needs.
+/// The first binding whose buffer lacks a usage that the preferred plan needs.
 fn lacking<'a>(
     bound: &'a [CheckedBinding],
     usages: &BTreeMap<Slot, BufferUsage>,
@@ -86,7 +86,7 @@ fn needed(one: &CheckedBinding, usages: &BTreeMap<Slot, BufferUsage>) -> BufferU
     usages.get(&one.slot).copied().unwrap_or_default()
 }
 
-/// The plan that needs no usage but storage, for buffers of which this one lacks another.
+/// The plan that only needs storage usage, because the buffer of this binding lacks another usage.
 fn storage_only<'a>(
     compiled: &'a CompiledOperator,
     lacking: &CheckedBinding,
@@ -114,7 +114,7 @@ fn phase_of<'a>(
     phase: Phase,
     aliases: &'a Aliases,
 ) -> Result<BoundPhase<'a>> {
-    // All plans allow the same, which was checked.
+    // All plans allow the same pairs, which was checked.
     let unchecked = || Error::internal("an input is bound to an output that it may not be");
     plan.phase(phase, aliases).ok_or_else(unchecked)
 }

@@ -1,4 +1,4 @@
-//! Where the slots of a plan are in the buffers that are bound, and its steps there.
+//! The buffers and offsets of a plan's slots, and its steps on them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,10 +43,10 @@ impl BoundDispatch {
     }
 }
 
-/// Turns a plan's slots into places in buffers.
+/// Maps a plan's slots to buffers and offsets.
 pub(crate) struct Places<'a> {
     device: &'a Device,
-    /// The buffer of each slot, and where in it the slot starts.
+    /// The buffer of each slot, and the slot's offset in it.
     slots: HashMap<Slot, (vk::Buffer, u64)>,
 }
 

@@ -11,13 +11,13 @@ use crate::record::barrier::Barrier;
 use crate::record::recorder::Recorder;
 use crate::record::writer::Writer;
 
-/// Records what is bound: the execution of an operator, or the initialization of those that the table was
-/// made for. Nothing is allocated, submitted or waited for.
+/// Records the operators of a table: one execution, or the initialization of those that the table was made
+/// for. Nothing is allocated, submitted or waited for.
 ///
-/// Barriers are placed between the operator's own steps, none around them: see [`crate::access()`]. An
-/// execution after an initialization needs a barrier of the caller's in between; what an operator
-/// computes that [needs it](crate::CompiledOperator::needs_initialization) and did not get it is
-/// undefined. Recording disturbs the bound compute pipeline, descriptor set 0 and the push constants.
+/// Barriers are only recorded between the operator's own steps, not around them: see [`crate::access()`]. The
+/// caller must record one between an initialization and an execution. The results of an operator that [needs
+/// initialization](crate::CompiledOperator::needs_initialization) and was not initialized are undefined.
+/// Recording changes the bound compute pipeline, descriptor set 0 and the push constants.
 ///
 /// # Safety
 ///

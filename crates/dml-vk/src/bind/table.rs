@@ -1,8 +1,7 @@
 //! Binding tables: an operator with its buffers, ready to be recorded any number of times.
 //!
-//! Everything that depends on where buffers are bound is settled here: descriptor sets are
-//! allocated and written, push constants patched, copy regions shifted. Recording a table therefore
-//! allocates nothing.
+//! Everything that depends on where buffers are bound is done here: descriptor sets are allocated and written, push
+//! constants patched, copy regions shifted. Recording a table therefore allocates nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ pub struct BindingTable {
     shared: Arc<TableShared>,
 }
 
-/// What clones of a binding table share.
+/// The state that clones of a binding table share.
 pub(crate) struct TableShared {
     pub(crate) parts: Vec<TablePart>,
     phase: Phase,
@@ -57,18 +56,18 @@ impl SubmittedResources for TableShared {
 impl BindingTable {
     /// Binds buffers to an operator for its executions.
     ///
-    /// The operator's preferred plan is used where the buffers' usages suffice: beside STORAGE that
-    /// is TRANSFER_DST for outputs and TRANSFER_SRC for inputs. With STORAGE alone the same bytes
-    /// come from a plan made of dispatches, usually more slowly.
+    /// The operator's preferred plan is used if the buffers' usages suffice: STORAGE, and TRANSFER_DST for
+    /// outputs and TRANSFER_SRC for inputs. Buffers with STORAGE alone get the same bytes from a plan made of
+    /// dispatches only, which is usually slower.
     ///
-    /// Inputs that are OWNED_BY_DML are not bound. An output shares no byte with anything else that
-    /// is bound; the exceptions are those of [`CompiledOperator::in_place`].
+    /// Inputs that are OWNED_BY_DML are not bound. An output must not share bytes with another binding,
+    /// except for the pairs in [`CompiledOperator::in_place`].
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidBinding`] naming the field where a binding is missing, unexpected,
-    /// misaligned, outside its buffer, too small, overlapping what is written, or lacks a usage;
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::InvalidBinding`] naming the field if a binding is missing, unexpected, misaligned, outside
+    /// its buffer, too small, overlapping a written one, or lacks a usage; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`].
     pub fn new(compiled: &CompiledOperator, bindings: &Bindings<'_>) -> Result<Self> {
         let parts = vec![TablePart::bind(compiled, bindings, Phase::Execute)?];
         Ok(Self::of(compiled.device(), parts, Phase::Execute))
@@ -88,13 +87,13 @@ impl BindingTable {
     }
 
     /// Binds buffers to many operators of `device` for their initialization, as
-    /// [`BindingTable::for_initialization`] does to one. They may have one temporary resource, as large as
-    /// the largest that one of them needs: those that have any wait for each other then. Nothing else that
-    /// one of them writes may share bytes with what another one touches.
+    /// [`BindingTable::for_initialization`] does to one. They may share one temporary resource, which has the
+    /// largest size that one of them needs: operators that use it then wait for each other. Apart from that,
+    /// no operator may write bytes that another one reads or writes.
     ///
     /// # Errors
     ///
-    /// As [`BindingTable::new`]; [`Error::InvalidArgument`] where an operator is another device's.
+    /// As [`BindingTable::new`]; [`Error::InvalidArgument`] if an operator belongs to another device.
     pub fn for_initializations(
         device: &Device,
         operators: &[(&CompiledOperator, Bindings<'_>)],
@@ -114,17 +113,17 @@ impl BindingTable {
         Self { shared: Arc::new(TableShared { parts, phase, device: device.clone() }) }
     }
 
-    /// The operators: one, where the table is for executions.
+    /// The operators: exactly one if the table is for executions.
     pub fn operators(&self) -> impl Iterator<Item = &CompiledOperator> {
         self.shared.parts.iter().map(|it| &it.compiled)
     }
 
-    /// What it was made for.
+    /// The phase that the table was made for.
     pub fn phase(&self) -> Phase {
         self.shared.phase
     }
 
-    /// Whether the operators' preferred plans are used, not those for buffers of STORAGE alone.
+    /// Whether the operators' preferred plans are used, not the plans for buffers of STORAGE alone.
     pub fn uses_preferred_plan(&self) -> bool {
         self.shared.parts.iter().all(|it| it.is_preferred)
     }
@@ -133,7 +132,7 @@ impl BindingTable {
         &self.shared.parts
     }
 
-    /// Keeps the table alive as long as it lives.
+    /// A reference that keeps the table's resources alive.
     pub(crate) fn keep_alive(&self) -> Arc<dyn KeptResources> {
         Arc::clone(&self.shared) as _
     }
@@ -144,7 +143,7 @@ impl BindingTable {
     }
 }
 
-/// Checks that what one operator writes is no other's, but for temporary resources.
+/// Checks that no operator writes bytes that another one uses, except for temporary resources.
 fn check_apart(parts: &[TablePart]) -> Result<()> {
     let owners = parts.iter().flat_map(|part| std::iter::repeat_n(part, part.bound.len()));
     let owners: Vec<&TablePart> = owners.collect();

@@ -16,7 +16,7 @@ pub struct RawBufferDesc<'a> {
     pub handle: vk::Buffer,
     /// VkBufferCreateInfo::size.
     pub size: u64,
-    /// Of VkBufferCreateInfo::usage the part that may be used. Vulkan cannot be asked for it.
+    /// The part of VkBufferCreateInfo::usage that may be used. Vulkan cannot be asked for it.
     pub usage: BufferUsage,
     /// A name for errors. The object's own name is left alone.
     pub name: &'a str,
@@ -27,10 +27,10 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where size or usage is empty, [`Error::LimitExceeded`] beyond
-    /// maxBufferSize or maxMemoryAllocationSize, [`Error::OutOfMemory`] (the device remains
-    /// usable), [`Error::DeviceLost`]. Where a cap takes transfer usage away, the buffer lacks it and
-    /// is in memory that the host sees; one of transfer usage alone is [`Error::Unsupported`].
+    /// [`Error::InvalidArgument`] if size or usage is empty, [`Error::LimitExceeded`] beyond maxBufferSize or
+    /// maxMemoryAllocationSize, [`Error::OutOfMemory`] (the device remains usable), [`Error::DeviceLost`]. If
+    /// a cap removes transfer usage, the buffer lacks it and is in mapped memory; a buffer of transfer usage
+    /// alone is [`Error::Unsupported`].
     pub fn create_buffer(&self, desc: &BufferDesc<'_>) -> Result<Buffer> {
         self.shared.raw.ensure_alive()?;
         let desc = &self.within_usages(desc)?;
@@ -39,8 +39,8 @@ impl Device {
         Ok(Buffer { shared: Arc::new(shared) })
     }
 
-    /// `desc` as far as the device's buffers may have its usage. Without transfers the bytes are
-    /// moved through mapped memory, so the host must see it.
+    /// `desc` with the usages that buffers of the device may have. Without transfer usage, bytes are copied
+    /// through mapped memory, so the host must be able to map it.
     fn within_usages<'a>(&self, desc: &BufferDesc<'a>) -> Result<BufferDesc<'a>> {
         let usage = desc.usage & (self.buffer_usages() | BufferUsage::UNIFORM);
         if usage == desc.usage {
@@ -83,8 +83,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the handle is null, the size is 0, or the usage is empty;
-    /// [`Error::Unsupported`] where a cap takes all of the usage away.
+    /// [`Error::InvalidArgument`] if the handle is null, the size is 0, or the usage is empty;
+    /// [`Error::Unsupported`] if a cap removes all usages.
     ///
     /// # Safety
     ///
@@ -116,12 +116,12 @@ impl Device {
         Ok(Buffer { shared: Arc::new(shared) })
     }
 
-    /// Whether `buffer` is one of this device's.
+    /// Whether `buffer` belongs to this device.
     pub(crate) fn owns(&self, buffer: &Buffer) -> bool {
         Arc::ptr_eq(&buffer.shared.allocator, &self.shared.allocator)
     }
 
-    /// Fails where `buffer` is another device's.
+    /// Fails if `buffer` belongs to another device.
     pub(crate) fn check_owns(&self, buffer: &Buffer) -> Result<()> {
         if self.owns(buffer) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Command pools, which go from recorder to recorder.
+//! Command pools, which recorders reuse.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,10 +7,10 @@ use ash::vk;
 use crate::error::{Error, Result};
 use crate::instance::raw::RawDevice;
 
-/// More pools than this are not kept while nobody uses them.
+/// The largest number of unused pools that are kept.
 const MOST_KEPT: usize = 16;
 
-/// The command pools of a device that nobody uses.
+/// The unused command pools of a device.
 pub(crate) struct CommandPools {
     free: Mutex<Vec<Handles>>,
     raw: Arc<RawDevice>,

@@ -1,4 +1,4 @@
-//! What is enabled on a device: by this crate where it creates one, by callers where they do.
+//! The extensions and features to enable on a device, whether this crate or the caller creates it.
 
 use std::ffi::CStr;
 
@@ -9,25 +9,25 @@ use crate::device::{DeviceDesc, usable_version};
 use crate::instance::features::{FeatureStructures, is_core};
 use crate::instance::physical::PhysicalDevice;
 
-/// The extensions and features to enable on a device so that this crate can use all that its kernels may
-/// make use of. Nothing of it is needed but timelineSemaphore, where the device is to submit.
+/// The extensions and features to enable on a device so that kernels can use all optional features. Only
+/// timelineSemaphore is required, and only if the device submits.
 ///
-/// Whoever creates a device by themselves may leave any of it out: what was enabled is stated in
-/// [`crate::RawDeviceDesc`], and nothing else is used.
+/// A caller that creates the device may leave out any of them: [`crate::RawDeviceDesc`] states what is enabled, and
+/// nothing else is used.
 #[derive(Clone, Debug)]
 pub struct Enablement {
     /// The device extensions, for VkDeviceCreateInfo::ppEnabledExtensionNames.
     pub extensions: Vec<&'static CStr>,
-    /// The features, for [`crate::RawDeviceDesc::features`]. Those that are properties of the device have
-    /// nothing to enable but their extension.
+    /// The features, for [`crate::RawDeviceDesc::features`]. Features that are properties of the device have
+    /// only an extension to enable.
     pub features: Features,
     structures: FeatureStructures,
 }
 
 impl Enablement {
-    /// `features` as a chain of Vulkan's structures, for VkDeviceCreateInfo::pNext; pEnabledFeatures is
-    /// null then. It is VkPhysicalDeviceFeatures2, and the structures of single extensions: a program that
-    /// has one of these in a chain of its own, or VkPhysicalDeviceVulkan12Features, sets the members there
+    /// `features` as a chain of Vulkan's structures, for VkDeviceCreateInfo::pNext; pEnabledFeatures must be
+    /// null then. It is VkPhysicalDeviceFeatures2, and the structures of single extensions. A program that
+    /// has one of these in its own chain, or VkPhysicalDeviceVulkan12Features, sets the members there
     /// instead, by the names that [`Feature::name`] gives.
     pub fn chain(&mut self) -> vk::PhysicalDeviceFeatures2<'_> {
         self.structures = FeatureStructures::enabling(self.features);
@@ -35,17 +35,17 @@ impl Enablement {
     }
 }
 
-/// A feature that must not be enabled without another, and that other, where `features` are enabled:
-/// vulkanMemoryModel alone forbids atomics of device scope, which kernels have.
+/// A feature of `features` that must not be enabled without another one that is missing, and that other one:
+/// vulkanMemoryModel alone forbids atomics of device scope, which kernels use.
 pub(crate) fn alone(features: Features) -> Option<(Feature, Feature)> {
     let pair = (Feature::VulkanMemoryModel, Feature::VulkanMemoryModelDeviceScope);
     (features.has(pair.0) && !features.has(pair.1)).then_some(pair)
 }
 
 impl PhysicalDevice {
-    /// What a [`crate::Device`] with this `desc` enables of what the device offers: every feature that
-    /// kernels may use, under the cap; robustBufferAccess unless `desc` says otherwise; timelineSemaphore.
-    /// To be enabled by a program that creates its device by itself.
+    /// The extensions and features that a [`crate::Device`] with this `desc` enables: every supported feature
+    /// that kernels may use, under the cap; robustBufferAccess unless `desc` says otherwise;
+    /// timelineSemaphore. For programs that create their device themselves.
     pub fn enablement(&self, desc: &DeviceDesc) -> Enablement {
         let (offered, _) = self.capped(&desc.cap);
         let is_wanted = |it: &Feature| match it.enabling() {
@@ -64,7 +64,7 @@ impl PhysicalDevice {
                 extensions.push(extension.name);
             }
         }
-        // Where a device offers this, Vulkan demands that it is enabled.
+        // If a device supports this extension, Vulkan requires that it is enabled.
         if self.has_extension(khr::portability_subset::NAME) {
             extensions.push(khr::portability_subset::NAME);
         }

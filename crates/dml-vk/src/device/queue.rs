@@ -1,7 +1,7 @@
 //! The one queue of a device, and the timeline that counts its submissions.
 //!
-//! The queue of a device that this crate created is used by nobody else but through
-//! [`Queue::with`]. A caller's own queue is shared: every use of it holds the caller's lock as well.
+//! The queue of a device that this crate created is used through [`Queue::with`] alone. A caller's own queue is
+//! shared: every use of it holds the caller's lock as well.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::instance::raw::RawDevice;
 use crate::memory::buffer::BufferShared;
 
-/// Keeps everybody else from a queue that the caller shares with a [`crate::Device`].
+/// A lock that keeps others from a queue that the caller shares with a [`crate::Device`].
 ///
 /// The device calls it around every call that uses the queue, for the length of that call, and never
 /// calls it again before it has unlocked. It must not call back into the device.
@@ -37,16 +37,16 @@ pub struct SemaphoreValue {
     pub value: u64,
 }
 
-/// What of the caller's a submission is ordered by, see [`crate::Device::submit_with`].
+/// The caller's semaphores that order a submission, see [`crate::Device::submit_with`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SubmitSemaphores<'a> {
-    /// All of them are signalled before anything of the submission begins.
+    /// Semaphores that must be signalled before any work of the submission begins.
     pub wait: &'a [SemaphoreValue],
-    /// Signalled when everything of the submission has completed.
+    /// Semaphores that are signalled when all work of the submission has completed.
     pub signal: &'a [SemaphoreValue],
 }
 
-/// Semaphores as Vulkan takes them.
+/// The semaphores in the arrays that Vulkan takes.
 struct Operations {
     handles: Vec<vk::Semaphore>,
     values: Vec<u64>,
@@ -64,7 +64,7 @@ pub(crate) struct Queue {
     raw: Arc<RawDevice>,
     handle: vk::Queue,
     semaphore: vk::Semaphore,
-    /// Whoever holds the lock may use the queue, once `shared` is locked too.
+    /// The queue may be used while this lock is held, once `shared` is locked too.
     state: Mutex<QueueState>,
     /// Notified whenever a host copy has ended.
     host_copy_ended: Condvar,
@@ -74,23 +74,24 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct QueueState {
-    /// The value that the last submission signals.
+    /// The value that the last submission signals; 0 before the first.
     last: u64,
-    /// How many host copies are under way.
+    /// The number of host copies in progress.
     host_copies: usize,
 }
 
 /// The resources that a submission uses.
 pub(crate) trait SubmittedResources {
-    /// Whether the host copies from or to one of the buffers.
+    /// Whether the host is copying from or to one of the buffers.
     fn is_copied_by_host(&self) -> bool;
 
-    /// Records on every resource that the submission signalling `value` uses it. Nobody submits meanwhile.
+    /// Records on every resource that the submission signalling `value` uses it. No other submission happens
+    /// meanwhile.
     fn note_submitted(&self, value: u64);
 }
 
-/// A copy by the host from or to the mapped memory of one buffer. While it lives, nothing is submitted
-/// that uses the buffer; other submissions do not wait for it.
+/// A copy by the host from or to the mapped memory of one buffer. While it lives, no work that uses the buffer is
+/// submitted; other submissions do not wait for it.
 struct HostCopy<'a> {
     queue: &'a Queue,
     buffer: &'a BufferShared,
@@ -118,7 +119,7 @@ impl Drop for HostCopy<'_> {
     }
 }
 
-/// Nobody else uses the queue while this lives.
+/// Exclusive use of the queue while this lives.
 struct Exclusive<'a> {
     state: MutexGuard<'a, QueueState>,
     shared: Option<&'a dyn QueueLock>,
@@ -176,12 +177,12 @@ impl Queue {
         self.semaphore
     }
 
-    /// Keeps others from submitting through this crate.
+    /// Locks out other submissions through this crate.
     fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps everybody else from the queue, of which the caller holds the lock.
+    /// Locks out all other users of the queue, whose own lock the caller holds.
     fn exclusive<'a>(&'a self, state: MutexGuard<'a, QueueState>) -> Exclusive<'a> {
         let shared = self.shared.as_deref();
         if let Some(shared) = shared {
@@ -190,7 +191,7 @@ impl Queue {
         Exclusive { state, shared }
     }
 
-    /// The lock of the queue, once the host copies nothing that `resources` has.
+    /// Locks the queue, once the host copies from and to no buffer of `resources`.
     fn lock_for(&self, resources: &dyn SubmittedResources) -> MutexGuard<'_, QueueState> {
         let mut state = self.lock();
         while state.host_copies > 0 && resources.is_copied_by_host() {
@@ -205,8 +206,8 @@ impl Queue {
         work(self.handle)
     }
 
-    /// Submits without waiting for the device; returns the value that will be signalled. `resources` are
-    /// told it before anybody else can submit.
+    /// Submits without waiting for the device; returns the value that will be signalled. `resources` get that value
+    /// before another submission is possible.
     ///
     /// # Safety
     ///
@@ -260,7 +261,7 @@ impl Queue {
 
     /// Waits until `value` is signalled, however long it takes.
     pub(crate) fn wait(&self, value: u64) -> Result<()> {
-        // A driver may bound a wait by less than what it was asked for.
+        // A driver may limit a wait to less than the given time.
         while !self.wait_timeout(value, Duration::MAX)? {}
         Ok(())
     }
@@ -286,8 +287,8 @@ impl Queue {
         work()
     }
 
-    /// Calls `work`, which copies from or to the mapped memory of `buffer`, once the submission that `last`
-    /// names has completed. Meanwhile nothing is submitted that uses the buffer; everything else is.
+    /// Calls `work`, which copies from or to the mapped memory of `buffer`, once the submission with the
+    /// value in `last` has completed. Meanwhile, submissions that use the buffer wait; all others do not.
     pub(crate) fn copy_by_host<R>(
         &self,
         buffer: &BufferShared,
@@ -303,8 +304,8 @@ impl Queue {
         buffer: &'a BufferShared,
         last: impl Fn() -> u64,
     ) -> Result<HostCopy<'a>> {
-        // Others may submit during the wait, so that it has to be repeated; after a few tries they are kept
-        // from the buffer first.
+        // Other threads may submit during the wait, so it is repeated; after a few tries, submissions that
+        // use the buffer are kept out first.
         for _ in 0..4 {
             let value = last();
             self.wait(value)?;
@@ -318,7 +319,7 @@ impl Queue {
         Ok(copy)
     }
 
-    /// Waits until the queue has nothing to do, work of others included.
+    /// Waits until the queue is idle, including work of other users.
     pub(crate) fn wait_idle(&self) -> Result<()> {
         self.raw.ensure_alive()?;
         let _exclusive = self.exclusive(self.lock());

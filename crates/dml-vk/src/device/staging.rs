@@ -1,6 +1,6 @@
-//! Memory that bytes pass through between the host and buffers that it does not see.
+//! Staging memory, for transfers between the host and buffers that it cannot map.
 //!
-//! Blocks go from transfer to transfer, so that one of a usual size allocates nothing.
+//! Blocks are reused, so that a transfer of a usual size allocates nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +12,13 @@ use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
 
 /// The least size of a block.
 const LEAST_BLOCK: u64 = 1 << 20;
-/// Blocks of more bytes than these together are not kept while nobody uses them.
+/// The largest size of all unused blocks that are kept.
 const MOST_KEPT: u64 = 64 << 20;
 
-/// Where transfers begin in a block: no two share an atom of memory that is not coherent.
+/// The alignment of transfers in a block: no two share an atom of non-coherent memory.
 const ALIGNMENT: u64 = 256;
 
-/// The blocks of one direction that nobody uses.
+/// The unused blocks of one direction.
 pub(crate) struct Staging {
     free: Mutex<Vec<Buffer>>,
     location: MemoryLocation,
@@ -26,12 +26,12 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// For bytes that the host writes.
+    /// Staging memory that the host writes.
     pub(crate) fn upload() -> Self {
         Self::new(MemoryLocation::Upload, BufferUsage::TRANSFER_SRC)
     }
 
-    /// For bytes that the host reads.
+    /// Staging memory that the host reads.
     pub(crate) fn read_back() -> Self {
         Self::new(MemoryLocation::Readback, BufferUsage::TRANSFER_DST)
     }
@@ -56,7 +56,7 @@ impl Staging {
     }
 }
 
-/// A block that somebody uses. It is dropped when the device's work with it has completed.
+/// A block in use. It is dropped when the device's work with it has completed.
 pub(crate) struct StagingBlock {
     pub(crate) buffer: Buffer,
     home: Arc<Staging>,
@@ -77,19 +77,19 @@ impl Drop for StagingBlock {
 pub(crate) struct StagedBytes {
     pub(crate) uploads: Blocks,
     pub(crate) read_backs: Blocks,
-    /// The value that the list's last submission signals, for those who wait to read; 0 before.
+    /// The value that the list's last submission signals, for threads that wait to read; 0 before.
     pub(crate) submitted: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
 pub(crate) struct Blocks {
     blocks: Vec<Arc<StagingBlock>>,
-    /// How much of the last one is taken.
+    /// The used bytes of the last block.
     used: u64,
 }
 
 impl Blocks {
-    /// Room for `size` bytes, in a block that `take` gives where the last one is too small.
+    /// Reserves `size` bytes, in a new block from `take` if the last one is too small.
     pub(crate) fn reserve(
         &mut self,
         size: u64,
@@ -108,7 +108,7 @@ impl Blocks {
 }
 
 impl StagedBytes {
-    /// Tells those who wait to read which submission it is. Nobody submits meanwhile.
+    /// Records the submission's value for threads that wait to read. No other submission happens meanwhile.
     pub(crate) fn note_submitted(&self, value: u64) {
         self.submitted.store(value, Ordering::Release);
     }

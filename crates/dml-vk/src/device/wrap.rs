@@ -1,6 +1,6 @@
-//! Bring your own: a device, queue and buffers that the caller owns.
+//! Wraps a device, queue and buffers that the caller owns.
 //!
-//! Everything here is unsafe to call, because Vulkan cannot be asked what a handle is. What can be
+//! All functions here are unsafe, because Vulkan cannot be asked what a handle is. Everything that can be
 //! checked is checked; the rest is the caller's promise, stated in full at each function.
 
 use std::ffi::CStr;
@@ -25,14 +25,13 @@ use crate::instance::raw::RawDevice;
 pub struct RawPhysicalDevice<'a> {
     /// The loader's vkGetInstanceProcAddr: the one that the instance was created with.
     pub get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// Which functions are called. The default is what loader and driver give.
+    /// The functions to call. The default is those of the loader and the driver.
     pub entry_points: EntryPoints,
     /// The instance.
     pub instance: vk::Instance,
     /// VkApplicationInfo::apiVersion of the instance: at least 1.1.
     pub api_version: u32,
-    /// The instance extensions that are enabled, as far as they are to be used: VK_EXT_debug_utils,
-    /// for names and labels.
+    /// The enabled instance extensions that may be used: VK_EXT_debug_utils, for names and labels.
     pub instance_extensions: &'a [&'a CStr],
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
@@ -41,20 +40,19 @@ pub struct RawPhysicalDevice<'a> {
 /// A caller's device, for [`Device::from_raw`].
 #[derive(Clone, Debug)]
 pub struct RawDeviceDesc<'a> {
-    /// What it was created from.
+    /// The physical device that the device was created from.
     pub physical: RawPhysicalDevice<'a>,
     /// The device.
     pub device: vk::Device,
-    /// The device extensions that are enabled, as far as they are to be used: those of
-    /// [`crate::Enablement::extensions`].
+    /// The enabled device extensions that may be used: those of [`crate::Enablement::extensions`].
     pub device_extensions: &'a [&'a CStr],
-    /// The optional features that are enabled. Nothing else is used; with a queue timelineSemaphore is
-    /// needed, without one none at all is fine. [`PhysicalDevice::enablement`] tells what to enable.
+    /// The optional features that are enabled. No others are used. With a queue, timelineSemaphore is
+    /// required; without one, no feature is. [`PhysicalDevice::enablement`] lists the features to enable.
     pub features: Features,
-    /// The family of the command buffers to record into. It computes.
+    /// The family of the command buffers to record into. It must support compute.
     pub queue_family: u32,
-    /// A queue of that family, where the device is also to submit: to write and read buffers, and
-    /// to execute operators in one call. Recording needs none.
+    /// A queue of that family, if the device is also to submit: to write and read buffers, and to execute
+    /// operators in one call. Recording needs no queue.
     pub queue: Option<RawQueue>,
 }
 
@@ -63,8 +61,7 @@ pub struct RawDeviceDesc<'a> {
 pub struct RawQueue {
     /// The queue.
     pub handle: vk::Queue,
-    /// The lock that everybody holds who uses the queue. `None` where nobody else uses it as long as
-    /// the device lives.
+    /// The lock that every user of the queue holds. `None` if nobody else uses it as long as the device lives.
     pub lock: Option<Arc<dyn QueueLock>>,
 }
 
@@ -78,14 +75,13 @@ impl fmt::Debug for RawQueue {
 }
 
 impl PhysicalDevice {
-    /// A physical device of a caller's instance: to ask what to enable on it
-    /// ([`PhysicalDevice::enablement`]), before the caller creates a device. One of this crate's own can be
-    /// created on it as well.
+    /// A physical device of a caller's instance: to ask what to enable on it ([`PhysicalDevice::enablement`])
+    /// before the caller creates a device. [`Device::new`] can create a device on it as well.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where a handle is null, the version is below 1.1, or the physical device
-    /// does not belong to the instance; [`Error::OutOfMemory`]. A device that cannot be used is no error, see
+    /// [`Error::InvalidArgument`] if a handle is null, the version is below 1.1, or the physical device does
+    /// not belong to the instance; [`Error::OutOfMemory`]. An unusable device is not an error here, see
     /// [`PhysicalDevice::unsuitable`].
     ///
     /// # Safety
@@ -94,7 +90,7 @@ impl PhysicalDevice {
     ///   and the loader stays loaded as long as anything made here lives.
     /// - `instance` and `physical_device` are valid and belong together; they outlive everything made here.
     /// - `api_version` is not above VkApplicationInfo::apiVersion.
-    /// - Instance extensions that are stated are enabled.
+    /// - All instance extensions listed as enabled really are enabled.
     pub unsafe fn from_raw(raw: &RawPhysicalDevice<'_>) -> Result<Self> {
         // SAFETY: the caller's promise.
         let instance = unsafe { wrap_instance(raw) }?;
@@ -105,20 +101,20 @@ impl PhysicalDevice {
 impl Device {
     /// Wraps a device that the caller owns.
     ///
-    /// Nothing of the caller's is ever destroyed. What is made from the device later (pipelines,
-    /// descriptor pools, a semaphore where there is a queue) is destroyed by its last owner;
-    /// [`Device::live_objects`] tells when nothing is left. Objects of the caller are not renamed.
+    /// The caller's objects are never destroyed. Objects that are made from the device later (pipelines,
+    /// descriptor pools, a semaphore if there is a queue) are destroyed by their last owner;
+    /// [`Device::live_objects`] tells when none is left. The caller's objects are not renamed.
     ///
-    /// `desc` applies as to any device; its cap lowers what is used, never what is enabled.
+    /// `desc` applies as to any device; its cap lowers the limits and features that are used, not those that
+    /// are enabled.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where a handle is null, the version is below 1.1, the physical
-    /// device does not belong to the instance, the queue family is not one of the device or does not
-    /// compute, an extension or a feature is said to be enabled that the physical device does not
-    /// offer, a device function is missing, or a queue is given without timeline semaphores;
-    /// [`Error::Unsupported`] where the physical device is too old, or a limit of its shaders' buffers is
-    /// below what every device needs; [`Error::OutOfMemory`].
+    /// [`Error::InvalidArgument`] if a handle is null, the version is below 1.1, the physical device does not
+    /// belong to the instance, the queue family does not exist or does not support compute, an extension or a
+    /// feature is listed as enabled that the physical device does not support, a device function is missing,
+    /// or a queue is given without timeline semaphores; [`Error::Unsupported`] if the physical device is too
+    /// old, or a limit of its shaders' buffers is below what every device needs; [`Error::OutOfMemory`].
     ///
     /// # Safety
     ///
@@ -128,11 +124,11 @@ impl Device {
     ///   outlive everything made here: the device may be destroyed once
     ///   [`crate::LiveObjects::count`] is 0, the instance after it.
     /// - `api_version` is not above VkApplicationInfo::apiVersion.
-    /// - Extensions and features that are stated are enabled.
+    /// - All extensions and features listed as enabled really are enabled.
     /// - The device has a queue of `queue_family`; the queue given is one of them, was retrieved from
     ///   `device`, and whoever else uses it holds its lock.
-    /// - What the caller submits and what this device submits, reads or writes touch no byte at the same
-    ///   time that one of them writes, as [`crate::record_plan`] states in full.
+    /// - Bytes that one side writes, by the caller's submissions or by this device's submissions, reads or
+    /// writes, are not   used by the other side at the same time, as [`crate::record_plan`] states in full.
     pub unsafe fn from_raw(raw: &RawDeviceDesc<'_>, desc: &DeviceDesc) -> Result<Self> {
         check_desc(desc)?;
         check_handles(raw)?;
@@ -163,11 +159,11 @@ impl Device {
     }
 }
 
-/// The instance, which has the physical device.
+/// The instance, with a check that the physical device belongs to it.
 ///
 /// # Safety
 ///
-/// That of [`PhysicalDevice::from_raw`].
+/// The promises of [`PhysicalDevice::from_raw`].
 unsafe fn wrap_instance(raw: &RawPhysicalDevice<'_>) -> Result<Arc<InstanceShared>> {
     check_not_null(&[
         ("instance", raw.instance == vk::Instance::null()),
@@ -210,7 +206,7 @@ fn check_physical(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Resu
     Err(Error::invalid("physical_device", "does not belong to this instance"))
 }
 
-/// What is not offered cannot have been enabled, nor a feature whose extension was not.
+/// An unsupported extension or feature cannot be enabled, nor a feature whose extension is not.
 fn check_enabled(raw: &RawDeviceDesc<'_>, physical: &PhysicalDevice) -> Result<()> {
     let missing = raw.features.without(physical.capabilities().features);
     if let Some(feature) = missing.iter().next() {
@@ -239,7 +235,7 @@ fn check_enabled(raw: &RawDeviceDesc<'_>, physical: &PhysicalDevice) -> Result<(
     Ok(())
 }
 
-/// A device that submits counts its submissions on a timeline semaphore.
+/// A device that submits needs timeline semaphores, which count its submissions.
 fn check_timeline(raw: &RawDeviceDesc<'_>, core_timeline: bool) -> Result<()> {
     if raw.queue.is_none() {
         return Ok(());
@@ -257,7 +253,7 @@ fn check_timeline(raw: &RawDeviceDesc<'_>, core_timeline: bool) -> Result<()> {
     Ok(())
 }
 
-/// A handle that is no device of the instance has no functions, in most loaders.
+/// With most loaders, a handle that is not a device of the instance has no functions.
 fn check_functions(instance: &InstanceShared, device: vk::Device) -> Result<()> {
     if instance.table.has_device_function(device, c"vkCmdDispatch") {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Asks a physical device for its properties, limits and features.
+//! Queries the properties, limits and features of a physical device.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -11,14 +11,14 @@ use crate::instance::InstanceShared;
 use crate::instance::features::{FeatureStructures, PropertyStructures, known};
 use crate::instance::info::{DeviceInfo, DeviceType};
 
-/// The physical device to ask.
+/// The physical device to query.
 pub(crate) struct Source<'a> {
     pub(crate) instance: &'a Arc<InstanceShared>,
     pub(crate) handle: vk::PhysicalDevice,
     pub(crate) extensions: &'a HashSet<CString>,
 }
 
-/// The answers.
+/// The results of the queries.
 pub(crate) struct DeviceAnswers {
     pub(crate) info: DeviceInfo,
     pub(crate) capabilities: Capabilities,
@@ -26,7 +26,7 @@ pub(crate) struct DeviceAnswers {
 }
 
 impl Source<'_> {
-    /// Asks everything. A device of Vulkan 1.0 is only asked who it is.
+    /// Queries everything. A device of Vulkan 1.0 is only asked for its identity.
     pub(crate) fn query(&self) -> DeviceAnswers {
         let core = self.instance.table.core();
         // SAFETY: the handle was enumerated from this instance, which is alive.
@@ -99,7 +99,7 @@ impl Source<'_> {
         }
     }
 
-    /// Of the features in `known` those that the device has.
+    /// The features in `known` that the device supports.
     fn features(&self, known: Features) -> Features {
         let core = self.instance.table.core();
         let answers = FeatureStructures::answered(known, |chain| {
@@ -132,7 +132,7 @@ impl Source<'_> {
         sizes.max_by_key(|it| it.iter().product::<u32>()).unwrap_or_default()
     }
 
-    /// Whether the device has what `extension` brought, as an extension or in the core.
+    /// Whether the device has the functionality of `extension`, as an extension or in the core.
     fn has(&self, version: u32, core_since: u32, extension: &CStr) -> bool {
         version >= core_since || self.extensions.contains(extension)
     }
@@ -164,7 +164,7 @@ fn info(
     }
 }
 
-/// Those that VkPhysicalDeviceLimits has; the others as little as Vulkan allows.
+/// The limits in VkPhysicalDeviceLimits; other limits get the least value that Vulkan allows.
 fn limits(limits: &vk::PhysicalDeviceLimits) -> Limits {
     Limits {
         max_storage_buffer_range: u64::from(limits.max_storage_buffer_range),

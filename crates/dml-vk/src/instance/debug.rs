@@ -1,4 +1,4 @@
-//! What drivers and layers say through VK_EXT_debug_utils, and the names that objects carry there.
+//! Messages of drivers and layers through VK_EXT_debug_utils, and object names for them.
 
 use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,24 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 
-/// More messages than this are counted in the log only, so that a layer cannot fill the memory.
+/// Further messages are only logged, so that a layer cannot fill the memory.
 const MAX_KEPT: usize = 4096;
 
-/// How bad a validation message is.
+/// The severity of a validation message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValidationSeverity {
-    /// Allowed, but probably not meant.
+    /// Allowed, but probably a mistake.
     Warning,
-    /// Not allowed by Vulkan.
+    /// Forbidden by Vulkan.
     Error,
 }
 
 /// One message of a validation layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationMessage {
-    /// How bad it is.
+    /// The severity.
     pub severity: ValidationSeverity,
-    /// The rule, such as `SYNC-HAZARD-WRITE-AFTER-WRITE` or a `VUID-...`; empty where none is given.
+    /// The rule, such as `SYNC-HAZARD-WRITE-AFTER-WRITE` or a `VUID-...`; empty if the layer gives none.
     pub id: String,
     /// The layer's text.
     pub text: String,
@@ -35,8 +35,8 @@ impl std::fmt::Display for ValidationMessage {
     }
 }
 
-/// The validation messages of an instance. It outlives the instance, so that what is reported while
-/// objects are destroyed can be read as well.
+/// The validation messages of an instance. The log outlives the instance, so that messages from the destruction of
+/// objects can be read as well.
 #[derive(Clone, Debug, Default)]
 pub struct ValidationLog {
     kept: Arc<Mutex<Vec<ValidationMessage>>>,
@@ -55,8 +55,8 @@ impl ValidationLog {
         }
     }
 
-    /// How to create a messenger that writes here. The log must stay where it is, and alive, as
-    /// long as the messenger is.
+    /// The description of a messenger that writes here. The log must stay at its address and alive as long as the
+    /// messenger.
     pub(crate) fn messenger_info(self: &Arc<Self>) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
         use vk::{
             DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type,
@@ -71,8 +71,8 @@ impl ValidationLog {
 
 /// Receives messages from the loader, layers and drivers.
 ///
-/// Messages of type VALIDATION go to the [`ValidationLog`] and to `log`; the others only to `log`,
-/// because a loader also reports drivers that have nothing to do with this project.
+/// Messages of type VALIDATION go to the [`ValidationLog`] and to `log`; others only to `log`, because a
+/// loader also reports drivers that are unrelated to this project.
 unsafe extern "system" fn on_message(
     severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     kinds: vk::DebugUtilsMessageTypeFlagsEXT,

@@ -1,4 +1,4 @@
-//! The Vulkan loader, and the one table through which every entry point is called.
+//! The Vulkan loader, and the table through which every entry point is called.
 //!
 //! `ash`'s own constructors look functions up by themselves. This module builds its tables from
 //! single lookups instead, and each lookup passes an [`EntryPoints`] hook: a test, a tracer or a
@@ -17,20 +17,20 @@ use crate::error::{Error, Result, VkContext as _};
 
 type Resolve = dyn Fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction + Send + Sync;
 
-/// What everybody gets who asks for nothing in particular.
+/// The entry points of [`EntryPoints::default`], if a test has replaced them.
 #[cfg(feature = "testing")]
 static DEFAULT: Mutex<Option<EntryPoints>> = Mutex::new(None);
 
-/// Decides which function is called for each name.
+/// The choice of the function that is called for each name.
 ///
-/// The default calls what the loader and the driver give.
+/// The default calls the functions of the loader and the driver.
 #[derive(Clone)]
 pub struct EntryPoints {
     resolve: Arc<Resolve>,
 }
 
 impl EntryPoints {
-    /// A table whose functions are what `resolve` returns.
+    /// A table of the functions that `resolve` returns.
     ///
     /// `resolve` is asked once for each instance (global and instance functions) and once for each
     /// device (device functions), with the function's name and the original, which is `None` where
@@ -50,8 +50,8 @@ impl EntryPoints {
         Self { resolve: Arc::new(resolve) }
     }
 
-    /// What [`EntryPoints::default`] gives in the whole process from now on; `None` for what the loader
-    /// and the driver give. For tests of code that offers no other way in.
+    /// Sets [`EntryPoints::default`] for the whole process; `None` restores the functions of the loader and
+    /// the driver. For tests of code that has no other way to pass entry points.
     #[cfg(feature = "testing")]
     pub fn set_default(entry_points: Option<Self>) {
         *DEFAULT.lock().unwrap_or_else(PoisonError::into_inner) = entry_points;
@@ -104,7 +104,7 @@ impl Loader {
         Ok(Self { _library: Some(library), ..loader })
     }
 
-    /// Uses a loader that is there already.
+    /// Uses a loader that is already loaded.
     ///
     /// # Safety
     ///
@@ -137,7 +137,7 @@ impl Loader {
         &self.entry
     }
 
-    /// The version of Vulkan that the loader speaks.
+    /// The version of Vulkan that the loader supports.
     pub(crate) fn version(&self) -> Result<u32> {
         let name = c"vkEnumerateInstanceVersion";
         if load_global(self.entry.static_fn(), &self.entry_points, name).is_null() {
@@ -250,7 +250,7 @@ pub(crate) struct DeviceTable {
     pub(crate) core: ash::Device,
     /// Timeline semaphores, under whichever name the device has them.
     pub(crate) timeline: khr::timeline_semaphore::DeviceFn,
-    /// Names and labels, where they go anywhere.
+    /// Names and labels, if the instance supports them.
     pub(crate) debug: Option<ext::debug_utils::DeviceFn>,
 }
 

@@ -33,7 +33,7 @@ macro_rules! structures {
         operations { $($operation:ident = $operation_number:literal, $operation_name:literal,
             $bit:ident, $operation_enabling:ident, [$($operation_capability:tt)*];)* }
     ) => {
-        /// What vkGetPhysicalDeviceFeatures2 fills and vkCreateDevice takes.
+        /// The feature structures that vkGetPhysicalDeviceFeatures2 fills and vkCreateDevice takes.
         #[derive(Clone, Copy, Debug, Default)]
         pub(crate) struct FeatureStructures {
             basic: vk::PhysicalDeviceFeatures,
@@ -41,7 +41,7 @@ macro_rules! structures {
         }
 
         impl FeatureStructures {
-            /// Those that enable `features`.
+            /// The structures that enable `features`.
             pub(crate) fn enabling(features: Features) -> Self {
                 let mut all = Self::default();
                 $(all.basic.$basic_member = features.has(Feature::$basic).into();)*
@@ -49,25 +49,25 @@ macro_rules! structures {
                 all
             }
 
-            /// What they say.
+            /// The features that the structures report.
             pub(crate) fn features(&self) -> Features {
                 Features::NONE
                     $(.with(Feature::$basic, self.basic.$basic_member == vk::TRUE))*
                     $($(.with(Feature::$feature, self.$structure.$member == vk::TRUE))*)*
             }
 
-            /// A chain of all that have a feature in `chosen`.
+            /// A chain of all structures that have a feature in `chosen`.
             pub(crate) fn chain(&mut self, chosen: Features) -> vk::PhysicalDeviceFeatures2<'_> {
                 let mut chain = vk::PhysicalDeviceFeatures2::default().features(self.basic);
                 $(if [$(Feature::$feature),*].iter().any(|it| chosen.has(*it)) {
-                    // What it was chained to before may be gone.
+                    // The structure that it was chained to before may no longer exist.
                     self.$structure.p_next = ptr::null_mut();
                     chain = chain.push_next(&mut self.$structure);
                 })*
                 chain
             }
 
-            /// Takes over what `call` answers to a chain of those that have a feature in `known`.
+            /// Stores the answers of `call` to a chain of the structures that have a feature in `known`.
             pub(crate) fn answered(
                 known: Features,
                 call: impl FnOnce(&mut vk::PhysicalDeviceFeatures2<'_>),
@@ -80,16 +80,16 @@ macro_rules! structures {
             }
         }
 
-        /// What vkGetPhysicalDeviceProperties2 says of features.
+        /// The property structures about features, which vkGetPhysicalDeviceProperties2 fills.
         #[derive(Default)]
         pub(crate) struct PropertyStructures {
-            /// Of subgroups.
+            /// Properties of subgroups.
             pub(crate) subgroup: vk::PhysicalDeviceSubgroupProperties<'static>,
             $($properties: vk::$properties<'static>,)*
         }
 
         impl PropertyStructures {
-            /// Chains all that a device knows to `chain`: those that have a feature in `known`.
+            /// Chains all structures that a device knows to `chain`: those with a feature in `known`.
             pub(crate) fn chain<'a>(
                 &'a mut self,
                 known: Features,
@@ -102,7 +102,7 @@ macro_rules! structures {
                 chain
             }
 
-            /// What they say, of compute shaders.
+            /// The features that the structures report for compute shaders.
             pub(crate) fn features(&self) -> Features {
                 let compute = vk::ShaderStageFlags::COMPUTE;
                 let has_subgroups = self.subgroup.supported_stages.contains(compute);
@@ -121,8 +121,8 @@ macro_rules! structures {
 
 dml_core::feature_table!(structures);
 
-/// Without the modes of floats of 16 bits that a device does not allow beside those of 32 bits. Kernels round both
-/// to nearest where they can, and declare nothing of subnormal numbers of 32 bits.
+/// Removes float modes of 16 bits that the device does not allow beside those of 32 bits. Kernels round both
+/// to nearest where they can, and declare no mode for subnormal numbers of 32 bits.
 fn declared_together(
     features: Features,
     controls: &vk::PhysicalDeviceFloatControlsProperties<'_>,
@@ -145,7 +145,7 @@ pub(crate) fn known(version: u32, extensions: &HashSet<CString>) -> Features {
     Feature::ALL.into_iter().filter(|it| it.extension().is_none_or(is_known)).collect()
 }
 
-/// Whether the core of `version` has what `extension` brought.
+/// Whether `extension` is part of the core of `version`.
 pub(crate) fn is_core(extension: Extension, version: u32) -> bool {
     extension.promoted.is_some_and(|promoted| version >= packed_version(promoted))
 }

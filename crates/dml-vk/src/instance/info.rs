@@ -1,11 +1,11 @@
-//! Who a physical device is.
+//! The identity of a physical device.
 
 use std::fmt;
 
 use ash::vk;
 use dml_core::capabilities::ApiVersion;
 
-/// What kind of device it is.
+/// The type of a device, as Vulkan reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceType {
     /// A GPU with its own memory.
@@ -16,7 +16,7 @@ pub enum DeviceType {
     Virtual,
     /// A driver that runs on the CPU.
     Cpu,
-    /// None of these.
+    /// Any other device.
     Other,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for DeviceType {
     }
 }
 
-/// Who a physical device is.
+/// The identity of a physical device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// The driver's name of the device.
@@ -53,19 +53,19 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// The vendor's id of the device.
     pub device_id: u32,
-    /// What kind of device it is.
+    /// The type of the device.
     pub device_type: DeviceType,
     /// The version of Vulkan that the device supports, packed as Vulkan packs it.
     pub api_version: u32,
     /// The driver's version, packed as the vendor packs it.
     pub driver_version: u32,
-    /// The driver, where the device says so, else 0.
+    /// The driver if the device reports it, else 0.
     pub driver_id: vk::DriverId,
-    /// The driver's name, where the device says so, else empty.
+    /// The driver's name if the device reports it, else empty.
     pub driver_name: String,
-    /// The driver's own words about its version, where the device says so, else empty.
+    /// The driver's description of its version if the device reports it, else empty.
     pub driver_info: String,
-    /// Stays the same across processes and instances on one machine.
+    /// The UUID, which is the same for all processes and instances on one machine.
     pub device_uuid: [u8; 16],
 }
 
@@ -75,10 +75,10 @@ impl DeviceInfo {
         uuid_text(&self.device_uuid)
     }
 
-    /// Orders devices: a program that names none gets the one with the least value. Discrete GPUs come
-    /// before integrated and virtual ones, these before drivers that run on the CPU, and other devices come
-    /// last. Of the drivers on the CPU, lavapipe comes first and SwiftShader last: lavapipe takes less than
-    /// half of SwiftShader's time for large matrix products.
+    /// The order in which devices are preferred: a program that selects none gets the device with the least
+    /// value. Discrete GPUs come before integrated and virtual ones, these before drivers that run on the
+    /// CPU, and other devices come last. Of the drivers on the CPU, lavapipe comes first and SwiftShader
+    /// last: lavapipe takes less than half of SwiftShader's time for large matrix products.
     pub fn preference(&self) -> impl Ord + use<> {
         let driver = match self.driver_id {
             vk::DriverId::MESA_LLVMPIPE => 0,

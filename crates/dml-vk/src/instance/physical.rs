@@ -1,4 +1,4 @@
-//! Physical devices: what there is, and whether it can be used.
+//! Physical devices: enumeration, and whether they can be used.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -30,7 +30,7 @@ pub struct PhysicalDevice {
     queue_family: Result<u32, Unusable>,
 }
 
-/// Why a device cannot be used, and the error for whoever wants to.
+/// The reason why a device cannot be used, and the error of an attempt to use it.
 #[derive(Clone)]
 struct Unusable {
     reason: String,
@@ -38,7 +38,7 @@ struct Unusable {
 }
 
 impl PhysicalDevice {
-    /// Asks the device for everything. One whose driver fails cannot be used, and harms no other.
+    /// Queries the device. A device whose driver fails cannot be used, but does not affect the others.
     pub(crate) fn query(instance: &Arc<InstanceShared>, handle: vk::PhysicalDevice) -> Self {
         Self::query_with(instance, handle, |source, found| {
             check_answers(found)?;
@@ -49,8 +49,8 @@ impl PhysicalDevice {
         })
     }
 
-    /// The same for a caller's own queue of `family`. Timeline semaphores are needed where it is
-    /// submitted to.
+    /// Queries the device for use with a caller's queue of `family`. Timeline semaphores are needed if the
+    /// crate submits to that queue.
     pub(crate) fn query_for_family(
         instance: &Arc<InstanceShared>,
         handle: vk::PhysicalDevice,
@@ -101,27 +101,28 @@ impl PhysicalDevice {
         }
     }
 
-    /// Whether the validation layer is known to check how the device is used.
+    /// Whether the validation layer is known to check the device's use.
     pub(crate) fn is_validated(&self) -> bool {
         self.instance.validated
     }
 
-    /// Who it is.
+    /// The device's identity.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// Its limits, and the optional features that it offers. [`PhysicalDevice::enablement`] tells which
-    /// of them a [`crate::Device`] enables.
+    /// The device's limits and the optional features that it supports. [`PhysicalDevice::enablement`] tells
+    /// which of them a [`crate::Device`] enables.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    /// The same under `cap`, and what the cap states that the device does not have.
+    /// The device's limits and features under `cap`, and the shortfalls: values that `cap` states and the
+    /// device lacks.
     pub fn capped(&self, cap: &CapabilityCap) -> (Capabilities, Vec<Shortfall>) {
         let mut host = Capabilities::clone(&self.capabilities);
         let version = cap.api_version().map_or(u32::MAX, packed_version);
-        // What an older core lacks is there where its extension is.
+        // An extension gives a feature to a device whose core is too old for it.
         let known = known(version.min(self.usable_version()), &self.extensions);
         host.features = host.features.and(known);
         let CapResult { capabilities, shortfalls } = cap.apply(&host);
@@ -129,17 +130,17 @@ impl PhysicalDevice {
         (capabilities, version.into_iter().chain(shortfalls).collect())
     }
 
-    /// Why this crate cannot use the device; `None` where it can.
+    /// The reason why this crate cannot use the device; `None` if it can.
     pub fn unsuitable(&self) -> Option<&str> {
         self.queue_family.as_ref().err().map(|unusable| unusable.reason.as_str())
     }
 
-    /// The queue family that a device would use. Fails where the device cannot be used.
+    /// The queue family that a device would use. Fails if the device cannot be used.
     pub(crate) fn queue_family(&self) -> Result<u32> {
         self.queue_family.as_ref().copied().map_err(|unusable| unusable.error.clone())
     }
 
-    /// The version of Vulkan that may be used with it: never more than the instance asked for.
+    /// The version of Vulkan that may be used with it: at most the version that the instance asked for.
     pub(crate) fn usable_version(&self) -> u32 {
         self.info.api_version.min(self.instance.api_version)
     }
@@ -207,7 +208,7 @@ fn check_timeline(found: &capabilities::DeviceAnswers) -> Result<(), String> {
     }
 }
 
-/// What a device lacks that is to submit, where these are its features.
+/// The feature that a submitting device lacks, if these are its features.
 pub(crate) fn lacks_timeline(features: Features) -> Option<&'static str> {
     let has = features.has(Feature::TimelineSemaphore);
     (!has).then_some("no timeline semaphores (neither Vulkan 1.2 nor VK_KHR_timeline_semaphore)")

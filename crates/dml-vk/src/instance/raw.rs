@@ -1,4 +1,4 @@
-//! The VkDevice itself: what everything else of a device owns a reference to.
+//! The VkDevice itself, to which every other object of a device has a reference.
 
 use std::ffi::CString;
 use std::fmt;
@@ -44,7 +44,7 @@ impl RawDevice {
         &self.table.timeline
     }
 
-    /// The hooked functions of names and labels, where they go anywhere.
+    /// The hooked functions of names and labels, if the instance supports them.
     pub(crate) fn debug(&self) -> Option<&ash::ext::debug_utils::DeviceFn> {
         self.table.debug.as_ref()
     }
@@ -54,7 +54,7 @@ impl RawDevice {
         result.map_err(|code| self.remember(Error::from_vk(call, code)))
     }
 
-    /// Remembers a loss that `error` may report; from then on every error is that loss.
+    /// Remembers a loss that `error` may report; from then on, every error is that loss.
     pub(crate) fn remember(&self, error: Error) -> Error {
         match error {
             Error::DeviceLost { call } => {
@@ -64,7 +64,7 @@ impl RawDevice {
         }
     }
 
-    /// Fails where the device was lost.
+    /// Fails if the device was lost.
     pub(crate) fn ensure_alive(&self) -> Result<()> {
         self.lost.get().map_or(Ok(()), |call| Err(Error::DeviceLost { call }))
     }
@@ -74,7 +74,7 @@ impl RawDevice {
         self.lost.get().is_some()
     }
 
-    /// Names `object` for debuggers and validation messages. Costs nothing where nobody listens.
+    /// Names `object` for debuggers and validation messages. Costs nothing without VK_EXT_debug_utils.
     pub(crate) fn set_name<T: vk::Handle>(&self, object: T, name: &str) {
         let Some(debug) = self.debug() else { return };
         let Ok(name) = CString::new(name.replace('\0', " ")) else { return };

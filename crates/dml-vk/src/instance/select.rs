@@ -1,4 +1,4 @@
-//! Choosing one of several physical devices.
+//! Selects one of several physical devices.
 
 use std::str::FromStr;
 
@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::instance::info::uuid_text;
 use crate::instance::physical::PhysicalDevice;
 
-/// Names a physical device.
+/// Selects a physical device.
 ///
 /// As text: `best`, a number (`1` or `index:1`), 32 hexadecimal digits with or without hyphens (or
-/// `uuid:...`), anything else (or `name:...`) is part of the name.
+/// `uuid:...`); any other text (or `name:...`) is a part of the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceSelector {
     /// The first in the order of [`DeviceInfo::preference`](crate::DeviceInfo::preference); among equals
@@ -20,7 +20,7 @@ pub enum DeviceSelector {
     Best,
     /// The n-th device in the loader's order, from 0.
     Index(usize),
-    /// The one device whose name contains this text, upper and lower case alike.
+    /// The only device whose name contains this text; upper and lower case are equal.
     Name(String),
     /// The device with this deviceUUID.
     Uuid([u8; 16]),
@@ -66,7 +66,7 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
 }
 
-/// The device that `selector` names.
+/// The device that `selector` selects.
 pub(crate) fn choose(
     devices: Vec<PhysicalDevice>,
     selector: &DeviceSelector,
@@ -88,8 +88,8 @@ pub(crate) fn choose(
     })
 }
 
-/// Why `selector` chooses no device among those with these `names`: none has the property that it names, or
-/// several have (`is_ambiguous`).
+/// The reason why `selector` selects none of the devices with these `names`: none has the property that it
+/// asks for, or several have (`is_ambiguous`).
 fn problem<'a>(
     selector: &DeviceSelector,
     is_ambiguous: bool,
@@ -107,7 +107,7 @@ fn problem<'a>(
     }
 }
 
-/// The indices that match, the best first. `Best` never matches a device that cannot be used.
+/// The indices that match, the best first. `Best` never matches an unusable device.
 fn matching(devices: &[PhysicalDevice], selector: &DeviceSelector) -> Vec<usize> {
     let mut found: Vec<usize> = (0..devices.len())
         .filter(|index| {

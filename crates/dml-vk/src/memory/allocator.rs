@@ -14,14 +14,14 @@ use crate::instance::raw::RawDevice;
 
 const MIB: u64 = 1 << 20;
 
-/// Small buffers share a block of memory of at least this size, gpu-allocator's least. No device has
-/// a lower maxMemoryAllocationSize; a cap can have one, and then bounds buffers alone.
+/// Small buffers share a block of memory of at least this size, gpu-allocator's minimum. No device has a lower
+/// maxMemoryAllocationSize; a cap may have one, which then only limits buffers.
 const MIN_BLOCK: u64 = 4 * MIB;
 
-/// Where a buffer's memory is.
+/// The location of a buffer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
-    /// Fastest for the device; the host may not see it.
+    /// Fastest for the device; the host may not be able to map it.
     Device,
     /// Written by the host, read by the device.
     Upload,
@@ -39,7 +39,7 @@ const USABLE: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
 );
 
 impl MemoryLocation {
-    /// How well memory of these properties serves here, the lowest first; `None` where it does not.
+    /// The rank of memory with these properties for this location, the lowest first; `None` if it is not suitable.
     fn rank(self, properties: vk::MemoryPropertyFlags) -> Option<[bool; 3]> {
         let lacks = |flag| !properties.contains(flag);
         let (local, visible) =
@@ -53,7 +53,7 @@ impl MemoryLocation {
             Self::Device if lacks(local) => None,
             Self::Device => Some([false; 3]),
             _ if lacks(visible) => None,
-            // Read by the device once: device memory that the host sees is scarce on most discrete GPUs.
+            // Read by the device once: mapped device memory is scarce on most discrete GPUs.
             Self::Upload => Some([lacks(coherent), !lacks(local), !lacks(cached)]),
             // Reading uncached memory is slower than invalidating cached memory that is not coherent.
             Self::Readback => Some([lacks(cached), lacks(coherent), !lacks(local)]),
@@ -61,22 +61,22 @@ impl MemoryLocation {
     }
 }
 
-/// How much memory a device's buffers have, see [`crate::Device::memory_report`].
+/// The memory of a device's buffers, see [`crate::Device::memory_report`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryReport {
-    /// Buffers that have memory, the runtime's own included.
+    /// The number of buffers with memory, the runtime's own included.
     pub buffers: usize,
-    /// Bytes of these buffers, with what their alignment takes.
+    /// The bytes of these buffers, including alignment.
     pub allocated: u64,
-    /// Blocks: allocations made by Vulkan. Small buffers share one.
+    /// The number of blocks: allocations made from Vulkan. Small buffers share one.
     pub blocks: usize,
-    /// Bytes of all blocks. The last empty block of each kind of memory is kept for later buffers.
+    /// The bytes of all blocks. The last empty block of each kind of memory is kept for later buffers.
     pub reserved: u64,
 }
 
 /// Allocates the memory of one device.
 pub(crate) struct MemoryAllocator {
-    // Frees its blocks when dropped, so it goes before the device.
+    // Frees its blocks when it is dropped, so it must be dropped before the device.
     inner: Mutex<Allocator>,
     raw: Arc<RawDevice>,
     non_coherent_atom_size: u64,
@@ -124,11 +124,11 @@ impl MemoryAllocator {
         &self.raw
     }
 
-    /// Memory for `buffer`. It starts and ends on nonCoherentAtomSize, so that flushing or
-    /// invalidating it never touches a neighbour.
+    /// Allocates memory for `buffer`. It starts and ends at nonCoherentAtomSize, so that flushing or
+    /// invalidating it never affects a neighbour.
     ///
-    /// The memory types that serve the location are tried in the order of their rank. Small buffers share
-    /// blocks; where there is no memory for another block, there may be for the buffer alone.
+    /// The memory types that suit the location are tried in the order of their rank. Small buffers share
+    /// blocks; if there is no memory for another block, there may be for the buffer alone.
     pub(crate) fn allocate(
         &self,
         (name, buffer): (&str, vk::Buffer),
@@ -138,7 +138,7 @@ impl MemoryAllocator {
         let needed = requirements.size;
         let requirements = self.whole_atoms(name, requirements)?;
         let shared = std::iter::once(AllocationScheme::GpuAllocatorManaged);
-        // Vulkan wants memory that is dedicated to a buffer to be exactly as large as the buffer needs.
+        // Vulkan requires dedicated memory to have exactly the size that the buffer needs.
         let alone =
             (requirements.size == needed).then_some(AllocationScheme::DedicatedBuffer(buffer));
         let schemes = shared.chain(alone);
@@ -167,7 +167,7 @@ impl MemoryAllocator {
         result.map_err(|error| self.raw.remember(allocation_error(name, error)))
     }
 
-    /// The requirements in whole atoms of memory that is not coherent, where that much can be allocated.
+    /// The requirements rounded to whole atoms of non-coherent memory, if that size can be allocated.
     fn whole_atoms(
         &self,
         name: &str,
@@ -189,7 +189,7 @@ impl MemoryAllocator {
         })
     }
 
-    /// Gives memory back. Nothing is bound to it any more.
+    /// Frees memory, to which no buffer is bound any more.
     pub(crate) fn free(&self, allocation: Allocation) {
         let result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).free(allocation);
         if let Err(error) = result {
@@ -207,7 +207,7 @@ impl MemoryAllocator {
         }
     }
 
-    /// Makes what the host wrote to `offset..offset + size` of `allocation` visible to the device.
+    /// Makes the host's writes to `offset..offset + size` of `allocation` visible to the device.
     pub(crate) fn flush(&self, allocation: &Allocation, offset: u64, size: u64) -> Result<()> {
         let Some(range) = self.non_coherent_range(allocation, offset, size) else { return Ok(()) };
         // SAFETY: the memory is mapped and alive, and the range is rounded to the atom size.
@@ -215,7 +215,7 @@ impl MemoryAllocator {
         self.raw.check("vkFlushMappedMemoryRanges", result)
     }
 
-    /// Makes what the device wrote to `offset..offset + size` of `allocation` visible to the host.
+    /// Makes the device's writes to `offset..offset + size` of `allocation` visible to the host.
     pub(crate) fn invalidate(&self, allocation: &Allocation, offset: u64, size: u64) -> Result<()> {
         let Some(range) = self.non_coherent_range(allocation, offset, size) else { return Ok(()) };
         // SAFETY: the memory is mapped and alive, and the range is rounded to the atom size.
@@ -241,7 +241,7 @@ impl MemoryAllocator {
     }
 }
 
-/// The memory types among `allowed` (bits) that serve the location, the best one first. `types` has the
+/// The memory types among `allowed` (bits) that suit the location, the best one first. `types` has the
 /// properties of all.
 fn types_for(
     location: MemoryLocation,
@@ -263,14 +263,14 @@ fn round_to_atom(offset: u64, size: u64, atom: u64) -> (u64, u64) {
     (start, (offset + size).next_multiple_of(atom) - start)
 }
 
-/// gpu-allocator flattens most codes into text; the text is all there is to tell them by.
+/// gpu-allocator turns most result codes into text, from which they are recognized here.
 fn allocation_error(name: &str, error: AllocationError) -> Error {
     let call = "vkAllocateMemory";
     match error {
         AllocationError::OutOfMemory => Error::OutOfMemory { kind: MemoryKind::Device, call },
         AllocationError::FailedToMap(text) => {
             log::warn!("mapping memory of buffer `{name}` failed: {text}");
-            // What is lacking is room in the host's address space, unless it says otherwise.
+            // Unless the text says otherwise, the host's address space is exhausted.
             let device = text == vk::Result::ERROR_OUT_OF_DEVICE_MEMORY.to_string();
             let kind = if device { MemoryKind::Device } else { MemoryKind::Host };
             Error::OutOfMemory { kind, call: "vkMapMemory" }

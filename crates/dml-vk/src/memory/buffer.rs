@@ -1,4 +1,4 @@
-//! Buffers: with memory of their own, or the caller's.
+//! Buffers, with their own memory or with the caller's.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::memory::allocator::{MemoryAllocator, MemoryLocation};
 
 bitflags::bitflags! {
-    /// What a buffer may be used for: a set of flags, combined with `|`. The bits are Vulkan's.
+    /// The usages of a buffer: a set of flags, combined with `|`. The bits are Vulkan's.
     #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
     pub struct BufferUsage: vk::Flags {
         /// Kernels read and write it.
@@ -26,7 +26,7 @@ bitflags::bitflags! {
 }
 
 impl BufferUsage {
-    /// Kernels have uniform blocks in it: the constants of plans. No usage that a user can ask for.
+    /// Kernels have uniform blocks in it: the constants of plans. Not a usage that users can request.
     pub(crate) const UNIFORM: Self =
         Self::from_bits_retain(vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw());
 
@@ -51,14 +51,14 @@ impl fmt::Debug for BufferUsage {
     }
 }
 
-/// How to create a [`Buffer`].
+/// The parameters for creating a [`Buffer`].
 #[derive(Clone, Copy, Debug)]
 pub struct BufferDesc<'a> {
-    /// Bytes, at least 1; rounded up to a multiple of 4.
+    /// Size in bytes, at least 1; rounded up to a multiple of 4.
     pub size: u64,
-    /// What it is used for, at least one flag.
+    /// The usages, at least one flag.
     pub usage: BufferUsage,
-    /// Where its memory is.
+    /// The location of its memory.
     pub location: MemoryLocation,
     /// A name for debuggers, validation messages and errors.
     pub name: &'a str,
@@ -74,17 +74,17 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Bytes: what was asked for, rounded up to a multiple of 4; of a wrapped buffer what was stated.
+    /// Size in bytes: as requested, rounded up to a multiple of 4; for a wrapped buffer as stated.
     pub fn size(&self) -> u64 {
         self.shared.size
     }
 
-    /// What it may be used for.
+    /// The usages of the buffer.
     pub fn usage(&self) -> BufferUsage {
         self.shared.usage
     }
 
-    /// Where its memory is. That of a wrapped buffer counts as [`MemoryLocation::Device`].
+    /// The location of its memory. A wrapped buffer counts as [`MemoryLocation::Device`].
     pub fn location(&self) -> MemoryLocation {
         self.shared.location
     }
@@ -99,7 +99,7 @@ impl Buffer {
         self.shared.handle
     }
 
-    /// `start..end` where it lies inside the buffer; `end` is `None` where it does not even fit 64 bits.
+    /// `start..end` if it lies inside the buffer, else an error; `end` is `None` if it does not fit 64 bits.
     pub(crate) fn range(&self, start: u64, end: Option<u64>) -> Result<Range<u64>> {
         match end {
             Some(end) if start <= end && end <= self.size() => Ok(start..end),
@@ -119,13 +119,13 @@ impl Buffer {
             .invalid(format!("its usage is {}, to be {verb} here it needs {usage}", self.usage())))
     }
 
-    /// A caller's mistake with this buffer.
+    /// The error for a wrong use of this buffer.
     pub(crate) fn invalid(&self, problem: impl Into<String>) -> Error {
         Error::invalid(format!("buffer `{}`", self.name()), problem)
     }
 }
 
-/// A VkBuffer with its memory, or the caller's.
+/// A VkBuffer, with its own memory or the caller's.
 pub(crate) struct BufferShared {
     pub(crate) handle: vk::Buffer,
     pub(crate) allocation: Allocation,
@@ -136,11 +136,11 @@ pub(crate) struct BufferShared {
     name: String,
     /// Whether the VkBuffer is destroyed with `self`.
     owned: bool,
-    /// Whoever holds it may touch the mapped memory.
+    /// The holder of this lock may access the mapped memory.
     pub(crate) host: Mutex<()>,
-    /// The value that the last submission signals that uses the buffer; 0 before the first.
+    /// The value that the last submission that uses the buffer signals; 0 before the first.
     last_use: AtomicU64,
-    /// How many host copies from or to the buffer are under way; changed under the queue's lock alone.
+    /// The number of host copies from or to the buffer in progress; changed under the queue's lock alone.
     host_copies: AtomicU32,
 }
 
@@ -171,7 +171,7 @@ impl BufferShared {
         Ok(shared)
     }
 
-    /// A caller's buffer: without memory that this crate knows of.
+    /// A caller's buffer, whose memory this crate does not manage.
     pub(crate) fn of_caller(
         handle: vk::Buffer,
         allocator: &Arc<MemoryAllocator>,
@@ -203,7 +203,7 @@ impl BufferShared {
         raw.check("vkBindBufferMemory", result)
     }
 
-    /// Notes that the submission of this `value` uses the buffer. Nobody submits meanwhile.
+    /// Records that the submission with this `value` uses the buffer. No other submission happens meanwhile.
     pub(crate) fn note_submitted(&self, value: u64) {
         self.last_use.store(value, Ordering::Release);
     }
@@ -212,22 +212,22 @@ impl BufferShared {
         self.last_use.load(Ordering::Acquire)
     }
 
-    /// Called under the queue's lock.
+    /// Counts a host copy. Called under the queue's lock.
     pub(crate) fn host_copy_begins(&self) {
         self.host_copies.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Called under the queue's lock.
+    /// Ends the count of a host copy. Called under the queue's lock.
     pub(crate) fn host_copy_ends(&self) {
         self.host_copies.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the host copies from or to the buffer. Called under the queue's lock.
+    /// Whether the host is copying from or to the buffer. Called under the queue's lock.
     pub(crate) fn is_copied_by_host(&self) -> bool {
         self.host_copies.load(Ordering::Relaxed) > 0
     }
 
-    /// The buffer's first byte, where the host sees its memory.
+    /// The buffer's first byte, if its memory is mapped.
     pub(crate) fn mapped(&self) -> Option<NonNull<u8>> {
         self.allocation.mapped_ptr().map(NonNull::cast)
     }

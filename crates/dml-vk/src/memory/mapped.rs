@@ -1,6 +1,6 @@
-//! Copying between the host and mapped memory, by pointers: no reference into it is ever made.
+//! Copies between the host and mapped memory, through pointers: no reference into it is ever made.
 //!
-//! Both functions are called while nothing that this crate submitted and that uses the buffer is unfinished.
+//! Both functions are called when all of this crate's submissions that use the buffer have completed.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -19,8 +19,8 @@ pub(crate) fn write_mapped(
     let shared = &buffer.shared;
     let _guard = shared.host.lock().unwrap_or_else(PoisonError::into_inner);
     let size = bytes.len() as u64;
-    // Flushing writes whole atoms of memory that is not coherent: what the device wrote to the rest of
-    // the first and the last one is read first.
+    // Flushing writes whole atoms of non-coherent memory: the device's writes to the rest of the first and
+    // the last atom are read first.
     shared.allocator.invalidate(&shared.allocation, offset, size)?;
     // SAFETY: the range was checked to lie inside the buffer, whose memory is mapped as a whole.
     let destination = unsafe { mapped.add(host_offset(offset)?) };

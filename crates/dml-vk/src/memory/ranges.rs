@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Larger sets are united by sorting.
+/// The largest set that is united range by range; larger ones by sorting.
 const MAX_ADDITIONS: usize = 16;
 
 /// A set of bytes, as sorted ranges that neither touch nor overlap.
@@ -23,13 +23,13 @@ impl Ranges {
         Self(ranges)
     }
 
-    /// Adds the bytes of `other`. Adding few takes as long as they are, where most of them are
-    /// after the others or within them.
+    /// Adds the bytes of `other`. The time depends on the size of `other` alone if most of its ranges are
+    /// after the existing ones or within them.
     pub(crate) fn unite(&mut self, mut other: Self) {
         if self.0.len() < other.0.len() {
             std::mem::swap(&mut self.0, &mut other.0);
         }
-        // Each addition may move all that comes after it.
+        // Each addition may move all ranges after it.
         if other.0.len() > MAX_ADDITIONS {
             self.0.append(&mut other.0);
             *self = Self::of(std::mem::take(&mut self.0));

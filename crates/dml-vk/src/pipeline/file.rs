@@ -1,9 +1,9 @@
-//! The file in which pipelines that were compiled outlive the process.
+//! The file in which compiled pipelines outlive the process.
 //!
-//! It holds what vkGetPipelineCacheData gave, after a header of this crate's own. Drivers need not
-//! survive data that they did not write, so nothing reaches one before it was checked: the length and
-//! the checksum against damage, Vulkan's own header against another device or driver version. What
-//! does not pass is ignored and replaced.
+//! It holds the data of vkGetPipelineCacheData after a header of this crate's own. Drivers may crash on data
+//! that they did not write, so it is checked before a driver gets it: the length and the checksum against
+//! damage, Vulkan's own header against another device or driver version. A file that fails a check is ignored
+//! and replaced.
 //!
 //! ```text
 //! bytes  0..8   magic
@@ -13,9 +13,8 @@
 //!       24..    the data, which begins with VkPipelineCacheHeaderVersionOne
 //! ```
 //!
-//! All numbers are little-endian but those of Vulkan's header, which has the host's byte order.
-//! Writers put a temporary file in its place, so readers see a whole file or none, and of several
-//! processes the last one wins.
+//! All numbers are little-endian, except those of Vulkan's header, which has the host's byte order. Writers put a
+//! temporary file in its place, so readers see a whole file or none, and of several processes the last one wins.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -31,7 +30,7 @@ const FORMAT: u32 = 1;
 const HEADER: usize = 24;
 /// The length of VkPipelineCacheHeaderVersionOne.
 const VULKAN_HEADER: usize = 32;
-/// Far above what the kernels of this project take; a larger file is not even read.
+/// Far above the size that the kernels of this project take; a larger file is not read.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The file of one device and driver version.
@@ -41,7 +40,7 @@ pub(crate) struct PipelineFile {
     identity: Identity,
 }
 
-/// For whom a driver's data is, as Vulkan's header states it.
+/// The device and driver that data belong to, as Vulkan's header states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) vendor_id: u32,
@@ -49,14 +48,14 @@ pub(crate) struct Identity {
     pub(crate) pipeline_cache_uuid: [u8; vk::UUID_SIZE],
 }
 
-/// What was found at the file's place.
+/// The result of reading the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FileContent {
     /// No file.
     Nothing,
     /// A file that has to be replaced.
     Rejected,
-    /// What the driver may be given.
+    /// The data for the driver.
     Data(Vec<u8>),
 }
 
@@ -101,7 +100,7 @@ impl PipelineFile {
         }
     }
 
-    /// The data in the file. What is wrong with it is logged.
+    /// The data in the file. Problems with it are logged.
     pub(crate) fn load(&self) -> FileContent {
         let checked = read(&self.path).and_then(|bytes| {
             check(&bytes, &self.identity)?;
@@ -125,8 +124,8 @@ impl PipelineFile {
         }
     }
 
-    /// Replaces the file, unless with something that [`PipelineFile::load`] would refuse; tells whether
-    /// it did. A failure is logged: the next process compiles once more.
+    /// Replaces the file, unless with data that [`PipelineFile::load`] would refuse; returns whether it did.
+    /// A failure is logged: the next process compiles once more.
     pub(crate) fn store(&self, data: &[u8]) -> bool {
         let path = self.path.display();
         let checked = check_data(data, &self.identity);
@@ -142,7 +141,7 @@ impl PipelineFile {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Rejection> {
-    // Opening a pipe could wait for ever.
+    // Opening a pipe could wait forever.
     if !fs::metadata(path)?.is_file() {
         return Err(Rejection::Special);
     }
@@ -159,7 +158,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Rejection> {
 fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // Readable by its owner alone, and removed unless it gets its name.
+    // Readable by its owner alone, and removed unless it is renamed.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&header(data))?;
     file.write_all(data)?;
@@ -206,7 +205,7 @@ fn check(bytes: &[u8], identity: &Identity) -> Result<(), Rejection> {
     check_data(data, identity)
 }
 
-/// Whether what the driver wrote is not too much, and this device's.
+/// Checks that the driver's data are not too large, and are for this device.
 fn check_data(data: &[u8], identity: &Identity) -> Result<(), Rejection> {
     let length = HEADER as u64 + data.len() as u64;
     if length > MAX_BYTES {

@@ -1,8 +1,8 @@
-//! When the pipelines of a device are written to their file: while it compiles, and when it goes.
+//! Writes the pipelines of a device to their file: while it compiles, and when it is destroyed.
 //!
-//! A process can be killed at any time, and then its file has most of what it compiled. Writing the
-//! whole file after every pipeline would cost the more, the more there are, so a file of many waits
-//! for an eighth more: 200 pipelines are written about 35 times, and less than a ninth is ever missing.
+//! A process can be killed at any time, and the file should then have most of its pipelines. Writing the whole file
+//! after every pipeline would take quadratic time, so the file is written when an eighth more is unsaved: 200
+//! pipelines are written about 35 times, and less than a ninth is ever missing.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::pipeline::file::{FileContent, PipelineFile};
 /// The file is written when the unsaved pipelines exceed this part of the saved ones.
 const KEPT_FOR_EACH_MISSING: usize = 8;
 
-/// The file of a device's pipelines, with what is in it.
+/// The file of a device's pipelines, and the state of its contents.
 #[derive(Debug)]
 pub(crate) struct PipelineKeeper {
     file: PipelineFile,
@@ -22,15 +22,15 @@ pub(crate) struct PipelineKeeper {
 
 #[derive(Debug)]
 struct KeptState {
-    /// What the file holds: the digest of its data; `None` where it holds nothing that can be used.
+    /// The digest of the data in the file; `None` if it has no usable data.
     data: Option<Digest>,
-    /// Whether a file is there that has to be replaced.
+    /// Whether a file exists that has to be replaced.
     is_rejected: bool,
-    /// How many pipelines of this process are in it.
+    /// The number of this process's pipelines in the file.
     pipelines: usize,
-    /// Whether writing failed, so that it is only tried once more, at the end.
+    /// Whether writing failed, so that only one more attempt is made, at the end.
     has_failed: bool,
-    /// Whether a thread asks the driver for data or writes them. It does so without the lock.
+    /// Whether a thread is fetching data from the driver or writing them, which happens without the lock.
     is_writing: bool,
 }
 
@@ -47,7 +47,7 @@ impl Digest {
 }
 
 impl PipelineKeeper {
-    /// Reads the file. Also gives the data that the driver may be given; empty where there are none.
+    /// Reads the file. Also returns the data for the driver; empty if there are none.
     pub(crate) fn new(file: PipelineFile) -> (Self, Vec<u8>) {
         let content = file.load();
         let is_rejected = content == FileContent::Rejected;
@@ -65,9 +65,8 @@ impl PipelineKeeper {
         (Self { file, kept: Mutex::new(kept) }, data.unwrap_or_default())
     }
 
-    /// Writes what `get` gives, where enough of the `made` pipelines are not in the file; where there
-    /// will be no more of them (`is_last`), any. Failures are logged. Returns at once where another thread
-    /// is writing.
+    /// Writes the data of `get` if enough of the `made` pipelines are not in the file; if `is_last`, as no
+    /// more will be made, even for one. Failures are logged. Returns at once if another thread is writing.
     pub(crate) fn update(&self, made: usize, is_last: bool, get: impl FnOnce() -> Result<Vec<u8>>) {
         let before = {
             let mut kept = self.lock();
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
     use crate::pipeline::file::tests::{data, in_folder};
 
-    /// What a driver gives that has made so many pipelines.
+    /// The data of a driver that has made so many pipelines.
     fn of(made: usize) -> Vec<u8> {
         [data(), vec![1; made]].concat()
     }

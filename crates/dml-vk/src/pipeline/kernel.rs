@@ -23,8 +23,8 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Fails with [`Error::MissingFeatures`] or [`Error::LimitExceeded`] where the device cannot
-    /// run the kernel, [`Error::Internal`] where key and kernel do not fit, [`Error::OutOfMemory`].
+    /// Fails with [`Error::MissingFeatures`] or [`Error::LimitExceeded`] if the device cannot run the kernel,
+    /// [`Error::Internal`] if key and kernel do not match, [`Error::OutOfMemory`].
     pub(crate) fn new(
         raw: &Arc<RawDevice>,
         cache: vk::PipelineCache,
@@ -53,7 +53,7 @@ impl Drop for Pipeline {
     }
 }
 
-/// Needed only while a pipeline is made.
+/// A shader module, which is only needed while a pipeline is made.
 struct ShaderModule<'a> {
     handle: vk::ShaderModule,
     raw: &'a RawDevice,
@@ -122,13 +122,13 @@ pub(crate) struct DumpFolder(Option<PathBuf>);
 
 impl DumpFolder {
     /// Reads the environment. Pipelines are made on several threads, while the host may change its
-    /// environment, so this is done when a device is created and at no other time.
+    /// environment, so this is only done when a device is created.
     pub(crate) fn from_environment() -> Self {
         let folder = std::env::var_os("DML_DUMP_KERNELS").filter(|folder| !folder.is_empty());
         Self(folder.map(PathBuf::from))
     }
 
-    /// Writes the SPIR-V that the driver is given for `variant`.
+    /// Writes the SPIR-V that the driver gets for `variant`.
     fn write(&self, variant: &KernelModule, words: &[u32]) {
         let Some(folder) = &self.0 else { return };
         let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '.';

@@ -1,4 +1,4 @@
-//! The layouts of a device: one for each number of buffers, and of push constants, that kernels have.
+//! The pipeline layouts of a device: one for each set of bindings and each size of the push constants.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::instance::raw::RawDevice;
 use crate::pipeline::set_layout::{SetLayout, SetShape};
 
-/// The layouts that kernels have needed so far.
+/// The pipeline layouts that kernels have needed so far.
 #[derive(Default)]
 pub(crate) struct Layouts {
-    /// Those of one set by the size of the push constants.
+    /// The layouts for each set shape, by the size of the push constants.
     made: Mutex<HashMap<SetShape, HashMap<u32, Arc<PipelineLayout>>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What compilation asks of a plan: that it keeps what plans promise, and which usage its buffers need.
+//! Checks plans before they are compiled, and derives the usages that their buffers need.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use dml_core::plan::{Plan, Slot, Step};
 use crate::error::{Error, Result};
 use crate::memory::buffer::BufferUsage;
 
-/// [`Plan::check`]: what it refuses is a defect of this project, found here and not on the device.
+/// Runs [`Plan::check`], which finds defects of this project before they reach the device.
 pub(crate) fn check_plan(plan: &Plan, capabilities: &Capabilities) -> Result<()> {
     plan.check(capabilities)
         .map_err(|problem| Error::internal(format!("{}: malformed plan: {problem}", plan.operator)))
 }
 
-/// The usage that each slot's buffer needs for `steps`: storage, and what their transfers take.
+/// The usage that each slot's buffer needs for `steps`: storage, and the usages of their transfers.
 pub(crate) fn slot_usages(steps: &[Step]) -> BTreeMap<Slot, BufferUsage> {
     let mut usages = BTreeMap::new();
     for step in steps {

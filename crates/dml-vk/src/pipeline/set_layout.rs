@@ -1,8 +1,8 @@
-//! Layouts of descriptor sets, each with the sets that were ever allocated for it.
+//! Descriptor set layouts, each with all sets that were allocated for it.
 //!
-//! A set is written when buffers are bound and may be written again as soon as no work uses it. Sets
-//! therefore are never freed: they go from table to table, and binding makes an object of Vulkan only
-//! where more sets are in use than ever before.
+//! A set is written when buffers are bound, and may be rewritten as soon as no work uses it. Sets are
+//! therefore never freed but reused by later tables, and binding creates objects of Vulkan only if more sets
+//! are in use than ever before.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,15 +11,15 @@ use ash::vk;
 use crate::error::{Error, Result};
 use crate::instance::raw::RawDevice;
 
-/// A pool has at least so many sets.
+/// The least number of sets in a pool.
 const LEAST_SETS: usize = 16;
 
-/// What two kernels have in common that can use each other's sets.
+/// The bindings of a kernel. Kernels with the same bindings can use each other's sets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SetShape {
-    /// The numbers of the storage buffers.
+    /// The binding numbers of the storage buffers.
     pub(crate) storage: Vec<u32>,
-    /// The number of the uniform block.
+    /// The binding number of the uniform block.
     pub(crate) uniform: Option<u32>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct SetLayout {
 #[derive(Default)]
 struct Sets {
     free: Vec<vk::DescriptorSet>,
-    /// How many there are, free or not.
+    /// The number of sets, free or not.
     count: usize,
     pools: Vec<vk::DescriptorPool>,
 }
@@ -60,11 +60,11 @@ impl SetLayout {
         Ok(Self { handle, shape, sets: Mutex::default(), raw: Arc::clone(raw) })
     }
 
-    /// `count` sets that nothing uses. What they hold is undefined.
+    /// `count` sets that are not in use. Their contents are undefined.
     pub(crate) fn take(self: &Arc<Self>, count: usize) -> Result<TakenSets> {
         let mut sets = self.sets();
         if sets.free.len() < count {
-            // At least as many again: the number of pools is the logarithm of that of sets.
+            // At least doubles the number of sets, so that the number of pools grows logarithmically.
             let more = (count - sets.free.len()).max(sets.count).max(LEAST_SETS);
             self.add_pool(&mut sets, more)?;
         }
@@ -83,7 +83,7 @@ impl SetLayout {
             let descriptors = u32::try_from(each * count).map_err(|_| too_many())?;
             Ok(vk::DescriptorPoolSize::default().ty(ty).descriptor_count(descriptors))
         };
-        // No count may be 0, and a layout may have no descriptor.
+        // No descriptor count may be 0, and a layout may be empty.
         let storage = size(vk::DescriptorType::STORAGE_BUFFER, self.shape.storage.len().max(1))?;
         let uniform = size(vk::DescriptorType::UNIFORM_BUFFER, 1)?;
         let sizes = [storage, uniform];
@@ -124,8 +124,8 @@ impl Drop for SetLayout {
     }
 }
 
-/// Descriptor sets that belong to nobody else. Whoever has recorded them keeps this until the commands
-/// have completed.
+/// Descriptor sets that are in use by their owner alone. An owner that has recorded them keeps this until the
+/// commands have completed.
 pub(crate) struct TakenSets {
     pub(crate) sets: Vec<vk::DescriptorSet>,
     layout: Arc<SetLayout>,

@@ -1,21 +1,21 @@
-//! The contract of a caller's own barriers around an operator.
+//! The contract for a caller's barriers around an operator.
 
 use ash::vk;
 
-/// How operators touch the buffers that are bound to them, whatever the strategy.
+/// How operators access the buffers that are bound to them, with any strategy.
 ///
-/// Recording an operator places barriers between its own steps only. Whoever writes an input
-/// before, or reads an output after, places a barrier with these masks: it covers every kernel and
-/// every strategy of this and later versions.
+/// Recording an operator only places barriers between its own steps. A caller that writes an input before, or
+/// reads an output after, records a barrier with these masks: it covers every kernel and every strategy of
+/// this and later versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessContract {
-    /// The stages in which an operator touches memory.
+    /// The stages in which an operator accesses memory.
     pub stages: vk::PipelineStageFlags,
-    /// How it touches inputs.
+    /// The accesses to inputs.
     pub inputs: vk::AccessFlags,
-    /// How it touches outputs.
+    /// The accesses to outputs.
     pub outputs: vk::AccessFlags,
-    /// How it touches temporary and persistent resources.
+    /// The accesses to temporary and persistent resources.
     pub resources: vk::AccessFlags,
 }
 

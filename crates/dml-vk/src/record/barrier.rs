@@ -1,11 +1,11 @@
-//! Which steps of a plan must wait for which, derived from what they touch.
+//! Derives the barriers between the steps of a plan from the bytes that they read and write.
 //!
-//! This is a pure function of the steps: it needs no device, and nothing of it runs while commands
-//! are recorded. Slots are assumed not to share memory, but for those that are said to be the same: an
-//! input that is bound to the bytes of an output. Binding tables guarantee that.
+//! This is a pure function of the steps: it needs no device, and none of it runs while commands are recorded.
+//! Slots are assumed not to share memory, except for aliases: an input that is bound to the bytes of an
+//! output. Binding tables guarantee that.
 //!
-//! A plan can have many steps, one for each box of a large tensor, so they are not compared with
-//! each other one by one: earlier steps that every later step sees alike are one group.
+//! A plan can have many steps, one for each box of a large tensor, so they are not compared one by one:
+//! earlier steps with equal dependencies form one group.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,19 +20,19 @@ use crate::record::access::access;
 /// One global memory barrier, recorded with vkCmdPipelineBarrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Barrier {
-    /// Stages of the earlier steps that are waited for.
+    /// Stages of the earlier steps, which are waited for.
     pub src_stages: vk::PipelineStageFlags,
-    /// Writes of those steps that become visible. Empty where only reads are waited for.
+    /// Writes of those steps that become visible. Empty if the barrier only waits for reads.
     pub src_access: vk::AccessFlags,
     /// The stage of the step that waits.
     pub dst_stages: vk::PipelineStageFlags,
-    /// How that step touches what it waits for.
+    /// The waiting step's accesses.
     pub dst_access: vk::AccessFlags,
 }
 
 impl Barrier {
-    /// Later commands wait for, and see, everything that operators and transfers did before. Constants of
-    /// plans are among it: transfers write them, and kernels read them as uniform blocks.
+    /// A barrier between all earlier and later commands. Constants of plans are included: transfers write
+    /// them, and kernels read them as uniform blocks.
     pub(crate) fn all() -> Self {
         let contract = access();
         Self {
@@ -44,22 +44,21 @@ impl Barrier {
     }
 }
 
-/// Whether [concurrent](dml_core::plan::Dispatch::is_concurrent) dispatches are left without a barrier between
-/// them.
+/// Whether [concurrent](dml_core::plan::Dispatch::is_concurrent) dispatches run without a barrier between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concurrency {
     /// As the plan declares it.
     Declared,
-    /// Dispatches wait wherever the ranges of their windows overlap. The synchronization checks of the
-    /// validation layer compare ranges as wholes, and would report concurrent dispatches.
+    /// Dispatches wait if the ranges of their windows overlap. The validation layer's synchronization checks
+    /// compare whole ranges, and would report concurrent dispatches.
     OfSeparateRanges,
 }
 
-/// For each step the barrier that must be recorded before it, if any. `alignment` is the device's
+/// For each step, the barrier to record before it, if any. `alignment` is the device's
 /// minStorageBufferOffsetAlignment; 0 counts as 1. `aliases` says which slots are the same memory.
 ///
-/// There is none before the first step and none after the last: what happens around the steps is
-/// the caller's to order (see [`crate::access()`]).
+/// There is no barrier before the first step or after the last: the caller orders the steps as a whole (see
+/// [`crate::access()`]).
 pub fn derive_barriers(
     steps: &[Step],
     aliases: &Aliases,
@@ -76,15 +75,15 @@ pub fn derive_barriers(
     steps.iter().map(barrier).collect()
 }
 
-/// The steps so far, as groups that every later step has to wait for alike. There are as many as barriers
-/// carry steps in different ways, however many steps there are.
+/// The steps so far, in groups with equal dependencies for later steps. The number of groups is bounded by
+/// the ways in which barriers order steps, not by the number of steps.
 #[derive(Default)]
 struct Seen {
     groups: Vec<Group>,
 }
 
 impl Seen {
-    /// The barrier before a step that touches this, and that may be concurrent with the latest ones.
+    /// The barrier before a step with these uses, which may be concurrent with the latest steps.
     fn wait_for(&mut self, touched: StepUses, is_concurrent: bool) -> Option<Barrier> {
         let mut barrier = Barrier::default();
         if !is_concurrent {
@@ -116,7 +115,7 @@ impl Seen {
     }
 }
 
-/// Leaves one group of each kind, where the latest of them was.
+/// Merges equal groups, each at the position of its latest member.
 fn unite_equals(groups: &mut Vec<Group>) {
     let mut later = groups.len();
     while later > 1 {
@@ -129,7 +128,7 @@ fn unite_equals(groups: &mut Vec<Group>) {
     }
 }
 
-/// What steps touch.
+/// The bytes that steps read and write.
 struct StepUses {
     stage: Stage,
     reads: BTreeMap<Slot, Ranges>,
@@ -161,7 +160,7 @@ impl StepUses {
         }
     }
 
-    /// Adds what steps of the same stage touch.
+    /// Adds the uses of steps of the same stage.
     fn unite(&mut self, other: Self) {
         for (all, more) in [(&mut self.reads, other.reads), (&mut self.writes, other.writes)] {
             for (slot, ranges) in more {
@@ -171,9 +170,10 @@ impl StepUses {
     }
 }
 
-/// What a descriptor may show of a slot whose window is `range`: it starts at the aligned address
-/// below. Tensors start at any multiple of 16, resources and constants where every descriptor may. No kernel touches those bytes, but the validation layer judges descriptors as wholes, and a
-/// barrier costs nothing beside a dispatch over a whole window.
+/// The bytes of a slot that a descriptor may cover, if the kernel's window is `range`: the descriptor starts
+/// at the aligned address below. Tensors start at any multiple of 16, resources and constants at every
+/// descriptor's alignment. No kernel touches the additional bytes, but the validation layer counts them as
+/// accessed. A barrier more costs nothing beside a dispatch over a whole window.
 fn visible(slot: Slot, range: &Range<u64>, alignment: u64) -> Range<u64> {
     let known = alignment.min(match slot {
         Slot::Input(_) | Slot::Output(_) => BINDING_ALIGNMENT,
@@ -183,7 +183,7 @@ fn visible(slot: Slot, range: &Range<u64>, alignment: u64) -> Range<u64> {
     start.saturating_sub(alignment - known)..range.end
 }
 
-/// Steps of one stage that have been seen, and how far the barriers since have carried them.
+/// Steps of one stage, and the effect of the barriers after them.
 struct Group {
     touched: StepUses,
     /// Whether the next step, if it is concurrent, may run at the same time as these.
@@ -195,7 +195,7 @@ struct Group {
 }
 
 impl Group {
-    /// Whether barriers treat both alike from now on.
+    /// Whether later barriers treat both groups alike.
     fn is_like(&self, other: &Self) -> bool {
         self.touched.stage == other.touched.stage
             && self.is_latest == other.is_latest
@@ -203,7 +203,7 @@ impl Group {
             && self.reached == other.reached
     }
 
-    /// Adds to `barrier` what `later` needs to wait for these steps.
+    /// Adds to `barrier` the stages and accesses by which `later` waits for these steps.
     fn demand(&self, later: &StepUses, barrier: &mut Barrier) {
         let read_after_write = meet(&self.touched.writes, &later.reads);
         let write_after_write = meet(&self.touched.writes, &later.writes);
@@ -228,7 +228,7 @@ impl Group {
         }
     }
 
-    /// Notes that `barrier` stands between these steps and everything later in stage `to`.
+    /// Records that `barrier` stands between these steps and all later steps of stage `to`.
     fn pass(&mut self, barrier: &Barrier, to: Stage) {
         if !barrier.src_stages.contains(masks(self.touched.stage).stage) {
             return;
@@ -240,8 +240,7 @@ impl Group {
         }
     }
 
-    /// Whether an earlier barrier carried these steps to a stage from which `barrier` carries them
-    /// on.
+    /// Whether an earlier barrier made a stage wait for these steps that `barrier` waits for.
     fn is_chained(&self, barrier: &Barrier) -> bool {
         [Stage::Transfer, Stage::ComputeShader].into_iter().any(|stage| {
             self.reached[index(stage)].is_some() && barrier.src_stages.contains(masks(stage).stage)
@@ -249,7 +248,7 @@ impl Group {
     }
 }
 
-/// What Vulkan calls a stage, and how it reads and writes there.
+/// Vulkan's flags for a stage, and for reads and writes in it.
 struct StageMasks {
     stage: vk::PipelineStageFlags,
     read: vk::AccessFlags,
@@ -275,7 +274,7 @@ fn index(stage: Stage) -> usize {
     usize::from(stage == Stage::ComputeShader)
 }
 
-/// Whether any byte is in both.
+/// Whether any byte is in both sets of ranges.
 fn meet(a: &BTreeMap<Slot, Ranges>, b: &BTreeMap<Slot, Ranges>) -> bool {
     a.iter().any(|(slot, ranges)| b.get(slot).is_some_and(|others| ranges.meet(others)))
 }

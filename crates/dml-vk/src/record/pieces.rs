@@ -1,17 +1,16 @@
-//! Large fills and copies, in pieces.
+//! Large fills and copies are divided into pieces.
 //!
-//! Drivers have 32-bit bugs in transfers of several GiB. That is a matter of single commands, not of
-//! what an operator does: a plan has one fill or region of any size, and whoever records it, or a
-//! caller's own fill or copy, does so in pieces. Nothing orders the pieces of a command, and nothing
-//! needs to: they share no byte.
+//! Drivers have 32-bit bugs in transfers of several GiB. This concerns single commands, not operators: a plan
+//! has one fill or region of any size, and recording it, or a caller's own fill or copy, divides it. The
+//! pieces of a command are not ordered, and need not be: they share no byte.
 
 use ash::vk;
 use dml_core::plan::CopyRegion;
 
-/// A transfer of more bytes is several.
+/// The largest transfer that is recorded as one command.
 const MAX_TRANSFER: u64 = 1 << 30;
 
-/// A copy of more regions is several. 6 KiB of stack.
+/// The largest number of regions in one copy command. 6 KiB of stack.
 const MAX_BATCH: usize = 256;
 
 /// Splits a range into pieces of at most 1 GiB, as offsets and sizes.
@@ -22,8 +21,8 @@ pub(crate) fn pieces(offset: u64, size: u64) -> impl Iterator<Item = (u64, u64)>
     })
 }
 
-/// Calls `record` with the regions as Vulkan wants them, in batches: loops are unrolled a batch at a
-/// time on the stack, so that recording them allocates nothing.
+/// Calls `record` with Vulkan's regions, in batches: loops are unrolled a batch at a time on the stack, so
+/// that recording them allocates nothing.
 pub(crate) fn buffer_copies(regions: &[CopyRegion], mut record: impl FnMut(&[vk::BufferCopy])) {
     let mut batch = [vk::BufferCopy::default(); MAX_BATCH];
     let mut filled = 0;

@@ -1,4 +1,4 @@
-//! Recording into a command buffer of the runtime's own.
+//! Recording into the runtime's own command buffers.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -20,14 +20,14 @@ use crate::record::barrier::Barrier;
 use crate::record::timestamps::Timestamps;
 use crate::record::writer::Writer;
 
-/// Records operators, copies and fills for one submission. One thread at a time uses a recorder;
-/// every thread may have its own.
+/// Records operators, copies and fills for one submission. A recorder is used by one thread at a time; every
+/// thread may have its own.
 ///
-/// What is recorded is not ordered by itself: between two things of which one depends on the other,
-/// record [`Recorder::barrier_all`]. Submissions as wholes are ordered: a finished list ends with a
+/// Recorded commands are not ordered among themselves: between two commands of which one depends on the
+/// other, record [`Recorder::barrier_all`]. Whole submissions are ordered: a finished list ends with a
 /// barrier after which later submissions, and the host, see everything it wrote.
 ///
-/// Everything recorded is kept alive. Dropping a recorder discards what it recorded.
+/// All resources of recorded commands are kept alive. Dropping a recorder discards its commands.
 #[derive(Debug)]
 pub struct Recorder {
     list: CommandList,
@@ -41,7 +41,7 @@ pub struct CommandList {
     device: Device,
     pool: CommandPool,
     is_repeatable: bool,
-    /// What the recorded operators use.
+    /// The resources of the recorded operators.
     operators: Vec<Arc<dyn KeptResources>>,
     buffers: Vec<Buffer>,
     staged: StagedBytes,
@@ -53,14 +53,14 @@ pub(crate) trait KeptResources: SubmittedResources + Send + Sync {}
 
 impl<T: SubmittedResources + Send + Sync> KeptResources for T {}
 
-/// Timestamps that a list has reset, and the places of them that it writes after that.
+/// Timestamps that a list has reset, and their indices that it writes after that.
 struct TimestampWrites {
     timestamps: Timestamps,
     places: BTreeSet<u32>,
 }
 
 impl Recorder {
-    /// Starts recording what is submitted once.
+    /// Starts recording a list that is submitted once.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Recorder {
         Self::begin(device, vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
     }
 
-    /// Starts recording what may be submitted any number of times:
+    /// Starts recording a list that may be submitted any number of times:
     /// [`Submission::into_list`](crate::Submission::into_list) gives the list back.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Recorder {
         Ok(Self { list, _one_thread: PhantomData })
     }
 
-    /// Makes room for `operators` more operators, so that recording them allocates nothing.
+    /// Reserves room for `operators` more operators, so that recording them allocates nothing.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Recorder {
         reserved.map_err(|_| Error::OutOfMemory { kind, call })
     }
 
-    /// Keeps alive what the commands of an operator use that is recorded next.
+    /// Keeps the resources of the operator that is recorded next alive.
     pub(crate) fn keep(&mut self, used: Arc<dyn KeptResources>) {
         self.list.operators.push(used);
     }
@@ -127,12 +127,12 @@ impl Recorder {
         self.list.command_buffer()
     }
 
-    /// Records a copy of `size` bytes between two buffers, or two places of one.
+    /// Records a copy of `size` bytes between two buffers, or two ranges of one.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where a range is not inside its buffer, the ranges overlap, a
-    /// buffer lacks TRANSFER_SRC or TRANSFER_DST, or belongs to another device.
+    /// [`Error::InvalidArgument`] if a range is not inside its buffer, the ranges overlap, a buffer lacks
+    /// TRANSFER_SRC or TRANSFER_DST, or belongs to another device.
     pub fn copy_buffer(
         &mut self,
         source: &Buffer,
@@ -164,8 +164,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the range is not inside the buffer, an end of it is no
-    /// multiple of 4, the buffer lacks TRANSFER_DST, or belongs to another device.
+    /// [`Error::InvalidArgument`] if the range is not inside the buffer, one of its ends is not a multiple of
+    /// 4, the buffer lacks TRANSFER_DST, or belongs to another device.
     pub fn fill_buffer(&mut self, buffer: &Buffer, range: Range<u64>, pattern: u32) -> Result<()> {
         self.check(buffer, BufferUsage::TRANSFER_DST, "filled")?;
         let range = buffer.range(range.start, Some(range.end))?;
@@ -181,21 +181,21 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records a barrier: what is recorded after it waits for, and sees, everything before it.
+    /// Records a barrier: later commands wait for all earlier ones, and see their writes.
     pub fn barrier_all(&mut self) {
         // SAFETY: the command buffer is recording, and `self` is borrowed exclusively.
         unsafe { self.list.writer().barrier(&Barrier::all()) };
     }
 
-    /// Records that the device notes the time in place `index` when everything recorded before is
-    /// done. Work that is recorded after it may have begun: only a barrier keeps it from that.
+    /// Records a timestamp: the device writes the time to `index` when everything recorded before is done.
+    /// Commands that are recorded later may have begun by then, unless a barrier keeps them from it.
     ///
-    /// The first one in a list also forgets what earlier submissions wrote to these timestamps.
+    /// The first timestamp of a list also resets all of `timestamps`.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where they belong to another device, have no such place, or where the
-    /// list writes it already.
+    /// [`Error::InvalidArgument`] if they belong to another device, have no such index, or the list writes
+    /// that index already.
     pub fn write_timestamp(&mut self, timestamps: &Timestamps, index: u32) -> Result<()> {
         timestamps.check(index)?;
         if !timestamps.is_of(&self.list.device) {
@@ -211,7 +211,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// What the list knows of `timestamps`, which are reset where it sees them first.
+    /// The list's record of `timestamps`, which are reset at their first use.
     fn timed(&mut self, timestamps: &Timestamps) -> &mut TimestampWrites {
         let list = &mut self.list;
         let known = list.timestamps.iter().position(|it| it.timestamps.is_same(timestamps));
@@ -230,7 +230,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], also for what a driver could not record.
+    /// [`Error::OutOfMemory`], also if the driver could not record a command.
     pub fn finish(self) -> Result<CommandList> {
         let all = Barrier::all();
         let barrier = Barrier {

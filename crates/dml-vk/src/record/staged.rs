@@ -1,4 +1,4 @@
-//! Bytes of the host that are part of a submission: written to a buffer, or read from one.
+//! Staged transfers as a part of a submission: bytes of the host are written to a buffer, or read from one.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use crate::memory::mapped::{read_mapped, write_mapped};
 use crate::record::recorder::Recorder;
 
 impl Recorder {
-    /// Records that `bytes`, as they are now, are written to `buffer` from `offset` on. A
-    /// [`Recorder::repeatable`] list writes the same each time.
+    /// Records that `bytes`, which are copied now, are written to `buffer` from `offset` on. A
+    /// [`Recorder::repeatable`] list writes the same bytes each time.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the range is not inside the buffer, the buffer lacks TRANSFER_DST,
-    /// or belongs to another device; [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::InvalidArgument`] if the range is not inside the buffer, the buffer lacks TRANSFER_DST, or
+    /// belongs to another device; [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn write_buffer(&mut self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
         let size = bytes.len() as u64;
         self.check(buffer, BufferUsage::TRANSFER_DST, "written")?;
@@ -37,12 +37,12 @@ impl Recorder {
         self.copy_buffer(&staging, at, buffer, offset, size)
     }
 
-    /// Records that `range` (in bytes) of `buffer` is kept for the host, as it is then.
+    /// Records that `range` (in bytes) of `buffer` is copied for the host, with its contents at that point.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the range is not inside the buffer, the buffer lacks TRANSFER_SRC,
-    /// or belongs to another device; [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::InvalidArgument`] if the range is not inside the buffer, the buffer lacks TRANSFER_SRC, or
+    /// belongs to another device; [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn read_buffer(&mut self, buffer: &Buffer, range: Range<u64>) -> Result<ReadBack> {
         self.check(buffer, BufferUsage::TRANSFER_SRC, "read")?;
         let range = buffer.range(range.start, Some(range.end))?;
@@ -57,7 +57,7 @@ impl Recorder {
     }
 }
 
-/// Bytes that a submission keeps for the host, see [`Recorder::read_buffer`].
+/// Bytes that a submission copies for the host, see [`Recorder::read_buffer`].
 pub struct ReadBack {
     block: Arc<StagingBlock>,
     range: Range<u64>,
@@ -71,12 +71,11 @@ impl ReadBack {
         self.range.end - self.range.start
     }
 
-    /// Waits for the submission, the last one of a list that was submitted several times, and copies the
-    /// bytes to `into`.
+    /// Waits for the list's submission, or the last one of several, and copies the bytes to `into`.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the list was not submitted, or `into` has another length;
+    /// [`Error::InvalidArgument`] if the list was not submitted, or `into` has another length;
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn read_into(&self, into: &mut [u8]) -> Result<()> {
         let (given, needed) = (into.len() as u64, self.size());

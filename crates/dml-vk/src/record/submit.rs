@@ -9,14 +9,14 @@ use crate::device::queue::SubmitSemaphores;
 use crate::error::{Error, Result};
 use crate::record::recorder::CommandList;
 
-/// How often a dropped ticket waits again where there is no memory to wait, and the pause before.
+/// The number of attempts of a dropped ticket to wait if there is no memory for that, and the pause between them.
 const PATIENCE: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A ticket for work that was submitted. It owns everything that the work uses.
 ///
-/// Dropping the ticket of unfinished work waits for it; a loss of the device is ignored there. Where
-/// there is no memory even to wait, for a second, everything that the work uses is leaked.
+/// Dropping the ticket of unfinished work waits for the work; a loss of the device is ignored then. If there
+/// is no memory even to wait, for a second, all resources of the work are leaked.
 #[derive(Debug)]
 #[must_use = "dropping a submission waits for it"]
 pub struct Submission {
@@ -33,21 +33,21 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the list was recorded for another device,
-    /// [`Error::Unsupported`] where the device was wrapped without a queue, [`Error::OutOfMemory`]
-    /// (nothing was submitted), [`Error::DeviceLost`].
+    /// [`Error::InvalidArgument`] if the list was recorded for another device, [`Error::Unsupported`] if the
+    /// device was wrapped without a queue, [`Error::OutOfMemory`] (nothing was submitted),
+    /// [`Error::DeviceLost`].
     pub fn submit(&self, list: CommandList) -> Result<Submission> {
         // SAFETY: there are no semaphores.
         unsafe { self.submit_with(list, &SubmitSemaphores::default()) }
     }
 
-    /// Submits recorded commands, ordered by semaphores of the caller's beside the order of
-    /// [`Device::submit`], and returns at once. Submissions that come later wait as well: they execute as if
-    /// one after the other.
+    /// Submits recorded commands, ordered by the caller's semaphores in addition to the order of
+    /// [`Device::submit`], and returns at once. Later submissions wait as well: they execute as if one after
+    /// the other.
     ///
     /// # Errors
     ///
-    /// As [`Device::submit`]; [`Error::InvalidArgument`] where a semaphore is null.
+    /// As [`Device::submit`]; [`Error::InvalidArgument`] if a semaphore is null.
     ///
     /// # Safety
     ///
@@ -102,7 +102,7 @@ impl Submission {
         self.device.queue()?.wait(self.value)
     }
 
-    /// Waits at most `timeout`; says whether the work has completed.
+    /// Waits at most `timeout`; returns whether the work has completed.
     ///
     /// # Errors
     ///
@@ -115,9 +115,8 @@ impl Submission {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where the list was not recorded by a
-    /// [`Recorder::repeatable`](crate::Recorder::repeatable), [`Error::DeviceLost`],
-    /// [`Error::OutOfMemory`].
+    /// [`Error::InvalidArgument`] if the list was not recorded by a
+    /// [`Recorder::repeatable`](crate::Recorder::repeatable), [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn into_list(mut self) -> Result<CommandList> {
         self.wait()?;
         match self.list.take_if(|list| list.is_repeatable()) {
@@ -126,7 +125,7 @@ impl Submission {
         }
     }
 
-    /// Waits as [`Submission::wait`], again and again where the wait itself finds no memory.
+    /// Waits as [`Submission::wait`], repeatedly if there is no memory to wait.
     fn wait_patiently(&self) -> Result<()> {
         let mut waited = self.wait();
         for _ in 0..PATIENCE {

@@ -1,4 +1,4 @@
-//! How long recorded work takes on the device itself.
+//! Measures the time of recorded work on the device itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use ash::vk;
 use crate::device::Device;
 use crate::error::{Error, Result};
 
-/// Vulkan states no limit, but drivers crash where the size of so many does not fit 32 bits.
+/// Vulkan states no limit, but drivers crash if the size of so many timestamps does not fit 32 bits.
 const MAX_COUNT: u32 = 1 << 16;
 
-/// The times at which the device passed marked places of a command list.
+/// The times at which the device reached marked points of a command list.
 ///
-/// [`crate::Recorder::write_timestamp`] comes before and after what is to be timed. When the submission
-/// has completed, [`Timestamps::elapsed`] tells the time between two places. Several lists may write to
-/// the same timestamps: each submission forgets the times of the one before, which are lost where
-/// nobody waited for it and asked.
+/// [`crate::Recorder::write_timestamp`] is recorded before and after the work to be timed. When the
+/// submission has completed, [`Timestamps::elapsed`] returns the time between two indices. Several lists may
+/// write to the same timestamps: each submission resets the times of the one before, which are lost unless
+/// they were read.
 ///
 /// A cheap handle: clones share the timestamps. Recorded work keeps them alive.
 #[derive(Clone, Debug)]
@@ -40,12 +40,12 @@ struct TimestampsShared {
 }
 
 impl Timestamps {
-    /// Room for `count` times, at most 65,536.
+    /// Room for `count` timestamps, at most 65,536.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the device's queue has no timestamps, or none that can be told as
-    /// times, or the device was wrapped without a queue; [`Error::InvalidArgument`] where `count` is 0 or too large,
+    /// [`Error::Unsupported`] if the device's queue has no timestamps, or none with a known unit, or the
+    /// device was wrapped without a queue; [`Error::InvalidArgument`] if `count` is 0 or too large,
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(device: &Device, count: u32) -> Result<Self> {
         let raw = &device.shared.raw;
@@ -60,7 +60,7 @@ impl Timestamps {
         if valid_bits == 0 {
             return Err(unsupported("timestampValidBits of its queue is 0".to_owned()));
         }
-        // With less, 64 bits of ticks fit a duration.
+        // With shorter periods, 64 bits of ticks fit a duration.
         if !(0.0..1e9).contains(&period) {
             return Err(unsupported(format!("its timestampPeriod is {period} ns")));
         }
@@ -77,26 +77,24 @@ impl Timestamps {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// How many times there is room for.
+    /// The number of timestamps.
     pub fn count(&self) -> u32 {
         self.shared.count
     }
 
-    /// The time from place `start` to place `end` in the last submission that writes to these
-    /// timestamps; `None` before it has completed, before there is one, and where it does not write
-    /// both.
+    /// The time from index `start` to index `end` in the last submission that writes to these timestamps;
+    /// `None` before it has completed, before there is one, and if it does not write both.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] where there is no room for such a place, [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`].
+    /// [`Error::InvalidArgument`] if an index is out of range, [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn elapsed(&self, start: u32, end: u32) -> Result<Option<Duration>> {
         self.check(start)?;
         self.check(end)?;
         let TimestampsShared { device, submitted, .. } = &*self.shared;
         device.shared.raw.ensure_alive()?;
         let queue = device.queue()?;
-        // Both times are of one submission, as no other can begin in between.
+        // Both times are from one submission, because no other can begin in between.
         let times = queue.while_nobody_submits(|| {
             let last = submitted.load(Ordering::Relaxed);
             if last == 0 || queue.completed()? < last {
@@ -115,8 +113,8 @@ impl Timestamps {
         Duration::from_secs_f64(nanoseconds / 1e9)
     }
 
-    /// The time in place `index`, where a submission that has completed wrote it. One that writes to
-    /// the timestamps at all must have completed, as it resets them.
+    /// The time at `index`, if a completed submission wrote it. A submission that writes to the timestamps at
+    /// all must have completed, because it resets them.
     fn time(&self, index: u32) -> Result<Option<u64>> {
         let raw = &self.shared.device.shared.raw;
         let mut data = [0u64];
@@ -140,7 +138,7 @@ impl Timestamps {
         Err(Error::invalid("index", problem))
     }
 
-    /// Whether they belong to `device`.
+    /// Whether the timestamps belong to `device`.
     pub(crate) fn is_of(&self, device: &Device) -> bool {
         self.shared.device.is_same(device)
     }
@@ -150,7 +148,7 @@ impl Timestamps {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Notes that the submission of this `value` resets and writes them. Nobody submits meanwhile.
+    /// Records that the submission with this `value` resets and writes them. No other submission happens meanwhile.
     pub(crate) fn note_submitted(&self, value: u64) {
         self.shared.submitted.store(value, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The commands that need no operator, as they are written into a command buffer.
+//! Writes the commands that need no operator into a command buffer.
 
 use ash::vk;
 use dml_core::plan::CopyRegion;
@@ -7,7 +7,7 @@ use crate::instance::raw::RawDevice;
 use crate::record::barrier::Barrier;
 use crate::record::pieces::{buffer_copies, pieces};
 
-/// A command buffer in the recording state. Every function's promise is that of [`crate::record_plan`].
+/// A command buffer in the recording state. Every function has the safety contract of [`crate::record_plan`].
 pub(crate) struct Writer<'a> {
     pub(crate) raw: &'a RawDevice,
     pub(crate) command_buffer: vk::CommandBuffer,

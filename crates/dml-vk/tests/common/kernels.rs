@@ -1,4 +1,4 @@
-//! Three kernels of this crate's own, for plans that need no operator.
+//! Three kernels for tests with plans that belong to no operator.
 //!
 //! They are assembled from `tests/data/*.spvasm` with `spirv-as --target-env vulkan1.1`.
 
@@ -35,7 +35,7 @@ pub static RAMP: KernelModule = KernelModule::new(KernelDescription {
     host: &ramp_on_host,
 });
 
-/// The same, with 4 KiB of memory that a work group shares.
+/// [`RAMP`] with 4 KiB of shared memory in each work group.
 pub static SHARED: KernelModule = KernelModule::new(KernelDescription {
     name: "shared",
     spirv: include_bytes!("../data/shared.spv"),
@@ -80,13 +80,13 @@ fn sum_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
     Ok(())
 }
 
-/// Lives as long as the program, as any kernel does.
+/// A kernel that lives as long as the program, as all kernels do.
 pub fn leaked(description: KernelDescription) -> &'static KernelModule {
     Box::leak(Box::new(KernelModule::new(description)))
 }
 
-/// [`RAMP`], with its specialization constant as the work group's size in these of x, y and z, and 1
-/// in the others.
+/// [`RAMP`] with its specialization constant as the work group's size in the axes of x, y and z that are set,
+/// and 1 in the others.
 pub fn ramp_of_size_in(axes: [bool; 3]) -> &'static KernelModule {
     const OP_SPEC_CONSTANT_COMPOSITE: u32 = 51 | 6 << 16;
     let mut words: Vec<u32> = super::words(RAMP.spirv);
@@ -165,7 +165,7 @@ pub fn requirement(field: &'static str, size: u64) -> Option<BindingRequirement>
     })
 }
 
-/// A plan with one output of `size` bytes and nothing else.
+/// A plan whose only binding is an output of `size` bytes.
 pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
     Plan {
         operator: "TEST",
@@ -192,7 +192,7 @@ pub fn every_kind_of_step() -> Vec<Step> {
     ]
 }
 
-/// What [`every_kind_of_step`] leaves there.
+/// The contents of the output after [`every_kind_of_step`].
 pub fn words_of_every_kind_of_step() -> Vec<u32> {
     let mut expected = vec![1; 64];
     expected.extend(50..114);

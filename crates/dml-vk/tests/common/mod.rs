@@ -1,4 +1,4 @@
-//! What every test of this crate starts from: all devices, and a guard against validation messages.
+//! Common parts of this crate's tests: all devices, and a guard against validation messages.
 #![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(unreachable_pub, reason = "a module of several test crates")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -46,7 +46,7 @@ pub fn instance() -> (NoMessages, Instance) {
     instance_with(InstanceDesc::default())
 }
 
-/// Runs `test` on every device that there is, and fails where there is none.
+/// Runs `test` on every device, and fails if there is none.
 pub fn each_device(test: impl Fn(&Device)) {
     each_device_with(InstanceDesc::default(), &DeviceDesc::default(), test);
 }
@@ -59,7 +59,7 @@ pub fn each_device_with(instance: InstanceDesc, desc: &DeviceDesc, test: impl Fn
     }
 }
 
-/// What is replaced belongs to one test at a time.
+/// A lock for tests that replace functions: such tests run one at a time.
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
@@ -81,13 +81,13 @@ pub fn each_injected_device(test: impl Fn(&Injector, &Device)) {
     assert_eq!(injector.live_objects(), []);
 }
 
-/// How often each of these was called since the injector was armed.
+/// The number of calls of each function since the injector was armed.
 pub fn counts<const N: usize>(injector: &Injector, names: [&str; N]) -> [usize; N] {
     let calls = injector.calls();
     names.map(|name| calls.iter().filter(|it| it.name() == name).count())
 }
 
-/// Compiles a plan that needs no other for buffers of storage usage.
+/// Compiles a plan that also serves buffers of storage usage.
 pub fn try_compile(device: &Device, plan: Plan) -> Result<CompiledOperator, Error> {
     try_compile_both(device, CompileInput { plan, storage_only: None })
 }
@@ -105,7 +105,7 @@ pub fn part(buffer: &Buffer, offset: u64, size: u64) -> Option<BufferBinding<'_>
     Some(BufferBinding { buffer, offset, size })
 }
 
-/// A table for an operator with one output and nothing else.
+/// A table for an operator whose only binding is an output.
 pub fn try_bind(
     compiled: &CompiledOperator,
     buffer: &Buffer,
@@ -116,7 +116,7 @@ pub fn try_bind(
     BindingTable::new(compiled, &Bindings { outputs: &outputs, ..Bindings::default() })
 }
 
-/// The same for the whole of a buffer.
+/// A table for an operator whose only binding is an output, bound to the whole of a buffer.
 pub fn bind(compiled: &CompiledOperator, buffer: &Buffer) -> BindingTable {
     try_bind(compiled, buffer, 0, buffer.size()).unwrap()
 }
@@ -146,7 +146,7 @@ pub fn buffer_with(
     device.create_buffer(&BufferDesc { size, usage, location, name: "test" }).unwrap()
 }
 
-/// Bytes that differ from their neighbours and from those 256 further on.
+/// Bytes that differ from their neighbours and from the bytes 256 further on.
 pub fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|at| (at % 251).try_into().unwrap()).collect()
 }

@@ -1,4 +1,4 @@
-//! The files and their hashes, as they are recorded and as they are.
+//! The hashes of the files, recorded in the manifest and computed from the disk.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,22 +9,21 @@ use sha2::{Digest, Sha256};
 
 use super::{BUILD_COMMAND, Error, Tree, lf, read_text};
 
-/// `manifest.toml`: what was compiled, by what, and what came out. Files are named relative to the
-/// folder of `dml-spirv`, with `/`, and stand with their SHA-256; those of text as if their lines
-/// ended in line feeds.
+/// `manifest.toml`: the compiler, its inputs and its outputs. Files are named relative to the folder of
+/// `dml-spirv`, with `/`, and have their SHA-256; text is hashed with line feeds as line ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The GLSL compiler and its version.
     pub compiler: String,
-    /// What is compiled: `kernels.toml` and everything in `kernels/`.
+    /// The inputs: `kernels.toml` and everything in `kernels/`.
     pub inputs: BTreeMap<String, String>,
-    /// What is generated: everything in `compiled/`, and the table.
+    /// The outputs: everything in `compiled/`, and the table of kernels.
     pub outputs: BTreeMap<String, String>,
 }
 
 impl Manifest {
-    /// What is in `tree` now, with the compiler that Cargo.lock selects.
+    /// The manifest for the files that are in `tree` now, with the compiler that Cargo.lock selects.
     ///
     /// # Errors
     /// A file or folder cannot be read.
@@ -36,7 +35,7 @@ impl Manifest {
         })
     }
 
-    /// What is recorded in `tree`.
+    /// The manifest that is recorded in `tree`.
     ///
     /// # Errors
     /// The file cannot be read or is not the expected TOML.
@@ -52,12 +51,12 @@ impl Manifest {
     }
 }
 
-/// One thing that does not belong together.
+/// One file that does not match the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The file.
     pub subject: String,
-    /// What is wrong with it.
+    /// The mismatch, as a phrase that follows the file's name.
     pub problem: String,
 }
 
@@ -67,10 +66,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Compares what is there with what was recorded when the kernels were compiled.
+/// Compares the files with the hashes that were recorded when the kernels were compiled.
 ///
 /// # Errors
-/// The manifest is missing or unreadable, or a file is.
+/// The manifest or another file is missing or unreadable.
 pub fn check(tree: &Tree) -> Result<Vec<Finding>, Error> {
     let (recorded, now) = (Manifest::read(tree)?, Manifest::of(tree)?);
     let mut findings = Vec::new();
@@ -87,7 +86,7 @@ pub fn check(tree: &Tree) -> Result<Vec<Finding>, Error> {
     Ok(findings)
 }
 
-/// The files of `now` that `recorded` does not have, those that differ, and those that are missing.
+/// Findings for files of `now` that `recorded` lacks, for files that differ, and for files that are missing.
 fn compared(
     recorded: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
@@ -105,8 +104,8 @@ fn compared(
     there.chain(missing).map(finding).collect()
 }
 
-/// The hashes of files, and of all files below folders, by their names in `tree`. What is not
-/// there has none.
+/// The hashes of files, and of all files below folders, by their names in `tree`. Paths that do not exist
+/// are left out.
 fn hashes(tree: &Tree, paths: &[&Path]) -> Result<BTreeMap<String, String>, Error> {
     let mut found = BTreeMap::new();
     let mut pending: Vec<_> = paths.iter().map(|it| (*it).to_owned()).collect();
@@ -123,7 +122,7 @@ fn hashes(tree: &Tree, paths: &[&Path]) -> Result<BTreeMap<String, String>, Erro
     Ok(found)
 }
 
-/// The SHA-256 in hexadecimal; of text as if its lines ended in line feeds.
+/// The SHA-256 in hexadecimal; text is hashed as if its lines ended in line feeds.
 pub fn hash(bytes: &[u8]) -> String {
     let text = std::str::from_utf8(bytes).map(lf);
     let digest = match &text {

@@ -1,6 +1,6 @@
-//! Commands of a run, as the wrapping driver has written them.
+//! The commands of a run, as the wrapping driver has written them.
 
-/// What a run has recorded.
+/// The commands that a run has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Commands {
     pub(super) dispatches: Vec<Dispatch>,
@@ -12,7 +12,7 @@ pub(super) struct Commands {
 pub(super) struct Dispatch {
     /// The number of its pipeline.
     pub(super) pipeline: usize,
-    /// Work groups; `None` where a buffer says how many.
+    /// The number of work groups; `None` if a buffer has it.
     pub(super) groups: Option<u64>,
 }
 

@@ -1,10 +1,10 @@
-//! What the card says of itself.
+//! The properties that the card reports.
 
 use dml_vk::ash::vk;
 
 use crate::wrapped::{chained, known};
 
-/// Of every offset of a buffer in a descriptor: Vulkan's largest permitted value.
+/// The alignment of a descriptor's buffer offsets: Vulkan's largest permitted value.
 const OFFSET_ALIGNMENT: u64 = 256;
 /// The units in which the host's memory is flushed and invalidated: Vulkan's largest permitted value.
 pub(super) const ATOM: u64 = 256;
@@ -13,7 +13,7 @@ pub(super) const MAX_ALLOCATION: u64 = 1 << 30;
 /// Vulkan's smallest permitted value of maxMemoryAllocationCount.
 const MAX_ALLOCATIONS: u32 = 4096;
 
-/// What the host cannot map is the first type, which is the only one on the device.
+/// The memory types. The first, which the host cannot map, is the only one on the device.
 pub(super) const TYPES: [vk::MemoryPropertyFlags; 3] = [
     vk::MemoryPropertyFlags::DEVICE_LOCAL,
     vk::MemoryPropertyFlags::HOST_VISIBLE,
@@ -22,7 +22,7 @@ pub(super) const TYPES: [vk::MemoryPropertyFlags; 3] = [
             | vk::MemoryPropertyFlags::HOST_CACHED.as_raw(),
     ),
 ];
-/// As bits of memory types.
+/// All memory types, as bits.
 pub(super) const ALL_TYPES: u32 = (1 << TYPES.len()) - 1;
 
 pub(super) unsafe extern "system" fn properties(
@@ -73,7 +73,7 @@ pub(super) unsafe extern "system" fn properties_2(
     }
 }
 
-/// It keeps its name, so that who looks for a driver finds it, and says what it is at its end.
+/// Changes the properties. The name is kept, so that programs find the driver, with a note on the card at its end.
 fn change(properties: &mut vk::PhysicalDeviceProperties) {
     const SUFFIX: &[u8] = b" as a discrete card";
     properties.device_type = vk::PhysicalDeviceType::DISCRETE_GPU;
@@ -135,7 +135,7 @@ pub(super) unsafe extern "system" fn memory_2(
     }
 }
 
-/// The driver's one heap, of which half is called the device's and half the host's.
+/// The driver's one heap, divided into half for the device and half for the host.
 fn divided(real: &vk::PhysicalDeviceMemoryProperties) -> vk::PhysicalDeviceMemoryProperties {
     let half = real.memory_heaps_as_slice().iter().map(|heap| heap.size).max().unwrap_or(0) / 2;
     let mut all = vk::PhysicalDeviceMemoryProperties {

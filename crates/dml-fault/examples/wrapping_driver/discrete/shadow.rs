@@ -1,4 +1,4 @@
-//! Memory of the host as the host sees it: a copy that is brought up to date only when it is asked for.
+//! Host memory as the host sees it: a copy that is only updated by flushes and invalidations.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,24 +9,24 @@ use dml_vk::ash::vk::{self, Handle as _};
 
 use super::answers::ATOM;
 
-/// What the copy starts with: nobody may rely on what new memory holds.
+/// The copy's first contents: the contents of new memory are undefined.
 const UNDEFINED: u8 = 0xa5;
 
-/// More than the minMemoryMapAlignment of any driver.
+/// At least the minMemoryMapAlignment of any driver.
 const MAP_ALIGNMENT: usize = 4096;
 
 /// A piece of host memory.
 struct Shadow {
-    /// What the host sees, from `start` on.
+    /// The host's copy, from `start` on.
     copy: Vec<u8>,
     start: usize,
-    /// What the device sees: mapped for as long as the memory lives.
+    /// The memory that the device sees: mapped as long as it lives.
     real: NonNull<u8>,
     size: usize,
 }
 
 impl Shadow {
-    /// Where the host sees byte `offset`, which is at most the size.
+    /// The host's address of byte `offset`, which is at most the size.
     fn host(&mut self, offset: usize) -> *mut u8 {
         self.copy.as_mut_ptr().wrapping_add(self.start + offset)
     }
@@ -52,12 +52,12 @@ pub(super) unsafe fn insert(memory: vk::DeviceMemory, real: NonNull<u8>, size: u
     with(|all| all.insert(memory.as_raw(), Shadow { copy, start, real, size }));
 }
 
-/// Forgets the copy of `memory`; whether there was one.
+/// Removes the copy of `memory`; returns whether there was one.
 pub(super) fn remove(memory: vk::DeviceMemory) -> bool {
     with(|all| all.remove(&memory.as_raw())).is_some()
 }
 
-/// Where the host sees byte `offset` of `memory`; `None` where it does not.
+/// The host's address of byte `offset` of `memory`; `None` if the host cannot map it.
 pub(super) fn address(memory: vk::DeviceMemory, offset: u64) -> Option<*mut u8> {
     with(|all| {
         let shadow = all.get_mut(&memory.as_raw())?;
@@ -66,14 +66,14 @@ pub(super) fn address(memory: vk::DeviceMemory, offset: u64) -> Option<*mut u8> 
     })
 }
 
-/// In which direction bytes go.
+/// The direction of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     ToDevice,
     ToHost,
 }
 
-/// Copies the atoms that a range touches; whether the memory is one that the host sees.
+/// Copies the atoms that a range touches; returns whether the host can map the memory.
 pub(super) fn copy(range: &vk::MappedMemoryRange<'_>, direction: Direction) -> bool {
     with(|all| {
         let Some(shadow) = all.get_mut(&range.memory.as_raw()) else { return false };

@@ -1,4 +1,4 @@
-//! Memory that only the host knows: the device has none.
+//! Memory of a device that does not exist, allocated on the host.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::HashMap;
@@ -10,22 +10,22 @@ use dml_vk::ash::vk::{self, Handle as _};
 
 use crate::wrapped::{chained, new_handle};
 
-/// As large as that of a card. The host lends pages only once they are written to.
+/// The size of a card's heap. The system provides pages only when they are written.
 const HEAP: u64 = 16 << 30;
 /// Both memory types serve all buffers and images.
 const ALL_TYPES: u32 = 0b11;
 
-/// As pages of the host, and more than the minMemoryMapAlignment that any driver states.
+/// The host's page size, and at least the minMemoryMapAlignment of any driver.
 const MAP_ALIGNMENT: usize = 4096;
 
-/// An allocation, zeros at first.
+/// An allocation, initialized with zeros.
 struct Bytes {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 impl Bytes {
-    /// `None` where the host has not so many. `size` is not 0, as Vulkan says of allocations.
+    /// `None` if the host has not enough memory. `size` is not 0, as Vulkan requires.
     fn new(size: usize) -> Option<Self> {
         let layout = Layout::from_size_align(size, MAP_ALIGNMENT).ok().filter(|_| size > 0)?;
         // SAFETY: the layout has a size.
@@ -209,7 +209,7 @@ crate::requirements! { change,
         -> vk::MemoryRequirements2<'_>, memory_requirements;
 }
 
-/// The same for every image: invented images have no real requirements.
+/// The requirements of every image: images are invented and have no real ones.
 const OF_IMAGE: vk::MemoryRequirements =
     vk::MemoryRequirements { size: 64 << 10, alignment: 4 << 10, memory_type_bits: ALL_TYPES };
 
@@ -249,7 +249,7 @@ unsafe fn answer_for_image(requirements: *mut vk::MemoryRequirements2<'_>) {
     requirements.memory_requirements = OF_IMAGE;
 }
 
-/// Kernels are compiled alike whatever the address is.
+/// An address for buffers, which does not affect how kernels are compiled.
 pub(super) unsafe extern "system" fn address(
     _: vk::Device,
     _: *const vk::BufferDeviceAddressInfo<'_>,

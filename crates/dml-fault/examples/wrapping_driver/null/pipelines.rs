@@ -1,4 +1,4 @@
-//! Pipelines are compiled for real, and what became of them is written down.
+//! Pipelines are really compiled, and their statistics are written to files.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
@@ -10,7 +10,7 @@ use dml_vk::ash::vk::{self, Handle as _};
 use super::output;
 use crate::wrapped::{chained, of_device, slice};
 
-/// What is known of shader modules and pipelines.
+/// The names of shader modules and the numbers of pipelines.
 #[derive(Default)]
 struct Books {
     /// Names of modules, by their handles.
@@ -31,7 +31,7 @@ pub(super) fn number_of(pipeline: vk::Pipeline) -> Option<usize> {
     update(|books| books.numbers.get(&pipeline.as_raw()).copied())
 }
 
-/// Also forgets what an earlier module of this handle was called.
+/// Creates a module, and forgets the name of an earlier one with the same handle.
 pub(super) unsafe extern "system" fn create_module(
     device: vk::Device,
     info: *const vk::ShaderModuleCreateInfo<'_>,
@@ -52,7 +52,7 @@ pub(super) unsafe extern "system" fn create_module(
     result
 }
 
-/// Callers name a module before they make a pipeline of it.
+/// Stores the name of a module, which callers set before they make a pipeline from it.
 pub(super) unsafe extern "system" fn set_name(
     _: vk::Device,
     info: *const vk::DebugUtilsObjectNameInfoEXT<'_>,
@@ -67,7 +67,7 @@ pub(super) unsafe extern "system" fn set_name(
     vk::Result::SUCCESS
 }
 
-/// Without a cache: what comes from one has no statistics.
+/// Creates pipelines without a cache: those from a cache have no statistics.
 pub(super) unsafe extern "system" fn create(
     device: vk::Device,
     _: vk::PipelineCache,
@@ -149,7 +149,7 @@ fn constants(info: &vk::ComputePipelineCreateInfo<'_>) -> Vec<(u32, u32)> {
     entries.iter().map(word).collect()
 }
 
-/// Invocations of a subgroup, of the one executable that a compute pipeline has; 0 where it is not told.
+/// The subgroup size of the one executable of a compute pipeline; 0 if the driver does not report it.
 fn subgroup_size(device: vk::Device, pipeline: vk::Pipeline) -> u32 {
     let name = c"vkGetPipelineExecutablePropertiesKHR";
     // SAFETY: the function with this name has this type.
@@ -181,7 +181,7 @@ fn statistics(device: vk::Device, pipeline: vk::Pipeline) -> Vec<(String, u64)> 
     all.iter().map(|it| (text(&it.name), unsafe { it.value.u64 })).collect()
 }
 
-/// The text of the internal representation that is called so; empty where there is none.
+/// The text of the internal representation with a name; empty if there is none.
 fn assembly(device: vk::Device, pipeline: vk::Pipeline) -> Vec<u8> {
     let name = c"vkGetPipelineExecutableInternalRepresentationsKHR";
     // SAFETY: the function with this name has this type.

@@ -31,12 +31,12 @@ use dml_spirv::ElementWidth;
 const INPUT: [&str; 2] = ["InputTensor", "InputZeroPointTensor"];
 const FILTER: [&str; 2] = ["FilterTensor", "FilterZeroPointTensor"];
 
-/// The dimensions of batches and of channels; those of places follow.
+/// The dimensions of batches and of channels; the spatial dimensions follow.
 const BATCH: usize = 0;
 const CHANNEL: usize = 1;
 const PLACES: usize = 2;
 
-/// Whether a field that an operator may have says 1.
+/// Whether an optional attribute of the operator is 1; `otherwise` if the operator does not have it.
 fn says(operator: &Validated, name: &str, otherwise: bool) -> Result<bool, Error> {
     match operator.schema().has_field(name) {
         true => operator.uint(name).map(|it| it == 1),
@@ -49,24 +49,24 @@ pub(super) fn is_backward(operator: &Validated) -> Result<bool, Error> {
     says(operator, "Direction", false)
 }
 
-/// Whether the filter is taken from its other end.
+/// Whether the filter is mirrored, so that its last element comes first.
 pub(super) fn is_reversed(operator: &Validated) -> Result<bool, Error> {
     says(operator, "Mode", true).map(|is_correlation| !is_correlation)
 }
 
-/// A filter passes over an input.
+/// Convolution: a filter slides over an input.
 pub(super) struct Convolution;
 
-/// What the phases of a convolution have in common.
+/// The state that all phases of a convolution share.
 struct Parts<'a> {
     input: Words,
     filter: Words,
     output: &'a Words,
     batches: u32,
     groups: u32,
-    /// Of the input and of the output, in a group.
+    /// The numbers of input and output channels in a group.
     channels: [u32; 2],
-    /// The filter's strides of the input's channels and of the output's, and of groups.
+    /// The filter's strides along input channels, output channels, and groups.
     filter_strides: [i64; 3],
 }
 
@@ -87,7 +87,7 @@ impl Geometry for Convolution {
             margins.push(extent.margins(&of_dimension));
             phases.push(of_dimension);
         }
-        // Those of the output are neighbours.
+        // The output's spatial dimensions are innermost.
         let innermost = usize::from(is_backward);
         let last = of_input.len() - 1;
         let mut input = products.factor(
@@ -138,7 +138,7 @@ impl Geometry for Convolution {
     }
 }
 
-/// Every way to take one phase of each dimension.
+/// Every combination of one phase in each dimension.
 fn combined(phases: &[Vec<Phase>]) -> Vec<Vec<Phase>> {
     phases.iter().fold(vec![vec![]], |all: Vec<Vec<Phase>>, of_dimension| {
         let with = |some: &Vec<Phase>| {
@@ -190,7 +190,7 @@ impl Parts<'_> {
         Sums { batches: vec![group], row, columns, depths, places, are_integers, goes_on }
     }
 
-    /// Writes zeros to what nothing meets.
+    /// Writes zeros to the outputs of phases that have no taps.
     fn zeros(&self, products: &mut ProductRecorder<'_>, phases: &[Phase]) -> Result<(), Error> {
         let [_, out_channels] = self.channels;
         let mut sizes = vec![self.batches, out_channels * self.groups];

@@ -1,12 +1,13 @@
-//! Where a filter meets the input in one dimension.
+//! Which input elements a filter meets along one dimension.
 //!
-//! Forwards, the output `o` meets the input `o * stride + tap * dilation - padding`. Backwards it is the other way
-//! round: the input `i` and the tap meet the output `i * stride + tap * dilation - padding`. Outputs that lie
-//! `stride` apart then have the same taps, so that each of these *phases* is a forward convolution with stride 1.
+//! In a forward convolution the output `o` meets the input `o * stride + tap * dilation - padding`. In a
+//! backward one the input `i` and the tap meet the output `i * stride + tap * dilation - padding`. Outputs
+//! that are `stride` apart then have the same taps, so that each of these *phases* is a forward convolution
+//! with stride 1.
 
 use dml_core::{Error, Validated};
 
-/// What filter, input and output are like in one dimension.
+/// The sizes, stride, dilation and padding of a convolution along one dimension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     pub(super) input: u32,
@@ -17,19 +18,19 @@ pub(super) struct Extent {
     pub(super) padding: u32,
 }
 
-/// Outputs in equal steps, taps in equal steps, and the input that they meet: all by the number of the output and
-/// of the tap.
+/// Outputs in equal steps, taps in equal steps, and the input elements that they meet, each as a function of
+/// the output's and the tap's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phase {
-    /// The first, the step, and how many.
+    /// The first output, the step between outputs, and their count.
     pub(super) outputs: [u32; 3],
     pub(super) taps: [u32; 3],
-    /// The first input, which may be in a margin, and how much further it is for each output and each tap.
+    /// The first input, which may be in the padding, and its distance to the next one for each output and each tap.
     pub(super) inputs: [i64; 3],
 }
 
 impl Extent {
-    /// Those of the dimension `at`.
+    /// The extent of the spatial dimension `at`.
     pub(super) fn of(
         operator: &Validated,
         at: usize,
@@ -40,7 +41,7 @@ impl Extent {
         Ok(Self { input, taps, output, stride, dilation, padding: value("StartPadding")? })
     }
 
-    /// All outputs in one phase.
+    /// One phase with all outputs.
     pub(super) fn forward(self) -> Vec<Phase> {
         vec![Phase {
             outputs: [0, 1, self.output],
@@ -49,7 +50,7 @@ impl Extent {
         }]
     }
 
-    /// A phase for each of the outputs up to the stride; one without taps has zeros.
+    /// One phase for each output below the stride; a phase without taps has zeros.
     pub(super) fn backward(self) -> Vec<Phase> {
         (0..self.stride.min(self.output)).map(|first| self.phase(first)).collect()
     }
@@ -73,7 +74,7 @@ impl Extent {
         }
     }
 
-    /// How many zeros the input needs before and after its elements for these phases.
+    /// The number of zeros that these phases need before and after the input's elements.
     pub(super) fn margins(self, phases: &[Phase]) -> [u32; 2] {
         let mut margins = [0; 2];
         for phase in phases.iter().filter(|it| it.taps[2] > 0) {

@@ -1,4 +1,4 @@
-//! The windows of a tensor, and the columns that they are: what UNFOLD and FOLD have in common.
+//! The windows of a tensor and its columns, which UNFOLD and FOLD share.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use dml_spirv::functions as f;
 use crate::ir::space::Operand;
 use crate::lowering::map_builder::MapBuilder;
 
-/// Dimensions without windows: batches and channels.
+/// The number of dimensions without windows: batches and channels.
 const OUTER: usize = 2;
 
-/// The place in a space of what a row of the columns is, of channels, and of batches where there is one.
+/// The dimension of a space for the columns' rows, then for channels, and for batches if there are several.
 pub(super) const ROW: usize = 0;
 const CHANNEL: usize = 1;
 const BATCH: usize = 2;
@@ -20,56 +20,56 @@ const BATCH: usize = 2;
 /// A dimension that windows go along.
 #[derive(Clone, Debug)]
 pub(super) struct Along {
-    /// Its place in a space.
+    /// Its dimension in a space.
     pub(super) at: usize,
-    /// Elements of the tensor, and how far apart they are.
+    /// The number of the tensor's elements along it, and their stride.
     pub(super) size: u32,
     pub(super) stride: i64,
-    /// How far windows reach beyond its start.
+    /// The padding before the first element.
     pub(super) start: u32,
-    /// The elements of a window.
+    /// The elements of a window, as an index.
     pub(super) elements: Index,
     pub(super) windows: Index,
 }
 
-/// What counts the elements of a window, or the windows.
+/// A counter of the elements of a window, or of the windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Index {
     pub(super) count: u32,
-    /// How many coordinates of the tensor one is from the next.
+    /// Coordinates of the tensor from one to the next.
     pub(super) weight: u32,
-    /// How many numbers of the columns make a step.
+    /// The number of column elements or columns that have the same index, one after the other.
     pub(super) inner: u32,
-    /// How many elements of the columns make a step.
+    /// Elements of the columns from one index to the next.
     pub(super) stride: i64,
 }
 
 impl Index {
-    /// How many coordinates the last one is from the first.
+    /// Coordinates of the tensor from the first to the last one.
     pub(super) fn last(&self) -> i64 {
         i64::from(self.count - 1) * i64::from(self.weight)
     }
 }
 
-/// Some of the windows, or some elements of the tensor: those of each dimension.
+/// Some of the windows, or some elements of the tensor: a range in each dimension.
 pub(super) type Part = Vec<Range<u32>>;
 
 /// A tensor and its columns.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
-    /// With strides along the dimensions of windows.
+    /// The tensor, with strides along the windowed dimensions.
     pub(super) tensor: Operand,
-    /// With strides along batches and channels alone.
+    /// The columns, with strides along batches and channels alone.
     pub(super) columns: Operand,
     pub(super) along: Vec<Along>,
-    /// From a row to the next, and from a column.
+    /// Elements of the columns from a row to the next, and from a column to the next.
     pub(super) strides: [i64; 2],
-    /// Of the space, where it has neither rows nor windows.
+    /// The sizes of the space in the dimensions that have neither rows nor windows.
     sizes: [u32; DIMENSIONS],
 }
 
 impl Columns {
-    /// For each batch that has no place in the space, or for all.
+    /// The columns of each batch that has no dimension in the space, or of all batches.
     pub(super) fn of(
         operator: &Validated,
         tensors: [&TensorLayout; 2],
@@ -110,7 +110,7 @@ impl Columns {
         Ok((0..count).map(of_batch).collect())
     }
 
-    /// The sizes of a space of rows of so many elements, and of a part.
+    /// The sizes of a space with so many elements in a row, and the windows of a part.
     pub(super) fn sizes(&self, row: u32, part: &Part) -> [u32; DIMENSIONS] {
         let mut sizes = self.sizes;
         sizes[ROW] = row;
@@ -120,14 +120,15 @@ impl Columns {
         sizes
     }
 
-    /// The tensor's elements, as they are along these dimensions at the start of a part.
+    /// The tensor's elements along the windowed dimensions, from the start of a part on.
     pub(super) fn tensor_at(&self, part: &Part) -> Operand {
         let starts = self.along.iter().zip(part).map(|(it, at)| i64::from(at.start) * it.stride);
         Operand { base: self.tensor.base + starts.sum::<i64>(), ..self.tensor.clone() }
     }
 
-    /// Adds a coordinate for each dimension: from one that comes first, so many further on at each place of a
-    /// part. A kernel has too few inputs for one of each where dimensions are many: the first ones share one.
+    /// Adds a coordinate for each dimension: the first coordinate and so much more at each position of a
+    /// part. A kernel has too few inputs for one in each dimension if there are many: the first ones then
+    /// share an input.
     pub(super) fn coordinates(
         &self,
         map: &mut MapBuilder,
@@ -162,8 +163,8 @@ impl Columns {
         (0..walks.len()).map(coordinate).collect()
     }
 
-    /// Both halves of a part along one of the dimensions where it has several places, that with the greatest
-    /// `reach`; `None` of a single place.
+    /// Both halves of a part along the dimension with the greatest `reach` of those with several positions;
+    /// `None` for a single position.
     pub(super) fn halves(part: &Part, reach: impl Fn(usize) -> u64) -> Option<[Part; 2]> {
         let several = (0..part.len()).filter(|at| part[*at].len() > 1);
         let at = several.max_by_key(|at| reach(*at))?;
@@ -181,7 +182,7 @@ fn word(coordinate: i64) -> u32 {
     u32::try_from(word).expect("less than 2^32")
 }
 
-/// The dimensions of a tensor that windows go along; `strides` are those of the columns' rows and columns.
+/// The dimensions of a tensor that have windows; `strides` are those of the columns' rows and columns.
 fn along(
     operator: &Validated,
     tensor: &TensorLayout,
@@ -218,7 +219,7 @@ fn along(
     Ok(all)
 }
 
-/// Adds where two offsets lead together.
+/// Adds the join of two offsets.
 pub(super) fn join(map: &mut MapBuilder, offset: Option<Value>, other: Value) -> Option<Value> {
     Some(match offset {
         Some(offset) => map.apply(&f::JOINED, &[offset, other], &[]),

@@ -1,8 +1,8 @@
-//! How FOLD is executed: each element is the sum of a row of candidates, of which those that do not stand for it
-//! are 0.
+//! Lowers FOLD: each output element is the sum of a row of candidates; candidates that do not contribute to
+//! the element are 0.
 //!
-//! In each dimension the element at a coordinate is, in the window `w`, the one with the number `e` of
-//! `e * dilation + w * stride = coordinate + padding`. Of the two numbers one is tried, and gives the other.
+//! In each dimension an output coordinate receives element `e` of window `w` where `e * dilation + w * stride
+//! = coordinate + padding`. One of both numbers is tried, and the other one follows from it.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{DIMENSIONS, Value};
@@ -17,10 +17,10 @@ use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 
-/// Parts of fewer elements of a row would be no shorter together.
+/// A row of elements is not divided into parts with fewer elements than this.
 const LEAST_PART: u64 = 8;
 
-/// Windows put together, summed where they overlap.
+/// Lowers FOLD: puts windows together, and sums elements where windows overlap.
 pub(super) fn fold(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut recorder = Recorder::new(operator, target);
     let [input] = required(operator, recorder.inputs()?)?;
@@ -42,7 +42,7 @@ struct Folding<'k, 'a> {
     recorder: &'k mut Recorder<'a>,
 }
 
-/// Which of the two numbers is tried in a dimension, and the other one.
+/// The index that is tried in a dimension, and the other index, which follows from it.
 #[derive(Clone, Copy)]
 struct Pair {
     tried: Index,
@@ -58,13 +58,13 @@ impl Pair {
         Self { tried: along.windows, other: along.elements }
     }
 
-    /// How many numbers there are to try.
+    /// The number of indices to try.
     fn candidates(&self) -> u32 {
         let apart = self.other.last() / i64::from(self.tried.weight) + 1;
         u32::try_from(apart).unwrap_or(u32::MAX).min(self.tried.count)
     }
 
-    /// The least of the other numbers that elements from `first` to `last` may have, and how many there are.
+    /// The least other index for elements from `first` to `last`, and the number of such indices.
     fn others(&self, first: u32, last: u32) -> (u32, u32) {
         let weight = i64::from(self.other.weight);
         let greatest = i64::from(self.other.count) - 1;
@@ -76,13 +76,14 @@ impl Pair {
     }
 }
 
-/// Elements of the columns, as a parameter.
+/// A stride in elements of the columns, as a function's parameter; 0 where it does not fit.
 fn word(stride: i64) -> u32 {
     u32::try_from(stride).unwrap_or(0)
 }
 
 impl Folding<'_, '_> {
-    /// Adds the steps that write some elements.
+    /// Adds the steps that write the elements of a part, divided further where a binding cannot show all of
+    /// its columns.
     fn write(&mut self, part: &Part) -> Result<(), Error> {
         let along = &self.columns.along;
         let most = |index: Index| u64::from(index.count - 1) * index.stride.unsigned_abs();
@@ -102,7 +103,7 @@ impl Folding<'_, '_> {
             u64::from(others - 1) * of(&along[at]).other.stride.unsigned_abs()
         };
         let most = (0..along.len()).map(reach).sum();
-        // Rows of elements that follow each other are divided into parts of some.
+        // Rows of adjacent elements are divided into parts of at least `LEAST_PART` elements.
         let is_packed = along.last().is_some_and(|it| of(it).tried.stride == 1);
         if self.shows(most + if is_packed { LEAST_PART } else { 0 }) {
             return self.by_rows(part, of, most);
@@ -117,13 +118,13 @@ impl Folding<'_, '_> {
         bytes_shown(self.columns.columns.width, reach) <= self.recorder.most_shown()
     }
 
-    /// The other numbers that a part has in a dimension.
+    /// The range of other indices that a part needs in a dimension: the least one, and their number.
     fn others(&self, of: fn(&Along) -> Pair, part: &Part, at: usize) -> (u32, u32) {
         let along = &self.columns.along[at];
         of(along).others(part[at].start + along.start, part[at].end - 1 + along.start)
     }
 
-    /// Adds an input for the columns, and one for the number of a candidate.
+    /// Adds an input for the columns, and an input for the number of a candidate.
     fn inputs(&self, row: i64) -> (MapBuilder, [Value; 2]) {
         let mut map = MapBuilder::default();
         let mut columns = self.columns.columns.clone();
@@ -135,7 +136,7 @@ impl Folding<'_, '_> {
         (map, [value, number])
     }
 
-    /// All that may stand for an element is tried, wherever it is in the columns.
+    /// Tries every candidate of an element, by an offset into the columns that is computed for each of them.
     fn by_candidates(&mut self, part: &Part, most: u64) -> Result<(), Error> {
         let (mut map, [value, number]) = self.inputs(0);
         let along = || self.columns.along.iter().zip(part);
@@ -167,7 +168,8 @@ impl Folding<'_, '_> {
         self.sum(map, value, inner, part)
     }
 
-    /// All numbers of one kind are tried, which are a row of the columns; the other ones lead along it.
+    /// Tries all indices of one kind, which are a row of the columns; the other indices give the offset of
+    /// each element.
     fn by_rows(&mut self, part: &Part, of: fn(&Along) -> Pair, most: u64) -> Result<(), Error> {
         let row = self.columns.along.last().map_or(0, |it| of(it).tried.stride);
         let (mut map, [value, number]) = self.inputs(row);
@@ -195,8 +197,8 @@ impl Folding<'_, '_> {
         self.sum(map, value, count, part)
     }
 
-    /// One element for each channel, whose candidates lie too far apart: those that stand for it are evenly spaced
-    /// in each dimension.
+    /// Writes one element of each channel whose candidates are too far apart for one binding: those that
+    /// contribute are evenly spaced in each dimension.
     fn one_element(&mut self, part: &Part) -> Result<(), Error> {
         let mut map = MapBuilder::default();
         let value = map.input(self.columns.columns.clone());
@@ -221,7 +223,7 @@ impl Folding<'_, '_> {
         self.recorder.map(space, Computation::copy())
     }
 
-    /// Sums of rows of so many elements.
+    /// Adds a Reduce that sums rows of `row` candidates.
     fn sum(&mut self, map: MapBuilder, value: Value, row: u32, part: &Part) -> Result<(), Error> {
         let sizes = self.columns.sizes(row, part);
         let output = self.columns.tensor_at(part);
@@ -243,7 +245,7 @@ impl Folding<'_, '_> {
         };
         let (space, reduction) = map.reduced(value, reducer, (sizes, output), |map, mut sum| {
             if self.data_type.integer_range().is_none() {
-                // A sum of -0 alone has no other zero to be added to where nothing else is tried.
+                // A sum of nothing but -0 is to be +0 as elsewhere, where other candidates add 0.
                 sum = map.computation.scaled(sum, 1.0, 0.0);
             }
             map.apply_all(narrowed(self.data_type), sum);
@@ -252,8 +254,8 @@ impl Folding<'_, '_> {
     }
 }
 
-/// Where in the columns the elements are that stand for one, in one dimension. Of the two numbers the one with
-/// fewer is gone through: less than 2^16, since columns have less than 2^32 elements.
+/// The offsets into the columns of the elements that contribute to `position` in one dimension. Iterates the
+/// index with the smaller count, which is below 2^16, since columns have less than 2^32 elements.
 fn offsets(along: &Along, position: u32) -> Vec<i64> {
     let fewer = match along.elements.count <= along.windows.count {
         true => Pair::of_elements(along),

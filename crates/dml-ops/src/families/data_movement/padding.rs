@@ -1,9 +1,9 @@
-//! Which parts a tensor with margins is.
+//! The parts that make up a padded tensor.
 //!
-//! With margins of one value these are slabs: those of the outermost dimension as wide as the output, the
-//! next ones only beside the input. In every other mode each dimension is divided by itself into runs
-//! that go through the input in one way, and the parts are all combinations of them. Where a margin
-//! repeats the input, its whole periods are one run.
+//! With constant margins these are slabs: the slabs of the outermost dimension are as wide as the output, and
+//! those of each further dimension lie beside the input only. In every other mode each dimension is divided
+//! into runs, which go through the input in one direction, and the parts are all combinations of the
+//! dimensions' runs. Where a margin repeats the input, all whole periods are one run.
 
 use dml_core::{Error, PaddingMode, Validated};
 
@@ -11,7 +11,7 @@ use super::part::{Part, Run, Source, Walk, product};
 use super::shapes::{strides, tensors};
 use crate::target::{MAX_STEPS, beyond_steps};
 
-/// A dimension: the elements of the input, and the margins.
+/// The input's size in a dimension, and the sizes of both margins.
 #[derive(Clone, Copy)]
 struct Margins {
     start: u32,
@@ -20,17 +20,17 @@ struct Margins {
 }
 
 impl Margins {
-    /// All coordinates of the output.
+    /// The size of the output in the dimension.
     fn total(self) -> i64 {
         i64::from(self.start) + i64::from(self.size) + i64::from(self.end)
     }
 
-    /// The input.
+    /// The run that copies the input.
     fn inner(self) -> Run {
         Run::new(self.size, 0, self.start.into())
     }
 
-    /// Both margins, with the first and the last element of the input.
+    /// The runs of both margins, which repeat the first and the last element of the input.
     fn edges(self) -> impl Iterator<Item = Run> {
         let after = i64::from(self.start) + i64::from(self.size);
         let runs = [
@@ -40,7 +40,8 @@ impl Margins {
         runs.into_iter().zip([self.start, self.end]).filter(|(_, count)| *count > 0).map(|it| it.0)
     }
 
-    /// The input forwards, and backwards `mirrored` of its elements up to one that is `from`, over and over.
+    /// The runs of a periodic margin: each period has the input forwards, and then `mirrored` of its elements
+    /// backwards, beginning with element `from`.
     fn folded(self, mirrored: i64, from: i64) -> Vec<Run> {
         let size = i64::from(self.size);
         let period = size + mirrored;
@@ -61,12 +62,12 @@ impl Margins {
     }
 }
 
-/// Coordinates of each period of the output that go through the input in one direction.
+/// A part of each period of the output that goes through the input in one direction.
 struct Stretch {
-    /// The first one, counted from where the input is.
+    /// The first output coordinate, counted from where the input begins.
     begin: i64,
     length: i64,
-    /// The input's first coordinate, and from there to the next.
+    /// The first input coordinate, and the step to the next one.
     input: i64,
     step: i64,
 }
@@ -98,12 +99,12 @@ impl Stretch {
     }
 }
 
-/// A number of coordinates.
+/// A number of coordinates, as a size.
 fn number(count: i64) -> u32 {
     u32::try_from(count).expect("no more than the output has")
 }
 
-/// PADDING with this value in the margins.
+/// The parts of PADDING; `bits` are the value of constant margins.
 pub(super) fn padding(operator: &Validated, bits: u64) -> Result<Vec<Part>, Error> {
     let [input, output] = tensors(operator)?;
     let (start, end) = (operator.uint_array("StartPadding")?, operator.uint_array("EndPadding")?);
@@ -130,7 +131,7 @@ pub(super) fn padding(operator: &Validated, bits: u64) -> Result<Vec<Part>, Erro
     Ok(product(part, strides(input, output), &runs))
 }
 
-/// The margins of a dimension, without those of the ones outside of it.
+/// The runs of the margins of dimension `of`, without the margins of the dimensions outside of it.
 fn slab(all: &[Margins], of: usize) -> Vec<Vec<Run>> {
     let runs = all.iter().enumerate().map(|(at, it)| match at.cmp(&of) {
         std::cmp::Ordering::Less => vec![Run::repeated(it.size, 0, it.start.into())],

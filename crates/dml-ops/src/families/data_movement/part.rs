@@ -1,17 +1,17 @@
-//! Parts of tensors: which elements of an output are which elements of an input.
+//! Parts of tensors: which elements of an output are copies of which elements of an input.
 
 use dml_spirv::element_wise::DIMENSIONS;
 
-/// Where the elements of a part come from.
+/// The source of a part's elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     /// The input with this number.
     Input(usize),
-    /// The same bits everywhere.
+    /// A constant with these bits.
     Bits(u64),
 }
 
-/// Neighbours: how many, and how far it is from one to the next, in an input and in an output.
+/// A run of coordinates: their count, and the distance from one to the next in an input and in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
     pub(super) count: u32,
@@ -19,38 +19,38 @@ pub(super) struct Walk {
     pub(super) output: i64,
 }
 
-/// Coordinates of one dimension.
+/// A set of coordinates in one dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// The first ones.
+    /// The first coordinates, in the input and in the output.
     pub(super) input: i64,
     pub(super) output: i64,
-    /// The others, outermost first.
+    /// The distances to the others, outermost walk first.
     pub(super) walks: Vec<Walk>,
 }
 
 impl Run {
-    /// So many coordinates from these on, one after the other.
+    /// `count` adjacent coordinates from `input` and `output` on.
     pub(super) fn new(count: u32, input: i64, output: i64) -> Self {
         Self { input, output, walks: vec![Walk { count, input: 1, output: 1 }] }
     }
 
-    /// So many coordinates of the output that all have the same one of the input.
+    /// `count` coordinates of the output that all have the same coordinate of the input.
     pub(super) fn repeated(count: u32, input: i64, output: i64) -> Self {
         Self { input, output, walks: vec![Walk { count, input: 0, output: 1 }] }
     }
 }
 
-/// Elements of an output. It steps through both tensors with their own strides, in elements.
+/// Some elements of an output and their sources. Walks have steps in elements, through both tensors.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) source: Source,
     /// The first element in the input.
     pub(super) input: i64,
-    /// The number of the output, and the first element in it.
+    /// The index of the output, and the first element in it.
     pub(super) output_index: usize,
     pub(super) output: i64,
-    /// The others, outermost first; any number of walks.
+    /// The walks to the others, outermost first; any number.
     pub(super) walks: Vec<Walk>,
 }
 
@@ -60,7 +60,7 @@ impl Part {
         Self { source, input: 0, output_index, output: 0, walks: vec![] }
     }
 
-    /// The same for every coordinate of a run along a dimension with these strides.
+    /// This part repeated for every coordinate of a run along a dimension with these strides.
     pub(super) fn along(&self, run: &Run, [input, output]: [u32; 2]) -> Self {
         let input = match self.source {
             Source::Input(_) => i64::from(input),
@@ -82,8 +82,8 @@ impl Part {
         }
     }
 
-    /// The same elements as parts of few enough walks for an iteration space. Each walk has two elements
-    /// or more, and all together less than 2^32: the shortest ones of 16 make 2^16 parts at most.
+    /// These elements as parts with so few walks that each fits an iteration space. Each walk has two
+    /// elements or more, and all together less than 2^32: the shortest ones of 16 make 2^16 parts at most.
     pub(super) fn divided(self) -> Vec<Self> {
         let mut walks = joined(&self.walks);
         let mut parts = vec![Self { walks: vec![], ..self }];
@@ -105,7 +105,7 @@ impl Part {
     }
 }
 
-/// The walks with those as one that follow each other in both tensors.
+/// The walks, with those merged that follow each other in both tensors.
 fn joined(walks: &[Walk]) -> Vec<Walk> {
     let mut all: Vec<Walk> = Vec::new();
     for inner in walks {

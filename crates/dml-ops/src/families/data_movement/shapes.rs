@@ -1,4 +1,4 @@
-//! Which parts the operators are that cut, repeat or rearrange tensors.
+//! The parts of the operators that cut, repeat or rearrange tensors.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DepthSpaceOrder, Error, TensorLayout, Validated};
@@ -14,7 +14,7 @@ pub(super) fn tensors(operator: &Validated) -> Result<[&TensorLayout; 2], Error>
     Ok([input, output])
 }
 
-/// For each dimension the strides of an input and of an output.
+/// The strides of an input and of an output in each dimension.
 pub(super) fn strides(
     input: &TensorLayout,
     output: &TensorLayout,
@@ -23,7 +23,7 @@ pub(super) fn strides(
     pairs.map(|(input, output)| [*input, *output]).collect::<Vec<_>>().into_iter()
 }
 
-/// What is read along each dimension: as many elements as `sizes`, from these coordinates in these steps.
+/// Runs of an input along each dimension: `sizes` elements, from these coordinates in these steps.
 fn stepped(sizes: &[u32], first: &[i64], steps: &[i64]) -> Vec<[Run; 1]> {
     let run = |((count, first), step): ((&u32, &i64), &i64)| {
         let walks = vec![Walk { count: *count, input: *step, output: 1 }];
@@ -43,7 +43,7 @@ pub(super) fn slice(operator: &Validated) -> Result<Vec<Part>, Error> {
     Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
-/// What SLICE1 reads for an output of `sizes`.
+/// The runs of the input that SLICE1 reads for an output of `sizes`.
 fn window(operator: &Validated, sizes: &[u32]) -> Result<Vec<[Run; 1]>, Error> {
     let offsets = operator.uint_array("InputWindowOffsets")?.iter();
     let windows = operator.uint_array("InputWindowSizes")?;
@@ -62,7 +62,7 @@ pub(super) fn slice1(operator: &Validated) -> Result<Vec<Part>, Error> {
     Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
-/// SLICE_GRAD: zeros everywhere, and after them the input where SLICE1 reads.
+/// SLICE_GRAD: zeros everywhere, then the input at the positions that SLICE1 reads.
 pub(super) fn slice_grad(operator: &Validated) -> Result<Vec<Part>, Error> {
     let [input, output] = tensors(operator)?;
     let runs = window(operator, input.sizes())?;
@@ -92,7 +92,7 @@ pub(super) fn tile(operator: &Validated) -> Result<Vec<Part>, Error> {
     Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
-/// Blocks of the same element along the last two dimensions, of `ScaleSize`.
+/// Blocks of `ScaleSize` elements with the same value, along the last two dimensions.
 pub(super) fn upsample(operator: &Validated) -> Result<Vec<Part>, Error> {
     let [input, output] = tensors(operator)?;
     let [width, height] = operator.size_2d("ScaleSize")?;
@@ -117,7 +117,7 @@ pub(super) fn space_to_depth(operator: &Validated) -> Result<Vec<Part>, Error> {
     Ok(vec![Part { walks: blocks(operator, input, output)?, ..part }])
 }
 
-/// DEPTH_TO_SPACE: the same, with the tensors exchanged.
+/// DEPTH_TO_SPACE: SPACE_TO_DEPTH with the tensors exchanged.
 pub(super) fn depth_to_space(operator: &Validated) -> Result<Vec<Part>, Error> {
     let [input, output] = tensors(operator)?;
     let turned = |it: Walk| Walk { count: it.count, input: it.output, output: it.input };
@@ -125,7 +125,7 @@ pub(super) fn depth_to_space(operator: &Validated) -> Result<Vec<Part>, Error> {
     Ok(vec![Part { walks, ..Part::first(Source::Input(0), 0) }])
 }
 
-/// How all elements of `space`, for the input, are those of `depth`, for the output: blocks are rows of
+/// Maps the elements of `space`, for the input, to those of `depth`, for the output: blocks are rows of
 /// neighbours in the former, channels of the latter. Both have 4 dimensions.
 fn blocks(
     operator: &Validated,
@@ -144,7 +144,7 @@ fn blocks(
         false => (i64::from(channels), i64::from(block) * i64::from(channels), 1),
     };
     let walk = |count: u32, at: usize, step: u32, output: i64| {
-        // Where there is one, strides may be anything, and their products too large.
+        // With a single element, strides may be anything, and their products too large.
         let (step, stride) = (i64::from(step), i64::from(input[at]));
         let input = step.checked_mul(stride).filter(|_| count > 1).unwrap_or_default();
         Walk { count, input, output: if count > 1 { output } else { 0 } }
@@ -174,7 +174,7 @@ pub(super) fn join(operator: &Validated) -> Result<Vec<Part>, Error> {
     Ok(parts.collect())
 }
 
-/// SPLIT: the same from the whole to its parts.
+/// SPLIT: JOIN with inputs and outputs exchanged.
 pub(super) fn split(operator: &Validated) -> Result<Vec<Part>, Error> {
     let axis = operator.uint("Axis")? as usize;
     let (outputs, whole) =
@@ -193,7 +193,7 @@ fn each(sizes: &[u32], run: impl Fn(usize, u32) -> Run) -> Vec<[Run; 1]> {
     sizes.iter().enumerate().map(|(at, size)| [run(at, *size)]).collect()
 }
 
-/// Where each of the parts begins in the whole tensor along the axis.
+/// The first coordinate of each part in the whole tensor along the axis.
 fn starts(parts: &[TensorLayout], axis: usize) -> impl Iterator<Item = i64> {
     parts.iter().scan(0, move |start, part| {
         let own = *start;

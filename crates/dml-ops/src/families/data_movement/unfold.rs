@@ -1,4 +1,4 @@
-//! How UNFOLD is executed: each element of a column is read where it is computed to be, 0 in the padding.
+//! Lowers UNFOLD: each element of a column is gathered from a computed offset, and is 0 in the padding.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ impl Along {
         i64::from(window) * i64::from(self.windows.weight) - i64::from(self.start)
     }
 
-    /// What of the tensor some windows need; one element where that is none.
+    /// The range of the tensor that some windows read; one element if they read none.
     fn needed(&self, windows: &Range<u32>) -> Range<u32> {
         let last = self.first(windows.end - 1) + self.elements.last();
         let [first, last] =
@@ -42,7 +42,7 @@ impl Along {
         place(first)..place(last) + 1
     }
 
-    /// The elements of a window that are inside of the tensor, by their numbers.
+    /// The numbers of a window's elements that are inside of the tensor.
     fn inside(&self, window: u32) -> Range<i64> {
         let (first, dilation) = (self.first(window), i64::from(self.elements.weight));
         let before = ((-first).max(0) + dilation - 1) / dilation;
@@ -51,7 +51,7 @@ impl Along {
     }
 }
 
-/// How many elements of the tensor lie between the first and the last of a part of it.
+/// The number of elements from the first to the last of a part of the tensor.
 fn reach(columns: &Columns, part: &Part) -> u64 {
     let along = columns.along.iter().zip(part);
     along.map(|(it, part)| (part.len() as u64 - 1) * it.stride.unsigned_abs()).sum()
@@ -118,7 +118,7 @@ fn by_computed_places(
     map.record(recorder, columns.sizes(elements(columns), windows), output(columns, windows))
 }
 
-/// Adds the steps that write one column for each channel: zeros, and on them what is inside.
+/// Adds the steps that write one column for each channel: zeros, then the elements that are inside of the tensor.
 fn one_window(columns: &Columns, recorder: &mut Recorder<'_>, windows: &Part) -> Result<(), Error> {
     let output = output(columns, windows);
     let sizes = columns.sizes(elements(columns), windows);

@@ -1,5 +1,5 @@
-//! How far the functions of operators are from their oracles, against the bounds that the schema states: of
-//! a sample of all numbers in every run of the tests, of each one at night.
+//! The errors of operators' functions against their oracles, compared with the bounds in the schema: on a
+//! sample of all numbers in every run of the tests, on every number at night.
 
 use dml_core::DataType::{self, Float16, Float32};
 use dml_core::schema::Comparison;
@@ -9,19 +9,19 @@ use dml_spirv::functions::{self as f, Function};
 
 use super::{ROWS, Row};
 
-/// One of so many single-precision numbers is tried, a prime.
+/// The step, a prime, between the single-precision numbers that are tried.
 const STEP: usize = 4099;
-/// So many arguments of functions of several.
+/// The number of random argument tuples for functions with several arguments.
 const DRAWN: usize = 1 << 18;
 
-/// The operators that may be off by so many units of floats. What is exact has tests of its own.
+/// The operators whose schema allows an error in units in the last place. Exact functions have tests of their own.
 fn functions() -> impl Iterator<Item = (&'static Row, &'static Function)> {
     let is_bounded = |row: &&Row| matches!(row.schema.comparison(Float32), Comparison::Ulp(1..));
     ROWS.iter().filter(is_bounded).filter_map(|row| Some((row, row.functions.f32?)))
 }
 
-/// What is wrong where `function` gives for `arguments` of single precision what is further from the oracle
-/// than the schema allows for a result of `data_type`.
+/// The error message if the result of `function` for the single-precision `arguments` is further from the
+/// oracle than the schema allows for a result of `data_type`.
 fn defect(
     row: &Row,
     function: &Function,
@@ -81,7 +81,7 @@ fn unary_functions_are_within_their_bounds_of_every_half() {
     check(Float16, is_unary, |_| (0..=u64::from(u16::MAX)).map(|it| [(f::F16_TO_F32.twin)(&[it])]));
 }
 
-/// A number at an edge, of a size that a sum or an exponent may have, or any.
+/// A number at an edge, one whose size is typical of sums or exponents, or any number.
 fn argument(random: &mut Random, edges: &[u64]) -> u64 {
     match random.below(4) {
         0 => random.pick(edges),
@@ -90,7 +90,7 @@ fn argument(random: &mut Random, edges: &[u64]) -> u64 {
     }
 }
 
-/// All tuples of `count` of these edges.
+/// All tuples of `count` edges.
 fn tuples(edges: &[u64], count: usize) -> impl Iterator<Item = Vec<u64>> {
     let all = edges.len().pow(u32::try_from(count).expect("a few arguments"));
     (0..all).map(move |tuple| {

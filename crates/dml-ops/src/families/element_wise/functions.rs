@@ -3,34 +3,34 @@
 use dml_core::DataType;
 use dml_spirv::functions::Function;
 
-/// The functions that compute the same on elements of different types; none where the operator has no
-/// such types.
+/// Functions that compute the same operation on elements of different types; `None` where the operator does
+/// not support the types.
 #[derive(Clone, Copy)]
 pub(super) struct Functions {
     /// For floats of up to 32 bits.
     pub(super) f32: Option<&'static Function>,
-    /// For integers of up to 32 bits, with a sign and without.
+    /// For signed and unsigned integers of up to 32 bits.
     pub(super) i32: Option<&'static Function>,
     pub(super) u32: Option<&'static Function>,
-    /// For a first operand without a sign and a last one with it, where that is another function.
+    /// For an unsigned first operand and a signed last operand, where these need a function of their own.
     pub(super) u32_i32: Option<&'static Function>,
-    /// For those of 64 bits.
+    /// For signed and unsigned integers of 64 bits.
     pub(super) i64: Option<&'static Function>,
     pub(super) u64: Option<&'static Function>,
-    /// For the bits of any type, of up to 32 and of 64: in place of all of the above.
+    /// For the bits of any type, of up to 32 bits and of 64 bits: instead of all of the above.
     pub(super) word: Option<&'static Function>,
     pub(super) wide: Option<&'static Function>,
-    /// On the four integers of 8 bits in a word, or the two of 16: faster where there is one.
+    /// For the four 8-bit or two 16-bit integers of a word at once, where such a function is faster.
     pub(super) in_bytes: Option<&'static Function>,
     pub(super) in_halves: Option<&'static Function>,
-    /// Whether they give integers without a sign, whatever they take.
+    /// Whether the functions return unsigned integers, whatever types they take.
     pub(super) give_integers: bool,
-    /// Whether they take single precision and give it, whatever the types of the tensors.
+    /// Whether the functions take and return FLOAT32, whatever the types of the tensors.
     pub(super) in_single: bool,
 }
 
 impl Functions {
-    /// Elements as they are.
+    /// No functions.
     pub(super) const NONE: Self = Self {
         f32: None,
         i32: None,
@@ -46,23 +46,23 @@ impl Functions {
         in_single: false,
     };
 
-    /// Whether there is no function for anything.
+    /// Whether there is no function for any type.
     pub(super) fn are_none(&self) -> bool {
         !self.take_bits() && DataType::ALL.iter().all(|it| self.of(*it).is_none())
     }
 
-    /// Whether they are the same for all types of one width.
+    /// Whether the functions take the bits of an element, of any type.
     pub(super) fn take_bits(&self) -> bool {
         self.word.is_some() || self.wide.is_some()
     }
 
-    /// Whether the last operand's type decides: what a condition chooses from follows it, and so does an
-    /// exponent.
+    /// Whether the last operand's type selects the function: the values that a condition chooses from are
+    /// last, and so is an exponent.
     pub(super) fn follow_last(&self) -> bool {
         self.take_bits() || self.u32_i32.is_some()
     }
 
-    /// The one that computes with elements of `data_type`.
+    /// The function that computes with elements of `data_type`.
     pub(super) fn of(&self, data_type: DataType) -> Option<&'static Function> {
         if self.take_bits() {
             return if data_type.bits() == 64 { self.wide } else { self.word };
@@ -77,14 +77,14 @@ impl Functions {
         }
     }
 
-    /// The one that computes with a first operand of the type `first` and others of `last`.
+    /// The function that computes with a first operand of type `first` and others of type `last`.
     pub(super) fn of_both(&self, first: DataType, last: DataType) -> Option<&'static Function> {
         let is_mixed = self.of(first).is_some_and(|it| Some(it) == self.u32)
             && self.of(last).is_some_and(|it| Some(it) == self.i32);
         self.u32_i32.filter(|_| is_mixed).or_else(|| self.of(last))
     }
 
-    /// The one that computes with several elements of `data_type` in a word.
+    /// The function that computes with several elements of `data_type` in a word.
     pub(super) fn packed(&self, data_type: DataType) -> Option<&'static Function> {
         match data_type {
             DataType::Int8 | DataType::Uint8 => self.in_bytes,

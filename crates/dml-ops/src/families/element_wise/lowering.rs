@@ -19,7 +19,7 @@ use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{self, Buffer, Map, Recorder};
 
-/// What an operator with one output and inputs of the same sizes computes, and where.
+/// The Map of an operator with one output and inputs of the same sizes.
 fn map(operator: &Validated) -> Result<Map, Error> {
     let name = operator.schema().name;
     let (_, output) = output(operator)?;

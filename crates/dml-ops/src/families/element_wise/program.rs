@@ -1,8 +1,8 @@
 //! The program of an element-wise operator, for the types of its tensors and the values of its
 //! attributes.
 //!
-//! Elements are made what is computed with, scaled and biased where the operator says so, given to its
-//! function and to that of a fused activation, and made the output's. Halves are computed in single
+//! Elements are converted to the type of the computation, scaled and biased if the operator has that, passed to its
+//! function and to that of a fused activation, and converted to the output's type. Halves are computed in single
 //! precision and rounded once more: that is the nearest half for `+ - * /` and square roots, since single
 //! precision has more than twice the digits (Figueroa, 1995). Scaled and biased elements and fused
 //! activations are computed in single precision, whatever the type of the tensors.
@@ -17,7 +17,7 @@ use super::functions::Functions;
 use crate::ir::Computation;
 use crate::lowering::conversion::{conversion, narrowed, widened};
 
-/// What `operator` computes.
+/// The computation of `operator`.
 pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
     let functions = &row(operator)?.functions;
     let inputs = operator.tensors(FieldKind::Input).map(|(_, it)| it.map(TensorLayout::data_type));
@@ -67,13 +67,13 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
     Ok(computation)
 }
 
-/// The operator's only output, and which field that is.
+/// The operator's only output, and the path of its field.
 pub(super) fn output(operator: &Validated) -> Result<(TensorPath, &TensorLayout), Error> {
     let output = operator.present_tensors(FieldKind::Output).next();
     output.ok_or_else(|| Error::internal(operator.schema().name, "has no output"))
 }
 
-/// Applies the operator's fused activation to a value of single precision; the value itself where none is fused.
+/// Applies the operator's fused activation to a single-precision value; the value itself if none is fused.
 pub(crate) fn activated(
     operator: &Validated,
     computation: &mut Computation,
@@ -92,19 +92,19 @@ fn row(operator: &Validated) -> Result<&'static Row, Error> {
     Row::of(operator.schema()).ok_or_else(|| Error::internal(name, "is not element-wise"))
 }
 
-/// The value of the operator's scale and bias, where it has any.
+/// The operator's scale and bias, if it has them.
 pub(super) fn scale_bias(operator: &Validated) -> Result<Option<[f32; 2]>, Error> {
     let field = operator.schema().fields.iter().find(|it| it.field_type == FieldType::ScaleBias);
     field.map_or(Ok(None), |field| operator.scale_bias(field.name))
 }
 
-/// The fused activation, where there is one.
+/// The fused activation, if there is one.
 pub(crate) fn fused(operator: &Validated) -> Result<Option<&Validated>, Error> {
     let field = operator.schema().fields.iter().find(|it| it.field_type == FieldType::OperatorDesc);
     Ok(field.map(|field| operator.nested(field.name)).transpose()?.and_then(|it| it.first()))
 }
 
-/// Elements of one type as those of another. Integers that keep their bits are moved as words.
+/// The conversion of elements from one type to another. Integers that keep their bits are moved as words.
 fn converted(from: DataType, to: DataType) -> Computation {
     let chain = conversion(from, to);
     if chain.is_empty() {
@@ -113,15 +113,15 @@ fn converted(from: DataType, to: DataType) -> Computation {
     Computation::of(Program::chain(chain))
 }
 
-/// Whether there are floats and integers, or floats of different types: functions that compute with floats do
-/// so with all of them, in single precision.
+/// Whether there are floats and integers, or floats of different types: functions that compute with floats
+/// then take all of them in single precision.
 pub(super) fn is_mixed(functions: &Functions, inputs: &[DataType]) -> bool {
     let is_float = |it: &DataType| it.integer_range().is_none();
     let differ = inputs.iter().any(|it| *it != inputs[0]);
     differ && functions.f32.is_some() && inputs.iter().any(is_float)
 }
 
-/// What makes elements of `data_type` what `functions` compute with beside those of `computed`.
+/// The conversions of elements of `data_type` to operands of `functions`, beside operands of type `computed`.
 fn operand(
     data_type: DataType,
     computed: DataType,
@@ -135,8 +135,8 @@ fn operand(
 }
 
 impl Computation {
-    /// The operator's function, where it has one, of `operands` and its attributes: for a first operand
-    /// and others of these types. The first is scaled and biased before, where the operator says so.
+    /// The operator's function, if it has one, of `operands` and its attributes; the first operand and the
+    /// others have these types. The first is scaled and biased before, if the operator has that.
     pub(crate) fn apply_operator(
         &mut self,
         operator: &Validated,
@@ -161,8 +161,8 @@ impl Computation {
     }
 }
 
-/// The operator's attributes: numbers as what is computed with, those of 64 bits with the low word first,
-/// and what enumerations say.
+/// The operator's attributes as parameters: numbers in the type of the computation, those of 64 bits with the
+/// low word first, and the values of enumerations.
 fn attributes(operator: &Validated, computed: DataType) -> Result<Vec<u32>, Error> {
     // Halves are computed in single precision.
     let computed = if computed == DataType::Float16 { DataType::Float32 } else { computed };

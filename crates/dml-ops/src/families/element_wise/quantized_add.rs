@@ -1,5 +1,5 @@
-//! ELEMENT_WISE_QUANTIZED_LINEAR_ADD: eight inputs, which are more than one kernel has. The first summand
-//! is made FLOAT32 in the temporary resource before.
+//! Lowers ELEMENT_WISE_QUANTIZED_LINEAR_ADD, which has eight inputs, more than one kernel can have: a first Map
+//! dequantizes the first summand to FLOAT32 in a temporary buffer.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, Validated};
@@ -13,13 +13,13 @@ use crate::ir::{self, Buffer, Recorder};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::map_builder::MapBuilder;
 
-/// The inputs of each part.
+/// The inputs of the first Map and of the second Map.
 const FIRST: [&str; 3] = ["ATensor", "AScaleTensor", "AZeroPointTensor"];
 const REST: [&str; 5] =
     ["BTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor"];
 const OUTPUT: &str = "OutputTensor";
 
-/// The program of such an operator.
+/// Lowers ELEMENT_WISE_QUANTIZED_LINEAR_ADD to two Maps.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let (schema, output) = (operator.schema(), operator.required_tensor(OUTPUT)?);
     let sizes = leading(output.sizes(), 1);
@@ -39,7 +39,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
     Ok(recorder.finish())
 }
 
-/// The map that dequantizes a summand, and adds the other where that is known.
+/// A Map that dequantizes a summand; the second one adds the other summand and quantizes the sum.
 #[derive(Default)]
 struct Summand {
     map: MapBuilder,
@@ -68,20 +68,21 @@ impl Summand {
         self.map.apply(function, &arguments, &[])
     }
 
-    /// The sum with the `other` summand, as integers of `output`.
+    /// The sum with the `other` summand, quantized to integers of type `output`.
     fn quantized_sum(&mut self, operands: &[Input], other: Operand, output: DataType) {
         let other = self.map.input(other);
         let own = self.dequantized(&operands[..3]);
         let sum = self.map.apply(&f::ADD_F32, &[other, own], &[]);
         let to_single = |data_type| conversion(data_type, DataType::Float32);
         let [scale, zero_point] = [3, 4].map(|at| self.operand(operands, at, to_single));
-        // Quotients know all numbers; a sum that is 0 for a subnormal one is divided by a scale like it.
+        // Divisions keep subnormal numbers, but the sum may have lost them: the scale is treated like an
+        // operand of the sum.
         let scale = self.map.apply(&f::AS_OPERAND_F32, &[scale], &[]);
         let quantized = self.map.apply(&f::QUANTIZE_F32, &[sum, scale, zero_point], &[]);
         self.map.apply_all(conversion(DataType::Float32, output), quantized);
     }
 
-    /// An operand as what is computed with; zeros where it is left out.
+    /// An operand after the conversions of `chain`; 0 where the input is left out.
     fn operand(
         &mut self,
         operands: &[Input],

@@ -1,4 +1,4 @@
-//! How FILL_VALUE_SEQUENCE is executed: by a kernel whose input is the numbers of the elements.
+//! Lowers FILL_VALUE_SEQUENCE: a Map over an index generator.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{Program, Value};
@@ -23,7 +23,7 @@ pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
     Ok(recorder.finish())
 }
 
-/// The member of a sequence with a number.
+/// The element of a sequence at an index.
 fn sequence(data_type: DataType, start: u64, delta: u64) -> Computation {
     let ends = || [low_and_high(start), low_and_high(delta)];
     match data_type {
@@ -41,7 +41,7 @@ fn sequence(data_type: DataType, start: u64, delta: u64) -> Computation {
     }
 }
 
-/// A function with parameters, after some functions and before others.
+/// A function with parameters, between conversions before and after it.
 fn computation(
     before: &[&'static Function],
     function: &'static Function,
@@ -56,7 +56,8 @@ fn computation(
     Computation { program, parameters, packed: None }
 }
 
-/// Sums with products, rounded once. Zeros with their signs, and what is not finite, single precision gives.
+/// `start + index * delta` for floats, rounded once. Zeros with their signs and non-finite results come from single
+/// precision.
 fn of_floats(data_type: DataType, start: f32, delta: f32) -> Computation {
     let are_zeros = start == 0.0 && delta == 0.0;
     if are_zeros || !start.is_finite() || !delta.is_finite() {
@@ -73,29 +74,29 @@ fn of_floats(data_type: DataType, start: f32, delta: f32) -> Computation {
     computation(&[], &f::SEQUENCE_F64, conversion(DataType::Float64, data_type), parameters)
 }
 
-/// Both values as integers, times 2^exponent, such that sums with products of less than 2^32 fit 64 bits.
+/// Start and delta as integers, times 2^exponent, such that sums with products of less than 2^32 fit 64 bits.
 struct Scaled {
     start: i64,
     delta: i64,
-    /// Whether products count as their upper words alone.
+    /// Whether only the upper words of products count.
     is_far: bool,
     exponent: i32,
 }
 
-/// Of a float of 32 bits.
+/// The significand's bits of a float of 32 bits.
 const DIGITS: i32 = 24;
-/// So far the start can be moved to the left beside a product of 56 bits.
+/// The largest left shift of the start beside a product of 56 bits.
 const ROOM_OF_START: i32 = 38;
-/// So far the delta can be moved to the left.
+/// The largest left shift of the delta.
 const ROOM_OF_DELTA: i32 = 6;
-/// A start that is so much greater than its delta is the result whatever is added.
+/// A start whose exponent is greater than the delta's by this is the result whatever is added.
 const BEYOND: i32 = 70;
 
 impl Scaled {
-    /// What is cut off leaves a last bit that tells of it, far below those that a result keeps.
+    /// Bits that are cut off set the last bit, a sticky bit far below the bits that a result keeps.
     fn new(start: f32, delta: f32) -> Self {
         let ((start, from), (delta, exponent)) = (parts(start), parts(delta));
-        // A start of 0 is one of any exponent.
+        // A start of 0 has no exponent of its own.
         let distance = if start == 0 { 0 } else { from - exponent };
         match distance {
             ..0 => {

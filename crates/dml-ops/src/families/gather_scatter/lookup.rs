@@ -1,4 +1,4 @@
-//! Which dimensions of the data and of the indices go together.
+//! The relation of the dimensions of data, indices and output of gather and scatter.
 
 use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -9,19 +9,19 @@ use crate::ir::space::Operand;
 /// The widest elements that kernels move.
 const WIDEST: ElementWidth = ElementWidth::B64;
 
-/// How indices choose elements of the data, for each element of a third tensor: of the output that they go
-/// to, or of the updates that they come from.
+/// How indices choose elements of the data, for each element of a third tensor: the output that they are
+/// gathered to, or the updates that are scattered.
 pub(super) struct Lookup {
-    /// For each dimension of the third tensor, innermost last, those that it walks of the data and of the
-    /// indices. There can be more or fewer than it has, of one element each.
+    /// For each dimension of the third tensor, innermost last, the dimensions of the data and of the indices
+    /// that go with it. There may be more or fewer entries than its rank, for dimensions of size 1.
     dimensions: Vec<Walked>,
-    /// The size and the stride of each dimension of the data that indices are for.
+    /// The size and the stride of each dimension of the data that is indexed.
     pub(super) chosen: Vec<[u32; 2]>,
     /// Elements from an index to the next one of its tuple.
     pub(super) tuple_stride: u32,
 }
 
-/// What goes along with a dimension.
+/// The dimensions of data and indices that go along with a dimension of the third tensor.
 #[derive(Clone, Copy, Default)]
 struct Walked {
     data: Option<usize>,
@@ -38,12 +38,12 @@ impl Walked {
     }
 }
 
-/// The `chosen` of these dimensions.
+/// The field `chosen` for these dimensions.
 fn chosen(data: &TensorLayout, dimensions: impl IntoIterator<Item = usize>) -> Vec<[u32; 2]> {
     dimensions.into_iter().map(|at| [data.sizes()[at], data.strides()[at]]).collect()
 }
 
-/// GATHER: the last dimensions of the indices stand in place of the data's `Axis`.
+/// GATHER: the last dimensions of the indices take the place of the data's `Axis`.
 pub(super) fn along_axis(operator: &Validated, data: &TensorLayout) -> Result<Lookup, Error> {
     let rank = data.sizes().len();
     let axis = operator.uint("Axis")? as usize;
@@ -54,7 +54,7 @@ pub(super) fn along_axis(operator: &Validated, data: &TensorLayout) -> Result<Lo
     Ok(Lookup { dimensions, chosen: chosen(data, [axis]), tuple_stride: 0 })
 }
 
-/// GATHER_ELEMENTS and SCATTER_ELEMENTS: all tensors are walked together, the data but along `Axis`.
+/// GATHER_ELEMENTS and SCATTER_ELEMENTS: all tensors have the same coordinates, except the data along `Axis`.
 pub(super) fn of_elements(operator: &Validated, data: &TensorLayout) -> Result<Lookup, Error> {
     let axis = operator.uint("Axis")? as usize;
     let both = |at| Walked { data: Some(at).filter(|at| *at != axis), indices: Some(at) };
@@ -72,8 +72,8 @@ pub(super) fn within_batches(operator: &Validated, data: &TensorLayout) -> Resul
     tuples(operator, data, operator.uint("BatchDimensionCount")? as usize)
 }
 
-/// The indices' dimensions but the last one, then those of the data that no index of a tuple is for; the first
-/// ones are of both.
+/// The indices' dimensions except the last one, then the data's dimensions that tuples do not index; the
+/// first `batches` belong to both.
 fn tuples(operator: &Validated, data: &TensorLayout, batches: usize) -> Result<Lookup, Error> {
     let rank = data.sizes().len();
     let indices = operator.required_tensor("IndicesTensor")?;
@@ -91,7 +91,7 @@ fn tuples(operator: &Validated, data: &TensorLayout, batches: usize) -> Result<L
     })
 }
 
-/// MAX_UNPOOLING: indices count all elements of the packed data.
+/// MAX_UNPOOLING: indices are positions in the packed data.
 pub(super) fn of_all(data: &TensorLayout, rank: usize) -> Lookup {
     let count = u32::try_from(data.element_count()).expect("less than 2^32");
     let dimensions = (0..rank).map(Walked::indices).collect();
@@ -99,7 +99,8 @@ pub(super) fn of_all(data: &TensorLayout, rank: usize) -> Lookup {
 }
 
 impl Lookup {
-    /// The data as the third tensor walks it, tensors of `rank` dimensions: not where indices say.
+    /// The data with the strides of the third tensor's coordinates, for tensors of `rank` dimensions: without
+    /// the offsets that indices give.
     pub(super) fn data(&self, data: &Operand, rank: usize) -> Operand {
         self.walked(data, rank, |it| it.data)
     }
@@ -122,7 +123,7 @@ impl Lookup {
         Operand { strides, ..operand.clone() }
     }
 
-    /// The sizes of a space of the third tensor's sizes where indices walk it, else 1.
+    /// The sizes of a space with the third tensor's sizes in dimensions that indices have, else 1.
     pub(super) fn tuples(&self, sizes: [u32; DIMENSIONS]) -> [u32; DIMENSIONS] {
         let mut tuples = [1; DIMENSIONS];
         let dimensions = self.dimensions.iter().rev();
@@ -132,8 +133,8 @@ impl Lookup {
         tuples
     }
 
-    /// How many neighbours can be moved as one element of 64 bits, so that what finds a row is done for fewer: as
-    /// many as those have where rows are whole quads of them, else 1.
+    /// The number of neighbouring elements that can be moved as one element of 64 bits, so that fewer offsets
+    /// are computed: as many as fit if rows are whole quads of such elements, else 1.
     pub(super) fn unit(
         &self,
         sizes: &[u32; DIMENSIONS],
@@ -153,7 +154,7 @@ impl Lookup {
         if fits && moved.iter().all(is_whole) { unit } else { 1 }
     }
 
-    /// Takes what is moved as elements of so many.
+    /// Regards the moved elements as elements of so many.
     pub(super) fn in_units(
         &mut self,
         unit: u32,
@@ -173,7 +174,7 @@ impl Lookup {
         }
     }
 
-    /// How far the indices lead at most, in elements.
+    /// The largest offset that indices give, in elements.
     pub(super) fn reach(&self) -> u64 {
         self.chosen.iter().map(|[size, stride]| u64::from(size - 1) * u64::from(*stride)).sum()
     }

@@ -27,20 +27,20 @@ use crate::ir::{self, Computation, Recorder};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 
-/// What is made of the data's layout.
+/// Makes the lookup of an operator from the data's layout.
 type LookupOf = fn(&Validated, &TensorLayout) -> Result<Lookup, Error>;
 
-/// What an index outside of its dimension means.
+/// The treatment of an index outside of its dimension.
 #[derive(Clone, Copy)]
 pub(super) enum Outside {
-    /// The nearest element inside.
+    /// It means the nearest element inside.
     Nearest,
-    /// None.
+    /// It means no element.
     Nowhere,
 }
 
 impl Outside {
-    /// The function that makes an offset of an index.
+    /// The function that computes an offset from an index.
     pub(super) fn function(self, data_type: DataType) -> &'static Function {
         match (self, data_type) {
             (Self::Nearest, DataType::Int32) => &f::NEAREST_I32,
@@ -55,7 +55,7 @@ impl Outside {
     }
 }
 
-/// Elements of the input where the indices say.
+/// Gathers: elements of the input at the indices' positions.
 pub(super) fn gather(
     operator: &Validated,
     target: &Target<'_>,
@@ -88,7 +88,7 @@ pub(super) fn gather(
     Ok(recorder.finish())
 }
 
-/// The input, with the updates where the indices say.
+/// Scatters: the input, with the updates at the indices' positions.
 pub(super) fn scatter(
     operator: &Validated,
     target: &Target<'_>,
@@ -105,7 +105,7 @@ pub(super) fn scatter(
     Ok(recorder.finish())
 }
 
-/// Zeros, with the input where the indices say: in the temporary resource where the output has gaps.
+/// Zeros, with the input at the indices' positions: in the temporary resource if the output has gaps.
 pub(super) fn unpool(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut recorder = Recorder::new(operator, target);
     let [input, indices] = required(operator, recorder.inputs()?)?;
@@ -144,20 +144,20 @@ fn zeros(recorder: &mut Recorder<'_>, layout: &TensorLayout, output: Operand) ->
     map.record(recorder, leading(layout.sizes(), 1), output)
 }
 
-/// Makes offsets of indices.
+/// Computes offsets from indices.
 struct Chooser<'a> {
     lookup: &'a Lookup,
     /// The first index of each tuple.
     indices: Operand,
     function: &'static Function,
-    /// Dimensions of every tensor.
+    /// The rank of every tensor.
     rank: usize,
-    /// Of the space of all chosen elements.
+    /// The sizes of the space of all chosen elements.
     sizes: [u32; DIMENSIONS],
 }
 
 impl<'a> Chooser<'a> {
-    /// `elements` has one for each chosen element.
+    /// `elements` has one element for each chosen element of the data.
     fn new(
         operator: &Validated,
         lookup: &'a Lookup,
@@ -191,8 +191,9 @@ impl<'a> Chooser<'a> {
         Ok(())
     }
 
-    /// Adds what computes the offset of an element in `map`, which has or gets one other input. Where a tuple is
-    /// longer than a kernel's inputs, its first indices are joined before, in the temporary resource.
+    /// Adds the computation of an element's offset to `map`, which has or gets one other input. If a tuple
+    /// has more indices than a kernel has inputs, the first ones are joined before, in the temporary
+    /// resource.
     fn displacement(
         &self,
         recorder: &mut Recorder<'_>,
@@ -216,7 +217,7 @@ impl<'a> Chooser<'a> {
         Ok(Displacement { is_of_quads, ..Displacement::new(by, self.lookup.reach()) })
     }
 
-    /// Joins the offset of some indices of a tuple to one of others.
+    /// Joins the offset of some indices of a tuple to the offset of others.
     fn join(
         &self,
         map: &mut MapBuilder,

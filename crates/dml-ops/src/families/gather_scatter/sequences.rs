@@ -1,4 +1,4 @@
-//! Operators on the sequences along a dimension, with a number for each.
+//! ONE_HOT and REVERSE_SUBSEQUENCES: operators on the sequences along a dimension, with a number for each sequence.
 
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -12,26 +12,26 @@ use crate::ir::{self, Recorder};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 
-/// The place of the dimension `Axis` in a space.
+/// The dimension `Axis` of the operator, as a dimension of an iteration space.
 fn axis(operator: &Validated, tensor: &TensorLayout) -> Result<usize, Error> {
     Ok(DIMENSIONS - tensor.sizes().len() + operator.uint("Axis")? as usize)
 }
 
-/// An operand that stays where it is along a dimension.
+/// The operand with a stride of 0 along a dimension.
 fn once_along(axis: usize, operand: &Operand) -> Operand {
     let mut strides = operand.strides;
     strides[axis] = 0;
     Operand { strides, ..operand.clone() }
 }
 
-/// The coordinate along a dimension.
+/// An operand whose elements are the coordinates along a dimension.
 fn coordinates(axis: usize) -> Operand {
     let mut strides = [0; DIMENSIONS];
     strides[axis] = 1;
     Operand::numbers(0, strides)
 }
 
-/// One value where the coordinate is the index, else another.
+/// Lowers ONE_HOT: the second value where the coordinate equals the index, else the first value.
 pub(super) fn one_hot(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut recorder = Recorder::new(operator, target);
     let [indices, values] = required(operator, recorder.inputs()?)?;
@@ -63,13 +63,14 @@ pub(super) fn one_hot(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     Ok(recorder.finish())
 }
 
-/// Elements from the first value to the second, along the innermost dimension that has several.
+/// The stride in elements from the first value to the second, along the innermost dimension of more than one
+/// element.
 fn stride_of_values(values: &TensorLayout) -> u32 {
     let dimensions = values.sizes().iter().zip(values.strides()).rev();
     dimensions.into_iter().find(|(size, _)| **size > 1).map_or(0, |(_, stride)| *stride)
 }
 
-/// The first elements in reverse order.
+/// Lowers REVERSE_SUBSEQUENCES: reverses the first elements of each sequence.
 pub(super) fn reverse(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut recorder = Recorder::new(operator, target);
     let [data, lengths] = required(operator, recorder.inputs()?)?;

@@ -1,5 +1,5 @@
-//! Products of matrices of FLOAT16 by cooperative matrices: both are copied to where they are whole ones, and
-//! the sums lie so too.
+//! Products of FLOAT16 matrices by cooperative matrices: both factors are copied to buffers that are padded
+//! to whole cooperative matrices, and the sums are padded likewise.
 
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -11,11 +11,11 @@ use crate::families::products::{ProductRecorder, transposed};
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{Computation, Matrices, WholeMatrices};
 
-/// The sums of products of A and B, and how large they are.
+/// The sizes of padded sums of products of A and B.
 pub(super) struct Shape {
-    /// Of a cooperative matrix.
+    /// Rows and columns of a cooperative matrix.
     matrix: [u32; 2],
-    /// Rows, columns and depths, up to whole cooperative matrices.
+    /// Rows, columns and depths, padded to whole cooperative matrices.
     sizes: [u32; 3],
     batches: [u32; 2],
     /// The dimensions of A's rows and depths, and of B's depths and columns.
@@ -24,8 +24,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// That of an operator whose factors are FLOAT16, where the target prefers cooperative matrices, offers them,
-    /// and shows all of each operand at once.
+    /// The shape of an operator whose factors are FLOAT16, where the target prefers cooperative matrices,
+    /// offers them, and can bind all of each operand at once; else `None`.
     pub(super) fn of(operator: &Validated, target: &Target<'_>) -> Result<Option<Self>, Error> {
         let Some([m, n, k]) = target.cooperative_matrix() else { return Ok(None) };
         let [a, b] = ["ATensor", "BTensor"].map(|name| operator.required_tensor(name));
@@ -62,7 +62,7 @@ impl Shape {
 }
 
 impl ProductRecorder<'_> {
-    /// Adds the steps that write the sums of `shape`, and says where they are.
+    /// Adds the steps that write the sums of `shape`, and returns their operand.
     pub(super) fn cooperative_sums(&mut self, shape: &Shape) -> Result<Operand, Error> {
         let Shape { matrix, sizes, batches, of_a, of_b } = *shape;
         let [rows, columns, depths] = sizes;
@@ -88,8 +88,8 @@ impl ProductRecorder<'_> {
         Ok(place)
     }
 
-    /// A copy of a tensor's matrices that is as large as `whole`, with zeros where the tensor has nothing; `of` are
-    /// the dimensions of its rows and columns.
+    /// A copy of a tensor's matrices, padded with zeros to the sizes `whole`; `of` are the dimensions of its
+    /// rows and columns.
     fn whole_matrices(
         &mut self,
         name: &'static str,
@@ -109,7 +109,7 @@ impl ProductRecorder<'_> {
             if number < 2 || size > 1 {
                 strides[first + at] = next.cast_signed();
             }
-            // Inner batches come first, and the kernel has two kinds.
+            // Batches are assigned from the inside; the kernel has two dimensions of batches.
             if let (2 | 3, true) = (number, size > 1) {
                 batches[3 - number] = next;
             }
@@ -118,7 +118,7 @@ impl ProductRecorder<'_> {
         let place = self.recorder.derived(&[&operand], ElementWidth::B16, next);
         if [sizes[of[0]], sizes[of[1]]] != whole {
             let words = Operand { width: ElementWidth::B32, base: place.base / 2, ..place.clone() };
-            // Sides of cooperative matrices are even.
+            // The sides of cooperative matrices are even.
             let count = u32::try_from(next / 2).expect("a window shows all of them");
             self.zeros(leading(&[count], 1), Operand { strides: leading_stride(), ..words })?;
         }
@@ -130,7 +130,7 @@ impl ProductRecorder<'_> {
     }
 }
 
-/// The strides of elements in one row.
+/// The strides of contiguous elements in one row.
 fn leading_stride() -> [i64; DIMENSIONS] {
     let mut strides = [0; DIMENSIONS];
     strides[DIMENSIONS - 1] = 1;

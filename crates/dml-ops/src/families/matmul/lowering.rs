@@ -24,10 +24,10 @@ use crate::Target;
 use crate::families::products::{Geometry, ProductRecorder, Storage, Words, lower, transposed};
 use crate::ir::{self, Dimension, Sums};
 
-/// Rows are A's and columns B's.
+/// The geometry of matrix multiplications: rows are A's rows, and columns are B's columns.
 pub(super) struct Matrices;
 
-/// Products of matrices.
+/// Lowers a matrix multiplication: by cooperative matrices where the device prefers them, else by a Contract.
 pub(super) fn matrices(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     if let Some(shape) = Shape::of(operator, target)? {
         let mut products = ProductRecorder::new(operator, target, false);
@@ -48,7 +48,7 @@ impl Geometry for Matrices {
         let [row_of_a, depth_of_a] = if is_a_transposed { [last, first] } else { [first, last] };
         let [depth_of_b, column_of_b] = if is_b_transposed { [last, first] } else { [first, last] };
         let depth = operator.required_tensor("ATensor")?.sizes()[depth_of_a];
-        // A vector is read along the depth, and what it is multiplied by as it lies.
+        // A vector is contiguous along the depth, and the matrix that it is multiplied by keeps its layout.
         let [is_row, is_column] = [first, last].map(|at| sizes[at] == 1);
         let [of_a, of_b] = match (is_row, is_column) {
             (true, true) => [depth_of_a, depth_of_b],

@@ -37,19 +37,19 @@ use crate::lowering::rows::Rows;
 /// An operand, and the type of its elements.
 type Typed = (Operand, DataType);
 
-/// What elements are normalized by; what is left out changes none.
+/// The values that elements are normalized with; `None` leaves that step out.
 #[derive(Default)]
 struct Normalization {
     /// The power of two that elements are multiplied by first.
     factor: Option<Typed>,
     mean: Option<Typed>,
-    /// The root of the variance.
+    /// The square root of the variance.
     deviation: Option<Typed>,
     scale: Option<Typed>,
     bias: Option<Typed>,
 }
 
-/// By the mean and the variance of each row.
+/// Normalization by the mean and the variance of each row.
 pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let flag = |name| operator.bool(name);
     let has_mean = flag("UseMean").unwrap_or(true);
@@ -75,7 +75,7 @@ pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<ir
     write(rows, by)
 }
 
-/// The root of the variance of each row about its mean, or about 0, with `epsilon` added to it.
+/// The square root of each row's variance about its mean, or about 0, plus `epsilon`.
 fn deviation(rows: &mut Rows<'_>, mean: Option<&Operand>, epsilon: f32) -> Result<Operand, Error> {
     let (mut program, mut element) = rows.of_element();
     if mean.is_some() {
@@ -87,14 +87,14 @@ fn deviation(rows: &mut Rows<'_>, mean: Option<&Operand>, epsilon: f32) -> Resul
     rows.of_rows(vec![variance, epsilon], root())
 }
 
-/// The root of the sum of a variance and what is added to it.
+/// The square root of the sum of a variance and an addend.
 fn root() -> Program {
     let mut program = Program::of(&f::ADD_F32);
     program.apply(&f::SQUARE_ROOT_F32, vec![program.last()]);
     program
 }
 
-/// By a mean and a variance that are given for each element.
+/// Normalization by a given mean and variance for each element.
 pub(super) fn by_given_moments(
     operator: &Validated,
     target: &Target<'_>,
@@ -151,8 +151,8 @@ fn write(mut rows: Rows<'_>, by: Normalization) -> Result<ir::Program, Error> {
     Ok(rows.finish())
 }
 
-/// By the norm of each row, or `Epsilon` where that is greater: both of elements that are scaled so that neither
-/// their squares nor their sum leaves single precision.
+/// Normalization by the norm of each row, or by `Epsilon` if that is greater. Elements are scaled so that
+/// neither their squares nor the sum leaves the range of single precision.
 pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let scales = rows.scales()?;
@@ -193,7 +193,7 @@ fn greater_of_scaled(
     epsilon: f32,
     scales: Operand,
 ) -> Result<Operand, Error> {
-    // A device may take a subnormal number for 0: it is made a normal one, and the scales less.
+    // A device may flush a subnormal number to 0: it is made a normal one, and the scales are adjusted.
     let shift = if epsilon.is_subnormal() { 2.0_f32.powi(24) } else { 1.0 };
     let inputs = vec![norm, scales, rows.single(epsilon * shift), rows.single(shift.recip())];
     let mut program = Program::default();

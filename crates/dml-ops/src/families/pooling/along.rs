@@ -1,4 +1,4 @@
-//! Windows along one dimension.
+//! Pooling windows along one dimension.
 
 use dml_core::Error;
 use dml_spirv::ElementWidth;
@@ -11,23 +11,23 @@ use crate::ir::{Recorder, Reduction};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::tables::MOST_ELEMENTS;
 
-/// A dimension that windows go along.
+/// A dimension with windows.
 #[derive(Clone, Debug)]
 pub(super) struct Along {
-    /// Its place among the eight of a space.
+    /// Its dimension among the eight of a space.
     pub(super) at: usize,
-    /// Elements of the input, and how far apart they are.
+    /// The number of the input's elements, and their stride.
     pub(super) size: u32,
     pub(super) stride: u32,
-    /// How many windows there are, and how far apart they begin.
+    /// The number of windows, and the distance between their beginnings.
     pub(super) windows: u32,
     pub(super) step: u32,
-    /// Elements of a window, and how far apart they are.
+    /// The number of elements in a window, and the distance between them.
     pub(super) window: u32,
     pub(super) dilation: u32,
     /// The coordinate where the first window begins.
     pub(super) first: i64,
-    /// How many numbers of elements in a window make a step in this dimension.
+    /// The number of window elements with the same coordinate in this dimension, one after the other.
     pub(super) inner: u32,
 }
 
@@ -42,7 +42,7 @@ impl Along {
         self.first >= 0 && self.last() < i64::from(self.size)
     }
 
-    /// The elements of the first window that are inside, by their numbers.
+    /// The numbers of the first window's elements that are inside of the input.
     pub(super) fn inside(&self) -> std::ops::Range<i64> {
         let dilation = i64::from(self.dilation);
         let before = ((-self.first).max(0) + dilation - 1) / dilation;
@@ -50,12 +50,12 @@ impl Along {
         before..(room.div_euclid(dilation) + 1).min(self.window.into())
     }
 
-    /// Whether where an element lies takes a computation.
+    /// Whether the position of an element has to be computed.
     pub(super) fn is_tapped(&self) -> bool {
         self.window > 1 || !self.is_inside()
     }
 
-    /// How far windows reach into the input.
+    /// The extent of windows in the input, in elements.
     pub(super) fn reach(&self) -> u64 {
         if self.is_tapped() { u64::from(self.size - 1) * u64::from(self.stride) } else { 0 }
     }
@@ -65,13 +65,13 @@ impl Along {
         [self.first, self.last()]
     }
 
-    /// Where the first window begins, and how far apart windows are, where a coordinate counts `unit`.
+    /// The beginning of the first window, and the distance between windows, in multiples of `unit`.
     pub(super) fn windows_by(&self, unit: i64) -> [i64; 2] {
         [self.first * unit, i64::from(self.step) * unit]
     }
 
-    /// How far an element may be from the first one of its window; where windows reach beyond the input, from the input's
-    /// first one.
+    /// The greatest offset of an element from the first one of its window; if windows reach beyond the input,
+    /// from the input's first element.
     pub(super) fn most_in_window(&self) -> u64 {
         let elements = match self.is_inside() {
             true => u64::from(self.window - 1) * u64::from(self.dilation),
@@ -80,8 +80,7 @@ impl Along {
         elements * u64::from(self.stride)
     }
 
-    /// Some of the windows, and no more of the input than they need, which begins at the coordinate that comes
-    /// with them.
+    /// Some of the windows with the part of the input that they need, and the coordinate at which that part begins.
     pub(super) fn part(&self, from: u32, windows: u32) -> (Self, u32) {
         let first = self.first + i64::from(from) * i64::from(self.step);
         let part = Self { windows, first, ..self.clone() };
@@ -92,7 +91,7 @@ impl Along {
         (Self { size, first: first - i64::from(lowest), ..part }, lowest)
     }
 
-    /// Adds what an element of this number is further on in this dimension, in elements of `stride`.
+    /// Adds the offset in this dimension of the window element with a number, in elements of `stride`.
     pub(super) fn tap(
         &self,
         map: &mut MapBuilder,
@@ -108,27 +107,27 @@ impl Along {
     }
 }
 
-/// The same dimensions, with one after the last for rows in place of the first, which is not used: tensors have
-/// at most five.
+/// The dimensions with one for rows after the last, in place of the first, which is not used: tensors have at
+/// most five.
 pub(super) fn with_row<T: Copy>(mut dimensions: [T; DIMENSIONS]) -> [T; DIMENSIONS] {
     dimensions.rotate_left(1);
     dimensions
 }
 
-/// An operand of that.
+/// The operand with dimensions as in [`with_row`].
 pub(super) fn moved(operand: &Operand) -> Operand {
     Operand { strides: with_row(operand.strides), ..operand.clone() }
 }
 
 impl Along {
-    /// How many elements of a window are inside.
+    /// The number of a window's elements that are inside of the input.
     fn count_inside(&self, window: u32) -> f32 {
         let first = self.first + i64::from(window) * i64::from(self.step);
         let inside = Self { first, ..self.clone() }.inside();
         (inside.end - inside.start).max(0) as f32
     }
 
-    /// Counts the elements that each window has inside: a table, or what the steps write that this adds.
+    /// Counts the elements of each window that are inside: in a constant table, or by steps that this adds.
     ///
     /// # Errors
     /// As [`Recorder::reduce`].

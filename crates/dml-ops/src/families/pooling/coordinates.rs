@@ -1,9 +1,10 @@
-//! Coordinates in several dimensions as one word.
+//! Coordinates in several dimensions, packed into one word.
 //!
-//! Each dimension has a field of bits. Its highest bit, the guard, stands for a value greater than any distance from the
-//! dimension that an element of a window has: the guard is added to coordinates, so that it is set where they are not below
-//! 0, and once the size is subtracted it is set where they are not below the size. So one addition, one subtraction and two
-//! operations on bits compare the coordinates of all dimensions with their bounds.
+//! Each dimension has a field of bits. Its highest bit, the guard, is greater than the distance of any
+//! window's element from the range of the dimension. With the guard added to a coordinate, the bit is set
+//! where the coordinate is 0 or more, and, after the size is subtracted, where the coordinate is not below
+//! the size. So one addition, one subtraction and two bit operations compare the coordinates of all
+//! dimensions with their bounds.
 
 use dml_spirv::element_wise::DIMENSIONS;
 
@@ -19,15 +20,15 @@ const BITS: u32 = 32;
 pub(super) struct Coordinates {
     /// The coordinates of the first element of each window, with guards added.
     pub(super) of_windows: Operand,
-    /// The sizes of the dimensions.
+    /// The sizes of the dimensions, and their guards, in their fields.
     pub(super) sizes: u32,
     pub(super) guards: u32,
-    /// For each dimension of a space 1 in the field, 0 where it has none.
+    /// For each dimension of a space the value of 1 in its field; 0 where it has no field.
     units: [i64; DIMENSIONS],
 }
 
 impl Coordinates {
-    /// Packs the coordinates of the dimensions that windows go along; `None` if their fields exceed a word.
+    /// Packs the coordinates of the dimensions that windows go along; `None` if the fields do not fit a word.
     pub(super) fn of<'a>(dimensions: impl Iterator<Item = &'a Along>) -> Option<Self> {
         let mut of_windows = Operand::numbers(0, [0; DIMENSIONS]);
         let (mut sizes, mut guards, mut units) = (0, 0, [0; DIMENSIONS]);
@@ -35,7 +36,7 @@ impl Coordinates {
         for along in dimensions {
             let [lowest, highest] = along.coordinates();
             let size = i64::from(along.size);
-            // Every coordinate is less than the guard, and with it added not less than the size.
+            // Every coordinate is below the guard, and every coordinate plus the guard is not below the size.
             let guard =
                 (highest + 1).max(size - lowest).cast_unsigned().checked_next_power_of_two()?;
             let bits = guard.ilog2() + 1;
@@ -52,7 +53,7 @@ impl Coordinates {
         Some(Self { of_windows, sizes, guards, units })
     }
 
-    /// The value of 1 in the field of a dimension.
+    /// The value of 1 in the dimension's field.
     pub(super) fn unit(&self, along: &Along) -> i64 {
         self.units[along.at]
     }

@@ -12,9 +12,9 @@
 //!     1284 bytes, 108 operations, 9 invocations
 //! ```
 //!
-//! The last dimension of the space numbers the windows that an element may be in, and tables say where each is. MAX_POOLING_GRAD
-//! finds the greatest element of each window first, and an element is given the gradients of those windows whose greatest
-//! element has its number.
+//! The last dimension of the space numbers the windows that may contain an element, and tables give the place
+//! of each window. MAX_POOLING_GRAD finds the greatest element of each window first, and an element is given
+//! the gradients of the windows whose greatest element has its number.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
@@ -87,7 +87,7 @@ pub(super) fn of_maximum(operator: &Validated, target: &Target<'_>) -> Result<ir
     let chosen = chosen(&mut recorder, &of, data_type, elements.sizes())?;
     let mut loaded = data_type;
     if !windows.is_packed() {
-        // Gradients and numbers are found by the same offsets.
+        // Gradients and element numbers are read at equal offsets, so both have to be packed.
         let mut map = MapBuilder::default();
         let gradient = map.input(gradients);
         map.apply_all(widened(data_type), gradient);
@@ -108,8 +108,8 @@ pub(super) fn of_maximum(operator: &Validated, target: &Target<'_>) -> Result<ir
     Ok(recorder.finish())
 }
 
-/// Writes the number of the greatest element of each window, in row-major order over all dimensions of a tensor of
-/// `sizes`, and all bits where a window has none.
+/// Writes the number of each window's greatest element, in row-major order over all dimensions of a tensor of
+/// `sizes`; all bits are set where a window has no element.
 fn chosen(
     recorder: &mut Recorder<'_>,
     windows: &Windows,

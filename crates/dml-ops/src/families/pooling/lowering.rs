@@ -34,22 +34,22 @@ use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::scale::write_scales;
 
-/// Dimensions without windows: batches and channels.
+/// The number of dimensions without windows: batches and channels.
 const OUTER: usize = 2;
 
-/// The program of an operator on windows, while it is being built.
+/// The program of a pooling operator, while it is being built.
 pub(super) struct Pooling<'a> {
     pub(super) operator: &'a Validated,
     pub(super) recorder: Recorder<'a>,
     pub(super) windows: Windows,
     pub(super) data_type: DataType,
-    /// Every input, `None` where one is left out.
+    /// Every input; `None` for an absent one.
     pub(super) inputs: Vec<Option<Operand>>,
     outputs: Vec<Option<Operand>>,
 }
 
 impl<'a> Pooling<'a> {
-    /// With windows along some dimensions.
+    /// A program with windows along some dimensions.
     pub(super) fn new(
         operator: &'a Validated,
         target: &'a Target<'a>,
@@ -76,7 +76,7 @@ impl<'a> Pooling<'a> {
         self.output(0).ok_or_else(missing)
     }
 
-    /// Place for a number for each window.
+    /// Temporary memory for one number for each window.
     pub(super) fn temporary(&mut self, width: ElementWidth) -> Operand {
         self.recorder.packed_temporary(width, &self.windows.sizes)
     }
@@ -88,7 +88,7 @@ pub(super) fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     along_of(operator, input?, output?)
 }
 
-/// The dimensions along which windows go: those of `input`, for which `output` has an element each.
+/// The windowed dimensions: those of `input`, for which `output` has one element for each window.
 pub(super) fn along_of(
     operator: &Validated,
     input: &TensorLayout,
@@ -118,7 +118,7 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
     let output = pooling.first_output()?;
-    // What is outside is 0, which changes no sum.
+    // Elements outside are 0, which changes no sum.
     let element = |map: &mut MapBuilder, it: Element| map.apply_all(widened(data_type), it.value);
     let is_constant = operator.bool("IncludePadding")? || pooling.windows.are_inside();
     let count = pooling.windows.count() as f32;
@@ -141,10 +141,11 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     Ok(pooling.recorder.finish())
 }
 
-/// The greatest degree whose powers of what is below 4 can be added up.
+/// The greatest degree for which powers of numbers below 4 can be added up.
 const GREATEST_SCALED_DEGREE: u32 = 48;
 
-/// The norms of windows. Where elements are raised to powers, each window's are scaled so that these are in range.
+/// The norms of windows. Elements that are raised to powers are scaled for each window, so that the powers
+/// are in range.
 pub(super) fn norm(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let (data_type, degree) = (pooling.data_type, operator.uint("P")?);
@@ -199,7 +200,7 @@ impl Pooling<'_> {
     }
 }
 
-/// What finds the greatest elements of a type, and the bits that are below all of them.
+/// The reducer for the greatest element of a type, and bits that are below all elements.
 fn greatest(data_type: DataType) -> (&'static Reducer, [u32; 2]) {
     const LEAST: u32 = 1 << 31;
     match data_type {
@@ -214,7 +215,7 @@ fn greatest(data_type: DataType) -> (&'static Reducer, [u32; 2]) {
     }
 }
 
-/// The greatest elements of windows, and their numbers where these are asked for.
+/// The greatest elements of windows, and their indices if the operator has that output.
 pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut pooling = Pooling::new(operator, target, along(operator)?)?;
     let data_type = pooling.data_type;
@@ -243,7 +244,7 @@ pub(super) fn maximum(operator: &Validated, target: &Target<'_>) -> Result<ir::P
 }
 
 impl Pooling<'_> {
-    /// Adds the steps that find where the greatest elements are, which are written already.
+    /// Adds the steps that find the positions of the greatest elements, which have been written before.
     fn indices(&mut self, greatest: Operand, indices: Operand) -> Result<(), Error> {
         let data_type = self.data_type;
         let element = |map: &mut MapBuilder, it: Element| {
@@ -265,8 +266,8 @@ impl Pooling<'_> {
     }
 }
 
-/// Adds the number of an element in its window where it is the greatest, all bits elsewhere, of elements of the first type
-/// and greatest ones of the second.
+/// Adds the number of an element in its window if it is the greatest, else all bits. Elements have the first
+/// type, and the greatest ones the second.
 pub(super) fn number_where_equal(
     map: &mut MapBuilder,
     [data_type, of_greatest]: [DataType; 2],
@@ -286,7 +287,7 @@ pub(super) fn number_where_equal(
         }
         _ => map.apply(&f::EQUALS_I32, &[value, greatest], &[]),
     };
-    // All bits are set but where both are equal.
+    // All bits are set unless both are equal.
     let mask = map.apply(&f::OPPOSITE_I32, &[is_equal], &[]);
     let mask = map.apply(&f::BIT_NOT_WORD, &[mask], &[]);
     map.apply(&f::BIT_OR_WORD, &[number, mask], &[])

@@ -1,4 +1,4 @@
-//! How quantized tensors are pooled: integers are added up exactly, and their average is scaled.
+//! Lowers QUANTIZED_LINEAR_AVERAGE_POOLING: integers are summed exactly, and their average is scaled.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
@@ -14,7 +14,7 @@ use crate::ir::{self};
 use crate::lowering::conversion::conversion;
 use crate::lowering::map_builder::MapBuilder;
 
-/// The inputs after the first, in their order.
+/// The inputs after the first, by their numbers.
 #[derive(Clone, Copy)]
 enum Input {
     Scale = 1,
@@ -56,7 +56,7 @@ pub(super) fn average(operator: &Validated, target: &Target<'_>) -> Result<ir::P
 }
 
 impl Pooling<'_> {
-    /// An input with an element for all of the output or for each channel.
+    /// The operand of an input that has one element for the whole output or for each channel.
     fn by_channel(&self, input: Input) -> Result<Option<Operand>, Error> {
         const CHANNELS: usize = 1;
         let Some(operand) = self.inputs[input as usize].clone() else { return Ok(None) };
@@ -71,7 +71,7 @@ impl Pooling<'_> {
         Ok(Some(Operand { strides, ..operand }))
     }
 
-    /// The program, after the output has been written, of averages that are to be scaled.
+    /// Adds the last Map, which quantizes `average` and writes the output, and returns the program.
     fn quantize(mut self, mut map: MapBuilder, average: Value) -> Result<ir::Program, Error> {
         let data_type = self.data_type;
         let missing = || Error::internal(self.operator.schema().name, "has no scales");

@@ -1,5 +1,6 @@
-//! How LOCAL_RESPONSE_NORMALIZATION and its gradient are executed: the sums of squares of all windows, and then the elements;
-//! for the gradient, between them, the sums of what each element adds to those of its window.
+//! Lowers LOCAL_RESPONSE_NORMALIZATION and its gradient: the sums of squares of all windows, and then the
+//! elements; the gradient also sums, in between, the contributions of each element to the elements of its
+//! window.
 
 use dml_core::{Error, Validated};
 use dml_spirv::ElementWidth;
@@ -17,7 +18,7 @@ use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 
-/// `x / (bias + alpha / size * sum of squares)^beta`
+/// Lowers LOCAL_RESPONSE_NORMALIZATION: `x / (bias + alpha / size * sum of squares)^beta`
 pub(super) fn normalization(
     operator: &Validated,
     target: &Target<'_>,
@@ -48,9 +49,9 @@ pub(super) fn normalization(
     Ok(pooling.recorder.finish())
 }
 
-/// The gradient of that: with `s` for what `x` is divided by the power of, `gradient / s^beta` less
-/// `2 * alpha * beta / size * x` times the sum of `gradient * x / (s^beta * s)` of all elements in whose windows the element
-/// is.
+/// Lowers the gradient: with `s = bias + alpha / size * sum of squares` it is `gradient / s^beta`, less `2 *
+/// alpha * beta / size * x` times the sum of `gradient * x / (s^beta * s)` over all elements whose windows
+/// contain the element.
 pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut recorder = Recorder::new(operator, target);
     let [input, gradient] = required(operator, recorder.inputs()?)?;
@@ -80,7 +81,7 @@ pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::
     map.record(&mut recorder, sizes, shares.clone())?;
 
     let element = |_: &mut MapBuilder, it: Element| it.value;
-    // Zeros are positive, whatever stands for elements outside.
+    // Adding 0 makes -0 positive.
     let positive = |map: &mut MapBuilder, sum: Value| {
         map.computation.scaled(sum, 1.0, 0.0);
     };
@@ -103,9 +104,9 @@ pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::
     Ok(recorder.finish())
 }
 
-/// The operator's factors.
+/// The operator's attributes as factors.
 struct Factors {
-    /// The factor of a sum of squares, and the number that is added then.
+    /// The factor of a sum of squares, and the summand that is added next.
     scale: f32,
     bias: f32,
     exponent: f32,
@@ -123,16 +124,16 @@ impl Factors {
         Ok(Self { scale, bias, exponent: beta, of_neighbours })
     }
 
-    /// Adds what becomes of a sum of squares, and its power.
+    /// Adds the scaled sum of squares `s`, and `s^beta`.
     fn power(&self, map: &mut MapBuilder, sum: Value) -> [Value; 2] {
         let base = map.computation.scaled(sum, self.scale, self.bias);
         [base, map.apply(&f::CONSTANT_POW_F32, &[base], &[self.exponent.to_bits()])]
     }
 }
 
-/// The channels, or height and width, with a window around each element: of what lies outside, which adds
-/// nothing, no more than any element meets, however large the window is. With shares, which lie so, of the elements in
-/// whose windows an element is: windows are mirrored.
+/// The dimensions of windows: channels, or height and width, with a window around each element. A window is
+/// cut to the size of the dimension, as elements outside of it add nothing. With `shares`, whose strides are
+/// used, windows are mirrored: they cover the elements whose windows contain an element.
 fn along(operator: &Validated, shares: Option<&Operand>) -> Result<Vec<Along>, Error> {
     const CHANNELS: usize = 1;
     let input = operator.required_tensor("InputTensor")?;

@@ -1,8 +1,8 @@
-//! Windows as rows: which element of the input has which number in which window.
+//! Windows as rows of an iteration space: the position of each element of each window.
 //!
-//! The elements of a window are one row, of which a table says where they are ([`super::taps`]): so windows overlap, have
-//! gaps and reach beyond the tensor without a copy. Where none reaches beyond and their dimensions are few, or
-//! the windows large, they are strides of the input instead.
+//! The elements of a window are one row, and a table gives their offsets ([`super::taps`]): so windows
+//! overlap, have gaps and reach beyond the tensor without a copy. If no window reaches beyond it and there
+//! are few dimensions, or the windows are large, they are strides of the input instead.
 
 use dml_core::Error;
 use dml_spirv::element_wise::{DIMENSIONS, Value};
@@ -14,41 +14,41 @@ use crate::ir::space::{IterationSpace, Operand, bytes_shown};
 use crate::ir::{Recorder, Reduction};
 use crate::lowering::map_builder::MapBuilder;
 
-/// An input and the windows in it.
+/// An input and its windows.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
-    /// Where the element at coordinate 0 is.
+    /// The input, with its base at coordinate 0.
     pub(super) input: Operand,
-    /// Windows in each dimension.
+    /// The number of windows in each dimension.
     pub(super) sizes: [u32; DIMENSIONS],
-    /// The dimensions that windows go along, outermost first.
+    /// The windowed dimensions, outermost first.
     pub(super) along: Vec<Along>,
-    /// The number in its window of the first element of one.
+    /// The number in its window of the first element of each window.
     first_number: i64,
-    /// Whether there is one for each channel.
+    /// Whether there is one window for each channel.
     is_global: bool,
-    /// Whether elements outside are left out, which sums would have as +0.
+    /// Whether elements outside are left out; sums would take them as +0.
     pub(super) is_clipped: bool,
 }
 
-/// What is made of the elements of windows.
+/// The computation on the elements of windows.
 pub(super) struct Making<'a> {
-    /// Adds what becomes of an element.
+    /// Adds the computation on an element.
     pub(super) element: &'a dyn Fn(&mut MapBuilder, Element) -> Value,
     pub(super) reducer: &'static Reducer,
-    /// For what comes out, with parameters of its own.
+    /// The program on the reduced value, with parameters of its own.
     pub(super) last: &'a dyn Fn(&mut MapBuilder, Value),
 }
 
 /// The values of an element.
 pub(super) struct Element {
-    /// Its bits; 0 outside.
+    /// The element's bits; 0 outside.
     pub(super) value: Value,
-    /// [`f::NOWHERE`] outside, where windows reach so far.
+    /// Its offset, [`f::NOWHERE`] outside, if windows reach beyond the input.
     pub(super) offset: Option<Value>,
-    /// To read its number in the window, which few need.
+    /// Its number in the window, to be read by the few computations that need it.
     pub(super) number: Operand,
-    /// What the other operands have for the window.
+    /// The elements of the other operands for the window.
     pub(super) others: Vec<Value>,
 }
 
@@ -64,7 +64,7 @@ impl Windows {
         Self { input, sizes, along, first_number: 0, is_global, is_clipped: false }
     }
 
-    /// How many elements a window has.
+    /// The number of elements in a window.
     pub(super) fn count(&self) -> u64 {
         self.along.iter().map(|it| u64::from(it.window)).product()
     }
@@ -74,7 +74,7 @@ impl Windows {
         self.along.iter().all(Along::is_inside)
     }
 
-    /// Adds the steps that write an element for each window; `others` and the output have one for each.
+    /// Adds the steps that write one element for each window; `others` and the output have one element for each.
     ///
     /// # Errors
     /// As [`Recorder::reduce`].
@@ -118,14 +118,14 @@ impl Windows {
         self.are_inside() && (dimensions < 2 || self.is_global || self.count() > LARGE)
     }
 
-    /// How many bytes of the input windows need to be shown at once: all that they go along, so that no box has to divide
-    /// what displacements leave of a descriptor.
+    /// The bytes of the input that a descriptor must cover at once for the windows: their whole extent, so
+    /// that no box has to be made for displacements that exceed a descriptor.
     fn reach(&self) -> u64 {
         bytes_shown(self.input.width, self.along.iter().map(Along::reach).sum())
     }
 
-    /// Both halves of the windows, with the dimension that is halved and where each half begins. `None` of single
-    /// windows.
+    /// Both halves of the windows, with the dimension that is halved and the beginning of each half. `None`
+    /// for single windows.
     fn halves(&self) -> Option<[(Self, usize, u32); 2]> {
         let several = self.along.iter().enumerate().filter(|(_, it)| it.windows > 1);
         let (number, along) = several.max_by_key(|(_, it)| it.reach())?;
@@ -141,7 +141,7 @@ impl Windows {
         Some([part(0, half), part(half, along.windows - half)])
     }
 
-    /// Single windows, of which nothing is left outside, but of those that have nothing inside.
+    /// Single windows without elements outside, unless all of their elements are outside.
     fn clipped(&self) -> Self {
         let mut clipped = Self { is_clipped: !self.are_inside(), ..self.clone() };
         let mut is_empty = false;
@@ -159,7 +159,7 @@ impl Windows {
         clipped
     }
 
-    /// The elements of a window where its dimensions are strides of the input.
+    /// The elements of windows as strides of the input.
     fn as_strides(
         &self,
         making: &Making<'_>,
@@ -191,8 +191,8 @@ impl Windows {
         making.finish(map, element, self.is_clipped, sizes, moved(output))
     }
 
-    /// Adds the steps that count the elements that windows have inside of the input, for each dimension where that
-    /// varies: an operand for each, to be multiplied.
+    /// Adds the steps that count the elements of windows inside of the input, for each dimension in which the
+    /// count varies: one operand for each, to be multiplied.
     ///
     /// # Errors
     /// As [`Recorder::reduce`].
@@ -201,7 +201,7 @@ impl Windows {
         along.map(|along| along.counts(recorder)).collect()
     }
 
-    /// Adds the quotient of a number for each window and how many elements the window has inside of the input.
+    /// Adds the quotient of a window's number by the count of its elements inside of the input.
     ///
     /// # Errors
     /// As [`Recorder::reduce`].
@@ -222,7 +222,7 @@ impl Windows {
 }
 
 impl Making<'_> {
-    /// The space and the reduction that make an element for each window, of the values of one element.
+    /// The space and the reduction that compute one element for each window from the values of its elements.
     pub(super) fn finish(
         &self,
         mut map: MapBuilder,

@@ -1,5 +1,6 @@
-//! The windows that an element is in: those `w` with an element `e` such that `w * step + e * dilation = coordinate +
-//! padding`, in each dimension. Of the two numbers the one with fewer candidates is tried, and gives the other.
+//! The windows that contain an element: all `w` with an element `e` such that `w * step + e * dilation =
+//! coordinate + padding`, in each dimension. The number with fewer candidates is tried, and the other one
+//! follows from it.
 
 use dml_core::{DataType, Error};
 use dml_spirv::element_wise::{DIMENSIONS, Value};
@@ -13,17 +14,17 @@ use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::tables::MOST_ELEMENTS;
 
-/// The place of the windows of an element in a space.
+/// The dimension of a space that numbers the candidates for the windows of an element.
 const ROW: usize = DIMENSIONS - 1;
 
-/// A dimension of elements, and the windows in it.
+/// A dimension of elements, and the windows along it.
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
-    /// Its place among the eight of a space.
+    /// The dimension's index among those of a space.
     at: usize,
-    /// The position of its first element, counted from where the first window begins.
+    /// The position of the first element, counted from the beginning of the first window.
     first: i64,
-    /// Elements from a window's gradient to the next.
+    /// The stride in elements from a window's gradient to the next one.
     stride: i64,
     windows: u32,
     step: u32,
@@ -32,7 +33,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// The windows of a dimension, whose gradients have the strides of `gradients`.
+    /// The dimension of `along`, for gradients with the strides of `gradients`.
     pub(super) fn of(along: &Along, gradients: &Operand) -> Self {
         Self {
             at: along.at,
@@ -45,12 +46,12 @@ impl Spread {
         }
     }
 
-    /// From the first position of a window to the last.
+    /// The distance from the first element of a window to the last one.
     fn length(&self) -> i64 {
         i64::from(self.window - 1) * i64::from(self.dilation)
     }
 
-    /// How many numbers of windows have to be tried, and how many numbers of elements.
+    /// The number of windows to try, and the number of elements within a window to try.
     fn candidates(&self) -> [u32; 2] {
         let fewer = |length: i64, by: u32, most: u32| {
             u32::try_from(length / i64::from(by) + 1).unwrap_or(u32::MAX).min(most)
@@ -59,18 +60,19 @@ impl Spread {
         [fewer(self.length(), self.step, self.windows), fewer(all, self.dilation, self.window)]
     }
 
-    /// The lesser number of candidates.
+    /// The smaller number of candidates.
     fn row(&self) -> u32 {
         let [windows, elements] = self.candidates();
         windows.min(elements)
     }
 
-    /// How far apart gradients are.
+    /// The distance from the first gradient to the last one, in elements.
     fn reach(&self) -> u64 {
         u64::from(self.windows - 1) * self.stride.unsigned_abs()
     }
 
-    /// Some of the elements, and no more of the windows than they may be in, the first of which comes with them.
+    /// A range of the elements with only the windows that may contain them, and the number of windows skipped
+    /// before these.
     fn part(&self, from: u32, count: u32) -> (Self, u32) {
         let (first, step) = (self.first + i64::from(from), i64::from(self.step));
         let last = first + i64::from(count) - 1;
@@ -82,8 +84,8 @@ impl Spread {
         (Self { first: first - least * step, windows, ..self.clone() }, skipped)
     }
 
-    /// Adds how many elements further on the gradient of a window is, by the number of the candidate, of which `inner`
-    /// make a step in this dimension, and the position.
+    /// Adds the offset in elements of a window's gradient, from the number of the candidate and the position.
+    /// Numbers of candidates are divided by `inner` for this dimension.
     fn offset(&self, map: &mut MapBuilder, [number, position]: [Value; 2], inner: u32) -> Value {
         let stride = u32::try_from(self.stride).unwrap_or(0);
         let [windows, elements] = self.candidates();
@@ -103,14 +105,14 @@ impl Spread {
         map.apply(&f::PAIR_OF_CANDIDATE, &[number, position], &parameters)
     }
 
-    /// The positions of elements, in a space that ends with the candidates.
+    /// An operand of the positions of elements, in a space that ends with the candidates.
     fn positions(&self) -> Operand {
         let mut strides = [0; DIMENSIONS];
         strides[self.at] = 1;
         Operand::numbers(self.first, with_row(strides))
     }
 
-    /// The windows that the only element is in, evenly spaced: the first one, from one to the next, and how many.
+    /// The windows that contain the only element, which are evenly spaced: the first one, the step, and the count.
     fn of_one_element(&self) -> (u32, u32, u32) {
         let (step, dilation) = (i64::from(self.step), i64::from(self.dilation));
         let least = ((self.first - self.length()).max(0) + step - 1) / step;
@@ -130,16 +132,17 @@ impl Spread {
     }
 }
 
-/// The gradients of windows, and what they are made for each element.
+/// The gradients of windows, and how they are summed for each element.
 #[derive(Clone)]
 pub(super) struct Spreading {
     pub(super) along: Vec<Spread>,
     pub(super) gradients: Operand,
-    /// The type of these gradients.
+    /// The type of the gradients in their buffer.
     pub(super) loaded: DataType,
-    /// The number of the element that each window chooses, which lies as the gradients do; `None` where all share.
+    /// The number of the element that each window chooses, laid out as the gradients are; `None` where all
+    /// elements share.
     pub(super) chosen: Option<Operand>,
-    /// The number that sums are divided by.
+    /// The divisor of the sums.
     pub(super) divisor: Option<f32>,
     /// The type of the output.
     pub(super) data_type: DataType,
@@ -160,7 +163,7 @@ impl Spreading {
         self.write_part(recorder, sizes, [output, &own])
     }
 
-    /// Adds those of some elements, whose numbers `own` has.
+    /// Adds the steps for a part of the elements; `own` are the elements' numbers.
     fn write_part(
         &self,
         recorder: &mut Recorder<'_>,
@@ -195,7 +198,7 @@ impl Spreading {
         Ok(())
     }
 
-    /// Every window that an element may be in is tried.
+    /// Tries every window that may contain an element.
     fn by_candidates(
         &self,
         recorder: &mut Recorder<'_>,
@@ -245,7 +248,7 @@ impl Spreading {
         self.sum(recorder, map, (gradient, own, offset), space, moved(output))
     }
 
-    /// The windows of one element of each channel, which are evenly spaced.
+    /// Sums the windows of one element of each channel, which are evenly spaced.
     fn one_element(
         &self,
         recorder: &mut Recorder<'_>,
@@ -280,7 +283,7 @@ impl Spreading {
         self.sum(recorder, map, (gradient, chosen, None), sizes, output)
     }
 
-    /// Adds the sums of gradients: of those alone whose windows choose the element, where windows do.
+    /// Adds the Reduce that sums gradients; with chosen elements, only of windows that chose the element.
     fn sum(
         &self,
         recorder: &mut Recorder<'_>,
@@ -292,11 +295,11 @@ impl Spreading {
         let mut value = map.apply_all(widened(self.loaded), gradient);
         if let Some((chosen, own)) = chosen {
             let is_chosen = map.apply(&f::EQUALS_I32, &[chosen, own], &[]);
-            // All bits are set where they are equal.
+            // All bits are set where both are equal.
             let mask = map.apply(&f::OPPOSITE_I32, &[is_chosen], &[]);
             value = map.apply(&f::BIT_AND_WORD, &[value, mask], &[]);
             if let Some(offset) = offset {
-                // The number that is read for no window is 0, which is an element's as well.
+                // Without a window the number read is 0, which is also the number of an element.
                 value = map.apply(&f::UNLESS_NOWHERE, &[value, offset], &[0]);
             }
         }
@@ -307,7 +310,7 @@ impl Spreading {
             if let Some(divisor) = self.divisor {
                 sum = map.apply(&f::DIVIDE_BY_F32, &[sum], &[divisor.to_bits()]);
             }
-            // Zeros are positive, whatever stands for windows that there are not.
+            // Adding 0 makes -0 positive.
             let sum = map.computation.scaled(sum, 1.0, 0.0);
             map.apply_all(narrowed(self.data_type), sum);
         });

@@ -1,9 +1,9 @@
-//! Windows as rows of taps: which element of the input an element of a window is.
+//! Windows as rows of taps: how the elements of a window are found in the input.
 //!
-//! A table says for each tap, an element of a window by its number, how far it is from the window's first element. Where
-//! windows reach beyond the input a second table has how many coordinates further on it is, those of all such dimensions
-//! in one word ([`Coordinates`]), so that a kernel adds, compares and neither divides nor multiplies. What is too large
-//! for that is computed for each tap.
+//! A tap is an element of a window, by its number. A table gives its offset from the window's first element.
+//! Where windows reach beyond the input a second table gives the coordinates of each tap in the window, those
+//! of all such dimensions in one word ([`Coordinates`]), so that a kernel adds and compares, but neither
+//! divides nor multiplies. Offsets that do not fit tables are computed for each tap.
 
 use dml_core::Error;
 use dml_spirv::ElementWidth;
@@ -19,7 +19,7 @@ use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::tables::{MOST_ELEMENTS, word};
 
 impl Windows {
-    /// The elements of a window as one row.
+    /// The iteration space and the reduction of windows whose elements are one row each.
     pub(super) fn as_taps(
         &self,
         recorder: &mut Recorder<'_>,
@@ -44,13 +44,14 @@ impl Windows {
         making.finish(map, element, self.is_clipped, sizes, moved(output))
     }
 
-    /// The coordinates outside of which elements may be, where tables say where they are.
+    /// The packed coordinates of dimensions where windows reach beyond the input; `None` where offsets are
+    /// computed without tables.
     fn coordinates(&self) -> Option<Coordinates> {
         let outside = self.along.iter().filter(|it| !it.is_inside());
         if self.count() > MOST_ELEMENTS { None } else { Coordinates::of(outside) }
     }
 
-    /// How much further on an element may be than the one that the strides of windows lead to.
+    /// The greatest offset that is added to the element that the strides of windows lead to.
     fn most_displaced(&self) -> u64 {
         match self.coordinates() {
             Some(_) => self.along.iter().map(Along::most_in_window).sum(),
@@ -58,8 +59,8 @@ impl Windows {
         }
     }
 
-    /// Adds how much further on an element is, by tables. Dimensions in which no window reaches beyond the input are
-    /// strides of it.
+    /// Adds the offset of an element, from tables. Dimensions in which no window reaches beyond the input use
+    /// strides.
     fn tabulated(
         &self,
         recorder: &mut Recorder<'_>,
@@ -89,7 +90,7 @@ impl Windows {
         map.apply(&f::INSIDE_OFFSET, &elements, &[coordinates.sizes, coordinates.guards])
     }
 
-    /// A word for each tap: the sum of its coordinates in the window, of which one counts `unit` in a dimension.
+    /// A table with a word for each tap: the sum over the dimensions of its coordinate in the window times `unit`.
     fn table(&self, recorder: &mut Recorder<'_>, unit: impl Fn(&Along) -> i64) -> Operand {
         let count = u32::try_from(self.count()).expect("few taps");
         let of = |number: u32| {
@@ -101,7 +102,7 @@ impl Windows {
         Operand { strides: row_strides(), ..table }
     }
 
-    /// Adds how much further on an element is, computed of its number in the window.
+    /// Adds the offset of an element, computed from its number in the window; `None` where strides are enough.
     fn computed(&self, map: &mut MapBuilder) -> Option<Value> {
         let number = map.input(Operand::numbers(0, row_strides()));
         let mut offset = None;
@@ -120,8 +121,9 @@ impl Windows {
         offset
     }
 
-    /// Adds the steps that write the number of an input's element for its number in the window, all bits where
-    /// there is none, as `conversion` makes it. `packed` has the strides of the packed input.
+    /// Adds the steps that write the number of an input's element for its number in the window, after the
+    /// functions of `conversion`; all bits are set where there is no element. `packed` has the strides of the
+    /// packed input.
     ///
     /// # Errors
     /// As [`Recorder::map`].
@@ -159,7 +161,7 @@ impl Windows {
         map.record(recorder, with_row(self.sizes), moved(output))
     }
 
-    /// Adds the number of an input's element, computed of its number in the window.
+    /// Adds the number of an input's element, computed from its number in the window.
     fn computed_number(&self, map: &mut MapBuilder, number: Value, packed: &Operand) -> Value {
         let mut others = packed.clone();
         let mut offset = None;
@@ -174,14 +176,14 @@ impl Windows {
     }
 }
 
-/// The strides of what has an element for each tap.
+/// The strides of a table with one element for each tap.
 fn row_strides() -> [i64; DIMENSIONS] {
     let mut row = [0; DIMENSIONS];
     row[DIMENSIONS - 1] = 1;
     row
 }
 
-/// Where two offsets lead together.
+/// The sum of two offsets; nowhere where one of them is.
 fn join(map: &mut MapBuilder, offset: Option<Value>, other: Value) -> Value {
     match offset {
         Some(offset) => map.apply(&f::JOINED, &[offset, other], &[]),

@@ -12,15 +12,15 @@ use crate::ir::{Buffer, Computation, Place, Recorder};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::map_builder::MapBuilder;
 
-/// Records the program of an operator that adds up products.
+/// Records the program of an operator that computes sums of products.
 pub(crate) struct ProductRecorder<'a> {
     pub(crate) operator: &'a Validated,
     pub(crate) recorder: Recorder<'a>,
-    /// Whether what is added up are integers.
+    /// Whether the sums are integers.
     pub(crate) are_integers: bool,
 }
 
-/// Words of a tensor: where the first is, and how far it is from one to the next in each of its dimensions.
+/// A tensor of words: its first word, and the strides of its dimensions.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     pub(crate) place: Place,
@@ -28,22 +28,22 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Those of an operand of `rank` dimensions.
+    /// The words of an operand of `rank` dimensions.
     pub(crate) fn of(operand: &Operand, rank: usize) -> Self {
         Self { place: Place::of(operand), strides: operand.strides[DIMENSIONS - rank..].to_vec() }
     }
 }
 
-/// How a tensor is stored that is copied.
+/// The memory layout of a tensor that is copied.
 pub(crate) struct Storage<'a> {
-    /// The dimension whose elements become neighbours, in whole quads.
+    /// The dimension whose elements become adjacent, in whole quads.
     pub(crate) innermost: usize,
-    /// Zeros before and after the elements of each dimension.
+    /// The number of zeros before and after the elements of each dimension.
     pub(crate) margins: &'a [[u32; 2]],
-    /// The dimension along which the zero point's second one goes.
+    /// The tensor's dimension that the zero point's second dimension goes along.
     pub(crate) channels: usize,
-    /// Whether it is copied even where it could be read as it lies: what is multiplied many times is put in
-    /// order once.
+    /// Whether the tensor is copied even if it could be read in place: factors that are used many times are
+    /// rearranged once.
     pub(crate) is_copied: bool,
 }
 
@@ -56,8 +56,7 @@ pub(crate) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
     Ok([of("TransA")?, of("TransB")?])
 }
 
-/// The input `name` of an operator, where there is one: its elements, of which one stands for all in a dimension of
-/// size 1, and its type.
+/// The input `name` of an operator, if it is present, with its type. Dimensions of size 1 are broadcast.
 pub(crate) fn input(
     operator: &Validated,
     name: &str,
@@ -87,7 +86,7 @@ impl<'a> ProductRecorder<'a> {
         self.input(name)?.ok_or_else(missing)
     }
 
-    /// The elements of the tensor `name` less those of its zero point `zero`, as words of FLOAT32 or of INT32.
+    /// The elements of the tensor `name` minus those of its zero point `zero`, as words of FLOAT32 or of INT32.
     pub(crate) fn factor(
         &mut self,
         [name, zero]: [&'static str; 2],
@@ -125,7 +124,7 @@ impl<'a> ProductRecorder<'a> {
         Ok(Words { place, ..words })
     }
 
-    /// Place for the elements of a tensor with its margins, which are zeros, when they are made of `from`.
+    /// Memory for the elements of a tensor with its margins, which are zeros, when they are converted from `from`.
     fn stored(
         &mut self,
         tensor: &TensorLayout,
@@ -152,7 +151,7 @@ impl<'a> ProductRecorder<'a> {
         Operand { strides: all, ..self.recorder.derived(from, ElementWidth::B32, count) }
     }
 
-    /// The map that converts elements to words.
+    /// The Map that converts elements to words.
     fn converted(
         &mut self,
         (element, data_type): (Operand, DataType),

@@ -1,8 +1,8 @@
-//! Lowers operators that sum products: factors become words, a Contract sums their products, and a Map makes the
-//! output from the sums unless they are the output already.
+//! Lowers operators that sum products: factors are converted to words, a Contract sums their products, and a Map
+//! computes the output from the sums, unless the sums are the output.
 //!
-//! [`crate::families::matmul`] and [`crate::families::convolution`] show worked shapes. The Map is the epilogue
-//! that a graph can fuse with what reads the output.
+//! [`crate::families::matmul`] and [`crate::families::convolution`] show worked shapes. The Map is the
+//! epilogue; a graph can fuse it with the node that reads the output.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
@@ -16,16 +16,16 @@ use crate::families::softmax::fused_softmax;
 use crate::ir::space::Operand;
 use crate::ir::{self, Map};
 
-/// Which elements meet.
+/// The pairs of elements whose products are summed.
 pub(crate) trait Geometry {
-    /// The fields of the factors.
+    /// The names of the fields of both factors.
     const FACTORS: [&'static str; 2];
 
-    /// Records the sums that make up `output`, each element once.
+    /// Records the sums of products that make up `output`, each element once.
     fn add_up(products: &mut ProductRecorder<'_>, output: &Words) -> Result<(), Error>;
 }
 
-/// The program of an operator that adds up products.
+/// The program of an operator that sums products.
 pub(crate) fn lower<G: Geometry>(
     operator: &Validated,
     target: &Target<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn lower<G: Geometry>(
     products.finish(sums, output)
 }
 
-/// Whether products are those of integers: of 8 bits each, whose sums are exact in 32.
+/// Whether both factors are 8-bit integers, whose products are summed exactly in 32 bits.
 pub(crate) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<bool, Error> {
     let is_small = |name: &str| {
         let data_type = operator.required_tensor(name)?.data_type();
@@ -52,7 +52,7 @@ pub(crate) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<b
 }
 
 impl ProductRecorder<'_> {
-    /// The program whose last steps make the output of `sums`.
+    /// The program whose last steps compute the output from `sums`.
     pub(crate) fn finish(mut self, sums: Operand, output: Operand) -> Result<ir::Program, Error> {
         let operator = self.operator;
         let tensor = operator.required_tensor(OUTPUT)?;
@@ -65,20 +65,20 @@ impl ProductRecorder<'_> {
         fused_softmax(activation, self.recorder, tensor, [before, output])
     }
 
-    /// Adds the steps that write what becomes of sums.
+    /// Adds the Map that computes `output` from the sums.
     fn write(&mut self, sums: Operand, output: Operand, data_type: DataType) -> Result<(), Error> {
         let Map { space, computation } =
             of_sums(self.operator, sums, self.are_integers, output, data_type)?;
         self.recorder.map(space, computation)
     }
 
-    /// The output as it is written.
+    /// The operand of the output.
     pub(crate) fn output(&self) -> Result<Operand, Error> {
         let missing = || Error::internal(self.operator.schema().name, "the output is missing");
         self.recorder.outputs()?.into_iter().flatten().next().ok_or_else(missing)
     }
 
-    /// Writes the sums to where `output` has the elements of the operator's.
+    /// Writes the sums to `output`, which has the sizes of the operator's output.
     fn add_up<G: Geometry>(&mut self, output: &Operand) -> Result<(), Error> {
         let rank = self.operator.required_tensor(OUTPUT)?.sizes().len();
         G::add_up(self, &Words::of(output, rank))

@@ -13,7 +13,7 @@ use crate::ir::space::{Operand, leading};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::map_builder::MapBuilder;
 
-/// Where an operator has its scales and what is added to sums: one of each pair of names.
+/// The names of the fields for scales and addends: an operator has one of each pair.
 pub(crate) const SCALES: [[&str; 2]; 2] =
     [["AScaleTensor", "InputScaleTensor"], ["BScaleTensor", "FilterScaleTensor"]];
 pub(crate) const ADDENDS: [&str; 2] = ["CTensor", "BiasTensor"];
@@ -21,7 +21,7 @@ pub(crate) const OUTPUT: &str = "OutputTensor";
 pub(crate) const OUTPUT_SCALE: &str = "OutputScaleTensor";
 pub(crate) const OUTPUT_ZERO_POINT: &str = "OutputZeroPointTensor";
 
-/// The value of an attribute that is a factor, where the operator has it; 1 where it has not.
+/// The value of an attribute that is a factor; 1 if the operator does not have it.
 pub(crate) fn number(operator: &Validated, name: &str) -> Result<f32, Error> {
     if has(operator.schema(), name) { operator.float(name) } else { Ok(1.0) }
 }
@@ -30,12 +30,12 @@ pub(crate) fn has(schema: &OperatorSchema, name: &str) -> bool {
     schema.has_field(name)
 }
 
-/// Whether an activation is one of rows, softmax, and not of single elements.
+/// Whether an activation works on rows (softmax), not on single elements.
 pub(crate) fn is_of_rows(activation: &OperatorSchema) -> bool {
     [&operators::ACTIVATION_SOFTMAX, &operators::ACTIVATION_SOFTMAX1].contains(&activation)
 }
 
-/// Whether sums are written as they are.
+/// Whether the sums are the output, without any epilogue.
 pub(crate) fn is_plain(operator: &Validated) -> Result<bool, Error> {
     let is_left_out = |name: &str| match has(operator.schema(), name) {
         true => operator.tensor(name).map(|it| it.is_none()),
@@ -49,9 +49,9 @@ pub(crate) fn is_plain(operator: &Validated) -> Result<bool, Error> {
     Ok(matches!(data_type, DataType::Float32 | DataType::Int32) && !has_steps && is_alone)
 }
 
-/// What is written of `sums`, which have the output's sizes, as elements of `data_type`.
+/// The output's elements of type `data_type` from `sums`, which have the output's sizes.
 ///
-/// Activations of rows are left to whoever calls.
+/// Activations of rows are left to the caller.
 pub(crate) fn of_sums(
     operator: &Validated,
     sums: Operand,
@@ -103,7 +103,7 @@ struct Epilogue<'a> {
 }
 
 impl Epilogue<'_> {
-    /// Times the product of both scales.
+    /// Multiplies by the product of both scales.
     fn scaled(&mut self, value: Value) -> Result<Value, Error> {
         let mut scales = vec![];
         for name in SCALES.iter().flatten() {
@@ -116,7 +116,7 @@ impl Epilogue<'_> {
         Ok(self.map.apply(&f::MULTIPLY_F32, &[value, scale], &[]))
     }
 
-    /// Over the output's scale, to the nearest integer, plus the zero point.
+    /// Divides by the output's scale, rounds to the nearest integer, and adds the zero point.
     fn quantized(&mut self, value: Value) -> Result<Value, Error> {
         let Some(scale) = input(self.operator, OUTPUT_SCALE)? else { return Ok(value) };
         let scale = self.single(scale);
@@ -139,17 +139,17 @@ impl Epilogue<'_> {
         self.map.apply_all(chain, value)
     }
 
-    /// The product with a number, which is exact where that is 1.
+    /// The product with a number; a factor of 1 adds no step.
     fn times(&mut self, value: Value, number: f32) -> Value {
         if number.to_bits() == f32::to_bits(1.0) {
             return value;
         }
-        // What is added changes no product.
+        // The bias of -0 changes no product.
         self.map.computation.scaled(value, number, -0.0)
     }
 }
 
-/// What `widened` makes of an integer.
+/// The type of an integer after `widened`.
 fn of_32_bits(data_type: DataType) -> DataType {
     let is_signed = data_type.integer_range().is_some_and(|(least, _)| least < 0);
     if is_signed { DataType::Int32 } else { DataType::Uint32 }

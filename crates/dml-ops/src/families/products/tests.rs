@@ -1,4 +1,4 @@
-//! What is done once, at initialization.
+//! Tests of products: work of initialization, partial sums, and cooperative matrices.
 
 use dml_core::capabilities::Features;
 use dml_core::operators::{ConvolutionDesc, GemmDesc};
@@ -26,7 +26,7 @@ fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> GemmDesc {
     }
 }
 
-/// A product whose second matrix is transposed, and so has to be put in order.
+/// A product whose second matrix is transposed, and so has to be rearranged.
 fn product(data_type: DataType, flags: TensorFlags) -> Plan {
     let it = gemm(data_type, [32, 24, 36]);
     let b_tensor = TensorDesc { flags, ..TensorDesc::packed(data_type, &[1, 1, 36, 24]) };
@@ -45,7 +45,7 @@ fn what_is_owned_is_put_in_order_once() {
         let owned = product(data_type, TensorFlags::OWNED_BY_DML);
         assert!(bound.init.is_empty() && bound.persistent_size == 0);
         assert!(touches(&bound.exec, Slot::Input(1)));
-        // It is read where it is bound, and kept in order alone.
+        // It is read where it is bound, and only the rearranged copy is kept.
         assert!(touches(&owned.init, Slot::Input(1)) && !touches(&owned.exec, Slot::Input(1)));
         assert!(!owned.init.iter().any(|step| matches!(step, Step::Copy(_))), "{data_type}");
         assert!(touches(&owned.exec, Slot::Persistent));
@@ -136,7 +136,7 @@ fn cooperative_matrices_are_used_where_they_are_asked_for_and_offered() {
     assert!(!is_used(DataType::Float16, Tuning::new().with_shared_tiles(), &offering));
 }
 
-/// A convolution backward with stride 2: the elements of every second row and column have the same taps, so
+/// A backward convolution with stride 2: the elements of every second row and column have the same taps, so
 /// that there are four products, whose outputs are interleaved.
 fn upsampling(size: u32, window: u32) -> Plan {
     let tensor = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);

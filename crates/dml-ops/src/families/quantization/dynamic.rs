@@ -1,5 +1,5 @@
-//! How a tensor is quantized by what suits its elements: the greatest and the least of them, and 0, become the ends
-//! of the integers.
+//! Lowers DYNAMIC_QUANTIZE_LINEAR: the range of a tensor's elements, extended to include 0, is mapped to the
+//! range of the integers.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::{Program, Value};
@@ -12,7 +12,7 @@ use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
 use crate::lowering::rows::{Axes, Rows};
 
-/// The outputs: the integers, the scale, and the zero point.
+/// Writes the outputs: the integers, the scale, and the zero point.
 pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let integer = operator.required_tensor("OutputTensor")?.data_type();
@@ -35,7 +35,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
     Ok(rows.finish())
 }
 
-/// The range, 0 included, divided by how many steps integers have; 1 where all elements are 0.
+/// The scale: the range, including 0, divided by 255; 1 where all elements are 0.
 fn scale(rows: &mut Rows<'_>, greatest: Operand, least: Operand) -> Result<Operand, Error> {
     let [zero, steps, one] = [0.0, 255.0, 1.0].map(|it| rows.single(it));
     let [greatest_at, least_at, zero_at, steps_at, one_at] = [0, 1, 2, 3, 4].map(Value::Input);
@@ -49,7 +49,7 @@ fn scale(rows: &mut Rows<'_>, greatest: Operand, least: Operand) -> Result<Opera
     rows.of_rows(vec![greatest, least, zero, steps, one], program)
 }
 
-/// The integer that 0 becomes, as a number.
+/// The zero point, as FLOAT32.
 fn zero_point(
     rows: &mut Rows<'_>,
     least: Operand,

@@ -49,17 +49,19 @@ pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<ir::
 pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut map = BlockwiseMap::new(operator, target)?;
     let [element, scale, zero_point] = map.quantization()?;
-    // With or without a sign: integers of up to 8 bits have the same differences in 32.
+    // The signed function serves unsigned integers too: integers of up to 8 bits have the same differences in
+    // 32 bits.
     let [element, zero_point] = [element, zero_point].map(|it| map.integer(it));
     let scale = map.single(scale);
     let real = map.program.apply(&f::DEQUANTIZE_I32, vec![element, scale, zero_point]);
     map.program_of(real)
 }
 
-/// A value of a type.
+/// A value and its data type.
 type Typed = (Value, DataType);
 
-/// A map under construction that is recorded over several spaces: blocks, and an output of half bytes, divide its tensors.
+/// A Map under construction that is recorded over several spaces, because blocks and an output of 4-bit
+/// elements divide the tensors.
 struct BlockwiseMap<'a> {
     operator: &'a Validated,
     output: &'a TensorLayout,
@@ -79,7 +81,7 @@ impl<'a> BlockwiseMap<'a> {
         })
     }
 
-    /// Reads the input with the number `index`.
+    /// Adds the input tensor with the number `index`.
     fn input(&mut self, index: u32) -> Result<Typed, Error> {
         let mut tensors = (0..).zip(self.operator.present_tensors(FieldKind::Input));
         let tensor = tensors.find(|(number, _)| *number == index).map(|(_, (_, tensor))| tensor);
@@ -89,7 +91,7 @@ impl<'a> BlockwiseMap<'a> {
         Ok((Value::Input(self.inputs.len() - 1), tensor.data_type()))
     }
 
-    /// Reads floats, one for each place along the second dimension.
+    /// Adds a constant input of FLOAT32 words, one for each coordinate along the second dimension.
     fn by_channel(&mut self, words: &[u32]) -> Value {
         let count = u32::try_from(words.len()).expect("as many as a field counts");
         let buffer = self.recorder.constants(words);
@@ -97,7 +99,7 @@ impl<'a> BlockwiseMap<'a> {
         Value::Input(self.inputs.len() - 1)
     }
 
-    /// Reads the input, its scale, and its zero point, which is 0 where there is none.
+    /// Adds the input, its scale, and its zero point, which is 0 where the tensor is left out.
     fn quantization(&mut self) -> Result<[Typed; 3], Error> {
         let [element, scale] = [self.input(0)?, self.input(1)?];
         let zero_point = match self.operator.present_tensors(FieldKind::Input).count() {
@@ -118,7 +120,7 @@ impl<'a> BlockwiseMap<'a> {
         self.program.apply_all(widened(data_type), value)
     }
 
-    /// The program that writes `result`, which is FLOAT32, in the output's type.
+    /// The program that writes `result`, a FLOAT32 value, in the output's type.
     fn program_of(mut self, result: Value) -> Result<ir::Program, Error> {
         let data_type = self.output.data_type();
         let result = self.program.apply_all(conversion(DataType::Float32, data_type), result);

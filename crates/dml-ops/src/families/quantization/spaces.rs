@@ -1,9 +1,10 @@
-//! Iteration spaces of tensors with blocks, and with elements of half a byte.
+//! Iteration spaces of tensors with blocks, and of tensors with 4-bit elements.
 //!
-//! A dimension of blocks becomes two: from block to block, and within one, where the blocks' elements repeat.
-//! Kernels read elements of 4 bits, but write bytes: a dimension along which the output's elements are by turns the first
-//! and the second half of a byte becomes two spaces, of its even and its odd coordinates. What then has more dimensions
-//! than a space is a space for each coordinate of the smallest ones.
+//! A dimension of blocks becomes two dimensions: one from block to block, and one within a block, along which
+//! the blocks' elements repeat. Kernels read elements of 4 bits, but write bytes: a dimension along which the
+//! output's elements alternate between the halves of bytes becomes two spaces, of its even and its odd
+//! coordinates. If more dimensions are left than a space can have, there is a space for each coordinate of
+//! the smallest ones.
 
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
@@ -13,25 +14,25 @@ use crate::ir::Buffer;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::target::MAX_STEPS;
 
-/// Where the elements of a tensor are; of a tensor of blocks one for each.
+/// The layout of a tensor's elements; of a tensor of blocks, one element for each block.
 pub(super) struct Place {
     buffer: Buffer,
-    /// In bits.
+    /// The width of an element in bits.
     width: u32,
-    /// The first element, counted from the start of the buffer.
+    /// The index of the first element in the buffer.
     base: i64,
     sizes: Vec<u32>,
     strides: Vec<u32>,
 }
 
 impl Place {
-    /// All of `tensor`, at the start of a buffer.
+    /// The layout of all of `tensor`, at the start of a buffer.
     pub(super) fn of(buffer: Buffer, tensor: &TensorLayout) -> Self {
         let (sizes, strides) = (tensor.sizes().to_vec(), tensor.strides().to_vec());
         Self { sizes, strides, ..Self::first(buffer, tensor.data_type().bits()) }
     }
 
-    /// Words, one for each place along `axis` of a tensor with `rank` dimensions.
+    /// The layout of 32-bit words, one for each coordinate along `axis` of a tensor with `rank` dimensions.
     pub(super) fn along(buffer: Buffer, axis: usize, count: u32, rank: usize) -> Self {
         let along =
             |value, other| (0..rank).map(|it| if it == axis { value } else { other }).collect();
@@ -42,13 +43,13 @@ impl Place {
         Self { buffer, width, base: 0, sizes: vec![], strides: vec![] }
     }
 
-    /// Whether it is an output whose elements share bytes.
+    /// Whether this is an output with two elements in each byte.
     pub(super) fn is_half(&self) -> bool {
         self.width == 4 && matches!(self.buffer, Buffer::Output(_))
     }
 }
 
-/// A dimension: its size, and the stride of each place.
+/// A dimension: its size, and its stride in each of the tensors.
 #[derive(Clone)]
 struct Dimension {
     size: u32,
@@ -59,21 +60,21 @@ struct Dimension {
 #[derive(Clone)]
 struct Part {
     dimensions: Vec<Dimension>,
-    /// The first element of each place.
+    /// The first element in each of the tensors.
     bases: Vec<i64>,
 }
 
-/// A space, and whether the elements of its output are the second halves of bytes.
+/// A space, and whether its output's elements are the second halves of bytes.
 pub(super) struct Halves {
     pub(super) space: IterationSpace,
     pub(super) are_second: bool,
 }
 
-/// The spaces of the elements of the last of `places`, which is written. `None` where there are more than a plan
-/// has steps.
+/// The spaces that cover the elements of the last of `places`, the output. `None` if there are more than a
+/// plan may have steps.
 ///
 /// # Errors
-/// [`Error::Internal`]: no kernel moves such elements.
+/// [`Error::Internal`] if no kernel moves elements of such a width.
 pub(super) fn spaces(
     operator: &'static str,
     places: &[Place],
@@ -98,7 +99,7 @@ pub(super) fn spaces(
     Ok(Some(done))
 }
 
-/// A dimension of `size`, from block to block and within them.
+/// A dimension of `size` as two: from block to block, and within a block.
 fn dimensions(places: &[Place], size: u32, at: usize) -> [Dimension; 2] {
     let blocks = places.iter().map(|place| place.sizes[at]).min().unwrap_or(size);
     let length = size / blocks;
@@ -106,7 +107,7 @@ fn dimensions(places: &[Place], size: u32, at: usize) -> [Dimension; 2] {
         let stride_of = |it: &Place| stride(it.strides[at].into(), it.sizes[at] > blocks);
         Dimension { size, strides: places.iter().map(stride_of).collect() }
     };
-    // A tensor of as many elements as blocks has one for each.
+    // A tensor with as many elements as there are blocks has one element for each block.
     [
         of(blocks, &|stride, is_whole| if is_whole { stride * i64::from(length) } else { stride }),
         of(length, &|stride, is_whole| if is_whole { stride } else { 0 }),
@@ -114,7 +115,7 @@ fn dimensions(places: &[Place], size: u32, at: usize) -> [Dimension; 2] {
 }
 
 impl Part {
-    /// The parts that it has to be divided into, unless it is a space.
+    /// The parts that this part has to be divided into; `None` if it is a single space.
     fn divided(&self, places: &[Place]) -> Option<Vec<Self>> {
         let has_halves = places.last().is_some_and(Place::is_half);
         let alternates =
@@ -130,7 +131,7 @@ impl Part {
         Some((0..dimension.size).map(|coordinate| self.at(smallest, coordinate)).collect())
     }
 
-    /// The coordinates of a dimension that are even, or odd.
+    /// The even or the odd coordinates of a dimension, by `parity`.
     fn every_second(&self, at: usize, parity: u32) -> Self {
         let mut part = self.at(at, parity);
         let Dimension { size, strides } = &self.dimensions[at];
@@ -142,7 +143,7 @@ impl Part {
         part
     }
 
-    /// One coordinate of a dimension.
+    /// The part at one coordinate of a dimension.
     fn at(&self, at: usize, coordinate: u32) -> Self {
         let mut part = self.clone();
         let dimension = part.dimensions.remove(at);
@@ -176,7 +177,7 @@ impl Part {
             return Err(Error::internal(operator, "nothing is written"));
         };
         let mut inputs = inputs.to_vec();
-        // Half a byte is written with the other half, which is read before.
+        // A half byte is written together with the other half, which is read first.
         let has_halves = places.last().is_some_and(Place::is_half);
         if has_halves {
             inputs.push(output.clone());

@@ -1,4 +1,4 @@
-//! How each cell goes on from one step to the next.
+//! The cells of recurrent networks: each computes the state of a step from the state before it.
 
 use dml_core::Error;
 use dml_spirv::functions as f;
@@ -7,7 +7,7 @@ use super::layer::{At, Layer, State};
 use super::network::flag;
 use crate::ir::space::Operand;
 
-/// `h = f(s)`.
+/// Records a step of an RNN: `h = f(s)`.
 pub(super) fn simple(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
     if let Some(hidden) = &at.before.hidden {
         layer.add_up(hidden, at.time, 0..1)?;
@@ -18,13 +18,13 @@ pub(super) fn simple(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error>
     Ok(State { hidden: layer.next_hidden(program, at)?, cell: None })
 }
 
-/// The gates of an LSTM in the order of its weights; its peepholes have the first three.
+/// The gates of an LSTM in the order of its weights; the first three have peepholes.
 const INPUT: u32 = 0;
 const OUTPUT: u32 = 1;
 const FORGET: u32 = 2;
 const CELL: u32 = 3;
 
-/// `c = f c + i g(s_c)`, `h = o h(c)`.
+/// Records a step of an LSTM: `c = f c + i g(s_c)`, `h = o h(c)`.
 pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
     if let Some(hidden) = &at.before.hidden {
         layer.add_up(hidden, at.time, 0..4)?;
@@ -53,7 +53,7 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
     if let Some(kept) = kept {
         program.apply(&f::ADD_F32, vec![kept, added]);
     }
-    // Not where the one before is.
+    // The buffers alternate, so that the previous cell state is not overwritten.
     let output = layer.scratch(at.time % 2 == 1);
     let cell = layer.next(program, at.time, at.before.cell.as_ref(), output)?;
 
@@ -72,7 +72,7 @@ const UPDATE: u32 = 0;
 const RESET: u32 = 1;
 const NEW: u32 = 2;
 
-/// `h = (1 - z) n + z h`.
+/// Records a step of a GRU: `h = (1 - z) n + z h`.
 pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
     let is_linear = flag(layer.operator, "LinearBeforeReset")?;
     let before = at.before.hidden.clone();
@@ -117,7 +117,7 @@ pub(super) fn gated(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> 
     Ok(State { hidden: layer.next_hidden(program, at)?, cell: None })
 }
 
-/// `r h`.
+/// Records `r h`, the hidden state after the reset gate.
 fn reset(layer: &mut Layer<'_, '_>, at: &At, hidden: &Operand) -> Result<Operand, Error> {
     let mut program = layer.program();
     let reset = program.read(layer.gate(at.time, RESET));

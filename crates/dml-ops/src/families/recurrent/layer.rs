@@ -42,18 +42,18 @@ use crate::ir::space::{Operand, leading};
 use crate::ir::{self, Dimension, Place, Sums};
 use crate::target::ROWS_WORTH_A_COPY;
 
-/// What a cell does in a step: it adds what makes the states before it those after it.
+/// A cell's computation in a step: it adds the nodes that compute the next states from the states before.
 pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
 
-/// Where the dimensions of steps, sequences and hidden elements are in a space.
+/// The dimensions of steps, sequences and hidden elements in a space.
 pub(super) const STEPS: usize = DIMENSIONS - 3;
 const SEQUENCES: usize = DIMENSIONS - 2;
 const HIDDEN: usize = DIMENSIONS - 1;
 
-/// Weights lie as they are multiplied.
+/// Weights are read in place.
 const ROWS: Storage<'_> = Storage { innermost: 3, margins: &[], channels: 1, is_copied: false };
 
-/// The program of a layer whose cell goes on so.
+/// The program of a layer with this cell.
 pub(super) fn lower(
     operator: &Validated,
     target: &Target<'_>,
@@ -62,7 +62,7 @@ pub(super) fn lower(
     let network = Network::of(operator)?;
     network::check(&network, operator)?;
     let mut products = ProductRecorder::new(operator, target, false);
-    // Every step takes the recurrence.
+    // Every step reads the recurrence weights.
     let by_gates = Storage { innermost: 2, is_copied: true, ..ROWS };
     let is_worth_it = network.sequences >= ROWS_WORTH_A_COPY;
     let recurrence = if is_worth_it { &by_gates } else { &ROWS };
@@ -84,14 +84,14 @@ pub(super) fn lower(
     Ok(products.recorder.finish())
 }
 
-/// What is multiplied.
+/// The factors of a layer's products.
 struct Factors {
     input: Words,
     weight: Words,
     recurrence: Words,
 }
 
-/// States of every sequence; `None` where they are zeros. Cell states are there in an LSTM alone.
+/// States of every sequence; `None` if they are zeros. Only an LSTM has cell states.
 #[derive(Clone, Default)]
 pub(super) struct State {
     pub(super) hidden: Option<Operand>,
@@ -104,7 +104,7 @@ pub(super) struct At {
     pub(super) before: State,
 }
 
-/// A direction of a layer.
+/// One direction of a layer.
 pub(super) struct Layer<'b, 'a> {
     pub(super) operator: &'a Validated,
     pub(super) direction: u32,
@@ -113,7 +113,7 @@ pub(super) struct Layer<'b, 'a> {
     pub(super) network: Network,
     pub(super) products: &'b mut ProductRecorder<'a>,
     factors: &'b Factors,
-    /// Whether each sequence has each step; `None` where all have all.
+    /// Whether each sequence has each step; `None` if all sequences have all steps.
     pub(super) masks: Option<Operand>,
     /// The gates' sums of every step.
     sums: Operand,
@@ -146,7 +146,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         })
     }
 
-    /// A program of the cell.
+    /// An empty program of the cell.
     pub(super) fn program(&self) -> CellProgram<'a> {
         CellProgram::new(self.functions, self.threshold)
     }
@@ -169,7 +169,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(())
     }
 
-    /// The sums begin with the biases, to which the products of the input are added.
+    /// Sets the sums to the biases, and adds the products of the input.
     fn add_up_inputs(&mut self) -> Result<(), Error> {
         let goes_on = self.write_biases()?;
         let Network { steps, sequences, elements, .. } = self.network;
@@ -203,20 +203,20 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.products.recorder.multiply(sums)
     }
 
-    /// Where the weights of this direction are, from a row on.
+    /// The weights of this direction, from a row on.
     fn of_direction(&self, words: &Words, row: u32) -> Place {
-        // Nothing that a tensor has is so far away that this could overflow.
+        // The offset of an element in a tensor is far too small to overflow.
         let direction = i64::from(self.direction) * words.strides[1];
         let base = words.place.base + direction + i64::from(row) * words.strides[2];
         Place { base, ..words.place }
     }
 
-    /// Whether there are biases.
+    /// Writes the biases to the sums; returns whether there are any.
     fn write_biases(&mut self) -> Result<bool, Error> {
         let Some((bias, data_type)) = self.products.input("BiasTensor")? else { return Ok(false) };
         let Network { steps, sequences, .. } = self.network;
         let width = self.network.width();
-        // Of the rest, that of the recurrence is added after the reset.
+        // With LinearBeforeReset, the hidden gate's recurrence bias is added after the reset.
         let both = match flag(self.operator, "LinearBeforeReset")? {
             true => width - self.network.hidden,
             false => width,
@@ -245,7 +245,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(true)
     }
 
-    /// Biases from a number on, the same for all sequences.
+    /// The biases from a number on, the same for all sequences.
     fn bias(&self, bias: &Operand, first: u32) -> Operand {
         let strides = bias.strides;
         let of_direction = i64::from(self.direction) * strides[SEQUENCES];
@@ -255,7 +255,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Operand { base, strides: own, ..bias.clone() }
     }
 
-    /// The bias that the recurrence's product of a gate has of itself.
+    /// The bias that is added to a gate's recurrence product alone.
     pub(super) fn bias_of_recurrence(
         &self,
         gate: u32,
@@ -265,7 +265,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(bias.map(|(bias, data_type)| (self.bias(&bias, first), data_type)))
     }
 
-    /// What gates see of the cell state.
+    /// The weights by which gates depend on the cell state (peepholes).
     pub(super) fn peephole(&self, gate: u32) -> Result<Option<(Operand, DataType)>, Error> {
         let peephole = self.products.input("PeepholeTensor")?;
         Ok(peephole.map(|(it, data_type)| (self.bias(&it, gate * self.network.hidden), data_type)))
@@ -278,7 +278,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         })
     }
 
-    /// States that an input gives.
+    /// Initial states from an input, if it is present.
     fn given(&mut self, name: &'static str) -> Result<Option<Operand>, Error> {
         if self.products.input(name)?.is_none() {
             return Ok(None);
@@ -299,7 +299,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Operand { base, strides: of_strides([0, width.into(), 1]), ..self.sums.clone() }
     }
 
-    /// A place for numbers of each sequence, one of two that all steps share.
+    /// Scratch memory for numbers of each sequence: one of two buffers that all steps share.
     pub(super) fn scratch(&mut self, second: bool) -> Operand {
         let Network { sequences, hidden, .. } = self.network;
         let count = u64::from(sequences) * u64::from(hidden);
@@ -309,7 +309,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Operand { strides: of_strides([0, hidden.into(), 1]), ..place.clone() }
     }
 
-    /// Adds the products of `hidden` with the recurrence of some gates to their sums in a step.
+    /// Adds the products of `hidden` with some gates' recurrence weights to their sums in a step.
     pub(super) fn add_up(
         &mut self,
         hidden: &Operand,
@@ -320,7 +320,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.multiply(hidden, gates, &output, true)
     }
 
-    /// Writes the products of `hidden` with the recurrence of some gates, or adds them to what is there.
+    /// Writes the products of `hidden` with some gates' recurrence weights, or adds them to the values there.
     pub(super) fn multiply(
         &mut self,
         hidden: &Operand,
@@ -345,8 +345,8 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.products.recorder.multiply(sums)
     }
 
-    /// Writes the state that the program's last value is, for all sequences that have the step; the others keep
-    /// the one before.
+    /// Writes the program's result as the next state of all sequences that have the step; the others keep
+    /// their state.
     pub(super) fn next(
         &mut self,
         mut program: CellProgram<'a>,
@@ -363,7 +363,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         Ok(output)
     }
 
-    /// The same for the hidden state, which has a place of its own in each step.
+    /// As [`Self::next`], for the hidden state, which has memory of its own for each step.
     pub(super) fn next_hidden(
         &mut self,
         program: CellProgram<'a>,
@@ -377,7 +377,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         self.next(program, at.time, at.before.hidden.as_ref(), output).map(Some)
     }
 
-    /// Writes what a program makes of elements of steps, sequences and hidden elements.
+    /// Writes the results of a program on elements of steps, sequences and hidden elements.
     pub(super) fn compute(
         &mut self,
         sizes: [u32; 3],

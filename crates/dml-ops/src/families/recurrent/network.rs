@@ -1,11 +1,11 @@
-//! The sizes of a recurrent network, and what kernels can count of them.
+//! The sizes of a recurrent network, and the check that kernels can index its sums.
 
 use dml_core::operators::recurrent;
 use dml_core::{Error, Validated};
 
 pub(super) use recurrent::{Network, flag, functions, threshold};
 
-/// The sums of all steps are counted with 32 bits.
+/// Checks that the gates' sums of all steps can be counted with 32 bits.
 pub(super) fn check(network: &Network, operator: &Validated) -> Result<(), Error> {
     let sums = u64::from(network.steps) * u64::from(network.sequences) * u64::from(network.width());
     if u32::try_from(sums).is_ok() {

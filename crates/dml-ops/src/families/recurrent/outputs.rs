@@ -1,4 +1,4 @@
-//! What a direction of a layer writes in the end.
+//! The outputs of one direction of a layer, written after its last step.
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout};

@@ -1,4 +1,4 @@
-//! What a cell computes for each element: a program, and what it reads.
+//! The program that a cell computes for each element, and its inputs.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::element_wise::Value;
@@ -8,7 +8,7 @@ use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
 use crate::lowering::map_builder::MapBuilder;
 
-/// A program of single precision, of which the last value is the result.
+/// A program in single precision, the last value of which is the result.
 pub(super) struct CellProgram<'a> {
     map: MapBuilder,
     functions: &'a [Validated],
@@ -16,12 +16,12 @@ pub(super) struct CellProgram<'a> {
 }
 
 impl<'a> CellProgram<'a> {
-    /// An empty one, of a cell with these functions, which see what is at most so far from 0.
+    /// An empty program of a cell with these activation functions, whose arguments are clipped to `threshold`.
     pub(super) fn new(functions: &'a [Validated], threshold: Option<f32>) -> Self {
         Self { map: MapBuilder::default(), functions, threshold }
     }
 
-    /// An operand's element; what is read twice is one input.
+    /// The element of an operand; an operand that is read twice becomes one input.
     pub(super) fn read(&mut self, operand: Operand) -> Value {
         match self.map.inputs.iter().position(|input| *input == operand) {
             Some(index) => Value::Input(index),
@@ -43,7 +43,7 @@ impl<'a> CellProgram<'a> {
         self.map.computation.scaled(value, -1.0, 1.0)
     }
 
-    /// The cell's function with this number, of what is limited before.
+    /// The cell's activation function with this index, of the clipped value.
     pub(super) fn function(&mut self, index: usize, mut value: Value) -> Result<Value, Error> {
         if let Some(threshold) = self.threshold {
             let bounds = [-threshold, threshold].map(f32::to_bits);
@@ -53,7 +53,7 @@ impl<'a> CellProgram<'a> {
         self.map.computation.apply_operator(function, [DataType::Float32; 2], vec![value])
     }
 
-    /// `value + weight * state`, where there are both.
+    /// `value + weight * state` if there are both, else `value`.
     pub(super) fn seeing(
         &mut self,
         value: Value,
@@ -66,7 +66,7 @@ impl<'a> CellProgram<'a> {
         self.apply(&f::ADD_F32, vec![value, product])
     }
 
-    /// The last value where the mask is not 0, else the state before, or zeros.
+    /// The last value if the mask is not 0, else the state before, or zeros.
     pub(super) fn keep_past_end(&mut self, mask: Operand, before: Option<&Operand>) {
         let value = self.map.computation.program.last();
         let has_step = self.read(mask);
@@ -77,7 +77,7 @@ impl<'a> CellProgram<'a> {
         self.apply(&f::CHOOSE_WORD, vec![has_step, value, before]);
     }
 
-    /// The result as another type.
+    /// Converts the result to another type.
     pub(super) fn convert(&mut self, chain: Vec<&'static Function>) {
         let last = self.map.computation.program.last();
         self.map.apply_all(chain, last);

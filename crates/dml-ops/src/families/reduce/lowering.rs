@@ -33,7 +33,7 @@ pub(super) fn computed(data_type: DataType) -> DataType {
     }
 }
 
-/// What is computed alike in each of the types.
+/// Selects one of the values by the type that elements are computed in.
 macro_rules! by_type {
     ($data_type:expr, $f32:expr, $i32:expr, $u32:expr, $i64:expr, $u64:expr) => {
         match computed($data_type) {
@@ -98,14 +98,14 @@ fn times(data_type: DataType) -> &'static Function {
     )
 }
 
-/// What becomes of an element before it is joined to others.
+/// The computation on an element before it is joined to others.
 enum Before {
     Nothing,
     Magnitude,
     Square,
 }
 
-/// One element for each row, by the function that the operator names.
+/// One element for each row, by the reduction function that the operator names.
 pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     use Before::{Magnitude, Nothing, Square};
     let number = operator.uint("Function")?;
@@ -140,7 +140,7 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
     finish(rows, program, joined, after)
 }
 
-/// The program that writes what joins the elements of each row, as `after` makes it.
+/// The program that reduces each row and applies `after` to the result.
 fn finish(
     mut rows: Rows<'_>,
     program: Program,
@@ -155,7 +155,7 @@ fn finish(
     Ok(rows.finish())
 }
 
-/// The sum of each row, divided by its length.
+/// The mean of each row: its sum, divided by its length.
 fn average(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let narrowing = conversion(DataType::Float32, output);
@@ -164,7 +164,8 @@ fn average(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     Ok(rows.finish())
 }
 
-/// The root of the sum of squares, of elements that are scaled so that no square leaves single precision.
+/// The square root of the sum of squares of elements that are scaled so that squares stay in single
+/// precision's range.
 fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let scales = rows.scales()?;
     let (mut program, mut element) = rows.of_element();
@@ -186,7 +187,7 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     Ok(rows.finish())
 }
 
-/// `m + ln(sum(e^(x - m)))`, of which `m` is the greatest.
+/// `m + ln(sum(e^(x - m)))`, where `m` is the greatest element.
 fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let [greatest, logarithm] = rows.powers(&r::LOG_SUM_F32)?;
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
@@ -197,26 +198,26 @@ fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     Ok(rows.finish())
 }
 
-/// Which element of a row is looked for.
+/// Whether the greatest or the least element of a row is searched.
 #[derive(Clone, Copy)]
 enum Extreme {
     Greatest,
     Least,
 }
 
-/// Which one of several equal elements.
+/// Which one of several equal elements is chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TieBreak {
     First,
     Last,
 }
 
-/// The number of the greatest element of each row.
+/// The index of the greatest element of each row.
 pub(super) fn argmax(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     index(Rows::new(operator, target)?, Extreme::Greatest, tie_break(operator)?)
 }
 
-/// The number of the least element of each row.
+/// The index of the least element of each row.
 pub(super) fn argmin(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     index(Rows::new(operator, target)?, Extreme::Least, tie_break(operator)?)
 }
@@ -226,11 +227,12 @@ fn tie_break(operator: &Validated) -> Result<TieBreak, Error> {
     Ok(if is_last { TieBreak::Last } else { TieBreak::First })
 }
 
-/// The number of the greatest or least element of each row.
+/// The index of the greatest or least element of each row.
 ///
-/// A reduction keeps the greatest of integers of 64 bits: a key, and below it the number of the element. The key is
-/// greater where the element is to be found rather than others, and the lower word decides between equal ones. The key
-/// of an element of 64 bits is whether it equals what a reduction before has found.
+/// A reduction finds the greatest integer of 64 bits: a key in the high word, and the element's index in the
+/// low one. The key is greater for elements that are to be found, and the low word decides between equal
+/// ones. The key of an element of 64 bits is whether it equals the extreme that an earlier reduction has
+/// found.
 fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir::Program, Error> {
     let numbers = rows.numbers();
     let mut program = Program::default();
@@ -256,7 +258,7 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let number = [&f::LOW_WORDS].into_iter().chain(counted.iter().copied());
     let last = Program::chain(number.chain(conversion(DataType::Uint32, output)));
-    // Keys of integers with a sign have one.
+    // Keys of signed integers are signed.
     let reducer = match computed(rows.data_type) {
         DataType::Int32 => &r::GREATEST_I64,
         _ => &r::GREATEST_U64,
@@ -265,7 +267,7 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir
     Ok(rows.finish())
 }
 
-/// Adds the key of an element of up to 32 bits: NaN has the greatest key, and +0 and -0 have the same one.
+/// Adds the key of an element of up to 32 bits: NaN has the greatest key, and the keys of +0 and -0 are equal.
 fn key(program: &mut Program, data_type: DataType, extreme: Extreme) -> Value {
     let element = program.apply_all(widened(data_type), Value::Input(0));
     let functions: &[&Function] = match (computed(data_type), extreme) {

@@ -1,6 +1,7 @@
-//! How each element becomes what joins it with all before it in its row.
+//! Lowers cumulative sums and products: each element is joined with all before it in its row.
 //!
-//! A Scan joins them, in one order on every device, and sums and products of floats keep what rounding loses.
+//! A Scan joins them in one order on every device; sums and products of floats keep rounding errors in a
+//! second word.
 
 use dml_core::{AxisDirection, DataType, Error, Validated};
 use dml_spirv::ElementWidth;
@@ -14,17 +15,17 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::rows::Rows;
 
-/// The sum of each element and those before it.
+/// The sum of each element and all before it.
 pub(super) fn sums(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     running(operator, target, sum, ("HasExclusiveSum", 0))
 }
 
-/// The product of each element and those before it.
+/// The product of each element and all before it.
 pub(super) fn products(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     running(operator, target, product, ("HasExclusiveProduct", 1))
 }
 
-/// What `joined` makes of each element and those before it, or of these alone; `first` is what no elements are.
+/// The cumulative result of the reducer `joined`, inclusive or exclusive; `first` is the result of no elements.
 fn running(
     operator: &Validated,
     target: &Target<'_>,
@@ -67,7 +68,7 @@ fn running(
     Ok(rows.finish())
 }
 
-/// The same elements, counted from the end of a dimension.
+/// The elements in reverse order along a dimension.
 fn from_end(operand: Operand, axis: usize, size: u32) -> Operand {
     let mut operand = operand;
     operand.base += i64::from(size - 1) * operand.strides[axis];
@@ -75,7 +76,7 @@ fn from_end(operand: Operand, axis: usize, size: u32) -> Operand {
     operand
 }
 
-/// The elements alone, as they are computed with; after `first`, where that is given, each is the one before.
+/// The elements as the scan's input; with `first`, shifted by one element so that the scan is exclusive.
 fn begin(
     rows: &mut Rows<'_>,
     axis: usize,

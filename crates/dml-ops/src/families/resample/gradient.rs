@@ -1,4 +1,5 @@
-//! Lowers gradients of resampling: each element is the weighted sum of the gradients of all elements that were made of it.
+//! Lowers gradients of resampling: each element is the weighted sum of the gradients of all elements computed
+//! from it.
 //!
 //! RESAMPLE_GRAD of FLOAT32 [1, 1, 1, 8] to [1, 1, 1, 4] with linear interpolation:
 //!
@@ -12,10 +13,10 @@
 //!     816 bytes, 40 operations, 4 invocations
 //! ```
 //!
-//! In each dimension the elements that were made of one follow each other: a row has as many as any element has. The
-//! tables say where each of them is and how much it counts, which the lowering computes as resampling does, in FLOAT32 by
-//! the functions' twins; what is in the row and was made of other elements is nowhere. One dimension is summed after the
-//! other, in single precision.
+//! In each dimension the elements that were computed from one element are neighbours: all rows are as long as
+//! the longest such range. The tables give the place and the weight of each of them, which the lowering
+//! computes as resampling does, in FLOAT32 by the functions' twins; elements of a row that were computed from
+//! other elements are nowhere. One dimension is summed after the other, in FLOAT32.
 
 use dml_core::{Error, InterpolationMode, Validated};
 use dml_spirv::ElementWidth;
@@ -31,10 +32,10 @@ use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 
-/// The place of rows in a space: tensors that are resampled have fewer dimensions.
+/// The dimension of a space that holds the rows; resampled tensors have fewer dimensions than a space.
 const ROW: usize = 0;
 
-/// Rows of a dimension of so many elements are as short as they can be.
+/// Up to this size of a dimension, the length of rows is computed exactly rather than estimated.
 const MOST_COUNTED: u32 = 1 << 16;
 
 pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -73,10 +74,10 @@ pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::
     Ok(recorder.finish())
 }
 
-/// A dimension of the elements that are summed up.
+/// A sum along one dimension of the resampled gradients.
 struct Gathered<'a> {
     along: &'a Along,
-    /// `None` where elements are interpolated.
+    /// The rounding of coordinates to the nearest element; `None` with linear interpolation.
     rounding: Option<Rounding>,
 }
 
@@ -106,14 +107,14 @@ impl Gathered<'_> {
         let mut space = sizes;
         space[ROW] = row;
         let (space, reduction) = map.reduced(share, &SUM_F32, (space, to.clone()), |map, sum| {
-            // Zeros are positive, whatever stands for elements that are nowhere.
+            // Adding 0 makes -0 positive.
             let sum = map.computation.scaled(sum, 1.0, 0.0);
             map.apply_all(narrowing.iter().copied(), sum);
         });
         recorder.reduce(space, reduction)
     }
 
-    /// Adds where the element of a row is, and how much it counts.
+    /// Adds the offset of a row's element, nowhere where its weight is 0, and its weight.
     fn share(&self, map: &mut MapBuilder, row: u32, strides: &[i64; DIMENSIONS]) -> [Value; 2] {
         let along = self.along;
         let [own, number] = [along.at, ROW].map(|at| {
@@ -150,13 +151,14 @@ impl Gathered<'_> {
         };
         let stride = u32::try_from(strides[along.at]).unwrap_or(0);
         let offset = map.apply(&f::NEAREST_U32, &[at], &[along.output, stride]);
-        // All bits are set where it does not count.
+        // All bits are set where the weight is 0.
         let is_nowhere = map.apply(&f::LOGICAL_NOT_WORD, &[weight], &[]);
         let mask = map.apply(&f::OPPOSITE_I32, &[is_nowhere], &[]);
         [map.apply(&f::BIT_OR_WORD, &[offset, mask], &[]), weight]
     }
 
-    /// Adds the first element of a row: none before it was made of the element with this number.
+    /// Adds the number of a row's first element: no element before it was computed from the element with the
+    /// number `own`.
     fn first(&self, map: &mut MapBuilder, row: u32, own: Value) -> Value {
         let [before, scale, after] = self.inverse();
         let number = map.apply(&f::U32_TO_F32, &[own], &[]);
@@ -167,16 +169,16 @@ impl Gathered<'_> {
         let first = map.apply(&f::CLIP_F32, &[first], &[0, last.to_bits()]);
         let first = map.apply(&f::F32_TO_U32, &[first], &[]);
         let first = map.apply(&f::CLIP_U32, &[first], &[0, self.along.output - row]);
-        // Elements whose coordinate is below 0 are made of the first one.
+        // Elements whose coordinate is below 0 are computed from the first one.
         let is_first = map.apply(&f::LOGICAL_NOT_WORD, &[own], &[]);
         let mask = map.apply(&f::OPPOSITE_I32, &[is_first], &[]);
         let mask = map.apply(&f::BIT_NOT_WORD, &[mask], &[]);
         map.apply(&f::BIT_AND_WORD, &[first, mask], &[])
     }
 
-    /// The summand, factor and second summand that lead from the number of an element to the first element that may have
-    /// been made of it. Roundings lead no farther than 0.001 elements, and one more in 2^20 of
-    /// the greatest number on the way.
+    /// The summand, factor and second summand that map the number of an element to the first element that may
+    /// have been computed from it. They allow for an error of 0.001 elements, and of another 2^-20 of the
+    /// greatest number in the calculation.
     fn inverse(&self) -> [f32; 3] {
         let along = self.along;
         let greatest = [
@@ -189,14 +191,14 @@ impl Gathered<'_> {
         [along.input_offset - 1.0, along.scale, along.output_offset - slack]
     }
 
-    /// [`Self::first`] of a number but 0, where rows have no end.
+    /// [`Self::first`] on the host, without the clipping to the end of the dimension.
     fn first_of(&self, number: u32) -> u32 {
         let [before, scale, after] = self.inverse();
         let first = ((number as f32 + before) * scale + after).floor();
         if number == 0 { 0 } else { saturated(first) }
     }
 
-    /// The element that one is made of, the one below where there are two.
+    /// The element that the one with this number is computed from, the lower one of two.
     fn below(&self, number: u32) -> u32 {
         let along = self.along;
         let coordinate = (number as f32 - along.output_offset) / along.scale - along.input_offset;
@@ -207,7 +209,7 @@ impl Gathered<'_> {
         saturated(whole.clamp(0.0, (along.size - 1) as f32))
     }
 
-    /// The first element that was made of none up to that with this number.
+    /// The first element that was not computed from any element up to this number.
     fn end(&self, number: u32) -> u32 {
         let (mut least, mut most) = (0, self.along.output);
         while least < most {
@@ -217,14 +219,15 @@ impl Gathered<'_> {
         least
     }
 
-    /// How many elements rows have, so that each has all that were made of an element.
+    /// The length of rows: the most elements that may have been computed from one element.
     fn row(&self) -> u32 {
         let along = self.along;
         let of = |number: u32| self.end(number).saturating_sub(self.first_of(number));
         let most = if along.size <= MOST_COUNTED {
             (0..along.size).map(of).max().unwrap_or(1)
         } else {
-            // Two elements are 2 times the scale apart, and the first of a row is found as far before as it is here.
+            // Two elements are 2 times the scale apart, and the first one of a row is found with the same
+            // slack as here.
             let [.., after] = self.inverse();
             let between = 2.0 * along.scale + 2.0 * (along.output_offset - after) + 2.0;
             of(0).max(of(along.size - 1)).max(saturated(between.ceil()))

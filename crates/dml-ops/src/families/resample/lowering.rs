@@ -31,25 +31,25 @@ use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{conversion, narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 
-/// A dimension whose elements are not those of the input at the same coordinates.
+/// A dimension that is resampled.
 pub(super) struct Along {
-    /// Its place among the eight of a space.
+    /// Its dimension among the eight of a space.
     pub(super) at: usize,
-    /// Elements of the input and of the output.
+    /// The number of elements in the input and in the output.
     pub(super) size: u32,
     pub(super) output: u32,
     pub(super) scale: f32,
-    /// What is added to coordinates of the input before they are scaled, and after that.
+    /// The offsets that are added to coordinates of the input: before they are scaled, and after that.
     pub(super) input_offset: f32,
     pub(super) output_offset: f32,
-    /// Whether means are those of all elements that are nearer than the next one of the output.
+    /// Whether antialiasing averages all elements that are nearer than the next element of the output.
     pub(super) is_smoothed: bool,
 }
 
-/// How a coordinate becomes that of an element.
+/// How a coordinate is rounded to an element's.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rounding {
-    /// The nearest one; halves are rounded up.
+    /// To the nearest one; halves are rounded up.
     Nearest,
     Down,
     Up,
@@ -57,7 +57,7 @@ pub(super) enum Rounding {
 
 pub(super) const ONE: u32 = 0x3f80_0000;
 const HALF: f32 = 0.5;
-/// What UPSAMPLE_2D has in place of a scale for each dimension.
+/// The field of UPSAMPLE_2D that stands in place of a scale for each dimension.
 const WHOLE_SCALES: &str = "ScaleSize";
 
 pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
@@ -79,7 +79,7 @@ pub(super) fn resample(operator: &Validated, target: &Target<'_>) -> Result<ir::
     Ok(recorder.finish())
 }
 
-/// Operators without a direction take the nearest element.
+/// The rounding of the operator; operators without a direction take the nearest element.
 pub(super) fn rounding(operator: &Validated) -> Rounding {
     match operator.uint("RoundingDirection") {
         Ok(direction) if direction == AxisDirection::Increasing.dml_value() => Rounding::Up,
@@ -94,7 +94,7 @@ fn along(operator: &Validated) -> Result<Vec<Along>, Error> {
     along_of(operator, input?.sizes(), output?.sizes())
 }
 
-/// The dimensions in which a tensor of the sizes of `input` is resampled to one of those of `output`.
+/// The dimensions in which the sizes of `input` and `output` show resampling.
 pub(super) fn along_of(
     operator: &Validated,
     input: &[u32],
@@ -111,7 +111,7 @@ pub(super) fn along_of(
         size: input[at],
         output: output[at],
         scale: scales[at],
-        // Without offsets those of the centers of pixels.
+        // The default offsets are those of pixel centers.
         input_offset: offset("InputPixelOffsets", at, HALF),
         output_offset: offset("OutputPixelOffsets", at, -HALF),
         is_smoothed: is_antialiased && scales[at] < 1.0,
@@ -119,7 +119,7 @@ pub(super) fn along_of(
     Ok((0..rank).map(of).filter(|it| !it.is_same()).collect())
 }
 
-/// How many elements of the output each of the input makes, in each dimension.
+/// The scale of each dimension: elements of the output for each element of the input.
 fn scales(operator: &Validated, rank: usize) -> Result<Vec<f32>, Error> {
     let Ok([width, height]) = operator.size_2d(WHOLE_SCALES) else {
         return Ok(operator.float_array("Scales")?.to_vec());
@@ -144,7 +144,7 @@ impl Along {
         sizes
     }
 
-    /// Adds the coordinate in the input.
+    /// Adds the input coordinate of the output's element.
     pub(super) fn coordinate(&self, map: &mut MapBuilder) -> Value {
         let mut strides = [0; DIMENSIONS];
         strides[self.at] = 1;
@@ -153,7 +153,7 @@ impl Along {
         self.coordinate_of(map, number)
     }
 
-    /// Adds the coordinate in the input of the output's element with a number.
+    /// Adds the input coordinate of the output's element with a number.
     pub(super) fn coordinate_of(&self, map: &mut MapBuilder, number: Value) -> Value {
         let moved = [ONE, (-self.output_offset).to_bits()];
         let moved = map.apply(&f::SCALE_BIAS_F32, &[number], &moved);
@@ -162,13 +162,13 @@ impl Along {
         map.apply(&f::SCALE_BIAS_F32, &[scaled], &moved)
     }
 
-    /// Adds the number that is nearest to a coordinate without a fraction.
+    /// Adds the element number that is nearest to a rounded coordinate.
     pub(super) fn within(&self, map: &mut MapBuilder, coordinate: Value) -> Value {
         let last = (self.size - 1) as f32;
         map.apply(&f::CLIP_F32, &[coordinate], &[0, last.to_bits()])
     }
 
-    /// Adds how many elements further on that is, in an input with these strides.
+    /// Adds the offset of that element in an input with these strides.
     pub(super) fn offset(
         &self,
         map: &mut MapBuilder,
@@ -181,14 +181,14 @@ impl Along {
         map.apply(&f::NEAREST_U32, &[number], &[self.size, stride])
     }
 
-    /// How far the input reaches in this dimension.
+    /// The extent of the input in this dimension, in elements.
     pub(super) fn reach(&self, strides: &[i64; DIMENSIONS]) -> u64 {
         u64::from(self.size - 1) * strides[self.at].unsigned_abs()
     }
 }
 
 impl Rounding {
-    /// The coordinate without a fraction.
+    /// The rounded coordinate.
     pub(super) fn of(self, coordinate: f32) -> f32 {
         match self {
             Self::Nearest => (coordinate + HALF).floor(),
@@ -197,7 +197,7 @@ impl Rounding {
         }
     }
 
-    /// Adds the coordinate without a fraction.
+    /// Adds the rounded coordinate.
     pub(super) fn apply(self, map: &mut MapBuilder, coordinate: Value) -> Value {
         match self {
             Self::Nearest => {
@@ -211,7 +211,7 @@ impl Rounding {
     }
 }
 
-/// Moves elements.
+/// Nearest-neighbour resampling.
 fn nearest(
     recorder: &mut Recorder<'_>,
     along: &[Along],
@@ -268,7 +268,7 @@ fn linear(
     sizes[last.at] = last.output;
     let (mut map, mean) = last.mean(recorder, &from, data_type, sizes)?;
     if layout.data_type().integer_range().is_some() {
-        // To the nearest integer, of two to the even one.
+        // Rounds to the nearest integer, ties to even.
         let whole = map.apply(&f::ROUND_F32, &[mean], &[0]);
         map.apply_all(conversion(DataType::Float32, layout.data_type()), whole);
     } else {
@@ -278,7 +278,7 @@ fn linear(
 }
 
 impl Along {
-    /// The mean that stands for each element of a space of `sizes`, whose last steps are still to be added.
+    /// The mean for each element of a space of `sizes`, whose last steps are still to be added.
     fn mean(
         &self,
         recorder: &mut Recorder<'_>,
@@ -294,7 +294,7 @@ impl Along {
         Ok((map, mean))
     }
 
-    /// Adds the mean of both neighbours of a coordinate.
+    /// Adds the interpolation between both neighbours of a coordinate.
     fn interpolate(
         &self,
         recorder: &mut Recorder<'_>,
@@ -321,7 +321,7 @@ impl Along {
     }
 }
 
-/// What makes an element a number in single precision.
+/// The conversion of an element to single precision.
 pub(super) fn to_float(data_type: DataType) -> Vec<&'static Function> {
     match data_type.integer_range() {
         Some(_) => conversion(data_type, DataType::Float32),

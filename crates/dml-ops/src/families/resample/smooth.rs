@@ -1,8 +1,9 @@
-//! How a dimension is resampled with smoothing: where the output is smaller, an element is the mean of all that lie
-//! nearer to its coordinate than the next one of the output, each with a weight that falls linearly to 0 there.
+//! Resampling of a dimension with smoothing: where the output is smaller, an output element is the weighted
+//! mean of all input elements within one output element's distance, with weights that fall linearly to 0 at
+//! that distance.
 //!
-//! `mean = sum of w x / sum of w` with `w = max(0, 1 - |x's coordinate - coordinate| scale)`. The sums are of a row
-//! of as many elements as can be so near, wherever they are; those beyond the edges do not count.
+//! `mean = sum of w x / sum of w` with `w = max(0, 1 - |x's coordinate - coordinate| scale)`. Rows have as
+//! many elements as can be within that distance; elements beyond the edges have no weight.
 
 use dml_core::{DataType, Error};
 use dml_spirv::ElementWidth;
@@ -15,11 +16,12 @@ use crate::ir::space::{Displacement, IterationSpace, Operand};
 use crate::ir::{Recorder, Reduction};
 use crate::lowering::map_builder::MapBuilder;
 
-/// The place of rows in a space: tensors that are smoothed have fewer dimensions.
+/// The dimension of a space that holds the rows; smoothed tensors have fewer dimensions than a space.
 const ROW: usize = 0;
 
 impl Along {
-    /// The mean for each element of a space of `sizes`, whose quotient is still to be added.
+    /// Adds the steps that sum weighted elements and weights, and returns a Map, to be recorded, that
+    /// computes their quotient.
     ///
     /// # Errors
     /// As [`Recorder::reduce`].
@@ -52,7 +54,7 @@ impl Along {
         Ok((map, mean))
     }
 
-    /// How many elements are nearer to a coordinate than the next one of the output, at most.
+    /// The most elements within the distance of one output element.
     fn row(&self) -> u32 {
         let near = (2.0 / self.scale).ceil() + 2.0;
         let is_some = near < self.size as f32;
@@ -86,7 +88,7 @@ impl Along {
         (coordinate, map.apply(&f::CLIP_F32, &[weight], &[0, ONE]))
     }
 
-    /// Adds the sums of what `map` makes of rows, for each element of a space.
+    /// Adds the Reduce that sums the rows of `map`, for each element of a space.
     fn sum(
         &self,
         recorder: &mut Recorder<'_>,

@@ -1,5 +1,5 @@
-//! How ROI_ALIGN is executed: where the samples of each cell are, how many there are of each region, and then
-//! what is made of them.
+//! Lowers ROI_ALIGN: computes the samples' positions in each cell and their number in each region, then reduces the
+//! samples.
 
 use dml_core::operators::MOST_ROI_SAMPLES;
 use dml_core::{DataType, Error, InterpolationMode, ReduceFunction, Validated};
@@ -18,19 +18,20 @@ use crate::lowering::map_builder::MapBuilder;
 const ONE: u32 = 0x3f80_0000;
 const HALF: u32 = 0x3f00_0000;
 
-/// How samples are taken.
+/// The attributes by which samples are taken.
 pub(super) struct Sampling {
-    /// How many a cell has in each dimension: at least, and at most.
+    /// The least and the greatest number of samples of a cell along each axis.
     pub(super) least: u32,
     pub(super) most: u32,
-    /// What is subtracted from coordinates of the input, and from numbers of samples before they are scaled.
+    /// The offsets that are subtracted: from coordinates of the input, and from sample numbers before they
+    /// are scaled.
     input_offset: f32,
     output_offset: f32,
-    /// Whether the first and the last one are in the corners.
+    /// Whether the first and the last sample are in the corners.
     is_to_corners: bool,
     pub(super) is_linear: bool,
     pub(super) is_average: bool,
-    /// The bits of one outside.
+    /// The bits of a sample outside of the input.
     outside: u32,
 }
 
@@ -46,14 +47,14 @@ impl Sampling {
             is_to_corners,
             is_linear: operator.uint("InterpolationMode")? == InterpolationMode::Linear.dml_value(),
             is_average: operator.uint("ReductionFunction")? == ReduceFunction::Average.dml_value(),
-            // Gradients have none.
+            // Gradients have no such value.
             outside: operator.float("OutOfBoundsInputValue").unwrap_or(0.0).to_bits(),
         })
     }
 }
 
-/// Where a sample is along an axis: at `moved / steps` of the way from the first corner to the last, and at this
-/// coordinate.
+/// The position of a sample along an axis: at `moved / steps` of the way from the first corner to the last,
+/// and at this coordinate.
 pub(super) struct Place {
     pub(super) moved: Value,
     pub(super) steps: Value,
@@ -72,16 +73,16 @@ pub(super) fn samples(operator: &Validated, target: &Target<'_>) -> Result<ir::P
 }
 
 impl Sampling {
-    /// Adds how many samples a cell has along an axis, by the length of the region.
+    /// Adds the number of samples of a cell along an axis, from the length of the region.
     pub(super) fn count(&self, map: &mut MapBuilder, length: Value, axis: &Axis) -> Value {
         let cell = map.apply(&f::DIVIDE_BY_F32, &[length], &[(axis.cells as f32).to_bits()]);
         let count = map.apply(&f::CEIL_F32, &[cell], &[]);
-        // What is no number, or below 0, is 0.
+        // NaN and negative numbers become 0.
         let count = map.apply(&f::F32_TO_U32, &[count], &[]);
         map.apply(&f::CLIP_U32, &[count], &[self.least, self.most])
     }
 
-    /// Adds where a sample is along an axis.
+    /// Adds the position of a sample along an axis.
     pub(super) fn place(&self, map: &mut MapBuilder, regions: &Regions<'_>, axis: &Axis) -> Place {
         let [first, last] = regions.corners(map, axis);
         let length = map.apply(&f::SUBTRACT_F32, &[last, first], &[]);
@@ -109,7 +110,7 @@ impl Sampling {
         Place { moved, steps, coordinate }
     }
 
-    /// Adds whether a coordinate is near the elements along an axis, and the nearest one within them.
+    /// Adds whether a coordinate is near the elements along an axis, and the nearest coordinate within them.
     pub(super) fn within(map: &mut MapBuilder, axis: &Axis, coordinate: Value) -> [Value; 2] {
         let around = [(-1.0_f32).to_bits(), (axis.size as f32).to_bits()];
         let near = map.apply(&f::CLIP_F32, &[coordinate], &around);
@@ -118,8 +119,8 @@ impl Sampling {
         [is_near, map.apply(&f::CLIP_F32, &[coordinate], &edges)]
     }
 
-    /// Adds the steps that find the places of all samples along an axis: offsets, which of the height lead to the
-    /// batch as well, and for interpolation the weight of the neighbour after it in the high word.
+    /// Adds the steps that compute the positions of all samples along an axis: offsets, which for the height
+    /// include the batch's, and for interpolation the weight of the next neighbour in the high word.
     pub(super) fn table(&self, regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
         let mut map = MapBuilder::default();
         let Place { coordinate, .. } = self.place(&mut map, regions, axis);
@@ -139,8 +140,8 @@ impl Sampling {
         regions.write(map, sizes, ElementWidth::B64)
     }
 
-    /// Adds the offset of an element with a whole coordinate, which of the height leads to the batch as well: all bits
-    /// are set but where it is near.
+    /// Adds the offset of an element with a whole coordinate, which for the height includes the batch's: all
+    /// bits are set unless the coordinate is near the input.
     pub(super) fn offset(
         map: &mut MapBuilder,
         regions: &Regions<'_>,
@@ -163,8 +164,8 @@ impl Sampling {
         Ok(map.apply(&f::BIT_OR_WORD, &[offset, mask], &[]))
     }
 
-    /// Adds the steps that find how many samples the cells of each region have: along the width, and in the high
-    /// word along the height.
+    /// Adds the steps that compute the number of samples in each region's cells: along the width in the low
+    /// word, and along the height in the high word.
     pub(super) fn counts(&self, regions: &mut Regions<'_>) -> Result<Operand, Error> {
         let mut map = MapBuilder::default();
         let counts = regions.axes.map(|axis| {
@@ -179,7 +180,7 @@ impl Sampling {
         regions.write(map, sizes, ElementWidth::B64)
     }
 
-    /// Adds a sample, by its places in both tables.
+    /// Adds a sample, from its positions in both tables.
     fn sample(
         &self,
         map: &mut MapBuilder,
@@ -219,7 +220,7 @@ impl Sampling {
         map.apply(&f::UNLESS_NOWHERE, &[mean, offset], &[self.outside])
     }
 
-    /// The program, after the steps that make samples what is wanted.
+    /// The program, with a reduction of the samples after the steps so far.
     fn reduce(
         &self,
         mut regions: Regions<'_>,

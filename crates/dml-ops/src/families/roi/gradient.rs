@@ -72,18 +72,19 @@ const INPUT: &str = "InputTensor";
 const OF_CELLS: &str = "InputGradientTensor";
 const OF_ELEMENTS: &str = "OutputGradientTensor";
 
-/// The gradients of regions and of what they are in.
+/// The gradients of regions, and of the elements that regions are taken from.
 struct Gradient<'a> {
     sampling: Sampling,
     regions: Regions<'a>,
-    /// Batches, channels, height and width of the elements.
+    /// Sizes of the elements' tensor: batches, channels, height and width.
     elements: [u32; 4],
-    /// The elements at coordinate 0 of all channels, each with the one after it in its row; one batch is next to another.
+    /// Pairs of each element and the next one in its row, those of all channels at coordinate 0; batches are
+    /// adjacent.
     pairs: Option<Operand>,
-    /// Where samples are along the height and along the width: offsets among the pairs, and the weights of neighbours
-    /// in the high words where samples are interpolated.
+    /// The samples' places along the height and along the width: offsets among the pairs, and, where samples are
+    /// interpolated, the weights of neighbours in the high words.
     places: [Operand; 2],
-    /// The number of the greatest sample of each cell, where it alone counts.
+    /// The number of each cell's greatest sample, for maxima; `None` for averages.
     chosen: Option<Operand>,
 }
 
@@ -123,12 +124,12 @@ pub(super) fn gradients(operator: &Validated, target: &Target<'_>) -> Result<ir:
     Ok(gradient.regions.recorder.finish())
 }
 
-/// Elements from one to the next of pairs: batches, channels, height and width. A tensor has less than 2^32 elements.
+/// The strides of pairs: batches, channels, height and width. A tensor has less than 2^32 elements.
 fn strides_of_pairs([batches, _, height, width]: [u32; 4]) -> [u32; 4] {
     [height * width, batches * height * width, width, 1]
 }
 
-/// Adds the steps that write the elements, each with the one after it in its row, or with itself at the end.
+/// Adds the steps that write pairs of each element and the next one in its row; the last one is paired with itself.
 fn pairs(
     recorder: &mut Recorder<'_>,
     input: Operand,
@@ -155,16 +156,16 @@ fn pairs(
     Ok(Operand { strides: along(CHANNEL, strides[1].into()), ..place })
 }
 
-/// The pairs of elements around a sample, of the row before it and of the one after it.
+/// The pairs of elements around a sample: in the row before it, and in the row after it.
 struct Around {
     rows: [[Value; 2]; 2],
-    /// Nowhere where the sample is.
+    /// The offset of the first pair; nowhere for a sample that is outside.
     offset: Value,
 }
 
 impl Gradient<'_> {
-    /// Adds the elements around a sample, by its offsets along both axes and by what is 0 where the row before it counts
-    /// alone.
+    /// Adds the elements around a sample, from its offsets along both axes. `below` is the weight of the
+    /// second row, which is not read where this is 0.
     fn around(
         &self,
         map: &mut MapBuilder,
@@ -190,13 +191,13 @@ impl Gradient<'_> {
         Ok(Around { rows: [first, rows.next().unwrap_or(first)], offset: offsets[0] })
     }
 
-    /// Adds a share: the product, or 0 where the weight is 0, whatever the value is.
+    /// Adds a share: `value * weight`, but 0 where the weight is 0, whatever the value is.
     fn share(map: &mut MapBuilder, value: Value, weight: Value) -> Value {
         let zero = map.computation.zero(weight);
         map.apply(&f::INTERPOLATED_F32, &[zero, value, weight], &[])
     }
 
-    /// Adds the offset of a place, and the number beside it where samples are interpolated.
+    /// Adds the offset of a place, and, where samples are interpolated, the word beside it.
     fn halves(&self, map: &mut MapBuilder, place: Value) -> (Value, Option<Value>) {
         if !self.sampling.is_linear {
             return (place, None);
@@ -206,13 +207,14 @@ impl Gradient<'_> {
         (offset, Some(number))
     }
 
-    /// The gradient of a cell, in single precision.
+    /// Adds the gradient of a cell, as FLOAT32.
     fn of_cell(&self, map: &mut MapBuilder) -> Value {
         let gradient = map.input(self.regions.of_cells.clone());
         map.apply_all(widened(self.regions.data_type), gradient)
     }
 
-    /// A space with an element for each cell of each channel, whose grids are the samples of a cell.
+    /// The sizes of a space with one element for each cell of each channel, and with the samples of a cell as
+    /// its grid.
     fn sizes_of_samples(&self) -> [u32; DIMENSIONS] {
         let mut sizes = self.regions.sizes;
         sizes[GRID..].fill(if self.chosen.is_some() { 1 } else { self.sampling.most });

@@ -34,13 +34,14 @@ use crate::ir::{self, Reduction};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 
-/// Corners are within so much of 0: what comes of them and of the number of cells fits 64 bits.
+/// The greatest magnitude of corners; beyond it they are clipped, so that products with the number of cells
+/// fit 64 bits.
 const FARTHEST: f32 = (1_u32 << 29) as f32;
 
 /// The most iterations of an invocation: lavapipe ends loops at 65,535.
 const MOST_ITERATIONS: u32 = 60_000;
 
-/// The greatest elements of cells.
+/// Lowers ROI_POOLING: the greatest element of each cell.
 pub(super) fn greatest(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let scale = operator.float("SpatialScale")?;
     let (mut regions, input) = Regions::new(operator, target, 1, [scale; 2])?;
@@ -51,15 +52,15 @@ pub(super) fn greatest(operator: &Validated, target: &Target<'_>) -> Result<ir::
     reduce(regions, input, tables, counts, &parts)
 }
 
-/// A grid in parts along the height and along the width: how many there are, and of how many elements.
+/// Divides grids along the height and along the width: the number of parts, and the elements of a part.
 fn parts(axes: &[Axis; 2]) -> [[u32; 2]; 2] {
     let columns = axes[1].size.min(MOST_ITERATIONS / 2 * QUAD);
     let rows = axes[0].size.min(MOST_ITERATIONS / (columns.div_ceil(QUAD) + 1));
     [[axes[0].size.div_ceil(rows), rows], [axes[1].size.div_ceil(columns), columns]]
 }
 
-/// Adds the steps that find where the cells along an axis are: an offset, which of the height leads to the batch as
-/// well, and in the high word how many elements a cell has, at least 1. One that has none is nowhere.
+/// Adds the steps that write the place of each cell along an axis: the offset, which along the height
+/// includes the batch, and in the high word the number of its elements, at least 1. An empty cell is nowhere.
 fn cells(regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
     const BATCH: i64 = 0;
     let mut map = MapBuilder::default();
@@ -103,7 +104,7 @@ fn cells(regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
         let index = map.apply(&f::F32_TO_U32, &[batch], &[]);
         offset = regions.in_batch(&mut map, offset, index, &f::NEAREST_U32);
     }
-    // All bits are set where there are no elements.
+    // All bits are set for an empty cell.
     let is_none = map.apply(&f::LOGICAL_NOT_WORD, &[count], &[]);
     let mask = map.apply(&f::OPPOSITE_I32, &[is_none], &[]);
     let offset = map.apply(&f::BIT_OR_WORD, &[offset, mask], &[]);
@@ -113,8 +114,8 @@ fn cells(regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
     regions.write(map, sizes, ElementWidth::B64)
 }
 
-/// Adds the steps that find how many elements the parts of cells have: along the width, and in the high word along
-/// the height.
+/// Adds the steps that write the numbers of elements of the cells' parts: along the width in the low word,
+/// and along the height in the high word.
 fn counts(
     regions: &mut Regions<'_>,
     tables: &[Operand; 2],
@@ -142,7 +143,7 @@ fn counts(
     regions.write(map, sizes, ElementWidth::B64)
 }
 
-/// The program, after the steps that find the greatest elements.
+/// Adds the steps that find the greatest elements, and returns the program.
 fn reduce(
     mut regions: Regions<'_>,
     input: Operand,

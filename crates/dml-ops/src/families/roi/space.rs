@@ -1,7 +1,8 @@
-//! Spaces of regions: where the elements of cells are is computed first, in tables that all channels share.
+//! Spaces of regions: offsets of cells' elements are computed first, in tables that all channels share.
 //!
-//! A cell is a grid of places along the height and along the width. A table has a row for each cell along one of
-//! these, and what is made of a grid reads one of both: where they lead together displaces the input.
+//! A cell is a grid of positions along the height and along the width. A table has a row for each cell along
+//! one of these axes, and the reduction of a grid reads an offset from each table: their sum displaces the
+//! input.
 
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
@@ -15,7 +16,7 @@ use crate::lowering::conversion::widened;
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 
-/// Dimensions of spaces: the output's, parts of grids, and grids.
+/// The dimensions of spaces: the output's, parts of grids, and grids.
 pub(super) const REGION: usize = 0;
 pub(super) const CHANNEL: usize = 1;
 pub(super) const CELLS: usize = 2;
@@ -34,44 +35,45 @@ pub(super) struct Regions<'a> {
     /// The first number of each region, and elements from a number to the next.
     numbers: Operand,
     number_stride: i64,
-    /// An index for each region, where they are no numbers of it.
+    /// The batch index of each region, unless it is one of the region's numbers.
     pub(super) batches: Option<Operand>,
-    /// Batches of the input, and elements from one to the next.
+    /// The number of the input's batches, and elements from one to the next.
     batch: [u32; 2],
     /// The height and the width.
     pub(super) axes: [Axis; 2],
 }
 
-/// A dimension of the input that regions are in.
+/// A dimension of the input that regions extend along.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
-    /// 0 of the height, 1 of the width.
+    /// 0 for the height, 1 for the width.
     pub(super) at: usize,
-    /// Elements of the input, and how far apart they are.
+    /// The number of the input's elements, and their stride.
     pub(super) size: u32,
     pub(super) stride: u32,
-    /// Cells of a region.
+    /// The number of cells in a region.
     pub(super) cells: u32,
-    /// The place of the first corner's coordinate among a region's numbers; the last one's is two further on.
+    /// The index of the first corner's coordinate among a region's numbers; the last corner's is two further on.
     corner: i64,
-    /// What corners are multiplied by.
+    /// The factor of the corners' coordinates.
     pub(super) scale: f32,
 }
 
 /// The tensors of an operator on regions.
 pub(super) struct Tensors {
-    /// Sizes and strides of the elements that regions are in.
+    /// Sizes and strides of the tensor that regions are in.
     pub(super) layout: [[u32; 4]; 2],
-    /// The numbers of each region, and the index of its batch, where that is none of them.
+    /// The numbers of each region, and its batch index unless that is one of them.
     pub(super) numbers: Operand,
     pub(super) batches: Option<Operand>,
-    /// An element for each cell.
+    /// One element for each cell.
     pub(super) of_cells: Operand,
 }
 
 impl<'a> Regions<'a> {
-    /// Of an operator whose regions begin with a corner after so many other numbers, which are multiplied by
-    /// `scales`, those of the height first. The input comes with them: the elements at coordinate 0 of all channels.
+    /// The regions of an operator, each of which begins with a corner after so many other numbers. Corners
+    /// are multiplied by `scales`, the height's first. Also returns the input: the elements at coordinate 0
+    /// of all channels.
     pub(super) fn new(
         operator: &'a Validated,
         target: &'a Target<'a>,
@@ -92,7 +94,7 @@ impl<'a> Regions<'a> {
         Ok((regions, input))
     }
 
-    /// The space of these tensors, where `cells` has an element for each cell.
+    /// The space of these tensors, where `cells` has one element for each cell.
     pub(super) fn of(
         operator: &'a Validated,
         recorder: Recorder<'a>,
@@ -147,7 +149,7 @@ impl<'a> Regions<'a> {
         })
     }
 
-    /// Adds where an element is that is so far on in its batch, by the index of that.
+    /// Adds the position of an element with an offset in its batch, from the batch's index.
     pub(super) fn in_batch(
         &self,
         map: &mut MapBuilder,
@@ -159,13 +161,13 @@ impl<'a> Regions<'a> {
         map.apply(&f::JOINED, &[batch, offset], &[])
     }
 
-    /// How far the elements of a channel reach.
+    /// The extent of a channel's elements.
     pub(super) fn reach(&self) -> u64 {
         let dimensions = self.axes.iter().map(|it| [it.size, it.stride]).chain([self.batch]);
         dimensions.map(|[size, stride]| u64::from(size - 1) * u64::from(stride)).sum()
     }
 
-    /// The sizes of a table with so many places for each cell along an axis.
+    /// The sizes of a table with so many positions for each cell along an axis.
     pub(super) fn table(&self, axis: &Axis, places: u32) -> [u32; DIMENSIONS] {
         let mut sizes = [1; DIMENSIONS];
         sizes[REGION] = self.sizes[REGION];
@@ -188,23 +190,23 @@ impl<'a> Regions<'a> {
 }
 
 impl Axis {
-    /// The dimension of cells along it.
+    /// The dimension of cells along the axis.
     pub(super) fn cell(&self) -> usize {
         CELLS + self.at
     }
 
-    /// The dimension of a grid along it.
+    /// The dimension of a grid along the axis.
     pub(super) fn place(&self) -> usize {
         GRID + self.at
     }
 }
 
-/// Coordinates in a dimension, from `first` on.
+/// The coordinates in a dimension, from `first` on.
 pub(super) fn coordinates(first: i64, dimension: usize) -> Operand {
     Operand::numbers(first, along(dimension, 1))
 }
 
-/// Strides of an operand that goes along one dimension.
+/// The strides of an operand that goes along one dimension.
 pub(super) fn along(dimension: usize, stride: i64) -> [i64; DIMENSIONS] {
     let mut strides = [0; DIMENSIONS];
     strides[dimension] = stride;

@@ -47,7 +47,7 @@ pub(super) fn log_softmax(operator: &Validated, target: &Target<'_>) -> Result<i
     shares_of(rows, data_type, &LOG_SUM_F32, &f::LOG_SOFTMAX_F32)
 }
 
-/// Softmax that is fused into an operator: of `input` in single precision, which has the sizes of the output.
+/// Softmax that is fused into an operator, on `input` in single precision, which has the sizes of the output.
 pub(crate) fn fused_softmax(
     activation: &Validated,
     recorder: Recorder<'_>,
@@ -58,7 +58,7 @@ pub(crate) fn fused_softmax(
     softmax_of(rows, tensor.data_type())
 }
 
-/// Softmax as elements of `data_type`.
+/// Softmax whose results are elements of `data_type`.
 fn softmax_of(rows: Rows<'_>, data_type: DataType) -> Result<ir::Program, Error> {
     match data_type {
         DataType::Float32 => shares_of_kept_powers(rows),
@@ -66,7 +66,7 @@ fn softmax_of(rows: Rows<'_>, data_type: DataType) -> Result<ir::Program, Error>
     }
 }
 
-/// The output is the powers first, and then their shares.
+/// Softmax whose output holds the exponentials first, and then their quotients.
 fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let greatest = rows.greatest()?;
     let (mut program, element) = rows.of_element();
@@ -79,8 +79,8 @@ fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     Ok(rows.finish())
 }
 
-/// What `share` makes of an element, the greatest of its row, and what `sum` makes of the powers in it, as
-/// elements of `data_type`.
+/// The result of `share` on an element, the maximum of its row and the result of `sum` on the row's
+/// exponentials, as elements of `data_type`.
 fn shares_of(
     mut rows: Rows<'_>,
     data_type: DataType,

@@ -58,10 +58,10 @@ pub(super) fn top_k(operator: &Validated, target: &Target<'_>) -> Result<ir::Pro
     Ok(recorder.finish())
 }
 
-/// The sign of a word.
+/// The sign bit of a word.
 const SIGN: u64 = 0x8000_0000;
 
-/// The low words of what has 64 bits, or the high ones.
+/// The low words of elements of 64 bits, or the high ones.
 #[derive(Clone, Copy)]
 enum Words {
     Low,
@@ -80,7 +80,7 @@ impl Words {
     }
 }
 
-/// What is sorted, and in which order.
+/// The elements that are sorted, and their order.
 struct Search<'a> {
     operator: &'a Validated,
     data: Operand,
@@ -88,7 +88,7 @@ struct Search<'a> {
     sizes: [u32; DIMENSIONS],
     /// The dimension of rows.
     axis: usize,
-    /// How many elements are wanted of each row.
+    /// The number of elements that are wanted of each row.
     count: u32,
     descends: bool,
 }
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
     /// An element of `data` at a coordinate along the axis.
     fn element(&self, map: &mut MapBuilder, coordinate: Value, data: &Operand) -> Value {
         let stride = data.strides[self.axis];
-        // What no kernel can address is refused where the operand is placed.
+        // A stride that no kernel can address is refused where the operand is placed.
         let step = u32::try_from(stride).unwrap_or(u32::MAX);
         let size = self.sizes[self.axis];
         let by = map.apply(&f::NEAREST_U32, &[coordinate], &[size, step]);
@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
         map.input(Operand { strides, displacement, ..data.clone() })
     }
 
-    /// The coordinates in the order of what `input` adds, elements of `data_type` of up to 32 bits.
+    /// The coordinates in the order of the elements that `input` adds, which have `data_type` of up to 32 bits.
     fn sorted(
         &self,
         recorder: &mut Recorder<'_>,
@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
         Ok(Words::Low.of(&self.in_rows(result, wanted)))
     }
 
-    /// How many rows there are, and the n of the 2^n numbers that each is sorted as.
+    /// The number of rows, and the exponent n of the 2^n numbers that each row is padded to.
     fn rows(&self) -> Result<(u32, u32), Error> {
         let size = self.sizes[self.axis];
         let count: u64 = self.sizes.into_iter().map(u64::from).product();
@@ -219,7 +219,7 @@ impl<'a> Search<'a> {
         map.record(recorder, sizes, Operand { base, strides, ..place.clone() })
     }
 
-    /// A number without a sign that is less where the element comes first.
+    /// An unsigned number that is less for elements that come first.
     fn key(
         &self,
         recorder: &mut Recorder<'_>,
@@ -241,7 +241,7 @@ impl<'a> Search<'a> {
         map.apply(if self.descends { &f::BIT_NOT_WORD } else { &f::SAME }, &[key], &[]);
     }
 
-    /// Rows of 2^length numbers, as the tensor's elements have their coordinates.
+    /// Rows of 2^length numbers, with the coordinates of the tensor's elements.
     fn in_rows(&self, numbers: Operand, length: u32) -> Operand {
         let mut strides = [0; DIMENSIONS];
         let mut next = 1_i64 << length;

@@ -106,8 +106,8 @@ fn rate(
     Ok(rate)
 }
 
-/// Adds `1 - beta^step`, as the opposite of `e^x - 1`, which loses no digits where the power is near 1. Before the step 0,
-/// where it is below 0, the result is below 0 too, and has no root.
+/// Adds `1 - beta^step`, computed as the opposite of `e^x - 1`, which loses no digits where the power is near
+/// 1. For a step below 0 the result is negative, and has no square root.
 fn correction(map: &mut MapBuilder, step: Value, beta: f32) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "the parameter is in single precision")]
     let logarithm = f64::from(beta).ln() as f32;

@@ -19,8 +19,8 @@
 //!     96 bytes, 54 operations, 6 invocations
 //! ```
 //!
-//! A row is all that shares a scale: the dimensions in which the scale has a size of 1. Everything is computed in single
-//! precision, and each step is rounded.
+//! A row has all elements that share a scale: it goes along the dimensions in which the scale has a size of
+//! 1. Everything is computed in FLOAT32, and each step is rounded.
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
@@ -37,23 +37,23 @@ use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
 use crate::lowering::rows::{Sizes, repeated};
 
-/// Rows of a batch, whose steps are recorded.
+/// The recorder of a batch normalization, with the sizes of its tensors.
 struct Batch<'a> {
     recorder: Recorder<'a>,
-    /// Sizes of the tensors that have all elements.
+    /// The sizes of tensors with all elements.
     sizes: Sizes,
-    /// Sizes of the tensors that have one element for each row.
+    /// The sizes of tensors with one element for each row.
     rows: Sizes,
     data_type: DataType,
 }
 
-/// An operand and the type of its elements.
+/// An operand and the data type of its elements.
 #[derive(Clone)]
 struct Typed(Operand, DataType);
 
 impl<'a> Batch<'a> {
-    /// The rows of an operator. The first field names a tensor with all elements, the second one with an element for each
-    /// row.
+    /// The batch of an operator. The first field names a tensor with all elements, and the second one a
+    /// tensor with an element for each row.
     fn new(
         operator: &'a Validated,
         target: &'a Target<'a>,
@@ -68,7 +68,7 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Elements of a row, as numbers of single precision are divided by it.
+    /// The number of elements of a row, as a divisor in FLOAT32.
     fn length(&self) -> f32 {
         let along = self.sizes.iter().zip(&self.rows).filter(|(_, row)| **row == 1);
         along.map(|(size, _)| u64::from(*size)).product::<u64>() as f32
@@ -79,17 +79,17 @@ impl<'a> Batch<'a> {
         Typed(operand, self.data_type)
     }
 
-    /// A tensor with an element for each row, at every place of the row.
+    /// A tensor with an element for each row, repeated along the row.
     fn of_rows(&self, operand: Operand) -> Typed {
         Typed(repeated(operand, self.rows), self.data_type)
     }
 
-    /// A place for a number of single precision for each row.
+    /// A FLOAT32 temporary with an element for each row.
     fn temporary(&mut self) -> Typed {
         Typed(self.recorder.packed_temporary(ElementWidth::B32, &self.rows), DataType::Float32)
     }
 
-    /// Writes what `compute` makes of the inputs, in a space of these sizes.
+    /// Adds a Map that writes the result of `compute` in a space of these sizes.
     fn map<const N: usize>(
         &mut self,
         sizes: Sizes,
@@ -103,7 +103,7 @@ impl<'a> Batch<'a> {
         map.record(&mut self.recorder, sizes, output.0.clone())
     }
 
-    /// A number for each row, made of such numbers.
+    /// Adds a Map that computes a FLOAT32 number for each row from other numbers of the rows.
     fn row<const N: usize>(
         &mut self,
         inputs: [&Typed; N],
@@ -114,7 +114,7 @@ impl<'a> Batch<'a> {
         Ok(output)
     }
 
-    /// Writes the sum of what `compute` makes of the elements of each row, divided by a number, if there is one.
+    /// Adds a Reduce that sums the results of `compute` along each row, and divides by `divisor` if there is one.
     fn sum<const N: usize>(
         &mut self,
         inputs: [&Typed; N],
@@ -131,12 +131,12 @@ impl<'a> Batch<'a> {
             }
             map.apply_all(narrowed(output.1), result);
         });
-        // Rows of several dimensions, such as channels of pictures, are read where they lie: one dimension after the other,
-        // by their sizes alone.
+        // Rows of several dimensions, such as channels of images, are read in place: one dimension after the
+        // other, in an order that depends on their sizes alone.
         self.recorder.reduce_windows(space, reduction)
     }
 
-    /// The mean of what `compute` makes of the elements of each row, in a place for it.
+    /// Adds the mean of the results of `compute` along each row, written to `output`.
     fn mean<const N: usize>(
         &mut self,
         inputs: [&Typed; N],
@@ -148,7 +148,7 @@ impl<'a> Batch<'a> {
         Ok(output)
     }
 
-    /// A place for numbers that are an output as well: that, if they are not rounded there.
+    /// A buffer for numbers that are also an output: the output where that is FLOAT32, else a temporary.
     fn place_of(&mut self, output: &Operand) -> Typed {
         match self.data_type {
             DataType::Float32 => self.of_rows(output.clone()),
@@ -156,7 +156,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Writes the output that numbers with such a place are, unless that is their place.
+    /// Writes an output from the numbers of [`Self::place_of`], unless they were written there.
     fn write_rows(&mut self, number: &Typed, output: Operand) -> Result<(), Error> {
         if number.1 == self.data_type {
             return Ok(());
@@ -166,7 +166,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// A map that begins with its inputs' elements in single precision.
+/// A Map that begins by converting its inputs' elements to FLOAT32.
 fn loaded<const N: usize>(inputs: [&Typed; N]) -> (MapBuilder, [Value; N]) {
     let mut map = MapBuilder::default();
     let values = inputs.map(|Typed(operand, _)| map.input(operand.clone()));
@@ -239,7 +239,7 @@ pub(super) fn normalize(operator: &Validated, target: &Target<'_>) -> Result<ir:
     Ok(batch.recorder.finish())
 }
 
-/// The tensors of an operator that gives the gradients of the input, the scale and the bias.
+/// The tensors of an operator that computes the gradients of the input, the scale and the bias.
 struct Gradients {
     x: Typed,
     gradient: Typed,
@@ -279,7 +279,7 @@ impl Gradients {
         })
     }
 
-    /// The sum of the gradients of each row, which is that of the bias.
+    /// The sum of the gradients of each row, which is the gradient of the bias.
     fn sum(&self, batch: &mut Batch<'_>) -> Result<Typed, Error> {
         let output = batch.place_of(&self.of_bias);
         batch.sum([&self.gradient], &output, None, |_, [gradient]| gradient)?;
@@ -289,7 +289,7 @@ impl Gradients {
 
 const LIKE: [&str; 2] = ["OutputGradientTensor", "MeanTensor"];
 
-/// BATCH_NORMALIZATION_GRAD: the mean and the variance are constants.
+/// Lowers BATCH_NORMALIZATION_GRAD: the mean and the variance are constants.
 pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut batch = Batch::new(operator, target, LIKE)?;
     let of = Gradients::of(operator, &batch)?;
@@ -310,7 +310,8 @@ pub(super) fn gradient(operator: &Validated, target: &Target<'_>) -> Result<ir::
     Ok(batch.recorder.finish())
 }
 
-/// BATCH_NORMALIZATION_TRAINING_GRAD: the mean and the variance are those of each row, which change with every element.
+/// Lowers BATCH_NORMALIZATION_TRAINING_GRAD: the mean and the variance of each row depend on every element of
+/// the row.
 pub(super) fn gradient_in_training(
     operator: &Validated,
     target: &Target<'_>,

@@ -1,4 +1,4 @@
-//! The picture of a compiled graph, in Graphviz's language DOT.
+//! A drawing of a compiled graph, in Graphviz's language DOT.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,11 +8,11 @@ use dml_core::schema::FieldKind;
 use super::Explanation;
 
 impl Explanation {
-    /// DOT text of `graph`, of which this is the explanation: each part is a box around its nodes, and what
-    /// is not executed is dashed. An edge has the name, type and sizes of the tensor that is read.
+    /// DOT text of `graph`, which this explains: each part is a box around its nodes, and nodes that are not
+    /// executed are dashed. An edge has the name, type and sizes of the tensor that is read.
     ///
-    /// The same graph gives the same text. No name can end a string or the picture: a character that a
-    /// terminal or a viewer could take for a command is shown as `_` or escaped.
+    /// Equal graphs give equal text. No name can end a string or the drawing: a character that a terminal or
+    /// a viewer could take for a command is shown as `_` or escaped.
     pub fn to_dot(&self, graph: &ValidatedGraph) -> String {
         let mut picture = Picture::new(self, graph);
         picture.lines.push("digraph {".to_owned());
@@ -31,7 +31,7 @@ impl Explanation {
 struct Picture<'a> {
     explanation: &'a Explanation,
     graph: &'a ValidatedGraph,
-    /// The nodes that are not drawn yet, by their labels.
+    /// The nodes that have not been drawn yet, by their labels.
     left: HashMap<&'a str, usize>,
     lines: Vec<String>,
 }
@@ -50,8 +50,8 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Draws every part but those that only copy a result to a further output of the graph, which are
-    /// returned: their nodes are other parts' already.
+    /// Draws every part except those that only copy a result to a further output of the graph. Their indices
+    /// are returned, because other parts draw their nodes.
     fn parts(&mut self) -> Vec<usize> {
         let mut copies = vec![];
         for (index, part) in self.explanation.parts.iter().enumerate() {
@@ -74,7 +74,7 @@ impl<'a> Picture<'a> {
         copies
     }
 
-    /// Constants, and nodes that are not executed.
+    /// Draws constants, and nodes that are not executed.
     fn not_executed(&mut self) {
         let Explanation { folded, unneeded, .. } = self.explanation;
         for (labels, why) in [(folded, "folded"), (unneeded, "not needed")] {
@@ -88,7 +88,7 @@ impl<'a> Picture<'a> {
         self.lines.extend(rest.into_iter().map(|node| drawn(self.graph, node, "", "")));
     }
 
-    /// The outputs, and what leads to them. One whose value is an earlier output too is written by the
+    /// Draws the outputs and their edges. An output whose value is an earlier output, too, is written by the
     /// next of `copies`, which are in the order of the outputs.
     fn outputs(&mut self, copies: &[usize]) {
         let (mut copies, mut seen) = (copies.iter(), HashSet::new());
@@ -132,7 +132,7 @@ fn id(source: Source) -> String {
     }
 }
 
-/// Name, type and sizes of what an operator reads or writes, such as `ATensor FLOAT32 2x3`.
+/// Name, type and sizes of a tensor that an operator reads or writes, such as `ATensor FLOAT32 2x3`.
 fn tensor(node: &GraphNode, kind: FieldKind, index: usize) -> String {
     let found = node.operator().and_then(|operator| operator.tensors(kind).nth(index));
     let Some((name, Some(tensor))) = found else { return String::new() };
@@ -140,7 +140,7 @@ fn tensor(node: &GraphNode, kind: FieldKind, index: usize) -> String {
     format!("{name} {} {}", tensor.data_type(), sizes.join("x"))
 }
 
-/// A string of DOT with these lines, without those that are empty. No text can end the string.
+/// A string of DOT with the lines that are not empty. No text can end the string.
 pub fn quoted(lines: &[&str]) -> String {
     let lines = lines.iter().filter(|line| !line.is_empty());
     let lines: Vec<String> = lines.map(|line| line.chars().map(escaped).collect()).collect();
@@ -148,7 +148,7 @@ pub fn quoted(lines: &[&str]) -> String {
     format!("\"{}\"", lines.join("\\n"))
 }
 
-/// Labels know escapes that begin with a backslash, and HTML's entities.
+/// Escapes characters with a meaning in labels: backslashes, and HTML's entities.
 fn escaped(character: char) -> String {
     match character {
         '"' => "\\\"".to_owned(),

@@ -1,10 +1,10 @@
-//! Copies that put elements where they lie already: their readers read the original.
+//! Copies that store elements as they are in the original: their readers read the original instead.
 
 use super::uses::Uses;
 use crate::ir::space::IterationSpace;
 use crate::ir::{Binding, Buffer, Map, Node, Program, Stage};
 
-/// Drops such copies, and returns the nodes of the graph that they were.
+/// Drops such copies, and returns the graph's nodes that consist of them.
 pub(super) fn fold(program: &Program, uses: &mut Uses) -> Vec<usize> {
     let mut folded = vec![];
     for number in uses.numbers() {
@@ -19,7 +19,7 @@ pub(super) fn fold(program: &Program, uses: &mut Uses) -> Vec<usize> {
     folded
 }
 
-/// The buffers between which a node copies, where the first one can be read in place of the second one.
+/// The source and the destination of a node's copy, if the source can be read instead of the destination.
 fn copied(program: &Program, uses: &Uses, number: usize) -> Option<(Buffer, Buffer)> {
     let space = copied_space(&uses.get(number)?.node)?;
     let ([input], output) = (space.inputs.as_slice(), &space.output) else { return None };
@@ -30,12 +30,12 @@ fn copied(program: &Program, uses: &Uses, number: usize) -> Option<(Buffer, Buff
     let is_only_here = uses.only_writer(to) == Some(number)
         && program.stage(to) == Stage::Execution
         && uses.writers(from).all(|it| it < number);
-    // Whatever reads the copy may read all of its bytes.
+    // Readers of the copy may read all of its bytes.
     let has_room = program.bytes(from)? >= program.bytes(to)?;
     (lies_alike && !is_owned && is_only_here && has_room).then_some((from, to))
 }
 
-/// The space of a node that writes its one input.
+/// The space of a node that copies its only input.
 fn copied_space(node: &Node) -> Option<&IterationSpace> {
     match node {
         Node::Map(Map { space, computation }) if computation.program.steps.is_empty() => {

@@ -1,5 +1,5 @@
-//! Maps that read what a product of a vector has become, each element once: an activation, a bias, or what is added to the
-//! product. They become the end of the Reduce, which writes their result.
+//! Maps that read the result of a product of a matrix and a vector, each element once: an activation, a bias,
+//! or a sum with the product. They become the end of the Reduce, which then writes their result.
 
 use dml_spirv::element_wise::{
     DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions, Value, estimated_bytes,
@@ -11,7 +11,7 @@ use super::uses::Uses;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, Map, Node, Program, Recorded, Reduce, Reduction, Stage};
 
-/// Fuses each product of a vector with the Map that reads it, if that one alone does.
+/// Fuses each product with the Map that reads its result, if no other node reads it.
 pub(super) fn fuse(program: &Program, uses: &mut Uses) {
     for number in uses.numbers() {
         let Some((reader, node)) = with_reader(program, uses, number) else { continue };
@@ -21,7 +21,7 @@ pub(super) fn fuse(program: &Program, uses: &mut Uses) {
     }
 }
 
-/// The Map that reads the result of a Reduce, and what both are together.
+/// The Map that reads the result of the Reduce `number`, and the Reduce fused with it.
 fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, Node)> {
     let Node::Reduce(reduce) = &uses.get(number)?.node else { return None };
     let result = reduce.space.output.buffer.filter(|it| matches!(it, Buffer::Local(_)))?;
@@ -43,7 +43,7 @@ fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, 
     fits(&ended).then_some((reader, Node::Reduce(ended)))
 }
 
-/// `reduce` with `map` as its end.
+/// `reduce` with `map` as its end; `None` where the Map reads results in another way than element by element.
 fn ended(reduce: &Reduce, map: &Map) -> Option<Reduce> {
     let Reduce { space, reduction, .. } = reduce;
     let result = &space.output;
@@ -89,8 +89,9 @@ fn ended(reduce: &Reduce, map: &Map) -> Option<Reduce> {
     Some(Reduce { space, reduction, ..reduce.clone() })
 }
 
-/// Maps each dimension of `rows` to the dimension of `map` with the same size, in which `view` has the same stride as the results;
-/// dimensions that are reduced have none. `None` where `map` has others, or does not read each result once.
+/// The dimension of `map` for each dimension of `rows`: the one with the same size, in which `view` has the
+/// stride of the results. Reduced dimensions have none. `None` where `map` has other dimensions, or does not
+/// read each result once.
 fn dimensions(
     rows: &IterationSpace,
     map: &IterationSpace,

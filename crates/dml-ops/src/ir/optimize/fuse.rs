@@ -1,5 +1,5 @@
-//! Maps that one other node reads element by element become a part of that node: what passes between them is neither
-//! stored nor loaded.
+//! Maps whose result a single other node reads element by element become a part of that node, so that the
+//! values between them are neither stored nor loaded.
 
 use std::borrow::Cow;
 
@@ -12,16 +12,16 @@ use crate::Target;
 use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowOrder, Stage};
 
-/// SwiftShader's compiler takes longer than in proportion for kernels that are larger.
+/// The largest kernel of fused nodes: SwiftShader's compiler needs more than proportional time for larger ones.
 const MAX_KERNEL_BYTES: usize = 16 << 10;
-/// A kernel that exceeds [`MAX_KERNEL_BYTES`] by one large function, such as ERF, may grow by so much: by less than
-/// another such function.
+/// The most bytes that fusing may add to a kernel beyond [`MAX_KERNEL_BYTES`], which has one large function,
+/// such as ERF: less than another such function.
 const MOST_JOINED_BYTES: usize = 6 << 10;
-/// No kernel with such a function exceeds this.
+/// The largest kernel of fused nodes that has such a function.
 const MAX_BYTES_OF_JOINED: usize = 32 << 10;
 
-/// Fuses each Map, from the last to the first, with the node that reads it, if one alone does and the kernel stays
-/// small. Returns the nodes of the graph for which that was refused, and why.
+/// Fuses each Map, from the last to the first, with the node that reads its result, if there is one such node
+/// and the kernel stays small. Returns the graph's nodes that could not be fused, and the reasons.
 pub(super) fn fuse(
     program: &Program,
     uses: &mut Uses,
@@ -43,7 +43,7 @@ pub(super) fn fuse(
     refused
 }
 
-/// The graph's node that a Map is all of, or the end of: what an operator reads of its own is no result of a node.
+/// The graph's node that a Map ends; `None` if the same node of the graph reads the Map's result.
 fn source_of(uses: &Uses, number: usize) -> Option<usize> {
     let recorded = uses.get(number)?;
     let source = recorded.origin.sources.last().copied()?;
@@ -60,8 +60,8 @@ pub(super) fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
     Origin { sources, ..origin.clone() }
 }
 
-/// The node that reads a Map's result, and what it becomes with the Map; else why it cannot, where a node reads the
-/// result that Maps can be fused with.
+/// The node that reads a Map's result, fused with the Map; else the reason why they cannot be fused, `None`
+/// if Maps cannot be fused with such a node at all.
 fn with_reader(
     program: &Program,
     uses: &Uses,
@@ -99,8 +99,8 @@ fn with_reader(
     Ok((reader, node))
 }
 
-/// Whether a Map makes the factors of a product of what has fewer bits, such as FLOAT16: an owned one is read as it is then, and
-/// converted in each execution, as nothing is gained by a copy that is larger.
+/// Whether a Map widens a factor of a product, such as from FLOAT16. An owned factor is then converted in
+/// each execution, as a larger copy of it would gain nothing.
 fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
     let Node::Reduce(reduce) = reader else { return false };
     let [first, ..] = map.space.inputs.as_slice() else { return false };
@@ -111,7 +111,7 @@ fn has_displaced(space: &IterationSpace) -> bool {
     space.operands().any(|it| it.displacement.is_some())
 }
 
-/// The space of a node that can compute what it reads: of a Map, and of a Reduce of rows.
+/// The space of a node that a Map can be fused into: of a Map, or of a Reduce of rows.
 fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
     let space = match node {
         Node::Map(Map { space, .. }) | Node::Reduce(Reduce { space, grids: None, .. }) => space,
@@ -120,9 +120,10 @@ fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
     Some(space).filter(|it| !has_displaced(it))
 }
 
-/// A Map and the node that reads its result, over the same dimensions. A Reduce may read it by a view of its own, such as
-/// a matrix that is transposed, or has blocks. Strided rows are fused only for GPUs, where neighbouring invocations coalesce
-/// their reads; on CPU drivers the fused kernel takes 1.6 times as long as a copy and a packed reduction.
+/// A Map and the node that reads its result, over the same dimensions. A Reduce may read it by another view,
+/// such as a transposed matrix or one with blocks. Strided rows are fused only for GPUs, where neighbouring
+/// invocations coalesce their reads; on CPU drivers the fused kernel takes 1.6 times as long as a copy and a
+/// packed reduction.
 fn over_one_space<'a>(
     map: &'a Map,
     reader: &'a Node,
@@ -134,7 +135,7 @@ fn over_one_space<'a>(
     }
     let Node::Reduce(reduce) = reader else { return None };
     if reduce.order == RowOrder::Nested {
-        // Dimensions decide the order of additions, and may not be divided.
+        // The order of additions follows from the dimensions, which must not be divided.
         return None;
     }
     let (space, of_map) = views::over_the_same(space, &map.space)?;
@@ -148,7 +149,7 @@ fn over_one_space<'a>(
     Some((Cow::Owned(map), Cow::Owned(Node::Reduce(Reduce { space, ..reduce.clone() }))))
 }
 
-/// Whether a space reads each element of what another one writes at the same coordinate.
+/// Whether a space reads, at every coordinate, the element that another space writes at that coordinate.
 fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
     let output = &written.output;
     let mut views = reader.inputs.iter().filter(|it| it.buffer == output.buffer);
@@ -156,7 +157,7 @@ fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
         && views.all(|it| it.base == output.base && it.lies_as(output, &written.sizes))
 }
 
-/// Whether `node` can be one kernel, where the larger one of its two parts has so many bytes.
+/// Checks that `node` can be one kernel, where the larger one of its two parts has `larger` bytes; else the reason.
 fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
     let (space, parameters) = match node {
         Node::Map(Map { space, computation: it }) => (space, &it.parameters),
@@ -175,13 +176,13 @@ fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
     }
 }
 
-/// Whether two kernels, the larger one of so many bytes, may become one of `bytes`.
+/// Whether two kernels, the larger one of `larger` bytes, may become one of `bytes`.
 pub(super) fn may_join(bytes: usize, larger: usize) -> bool {
     let is_little_more = bytes.saturating_sub(larger) <= MOST_JOINED_BYTES;
     bytes <= MAX_KERNEL_BYTES || (bytes <= MAX_BYTES_OF_JOINED && is_little_more)
 }
 
-/// About how large the kernel of a Map or a Reduce is.
+/// The estimated size of the kernel of a Map or a Reduce.
 fn kernel_bytes(node: &Node) -> usize {
     match node {
         Node::Map(Map { space, computation }) => {
@@ -194,8 +195,8 @@ fn kernel_bytes(node: &Node) -> usize {
     }
 }
 
-/// Whether a Map reads what the same operator made for it alone and what is larger than its result, such as a
-/// product's sums, and would have to wait for something that is computed later.
+/// Whether fusing would keep more memory in use: the Map reads a buffer of its own operator that is larger
+/// than its result, such as a product's sums, and the reader has to wait for results that are computed later.
 fn would_hold_more(program: &Program, uses: &Uses, number: usize, reader: usize) -> bool {
     let [Some(map), Some(last)] = [number, reader].map(|it| uses.get(it)) else { return false };
     let is_own = |buffer: &Buffer| {

@@ -1,4 +1,4 @@
-//! Two nodes as one: a Map, and the Map or Reduce that computes with its results.
+//! Merges two nodes: a Map, and the Map or Reduce that computes with its results.
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{Program as Functions, Value};
@@ -8,8 +8,8 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::with_parameters_from;
 use crate::ir::{Computation, Map, Node, Reduce, Reduction};
 
-/// `last` where it computes the elements that `first` writes and it reads, for each coordinate; `None` where it is
-/// neither a Map nor a Reduce.
+/// `last` merged with `first`, whose elements it reads: it computes them itself at each coordinate. `None`
+/// where `last` is neither a Map nor a Reduce.
 pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     let mut inputs = Inputs { sizes: &first.space.sizes, operands: vec![] };
     let of_first: Vec<Value> = first.space.inputs.iter().map(|it| inputs.read(it)).collect();
@@ -35,7 +35,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     match last {
         Node::Map(Map { space, computation }) => {
             let reads = of_last(space, &mut inputs);
-            // In words that have several elements only elements of one width are next to each other.
+            // Packed functions need the elements of all operands to be equally wide.
             let width = first.space.output.width;
             let is_packed =
                 first.space.operands().chain(space.operands()).all(|it| it.width == width);
@@ -104,8 +104,8 @@ pub(super) fn append(
     if program.steps.is_empty() { values[0] } else { all.last() }
 }
 
-/// The function that clears the bits above a result of `program`, whose first input has elements `from` so wide, as storing it
-/// as one of `to` and loading it would; `None` if they are zeros.
+/// The function that clears the upper bits of a result of `program`, as if it were stored as an element of
+/// `to` and loaded; `None` if these bits are zeros. `from` is the width of the elements of the first input.
 pub(super) fn extension(
     program: &Functions,
     from: ElementWidth,
@@ -114,7 +114,7 @@ pub(super) fn extension(
     let last = program.steps.last().map(|it| it.function);
     let is_one_of = |functions: &[&Function]| match last {
         Some(last) => functions.contains(&last),
-        // The elements of the first input, with zeros above.
+        // The result is an element of the first input, with zeros above.
         None => from.bits() <= to.bits(),
     };
     match to {

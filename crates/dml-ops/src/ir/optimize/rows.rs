@@ -7,16 +7,16 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program as Functions, esti
 use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
 
-/// A group has so many buffers that other nodes or callers read or write: a kernel has no more bindings.
+/// The most buffers of a group that other nodes or callers read or write: the bindings of a kernel.
 const MAX_BUFFERS: usize = MAX_INPUTS + 1;
-/// A kernel of all of a group has about so many bytes: those of a norm whose squares are computed by CONSTANT_POW.
+/// About the largest kernel of a group, in bytes: a norm whose squares are computed by CONSTANT_POW has as many.
 const MAX_GROUP_BYTES: usize = 44 << 10;
-/// Members of a group.
+/// The most members of a group.
 const MAX_MEMBERS: usize = 32;
-/// A member may stand behind so many nodes that have nothing to do with the group.
+/// The most nodes outside of the group between its first Reduce and a member.
 const MOST_BETWEEN: usize = 16;
 
-/// Makes groups of the nodes of `program`; each stands where its last member stood.
+/// Makes groups of the nodes of `program`; each takes the place of its last member.
 pub(super) fn group(program: &mut Program) {
     let nodes = std::mem::take(&mut program.nodes);
     let mut readers: HashMap<Buffer, usize> = HashMap::new();
@@ -40,7 +40,7 @@ fn distinct(buffers: Vec<Buffer>) -> HashSet<Buffer> {
     buffers.into_iter().collect()
 }
 
-/// The rows that a group is of.
+/// The rows of a group.
 struct RowSpace {
     sizes: [u32; DIMENSIONS],
     /// Whether each dimension goes along a row.
@@ -59,7 +59,7 @@ impl RowSpace {
         along.contains(&true).then_some(Self { sizes: space.sizes, along })
     }
 
-    /// Whether a node reduces these rows, or is a Map of their elements or of one element for each of them.
+    /// Whether a node reduces these rows, or is a Map of their elements or of one element for each row.
     fn has(&self, node: &Node) -> bool {
         let is_plain = |it: &IterationSpace| it.operands().all(|it| it.displacement.is_none());
         match node {
@@ -76,9 +76,9 @@ impl RowSpace {
     }
 }
 
-/// A group while members are found.
+/// A group to which members are added.
 struct Group {
-    /// Numbers of nodes, the first one of which is a Reduce.
+    /// Numbers of nodes in ascending order; the first one is a Reduce.
     members: Vec<usize>,
     read: HashSet<Buffer>,
     written: HashSet<Buffer>,
@@ -86,7 +86,7 @@ struct Group {
 }
 
 impl Group {
-    /// The nodes that belong to the Reduce with the number `first`.
+    /// The group that begins with the Reduce with the number `first`.
     fn of(nodes: &[Option<Recorded>], first: usize, rows: &RowSpace) -> Option<Self> {
         let reduced = distinct(nodes[first].as_ref()?.node.reads());
         let (read, written) = (HashSet::new(), HashSet::new());
@@ -103,8 +103,8 @@ impl Group {
                 group.add(number, node);
                 continue;
             }
-            // The group stands where its last member does: nothing before that may need its results, or change what
-            // it reads.
+            // The group is executed at the place of its last member: no node before that may need its
+            // results, or change buffers that it reads.
             let is_used = |it: &Buffer| group.read.contains(it) || group.written.contains(it);
             between += 1;
             if is_of_group || node.writes().iter().any(is_used) || between > MOST_BETWEEN {
@@ -121,7 +121,7 @@ impl Group {
         append(&mut self.functions, node);
     }
 
-    /// Whether one kernel could compute one node more.
+    /// Whether one kernel could also compute `node`.
     fn has_room(&self, node: &Node) -> bool {
         let mut functions = self.functions.clone();
         append(&mut functions, node);
@@ -129,7 +129,7 @@ impl Group {
             && estimated_bytes(&functions, MAX_INPUTS) <= MAX_GROUP_BYTES
     }
 
-    /// The first members that have few enough buffers in common with other nodes.
+    /// The longest prefix of the members that a kernel has enough bindings for.
     fn fitting(
         mut self,
         nodes: &[Option<Recorded>],
@@ -151,7 +151,7 @@ impl Group {
     }
 }
 
-/// Adds the functions of a node, to count them.
+/// Adds the functions of a node, to estimate the kernel's size.
 fn append(all: &mut Functions, node: &Node) {
     let programs = match node {
         Node::Map(map) => vec![&map.computation.program],
@@ -163,7 +163,8 @@ fn append(all: &mut Functions, node: &Node) {
     }
 }
 
-/// The buffers that members write and others read, or that are outputs; `readers` says how many nodes read each.
+/// The buffers that members write and other nodes read, or that are outputs; `readers` counts the nodes that
+/// read each.
 fn results(members: &[Recorded], readers: &HashMap<Buffer, usize>) -> Vec<Buffer> {
     let mut inside: HashMap<Buffer, usize> = HashMap::new();
     for buffer in members.iter().flat_map(|it| distinct(it.node.reads())) {

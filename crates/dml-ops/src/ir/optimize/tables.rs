@@ -1,9 +1,9 @@
-//! Costly functions of narrow elements become tables.
+//! Replaces costly functions of narrow elements by tables.
 //!
-//! An element of 16 bits has 65,536 values, and one of 8 bits 256. What a Map computes of one such element alone, such as
-//! a GELU of FLOAT16 or the activation between a dequantization and a quantization, is computed on the host for each
-//! value, by the twins of its functions, and kept as constants. The kernel reads the result: a load of a few bytes that
-//! caches hold, in place of hundreds of instructions, with the same bits.
+//! An element of 16 bits has 65,536 values, and one of 8 bits 256. Functions of a single such element, such
+//! as a GELU of FLOAT16 or the activation between a dequantization and a quantization, are computed on the
+//! host for each value, by the functions' twins, and kept as constants. The kernel reads the result: a load
+//! of a few bytes that caches hold, instead of hundreds of instructions, with the same bits.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use dml_spirv::functions::{CLAMP_U8, F32_TO_F16, Function, SAME, ZERO_EXTEND_8, 
 use crate::ir::space::{Displacement, Operand, bytes_shown};
 use crate::ir::{Buffer, Content, Map, Node, Program};
 
-/// The least estimated size of a kernel of the functions that a table replaces, in bytes of SPIR-V: that of an
-/// exponential is above it, that of a square root below.
+/// The least estimated size of a kernel of the functions that a table replaces, in bytes of SPIR-V: an
+/// exponential is larger, a square root is smaller.
 const COSTLY: usize = 15 << 10;
-/// A Map computes at least so many elements for each value of a table.
+/// The least number of elements that a Map computes for each value of a table.
 const ELEMENTS_OF_A_VALUE: u64 = 4;
 /// Tables need no more alignment than words.
 const ALIGNMENT: u64 = 4;
@@ -25,7 +25,7 @@ const ALIGNMENT: u64 = 4;
 /// Replaces functions by tables in the Maps of `program`, where a descriptor shows `most_shown` bytes.
 pub(super) fn tabulate(program: &mut Program, most_shown: u64) {
     let mut nodes = std::mem::take(&mut program.nodes);
-    // Layers of a model have the same ones.
+    // Layers of a model often have equal tables.
     let mut made: HashMap<Key, Buffer> = HashMap::new();
     for recorded in &mut nodes {
         let Node::Map(map) = &mut recorded.node else { continue };
@@ -54,7 +54,7 @@ struct Key {
     width: ElementWidth,
 }
 
-/// The one element of a constant that a view has at every coordinate.
+/// The element of a constant that a view has at every coordinate; `None` for other operands.
 fn known_element(program: &Program, operand: &Operand) -> Option<u64> {
     let Buffer::Local(at) = operand.buffer? else { return None };
     let Content::Constant { bytes, .. } = &program.locals[at] else { return None };
@@ -69,7 +69,7 @@ fn known_element(program: &Program, operand: &Operand) -> Option<u64> {
     Some(u64::from_le_bytes(element))
 }
 
-/// The bits of what a function gives; those above are zeros.
+/// The number of bits of a function's result; the bits above them are zeros.
 fn result_bits(function: &'static Function) -> u32 {
     match function {
         it if [&CLAMP_U8, &ZERO_EXTEND_8].contains(&it) => 8,
@@ -78,11 +78,11 @@ fn result_bits(function: &'static Function) -> u32 {
     }
 }
 
-/// Finds what tables may replace.
+/// Finds the functions of a Map that tables may replace.
 struct Tables {
-    /// Bytes that a descriptor shows.
+    /// The most bytes that a descriptor shows.
     most_shown: u64,
-    /// The elements of the inputs that are the same at every coordinate, and known.
+    /// For each input its value, if it is a constant that is equal at every coordinate.
     known: Vec<Option<u64>>,
 }
 
@@ -108,7 +108,7 @@ impl Tables {
         (cost >= COSTLY).then_some(unary)
     }
 
-    /// All steps that depend on a value alone; `None` where several of their results are read by others.
+    /// All steps that depend on `source` alone; `None` where other steps read more than one of their results.
     fn of_value(&self, map: &Map, source: Value, bits: u32) -> Option<Unary> {
         let steps = &map.computation.program.steps;
         let mut has_step = vec![];
@@ -139,7 +139,7 @@ impl Tables {
         (is_word && results.all(|it| it == last)).then_some(Unary { source, bits, has_step, last })
     }
 
-    /// The bits of a value that differs from element to element, where they are few.
+    /// The number of bits of a value that varies, if it is 8 or 16.
     fn value_bits(&self, map: &Map, value: Value) -> Option<u32> {
         let bits = match value {
             Value::Input(at) if self.known[at].is_some() => return None,
@@ -162,7 +162,7 @@ impl Tables {
         }
     }
 
-    /// The results of all values.
+    /// The bytes of the table: the results for all values of the source.
     fn table(&self, map: &Map, unary: &Unary) -> Vec<u8> {
         let Map { computation, .. } = map;
         let width = unary.width(map).bytes() as usize;
@@ -186,13 +186,13 @@ impl Tables {
     }
 }
 
-/// Steps of a Map whose one result depends on a single value, the source.
+/// Steps of a Map that depend on a single value, the source, and have one result.
 struct Unary {
     source: Value,
     bits: u32,
-    /// For each step of the program whether it is one of these.
+    /// For each step of the program whether it is one of these steps.
     has_step: Vec<bool>,
-    /// The step whose result others read, or that is the result of the program.
+    /// The step whose result other steps read, or which is the result of the program.
     last: usize,
 }
 
@@ -201,16 +201,16 @@ impl Unary {
         steps.iter().enumerate().filter(|(at, _)| self.has_step[*at])
     }
 
-    /// The bytes of a kernel of these functions.
+    /// The estimated size of a kernel of these steps, in bytes.
     fn cost(&self, steps: &[Step]) -> usize {
         let steps = self.own(steps).map(|(_, step)| step.clone()).collect();
         estimated_bytes(&Functions { steps }, 1)
     }
 
-    /// How wide the elements of the table are.
+    /// The width of the elements of the table.
     fn width(&self, map: &Map) -> ElementWidth {
         let steps = &map.computation.program.steps;
-        // Storing drops the bits above; as a displacement the result needs them.
+        // A store drops the upper bits; a displacement needs them.
         let mut displacements = map.space.operands().filter_map(|it| it.displacement);
         let is_only_stored = self.last + 1 == steps.len()
             && displacements.all(|it| it.by != Value::Result(self.last));
@@ -234,7 +234,7 @@ impl Unary {
         for (at, step) in map.computation.program.steps.iter().enumerate() {
             values.push(match (at == self.last, self.has_step[at]) {
                 (true, _) => table_input,
-                // Nobody reads it.
+                // No step reads this value.
                 (_, true) => self.source,
                 _ => {
                     let argument = |it: &Value| renumbered(*it, &values);

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::ir::{Buffer, Node, Recorded};
 
-/// Nodes by their number, which is their place in the order of execution.
+/// Nodes by their number, which is their position in execution order.
 pub(super) struct Uses {
     nodes: Vec<Option<Recorded>>,
     readers: HashMap<Buffer, BTreeSet<usize>>,
@@ -22,17 +22,17 @@ impl Uses {
         uses
     }
 
-    /// The nodes that are left, in the order of execution.
+    /// The remaining nodes, in execution order.
     pub(super) fn into_nodes(self) -> Vec<Recorded> {
         self.nodes.into_iter().flatten().collect()
     }
 
-    /// The numbers that nodes have, or had.
+    /// The numbers of all nodes, including removed ones.
     pub(super) fn numbers(&self) -> std::ops::Range<usize> {
         0..self.nodes.len()
     }
 
-    /// A node that is still there.
+    /// The node with a number; `None` if it was removed.
     pub(super) fn get(&self, number: usize) -> Option<&Recorded> {
         self.nodes[number].as_ref()
     }
@@ -60,7 +60,7 @@ impl Uses {
         writers.next().filter(|_| writers.next().is_none())
     }
 
-    /// Puts a node in the place of another one.
+    /// Replaces a node.
     pub(super) fn replace(&mut self, number: usize, recorded: Recorded) {
         self.remove(number);
         self.put(number, recorded);
@@ -76,7 +76,7 @@ impl Uses {
         self.nodes[number] = Some(recorded);
     }
 
-    /// Takes a node out.
+    /// Removes a node.
     pub(super) fn remove(&mut self, number: usize) -> Option<Recorded> {
         let recorded = self.nodes[number].take()?;
         let no_more = |of: &mut HashMap<Buffer, BTreeSet<usize>>, buffers: Vec<Buffer>| {
@@ -89,7 +89,7 @@ impl Uses {
         Some(recorded)
     }
 
-    /// Lets every node that reads `from` read `to`, a buffer that has the same elements in the same places.
+    /// Lets every node that reads `from` read `to`, a buffer with the same elements in the same places.
     pub(super) fn read_instead(&mut self, from: Buffer, to: Buffer) {
         for number in self.readers(from).collect::<Vec<_>>() {
             let Some(recorded) = self.remove(number) else { continue };

@@ -1,11 +1,11 @@
-//! Spaces of two nodes, one of which reads what the other one writes by a view of its own: transposed, or with a dimension
-//! that is several of the other's.
+//! Brings the spaces of two nodes to common dimensions if one reads what the other writes by another view:
+//! transposed, or with a dimension that is several of the other's.
 
 use dml_spirv::element_wise::DIMENSIONS;
 
 use crate::ir::space::{IterationSpace, Operand};
 
-/// A dimension of both spaces: a part of one in each.
+/// A common dimension: a part of a dimension in each space.
 struct Common {
     size: u32,
     reader: Part,
@@ -16,11 +16,11 @@ struct Common {
 #[derive(Clone, Copy)]
 struct Part {
     dimension: usize,
-    /// How many coordinates of the dimension lead to the next one of the part.
+    /// Coordinates of the dimension from one of the part to the next.
     step: u32,
 }
 
-/// What is left of a dimension, from the stride on that its next part has.
+/// The rest of a dimension, from the stride of its next part on.
 struct Rest {
     size: u32,
     stride: i64,
@@ -35,8 +35,8 @@ impl Rest {
     }
 }
 
-/// Both spaces over the same dimensions, where `reader` reads each element that `written` writes at one coordinate. The
-/// dimensions of `reader` stay in their order.
+/// Both spaces over the same dimensions, if `reader` reads each element that `written` writes at one
+/// coordinate. The dimensions of `reader` keep their order.
 pub(super) fn over_the_same(
     reader: &IterationSpace,
     written: &IterationSpace,
@@ -57,7 +57,7 @@ pub(super) fn over_the_same(
     Some((in_parts(reader, &of_reader)?, in_parts(written, &of_written)?))
 }
 
-/// The dimensions of a space, from the least stride of an operand on.
+/// The dimensions of a space, by ascending stride of an operand.
 fn rests(space: &IterationSpace, operand: &Operand) -> Vec<Rest> {
     let used = (0..DIMENSIONS).filter(|at| space.sizes[*at] > 1);
     let mut rests: Vec<Rest> = used
@@ -71,7 +71,7 @@ fn rests(space: &IterationSpace, operand: &Operand) -> Vec<Rest> {
     rests
 }
 
-/// The parts of both; `None` where an element is read several times, or never.
+/// The common dimensions; `None` if an element is read several times, or never.
 fn common(reader: Vec<Rest>, written: Vec<Rest>) -> Option<Vec<Common>> {
     let (mut reader, mut written) = (reader.into_iter().peekable(), written.into_iter().peekable());
     let mut all = vec![];
@@ -90,7 +90,7 @@ fn common(reader: Vec<Rest>, written: Vec<Rest>) -> Option<Vec<Common>> {
     (reader.next().is_none() && written.next().is_none()).then_some(all)
 }
 
-/// A space over these parts of its dimensions, outermost first.
+/// A space with these parts of its dimensions, outermost first.
 fn in_parts(space: &IterationSpace, parts: &[(u32, Part)]) -> Option<IterationSpace> {
     let first = DIMENSIONS.checked_sub(parts.len())?;
     let mut sizes = [1; DIMENSIONS];

@@ -1,4 +1,4 @@
-//! What the output holds, made on the host: for outputs and blocks that are small.
+//! The contents of small outputs and blocks, computed on the host.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ impl BandedOutput {
         (last + 1) * u64::from(self.element_width.bytes())
     }
 
-    /// Bytes of one matrix where its elements lie together, with no others between; for a dense
-    /// tensor, all matrices then lie one after the other.
+    /// Bytes of one matrix if its elements are adjacent, with no others between; the matrices of a dense
+    /// tensor then follow each other.
     pub(super) fn matrix_bytes(&self) -> Option<u64> {
         let [_, _, height, width] = self.batches.sizes.map(u64::from);
         let [_, _, row_stride, column_stride] = self.batches.strides.map(u64::from);
@@ -32,7 +32,7 @@ impl BandedOutput {
         bytes
     }
 
-    /// One matrix whose elements lie together.
+    /// The contents of one matrix whose elements are adjacent.
     pub(super) fn matrix_content(&self, bytes: u64) -> Vec<u8> {
         let mut content = vec![0; to_index(bytes)];
         self.write_matrix(&mut content, 0);
@@ -52,7 +52,7 @@ impl BandedOutput {
         }
     }
 
-    /// The columns of the band in each row, part by part.
+    /// The columns of the band in each row, for each part of the band.
     fn band_rows(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
         let [_, _, height, width] = self.batches.sizes;
         (0..height).flat_map(move |row| {
@@ -65,7 +65,7 @@ impl BandedOutput {
     }
 }
 
-/// A number of bytes of something that was chosen for being small.
+/// The size of something that was chosen because it is small.
 fn to_index(bytes: u64) -> usize {
     usize::try_from(bytes).expect("what is made on the host is small")
 }

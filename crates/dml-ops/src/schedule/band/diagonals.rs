@@ -1,9 +1,8 @@
-//! Bands of diagonals: which elements of a matrix they are.
+//! Bands of diagonals: the elements of a matrix that belong to them.
 //!
-//! The diagonal of the element at row `y` and column `x` is `x - y`. Kernels count diagonals from the
-//! bottom left corner instead, so that there is nothing negative: `x - y + height - 1`, which for a
-//! matrix of at most 2^32 - 1 elements never passes 2^32 - 2, because
-//! `height + width - 1 <= height * width`.
+//! The diagonal of the element at row `y` and column `x` is `x - y`. Kernels count diagonals from the bottom
+//! left corner instead, so that no number is negative: `x - y + height - 1`, which for a matrix of at most
+//! 2^32 - 1 elements is at most 2^32 - 2, because `height + width - 1 <= height * width`.
 
 use std::ops::Range;
 
@@ -14,7 +13,7 @@ use crate::schedule::boxes::TensorBox;
 pub(crate) struct Diagonals {
     height: u32,
     width: u32,
-    /// At most two, ascending and not empty; where there are two, they reach both ends.
+    /// At most two ranges, ascending and not empty; two ranges include the first and the last diagonal.
     parts: Vec<Range<u32>>,
 }
 
@@ -25,7 +24,7 @@ pub(crate) struct Diagonal {
     pub(crate) row: u32,
     /// Column of the first element.
     pub(crate) column: u32,
-    /// How many elements, at least 1.
+    /// The number of elements, at least 1.
     pub(crate) length: u32,
 }
 
@@ -51,11 +50,10 @@ impl Diagonals {
         Self { height, width, parts }
     }
 
-    /// The part of the band in a box of such matrices, whose rows and columns are the last two
-    /// dimensions.
+    /// The part of the band within a box of such matrices, whose rows and columns are the last two dimensions.
     pub(crate) fn within(&self, part: &TensorBox<4>) -> Self {
         let ([_, _, row, column], [_, _, height, width]) = (part.origin, part.sizes);
-        // The number of the diagonal in the box's bottom left corner, and how many there are.
+        // The diagonal of the box's bottom left corner, and the number of diagonals.
         let first = self.height - (row + height) + column;
         let count = height + (width - 1);
         let clipped = |diagonal: u32| diagonal.saturating_sub(first).min(count);
@@ -63,7 +61,7 @@ impl Diagonals {
         Self { height, width, parts: parts.filter(|part| !part.is_empty()).collect() }
     }
 
-    /// No element.
+    /// A band without elements.
     pub(crate) fn empty(height: u32, width: u32) -> Self {
         Self { height, width, parts: vec![] }
     }
@@ -74,15 +72,14 @@ impl Diagonals {
         self.parts.first() == Some(&all)
     }
 
-    /// The band as ranges of diagonals: none where it is empty, two where it is everything but a
-    /// range.
+    /// The band as ranges of diagonals: no range if it is empty, two if it is everything except a range.
     pub(crate) fn parts(&self) -> &[Range<u32>] {
         &self.parts
     }
 
-    /// The band as one range that may come around from 2^32 - 1 to 0: its first diagonal and its
-    /// length, modulo 2^32. A diagonal is in it if its distance to the first one, modulo 2^32, is
-    /// less than the length.
+    /// The band as one range that may wrap around from 2^32 - 1 to 0: its first diagonal and its length,
+    /// modulo 2^32. A diagonal is in the band if its distance from the first one, modulo 2^32, is less than
+    /// the length.
     pub(crate) fn wrapped(&self) -> (u32, u32) {
         match self.parts.as_slice() {
             [] => (0, 0),
@@ -91,7 +88,7 @@ impl Diagonals {
         }
     }
 
-    /// The one diagonal that the band consists of; `None` where it has none or several.
+    /// The only diagonal of the band; `None` where it has none or several.
     pub(crate) fn single(&self) -> Option<Diagonal> {
         let [Range { start, end }] = *self.parts.as_slice() else { return None };
         if end - start != 1 {

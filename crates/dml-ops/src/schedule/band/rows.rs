@@ -1,8 +1,8 @@
-//! Row copies: every row, or every part of a row that is alike, is a region of a copy.
+//! Row copies: every row, or every part of a row that has one source, is a region of a copy.
 //!
-//! Padding is never touched, elements narrower than a word need no care, and neither does one region
-//! wait for another. What is not the input's comes from runs of elements in the constants. Rows that
-//! go on in the same way are one loop: a matrix takes a few.
+//! Padding is never touched, elements narrower than a word need no special case, and no region waits for
+//! another one. Elements that are not the input's come from runs in the constants. Rows with equal regions
+//! are one loop: a matrix takes a few.
 
 use std::ops::Range;
 
@@ -15,34 +15,34 @@ use crate::schedule::constants::Constants;
 /// and stay in a cache.
 const PART_BYTES: u32 = 32 << 10;
 
-/// The diagonals of something that is within the band or outside of it.
+/// A range of diagonals that is inside or outside of the band.
 struct Inner {
     diagonals: Range<i64>,
-    /// Whether it has the value, and all around it has not.
+    /// Whether these diagonals have the value, and all others do not.
     is_value: bool,
 }
 
-/// Columns of one matrix.
+/// A range of columns of one matrix.
 struct Part {
     /// The first element in the output, counted from its start.
     output: i64,
-    /// The same in the input.
+    /// The first element in the input, counted from its start.
     input: i64,
-    /// The diagonal of the first element in the first row; that of the next row is one less.
+    /// The diagonal of the first element in the first row; the next row's is one less.
     diagonal: i64,
     width: i64,
     height: i64,
 }
 
-/// A run of columns in some rows of a part, all moving alike.
+/// A run of columns in some rows of a part, with equal sources and moving edges.
 struct Columns {
     rows: Range<i64>,
-    /// In the first of the rows.
+    /// The edge in the first of the rows.
     start: Edge,
     end: Edge,
 }
 
-/// A column that stays or moves to the right, by one with each row.
+/// A column that is fixed, or moves to the right by one with each row.
 #[derive(Clone, Copy)]
 struct Edge {
     at: i64,
@@ -50,15 +50,15 @@ struct Edge {
 }
 
 impl BandedOutput {
-    /// How many regions copying by rows takes at most, and how many loops a plan keeps of them.
+    /// The largest number of regions of row copies, and of the loops that a plan keeps of them.
     pub(super) fn row_copies(&self) -> (u64, u64) {
         let [size0, size1, height, width] = self.batches.sizes.map(u64::from);
         let parts = size0 * size1 * width.div_ceil(self.part_width().cast_unsigned());
-        // At most three runs in each row, and five stretches of rows.
+        // At most three runs in each row, and five groups of rows.
         (parts.saturating_mul(height * 3), parts.saturating_mul(15))
     }
 
-    /// The value in the band, and zeros in every other element.
+    /// Writes the value in the band, and zeros in every other element.
     pub(super) fn rows_on_zeros(&self, constants: &mut Constants) -> Vec<Step> {
         let inner = self.inner();
         let most = self.part_width();
@@ -74,8 +74,7 @@ impl BandedOutput {
         vec![copy(Slot::Constants, regions)]
     }
 
-    /// The value in the band and nothing else, or where there is a source, that in every other
-    /// element.
+    /// Writes the value in the band, and in every other element that of the source; without a source, nothing.
     pub(super) fn rows_on(&self, source: Option<&Source>, constants: &mut Constants) -> Vec<Step> {
         let inner = self.inner();
         let (mut kept, mut values) = (Vec::new(), Vec::new());
@@ -95,7 +94,7 @@ impl BandedOutput {
         steps.filter(|(_, regions)| !regions.is_empty()).map(|(from, it)| copy(from, it)).collect()
     }
 
-    /// What has two edges at most: the band, or where that has two parts, what is between them.
+    /// The band if it has one part, else the diagonals between its two parts.
     fn inner(&self) -> Inner {
         let range = |start: u32, end: u32| i64::from(start)..i64::from(end);
         match self.band.parts() {
@@ -105,7 +104,7 @@ impl BandedOutput {
         }
     }
 
-    /// In elements.
+    /// The width of parts, in elements.
     fn part_width(&self) -> i64 {
         let [.., width] = self.batches.sizes;
         width.min(PART_BYTES / self.element_width.bytes()).into()
@@ -139,14 +138,14 @@ impl BandedOutput {
         })
     }
 
-    /// Copies every row of a part from a window into the pattern at `at` of the constants: what is
-    /// around `inner`, `inner` or as much of it as a row can show, and what is around it again.
+    /// Copies every row of a part from a window into the pattern at `at` of the constants: elements around
+    /// `inner`, of `inner` or as many of them as a row can hold, and again elements around it.
     fn slide(&self, part: &Part, inner: &Inner, at: u64, regions: &mut Vec<CopyRegion>) {
         let Range { start, end } = inner.diagonals;
         let most = self.part_width();
         let length = (end - start).min(most);
-        // From which diagonal of a row's first element on the window is where: after all of
-        // `inner`, over its end, within it, over its start, before it.
+        // The diagonals of a row's first element at which the window is after `inner`, over its end, within
+        // it, over its start, and before it.
         let over_start = if length == end - start { end } else { start + length - part.width + 1 };
         let over_end = (end - part.width + 1).max(over_start);
         let stretches = [
@@ -172,7 +171,7 @@ impl BandedOutput {
         }
     }
 
-    /// The region of some columns: from the source, else from the run at `at` of the constants.
+    /// The region of some columns: from the source, or from the run at `at` of the constants.
     fn region(
         &self,
         part: &Part,
@@ -193,7 +192,7 @@ impl BandedOutput {
         self.repeated(at, [input, output], strides, (end.at - start.at, growth), rows)
     }
 
-    /// A loop over rows. All but `at` is in elements.
+    /// A loop over rows. All arguments except `at` are in elements.
     fn repeated(
         &self,
         at: u64,
@@ -224,10 +223,10 @@ impl BandedOutput {
 }
 
 impl Part {
-    /// Every element once, and whether it is in `inner`.
+    /// Every element once, with whether it is in `inner`.
     fn columns(&self, inner: &Inner) -> Vec<(Columns, bool)> {
         let Range { start, end } = inner.diagonals;
-        // The row in which an edge is at column 0.
+        // The row in which each edge is at column 0.
         let starts = [start, end].map(|diagonal| self.diagonal - diagonal);
         // An edge moves while it is past the first column and not yet past the last one.
         let mut rows: Vec<i64> = starts

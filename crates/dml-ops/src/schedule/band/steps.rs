@@ -19,14 +19,14 @@ use crate::schedule::constants::Constants;
 use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
 
-/// Dimensions: two of batches, rows, columns.
+/// Sizes and strides of two batch dimensions, rows and columns.
 pub(super) struct Batches {
     pub(super) sizes: [u32; 4],
-    /// In elements; 0 where the size is 1.
+    /// Strides in elements; 0 for a size of 1.
     pub(super) strides: [u32; 4],
 }
 
-/// The output, and what is written to it.
+/// The output, and the value and band to write.
 pub(super) struct BandedOutput {
     pub(super) operator: &'static str,
     pub(super) batches: Batches,
@@ -38,14 +38,14 @@ pub(super) struct BandedOutput {
     pub(super) value: u64,
 }
 
-/// Where the input's elements are when the operator is executed.
+/// The buffer and the strides of the input when the operator is executed.
 pub(super) struct Source {
     pub(super) slot: Slot,
     pub(super) batches: Batches,
 }
 
 impl Batches {
-    /// Whether the elements of a row lie side by side.
+    /// Whether the elements of a row are adjacent.
     pub(super) fn has_whole_rows(&self) -> bool {
         let ([.., width], [.., column_stride]) = (self.sizes, self.strides);
         width == 1 || column_stride == 1
@@ -53,8 +53,8 @@ impl Batches {
 }
 
 impl BandedOutput {
-    /// The value along one diagonal of every matrix, on zeros. The diagonals by themselves are the
-    /// tensor that is divided: no box misses them.
+    /// Writes the value along one diagonal of every matrix, on zeros. The diagonals form the tensor that is
+    /// divided, so that every box has elements.
     pub(super) fn scatter(
         &self,
         diagonal: Diagonal,
@@ -62,7 +62,7 @@ impl BandedOutput {
     ) -> Result<Vec<Step>, Error> {
         let [size0, size1, ..] = self.batches.sizes;
         let [stride0, stride1, row_stride, column_stride] = self.batches.strides;
-        // The sum can only pass 32 bits where the diagonal is one element long and needs no stride.
+        // The sum can only exceed 32 bits if the diagonal has one element and needs no stride.
         let along = if diagonal.length > 1 { row_stride + column_stride } else { 0 };
         let first = diagonal.row * row_stride + diagonal.column * column_stride;
         let strides = [stride0, stride1, along];
@@ -93,7 +93,7 @@ impl BandedOutput {
         Ok(dispatches.into_steps())
     }
 
-    /// The value in the band, and zero in every other element.
+    /// Writes the value in the band, and zero in every other element.
     pub(super) fn write(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
         let output = self.placement(&self.batches);
         let variant = target.variant(&kernels::DIAGONAL_WRITE, self.element_width);
@@ -117,7 +117,7 @@ impl BandedOutput {
         Ok(dispatches.into_steps())
     }
 
-    /// The value in the band, and nothing else. Boxes that the band passes by take no dispatch.
+    /// Writes the value in the band, and no other element. Boxes without elements of the band take no dispatch.
     pub(super) fn band(&self, target: &Target<'_>) -> Result<Vec<Step>, Error> {
         let mut dispatches = self.dispatches(target);
         if !self.band.parts().is_empty() {
@@ -156,7 +156,7 @@ impl BandedOutput {
         dispatches.push(variant, &[window], &push, cost)
     }
 
-    /// The value in the band, and the input's element in every other place.
+    /// Writes the value in the band, and the input's element at every other position.
     pub(super) fn merge(
         &self,
         source: &Source,
@@ -191,7 +191,7 @@ impl BandedOutput {
         Placement::in_words(0, batches.strides, self.element_width.bits())
     }
 
-    /// What kernels are told of a box whose first element is at `start` in its window.
+    /// The push constants for a box whose first element is at `start` in its window.
     fn matrices(&self, part: &TensorBox<4>, start: u32) -> twins::Matrices {
         let [_, size1, height, width] = part.sizes;
         let [value_low, value_high] = low_and_high(self.value);
@@ -203,7 +203,7 @@ fn output_window(variant: &KernelModule, range: Range<u64>, base_word_at: u32) -
     Window { slot: Slot::Output(0), range, access: variant.bindings[0].access, base_word_at }
 }
 
-/// Adds the strides of both tensors of a merge, and returns where they are.
+/// Adds the strides of both tensors of a merge to the constants, and returns their range.
 fn add_strides(
     constants: &mut Constants,
     output_strides: [u32; 4],

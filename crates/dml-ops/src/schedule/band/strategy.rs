@@ -1,4 +1,4 @@
-//! Which strategy suits a tensor and a driver: the one place that decides.
+//! Chooses the strategy for a tensor and a driver.
 
 use dml_core::plan::MAX_UPDATE_BYTES;
 use dml_core::{Strategy, Tuning};
@@ -9,28 +9,28 @@ use crate::schedule::dispatches::{MAX_LOOPS, MAX_REGIONS};
 use crate::schedule::patterns::repeated;
 use crate::schedule::seed;
 
-/// A block that is made on the host is not larger, whatever is preferred.
+/// The largest block that is made on the host, whatever the tuning prefers.
 const MAX_SEED_BYTES: u64 = 256 << 10;
-/// A larger block than the tuning allows repeats at least so often.
+/// The least number of repetitions of a block that is larger than the tuning allows.
 const LEAST_REPEATS: u64 = 16;
 
-/// What the band lies on.
+/// The elements around the band.
 #[derive(Clone, Copy)]
 pub(super) enum Background<'a> {
-    /// Nothing: the band is everything.
+    /// No elements: the band covers everything.
     Nothing,
     /// Zeros.
     Zeros,
     /// The elements of an input.
     Input(&'a Source),
-    /// What is in the output.
+    /// Existing elements of the output.
     Output,
 }
 
 /// The strategy for an output with this around the band.
 ///
-/// The preferred strategy of the tuning is taken where it can serve; else the first of a fixed order
-/// that can serve and is worth it.
+/// The tuning's preferred strategy if it can serve; else the first in a fixed order that can serve and is
+/// worthwhile.
 pub(super) fn choose(
     banded: &BandedOutput,
     background: Background<'_>,
@@ -58,7 +58,7 @@ pub(super) fn choose(
     order.into_iter().find(suits).unwrap_or(Strategy::Kernel)
 }
 
-/// Whether the bytes can come about that way, fast or not.
+/// Whether the strategy can produce the output, fast or not.
 fn can_serve(banded: &BandedOutput, background: Background<'_>, strategy: Strategy) -> bool {
     let is_made = matches!(background, Background::Nothing | Background::Zeros);
     let is_dense = is_made && banded.is_dense;
@@ -90,7 +90,7 @@ fn is_worthwhile(
     tuning: Tuning,
 ) -> bool {
     let row_bytes = u64::from(tuning.row_bytes);
-    // Other strategies write elements narrower than a word one by one.
+    // Other strategies write elements narrower than a word one at a time.
     let is_narrow = banded.element_width.bytes() < 4;
     let may_copy = |regions: u64| regions <= u64::from(tuning.most_regions);
     match strategy {
@@ -108,7 +108,7 @@ fn is_worthwhile(
             let is_dense = others.into_iter().any(|other| can_serve(banded, background, other));
             let is_part = is_dense || matches!(background, Background::Output);
             let [.., width] = banded.batches.sizes;
-            // Where it is not for a part of the elements, the alternative is a kernel for all.
+            // If only some elements are alike, the alternative is a kernel for all.
             let (run, least) =
                 if is_part { (banded.band_width(), row_bytes) } else { (width, row_bytes / 4) };
             let (regions, _) = banded.row_copies();
@@ -135,7 +135,7 @@ impl BandedOutput {
         }
     }
 
-    /// Bytes after which a dense output repeats, as far as its sizes tell.
+    /// Bytes after which a dense output repeats, as far as its sizes show.
     pub(super) fn period(&self) -> Option<u64> {
         match self.band.is_everything() {
             true => Some(self.element_width.bytes().into()),
@@ -143,7 +143,7 @@ impl BandedOutput {
         }
     }
 
-    /// Elements of a row that are in the band, at most.
+    /// The largest number of elements of a row that are in the band.
     fn band_width(&self) -> u32 {
         let [.., width] = self.batches.sizes;
         let diagonals = self.band.parts().iter().map(|part| part.end - part.start);

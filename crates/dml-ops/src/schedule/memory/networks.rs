@@ -1,13 +1,13 @@
-//! The intermediate results of well-known networks are placed in as many bytes as live at one time.
+//! Tests that intermediate results of well-known networks fit in the bytes that are alive at one time.
 
 use super::*;
 
-/// A network while it is written down: each operator is a step.
+/// A network under construction: each operator is a step.
 #[derive(Default)]
 struct Network(Vec<Buffer>);
 
 impl Network {
-    /// An operator on results of others that gives so many FLOAT32.
+    /// Adds an operator that reads results of others and writes `elements` FLOAT32 elements; returns its number.
     fn operator(&mut self, inputs: &[usize], elements: u64) -> usize {
         let step = self.0.len();
         for input in inputs {
@@ -91,7 +91,7 @@ fn bert_base() -> Network {
     net
 }
 
-/// 512 by 512, four levels down and up, each joined with what it was on the way down.
+/// 512 by 512, four levels down and up; each level up is joined with the level down of the same size.
 fn u_net() -> Network {
     let mut net = Network::default();
     let (mut skipped, mut last) = (vec![], None);

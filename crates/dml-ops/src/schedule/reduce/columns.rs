@@ -1,5 +1,5 @@
-//! Sums of rows that are columns of a matrix: an invocation has some that are next to each other, so that what it reads at one
-//! time is too.
+//! Sums of rows that are columns of a matrix: an invocation sums several adjacent columns, so that the
+//! elements that it reads at a time are adjacent.
 
 use dml_core::Error;
 use dml_core::plan::Slot;
@@ -11,15 +11,16 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::schedule::piece::{Piece, Taken, Work};
 use crate::schedule::{Schedule, cost};
 
-/// The dimension of rows' elements, and that of rows that are columns.
+/// The dimension along rows, and the dimension from one column to the next.
 const DEPTHS: usize = DIMENSIONS - 1;
 const COLUMNS: usize = DEPTHS - 1;
 
 impl Schedule<'_> {
-    /// Adds one kernel that adds up the rows of `space`, its last dimension, if they are columns; returns whether there is such.
+    /// Adds a kernel that sums the rows of `space`, its last dimension, if these are columns; returns whether
+    /// it did.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`]: there would be too many steps.
+    /// [`Error::DeviceLimit`] if the operator would have too many steps.
     pub(super) fn columns(
         &mut self,
         space: &IterationSpace<Slot>,
@@ -40,7 +41,7 @@ impl Schedule<'_> {
             let piece = Piece::of(space, &part, alignment);
             let taken: Vec<Taken> = piece.operands().map(|it| piece.take(it)).collect();
             let (record, ..) = piece.record(&taken, &reduction.parameters);
-            // A quad is of columns.
+            // Quads go along the columns' dimension.
             let mut part = part;
             part.origin.swap(DEPTHS, COLUMNS);
             part.sizes.swap(DEPTHS, COLUMNS);
@@ -78,7 +79,7 @@ impl Schedule<'_> {
     }
 }
 
-/// Whether elements of neighbouring columns are next to each other, and those of one column are not.
+/// Whether elements of neighbouring columns are adjacent, and elements of one column are not.
 pub(super) fn are_columns(inputs: &[Operand<Slot>], space: &IterationSpace<Slot>) -> bool {
     let stored = || inputs.iter().filter(|it| it.buffer.is_some());
     space.sizes[COLUMNS] >= QUAD

@@ -1,8 +1,8 @@
-//! A Map that ends a row group, divided where some of its operands do not go along rows evenly.
+//! Divides a Map that ends a row group, where some of its operands have no single stride along a row.
 //!
-//! GROUP_NORMALIZATION scales each channel of a group by a number of its own: a row has several channels, and no one stride
-//! leads from an element of the row to the scale of the next one. What the Map computes before that is written to the
-//! output by the group's kernel; the rest is computed in place by a Map of its own.
+//! GROUP_NORMALIZATION scales each channel of a group by its own factor: a row has several channels, and no
+//! single stride leads from the scale of an element to the scale of the next one. The group's kernel writes
+//! the values before that to the output; the rest is computed in place by another Map.
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, Program, Step, Value};
@@ -10,8 +10,8 @@ use dml_spirv::element_wise::{DIMENSIONS, Program, Step, Value};
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, Computation, Map, Node, Recorded, RowGroup};
 
-/// The group with a last member that computes only what needs no operand that goes along rows unevenly, and the Map that
-/// computes the rest; `None` where no one value lies between these.
+/// The group with a last member that computes only the steps before such operands are read, and a Map that
+/// computes the rest; `None` where more than one value would pass between them.
 pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
     let (first, last) = (group.members.first()?, group.members.last()?);
     let (Node::Reduce(rows), Node::Map(map)) = (&first.node, &last.node) else { return None };
@@ -24,7 +24,7 @@ pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
         std::array::from_fn(|at| rows.space.sizes[at] > 1 && rows.space.output.strides[at] == 0);
     let uneven: Vec<bool> =
         map.space.inputs.iter().map(|it| !is_even(it, map, &is_along)).collect();
-    // Nobody but the kernel has what its members write for each other.
+    // Buffers between members exist only within the kernel.
     let written: Vec<Buffer> = group.members.iter().flat_map(|it| it.node.writes()).collect();
     let is_outside = |it: &Operand| it.buffer.is_none_or(|buffer| !written.contains(&buffer));
     let late_inputs = map.space.inputs.iter().zip(&uneven).filter(|(_, is_uneven)| **is_uneven);
@@ -38,7 +38,7 @@ pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
     Some((RowGroup { members, results: group.results.clone() }, late))
 }
 
-/// Whether the dimensions of a row merge to one, for this operand and the output.
+/// Whether an operand and the output have a single stride along a row, which may have several dimensions.
 fn is_even(operand: &Operand, map: &Map, is_along: &[bool; DIMENSIONS]) -> bool {
     let only_along = |it: &Operand| {
         let strides = std::array::from_fn(|at| if is_along[at] { it.strides[at] } else { 0 });
@@ -50,7 +50,7 @@ fn is_even(operand: &Operand, map: &Map, is_along: &[bool; DIMENSIONS]) -> bool 
     operand.displacement.is_none() && space.sizes.iter().filter(|size| **size > 1).count() < 2
 }
 
-/// Splits the Map into the steps that depend on no uneven input, and a Map in place of those that do.
+/// Divides the Map into the steps that depend on no uneven input, and a Map with the steps that do.
 fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
     let Computation { program, parameters, .. } = &map.computation;
     let mut is_late: Vec<bool> = vec![];
@@ -103,7 +103,8 @@ fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
     Some((early, Map { space, computation }))
 }
 
-/// The one step without uneven inputs whose result steps with such inputs read; it has 32 bits, as the output has.
+/// The only step without uneven inputs whose result is read by steps with uneven inputs; it has 32 bits, as
+/// the output has.
 fn between(program: &Program, uneven: &[bool], is_late: &[bool]) -> Option<usize> {
     let mut crossing = vec![];
     let of_late = program.steps.iter().zip(is_late).filter(|(_, is_late)| **is_late);
@@ -115,7 +116,7 @@ fn between(program: &Program, uneven: &[bool], is_late: &[bool]) -> Option<usize
         }
     }
     match crossing.as_slice() {
-        // Steps after it would be executed for nothing, and what is early comes first.
+        // Later steps would be computed for nothing, so all early steps have to come before the late ones.
         [only] if is_late[..*only].iter().all(|it| !it) => {
             let width = program.steps[*only].function.widths()[1];
             (width == ElementWidth::B32).then_some(*only)

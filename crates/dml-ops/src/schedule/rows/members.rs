@@ -11,30 +11,30 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::with_parameters_from;
 use crate::ir::{Buffer, Map, Node, Reduce, RowGroup, RowOrder};
 
-/// Where a kernel has the values of elements that a phase keeps for later ones.
+/// The place where a kernel keeps the values of elements that a phase computes for later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeptIn {
     Registers,
-    /// In the output, which is written last.
+    /// The output, which is written last.
     Output,
 }
 
 /// The members of a group as phases of one kernel.
 pub(super) struct Members {
     sizes: [u32; DIMENSIONS],
-    /// The same, but 1 where a dimension goes along rows.
+    /// The sizes, with 1 for dimensions along rows.
     of_rows: [u32; DIMENSIONS],
     pub(super) phases: Vec<Phase>,
-    /// The views of other buffers, and that of the output.
+    /// The views of other buffers, and the view of the output.
     operands: Vec<Operand>,
     output: Operand,
-    /// Views of what members write for others, and where the kernel has it.
+    /// Views of buffers that members write for others, and the source of their values in the kernel.
     inside: HashMap<Buffer, (Operand, Source)>,
     row_values: usize,
-    /// Whether a phase has kept what it computed of elements.
+    /// Whether a phase has kept its values of elements.
     has_kept: bool,
     kept_in: KeptIn,
-    /// Steps of the programs of elements.
+    /// The operations of the programs on elements.
     pub(super) operations: u64,
     pub(super) parameters: Vec<u32>,
 }
@@ -122,7 +122,7 @@ impl Members {
         Some(())
     }
 
-    /// Makes the last phase's result a value of the row, which later members read as `view`.
+    /// Makes the last phase's result a row value, which later members read as `view`.
     fn add_row_value(&mut self, view: &Operand) -> Option<()> {
         if view.buffer == self.output.buffer {
             return None;
@@ -170,13 +170,13 @@ impl Members {
         Some(())
     }
 
-    /// A program whose parameters come after those of the phases before.
+    /// A program whose parameters are numbered after those of the phases before.
     fn renumbered(&self, program: &Functions) -> Functions {
         let first = u32::try_from(self.parameters.len()).expect("groups have few parameters");
         with_parameters_from(program, first)
     }
 
-    /// Where a phase finds what a member reads; nowhere where that is another view of it than was written.
+    /// The source of an operand for a phase; `None` if its view is not the one that was written.
     fn source(&mut self, operand: &Operand, is_of_row: bool) -> Option<Source> {
         if operand.displacement.is_some() {
             return None;
@@ -201,7 +201,7 @@ impl Members {
                 operand.strides[at] = if self.of_rows[at] > 1 { operand.strides[at] } else { 0 };
             }
         }
-        // An input may be the bytes of the output, which has been written by then.
+        // An input may be bound to the bytes of the output, which has been written by then.
         let is_written = self.kept_in == KeptIn::Output && self.has_kept;
         if is_written && operand.buffer.is_some() && self.goes_along(&operand) {
             return None;
@@ -213,18 +213,18 @@ impl Members {
         })))
     }
 
-    /// Whether each element lies where the output has it, in a buffer that may be the same.
+    /// Whether each element has the output's position, in a buffer that may be the same.
     fn lies_as_output(&self, operand: &Operand) -> bool {
         operand.base == self.output.base && operand.lies_as(&self.output, &self.sizes)
     }
 
-    /// Whether the elements of a row are different ones of an operand.
+    /// Whether the elements of a row are different elements of an operand.
     fn goes_along(&self, operand: &Operand) -> bool {
         let is_along = |at: usize| self.of_rows[at] != self.sizes[at];
         (0..DIMENSIONS).any(|at| is_along(at) && operand.strides[at] != 0)
     }
 
-    /// The space of the kernel, whose last dimension goes along rows; none where they have several.
+    /// The space of the kernel, whose last dimension goes along rows; `None` if rows have several dimensions.
     pub(super) fn space(&self) -> Option<IterationSpace> {
         // One for each row, so that rows stay apart, and in the order of the descriptor.
         let rows = Operand::numbers(0, [0; DIMENSIONS]).packed(&self.of_rows);

@@ -8,11 +8,11 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Computation, Scan};
 use crate::schedule::Schedule;
 
-/// The dimension along which elements are joined, after that of rows and before that of columns.
+/// The dimension along which elements are joined, between that of rows and that of columns.
 const AXIS: usize = DIMENSIONS - 2;
 
 impl Schedule<'_> {
-    /// Adds a pass after the other, which alternate between two places for each number of a state.
+    /// Adds all passes, which alternate between two buffers for each number of a state.
     pub(super) fn scan_in_passes(
         &mut self,
         scan: &Scan,
@@ -40,7 +40,7 @@ impl Schedule<'_> {
         Ok(())
     }
 
-    /// Where passes leave the numbers of states that do not leave them with the results.
+    /// Buffers for the numbers of states while they are not in the results.
     fn other_places(
         &mut self,
         scan: &Scan,
@@ -60,13 +60,13 @@ impl Schedule<'_> {
         results.iter().enumerate().map(place).collect()
     }
 
-    /// What rounding has lost of an element.
+    /// A zero: the rounding error of an element.
     fn nothing_lost(&mut self) -> Operand<Slot> {
         let start = self.constants.add_aligned(&[0; 4], 4).start;
         Operand::at(Slot::Constants, dml_spirv::ElementWidth::B32, (start / 4).cast_signed())
     }
 
-    /// Joins each element with the one that is so far before it.
+    /// Joins each element with the one at a distance before it.
     fn join(&mut self, pass: &Pass<'_>) -> Result<(), Error> {
         let Pass { scan, sizes, distance, state, next } = *pass;
         let along = |length: u32| {
@@ -101,7 +101,7 @@ struct Pass<'a> {
     scan: &'a Scan,
     sizes: [u32; DIMENSIONS],
     distance: u32,
-    /// The numbers of the states before, and their places after it.
+    /// The numbers of the states before the pass, and the places of the new ones.
     state: &'a [Operand<Slot>],
     next: &'a [Operand<Slot>],
 }

@@ -15,24 +15,25 @@ use crate::schedule::Schedule;
 pub(super) struct Network<'a, 'b> {
     schedule: &'a mut Schedule<'b>,
     rows: u32,
-    /// Rows have 2^length numbers.
+    /// The exponent of the row length: rows have 2^length numbers.
     pub(super) length: u32,
     /// The first number of the first row; there are no gaps.
     numbers: Operand<Slot>,
-    /// Place for as many, once a pass has needed it.
+    /// Memory for as many numbers, allocated when a pass first needs it.
     other: Option<Operand<Slot>>,
-    /// 1 where the greater of two numbers belongs: by which of two blocks it is, and which of two numbers.
+    /// 1 where the greater of two numbers belongs: by which of two blocks, and which of two numbers in a
+    /// pair, it is.
     is_greater: Operand<Slot>,
 }
 
-/// The dimensions of a space, from this one on: rows, pairs of blocks, which of the two, pairs of parts of a
-/// block, which of the two, and places in a part.
+/// The first of the dimensions of a space: rows, pairs of blocks, the block in a pair, pairs of parts of a
+/// block, the part in a pair, and positions in a part.
 const ROW: usize = DIMENSIONS - 6;
 const BLOCK: usize = ROW + 2;
 const PART: usize = ROW + 4;
 
 impl<'a, 'b> Network<'a, 'b> {
-    /// The rows of `sort`, whose numbers are in one place and whose results go to another one.
+    /// The rows of `sort`, with their numbers and the place of the results.
     pub(super) fn new(
         schedule: &'a mut Schedule<'b>,
         sort: &Sort,
@@ -42,13 +43,13 @@ impl<'a, 'b> Network<'a, 'b> {
         let start = schedule.constants.add_aligned(words.as_flattened(), 4).start;
         let is_greater = Operand::at(Slot::Constants, ElementWidth::B32, (start / 4).cast_signed());
         let (rows, length) = (sort.rows, sort.length);
-        // A place for all numbers serves passes on the way.
+        // The result's buffer, if it holds all numbers, serves passes in between.
         let is_other = length == sort.wanted && sort.result.buffer != sort.numbers.buffer;
         let other = is_other.then(|| result.clone());
         Self { schedule, rows, length, numbers: numbers.clone(), other, is_greater }
     }
 
-    /// Sorts the least 2^wanted numbers of each row, the last pass to their place.
+    /// Sorts the least 2^wanted numbers of each row; the last pass writes `result`.
     ///
     /// # Errors
     /// As [`Schedule::map`].
@@ -66,8 +67,8 @@ impl<'a, 'b> Network<'a, 'b> {
         Ok(())
     }
 
-    /// Sorts blocks of 2^block numbers, the halves of which are sorted in opposite directions: even blocks
-    /// upwards, odd ones downwards. The last pass writes `to`, if that is given.
+    /// Sorts blocks of 2^block numbers, whose halves are sorted in opposite directions: even blocks upwards,
+    /// odd ones downwards. The last pass writes `to`, if that is given.
     fn merge(&mut self, block: u32, to: Option<&Operand<Slot>>) -> Result<(), Error> {
         for part in (0..block).rev() {
             self.compare(block, part, to.filter(|_| part == 0))?;
@@ -75,7 +76,7 @@ impl<'a, 'b> Network<'a, 'b> {
         Ok(())
     }
 
-    /// The same where numbers that a work group has are compared by it.
+    /// As [`Self::merge`], but distances within a work group's numbers are compared in one dispatch.
     pub(super) fn merge_in_groups(
         &mut self,
         block: u32,
@@ -87,7 +88,7 @@ impl<'a, 'b> Network<'a, 'b> {
         self.sort_in_groups([block, block], to)
     }
 
-    /// Compares the numbers of blocks that a work group has, and leaves them there or in another place.
+    /// Compares the numbers of blocks within a work group, in place or from one buffer to another.
     pub(super) fn sort_in_groups(
         &mut self,
         blocks: [u32; 2],
@@ -100,7 +101,7 @@ impl<'a, 'b> Network<'a, 'b> {
         self.schedule.sort_in_groups(record, &self.numbers, to)
     }
 
-    /// Where the next pass writes: what is there then are the numbers.
+    /// The operand that the next pass writes, which then has the numbers.
     fn next(&mut self, to: Option<&Operand<Slot>>) -> Operand<Slot> {
         let count = u64::from(self.rows) << self.length;
         let place = || self.schedule.temporary(self.numbers.width, count);
@@ -109,7 +110,7 @@ impl<'a, 'b> Network<'a, 'b> {
         next
     }
 
-    /// A space, and the numbers in it.
+    /// The sizes of a space, and the numbers as an operand in it.
     fn space(&self, sizes: [u32; 6], strides: [i64; 6]) -> ([u32; DIMENSIONS], Operand<Slot>) {
         let (mut all_sizes, mut all_strides) = ([1; DIMENSIONS], [0; DIMENSIONS]);
         all_sizes[ROW..].copy_from_slice(&sizes);
@@ -117,7 +118,7 @@ impl<'a, 'b> Network<'a, 'b> {
         (all_sizes, Operand { strides: all_strides, ..self.numbers.clone() })
     }
 
-    /// Compares numbers 2^part apart.
+    /// Compares numbers that are 2^part apart.
     fn compare(&mut self, block: u32, part: u32, to: Option<&Operand<Slot>>) -> Result<(), Error> {
         let is_last = block == self.length;
         let pairs = if is_last { [1, 1] } else { [1 << (self.length - block - 1), 2] };
@@ -139,7 +140,8 @@ impl<'a, 'b> Network<'a, 'b> {
         self.schedule.map(IterationSpace { sizes, inputs, output }, &computation)
     }
 
-    /// Keeps the lesser numbers of two blocks of 2^block, not sorted yet, and writes them to `to`, if that is given.
+    /// Keeps the lesser numbers of two blocks of 2^block, not sorted yet, and writes them to `to`, if that is
+    /// given.
     pub(super) fn halve(&mut self, block: u32, to: Option<&Operand<Slot>>) -> Result<(), Error> {
         let sizes = [self.rows, 1 << (self.length - block - 1), 1, 1, 1, 1 << block];
         let [row, block] = [self.length, block].map(|it| 1_i64 << it);

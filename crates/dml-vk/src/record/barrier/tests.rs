@@ -7,7 +7,7 @@ use super::*;
 
 mod concurrent;
 
-/// On a device where a descriptor starts wherever a tensor does.
+/// The barriers for a device where a descriptor may start wherever a tensor does.
 fn derive_barriers(steps: &[Step]) -> Vec<Option<Barrier>> {
     derive(steps, &Aliases::NONE, BINDING_ALIGNMENT)
 }
@@ -163,9 +163,9 @@ fn a_barrier_for_a_read_does_not_make_writes_visible() {
     );
 }
 
-/// The synchronization checks of the validation layer may take a barrier for one that it has applied before,
-/// where an equal one was recorded before the chain began. What they reported in a model: the last copy writes
-/// what the second one reads, with a dispatch between them and an equal wait before it.
+/// The validation layer's synchronization checks may take a barrier for one that it has applied before, if an
+/// equal one was recorded before the chain began. This was reported in a model: the last copy writes bytes
+/// that the second one reads, with a dispatch between them and an equal wait before it.
 #[test]
 fn a_chain_of_barriers_names_the_stage_that_it_begins_with() {
     let steps = [
@@ -177,7 +177,7 @@ fn a_chain_of_barriers_names_the_stage_that_it_begins_with() {
     let both = S::COMPUTE_SHADER | S::TRANSFER;
     let seen = derive_barriers(&steps)[3].expect("it reads what the dispatch has written");
     assert_eq!((seen.src_stages, seen.dst_stages), (both, S::TRANSFER));
-    // Carried on by the chain, nothing is waited for a second time: the third copy needs no barrier.
+    // The chain orders the third copy, which needs no barrier of its own.
     let steps = [
         fill(0..64),
         dispatch(&[(OUT, 0..32, Access::Write)]),
@@ -233,8 +233,7 @@ fn many_boxes_are_compared_with_few_groups() {
     assert_eq!(barriers.iter().flatten().count(), barriers.len() - 1);
 }
 
-/// Steps that touch a few blocks of three slots in every way. Marsaglia's xorshift: the same at every
-/// run.
+/// Steps that access a few blocks of three slots in every way. Marsaglia's xorshift, the same in every run.
 fn random_steps(mut seed: u64, count: usize) -> Vec<Step> {
     let mut below = move |end: u64| {
         seed ^= seed << 13;
@@ -264,7 +263,7 @@ fn random_steps(mut seed: u64, count: usize) -> Vec<Step> {
 fn no_step_of_a_group_is_forgotten() {
     for seed in 1..400 {
         let steps = random_steps(seed * 0x9E37_79B9, 40);
-        // Every step by itself, carried by the barriers that were derived from groups.
+        // Every step alone, ordered by the barriers that were derived from groups.
         let mut alone: Vec<Group> = Vec::new();
         for (step, barrier) in steps.iter().zip(derive_barriers(&steps)) {
             let touched = StepUses::of(step, &Aliases::NONE, BINDING_ALIGNMENT);

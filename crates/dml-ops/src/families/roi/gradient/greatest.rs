@@ -1,4 +1,4 @@
-//! The greatest sample of each cell, and where it is.
+//! The greatest sample of each cell, and its place.
 
 use dml_core::Error;
 use dml_spirv::ElementWidth;
@@ -12,8 +12,8 @@ use crate::ir::space::{Displacement, Operand};
 use crate::lowering::map_builder::MapBuilder;
 
 impl Gradient<'_> {
-    /// Adds the steps that find the greatest sample of each cell, the first of several, where it alone counts; places
-    /// are those of these samples then. Samples outside are not among them.
+    /// Adds, for maxima, the steps that find the greatest sample of each cell, the first of several; from
+    /// then on `places` are the places of these samples. Samples outside of the tensor are ignored.
     pub(super) fn choose(&mut self) -> Result<(), Error> {
         if self.sampling.is_average {
             return Ok(());
@@ -47,7 +47,7 @@ impl Gradient<'_> {
         Ok(())
     }
 
-    /// Adds a sample and where it is, and which input has the sizes of grids.
+    /// Adds a sample and its offset, and returns them with the number of the input that has the sizes of grids.
     fn sample(&self, map: &mut MapBuilder, counts: &Operand) -> Result<([Value; 2], usize), Error> {
         let places = self.places.clone().map(|it| map.input(it));
         let number = map.inputs.len();
@@ -64,8 +64,8 @@ impl Gradient<'_> {
         Ok(([value, around.offset], number))
     }
 
-    /// Adds the steps that read a table of samples along an axis at the chosen ones, for each of so many parts of it: an
-    /// element for each cell, nowhere where no sample is chosen.
+    /// Adds the steps that read a table of samples along an axis at the chosen samples, for each of its
+    /// `parts`. The result has an element for each cell, which is nowhere where no sample is chosen.
     pub(super) fn of_chosen(
         &mut self,
         axis: usize,
@@ -99,7 +99,7 @@ impl Gradient<'_> {
         Ok(output)
     }
 
-    /// A buffer of so many parts with an element for each cell, those of a channel next to each other.
+    /// A buffer of `parts` with an element for each cell in each; the cells of a channel are adjacent.
     pub(super) fn by_channels(&mut self, width: ElementWidth, parts: u32) -> Operand {
         let sizes = self.regions.sizes.map(i64::from);
         let count: u64 = self.regions.sizes.iter().map(|size| u64::from(*size)).product();

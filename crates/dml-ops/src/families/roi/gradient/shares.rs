@@ -1,4 +1,4 @@
-//! The gradients of elements: the sums of their shares in the gradients of cells.
+//! The gradients of elements: the sums of their shares of the gradients of cells.
 
 use dml_core::Error;
 use dml_spirv::ElementWidth;
@@ -12,21 +12,21 @@ use crate::ir::space::Operand;
 use crate::lowering::conversion::narrowed;
 use crate::lowering::map_builder::MapBuilder;
 
-/// The dimension of elements along an axis, in a space of cells.
+/// The dimension of a space of cells that numbers elements along an axis.
 const ELEMENT: usize = PARTS;
-/// Dimensions of spaces of elements: theirs, and then regions and cells.
+/// The dimensions of spaces of elements: four for the elements, then regions and cells.
 const BATCHES: usize = 0;
 const HEIGHT: usize = 2;
 const WIDTH: usize = 3;
 const OF_REGIONS: usize = 4;
-/// The most elements of a temporary buffer for some of the channels, 64 MiB; one channel may have more.
+/// The most elements of a temporary buffer for a part of the channels, 64 MiB; a single channel may need more.
 const MOST_ELEMENTS: u64 = 1 << 24;
-/// There are at most about so many parts, which are larger then.
+/// About the most parts; they exceed the other limits where there would be more.
 const MOST_PARTS: u32 = 64;
-/// A space has at most so many coordinates, where that takes no more parts.
+/// The most coordinates of a space, unless that takes more than `MOST_PARTS` parts.
 const MOST_COORDINATES: u64 = u32::MAX as u64;
 
-/// Some channels, and some rows of elements: the first ones, and how many.
+/// A part of the channels and a part of the rows of elements: the first of each, and their number.
 #[derive(Clone, Copy)]
 struct Part {
     channels: [u32; 2],
@@ -34,9 +34,10 @@ struct Part {
 }
 
 impl Part {
-    /// Parts of channels of so many elements between both sums, which take so many coordinates for each row of elements.
+    /// Divides the channels and rows of elements into parts. A channel has `between` elements between both
+    /// sums, and takes `of_row` coordinates for each row of elements.
     fn all([_, channels, height, _]: [u32; 4], between: u64, of_row: u64) -> Vec<Self> {
-        // How long equal parts of a dimension are, of which there are no more than `parts`.
+        // The length of equal parts of a dimension, of which there are no more than `parts`.
         let length = |most: u64, size: u32, parts: u32| {
             let most = u32::try_from(most).unwrap_or(size);
             most.max(size.div_ceil(parts)).clamp(1, size)
@@ -54,7 +55,8 @@ impl Part {
         parts(channels, count).flat_map(of).collect()
     }
 
-    /// An operand of a space of elements, from the first row and, if it has all channels, from the first of these.
+    /// An operand of a space of elements from the first row of the part on; with `channels` from its first
+    /// channel on, too.
     fn of(&self, operand: &Operand, channels: bool) -> Operand {
         let mut base = operand.base + i64::from(self.rows[0]) * operand.strides[HEIGHT];
         if channels {
@@ -74,7 +76,8 @@ impl Gradient<'_> {
         }
     }
 
-    /// Each cell hands back equal shares for all of its samples: sums of rows of cells come first.
+    /// Records the gradients of averages: all samples of a cell have equal shares; sums along rows of cells
+    /// come first.
     fn of_averages(&mut self, output: &Operand) -> Result<(), Error> {
         let [y, x] = self.regions.axes;
         let [down, across] = [self.weights(&y)?, self.weights(&x)?];
@@ -108,8 +111,8 @@ impl Gradient<'_> {
         Ok(())
     }
 
-    /// Adds the steps that write the weight of every row or column of elements in every cell along an axis: elements,
-    /// and of each the cells of all regions.
+    /// Adds the steps that write the weight of every row or column of elements in every cell along an axis:
+    /// for each element the cells of all regions.
     fn weights(&mut self, axis: &Axis) -> Result<Operand, Error> {
         let counts = self.counts_along(axis)?;
         let [batches, _, height, width] = self.elements;
@@ -136,7 +139,7 @@ impl Gradient<'_> {
         Ok(place)
     }
 
-    /// Adds the steps that find how many samples a cell of each region has along an axis, as the sizes of grids.
+    /// Adds the steps that write the number of samples of each region's cells along an axis, as the sizes of grids.
     fn counts_along(&mut self, axis: &Axis) -> Result<Operand, Error> {
         let mut map = MapBuilder::default();
         let [first, last] = self.regions.corners(&mut map, axis);
@@ -150,7 +153,7 @@ impl Gradient<'_> {
         self.regions.write(map, sizes, ElementWidth::B64)
     }
 
-    /// Adds how much the element with an offset along an axis, which `own` are the strides of, counts in a sample.
+    /// Adds the weight of an element in a sample; `own` are the strides of the element's offset along the axis.
     fn weight(
         &self,
         map: &mut MapBuilder,
@@ -169,7 +172,7 @@ impl Gradient<'_> {
         };
         let is_above = is_at(map, -i64::from(axis.stride));
         let rest = map.computation.scaled(fraction, -1.0, 1.0);
-        // All bits are set where the element is the one before the sample, or the one after it.
+        // All bits of a mask are set where the element is the one before the sample, or the one after it.
         let [of_below, of_above] = [(is_below, rest), (is_above, fraction)].map(|(is, weight)| {
             let mask = map.apply(&f::OPPOSITE_I32, &[is], &[]);
             map.apply(&f::BIT_AND_WORD, &[weight, mask], &[])
@@ -178,8 +181,8 @@ impl Gradient<'_> {
         map.apply(&f::UNLESS_NOWHERE, &[weight, offset], &[0])
     }
 
-    /// Adds the steps that write the sums along the cells across for some channels: channels, columns of elements,
-    /// regions and cells down.
+    /// Adds the steps that write the sums along the cells across, for some channels. The sums are ordered by
+    /// channels, columns of elements, regions and cells down.
     fn sums_across(
         &mut self,
         across: &Operand,
@@ -209,7 +212,7 @@ impl Gradient<'_> {
         Ok(place)
     }
 
-    /// Each cell hands all back to the elements around its greatest sample.
+    /// Records the gradients of maxima: a cell's gradient goes to the elements around its greatest sample.
     fn of_greatest(&mut self, chosen: &Operand, output: &Operand) -> Result<(), Error> {
         let gradients = self.by_channels(ElementWidth::B32, 1);
         let mut map = MapBuilder::default();
@@ -251,8 +254,7 @@ impl Gradient<'_> {
         Ok(())
     }
 
-    /// Adds the steps that write the sums of shares for a part of the elements. The sizes are those of regions and
-    /// cells.
+    /// Adds the Reduce that sums shares for a part of the elements; `sizes` has the sizes of regions and cells.
     fn sum(
         &mut self,
         map: MapBuilder,
@@ -264,7 +266,7 @@ impl Gradient<'_> {
         sizes[..OF_REGIONS].copy_from_slice(&[batches, part.channels[1], part.rows[1], width]);
         let to = (sizes, part.of(output, true));
         let (space, reduction) = map.reduced(share, &SUM_F32, to, |map, sum| {
-            // Zeros are positive, whatever signs shares have.
+            // Adding 0 makes -0 positive.
             let sum = map.computation.scaled(sum, 1.0, 0.0);
             map.apply_all(narrowed(self.regions.data_type), sum);
         });

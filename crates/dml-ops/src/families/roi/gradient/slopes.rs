@@ -1,4 +1,4 @@
-//! The gradients of regions: the slopes of samples in the direction of a corner's coordinate.
+//! The gradients of regions: the slopes of samples with respect to the corners' coordinates.
 
 use dml_core::Error;
 use dml_spirv::ElementWidth;
@@ -13,19 +13,19 @@ use crate::ir::space::Operand;
 use crate::lowering::conversion::narrowed;
 use crate::lowering::map_builder::MapBuilder;
 
-/// The dimension of corners in a space of cells: the first one, and the last one.
+/// The dimension of a space of cells that numbers the corners: the first and the last one.
 const CORNER: usize = PARTS;
 const CORNERS: u32 = 2;
 
 impl Gradient<'_> {
-    /// Adds the steps that write the gradients of the numbers of regions.
+    /// Adds the steps that write the gradients of the regions' coordinates.
     pub(super) fn write_regions(&mut self, output: Operand) -> Result<(), Error> {
         const NUMBER: usize = DIMENSIONS - 1;
         let number = output.strides[NUMBER];
         let mut strides = along(REGION, output.strides[NUMBER - 1]);
         strides[CORNER] = 2 * number;
         for axis in self.regions.axes {
-            // A corner has its x first.
+            // A corner's x comes before its y.
             let base = output.base + if axis.at == 0 { number } else { 0 };
             let output = Operand { base, strides, ..output.clone() };
             match self.sampling.is_linear {
@@ -36,14 +36,14 @@ impl Gradient<'_> {
         Ok(())
     }
 
-    /// The sizes of an element for each corner of each region.
+    /// The sizes of a space with an element for each corner of each region.
     fn sizes_of_corners(&self) -> [u32; DIMENSIONS] {
         let mut sizes = [1; DIMENSIONS];
         (sizes[REGION], sizes[CORNER]) = (self.regions.sizes[REGION], CORNERS);
         sizes
     }
 
-    /// The nearest element is the same if a sample moves a little.
+    /// Writes zeros: with the nearest element, a sample does not change if it moves a little.
     fn write_zeros(&mut self, output: Operand) -> Result<(), Error> {
         let mut map = MapBuilder::default();
         let zero = self.regions.recorder.constant(output.width, 0);
@@ -80,15 +80,15 @@ impl Gradient<'_> {
         map.record(&mut self.regions.recorder, sizes, output)
     }
 
-    /// Adds the steps that write what the cells make of both corners: corners, regions, channels and cells. How many
-    /// samples there are of, where these are all added up, comes with it.
+    /// Adds the steps that write the cells' contributions to both corners, by corners, regions, channels and
+    /// cells. Returns them, and for averages the number of samples that they have to be divided by.
     fn of_cells(&mut self, axis: &Axis) -> Result<(Operand, Option<Operand>), Error> {
         let factors = self.factors(axis)?;
         let mut sizes = self.sizes_of_samples();
         sizes[CORNER] = CORNERS;
         let mut cells = self.regions.sizes;
         cells[CORNER] = CORNERS;
-        // The elements of a row are contiguous.
+        // The contributions to a corner of a region are contiguous, as rows of the next sum.
         let mut output = self.regions.recorder.packed_temporary(ElementWidth::B32, &cells);
         let of_region: i64 =
             self.regions.sizes[REGION + 1..].iter().map(|it| i64::from(*it)).product();
@@ -108,8 +108,8 @@ impl Gradient<'_> {
         Ok((output, Some(counts)))
     }
 
-    /// Adds the slope of a sample times its cell's gradient, by the places along the other axis and the factors along
-    /// this one.
+    /// Adds the slope of a sample times its cell's gradient, from the places along the other axis and the
+    /// factors along this axis.
     fn slope(&self, map: &mut MapBuilder, axis: &Axis, factors: Operand) -> Result<Value, Error> {
         let mut places = self.places.clone();
         places[axis.at] = factors;
@@ -119,7 +119,7 @@ impl Gradient<'_> {
             .map(|it| [&f::LOW_WORDS, &f::HIGH_WORDS].map(|half| map.apply(half, &[it], &[])));
         let around = self.around(map, [y, x], Some(down))?;
         let [[before, before_right], [after, after_right]] = around.rows;
-        // Differences first: interpolated elements are rounded, and little is left of them.
+        // Subtracts first: interpolated elements are rounded, and their differences would lose digits.
         let (pairs, weight, factor) = match axis.at {
             0 => ([[before, after], [before_right, after_right]], across, down),
             _ => ([[before, before_right], [after, after_right]], down, across),
@@ -131,8 +131,8 @@ impl Gradient<'_> {
         Ok(map.apply(&f::UNLESS_NOWHERE, &[share, around.offset], &[0]))
     }
 
-    /// Adds the steps that find how far samples along an axis go with each of both corners: offsets, and factors in the
-    /// high words, which are 0 where a sample is at an element.
+    /// Adds the steps that write how far samples along an axis move with each corner: offsets, and in the
+    /// high words factors, which are 0 where a sample is exactly at an element.
     fn factors(&mut self, axis: &Axis) -> Result<Operand, Error> {
         let sizes = self.regions.table(axis, self.sampling.most);
         let mut both = sizes;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Makes a dispatch of these windows.
+/// Makes a dispatch with these windows.
 type Make = fn(&[(Slot, Range<u64>, Access)]) -> Step;
 
 /// A dispatch that is declared concurrent with the ones before it.
@@ -48,14 +48,14 @@ fn concurrent_dispatches_wait_for_what_came_before_the_first_and_are_waited_for(
     assert_eq!(in_order(&steps), [false, false, true, false, true]);
     let last = derive_barriers(&steps)[4];
     assert_eq!(last, barrier((shader, A::SHADER_WRITE), (shader, A::SHADER_READ)));
-    // The first phase has waited for nothing; the second one waits for its factor all the same.
+    // The first phase waits for nothing; the second one still waits for its factor.
     let late = [
         packed(1024..1088),
         dispatch(&[(OUT, 0..64, Access::Write)]),
         phase(concurrent, 1024..1088),
     ];
     assert_eq!(in_order(&late), [false, false, true]);
-    // A step between them ends what runs at the same time.
+    // A step between them ends the concurrency.
     let apart = [
         phase(dispatch, 0..64),
         packed(4096..4160),
