@@ -12,6 +12,7 @@ mod budgets;
 mod build_shaders;
 mod build_tools;
 mod c_api;
+mod chart;
 mod ci;
 mod conformance;
 mod count;
@@ -73,6 +74,7 @@ enum Command {
     Kernels(kernels::Args),
     Example(example::Args),
     Bench(bench::Args),
+    Chart(chart::Args),
     Budgets(budgets::Args),
     BuildShaders(build_shaders::Args),
     GenerateSchema(generate_schema::Args),
@@ -119,6 +121,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Kernels(args) => kernels::run(&sh, &args),
         Command::Example(args) => example::run(&sh, &args),
         Command::Bench(args) => bench::run(&sh, &args),
+        Command::Chart(chart::Args {}) => chart::run(&sh).map(|()| 0),
         Command::Budgets(args) => budgets::run(&sh, args),
         Command::Wheel(wheel::Args {}) => wheel::run(&sh).map(|()| 0),
         Command::Onnxruntime(args) => onnxruntime::run(&sh, &args),

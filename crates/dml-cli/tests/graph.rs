@@ -137,9 +137,8 @@ fn the_level_is_checked_under_both_names() {
 
 #[test]
 fn the_example_of_the_documentation_compiles() {
-    let documentation = include_str!("../../../docs/front-ends.md");
-    let (_, section) = documentation.split_once("## Graphs of operators").unwrap();
-    let (_, example) = section.split_once("```json\n").unwrap();
+    let documentation = include_str!("../../../docs/graphs.md");
+    let (_, example) = documentation.split_once("```json\n").unwrap();
     let (_folder, path) = file(example.split_once("```").unwrap().0);
     let printed = stdout(without_device(&["graph", &path, "--explain"]));
     assert!(printed.contains("\n  0: 1 step: Nodes[0] (sum) + Nodes[1]\n"), "{printed}");

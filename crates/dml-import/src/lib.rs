@@ -80,7 +80,7 @@ pub use program::Program;
 pub use session::Session;
 pub use tensor::Tensor;
 
-// The example of the documentation is compiled like every other one.
+// The examples of the page on models are compiled like every other one.
 #[cfg(all(doctest, feature = "execute"))]
-#[doc = include_str!("../../../docs/front-ends.md")]
-mod front_ends {}
+#[doc = include_str!("../../../docs/models.md")]
+mod models {}

@@ -77,12 +77,6 @@ fn found_in_lines(text: &str, rule: impl Fn(&str) -> bool) -> Vec<String> {
     lines.map(|(number, line)| format!("line {number}: {}", line.trim())).collect()
 }
 
-/// The relative targets of the links in the Markdown `text`, without their fragments.
-pub(crate) fn relative_links(text: &str) -> Vec<&str> {
-    let targets = text.split("](").skip(1).filter_map(|after| after.split([')', '#']).next());
-    targets.filter(|it| !it.is_empty() && !it.contains("://")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,11 +114,5 @@ mod tests {
         for harmless in ["https://docs.rs/ash", "the scheme https:// alone", "a https://a.b: c"] {
             assert!(registry_hosts(harmless).is_empty(), "{harmless}");
         }
-    }
-
-    #[test]
-    fn links_to_files_are_found_without_their_fragments() {
-        let text = "[a](b.md) [c](../d.md#e) [f](#g) [h](scheme://host/i) `j`";
-        assert_eq!(relative_links(text), ["b.md", "../d.md"]);
     }
 }

@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_document_names_every_definition() {
-        let document = include_str!("../../../../docs/front-ends.md");
+        let document = include_str!("../../../../docs/importer.md");
         let is_letter = |it: char| it.is_ascii_alphanumeric();
         let words: Vec<&str> = document.split(|it| !is_letter(it)).collect();
         let mut missing: Vec<&str> = definitions().map(|it| it.name).collect();

@@ -158,13 +158,13 @@ mod tests {
 
     #[test]
     fn the_page_of_limits_states_these() {
-        let page = include_str!("../../../../../docs/deviations.md");
+        let page = include_str!("../../../../../docs/limits.md");
         for stated in [
             format!("needs no more than 2^{} dispatches", MAX_STEPS.ilog2()),
             format!("at most 2^{} regions and 2^{} loops", MAX_REGIONS.ilog2(), MAX_LOOPS.ilog2()),
             format!("blocks made on the host at most {} KiB", MAX_SEED_BYTES >> 10),
         ] {
-            assert!(page.contains(&stated), "docs/deviations.md: {stated}");
+            assert!(page.contains(&stated), "docs/limits.md: {stated}");
         }
         let powers = [MAX_STEPS.is_power_of_two(), MAX_REGIONS.is_power_of_two()];
         assert!(powers == [true; 2] && MAX_LOOPS.is_power_of_two());
