@@ -10,7 +10,7 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, OperandRecord, PushConstan
 
 use super::Schedule;
 use crate::Target;
-use crate::ir::space::Operand;
+use crate::ir::space::{Operand, bytes_shown};
 use crate::ir::{Attention, Formulas};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::cost;
@@ -19,6 +19,11 @@ use crate::schedule::piece::{Taken, take};
 /// Invocations of a work group, and the bytes that they share.
 const GROUP: u32 = 256;
 const SHARED_BYTES: u64 = 30 << 10;
+
+/// With fewer queries than this a work group computes mostly nothing, so more keys than these are better divided among the work
+/// groups of products. Estimated, not measured.
+const FEW_QUERIES: u32 = 16;
+const MOST_KEYS_OF_FEW_QUERIES: u32 = 1024;
 
 /// A CPU driver gives up loops of an invocation after 65,535 iterations: lavapipe (Mesa 22.3). No attention for which a strategy
 /// is forced there has more.
@@ -35,12 +40,20 @@ impl Target<'_> {
             && u64::from(limits.max_compute_shared_memory_size) >= SHARED_BYTES
     }
 
-    /// Whether a kernel has room for an attention, and a descriptor shows each of its operands.
+    /// Whether a kernel has room for heads of these sizes, and suits them.
+    pub(crate) fn suits_attention(&self, queries: u32, keys: u32, elements: u32) -> bool {
+        let is_worth_a_kernel = queries >= FEW_QUERIES || keys <= MOST_KEYS_OF_FEW_QUERIES;
+        keys <= attention::MOST_KEYS
+            && elements <= attention::MOST_ELEMENTS
+            && (is_worth_a_kernel || self.tuning.strategy.is_some())
+    }
+
+    /// Whether one kernel can compute an attention, suits it, and a descriptor shows each of its operands.
     pub(crate) fn can_share(&self, attention: &Attention) -> bool {
         let shows = |(operand, sizes): (&Operand, [u32; DIMENSIONS])| {
             let used = sizes.iter().zip(operand.strides).filter(|(size, _)| **size > 1);
             let reach = used.map(|(size, stride)| u64::from(*size - 1) * stride.unsigned_abs());
-            let bytes = crate::ir::space::bytes_shown(operand.width, reach.sum());
+            let bytes = bytes_shown(operand.width, reach.sum());
             operand.buffer.is_none() || bytes <= self.max_window()
         };
         let groups = attention.outer.iter().chain([&attention.queries]);
@@ -48,8 +61,7 @@ impl Target<'_> {
         let tiles = u64::from(attention.keys.div_ceil(QUERIES));
         let of_a_tile = u64::from(attention.depths) + u64::from(QUERIES) * 2;
         let iterations = attention.passes() * tiles * of_a_tile;
-        attention.keys <= attention::MOST_KEYS
-            && attention.elements <= attention::MOST_ELEMENTS
+        self.suits_attention(attention.queries, attention.keys, attention.elements)
             && u32::try_from(groups).is_ok()
             && (self.tuning.shared_tiles || iterations <= MOST_ITERATIONS_OF_CPU)
             && attention.operands().all(shows)

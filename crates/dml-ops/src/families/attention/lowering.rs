@@ -34,7 +34,6 @@
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::attention::{MOST_ELEMENTS, MOST_KEYS};
 use dml_spirv::element_wise::QUAD;
 use dml_spirv::functions as f;
 use dml_spirv::reduce::{GREATEST_F32, SUM_F32};
@@ -77,8 +76,7 @@ fn is_one_kernel(sizes: &Sizes, target: &Target<'_>) -> bool {
         && queries > 1
         && keys > 1
         && is_shown
-        && sizes.keys() <= MOST_KEYS
-        && sizes.of_value <= MOST_ELEMENTS
+        && target.suits_attention(sizes.queries, sizes.keys(), sizes.of_value)
 }
 
 /// The program that answers so many queries at once.
