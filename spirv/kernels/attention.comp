@@ -1,6 +1,6 @@
-// A skeleton: attention. A work group has SIDE queries of a head, and goes through all keys, SIDE at a time: first for the
+// A skeleton: attention. A work group has 32 queries of a head, and goes through all keys, 64 at a time: first for the
 // greatest score of each query, then for the weights, their sum, and the weighted sum of the values. Scores are computed
-// again in each pass, so none is ever written to a buffer.
+// again in each pass, so none is ever written to a buffer. Invocations and shared bytes are those that every device has.
 //
 // Bits are those of the separate products and reductions: products are added in the order of the depths and of the keys,
 // weights are joined in the tree of include/rows.glsl. The dimensions of the space are four of batches and heads, the
@@ -11,7 +11,7 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_16bit_storage : require
 
-#define LOCAL_SIZE_LITERAL 256
+#define LOCAL_SIZE_LITERAL 128
 #define OUTER_DIMENSIONS 7
 #define KNOWS_ROWS
 
@@ -19,28 +19,31 @@
 #include "include/space.glsl"
 #include "include/joining.glsl"
 
-const uint SIDE = 64u;
-const uint SIDE_QUADS = SIDE / QUAD;
-// Depths of queries and keys that are multiplied at one time.
+// Queries of a work group, and keys of a tile.
+const uint QUERIES = 32u;
+const uint KEYS = 64u;
+const uint QUERY_QUADS = QUERIES / QUAD;
+const uint KEY_QUADS = KEYS / QUAD;
+// Depths that are multiplied at one time.
 const uint DEPTHS = 16u;
-// Keys whose values are: with so many elements each they fill the same memory.
-const uint VALUE_KEYS = 16u / VALUE_QUADS;
-const uint VALUE_ROW = SIDE_QUADS * VALUE_QUADS;
+// Quads of elements of a value, and keys whose values are read at one time: a quad for each invocation.
+const uint VALUE_ROW = 16u * VALUE_QUADS;
+const uint VALUE_KEYS = 8u / VALUE_QUADS;
 const uint LANES = 16u;
-// Keys of a block: two tiles of them.
+// Keys of a block of weights that are joined: two tiles.
 const uint BLOCK = 128u;
-// 1 << LEVELS blocks are more than a query has keys.
-const uint LEVELS = 10u;
+// A query has fewer than 1 << LEVELS blocks.
+const uint LEVELS = 7u;
 
-// Queries and then keys, by depths; values, by keys; states that invocations join.
-const uint FACTOR = DEPTHS * SIDE_QUADS;
-shared uvec4 factors[2u * FACTOR];
+// Queries and then keys, by depths and quads; the values of some keys; states that invocations join.
+const uint FIRST_KEY = DEPTHS * QUERY_QUADS;
+shared uvec4 factors[DEPTHS * (QUERY_QUADS + KEY_QUADS)];
 // By keys and quads of queries.
-shared uvec4 weights[SIDE * SIDE_QUADS];
+shared uvec4 weights[KEYS * QUERY_QUADS];
 // By levels and queries: the states of 1, 2, 4, .. blocks that have no right neighbour yet.
-shared uvec2 waiting[LEVELS * SIDE];
-// Of each query the sum of its weights.
-shared uint sums[SIDE];
+shared uvec2 waiting[LEVELS * QUERIES];
+// The sum of the weights of each query.
+shared uint sums[QUERIES];
 
 // Where the head begins in each operand, and how far it is to the next query and to the next key.
 uvec4 head_low;
@@ -133,35 +136,63 @@ uvec4 high_of_query(const uint query) {
     return head_high + min(query, queries - 1u) * query_high;
 }
 
-// Computes the scores of four queries with the quad of keys `first_key` + 4 * (invocation / 16).
+// The quad of queries and the quad of keys of a tile that an invocation has the scores of.
+uint query_quad() {
+    return gl_LocalInvocationIndex & QUERY_QUADS - 1u;
+}
+
+uint key_quad() {
+    return gl_LocalInvocationIndex / QUERY_QUADS;
+}
+
+// The place of a quad of queries or keys among those of a depth: what an invocation stores in one go is in different banks.
+uint banked(const uint quad, const uint depth) {
+    return quad ^ (depth >> 2) * 2u;
+}
+
+// The quad of keys, in a row that is past the last key where there is none.
+uvec4 key_at(const uint key, const uint x) {
+    const uint at = min(key, keys - 1u);
+    uvec4 of_key;
+    uvec4 unused;
+    linked_key(head_low + at * key_low, head_high + at * key_high, within(x, depths), elements_of_quad(x, depths),
+        of_key, unused);
+    return of_key;
+}
+
+// Computes the scores of an invocation's queries and keys.
 void multiply(const uint first_key) {
-    const uint invocation = gl_LocalInvocationIndex;
-    const uint row = invocation >> 2;
+    const uint row = gl_LocalInvocationIndex >> 2;
+    const uint depth_quad = gl_LocalInvocationIndex & 3u;
     const uint query = first_query + row;
-    const uint key = min(first_key + row, keys - 1u);
     for (uint at = 0u; at < QUAD; ++at) {
         products[at] = vec4(0.0);
     }
     uint first = 0u;
     do {
-        const uint x = first + QUAD * (invocation & 3u);
-        const uint n = elements_of_quad(x, depths);
+        const uint x = first + QUAD * depth_quad;
         uvec4 of_query;
-        uvec4 of_key;
         uvec4 unused;
-        linked_query(low_of_query(query), high_of_query(query), within(x, depths), n, of_query, unused);
-        linked_key(head_low + key * key_low, head_high + key * key_high, within(x, depths), n, of_key, unused);
+        linked_query(low_of_query(query), high_of_query(query), within(x, depths), elements_of_quad(x, depths),
+            of_query, unused);
+        const uvec4 of_key = key_at(first_key + row, x);
+        const uvec4 of_later_key = key_at(first_key + row + KEYS / 2u, x);
         barrier();
         for (uint at = 0u; at < QUAD; ++at) {
-            const uint place = (QUAD * (invocation & 3u) + at) * SIDE_QUADS + (row >> 2);
-            factors[place][row & 3u] = of_query[at];
-            factors[FACTOR + place][row & 3u] = of_key[at];
+            const uint depth = QUAD * depth_quad + at;
+            const uint place = banked(row >> 2, depth);
+            const uint later_place = banked(row + KEYS / 2u >> 2, depth);
+            factors[depth * QUERY_QUADS + place][row & 3u] = of_query[at];
+            factors[FIRST_KEY + depth * KEY_QUADS + place][row & 3u] = of_key[at];
+            factors[FIRST_KEY + depth * KEY_QUADS + later_place][row & 3u] = of_later_key[at];
         }
         barrier();
-        const uint end = min(DEPTHS, depths - first) * SIDE_QUADS;
-        for (uint depth = 0u; depth < end; depth += SIDE_QUADS) {
-            const vec4 some_queries = uintBitsToFloat(factors[depth + (invocation & 15u)]);
-            const vec4 some_keys = uintBitsToFloat(factors[FACTOR + depth + (invocation >> 4)]);
+        const uint end = min(DEPTHS, depths - first);
+        for (uint depth = 0u; depth < end; ++depth) {
+            const vec4 some_queries =
+                uintBitsToFloat(factors[depth * QUERY_QUADS + banked(query_quad(), depth)]);
+            const vec4 some_keys =
+                uintBitsToFloat(factors[FIRST_KEY + depth * KEY_QUADS + banked(key_quad(), depth)]);
             products[0] += some_queries.x * some_keys;
             products[1] += some_queries.y * some_keys;
             products[2] += some_queries.z * some_keys;
@@ -176,11 +207,11 @@ void join_invocations(const uint step, inout uvec4 a, inout uvec4 b) {
     const uint invocation = gl_LocalInvocationIndex;
     barrier();
     factors[invocation] = a;
-    factors[FACTOR + invocation] = b;
+    factors[LOCAL_SIZE + invocation] = b;
     barrier();
     const bool is_left = (invocation & step) == 0u;
     const uvec4 other_a = factors[invocation ^ step];
-    const uvec4 other_b = factors[FACTOR + (invocation ^ step)];
+    const uvec4 other_b = factors[LOCAL_SIZE + (invocation ^ step)];
     uvec4 right_a = is_left ? other_a : a;
     uvec4 right_b = is_left ? other_b : b;
     a = is_left ? a : other_a;
@@ -195,25 +226,25 @@ void greatest_phase() {
     for (uint at = 0u; at < QUAD; ++at) {
         linked_start(a[at], b[at]);
     }
-    const uint first_of_invocation = first_query + QUAD * (gl_LocalInvocationIndex & 15u);
+    const uint first_of_invocation = first_query + QUAD * query_quad();
     uint first_key = 0u;
     do {
         multiply(first_key);
-        const uint x = first_key + QUAD * (gl_LocalInvocationIndex >> 4);
+        const uint x = first_key + QUAD * key_quad();
         for (uint at = 0u; at < QUAD; ++at) {
             const uint query = first_of_invocation + at;
             kept_quad = floatBitsToUint(products[at]);
             linked_quad(low_of_query(query), high_of_query(query), within(x, keys),
                 elements_of_quad(x, keys), a[at], b[at]);
         }
-        first_key += SIDE;
+        first_key += KEYS;
     } while (first_key < keys);
     for (uint at = 0u; at < QUAD; ++at) {
         linked_lanes(a[at], b[at]);
     }
     uvec4 all_a = uvec4(a[0].x, a[1].x, a[2].x, a[3].x);
     uvec4 all_b = uvec4(b[0].x, b[1].x, b[2].x, b[3].x);
-    for (uint step = SIDE_QUADS; step < LOCAL_SIZE; step <<= 1) {
+    for (uint step = QUERY_QUADS; step < LOCAL_SIZE; step <<= 1) {
         join_invocations(step, all_a, all_b);
     }
     linked_row(head_low, head_high, 0u, 1u, all_a, all_b);
@@ -221,13 +252,11 @@ void greatest_phase() {
 
 // Computes the weights of a tile of keys.
 void weigh(const uint first_key) {
-    const uint query_quad = gl_LocalInvocationIndex & 15u;
-    const uint key_quad = gl_LocalInvocationIndex >> 4;
     multiply(first_key);
-    const uint x = first_key + QUAD * key_quad;
+    const uint x = first_key + QUAD * key_quad();
     uvec4 some_weights[QUAD];
     for (uint at = 0u; at < QUAD; ++at) {
-        const uint query = first_query + QUAD * query_quad + at;
+        const uint query = first_query + QUAD * query_quad() + at;
         kept_quad = floatBitsToUint(products[at]);
         query_values[0] = uvec4(row_values[0][at]);
         query_values[1] = uvec4(row_values[1][at]);
@@ -236,7 +265,7 @@ void weigh(const uint first_key) {
     }
     barrier();
     for (uint at = 0u; at < QUAD; ++at) {
-        weights[(QUAD * key_quad + at) * SIDE_QUADS + query_quad] = uvec4(
+        weights[(QUAD * key_quad() + at) * QUERY_QUADS + query_quad()] = uvec4(
             some_weights[0][at], some_weights[1][at], some_weights[2][at], some_weights[3][at]);
     }
     barrier();
@@ -254,37 +283,37 @@ struct Sum {
 void end_block(inout Sum sum) {
     const uint invocation = gl_LocalInvocationIndex;
     linked_lanes(sum.a, sum.b);
-    join_invocations(SIDE, sum.a, sum.b);
-    join_invocations(2u * SIDE, sum.a, sum.b);
+    join_invocations(QUERIES, sum.a, sum.b);
+    join_invocations(2u * QUERIES, sum.a, sum.b);
     sum.level = 0u;
-    if (invocation < SIDE) {
+    if (invocation < QUERIES) {
         while ((sum.blocks >> sum.level & 1u) != 0u) {
             uvec4 right_a = sum.a;
             uvec4 right_b = sum.b;
-            const uvec2 left = waiting[sum.level * SIDE + invocation];
+            const uvec2 left = waiting[sum.level * QUERIES + invocation];
             sum.a = left.xxxx;
             sum.b = left.yyyy;
             linked_join(sum.a, sum.b, right_a, right_b);
             ++sum.level;
         }
-        waiting[sum.level * SIDE + invocation] = uvec2(sum.a.x, sum.b.x);
+        waiting[sum.level * QUERIES + invocation] = uvec2(sum.a.x, sum.b.x);
     }
     ++sum.blocks;
 }
 
 // Adds the weights of a tile of keys.
 void add_weights(const uint first_key, inout Sum sum) {
-    const uint query = gl_LocalInvocationIndex & SIDE - 1u;
+    const uint query = gl_LocalInvocationIndex & QUERIES - 1u;
     if ((first_key & BLOCK - 1u) == 0u) {
         linked_start(sum.a, sum.b);
     }
-    for (uint x = QUAD * (gl_LocalInvocationIndex / SIDE); x < SIDE; x += LANES) {
-        const uint place = x * SIDE_QUADS + (query >> 2);
-        kept_quad = uvec4(weights[place][query & 3u], weights[place + SIDE_QUADS][query & 3u],
-            weights[place + 2u * SIDE_QUADS][query & 3u], weights[place + 3u * SIDE_QUADS][query & 3u]);
+    for (uint x = QUAD * (gl_LocalInvocationIndex / QUERIES); x < KEYS; x += LANES) {
+        const uint place = x * QUERY_QUADS + (query >> 2);
+        kept_quad = uvec4(weights[place][query & 3u], weights[place + QUERY_QUADS][query & 3u],
+            weights[place + 2u * QUERY_QUADS][query & 3u], weights[place + 3u * QUERY_QUADS][query & 3u]);
         linked_quad(head_low, head_high, 0u, elements_of_quad(first_key + x, keys), sum.a, sum.b);
     }
-    if ((first_key + SIDE & BLOCK - 1u) == 0u || first_key + SIDE >= keys) {
+    if ((first_key + KEYS & BLOCK - 1u) == 0u || first_key + KEYS >= keys) {
         end_block(sum);
     }
 }
@@ -292,12 +321,12 @@ void add_weights(const uint first_key, inout Sum sum) {
 // Joins the blocks that are left, and shares what the weights of each query are together.
 void end_sum(inout Sum sum) {
     const uint invocation = gl_LocalInvocationIndex;
-    if (invocation < SIDE) {
+    if (invocation < QUERIES) {
         for (++sum.level; sum.blocks >> sum.level != 0u; ++sum.level) {
             if ((sum.blocks >> sum.level & 1u) != 0u) {
                 uvec4 right_a = sum.a;
                 uvec4 right_b = sum.b;
-                const uvec2 left = waiting[sum.level * SIDE + invocation];
+                const uvec2 left = waiting[sum.level * QUERIES + invocation];
                 sum.a = left.xxxx;
                 sum.b = left.yyyy;
                 linked_join(sum.a, sum.b, right_a, right_b);
@@ -318,7 +347,7 @@ uvec4 sums_of(const uint quad) {
 // Adds the values of a tile of keys, times their weights.
 void add_values(const uint first_key) {
     const uint invocation = gl_LocalInvocationIndex;
-    const uint end = min(SIDE, keys - first_key);
+    const uint end = min(KEYS, keys - first_key);
     uint first = 0u;
     do {
         const uint key = min(first_key + first + invocation / VALUE_ROW, keys - 1u);
@@ -332,10 +361,10 @@ void add_values(const uint first_key) {
         barrier();
         const uint some = min(VALUE_KEYS, end - first);
         for (uint at = 0u; at < some; ++at) {
-            const vec4 of_queries = uintBitsToFloat(weights[(first + at) * SIDE_QUADS + (invocation >> 4)]);
+            const vec4 of_queries = uintBitsToFloat(weights[(first + at) * QUERY_QUADS + (invocation >> 4)]);
             for (uint quad = 0u; quad < VALUE_QUADS; ++quad) {
                 const vec4 some_values =
-                    uintBitsToFloat(factors[at * VALUE_ROW + quad * SIDE_QUADS + (invocation & 15u)]);
+                    uintBitsToFloat(factors[at * VALUE_ROW + quad * 16u + (invocation & 15u)]);
                 found[QUAD * quad] += of_queries.x * some_values;
                 found[QUAD * quad + 1u] += of_queries.y * some_values;
                 found[QUAD * quad + 2u] += of_queries.z * some_values;
@@ -355,10 +384,10 @@ void sum_phase() {
     do {
         weigh(first_key);
         add_weights(first_key, sum);
-        first_key += SIDE;
+        first_key += KEYS;
     } while (first_key < keys);
     end_sum(sum);
-    row_values[1] = sums_of(gl_LocalInvocationIndex & 15u);
+    row_values[1] = sums_of(query_quad());
 }
 
 // Adds up weighted values.
@@ -367,7 +396,7 @@ void value_phase() {
     do {
         weigh(first_key);
         add_values(first_key);
-        first_key += SIDE;
+        first_key += KEYS;
     } while (first_key < keys);
 }
 
@@ -381,20 +410,20 @@ void sum_and_value_phase() {
         weigh(first_key);
         add_weights(first_key, sum);
         add_values(first_key);
-        first_key += SIDE;
+        first_key += KEYS;
     } while (first_key < keys);
     end_sum(sum);
 }
 
 // Writes what is found.
 void write_phase() {
-    const uint query_quad = gl_LocalInvocationIndex >> 4;
-    const uvec4 some_sums = sums_of(query_quad);
+    const uint some_queries = gl_LocalInvocationIndex >> 4;
+    const uvec4 some_sums = sums_of(some_queries);
     for (uint quad = 0u; quad < VALUE_QUADS; ++quad) {
-        const uint x = QUAD * (quad * SIDE_QUADS + (gl_LocalInvocationIndex & 15u));
+        const uint x = QUAD * (quad * 16u + (gl_LocalInvocationIndex & 15u));
         const uint n = elements_of_quad(x, elements);
         for (uint at = 0u; at < QUAD; ++at) {
-            const uint query = first_query + QUAD * query_quad + at;
+            const uint query = first_query + QUAD * some_queries + at;
             if (n > 0u && query < queries) {
                 kept_quad = floatBitsToUint(found[QUAD * quad + at]);
                 query_values[1] = uvec4(some_sums[at]);
@@ -419,9 +448,9 @@ void find_head(const uint group) {
     keys = varying_bound(outer_size(5u).x, group);
     elements = outer_size(6u).x;
     depths = varying_bound(inner_size().x, group);
-    const uint tiles = (queries + SIDE - 1u) / SIDE;
+    const uint tiles = (queries + QUERIES - 1u) / QUERIES;
     uint rest = group / tiles;
-    first_query = (group - rest * tiles) * SIDE;
+    first_query = (group - rest * tiles) * QUERIES;
     uvec4 head;
     head.w = split(3u, rest);
     head.z = split(2u, rest);

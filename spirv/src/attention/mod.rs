@@ -20,9 +20,11 @@ use crate::reduce::{Elements, Form, GREATEST_F32, Joining, Reducer, STATE_AT, SU
 use crate::rows::{Formula, set_row};
 
 /// Queries of a work group.
-pub const QUERIES: u32 = 64;
-/// Keys that there may be: as many as blocks have levels in the kernel.
-pub const MOST_KEYS: u32 = 128 << 10;
+pub const QUERIES: u32 = 32;
+/// Keys of a tile.
+pub const KEYS: u32 = 64;
+/// The most keys: the kernel joins fewer than 1 << 7 blocks of 128 weights.
+pub const MOST_KEYS: u32 = 128 * ((1 << 7) - 1);
 /// Elements that a value may have.
 pub const MOST_ELEMENTS: u32 = 256;
 

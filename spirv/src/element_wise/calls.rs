@@ -103,9 +103,12 @@ impl<'a> Calls<'a> {
 
     /// Applies the program to these values instead of the kernel's inputs.
     pub(crate) fn run_on(&mut self, program: &Program, values: Vec<Registers>) -> Registers {
-        self.loaded = values.into_iter().map(Some).collect();
+        let values = values.into_iter().map(Some).collect();
+        let loaded = std::mem::replace(&mut self.loaded, values);
         self.results.clear();
-        self.apply_all(program)
+        let result = self.apply_all(program);
+        self.loaded = loaded;
+        result
     }
 
     fn apply_all(&mut self, program: &Program) -> Registers {

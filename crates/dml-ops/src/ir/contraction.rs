@@ -110,14 +110,7 @@ impl Sums {
     /// added up. Only sizes decide, never strides, because this decides the order of additions.
     pub(crate) fn of_a_vector(&self) -> Option<IterationSpace> {
         let is_long = |it: &Dimension| it.size > 1;
-        let [columns, depths] = [&self.columns, &self.depths].map(|all| {
-            let mut long = all.iter().filter(|it| is_long(it));
-            (long.next(), long.next().is_some())
-        });
-        // Sums that are added to the values there stay one dispatch.
-        let (Some(depth), false, false) = (depths.0, depths.1, self.goes_on) else { return None };
-        let is_vector = !is_long(&self.row) || columns.0.is_none();
-        if !is_vector || columns.1 || depth.size < PRODUCTS_OF_A_ROW {
+        if !self.are_of_a_vector() {
             return None;
         }
         let dimensions: Vec<Dimension> = self.dimensions().filter(is_long).collect();
@@ -157,6 +150,23 @@ impl<B> Sums<B> {
         let parts = (products / PRODUCTS_OF_A_PART).min(most);
         let parts = u32::try_from(parts).ok().filter(|it| *it > 1 && !self.goes_on)?;
         Some(outermost.div_ceil(parts))
+    }
+
+    /// Whether each sum is added up in the order of its depths: neither in parts, nor as a row.
+    pub(crate) fn are_in_order(&self) -> bool {
+        !self.goes_on && self.length_of_a_part().is_none() && !self.are_of_a_vector()
+    }
+
+    /// Whether these are sums of a matrix and a vector that begin at 0, of many products each.
+    fn are_of_a_vector(&self) -> bool {
+        let long = |all: &[Dimension]| all.iter().filter(|it| it.size > 1).count();
+        let is_vector = self.row.size == 1 || long(&self.columns) == 0;
+        // Sums that are added to the values there stay one dispatch.
+        !self.goes_on
+            && is_vector
+            && long(&self.columns) <= 1
+            && long(&self.depths) == 1
+            && self.outermost_depth().is_some_and(|it| it.size >= PRODUCTS_OF_A_ROW)
     }
 
     /// The outermost depth of more than one element.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dml_core::kernel::can_run;
 use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_core::{Error, Strategy};
-use dml_spirv::attention::{self, QUERIES};
+use dml_spirv::attention::{self, KEYS, QUERIES};
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, OperandRecord, PushConstants, Record};
 
 use super::Schedule;
@@ -16,14 +16,11 @@ use crate::schedule::boxes::TensorBox;
 use crate::schedule::cost;
 use crate::schedule::piece::{Taken, take};
 
-/// Invocations of a work group, and the bytes that they share.
-const GROUP: u32 = 256;
-const SHARED_BYTES: u64 = 30 << 10;
-
-/// With fewer queries than this a work group computes mostly nothing, so more keys than these are better divided among the work
-/// groups of products. Estimated, not measured.
+/// With fewer queries most invocations have none, and with fewer work groups most of a GPU is idle: more keys than these are
+/// better divided among the work groups of products. Estimated, not measured.
 const FEW_QUERIES: u32 = 16;
-const MOST_KEYS_OF_FEW_QUERIES: u32 = 1024;
+const FEW_GROUPS: u64 = 32;
+const MOST_KEYS_OF_FEW: u32 = 1024;
 
 /// A CPU driver gives up loops of an invocation after 65,535 iterations: lavapipe (Mesa 22.3). No attention for which a strategy
 /// is forced there has more.
@@ -32,17 +29,15 @@ const MOST_ITERATIONS_OF_CPU: u64 = 1 << 15;
 impl Target<'_> {
     /// Whether work groups share the queries and keys of an attention.
     pub(crate) fn shares_attention(&self) -> bool {
-        let limits = &self.capabilities.limits;
         let tuning = self.tuning;
         tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups)
-            && limits.max_compute_work_group_invocations >= GROUP
-            && limits.max_compute_work_group_size[0] >= GROUP
-            && u64::from(limits.max_compute_shared_memory_size) >= SHARED_BYTES
     }
 
-    /// Whether a kernel has room for heads of these sizes, and suits them.
-    pub(crate) fn suits_attention(&self, queries: u32, keys: u32, elements: u32) -> bool {
-        let is_worth_a_kernel = queries >= FEW_QUERIES || keys <= MOST_KEYS_OF_FEW_QUERIES;
+    /// Whether a kernel has room for so many heads of these sizes, and suits them.
+    pub(crate) fn suits_attention(&self, heads: u64, [queries, keys, elements]: [u32; 3]) -> bool {
+        let groups = heads.saturating_mul(queries.div_ceil(QUERIES).into());
+        let is_worth_a_kernel =
+            (queries >= FEW_QUERIES && groups >= FEW_GROUPS) || keys <= MOST_KEYS_OF_FEW;
         keys <= attention::MOST_KEYS
             && elements <= attention::MOST_ELEMENTS
             && (is_worth_a_kernel || self.tuning.strategy.is_some())
@@ -56,13 +51,14 @@ impl Target<'_> {
             let bytes = bytes_shown(operand.width, reach.sum());
             operand.buffer.is_none() || bytes <= self.max_window()
         };
-        let groups = attention.outer.iter().chain([&attention.queries]);
-        let groups = groups.map(|size| u64::from(*size)).product::<u64>();
-        let tiles = u64::from(attention.keys.div_ceil(QUERIES));
-        let of_a_tile = u64::from(attention.depths) + u64::from(QUERIES) * 2;
+        let heads = attention.outer.iter().map(|size| u64::from(*size)).product::<u64>();
+        let queries = heads.saturating_mul(attention.queries.into());
+        let tiles = u64::from(attention.keys.div_ceil(KEYS));
+        let of_a_tile = u64::from(attention.depths) + u64::from(KEYS) * 2;
+        let sizes = [attention.queries, attention.keys, attention.elements];
         let iterations = attention.passes() * tiles * of_a_tile;
-        self.suits_attention(attention.queries, attention.keys, attention.elements)
-            && u32::try_from(groups).is_ok()
+        self.suits_attention(heads, sizes)
+            && u32::try_from(queries).is_ok()
             && (self.tuning.shared_tiles || iterations <= MOST_ITERATIONS_OF_CPU)
             && attention.operands().all(shows)
     }

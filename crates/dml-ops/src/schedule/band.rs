@@ -12,8 +12,8 @@
 //! - **seed-and-copy**: [`crate::schedule::seed`]. For batches of matrices, and other outputs that repeat.
 //! - **row-copies**: [`rows`]. For padded rows and for wide bands.
 //! - **kernel**: dispatches alone, without transfer usage. Dense outputs are filled by a kernel, and the
-//! value follows;   for other outputs, one kernel writes every element and no padding, with zeros or an input
-//! of any layout around the   band.
+//!   value follows; for other outputs, one kernel writes every element and no padding, with zeros or an input
+//!   of any layout around the band.
 //!
 //! Executed in place, only the value is written, by row copies or by a kernel. [`strategy`] chooses.
 //!

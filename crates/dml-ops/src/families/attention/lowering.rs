@@ -1,4 +1,5 @@
-//! Lowers multi-head attention, a block of queries at a time, so that their scores stay few.
+//! Lowers multi-head attention: all queries at once where a kernel computes them without storing scores, else a block of
+//! queries at a time, so that the stored scores stay few.
 //!
 //! MULTIHEAD_ATTENTION of FLOAT32 with 2 heads of 2 elements, 2 queries and 3 keys:
 //!
@@ -44,7 +45,7 @@ use super::sizes::{Role, Sizes};
 use crate::Target;
 use crate::families::products::ProductRecorder;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Dimension, Reduction, Sums};
+use crate::ir::{self, Dimension, Place, Reduction, Sums};
 use crate::lowering::conversion::conversion;
 use crate::lowering::map_builder::MapBuilder;
 use crate::target::ROWS_WORTH_A_COPY;
@@ -57,26 +58,44 @@ const FEWEST_QUERIES: u32 = 8;
 /// The program of an attention.
 pub(super) fn lower(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let sizes = Sizes::of(operator)?;
-    let rows = match is_one_kernel(&sizes, target) {
-        true => sizes.queries,
-        false => rows_at_once(operator, &sizes)?,
-    };
-    in_parts(operator, target, rows)
+    let rows = rows_at_once(operator, &sizes)?;
+    match is_one_kernel(&sizes, rows, target) {
+        true => in_parts(operator, target, sizes.queries),
+        false => in_parts(operator, target, rows),
+    }
 }
 
-/// Whether one kernel computes all of it, so that no scores are stored: there are several queries, and a descriptor shows each
-/// tensor. The kernel is made of the nodes when they are optimized.
-fn is_one_kernel(sizes: &Sizes, target: &Target<'_>) -> bool {
+/// Whether one kernel computes all queries, so that no scores are stored: a descriptor shows each tensor, and products are
+/// added in order, as they are in blocks of `rows` queries. The optimizer makes the kernel of the nodes.
+fn is_one_kernel(sizes: &Sizes, rows: u32, target: &Target<'_>) -> bool {
+    let last = sizes.queries % rows;
+    let blocks = [sizes.queries, rows, if last == 0 { rows } else { last }];
     let heads = u64::from(sizes.batches) * u64::from(sizes.heads);
     let [queries, keys] = [sizes.queries, sizes.keys()].map(u64::from);
     let elements = u64::from(sizes.elements.max(sizes.of_value));
     let is_shown = target.shows(heads * queries.max(keys) * elements, ElementWidth::B32)
         && target.shows(heads * queries * keys, ElementWidth::B32);
     target.shares_attention()
-        && queries > 1
-        && keys > 1
         && is_shown
-        && target.suits_attention(sizes.queries, sizes.keys(), sizes.of_value)
+        && blocks.into_iter().all(|queries| are_in_order(sizes, queries))
+        && target.suits_attention(heads, [sizes.queries, sizes.keys(), sizes.of_value])
+}
+
+/// Whether the products of so many queries at once are added in the order of their depths.
+fn are_in_order(sizes: &Sizes, queries: u32) -> bool {
+    let dimension = |size| Dimension { size, ..Dimension::ONE };
+    let place = Place { buffer: (), base: 0, has_slack: false };
+    let sums = |row, depth| Sums {
+        batches: vec![dimension(sizes.batches), dimension(sizes.groups)],
+        row: dimension(row),
+        columns: vec![dimension(sizes.heads / sizes.groups), dimension(queries)],
+        depths: vec![dimension(depth)],
+        places: [place; 3],
+        are_integers: false,
+        goes_on: false,
+    };
+    let products = [sums(sizes.keys(), sizes.elements), sums(sizes.of_value, sizes.keys())];
+    sizes.keys() > 1 && products.iter().all(Sums::are_in_order)
 }
 
 /// The program that answers so many queries at once.
@@ -103,7 +122,7 @@ pub(super) fn in_parts(
     // Columns of two dimensions are put in order once, and what several dispatches take.
     let is_grouped = sizes.heads != sizes.groups
         && sizes.keys() >= ROWS_WORTH_A_COPY
-        && !is_one_kernel(&sizes, target);
+        && !(rows == sizes.queries && target.shares_attention());
     let factors = Factors {
         query: query.words(&mut products, STEPS, is_grouped)?,
         key: key.words(&mut products, STEPS, rows < sizes.queries)?,
@@ -134,7 +153,10 @@ fn rows_at_once(operator: &Validated, sizes: &Sizes) -> Result<u32, Error> {
     let of_query = of_query.filter(|it| *it <= u32::MAX / FEWEST_QUERIES).ok_or_else(too_many)?;
     let most = u32::try_from(SCORES_AT_ONCE / u64::from(of_query)).unwrap_or(u32::MAX);
     let most = most.max(FEWEST_QUERIES) / FEWEST_QUERIES * FEWEST_QUERIES;
-    Ok(most.min(sizes.queries))
+    // Blocks are about equally long: a last one of few queries would take as long as the others.
+    let blocks = sizes.queries.div_ceil(most);
+    let even = sizes.queries.div_ceil(blocks).next_multiple_of(FEWEST_QUERIES);
+    Ok(even.min(sizes.queries))
 }
 
 /// What is multiplied.

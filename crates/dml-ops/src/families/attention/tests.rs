@@ -86,19 +86,9 @@ fn a_long_sequence_has_no_place_for_all_its_scores() {
     assert!(temporary(4096) < 72 << 20);
 }
 
-/// A device that prefers that work groups share rows, and runs any.
-fn groups(card: &Capabilities) -> Target<'_> {
-    let tuning = Tuning::new().with_strategy(Strategy::RowGroups);
-    Target { capabilities: card, tuning, transfer: TransferUse::Allowed }
-}
-
-fn card() -> Capabilities {
-    let mut card = Capabilities::vulkan_minimum();
-    let limits = &mut card.limits;
-    limits.max_compute_work_group_invocations = 1024;
-    limits.max_compute_work_group_size = [1024; 3];
-    limits.max_compute_shared_memory_size = 32 << 10;
-    card
+/// The least device with a tuning.
+fn target(capabilities: &Capabilities, tuning: Tuning) -> Target<'_> {
+    Target { capabilities, tuning, transfer: TransferUse::Allowed }
 }
 
 /// The names of the kernels that a plan dispatches.
@@ -116,8 +106,9 @@ fn is_attention(kernel: &str) -> bool {
 
 #[test]
 fn one_kernel_has_the_bits_of_its_members() {
-    let (card, least) = (card(), Capabilities::vulkan_minimum());
-    let (groups, alone) = (groups(&card), Target { capabilities: &least, ..groups(&card) });
+    let least = Capabilities::vulkan_minimum();
+    let groups = target(&least, Tuning::new().with_strategy(Strategy::RowGroups));
+    let alone = target(&least, Tuning::new());
     let mut fused = 0;
     for operator in OPERATORS {
         for data_type in [DataType::Float32, DataType::Float16] {
@@ -141,17 +132,40 @@ fn one_kernel_has_the_bits_of_its_members() {
             }
         }
     }
-    println!("{fused}");
     assert!(fused > 20, "{fused}");
 }
 
 #[test]
 fn a_long_sequence_is_one_dispatch_on_a_gpu() {
-    let card = card();
-    let tuning = Tuning::new().with_shared_tiles();
-    let target = Target { tuning, ..groups(&card) };
+    let least = Capabilities::vulkan_minimum();
+    let target = target(&least, Tuning::new().with_shared_tiles());
     let validated = validate(&of_steps(1024).into(), FeatureLevel::HIGHEST).unwrap();
     let plan = crate::lower(&validated, &target).unwrap();
     assert!(matches!(kernels(&plan).as_slice(), [it] if is_attention(it)), "{:?}", kernels(&plan));
     assert_eq!(plan.temporary_size, 0);
+}
+
+/// A block of one query would be added up as a vector, and few sums of many keys in parts, in another order than a GPU's.
+#[test]
+fn a_gpu_adds_in_the_order_of_blocks_of_queries() {
+    let mut card = Capabilities::vulkan_minimum();
+    card.limits.max_storage_buffer_range = 1 << 30;
+    let [cpu, gpu] =
+        [Tuning::new(), Tuning::new().with_shared_tiles()].map(|tuning| target(&card, tuning));
+    let mut fused = 0;
+    // With 12 heads, 4 Mi scores are those of 336 queries and 1,040 keys.
+    for steps in [64, 337, 592, 1040, 1041, 2048, 8192] {
+        let validated = validate(&of_steps(steps).into(), FeatureLevel::HIGHEST).unwrap();
+        let on_gpu = kernels(&crate::lower(&validated, &gpu).unwrap());
+        if on_gpu.iter().any(|it| is_attention(it)) {
+            fused += 1;
+            let on_cpu = kernels(&crate::lower(&validated, &cpu).unwrap());
+            // Each block has two products, neither of which is reduced or added up in parts.
+            let products = on_cpu.iter().filter(|it| it.starts_with("product_")).count();
+            let softmaxes = on_cpu.iter().filter(|it| it.contains("greatest_f32")).count();
+            assert_eq!(products, 2 * softmaxes, "{steps}: {on_cpu:?}");
+            assert!(on_cpu.iter().all(|it| !it.contains("rounded_sum")), "{steps}: {on_cpu:?}");
+        }
+    }
+    assert_eq!(fused, 6);
 }

@@ -1,6 +1,7 @@
 //! Attention as exporters write it: products, a softmax and products become one kernel on a GPU.
 
-use dml_core::operators::ActivationSoftmax1Desc;
+use dml_core::MultiheadAttentionMaskType;
+use dml_core::operators::{ActivationSoftmax1Desc, MultiheadAttentionDesc};
 
 use super::forms::{Form, Sized, packed};
 use super::*;
@@ -8,22 +9,12 @@ use super::*;
 /// Heads, queries, keys and elements.
 const SIZES: [[u32; 4]; 4] = [[2, 3, 40, 8], [1, 70, 130, 16], [3, 5, 200, 65], [2, 2, 9, 3]];
 
-/// A GPU that has work groups of any size.
-fn card() -> Capabilities {
-    let mut card = Capabilities::vulkan_minimum();
-    let limits = &mut card.limits;
-    limits.max_compute_work_group_invocations = 1024;
-    limits.max_compute_work_group_size = [1024; 3];
-    limits.max_compute_shared_memory_size = 32 << 10;
-    card
-}
-
 /// The kernels of a graph on a GPU, whose results are checked against its operators one by one.
 fn kernels(mut form: Form, result: Sized, what: &str) -> Vec<&'static str> {
     form.0.output(result.0);
     let graph = valid(&form.0.finish());
     check(&graph, &mut Random::new(what), what);
-    let card = card();
+    let card = Capabilities::vulkan_minimum();
     let tuning = Tuning::new().with_shared_tiles();
     let target = Target { capabilities: &card, tuning, transfer: TransferUse::Allowed };
     let (plan, explanation) = compile_graph(&graph, &target, WAYS[0]).unwrap();
@@ -98,4 +89,68 @@ fn scores_that_are_an_output_are_written() {
     let result = form.product(shares, value, MatrixTransform::None);
     let found = kernels(form, result, "scores");
     assert!(found.iter().all(|it| !it.starts_with("attention_")), "{found:?}");
+}
+
+/// A mask of probabilities, such as one of heads, is a part of the division.
+#[test]
+fn probabilities_may_be_multiplied_by_a_mask() {
+    for sizes in SIZES {
+        let mut form = Form(GraphBuilder::new());
+        let [query, key, value] = inputs(&mut form, sizes);
+        let scores = form.product(query, key, MatrixTransform::Transpose);
+        let shares = form.softmax(scores);
+        let mask = form.input([1, sizes[0], 1, 1]);
+        let masked = form.multiply(shares, mask);
+        let result = form.product(masked, value, MatrixTransform::None);
+        let what = format!("masked probabilities of {sizes:?}");
+        are_one(&kernels(form, result, &what), &what);
+    }
+}
+
+/// The kernel has no probabilities to read as values.
+#[test]
+fn probabilities_may_be_multiplied_by_themselves() {
+    let mut form = Form(GraphBuilder::new());
+    let [query, key, _] = inputs(&mut form, [2, 20, 20, 8]);
+    let scores = form.product(query, key, MatrixTransform::Transpose);
+    let shares = form.softmax(scores);
+    let result = form.product(shares, shares, MatrixTransform::None);
+    let found = kernels(form, result, "squared probabilities");
+    assert!(found.iter().all(|it| !it.starts_with("attention_")), "{found:?}");
+}
+
+/// Queries, keys and values in one tensor that a Map writes begin at different elements.
+#[test]
+fn stacked_factors_of_a_map_are_told_apart() {
+    let (heads, steps, elements) = (2, 9, 8);
+    let stacked = || TensorDesc::packed(DataType::Float32, &[1, steps, heads, 3, elements]);
+    let mut graph = GraphBuilder::new();
+    let input = graph.input();
+    let scaled =
+        ElementWiseAddDesc { a_tensor: stacked(), b_tensor: stacked(), output_tensor: stacked() };
+    let scaled = graph.operator(scaled, &[input, input]);
+    let desc = MultiheadAttentionDesc {
+        query_tensor: None,
+        key_tensor: None,
+        value_tensor: None,
+        stacked_query_key_tensor: None,
+        stacked_key_value_tensor: None,
+        stacked_query_key_value_tensor: Some(stacked()),
+        bias_tensor: None,
+        mask_tensor: None,
+        relative_position_bias_tensor: None,
+        past_key_tensor: None,
+        past_value_tensor: None,
+        output_tensor: TensorDesc::packed(DataType::Float32, &[1, steps, heads * elements]),
+        output_present_key_tensor: None,
+        output_present_value_tensor: None,
+        scale: 0.25,
+        mask_filter_value: 0.0,
+        head_count: heads,
+        mask_type: MultiheadAttentionMaskType::None,
+    };
+    let result = graph.operator(desc, &[scaled]);
+    let what = "stacked factors";
+    let found = kernels(Form(graph), (result, [1, 1, steps, heads * elements]), what);
+    assert!(matches!(found.as_slice(), [_, it] if it.starts_with("attention_")), "{found:?}");
 }

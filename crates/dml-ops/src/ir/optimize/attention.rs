@@ -9,15 +9,29 @@ mod parts;
 mod softmax;
 
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS};
+use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
 
 use super::fuse::origin_of;
 use super::uses::Uses;
 use crate::Target;
 use crate::ir::space::Operand;
-use crate::ir::{Attention, Buffer, Map, Node, Place, Program, Recorded, SUMS, Stage, Sums};
+use crate::ir::{
+    Attention, Buffer, Formulas, Map, Node, Place, Program, Recorded, SUMS, Stage, Sums,
+};
 use parts::{Parts, is_last};
 use softmax::Softmax;
+
+/// The most bytes of a kernel for a conversion that is a part of an attention: a multiplication, an addition, FLOAT16 as FLOAT32.
+const MOST_BYTES_OF_CONVERSION: usize = 9 << 10;
+/// The most bytes of kernels for the functions of an attention.
+const MOST_BYTES: usize = 64 << 10;
+
+/// The bytes of kernels for functions of scores, which are linked once for each pass.
+fn bytes(formulas: &Formulas) -> usize {
+    let Formulas { score, weight, share, .. } = formulas;
+    let of_passes = [Some(score), Some(weight), share.as_ref()];
+    of_passes.into_iter().flatten().map(|it| estimated_bytes(&it.program, 0)).sum()
+}
 
 /// Fuses each attention, where a kernel can compute it and the device prefers that.
 pub(super) fn fuse(program: &mut Program, target: &Target<'_>) {
@@ -55,6 +69,8 @@ fn found(
         let attention = members.parts().attention()?;
         let fits = attention.inputs.len() <= MAX_INPUTS
             && attention.parameters.len() <= MAX_PARAMETERS
+            && bytes(&attention.formulas) <= MOST_BYTES
+            && members.reads_no_member(uses, &attention)
             && target.can_share(&attention);
         fits.then_some((members.numbers, attention))
     })
@@ -68,6 +84,7 @@ struct Members<'a> {
     /// The Map of the scores that the softmax reads, such as a mask, and the products that it reads.
     before: Option<(&'a Map, &'a Operand)>,
     softmax: Softmax<'a>,
+    /// The weighted values.
     found: &'a Sums,
     /// The Map of the weighted values, where they are not written as they are.
     last: Option<&'a Map>,
@@ -136,6 +153,10 @@ impl<'a> Members<'a> {
         if !is_plain || !is_new || program.stage(factor.buffer) != Stage::Execution {
             return;
         }
+        // A conversion is computed by each work group, and of queries and keys in each pass.
+        if estimated_bytes(&map.computation.program, 1) > MOST_BYTES_OF_CONVERSION {
+            return;
+        }
         self.numbers.push(writer);
         match self.keeps(uses, factor.buffer) && parts::is_conversion(map, factor) {
             true => self.conversions.push(map),
@@ -143,15 +164,25 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Whether all inputs are still there, with these contents, where the last member is executed.
+    /// Whether every input still has the same contents where the last member is executed.
     fn has_inputs_at_its_end(&self, uses: &Uses) -> bool {
-        let [begin, .., end] = *self.numbers.as_slice() else { return false };
+        let Some(end) = self.numbers.last().copied() else { return false };
+        let keeps_inputs = |number: usize| {
+            let read = uses.get(number).map_or(vec![], |it| it.node.reads());
+            read.into_iter().all(|buffer| {
+                let mut later = uses.writers(buffer).filter(|it| (number + 1..=end).contains(it));
+                later.all(|it| self.numbers.contains(&it))
+            })
+        };
+        self.numbers.iter().all(|it| keeps_inputs(*it))
+    }
+
+    /// Whether the kernel reads nothing that a member writes.
+    fn reads_no_member(&self, uses: &Uses, attention: &Attention) -> bool {
         let nodes = self.numbers.iter().filter_map(|it| uses.get(*it));
-        let mut read = nodes.flat_map(|it| it.node.reads());
-        read.all(|buffer| {
-            let mut writers = uses.writers(buffer).filter(|it| (begin..=end).contains(it));
-            writers.all(|it| self.numbers.contains(&it))
-        })
+        let written: Vec<Buffer> = nodes.flat_map(|it| it.node.writes()).collect();
+        let mut read = attention.inputs.iter().filter_map(|it| it.operand.buffer);
+        read.all(|it| !written.contains(&it))
     }
 
     fn parts(&self) -> Parts<'_, 'a> {
@@ -193,11 +224,7 @@ fn products(uses: &Uses, scores: Buffer) -> Option<Products<'_>> {
 fn sums(uses: &Uses, number: usize) -> Option<&Sums> {
     let Node::Contract(all) = &uses.get(number)?.node else { return None };
     let [sums] = all.as_slice() else { return None };
-    let in_order = !sums.are_integers
-        && !sums.goes_on
-        && sums.length_of_a_part().is_none()
-        && sums.of_a_vector().is_none();
-    in_order.then_some(sums)
+    (!sums.are_integers && sums.are_in_order()).then_some(sums)
 }
 
 /// The Map that reads a buffer, where that is all that does.

@@ -155,14 +155,16 @@ impl Parts<'_, '_> {
         let element = found.without(weights)?;
         let of_last = found.counterparts(SUMS, &last, READ)?;
         // Nothing but the depths, the keys and the elements is without a counterpart.
+        let in_last: Vec<Option<usize>> = in_found.iter().map(|it| of_last[*it]).collect();
+        let mut has_counterpart = in_last.iter().enumerate();
         let are_all = products.0.len() == rows.0.len() + usize::from(depth.is_some())
             && found.0.len() == rows.0.len() + usize::from(element.is_some())
             && last.0.len() + 1 == found.0.len()
-            && of_last[in_found[key]].is_none();
+            && has_counterpart.all(|(at, it)| it.is_some() == (at != key))
+            && [&in_products, &in_found].into_iter().all(|it| are_distinct(it));
         if !are_all {
             return None;
         }
-        let in_last: Vec<Option<usize>> = in_found.iter().map(|it| of_last[*it]).collect();
         let element = match element {
             Some(at) => Some([at, of_last[at]?]),
             None => None,
@@ -203,7 +205,7 @@ impl Parts<'_, '_> {
         for (number, (sums, axes, factor, strides, along)) in places.into_iter().enumerate() {
             let place = sums.places[factor];
             let words = Operand::at(place.buffer, ElementWidth::B32, place.base);
-            let words = Operand { strides, ..words };
+            let words = Operand { strides, has_slack: place.has_slack, ..words };
             let conversion =
                 self.conversions.iter().find(|it| it.space.output.buffer == words.buffer);
             let Some(map) = conversion else {
@@ -212,6 +214,10 @@ impl Parts<'_, '_> {
                 factors.push(Formula { sources, program });
                 continue;
             };
+            // One of several factors that a Map writes side by side begins further on.
+            if words.base != map.space.output.base {
+                return None;
+            }
             let first = u32::try_from(parameters.len()).ok()?;
             parameters.extend(&map.computation.parameters);
             let program = with_parameters_from(&map.computation.program, first);
@@ -288,6 +294,10 @@ impl Parts<'_, '_> {
         let sources = map.space.inputs.iter().map(source).collect();
         Some((map.space.output.clone(), Formula { sources, program }))
     }
+}
+
+fn are_distinct(numbers: &[usize]) -> bool {
+    numbers.iter().enumerate().all(|(at, number)| !numbers[..at].contains(number))
 }
 
 /// A dimension of sums that are written as they are.
