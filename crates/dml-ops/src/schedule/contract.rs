@@ -41,7 +41,7 @@ enum Factor {
 
 impl Schedule<'_> {
     /// Adds the steps that write all of these, of which no two have an element in common. Those that take a
-    /// dispatch each run at the same time.
+    /// dispatch each, or the parts of one, run at the same time.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -52,8 +52,12 @@ impl Schedule<'_> {
             let before = self.exec.len();
             self.add_up_in_parts(sums)?;
             let added = self.exec.get_mut(before..).unwrap_or_default();
-            if let (true, [Step::Dispatch(dispatch)]) = (index > 0, added) {
-                dispatch.is_concurrent = true;
+            // One dispatch, which may be divided by its work groups.
+            if let (true, Some((Step::Dispatch(first), parts))) =
+                (index > 0, added.split_first_mut())
+                && parts.iter().all(Step::is_concurrent)
+            {
+                first.is_concurrent = true;
             }
         }
         Ok(())
