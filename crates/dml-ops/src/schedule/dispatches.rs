@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(most_groups(cost, 10, u64::MAX), u32::MAX);
         assert_eq!(most_groups(Cost::default(), 10, 1), 10);
         // However low the bound is, a plan does not grow beyond measure.
-        let groups = 1 << 20;
+        let (groups, cost) = (1 << 20, Cost { operations: 1 << 40, bytes: 0 });
         assert_eq!(u64::from(most_groups(cost, groups, 1)) * MOST_PARTS, groups);
     }
 }
