@@ -6,10 +6,11 @@ mod transfer;
 
 use std::num::NonZeroUsize;
 
+use dml_core::plan::WorkBound;
 use dml_core::{Capabilities, CapabilityCap, FeatureLevel, Numerics, Tuning};
 use dml_vk::{
     Buffer, BufferDesc, BufferUsage, DeviceDesc, DeviceSelector, DeviceType, Instance,
-    InstanceDesc, MemoryLocation, PhysicalDevice,
+    InstanceDesc, MemoryLocation, PhysicalDevice, QueueChoice,
 };
 
 pub use crate::device::execute::Initialization;
@@ -47,6 +48,13 @@ pub struct DeviceOptions {
     /// On how many threads the pipelines of one operator or graph are made. The default, `None`, is one
     /// for each core of the host.
     pub compile_threads: Option<NonZeroUsize>,
+    /// The most work that the device is given at one time, so that no watchdog resets it and a desktop that it
+    /// draws goes on. The default, `None`, is what the environment variable `DML_WORK_BOUND` says, the
+    /// operations of a dispatch or `off`, and where it is not set the estimate for the
+    /// [type of the device](dml_vk::DeviceType::work_bound).
+    pub work_bound: Option<WorkBound>,
+    /// Which family of queues is used. The default is one that only computes, if there is such.
+    pub queue: QueueChoice,
     /// Which physical device. The default is the best one.
     pub selector: DeviceSelector,
     /// The connection to Vulkan.
@@ -106,6 +114,8 @@ impl Device {
             cap: resolved.cap.unwrap_or_default(),
             pipeline_cache: resolved.pipeline_cache.folder(),
             compile_threads: options.compile_threads,
+            work_bound: resolved.work_bound,
+            queue: options.queue,
             without_robust_access: resolved.robust_access == Some(false),
             #[cfg(feature = "testing")]
             always_stage: resolved.staged_transfers == Some(true),
@@ -125,7 +135,9 @@ impl Device {
     /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
     pub fn from_vulkan(vulkan: dml_vk::Device, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
-        let tuning = tuning_for(vulkan.info().device_type).with_numerics(options.numerics);
+        let tuning = tuning_for(vulkan.info().device_type)
+            .with_numerics(options.numerics)
+            .with_dispatch_bound(vulkan.work_bound().dispatch);
         Ok(Self { vulkan, feature_level: options.feature_level, tuning })
     }
 
@@ -134,7 +146,8 @@ impl Device {
         Self { feature_level, ..self.clone() }
     }
 
-    /// The same device with other preferences. Results depend on their [`Numerics`] alone, which replace those
+    /// The same device with other preferences; batches stay as the device's [work
+    /// bound](dml_vk::Device::work_bound) says. Results depend on their [`Numerics`] alone, which replace those
     /// that the device was created with.
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning, ..self.clone() }
@@ -186,10 +199,11 @@ impl Device {
 /// CPU drivers and one GPU were measured (docs/benchmarks/h100.md). On that GPU each region of a copy is a command
 /// of its own, and work groups have memory of their own to share; other GPUs are taken to be alike.
 pub fn tuning_for(device_type: DeviceType) -> Tuning {
+    let tuning = Tuning::new().with_dispatch_bound(device_type.work_bound().dispatch);
     match device_type {
-        DeviceType::Cpu => Tuning::new(),
+        DeviceType::Cpu => tuning,
         // Even one large region takes longer there than a kernel.
-        _ => Tuning::new().with_most_regions(0).with_shared_tiles(),
+        _ => tuning.with_most_regions(0).with_shared_tiles(),
     }
 }
 

@@ -31,17 +31,18 @@ const OPERATIONS_OF_A_BYTE: u64 = 4;
 pub struct WorkBound {
     /// Of a dispatch. One work group may be more, as nothing divides it.
     pub dispatch: u64,
-    /// Of a list: the commands that are one batch of a submission. One step of a plan may be more.
-    pub list: u64,
+    /// Of a batch: the commands of a submission that a driver hands to the device as one piece. One step of a
+    /// plan may be more.
+    pub batch: u64,
 }
 
 impl WorkBound {
     /// No bound: nothing is divided.
-    pub const NONE: Self = Self { dispatch: u64::MAX, list: u64::MAX };
+    pub const NONE: Self = Self { dispatch: u64::MAX, batch: u64::MAX };
 
-    /// At most `operations` in a dispatch, and four times as many in a list.
+    /// At most `operations` in a dispatch, and four times as many in a batch.
     pub const fn of_dispatch(operations: u64) -> Self {
-        Self { dispatch: operations, list: operations.saturating_mul(4) }
+        Self { dispatch: operations, batch: operations.saturating_mul(4) }
     }
 }
 

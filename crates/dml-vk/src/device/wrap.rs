@@ -141,7 +141,7 @@ impl Device {
         let (handle, family) = (raw.physical.physical_device, raw.queue_family);
         let submits = raw.queue.is_some();
         let physical = PhysicalDevice::query_for_family(&instance, handle, family, submits);
-        physical.queue_family()?;
+        physical.check_usable()?;
         check_enabled(raw, &physical)?;
         let core_timeline = usable_version(&physical, desc) >= vk::API_VERSION_1_2;
         check_timeline(raw, core_timeline)?;

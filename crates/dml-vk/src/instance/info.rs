@@ -38,7 +38,7 @@ impl DeviceType {
     ///
     /// Estimates, not measurements: exact kernels are taken to do 200 billion operations a second on the slowest
     /// discrete GPUs in use and 40 billion on the slowest integrated ones, which is a tenth of a second for a dispatch
-    /// and less than half a second for a list. A virtual GPU may be a share of one. CPU drivers have no watchdog.
+    /// and less than half a second for a batch. A virtual GPU may be a share of one. CPU drivers have no watchdog.
     pub const fn work_bound(self) -> WorkBound {
         match self {
             Self::Cpu => WorkBound::NONE,
