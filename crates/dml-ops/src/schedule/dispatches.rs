@@ -169,7 +169,15 @@ impl<'a> Dispatches<'a> {
                 groups,
                 // As one dispatch they would run at the same time.
                 is_concurrent: first_group > 0,
-                cost: cost.share(groups.map(u64::from).iter().product(), all_groups),
+                // Those past the end of the range do nothing.
+                cost: cost.share(
+                    groups
+                        .map(u64::from)
+                        .iter()
+                        .product::<u64>()
+                        .min(all_groups - u64::from(first_group)),
+                    all_groups,
+                ),
             }));
         }
         Ok(())
