@@ -39,7 +39,7 @@ fn runs(work_bound: WorkBound) -> Vec<(Vec<Vec<Tensor>>, u64)> {
 #[test]
 fn a_run_of_a_model_is_as_many_batches_as_its_work_takes() {
     let whole = runs(WorkBound::NONE);
-    let [some, every] = [500, 1].map(|bound| runs(WorkBound::of_dispatch(bound)));
+    let [some, every] = [2_000, 1].map(|bound| runs(WorkBound::of_dispatch(bound)));
     assert!(!whole.is_empty());
     for ((whole, some), every) in whole.iter().zip(&some).zip(&every) {
         let batches = [whole.1, some.1, every.1];
