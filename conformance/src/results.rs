@@ -101,6 +101,9 @@ pub struct TargetRun {
     /// Whether every transfer went through a staging buffer, as on most discrete GPUs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub staged_transfers: bool,
+    /// The most operations of a dispatch, if another bound than that of the device's type was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_bound: Option<u64>,
     /// Features under Vulkan's names: whether the target supports them.
     pub features: BTreeMap<String, bool>,
     /// Limits under Vulkan's names.

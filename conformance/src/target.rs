@@ -10,7 +10,7 @@ use dml::core::{Capabilities, Strategy, Tuning};
 use dml::profiles::{self, Profile};
 use dml::{
     CapabilityCap, Device, DeviceOptions, FeatureLevel, Instance, InstanceDesc, Numerics,
-    PipelineCache, Validation, support,
+    PipelineCache, Validation, WorkBound, support,
 };
 use dml_ops::{NativeTypes, TransferUse};
 use dml_reference::{Reference, Signature};
@@ -41,6 +41,9 @@ pub struct Opening {
     /// Whether every transfer goes through a staging buffer; `None` for the value of the environment variable
     /// `DML_STAGED_TRANSFERS`.
     pub staged_transfers: Option<bool>,
+    /// The most operations of a dispatch ([`WorkBound::of_dispatch`]); what the environment variable
+    /// `DML_WORK_BOUND` says where `None`, and without that the bound of the device's type.
+    pub work_bound: Option<u64>,
 }
 
 /// The way to open a target.
@@ -78,6 +81,7 @@ impl Target {
             validation: opened.validation,
             robust_access: opened.robust_access,
             staged_transfers: opened.staged_transfers == Some(true),
+            work_bound: opened.work_bound,
             features,
             limits,
             support: Vec::new(),
@@ -120,6 +124,7 @@ impl Target {
     /// The tuning for the target: `own`, with the requested numerics and strategy.
     fn tuning(&self, own: Tuning) -> anyhow::Result<Tuning> {
         let own = own.with_numerics(self.run.numerics);
+        let own = self.run.work_bound.map_or(own, |bound| own.with_dispatch_bound(bound));
         let own = if self.run.emulated { own.without_native_types() } else { own };
         Ok(match &self.run.strategy {
             Some(strategy) => own.with_strategy(strategy.parse()?),
@@ -155,9 +160,9 @@ impl Target {
     /// As [`Target::open`].
     pub fn device(&self) -> anyhow::Result<Option<(Instance, Device)>> {
         let Place::Device { selector } = &self.place else { return Ok(None) };
-        let TargetRun { validation, robust_access, staged_transfers, .. } = self.run;
+        let TargetRun { validation, robust_access, staged_transfers, work_bound, .. } = self.run;
         let staged_transfers = Some(staged_transfers);
-        let opening = Opening { validation, robust_access, staged_transfers };
+        let opening = Opening { validation, robust_access, staged_transfers, work_bound };
         let options = opening.options(selector.parse()?, self.cap()?)?;
         let instance = Instance::new(&options.instance)?;
         let physical = instance.select(&options.selector)?;
@@ -219,6 +224,7 @@ impl Opening {
             instance: self.instance(),
             robust_access: self.robust_access,
             staged_transfers: self.staged_transfers,
+            work_bound: self.work_bound.map(WorkBound::of_dispatch),
             // Test the driver's present compiler, not pipelines that it once compiled.
             pipeline_cache: PipelineCache::Off,
             ..DeviceOptions::default()
@@ -244,7 +250,7 @@ mod tests {
     #[test]
     fn a_target_is_opened_as_it_was_found() {
         let options = |robust_access| {
-            let opening = Opening { validation: true, robust_access, staged_transfers: None };
+            let opening = Opening { validation: true, robust_access, ..Opening::default() };
             opening.options(dml::DeviceSelector::Best, CapabilityCap::NONE).unwrap()
         };
         for is_on in [true, false] {

@@ -19,7 +19,7 @@ use dml_ops::{Target as LoweringTarget, TransferUse};
 
 fn targets(devices: Devices, profiles: Profiles) -> Vec<Target> {
     let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
-    let opening = Opening { validation, robust_access: None, staged_transfers: None };
+    let opening = Opening { validation, ..Opening::default() };
     let survey = Survey { devices, profiles, opening };
     survey.targets().expect("a Vulkan device; run `cargo xtask test`")
 }

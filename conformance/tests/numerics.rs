@@ -20,7 +20,7 @@ use dml_reference::{Case as CornerCase, Random};
 
 fn fast_targets() -> Vec<Target> {
     let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
-    let opening = Opening { validation, robust_access: None, staged_transfers: None };
+    let opening = Opening { validation, ..Opening::default() };
     let (devices, profiles) = (Devices::All, Profiles::from_environment());
     let targets = Survey { devices, profiles, opening }.targets();
     let targets = targets.expect("a Vulkan device; run `cargo xtask test`").into_iter();

@@ -46,6 +46,10 @@ pub(super) struct PlaceArgs {
     /// DML_STAGED_TRANSFERS says if not given
     #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
     staged_transfers: Option<Switch>,
+    /// The most operations of a dispatch, and a quarter of those of a batch, so that a low number divides whatever
+    /// is larger; what DML_WORK_BOUND says if not given, else the bound of the device's type
+    #[arg(long, value_name = "OPERATIONS")]
+    work_bound: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -119,6 +123,7 @@ impl PlaceArgs {
             validation: self.validation,
             robust_access: self.robust_access.map(is_on),
             staged_transfers: self.staged_transfers.map(is_on),
+            work_bound: self.work_bound.map(NonZeroU64::get),
         };
         Ok(Survey { devices, profiles, opening })
     }

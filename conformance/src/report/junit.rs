@@ -87,6 +87,7 @@ fn write_properties(
         ("validation", on_or_off(target.validation)),
         ("robust access", target.robust_access.map_or("", on_or_off)),
         ("staged transfers", if target.staged_transfers { "on" } else { "" }),
+        ("work bound", &target.work_bound.map_or(String::new(), |bound| bound.to_string())),
         ("feature level", &level.to_string()),
         ("verdict", &total.verdict().to_string()),
         ("not executed", &not_executed.join(" ")),

@@ -118,7 +118,8 @@ impl DeviceIdentity {
 }
 
 impl TargetRun {
-    /// The driver, the version of Vulkan, the numerics, the validation layer, robust access and staged transfers, in a line.
+    /// The driver, the version of Vulkan, the numerics, the validation layer, robust access, staged
+    /// transfers and the work bound, in a line.
     pub(super) fn surroundings(&self) -> String {
         let driver = self.device.driver();
         let validation = format!("validation {}", on_or_off(self.validation));
@@ -126,7 +127,8 @@ impl TargetRun {
         let staged = self.staged_transfers.then(|| "staged transfers on".to_owned());
         let numerics = format!("numerics {}", self.numerics);
         let parts = [driver, self.device.vulkan(), numerics, validation].into_iter();
-        let parts = parts.chain(robust).chain(staged);
+        let bound = self.work_bound.map(|bound| format!("work bound {bound}"));
+        let parts = parts.chain(robust).chain(staged).chain(bound);
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
@@ -242,6 +244,10 @@ mod tests {
         assert!(target.surroundings().ends_with(", staged transfers on"));
         assert_eq!(target.options(), " --robust-access off --staged-transfers on");
         target.staged_transfers = false;
+        target.work_bound = Some(4096);
+        assert!(target.surroundings().ends_with(", work bound 4096"));
+        assert_eq!(target.options(), " --robust-access off --work-bound 4096");
+        target.work_bound = None;
         target.robust_access = None;
         target.numerics = Numerics::Fast;
         assert!(target.surroundings().contains(", numerics fast, "));

@@ -29,7 +29,8 @@ impl TargetRun {
         let given = sources.chain(strategies).chain(emulated).chain(fast);
         let given = given.chain(unguarded).chain(staged);
         let given = given.filter(|(_, value)| !value.is_empty());
-        given.map(|(option, value)| format!(" --{option} {value}")).collect()
+        let bound = self.work_bound.map(|bound| format!(" --work-bound {bound}"));
+        given.map(|(option, value)| format!(" --{option} {value}")).chain(bound).collect()
     }
 
     fn is_fast(&self) -> bool {

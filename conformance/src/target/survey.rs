@@ -53,7 +53,7 @@ impl Survey {
     pub fn targets(&self) -> anyhow::Result<Vec<Target>> {
         let roles = self.profiles.roles()?;
         if self.devices == Devices::Interpreter {
-            return Ok(interpreters(roles, self.opening.validation));
+            return Ok(interpreters(roles, self.opening));
         }
         let mut targets = Vec::new();
         for selector in self.selectors()? {
@@ -95,6 +95,7 @@ impl Survey {
             let options = self.opening.options(selector.parse()?, *cap)?;
             opened.robust_access = options.robust_access;
             opened.staged_transfers = options.staged_transfers;
+            opened.work_bound = options.work_bound.map(|bound| bound.dispatch);
             let physical = physical(&mut instances, &options)?;
             let (capabilities, shortfalls) = physical.capped(cap);
             let shortfalls: Vec<_> = shortfalls.iter().map(ToString::to_string).collect();
@@ -168,14 +169,14 @@ fn usable_version(physical: &PhysicalDevice, cap: &CapabilityCap) -> (u32, u32) 
     least.unwrap_or((1, 1))
 }
 
-fn interpreters(roles: Vec<Role>, validation: bool) -> Vec<Target> {
+fn interpreters(roles: Vec<Role>, opening: Opening) -> Vec<Target> {
     let effect = |Role { profile, cap }: Role| Effect {
         profile,
         effective: (cap.alone(), cap.no_transfer_usage()),
     };
     let target = |group: Effect<(Capabilities, bool)>| {
         let capabilities = &group.effective.0;
-        let opened = Opening { validation, robust_access: None, staged_transfers: None };
+        let opened = Opening { robust_access: None, staged_transfers: None, ..opening };
         Target::new(interpreter(), group.profile, capabilities, Place::Interpreter, opened)
     };
     distinct(roles.into_iter().map(effect).collect()).into_iter().map(target).collect()

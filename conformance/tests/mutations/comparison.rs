@@ -141,8 +141,7 @@ fn the_largest_error_is_recorded_whether_it_is_allowed_or_not() {
 /// last place is allowed.
 fn compared(value: u64, filled: [u64; 2]) -> (Agreement, [Outcomes; 2]) {
     let (devices, profiles) = (Devices::All, Profiles::AsIs);
-    let (validation, staged_transfers) = (false, None);
-    let opening = Opening { validation, robust_access: Some(true), staged_transfers };
+    let opening = Opening { robust_access: Some(true), ..Opening::default() };
     let targets = Survey { devices, profiles, opening }.targets();
     let targets = targets.expect("a Vulkan device; run `cargo xtask test`");
     // A single device is compared with itself.

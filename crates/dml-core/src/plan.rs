@@ -23,7 +23,7 @@ mod slot;
 pub(crate) mod twin;
 
 pub use alias::Aliases;
-pub use cost::Cost;
+pub use cost::{Cost, WorkBound};
 pub use describe::Totals;
 pub use in_place::{InPlace, InPlaceSteps};
 pub use invalid::{InvalidCopy, InvalidDispatch, InvalidPlan, InvalidStep, Phase};
@@ -212,6 +212,11 @@ impl Step {
             Self::Copy(copy) => copy.bounds(),
             _ => self.uses(),
         }
+    }
+
+    /// Whether the step is a dispatch that [is concurrent](Dispatch::is_concurrent).
+    pub fn is_concurrent(&self) -> bool {
+        matches!(self, Self::Dispatch(dispatch) if dispatch.is_concurrent)
     }
 
     /// The pipeline stage that executes the step.

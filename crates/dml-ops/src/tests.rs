@@ -132,6 +132,8 @@ pub(crate) fn check_limits(plan: &Plan, target: &Target<'_>) {
         let most = 2 * windows.sum::<u64>();
         let cost = dispatch.cost;
         assert!(cost.operations > 0 && (1..=most).contains(&cost.bytes), "{step:?}");
+        let is_divided = cost.as_operations() <= target.tuning.dispatch_bound;
+        assert!(is_divided || dispatch.groups == [1; 3], "{step:?}");
     }
 }
 
@@ -261,9 +263,10 @@ fn every_case_is_the_same_with_every_strategy() {
     check_everything(&targets.collect::<Vec<_>>());
 }
 
-/// Devices whose descriptors cover less than a tensor, or whose dispatches have few groups in one dimension.
+/// Devices whose descriptors cover less than a tensor, whose dispatches have few groups in one dimension, or whose
+/// dispatches are divided for their work.
 #[test]
-fn every_case_is_the_same_in_boxes() {
+fn every_case_is_the_same_in_boxes_and_parts() {
     let short = Tuning::new().with_local_size(8);
     let mut one_dimensional = with_window(100, 4);
     one_dimensional.limits.max_compute_work_group_count = [2, 1, 1];
@@ -272,6 +275,9 @@ fn every_case_is_the_same_in_boxes() {
         (&with_window(268, 256), short),
         (&with_window(1024, 64), Tuning::new()),
         (&one_dimensional, short),
+        // Dispatches are divided for their work: to some groups, and to each by itself.
+        (&with_window(1 << 20, 64), short.with_dispatch_bound(1000)),
+        (&with_window(1 << 20, 64), Tuning::new().with_shared_tiles().with_dispatch_bound(1)),
     ];
     let targets = [TransferUse::Allowed, TransferUse::StorageOnly].map(|transfer| {
         devices.map(|(capabilities, tuning)| Target { capabilities, tuning, transfer })

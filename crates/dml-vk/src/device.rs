@@ -14,6 +14,7 @@ use std::sync::{Arc, Weak};
 
 use ash::vk;
 use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Features, Shortfall};
+use dml_core::plan::WorkBound;
 
 use crate::device::commands::CommandPools;
 use crate::device::enablement::Enablement;
@@ -22,6 +23,7 @@ use crate::device::staging::Staging;
 use crate::error::{Error, Result};
 use crate::instance::info::{DeviceInfo, packed_version};
 use crate::instance::physical::{PhysicalDevice, lacks_timeline};
+use crate::instance::queues::QueueChoice;
 use crate::instance::raw::RawDevice;
 use crate::memory::allocator::{MemoryAllocator, MemoryReport};
 use crate::memory::buffer::BufferUsage;
@@ -50,6 +52,11 @@ pub struct DeviceDesc {
     /// The number of threads that make the pipelines of one operator or graph. The default, `None`, is one
     /// for each core of the host.
     pub compile_threads: Option<NonZeroUsize>,
+    /// The most work that the device is given at one time. The default, `None`, is that of its
+    /// [type](crate::DeviceType::work_bound).
+    pub work_bound: Option<WorkBound>,
+    /// Which family of queues to use. A caller's own device has its family already.
+    pub queue: QueueChoice,
 }
 
 impl DeviceDesc {
@@ -89,6 +96,7 @@ pub(crate) struct DeviceShared {
     /// Whether the validation layer is known to be on.
     pub(crate) is_validated: bool,
     pub(crate) compile_threads: usize,
+    pub(crate) work_bound: WorkBound,
     offered: Features,
     /// The usages that buffers of the device may have.
     usages: BufferUsage,
@@ -117,7 +125,7 @@ impl Device {
     /// transfer usage; [`Error::OutOfMemory`], [`Error::DeviceLost`], or [`Error::Vulkan`] if the driver
     /// refuses.
     pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
-        let family = physical.queue_family()?;
+        let family = physical.queue_family(desc.queue)?;
         check_desc(desc)?;
         let mut enablement = physical.enablement(desc);
         let enabled = enablement.features;
@@ -155,6 +163,7 @@ impl Device {
             always_stage: desc.always_stages(),
             is_validated: physical.is_validated(),
             compile_threads: compile_threads(desc),
+            work_bound: desc.work_bound.unwrap_or(physical.info().device_type.work_bound()),
             offered: offered.features,
             usages: if desc.cap.no_transfer_usage() {
                 BufferUsage::STORAGE
@@ -212,6 +221,12 @@ impl Device {
         self.shared.allocator.report()
     }
 
+    /// The most work that the device is given at one time. Lists are divided into batches by it; dispatches are
+    /// divided when plans are made.
+    pub fn work_bound(&self) -> WorkBound {
+        self.shared.work_bound
+    }
+
     /// Waits until the device's queue is idle.
     ///
     /// # Errors
@@ -251,7 +266,7 @@ impl Device {
         Ok(self.queue()?.with(work))
     }
 
-    /// The timeline semaphore that counts the device's submissions, to chain other work to
+    /// The timeline semaphore that counts the batches of the device's submissions, to chain other work to
     /// [`crate::Submission::timeline_value`]. Callers may wait on it but never signal it. `None` if the
     /// device was wrapped without a queue.
     pub fn timeline_semaphore(&self) -> Option<vk::Semaphore> {

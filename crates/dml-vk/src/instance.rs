@@ -6,6 +6,7 @@ pub(crate) mod entry;
 pub(crate) mod features;
 pub(crate) mod info;
 pub(crate) mod physical;
+pub(crate) mod queues;
 pub(crate) mod raw;
 pub(crate) mod select;
 

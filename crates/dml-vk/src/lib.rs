@@ -70,6 +70,7 @@ pub use instance::debug::{ValidationLog, ValidationMessage, ValidationSeverity};
 pub use instance::entry::EntryPoints;
 pub use instance::info::{DeviceInfo, DeviceType, packed_version};
 pub use instance::physical::PhysicalDevice;
+pub use instance::queues::QueueChoice;
 pub use instance::select::DeviceSelector;
 pub use instance::{Instance, InstanceDesc, Validation};
 pub use memory::allocator::{MemoryLocation, MemoryReport};

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod barrier;
+pub(crate) mod batches;
 pub(crate) mod pieces;
 pub(crate) mod recorder;
 pub(crate) mod staged;

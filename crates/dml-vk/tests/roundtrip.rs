@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use common::{buffer, buffer_with, each_device, each_device_with, pattern, words};
 use dml_core::CapabilityCap;
-use dml_vk::{BufferUsage, Device, DeviceDesc, InstanceDesc, MemoryLocation, Recorder};
+use dml_vk::{
+    BufferUsage, Device, DeviceDesc, InstanceDesc, MemoryLocation, QueueChoice, Recorder,
+};
 
 const LOCATIONS: [MemoryLocation; 3] =
     [MemoryLocation::Device, MemoryLocation::Upload, MemoryLocation::Readback];
@@ -18,6 +20,8 @@ const STAGED: DeviceDesc = DeviceDesc {
     pipeline_cache: None,
     without_robust_access: false,
     compile_threads: None,
+    work_bound: None,
+    queue: QueueChoice::ComputeOnly,
 };
 
 fn write_and_read(device: &Device) {

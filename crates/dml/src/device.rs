@@ -6,10 +6,11 @@ mod transfer;
 
 use std::num::NonZeroUsize;
 
+use dml_core::plan::WorkBound;
 use dml_core::{Capabilities, CapabilityCap, FeatureLevel, Numerics, Tuning};
 use dml_vk::{
     Buffer, BufferDesc, BufferUsage, DeviceDesc, DeviceSelector, DeviceType, Instance,
-    InstanceDesc, MemoryLocation, PhysicalDevice,
+    InstanceDesc, MemoryLocation, PhysicalDevice, QueueChoice,
 };
 
 pub use crate::device::execute::Initialization;
@@ -47,6 +48,12 @@ pub struct DeviceOptions {
     /// The number of threads that make the pipelines of one operator or graph. The default, `None`, is one
     /// for each core of the host.
     pub compile_threads: Option<NonZeroUsize>,
+    /// The most work that the device is given at one time, so that no watchdog resets it and a desktop that it
+    /// draws goes on. `None`, the default, is the value of the environment variable `DML_WORK_BOUND`, the operations
+    /// of a dispatch or `off`; without it the estimate for the [type of the device](dml_vk::DeviceType::work_bound).
+    pub work_bound: Option<WorkBound>,
+    /// The queue family to use. The default is one that only computes, if there is one.
+    pub queue: QueueChoice,
     /// The physical device to open. The default is the best one.
     pub selector: DeviceSelector,
     /// The Vulkan instance to create.
@@ -105,6 +112,8 @@ impl Device {
             cap: resolved.cap.unwrap_or_default(),
             pipeline_cache: resolved.pipeline_cache.folder(),
             compile_threads: options.compile_threads,
+            work_bound: resolved.work_bound,
+            queue: options.queue,
             without_robust_access: resolved.robust_access == Some(false),
             #[cfg(feature = "testing")]
             always_stage: resolved.staged_transfers == Some(true),
@@ -124,7 +133,9 @@ impl Device {
     /// [`Error::MinimumFeatureLevel`]: the minimum cannot be met.
     pub fn from_vulkan(vulkan: dml_vk::Device, options: &DeviceOptions) -> Result<Self> {
         check_minimum(options)?;
-        let tuning = tuning_for(vulkan.info().device_type).with_numerics(options.numerics);
+        let tuning = tuning_for(vulkan.info().device_type)
+            .with_numerics(options.numerics)
+            .with_dispatch_bound(vulkan.work_bound().dispatch);
         Ok(Self { vulkan, feature_level: options.feature_level, tuning })
     }
 
@@ -134,7 +145,8 @@ impl Device {
     }
 
     /// This device with another tuning. Its [`Numerics`] replace those of the device's options. Nothing else in it
-    /// affects results, except [`dml_core::Strategy::CooperativeMatrices`].
+    /// affects results, except [`dml_core::Strategy::CooperativeMatrices`]. Batches keep the device's [work
+    /// bound](dml_vk::Device::work_bound).
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning, ..self.clone() }
     }
@@ -185,10 +197,11 @@ impl Device {
 /// CPU drivers and one GPU were measured (docs/benchmarks/h100.md). On that GPU each region of a copy is a separate
 /// command, and tiles in shared memory are faster; other GPUs are assumed to be alike.
 pub fn tuning_for(device_type: DeviceType) -> Tuning {
+    let tuning = Tuning::new().with_dispatch_bound(device_type.work_bound().dispatch);
     match device_type {
-        DeviceType::Cpu => Tuning::new(),
+        DeviceType::Cpu => tuning,
         // On GPUs even one large region takes longer than a kernel.
-        _ => Tuning::new().with_most_regions(0).with_shared_tiles(),
+        _ => tuning.with_most_regions(0).with_shared_tiles(),
     }
 }
 

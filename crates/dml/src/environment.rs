@@ -1,8 +1,10 @@
-//! Device options that the environment sets: the capability cap, robust access and staged transfers.
+//! Device options that the environment sets: the capability cap, robust access, the work bound and staged
+//! transfers.
 
 use std::ffi::OsString;
 
 use dml_core::CapabilityCap;
+use dml_core::plan::WorkBound;
 use dml_vk::packed_version;
 
 use crate::device::DeviceOptions;
@@ -10,15 +12,15 @@ use crate::error::{Error, Result};
 
 impl DeviceOptions {
     /// These options with all values from the environment filled in: `cap` from `DML_PROFILE` if it was
-    /// `None`, `pipeline_cache` from `DML_PIPELINE_CACHE`, `robust_access` from `DML_ROBUST_ACCESS`,
-    /// `staged_transfers` (with the feature `testing`) from `DML_STAGED_TRANSFERS`. `instance` is limited to
-    /// the cap's version of Vulkan: a caller that creates the [`crate::Instance`] must use the resolved
-    /// `instance`.
+    /// `None`, `pipeline_cache` from `DML_PIPELINE_CACHE`, `robust_access` from `DML_ROBUST_ACCESS`, `work_bound`
+    /// from `DML_WORK_BOUND`, `staged_transfers` (with the feature `testing`) from `DML_STAGED_TRANSFERS`.
+    /// `instance` is limited to the cap's version of Vulkan: a caller that creates the [`crate::Instance`] must use
+    /// the resolved `instance`.
     ///
     /// # Errors
     /// [`crate::Error::Profile`]: `DML_PROFILE` names an unknown or invalid profile, or is set for a program
     /// that was built without the feature `profiles`. [`Error::Environment`]: `DML_ROBUST_ACCESS` or
-    /// `DML_STAGED_TRANSFERS` is neither `on` nor `off`.
+    /// `DML_STAGED_TRANSFERS` is neither `on` nor `off`, or `DML_WORK_BOUND` neither a number above 0 nor `off`.
     pub fn resolved(&self) -> Result<Self> {
         let mut options = self.clone();
         let cap = match self.cap {
@@ -29,6 +31,9 @@ impl DeviceOptions {
         options.pipeline_cache = self.pipeline_cache.resolved();
         if options.robust_access.is_none() {
             options.robust_access = Some(switch(ROBUST_ACCESS)?.unwrap_or(true));
+        }
+        if options.work_bound.is_none() {
+            options.work_bound = work_bound(std::env::var_os(WORK_BOUND))?;
         }
         #[cfg(feature = "testing")]
         if options.staged_transfers.is_none() {
@@ -44,6 +49,7 @@ impl DeviceOptions {
 }
 
 const ROBUST_ACCESS: &str = "DML_ROBUST_ACCESS";
+const WORK_BOUND: &str = "DML_WORK_BOUND";
 #[cfg(feature = "testing")]
 const STAGED_TRANSFERS: &str = "DML_STAGED_TRANSFERS";
 
@@ -63,6 +69,21 @@ fn switched(variable: &'static str, value: Option<OsString>) -> Result<Option<bo
             accepted: "on, off",
         }),
     }
+}
+
+/// The bound that a number of operations stands for, or `off`; `None` where the variable is not set.
+fn work_bound(value: Option<OsString>) -> Result<Option<WorkBound>> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    let bound = value.to_str().and_then(|text| match text {
+        "off" => Some(WorkBound::NONE),
+        _ => text.parse().ok().filter(|it| *it > 0).map(WorkBound::of_dispatch),
+    });
+    let refused = || Error::Environment {
+        variable: WORK_BOUND,
+        value: value.display().to_string(),
+        accepted: "a number of operations, off",
+    };
+    bound.map(Some).ok_or_else(refused)
 }
 
 #[cfg(feature = "profiles")]
@@ -100,6 +121,16 @@ mod tests {
         assert_eq!(switched(ROBUST_ACCESS, None).unwrap(), None);
         let error = "DML_ROBUST_ACCESS is 'no'; accepted: on, off";
         assert_eq!(chosen("no"), Err(error.to_owned()));
+    }
+
+    #[test]
+    fn a_work_bound_in_the_environment_is_a_number_or_off_or_absent() {
+        let chosen = |value: &str| work_bound(Some(value.into())).map_err(|it| it.to_string());
+        assert_eq!(chosen("1000"), Ok(Some(WorkBound { dispatch: 1000, batch: 4000 })));
+        assert_eq!([chosen("off"), chosen("")], [Ok(Some(WorkBound::NONE)), Ok(None)]);
+        let error =
+            |value| format!("DML_WORK_BOUND is '{value}'; accepted: a number of operations, off");
+        assert_eq!(["0", "1e9"].map(chosen), ["0", "1e9"].map(|it| Err(error(it))));
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub use pipeline_cache::PipelineCache;
 pub use dml_core::enums::*;
 pub use dml_core::graph::{GraphBuilder, GraphDesc};
 pub use dml_core::operators::descs::*;
+pub use dml_core::plan::WorkBound;
 pub use dml_core::{
     AbstractOperator, CapabilityCap, DataType, ExecutionFlags, FeatureLevel, HResult, Numerics,
     ScalarUnion, TensorDesc, TensorFlags, TensorLayout,
@@ -59,7 +60,7 @@ pub use dml_core::{
 pub use dml_ops::graph::GraphOptions;
 pub use dml_vk::{
     BindingProperties, Buffer, BufferBinding, BufferDesc, BufferUsage, DeviceSelector, EntryPoints,
-    Instance, InstanceDesc, MemoryLocation, PhysicalDevice, Submission, Validation,
+    Instance, InstanceDesc, MemoryLocation, PhysicalDevice, QueueChoice, Submission, Validation,
     ValidationMessage,
 };
 

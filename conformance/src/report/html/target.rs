@@ -150,6 +150,7 @@ impl<'a> TargetView<'a> {
             ("validation layer", on_or_off(self.run.validation).to_owned()),
             ("robust access", self.run.robust_access.map_or("", on_or_off).to_owned()),
             ("staged transfers", if self.run.staged_transfers { "on" } else { "" }.to_owned()),
+            ("work bound", self.run.work_bound.map_or(String::new(), |bound| bound.to_string())),
         ];
         all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }

@@ -1,4 +1,4 @@
-//! The cost of steps, as their lowering states it. Executors of plans do not read it.
+//! The cost of steps, as their lowering states it, and the most work that a device is given at one time.
 
 use std::ops::{Add, AddAssign};
 
@@ -19,7 +19,40 @@ pub struct Cost {
     pub bytes: u64,
 }
 
+/// Operations that take about as long as moving a byte. An estimate: GPUs have 10 to 60 operations for each byte of
+/// their bandwidth, and exact kernels reach a fraction of the former.
+const OPERATIONS_OF_A_BYTE: u64 = 4;
+
+/// The most work that a device is given at one time, in operations as [`Cost::as_operations`] counts them.
+///
+/// Drivers reset a device whose work takes longer than some seconds, and a desktop that it draws stands still
+/// meanwhile. Figures are estimates: no clock is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WorkBound {
+    /// The most operations of a dispatch. A single work group may have more, as nothing divides it.
+    pub dispatch: u64,
+    /// The most operations of a batch: the commands of a submission that a driver hands to the device as one
+    /// piece. A single step of a plan may have more.
+    pub batch: u64,
+}
+
+impl WorkBound {
+    /// No bound: nothing is divided.
+    pub const NONE: Self = Self { dispatch: u64::MAX, batch: u64::MAX };
+
+    /// At most `operations` in a dispatch, and four times as many in a batch.
+    pub const fn of_dispatch(operations: u64) -> Self {
+        Self { dispatch: operations, batch: operations.saturating_mul(4) }
+    }
+}
+
 impl Cost {
+    /// The work as a number of operations. Each moved byte counts as [`OPERATIONS_OF_A_BYTE`] operations: an
+    /// estimate, the same for all devices.
+    pub fn as_operations(self) -> u64 {
+        self.operations.saturating_add(self.bytes.saturating_mul(OPERATIONS_OF_A_BYTE))
+    }
+
     /// The cost of `count` of `total` equal parts, rounded down. `total` is not 0.
     #[must_use]
     pub fn share(self, count: u64, total: u64) -> Self {
@@ -89,6 +122,13 @@ mod tests {
         assert_eq!(steps.each_ref().map(|it| it.cost().bytes), [64, 8, 48]);
         let all: Cost = steps.iter().map(Step::cost).sum();
         assert_eq!(all, Cost { operations: 0, bytes: 120 });
+    }
+
+    #[test]
+    fn bytes_count_as_operations() {
+        assert_eq!(Cost { operations: 7, bytes: 3 }.as_operations(), 19);
+        assert_eq!(Cost { operations: 1, bytes: u64::MAX / 2 }.as_operations(), u64::MAX);
+        assert_eq!(WorkBound::of_dispatch(u64::MAX), WorkBound::NONE);
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub struct Tuning {
     pub strategy: Option<Strategy>,
     /// Whether results may differ between devices for speed. Chosen by the creator of the device, for any driver.
     pub numerics: Numerics,
+    /// Dispatches of more work ([`Cost::as_operations`](crate::plan::Cost::as_operations)) are divided into several,
+    /// by their work groups: [`WorkBound::dispatch`](crate::plan::WorkBound::dispatch) of the device.
+    pub dispatch_bound: u64,
 }
 
 impl Tuning {
@@ -50,6 +53,7 @@ impl Tuning {
             native_types: true,
             strategy: None,
             numerics: Numerics::Exact,
+            dispatch_bound: u64::MAX,
         }
     }
 
@@ -93,6 +97,12 @@ impl Tuning {
     /// These preferences, with other numerics.
     pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
         self.numerics = numerics;
+        self
+    }
+
+    /// These preferences, with at most so much work in a dispatch.
+    pub const fn with_dispatch_bound(mut self, bound: u64) -> Self {
+        self.dispatch_bound = bound;
         self
     }
 }

@@ -25,6 +25,10 @@ use crate::target::ROWS_WORTH_A_COPY;
 /// Products that one dispatch adds to a sum: on lavapipe an invocation has 65,535 iterations, and each product
 /// may take one of every loop.
 const MOST_OF_A_SUM: u32 = 8192;
+/// And at least, however little work a dispatch may have.
+const LEAST_OF_A_SUM: u32 = 64;
+/// A work group has at most so many sums, with operations and bytes for each product of one.
+const WORK_OF_A_GROUP: u64 = 4 * 128 * 128;
 
 /// The dimensions of sums, outermost first: batches, the row, columns, and depths.
 const AXES: usize = BATCHES + 1 + COLUMNS + DEPTHS;
@@ -41,7 +45,7 @@ enum Factor {
 
 impl Schedule<'_> {
     /// Adds the steps that write all of these, of which no two have an element in common. Those that take a
-    /// dispatch each run at the same time.
+    /// dispatch each, or the parts of one, run at the same time.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -52,8 +56,12 @@ impl Schedule<'_> {
             let before = self.exec.len();
             self.add_up_in_parts(sums)?;
             let added = self.exec.get_mut(before..).unwrap_or_default();
-            if let (true, [Step::Dispatch(dispatch)]) = (index > 0, added) {
-                dispatch.is_concurrent = true;
+            // One dispatch, which may be divided by its work groups.
+            if let (true, Some((Step::Dispatch(first), parts))) =
+                (index > 0, added.split_first_mut())
+                && parts.iter().all(Step::is_concurrent)
+            {
+                first.is_concurrent = true;
             }
         }
         Ok(())
@@ -129,7 +137,8 @@ impl Schedule<'_> {
         let sizes = sums.sizes();
         let placements = [0, 1, SUMS].map(|operand| sums.placement(operand, alignment));
         let mut dispatches = self.dispatches();
-        let boxes = dispatches.boxes(sizes, &placements)?.of_at_most(most_depths(sizes));
+        let most = most_depths(sizes, most_of_a_sum(self.target.tuning.dispatch_bound));
+        let boxes = dispatches.boxes(sizes, &placements)?.of_at_most(most);
         for part in boxes {
             let views = placements.map(|it| it.view(&part));
             let starts = [0, 1, SUMS].map(|operand| views[operand].start);
@@ -173,9 +182,16 @@ fn arithmetic(are_integers: bool, numerics: Numerics) -> Arithmetic {
     }
 }
 
-/// How many elements a box has in each dimension so that no sum has more products than a dispatch adds.
-fn most_depths(sizes: [u32; AXES]) -> [u32; AXES] {
-    let (mut most, mut left) = (sizes, MOST_OF_A_SUM);
+/// How many products one dispatch adds to a sum: where one work group would be above the bound, the next dispatch
+/// goes on.
+fn most_of_a_sum(bound: u64) -> u32 {
+    let most = u32::try_from(bound / WORK_OF_A_GROUP).unwrap_or(u32::MAX);
+    most.clamp(LEAST_OF_A_SUM, MOST_OF_A_SUM)
+}
+
+/// How many elements a box has in each dimension so that no sum has more products than a dispatch adds, `left`.
+fn most_depths(sizes: [u32; AXES], mut left: u32) -> [u32; AXES] {
+    let mut most = sizes;
     for at in (FIRST_DEPTH..AXES).rev() {
         most[at] = sizes[at].min(left);
         left = (left / most[at]).max(1);

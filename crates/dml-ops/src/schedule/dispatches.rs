@@ -26,6 +26,9 @@ const SMALL_WINDOW: u64 = 64;
 /// Kernels access up to four words at a time, and four elements: windows begin at a multiple of both.
 const FOUR_WORDS: u64 = 16;
 
+/// The most parts that a dispatch is divided into for its work: each step takes memory and some time of the device.
+const MOST_PARTS: u64 = 1 << 14;
+
 /// The alignment of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alignment {
@@ -100,8 +103,9 @@ impl<'a> Dispatches<'a> {
         }
     }
 
-    /// Adds one dispatch, or several if the device's group counts do not suffice for the indices. There is a
-    /// window for each binding of the kernel. `cost` is the cost of all of them.
+    /// Adds one dispatch, or several if the device's group counts do not suffice for the indices, or if one would
+    /// exceed the bound on the work of a dispatch. There is a window for each binding of the kernel. `cost` is the
+    /// cost of all of them.
     ///
     /// # Errors
     /// [`Error::DeviceLimit`]: a window exceeds the range of the device's descriptors, or there are more than
@@ -151,7 +155,9 @@ impl<'a> Dispatches<'a> {
         }
         let limits = self.target.capabilities.limits.max_compute_work_group_count;
         let all_groups = u64::from(push.count().div_ceil(group_length));
-        for Grid { first_group, groups } in grid::split(push.count(), group_length, limits) {
+        let at_most = most_groups(cost, all_groups, self.target.tuning.dispatch_bound);
+        let grids = grid::split(push.count(), group_length, limits, at_most);
+        for Grid { first_group, groups } in grids {
             if self.steps.len() >= MAX_STEPS as usize {
                 return Err(self.beyond_steps(u64::from(MAX_STEPS) + 1));
             }
@@ -161,9 +167,17 @@ impl<'a> Dispatches<'a> {
                 push_constants: push.with_first_group(first_group).to_bytes(),
                 uniform: uniform.clone(),
                 groups,
-                // They would run at the same time as one dispatch if the device had so many groups.
+                // They would run at the same time as one dispatch.
                 is_concurrent: first_group > 0,
-                cost: cost.share(groups.map(u64::from).iter().product(), all_groups),
+                // Groups past the end of the range do nothing.
+                cost: cost.share(
+                    groups
+                        .map(u64::from)
+                        .iter()
+                        .product::<u64>()
+                        .min(all_groups - u64::from(first_group)),
+                    all_groups,
+                ),
             }));
         }
         Ok(())
@@ -188,5 +202,32 @@ impl<'a> Dispatches<'a> {
 
     fn beyond_steps(&self, needed: u64) -> Error {
         beyond_steps(self.operator, self.field, needed)
+    }
+}
+
+/// How many of all groups, which have this cost together, one dispatch may have: at least one, as nothing divides that.
+fn most_groups(cost: Cost, all_groups: u64, bound: u64) -> u32 {
+    let work = u128::from(cost.as_operations().max(1));
+    let groups = u128::from(all_groups) * u128::from(bound) / work;
+    let in_most_parts = u128::from(all_groups.div_ceil(MOST_PARTS));
+    u32::try_from(groups.max(in_most_parts).max(1)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_share_the_work_of_a_dispatch_and_the_last_one_is_not_divided() {
+        let cost = Cost { operations: 600, bytes: 100 };
+        assert_eq!(
+            [1000, 999, 500, 100, 10, 0].map(|it| most_groups(cost, 10, it)),
+            [10, 9, 5, 1, 1, 1]
+        );
+        assert_eq!(most_groups(cost, 10, u64::MAX), u32::MAX);
+        assert_eq!(most_groups(Cost::default(), 10, 1), 10);
+        // However low the bound is, a plan does not grow beyond measure.
+        let (groups, cost) = (1 << 20, Cost { operations: 1 << 40, bytes: 0 });
+        assert_eq!(u64::from(most_groups(cost, groups, 1)) * MOST_PARTS, groups);
     }
 }

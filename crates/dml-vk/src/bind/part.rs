@@ -62,7 +62,7 @@ impl TablePart {
         let barriers = phase_of_plan.barriers(device);
         let steps = steps().zip(barriers.iter()).map(|((step, pipeline), barrier)| {
             let command = places.command(step, pipeline.as_ref(), &mut next_set)?;
-            Ok(BoundStep { barrier: *barrier, command })
+            Ok(BoundStep { work: step.cost().as_operations(), barrier: *barrier, command })
         });
         Ok(Self {
             steps: steps.collect::<Result<_>>()?,

@@ -16,6 +16,8 @@ use crate::record::barrier::Barrier;
 
 /// A step that is ready to be recorded.
 pub(crate) struct BoundStep {
+    /// In operations, as [`dml_core::plan::Cost::as_operations`] counts them.
+    pub(crate) work: u64,
     pub(crate) barrier: Option<Barrier>,
     pub(crate) command: Command,
 }

@@ -1,5 +1,7 @@
 //! Recording an operator into a command buffer.
 
+use std::ffi::CStr;
+
 use ash::vk;
 use dml_core::plan::Slot;
 
@@ -8,11 +10,15 @@ use crate::bind::places::{BoundDispatch, BoundStep, Command};
 use crate::bind::table::BindingTable;
 use crate::error::{Error, Result};
 use crate::record::barrier::Barrier;
+use crate::record::batches::{BatchStart, Batches};
 use crate::record::recorder::Recorder;
 use crate::record::writer::Writer;
 
 /// Records the operators of a table: one execution, or the initialization of those that the table was made
 /// for. Nothing is allocated, submitted or waited for.
+///
+/// All commands go into this command buffer, so only the bound on dispatches of the device's [work
+/// bound](crate::Device::work_bound) holds. A [`Recorder`] divides its commands into batches.
 ///
 /// Barriers are only recorded between the operator's own steps, not around them: see [`crate::access()`]. The
 /// caller must record one between an initialization and an execution. The results of an operator that [needs
@@ -33,18 +39,38 @@ use crate::record::writer::Writer;
 ///   [`crate::Device::read_buffer`] and [`crate::Device::write_buffer`] order themselves after what
 ///   this crate submitted, and know nothing of submissions of the caller's own.
 pub unsafe fn record_plan(command_buffer: vk::CommandBuffer, table: &BindingTable) {
-    let writer = Writer { raw: &table.device().shared.raw, command_buffer };
+    // SAFETY: this function's own promises.
+    unsafe { record_in_batches(command_buffer, &[], table) };
+}
+
+/// Records a table into `first`, and from each of `later` on into that.
+///
+/// # Safety
+///
+/// As [`record_plan`], for all of these command buffers; they are submitted in this order.
+unsafe fn record_in_batches(first: vk::CommandBuffer, later: &[BatchStart], table: &BindingTable) {
+    let writer = Writer { raw: &table.device().shared.raw, command_buffer: first };
+    let mut writer = BatchWriter { writer, later: later.iter(), recorded: 0 };
     let mut has_temporary = false;
     for part in table.parts() {
         let uses_temporary = part.bound.iter().any(|it| it.slot == Slot::Temporary);
         if uses_temporary && has_temporary {
             // SAFETY: this function's own promises.
-            unsafe { writer.barrier(&Barrier::all()) };
+            unsafe { writer.writer.barrier(&Barrier::all()) };
         }
         has_temporary |= uses_temporary;
         // SAFETY: this function's own promises.
         unsafe { writer.operator(&part.compiled.shared.label, &part.steps) };
     }
+}
+
+/// A writer that goes on from one command buffer to the next.
+struct BatchWriter<'a> {
+    writer: Writer<'a>,
+    /// The next ones.
+    later: std::slice::Iter<'a, BatchStart>,
+    /// Steps of the table so far.
+    recorded: usize,
 }
 
 impl Recorder {
@@ -80,11 +106,49 @@ impl Recorder {
             };
             return Err(Error::invalid("table", problem));
         }
+        let first = self.command_buffer();
+        let steps = table.parts().iter().flat_map(|part| &part.steps);
+        let later = self.make_room(steps.map(|step| step.work))?;
         self.keep(table.keep_alive());
-        // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the table was
-        // just stored beside it, and the list is kept until the commands have completed.
-        unsafe { record_plan(self.command_buffer(), table) };
+        // SAFETY: the command buffers are recording and `self` is borrowed exclusively; the table was
+        // just stored beside them, and the list is kept until the commands have completed.
+        unsafe { record_in_batches(first, &later, table) };
         Ok(())
+    }
+}
+
+impl BatchWriter<'_> {
+    /// # Safety
+    ///
+    /// As [`record_in_batches`].
+    unsafe fn operator(&mut self, label: &CStr, steps: &[BoundStep]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.writer.begin_label(label) };
+        let mut bound = vk::Pipeline::null();
+        for step in steps {
+            let next = self.later.as_slice().first().filter(|next| next.step == self.recorded);
+            if let Some(BatchStart { command_buffer, .. }) = next.copied() {
+                self.later.next();
+                // SAFETY: the caller's promise; the label was begun above.
+                unsafe { self.writer.end_label() };
+                self.writer.command_buffer = command_buffer;
+                // SAFETY: the caller's promise.
+                unsafe { self.writer.barrier(&Batches::barrier()) };
+                // SAFETY: the caller's promise.
+                unsafe { self.writer.begin_label(label) };
+                // Command buffers inherit nothing.
+                bound = vk::Pipeline::null();
+            }
+            if let Some(barrier) = &step.barrier {
+                // SAFETY: the caller's promise.
+                unsafe { self.writer.barrier(barrier) };
+            }
+            // SAFETY: the caller's promise.
+            unsafe { self.writer.command(&step.command, &mut bound) };
+            self.recorded += 1;
+        }
+        // SAFETY: the caller's promise; the label was begun above.
+        unsafe { self.writer.end_label() };
     }
 }
 
@@ -92,27 +156,20 @@ impl Writer<'_> {
     /// # Safety
     ///
     /// As [`record_plan`].
-    unsafe fn operator(&self, label: &std::ffi::CStr, steps: &[BoundStep]) {
-        if let Some(debug) = self.raw.debug() {
-            let label = vk::DebugUtilsLabelEXT::default().label_name(label);
-            // SAFETY: the caller's promise; `label` outlives the call.
-            unsafe {
-                (debug.cmd_begin_debug_utils_label_ext)(self.command_buffer, &raw const label);
-            }
-        }
-        let mut bound = vk::Pipeline::null();
-        for step in steps {
-            if let Some(barrier) = &step.barrier {
-                // SAFETY: the caller's promise.
-                unsafe { self.barrier(barrier) };
-            }
-            // SAFETY: the caller's promise.
-            unsafe { self.command(&step.command, &mut bound) };
-        }
-        if let Some(debug) = self.raw.debug() {
-            // SAFETY: the caller's promise; the label was begun above.
-            unsafe { (debug.cmd_end_debug_utils_label_ext)(self.command_buffer) };
-        }
+    unsafe fn begin_label(&self, label: &CStr) {
+        let Some(debug) = self.raw.debug() else { return };
+        let label = vk::DebugUtilsLabelEXT::default().label_name(label);
+        // SAFETY: the caller's promise; `label` outlives the call.
+        unsafe { (debug.cmd_begin_debug_utils_label_ext)(self.command_buffer, &raw const label) };
+    }
+
+    /// # Safety
+    ///
+    /// As [`record_plan`]; a label was begun in this command buffer.
+    unsafe fn end_label(&self) {
+        let Some(debug) = self.raw.debug() else { return };
+        // SAFETY: the caller's promise.
+        unsafe { (debug.cmd_end_debug_utils_label_ext)(self.command_buffer) };
     }
 
     /// # Safety

@@ -17,11 +17,11 @@ pub(crate) struct CommandPools {
     family: u32,
 }
 
-/// A pool, and the one command buffer that is ever allocated from it.
-#[derive(Clone, Copy)]
+/// A pool, and the command buffers that were allocated from it: one, unless a list had several batches.
+#[derive(Default)]
 struct Handles {
     pool: vk::CommandPool,
-    command_buffer: vk::CommandBuffer,
+    command_buffers: Vec<vk::CommandBuffer>,
 }
 
 impl CommandPools {
@@ -29,15 +29,17 @@ impl CommandPools {
         Self { free: Mutex::default(), raw: Arc::clone(raw), family }
     }
 
-    /// A pool whose command buffer can be recorded.
+    /// A pool of which every command buffer can be recorded.
     pub(crate) fn take(self: &Arc<Self>) -> Result<CommandPool> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let home = Arc::clone(self);
-        let Some(handles) = free else { return Ok(CommandPool { handles: self.create()?, home }) };
-        let pool = CommandPool { handles, home };
+        let Some(handles) = free else {
+            return Ok(CommandPool { handles: self.create()?, taken: 0, home });
+        };
+        let pool = CommandPool { handles, taken: 0, home };
         let flags = vk::CommandPoolResetFlags::empty();
         // SAFETY: the pool is used by nobody else, and what was recorded has completed.
-        let reset = unsafe { self.raw.core().reset_command_pool(handles.pool, flags) };
+        let reset = unsafe { self.raw.core().reset_command_pool(pool.handles.pool, flags) };
         self.raw.check("vkResetCommandPool", reset)?;
         Ok(pool)
     }
@@ -55,7 +57,7 @@ impl CommandPools {
             // SAFETY: nothing was allocated from the pool.
             unsafe { core.destroy_command_pool(pool, None) };
         })?;
-        Ok(Handles { pool, command_buffer })
+        Ok(Handles { pool, command_buffers: vec![command_buffer] })
     }
 
     fn allocate(&self, pool: vk::CommandPool) -> Result<vk::CommandBuffer> {
@@ -63,7 +65,7 @@ impl CommandPools {
             .command_pool(pool)
             .level(vk::CommandBufferLevel::PRIMARY)
             .command_buffer_count(1);
-        // SAFETY: the pool is new and used by nobody else.
+        // SAFETY: the pool is used by nobody else.
         let allocated = unsafe { self.raw.core().allocate_command_buffers(&info) };
         let allocated = self.raw.check("vkAllocateCommandBuffers", allocated)?;
         let command_buffer = allocated.first().copied();
@@ -78,34 +80,43 @@ impl Drop for CommandPools {
     fn drop(&mut self) {
         let free = self.free.get_mut().unwrap_or_else(PoisonError::into_inner);
         for handles in free.drain(..) {
-            // SAFETY: nobody uses the pool; its command buffer is freed with it.
+            // SAFETY: nobody uses the pool; its command buffers are freed with it.
             unsafe { self.raw.core().destroy_command_pool(handles.pool, None) };
         }
     }
 }
 
-/// A command pool in use. A list in flight is owned by its submission until it has completed, so the
-/// command buffer is not pending when this is dropped.
+/// A command pool in use. A list in flight is owned by its submission until it has completed, so no
+/// command buffer is pending when this is dropped.
 pub(crate) struct CommandPool {
     handles: Handles,
+    /// Command buffers that were given out.
+    taken: usize,
     home: Arc<CommandPools>,
 }
 
 impl CommandPool {
-    pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
-        self.handles.command_buffer
+    /// A command buffer that can be recorded, and that was not given out before.
+    pub(crate) fn command_buffer(&mut self) -> Result<vk::CommandBuffer> {
+        if self.taken == self.handles.command_buffers.len() {
+            let more = self.home.allocate(self.handles.pool)?;
+            self.handles.command_buffers.push(more);
+        }
+        self.taken += 1;
+        Ok(self.handles.command_buffers[self.taken - 1])
     }
 }
 
 impl Drop for CommandPool {
     fn drop(&mut self) {
+        let handles = std::mem::take(&mut self.handles);
         let mut free = self.home.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < MOST_KEPT {
-            free.push(self.handles);
+            free.push(handles);
             return;
         }
         drop(free);
-        // SAFETY: the command buffer is not pending; it is freed with the pool.
-        unsafe { self.home.raw.core().destroy_command_pool(self.handles.pool, None) };
+        // SAFETY: no command buffer is pending; they are freed with the pool.
+        unsafe { self.home.raw.core().destroy_command_pool(handles.pool, None) };
     }
 }

@@ -57,9 +57,29 @@ impl Operations {
         let (handles, values) = semaphores.iter().map(|it| (it.semaphore, it.value)).unzip();
         Self { handles, values }
     }
+
+    fn with(mut self, semaphore: vk::Semaphore, value: u64) -> Self {
+        self.handles.push(semaphore);
+        self.values.push(value);
+        self
+    }
 }
 
-/// A queue whose n-th submission signals n on a timeline semaphore.
+/// The semaphores of a batch. What one waits for holds back those after it, and a signal covers those before it.
+struct Batch {
+    waits: Operations,
+    signals: Operations,
+}
+
+impl Batch {
+    fn values(&self) -> vk::TimelineSemaphoreSubmitInfo<'_> {
+        vk::TimelineSemaphoreSubmitInfo::default()
+            .wait_semaphore_values(&self.waits.values)
+            .signal_semaphore_values(&self.signals.values)
+    }
+}
+
+/// A queue of which each batch signals the next value of a timeline semaphore.
 pub(crate) struct Queue {
     raw: Arc<RawDevice>,
     handle: vk::Queue,
@@ -206,42 +226,53 @@ impl Queue {
         work(self.handle)
     }
 
-    /// Submits without waiting for the device; returns the value that will be signalled. `resources` get that value
-    /// before another submission is possible.
+    /// Submits command buffers, each a batch of its own, without waiting for the device; returns the value that
+    /// the last one will signal. `resources` get that value before another submission is possible.
+    ///
+    /// Each batch signals a value: Mesa's drivers join batches that have no signal between them to one, for
+    /// which the kernel's watchdog waits as a whole.
     ///
     /// # Safety
     ///
-    /// `command_buffer` is recorded, of this queue's device and family, and neither it nor
-    /// anything that it uses is destroyed before the returned value is signalled. `semaphores` keep the
+    /// The command buffers are recorded, of this queue's device and family, and neither they nor
+    /// anything that they use is destroyed before the returned value is signalled. `semaphores` keep the
     /// promises of [`Device::submit_with`](crate::Device::submit_with).
     pub(crate) unsafe fn submit(
         &self,
-        command_buffer: vk::CommandBuffer,
+        command_buffers: &[vk::CommandBuffer],
         semaphores: &SubmitSemaphores<'_>,
         resources: &dyn SubmittedResources,
     ) -> Result<u64> {
         self.raw.ensure_alive()?;
-        let waits = Operations::of(semaphores.wait);
-        let stages = vec![vk::PipelineStageFlags::ALL_COMMANDS; semaphores.wait.len()];
-        let mut signals = Operations::of(semaphores.signal);
-        signals.handles.push(self.semaphore);
+        let last = command_buffers.len().saturating_sub(1);
         let mut queue = self.exclusive(self.lock_for(resources));
-        let value = queue.state.last + 1;
-        signals.values.push(value);
-        let command_buffers = [command_buffer];
-        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
-            .wait_semaphore_values(&waits.values)
-            .signal_semaphore_values(&signals.values);
-        let submit = vk::SubmitInfo::default()
-            .command_buffers(&command_buffers)
-            .wait_semaphores(&waits.handles)
-            .wait_dst_stage_mask(&stages)
-            .signal_semaphores(&signals.handles)
-            .push_next(&mut timeline);
-        // SAFETY: nobody else uses the queue; command buffer and semaphores are the caller's promise; the
+        let before = queue.state.last;
+        let batches: Vec<Batch> = (0..command_buffers.len())
+            .map(|at| Batch {
+                waits: Operations::of(if at == 0 { semaphores.wait } else { &[] }),
+                signals: Operations::of(if at == last { semaphores.signal } else { &[] })
+                    .with(self.semaphore, before + 1 + at as u64),
+            })
+            .collect();
+        let mut timelines: Vec<_> = batches.iter().map(Batch::values).collect();
+        let stages = vec![vk::PipelineStageFlags::ALL_COMMANDS; semaphores.wait.len()];
+        let submits: Vec<_> = command_buffers
+            .iter()
+            .zip(batches.iter().zip(&mut timelines))
+            .map(|(command_buffer, (batch, timeline))| {
+                vk::SubmitInfo::default()
+                    .command_buffers(std::slice::from_ref(command_buffer))
+                    .wait_semaphores(&batch.waits.handles)
+                    .wait_dst_stage_mask(&stages[..batch.waits.handles.len()])
+                    .signal_semaphores(&batch.signals.handles)
+                    .push_next(timeline)
+            })
+            .collect();
+        // SAFETY: nobody else uses the queue; command buffers and semaphores are the caller's promise; the
         // timeline's values grow.
         let result =
-            unsafe { self.raw.core().queue_submit(self.handle, &[submit], vk::Fence::null()) };
+            unsafe { self.raw.core().queue_submit(self.handle, &submits, vk::Fence::null()) };
+        let value = before + submits.len() as u64;
         self.raw.check("vkQueueSubmit", result)?;
         queue.state.last = value;
         resources.note_submitted(value);

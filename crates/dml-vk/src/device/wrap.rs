@@ -127,8 +127,8 @@ impl Device {
     /// - All extensions and features listed as enabled really are enabled.
     /// - The device has a queue of `queue_family`; the queue given is one of them, was retrieved from
     ///   `device`, and whoever else uses it holds its lock.
-    /// - Bytes that one side writes, by the caller's submissions or by this device's submissions, reads or
-    /// writes, are not   used by the other side at the same time, as [`crate::record_plan`] states in full.
+    /// - Bytes that the submissions of one side, the caller or this device, write are not used by the other side
+    ///   at the same time, as [`crate::record_plan`] states in full.
     pub unsafe fn from_raw(raw: &RawDeviceDesc<'_>, desc: &DeviceDesc) -> Result<Self> {
         check_desc(desc)?;
         check_handles(raw)?;
@@ -137,7 +137,7 @@ impl Device {
         let (handle, family) = (raw.physical.physical_device, raw.queue_family);
         let submits = raw.queue.is_some();
         let physical = PhysicalDevice::query_for_family(&instance, handle, family, submits);
-        physical.queue_family()?;
+        physical.check_usable()?;
         check_enabled(raw, &physical)?;
         let core_timeline = usable_version(&physical, desc) >= vk::API_VERSION_1_2;
         check_timeline(raw, core_timeline)?;

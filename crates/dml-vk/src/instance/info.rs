@@ -4,6 +4,7 @@ use std::fmt;
 
 use ash::vk;
 use dml_core::capabilities::ApiVersion;
+use dml_core::plan::WorkBound;
 
 /// The type of a device, as Vulkan reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +29,21 @@ impl DeviceType {
             vk::PhysicalDeviceType::VIRTUAL_GPU => Self::Virtual,
             vk::PhysicalDeviceType::CPU => Self::Cpu,
             _ => Self::Other,
+        }
+    }
+}
+
+impl DeviceType {
+    /// The most work that devices of this type are given at one time, unless the creator of one chooses another bound.
+    ///
+    /// Estimates, not measurements: exact kernels are taken to do 200 billion operations a second on the slowest
+    /// discrete GPUs in use and 40 billion on the slowest integrated ones, which is a tenth of a second for a dispatch
+    /// and less than half a second for a batch. A virtual GPU may be a share of one. CPU drivers have no watchdog.
+    pub const fn work_bound(self) -> WorkBound {
+        match self {
+            Self::Cpu => WorkBound::NONE,
+            Self::Discrete => WorkBound::of_dispatch(1 << 34),
+            Self::Integrated | Self::Virtual | Self::Other => WorkBound::of_dispatch(1 << 32),
         }
     }
 }

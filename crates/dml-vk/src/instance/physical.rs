@@ -14,9 +14,10 @@ use dml_core::plan::MAX_UNIFORM_BYTES;
 
 use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
-use crate::instance::capabilities;
+use crate::instance::capabilities::{self, DeviceAnswers};
 use crate::instance::features::known;
 use crate::instance::info::{DeviceInfo, packed_version, unpacked_version};
+use crate::instance::queues::{self, QueueChoice};
 
 /// A device that the loader lists.
 #[derive(Clone)]
@@ -27,7 +28,10 @@ pub struct PhysicalDevice {
     info: Arc<DeviceInfo>,
     capabilities: Arc<Capabilities>,
     pub(crate) non_coherent_atom_size: u64,
-    queue_family: Result<u32, Unusable>,
+    families: Arc<[vk::QueueFamilyProperties]>,
+    /// Of which one was the caller's choice already.
+    own_family: Option<u32>,
+    unusable: Option<Unusable>,
 }
 
 /// The reason why a device cannot be used, and the error of an attempt to use it.
@@ -40,12 +44,10 @@ struct Unusable {
 impl PhysicalDevice {
     /// Queries the device. A device whose driver fails cannot be used, but does not affect the others.
     pub(crate) fn query(instance: &Arc<InstanceShared>, handle: vk::PhysicalDevice) -> Self {
-        Self::query_with(instance, handle, |source, found| {
+        Self::query_with(instance, handle, None, |families, found| {
             check_answers(found)?;
             check_timeline(found)?;
-            let first = families(source).iter().position(computes);
-            let first = first.and_then(|index| u32::try_from(index).ok());
-            first.ok_or_else(|| "it has no compute queue".to_owned())
+            queues::choose(families, QueueChoice::First).map(|_| ())
         })
     }
 
@@ -57,24 +59,20 @@ impl PhysicalDevice {
         family: u32,
         submits: bool,
     ) -> Self {
-        Self::query_with(instance, handle, |source, found| {
+        Self::query_with(instance, handle, Some(family), |families, found| {
             check_answers(found)?;
             if submits {
                 check_timeline(found)?;
             }
-            let index = usize::try_from(family).unwrap_or(usize::MAX);
-            match families(source).get(index) {
-                Some(properties) if computes(properties) => Ok(family),
-                Some(_) => Err(format!("its queue family {family} does not compute")),
-                None => Err(format!("it has no queue family {family}")),
-            }
+            queues::of_caller(families, family).map(|_| ())
         })
     }
 
     fn query_with(
         instance: &Arc<InstanceShared>,
         handle: vk::PhysicalDevice,
-        family: impl Fn(&capabilities::Source<'_>, &capabilities::DeviceAnswers) -> Result<u32, String>,
+        own_family: Option<u32>,
+        check: impl Fn(&[vk::QueueFamilyProperties], &DeviceAnswers) -> Result<(), String>,
     ) -> Self {
         let (extensions, failure) = match extensions(instance, handle) {
             Ok(extensions) => (extensions, None),
@@ -82,13 +80,14 @@ impl PhysicalDevice {
         };
         let source = capabilities::Source { instance, handle, extensions: &extensions };
         let found = source.query();
+        let families = if failure.is_some() { vec![] } else { families(&source) };
         let lacking = |reason: String| {
             let error = Error::unsupported(found.info.name.clone(), reason.clone());
             Unusable { reason, error }
         };
-        let queue_family = match failure {
-            Some(error) => Err(Unusable { reason: error.to_string(), error }),
-            None => family(&source, &found).map_err(lacking),
+        let unusable = match failure {
+            Some(error) => Some(Unusable { reason: error.to_string(), error }),
+            None => check(&families, &found).err().map(lacking),
         };
         Self {
             instance: Arc::clone(instance),
@@ -97,7 +96,9 @@ impl PhysicalDevice {
             info: Arc::new(found.info),
             capabilities: Arc::new(found.capabilities),
             non_coherent_atom_size: found.non_coherent_atom_size,
-            queue_family,
+            families: families.into(),
+            own_family,
+            unusable,
         }
     }
 
@@ -132,12 +133,20 @@ impl PhysicalDevice {
 
     /// The reason why this crate cannot use the device; `None` if it can.
     pub fn unsuitable(&self) -> Option<&str> {
-        self.queue_family.as_ref().err().map(|unusable| unusable.reason.as_str())
+        self.unusable.as_ref().map(|unusable| unusable.reason.as_str())
     }
 
-    /// The queue family that a device would use. Fails if the device cannot be used.
-    pub(crate) fn queue_family(&self) -> Result<u32> {
-        self.queue_family.as_ref().copied().map_err(|unusable| unusable.error.clone())
+    /// Fails if the device cannot be used.
+    pub(crate) fn check_usable(&self) -> Result<()> {
+        self.unusable.as_ref().map_or(Ok(()), |unusable| Err(unusable.error.clone()))
+    }
+
+    /// The queue family that a device uses: a caller's own, or the chosen one. Fails if the device cannot be used,
+    /// or not with that family.
+    pub(crate) fn queue_family(&self, choice: QueueChoice) -> Result<u32> {
+        self.check_usable()?;
+        let choice = self.own_family.map_or(choice, QueueChoice::Family);
+        queues::choose(&self.families, choice).map_err(|problem| Error::invalid("queue", problem))
     }
 
     /// The version of Vulkan that may be used with it: at most the version that the instance asked for.
@@ -176,7 +185,7 @@ fn extensions(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Result<H
         .collect())
 }
 
-fn check_answers(found: &capabilities::DeviceAnswers) -> Result<(), String> {
+fn check_answers(found: &DeviceAnswers) -> Result<(), String> {
     if found.info.api_version < vk::API_VERSION_1_1 {
         return Err("it supports Vulkan 1.0, 1.1 is needed".to_owned());
     }
@@ -201,7 +210,7 @@ fn check_answers(found: &capabilities::DeviceAnswers) -> Result<(), String> {
     Ok(())
 }
 
-fn check_timeline(found: &capabilities::DeviceAnswers) -> Result<(), String> {
+fn check_timeline(found: &DeviceAnswers) -> Result<(), String> {
     match lacks_timeline(found.capabilities.features) {
         Some(reason) => Err(format!("it has {reason}")),
         None => Ok(()),
@@ -218,8 +227,4 @@ fn families(source: &capabilities::Source<'_>) -> Vec<vk::QueueFamilyProperties>
     let core = source.instance.table.core();
     // SAFETY: the handle was enumerated from this instance, which is alive.
     unsafe { core.get_physical_device_queue_family_properties(source.handle) }
-}
-
-fn computes(family: &vk::QueueFamilyProperties) -> bool {
-    family.queue_flags.contains(vk::QueueFlags::COMPUTE) && family.queue_count > 0
 }

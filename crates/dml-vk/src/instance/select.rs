@@ -77,7 +77,7 @@ pub(crate) fn choose(
     let matching = matching(&devices, selector);
     if let ([index], _) | ([index, ..], DeviceSelector::Best) = (matching.as_slice(), selector) {
         let chosen = devices[*index].clone();
-        return chosen.queue_family().map(|_| chosen);
+        return chosen.check_usable().map(|()| chosen);
     }
     let names = devices.iter().map(|device| device.info().name.as_str());
     let problem = problem(selector, !matching.is_empty(), names);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ash::vk;
-use dml_core::plan::{Aliases, Dispatch, Slot, Stage, Step};
+use dml_core::plan::{Aliases, Slot, Stage, Step};
 
 use crate::memory::ranges::Ranges;
 use crate::memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
@@ -68,8 +68,7 @@ pub fn derive_barriers(
     let alignment = alignment.max(1);
     let mut seen = Seen::default();
     let barrier = |step: &Step| {
-        let is_concurrent = concurrency == Concurrency::Declared
-            && matches!(step, Step::Dispatch(Dispatch { is_concurrent: true, .. }));
+        let is_concurrent = concurrency == Concurrency::Declared && step.is_concurrent();
         seen.wait_for(StepUses::of(step, aliases, alignment), is_concurrent)
     };
     steps.iter().map(barrier).collect()

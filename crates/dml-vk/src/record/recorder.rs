@@ -11,12 +11,12 @@ use ash::vk;
 use dml_core::plan::CopyRegion;
 
 use crate::device::Device;
-use crate::device::commands::CommandPool;
 use crate::device::queue::SubmittedResources;
 use crate::device::staging::StagedBytes;
 use crate::error::{Error, MemoryKind, Result};
 use crate::memory::buffer::{Buffer, BufferUsage};
 use crate::record::barrier::Barrier;
+use crate::record::batches::{BatchStart, Batches};
 use crate::record::timestamps::Timestamps;
 use crate::record::writer::Writer;
 
@@ -37,9 +37,12 @@ pub struct Recorder {
 
 /// Recorded commands, to be submitted with [`Device::submit`]: once, unless the recorder was
 /// [`Recorder::repeatable`].
+///
+/// They are one command buffer, or several where there is more work than a [batch](Device::work_bound) may
+/// have; these are submitted together.
 pub struct CommandList {
     device: Device,
-    pool: CommandPool,
+    batches: Batches,
     is_repeatable: bool,
     /// The resources of the recorded operators.
     operators: Vec<Arc<dyn KeptResources>>,
@@ -80,16 +83,10 @@ impl Recorder {
     }
 
     fn begin(device: &Device, flags: vk::CommandBufferUsageFlags) -> Result<Self> {
-        let raw = &device.shared.raw;
-        raw.ensure_alive()?;
-        let pool = device.shared.commands.take()?;
-        let info = vk::CommandBufferBeginInfo::default().flags(flags);
-        // SAFETY: the command buffer can be recorded and is used by nobody else.
-        let begun = unsafe { raw.core().begin_command_buffer(pool.command_buffer(), &info) };
-        raw.check("vkBeginCommandBuffer", begun)?;
+        device.shared.raw.ensure_alive()?;
         let list = CommandList {
             device: device.clone(),
-            pool,
+            batches: Batches::new(device, flags)?,
             is_repeatable: !flags.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT),
             operators: Vec::new(),
             buffers: Vec::new(),
@@ -123,8 +120,19 @@ impl Recorder {
         &mut self.list.staged
     }
 
+    /// The command buffer that is being recorded.
     pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
-        self.list.command_buffer()
+        self.list.batches.current()
+    }
+
+    /// Makes room for steps of so much work, in this command buffer and as many more as they take.
+    pub(crate) fn make_room(&mut self, work: impl Iterator<Item = u64>) -> Result<Vec<BatchStart>> {
+        self.list.batches.make_room(&self.list.device.shared.raw, work)
+    }
+
+    /// The writer of a transfer that moves so many bytes.
+    fn writer_of(&mut self, bytes: u64) -> Result<Writer<'_>> {
+        self.list.batches.writer_of(&self.list.device.shared.raw, bytes)
     }
 
     /// Records a copy of `size` bytes between two buffers, or two ranges of one.
@@ -154,9 +162,10 @@ impl Recorder {
         }
         self.list.buffers.extend([source.clone(), destination.clone()]);
         let whole = CopyRegion::once(from.start, to.start, size);
+        let writer = self.writer_of(size.saturating_mul(2))?;
         // SAFETY: the command buffer is recording; usages and ranges were just checked, and the
         // buffers stored beside it.
-        unsafe { self.list.writer().copy(source.raw(), destination.raw(), &[whole]) };
+        unsafe { writer.copy(source.raw(), destination.raw(), &[whole]) };
         Ok(())
     }
 
@@ -175,9 +184,10 @@ impl Recorder {
         }
         self.list.buffers.push(buffer.clone());
         let size = range.end - range.start;
+        let writer = self.writer_of(size)?;
         // SAFETY: the command buffer is recording; usage and range were just checked, and the
         // buffer stored beside it.
-        unsafe { self.list.writer().fill(buffer.raw(), range.start, size, pattern) };
+        unsafe { writer.fill(buffer.raw(), range.start, size, pattern) };
         Ok(())
     }
 
@@ -207,7 +217,7 @@ impl Recorder {
         }
         // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
         // are stored beside it, the index was checked, and it is written once since it was reset.
-        unsafe { timestamps.write(self.list.command_buffer(), index) };
+        unsafe { timestamps.write(self.command_buffer(), index) };
         Ok(())
     }
 
@@ -220,7 +230,7 @@ impl Recorder {
             list.timestamps.push(timed);
             // SAFETY: the command buffer is recording and `self` is borrowed exclusively; the timestamps
             // were just stored beside it.
-            unsafe { timestamps.reset(list.command_buffer()) };
+            unsafe { timestamps.reset(list.batches.current()) };
             list.timestamps.len() - 1
         });
         &mut list.timestamps[at]
@@ -241,10 +251,7 @@ impl Recorder {
         let list = self.list;
         // SAFETY: the command buffer is recording, and owned by `list`.
         unsafe { list.writer().barrier(&barrier) };
-        let raw = &list.device.shared.raw;
-        // SAFETY: as above.
-        let ended = unsafe { raw.core().end_command_buffer(list.command_buffer()) };
-        raw.check("vkEndCommandBuffer", ended)?;
+        list.batches.end(&list.device.shared.raw)?;
         Ok(list)
     }
 
@@ -265,12 +272,17 @@ impl CommandList {
         self.is_repeatable
     }
 
-    pub(crate) fn command_buffer(&self) -> vk::CommandBuffer {
-        self.pool.command_buffer()
+    /// How many batches its submission has.
+    pub fn batch_count(&self) -> usize {
+        self.batches.all().len()
+    }
+
+    pub(crate) fn command_buffers(&self) -> &[vk::CommandBuffer] {
+        self.batches.all()
     }
 
     fn writer(&self) -> Writer<'_> {
-        Writer { raw: &self.device.shared.raw, command_buffer: self.command_buffer() }
+        Writer { raw: &self.device.shared.raw, command_buffer: self.batches.current() }
     }
 }
 

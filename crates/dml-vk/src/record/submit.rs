@@ -73,7 +73,7 @@ impl Device {
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
         // submission keeps it until the value is signalled; it gives back only what is repeatable. The
         // semaphores are the caller's promise.
-        let value = unsafe { self.queue()?.submit(list.command_buffer(), semaphores, &list) }?;
+        let value = unsafe { self.queue()?.submit(list.command_buffers(), semaphores, &list) }?;
         Ok(Submission { device: self.clone(), value, list: Some(list) })
     }
 }

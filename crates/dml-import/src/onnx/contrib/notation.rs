@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - `@a` is an attribute of the call, omitted if the call does not give it; `@a|1` has a default, `@a!` is
-//! also omitted if it is 0, and `@a[1]` is an element of a list.
+//!   also omitted if it is 0, and `@a[1]` is an element of a list.
 //! - A number is a constant, as in `0.5:x` in the type of `x`. A list of integers is a constant, too.
 //! - An input without a value is left out. With `?`, the result is then the first input.
 //! - An output with `?` exists only if the call requests it.
