@@ -7,7 +7,6 @@ mod stage;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use dml_core::graph::GraphValue;
 use dml_core::schema::FieldKind;
@@ -80,12 +79,13 @@ fn assemble_with(
             element: value.element,
             shape: value.shape.clone().unwrap_or_default(),
             tensor: bound.tensor.clone(),
-            fixed: bound.read.load(Ordering::Relaxed),
+            fixed: bound.is_read(),
             given: bound.is_given,
         });
     }
     let asked = |it: Question| Asked { key: it.key, node: (*it.node).clone(), answer: it.answer };
     program.questions = questions.into_iter().map(asked).collect();
+    program.conclusions = Arc::clone(&evaluation.conclusions);
     Ok(program)
 }
 

@@ -109,6 +109,7 @@ impl Program {
     /// Values of an input are missing or do not fit; [`Error::Unreadable`] where the program does need
     /// a device.
     pub fn run_on_host(&self, inputs: &Inputs) -> Result<Vec<Output>> {
+        self.check_fixed(inputs)?;
         let tensors = self.tensors(inputs)?;
         let output = |step: &Step| match step {
             Step::Read(read) => self.known(read, &tensors).transpose(),
@@ -118,6 +119,21 @@ impl Program {
             output(step).unwrap_or_else(|| Err(Error::Unreadable("needs a device".to_owned())))
         });
         outputs.collect()
+    }
+
+    /// Checks that inputs on which shapes depend have the values that were bound.
+    fn check_fixed(&self, given: &Inputs) -> Result<()> {
+        for input in self.inputs.iter().filter(|it| it.fixed) {
+            let Some(Input::Tensor(found)) = given.get(&input.name) else { continue };
+            // Other shapes are refused with the other inputs.
+            let is_shape = found.shape() == input.shape;
+            if is_shape && Some(typed(found, input.element, &input.name)?) != input.tensor {
+                let problem = "cannot be given: shapes depend on the one that was bound";
+                let accepted = "the same, or a new program";
+                return Err(Error::input(&input.name, "another value", problem, accepted));
+            }
+        }
+        Ok(())
     }
 
     /// The values of the inputs, those of `given` before those that were bound.
@@ -162,17 +178,7 @@ fn tensor(input: &ProgramInput, given: &Inputs) -> Result<Option<Tensor>> {
         return Err(Error::input(&input.name, given, "is not the shape that was bound", bound));
     }
     let Input::Tensor(tensor) = found else { return Ok(input.tensor.clone()) };
-    let tensor = typed(tensor, input.element, &input.name)?;
-    if input.fixed && Some(&tensor) != input.tensor.as_ref() {
-        let problem = "cannot be given: shapes depend on the one that was bound";
-        return Err(Error::input(
-            &input.name,
-            "another value",
-            problem,
-            "the same, or a new program",
-        ));
-    }
-    Ok(Some(tensor))
+    typed(tensor, input.element, &input.name).map(Some)
 }
 
 /// An operator or a graph for a device. Of a graph, the node is named that is refused.
@@ -236,13 +242,15 @@ impl Executable {
     /// [`Error::Device`]: a binding is refused, or the device was lost; [`Error::Invalid`]: the device
     /// computes another value of what the program was made for, and only a [`Session`](crate::Session) makes another one.
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
+        self.program.check_fixed(inputs)?;
         match self.run_reading(inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),
             Reading::Answers { found, sure } => Err(self.outdated(&found[..sure])),
         }
     }
 
-    /// The same, or what the device gives where that is not what the program was made for.
+    /// The same, or what the device gives where that is not what the program was made for. Values of inputs that
+    /// are fixed are those of which the program was concluded, or others of which the same is.
     pub(crate) fn run_reading(&self, inputs: &Inputs) -> Result<Reading> {
         Ok(self.read(self.run_all(inputs)?))
     }

@@ -4,6 +4,7 @@
 //! each finds the types and shapes of its outputs, and either computes them on the host, or says how
 //! they lie in what is there already, or adds operators that a device executes ([`device`]).
 
+mod conclusions;
 mod device;
 mod dml;
 mod evaluate;
@@ -23,6 +24,7 @@ use crate::element::ElementType;
 use crate::error::{Error, NodeName};
 use crate::inputs::{Input, Inputs};
 
+pub(crate) use conclusions::Conclusions;
 pub(crate) use device::{DeviceNode, Owner, level};
 pub(crate) use dml::{fill, materialized};
 #[cfg(feature = "execute")]

@@ -10,8 +10,14 @@ use crate::error::{Error, Result};
 use crate::files::Folder;
 use crate::format::{BEGINNING, Format};
 use crate::graph::{Answers, Extent, Graph, evaluate, evaluate_reading};
+#[cfg(feature = "execute")]
+use crate::graph::typed;
+#[cfg(feature = "execute")]
+use crate::inputs::Input;
 use crate::inputs::Inputs;
 use crate::inspect::{self, Report};
+#[cfg(feature = "execute")]
+use crate::program::ProgramInput;
 use crate::program::{Destination, Program};
 use crate::{dxdispatch, files, format, onnx, openvino, random};
 
@@ -178,6 +184,26 @@ impl Model {
                 }
             });
         bound.map_err(|error| error.in_file(&self.file))
+    }
+
+    /// Whether `program`, which was bound to other values of inputs that are fixed, is that of these as well:
+    /// shapes and operators depend on what the host computes of them, which may be the same.
+    #[cfg(feature = "execute")]
+    pub(crate) fn concludes_same(&self, program: &Program, inputs: &Inputs) -> bool {
+        let Content::Graph(graph) = &self.content else { return false };
+        let value = |bound: &ProgramInput| {
+            if !bound.fixed {
+                return Ok(None);
+            }
+            let given = match inputs.get(&bound.name) {
+                Some(Input::Tensor(given)) => Some(typed(given, bound.element, &bound.name)?),
+                _ => None,
+            };
+            let is_other = given.is_some() && given != bound.tensor;
+            Ok(given.or_else(|| bound.tensor.clone()).map(|it| (it, is_other)))
+        };
+        let values: Result<Vec<_>> = program.inputs.iter().map(value).collect();
+        values.is_ok_and(|it| program.conclusions.hold(graph, it))
     }
 
     /// `given`, with random values for all other inputs that have no default, also for those of which only

@@ -1,7 +1,7 @@
 //! A model with a device: inputs of any shapes, compiled once for each.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use dml::Device;
 
@@ -19,7 +19,7 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
 /// Runs a model on a device with inputs of any shapes.
 ///
-/// A program is compiled for each set of shapes, and of values that shapes depend on. The last ones used
+/// A program is compiled for each set of shapes, and of what the host computes for them of values. The last ones used
 /// are kept, each with its buffers. They share the model's weights, and what is made of these alone, which
 /// are on the device as long as a program reads them.
 ///
@@ -34,6 +34,7 @@ pub struct Session {
     weights: Weights,
     /// The last one used is the last.
     compiled: Mutex<Vec<Arc<Executable>>>,
+    compilations: Mutex<Vec<Weak<Compilation>>>,
 }
 
 impl Session {
@@ -45,6 +46,7 @@ impl Session {
             capacity: CAPACITY,
             weights: Weights::default(),
             compiled: Mutex::default(),
+            compilations: Mutex::default(),
         }
     }
 
@@ -96,10 +98,9 @@ impl Session {
     /// Those of [`Model::bind`], also where the host has to know what the device computes and no run came
     /// before; those of [`Program::compile`].
     pub fn executable(&self, inputs: &Inputs) -> Result<Arc<Executable>> {
-        match self.known(inputs, &[]) {
-            Some(known) => Ok(known),
-            None => self.compiled(self.model.bind(inputs)?, &|_| ()),
-        }
+        self.known_or(inputs, (&[], Values::Bound), |session| {
+            session.compiled(session.model.bind(inputs)?, &|_| ())
+        })
     }
 
     /// Runs programs until the device says of all that the host has to know what it was told.
@@ -109,10 +110,9 @@ impl Session {
         tell: &dyn Fn(Progress),
         mut run: impl FnMut(&Executable) -> Result<Reading>,
     ) -> Result<Vec<Output>> {
-        let mut executable = match self.known(inputs, &[]) {
-            Some(known) => known,
-            None => self.compiled(self.first(inputs)?, tell)?,
-        };
+        let mut executable = self.known_or(inputs, (&[], Values::Alike), |session| {
+            session.compiled(session.first(inputs)?, tell)
+        })?;
         let (mut guesses, mut passes) = (0, 0);
         loop {
             let (found, sure) = match run(&executable)? {
@@ -131,10 +131,9 @@ impl Session {
             guesses = if is_right { more } else { 0 };
             let keys = executable.program().questions.iter().map(|it| it.key);
             let found: Vec<(Key, Tensor)> = keys.zip(found).collect();
-            executable = match self.known(inputs, &found[..sure]) {
-                Some(known) => known,
-                None => self.compiled(self.answered(inputs, &found, (sure, guesses))?, tell)?,
-            };
+            executable = self.known_or(inputs, (&found[..sure], Values::Alike), |session| {
+                session.compiled(session.answered(inputs, &found, (sure, guesses))?, tell)
+            })?;
         }
     }
 
@@ -196,38 +195,125 @@ impl Session {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
+    /// What runs the model with such inputs and these answers, if it is there; else what `compile` makes. Threads
+    /// that bring the same shapes wait for the first one, and take what it has compiled.
+    fn known_or(
+        &self,
+        inputs: &Inputs,
+        (answers, values): (&[(Key, Tensor)], Values),
+        compile: impl FnOnce(&Self) -> Result<Arc<Executable>>,
+    ) -> Result<Arc<Executable>> {
+        if let Some(known) = self.known(inputs, answers, values) {
+            return Ok(known);
+        }
+        let compilation = self.compilation(inputs);
+        let _turn = compilation.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.known(inputs, answers, values) {
+            Some(known) => Ok(known),
+            None => compile(self),
+        }
+    }
+
+    /// What all threads share that compile for inputs of these shapes now.
+    fn compilation(&self, inputs: &Inputs) -> Arc<Compilation> {
+        let shapes: Vec<(String, Vec<u64>)> =
+            inputs.iter().map(|(name, it)| (name.to_owned(), it.shape().to_vec())).collect();
+        let mut all = self.compilations.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|it| it.strong_count() > 0);
+        match all.iter().filter_map(Weak::upgrade).find(|it| it.shapes == shapes) {
+            Some(other) => other,
+            None => {
+                let new = Arc::new(Compilation { shapes, turn: Mutex::default() });
+                all.push(Arc::downgrade(&new));
+                new
+            }
+        }
+    }
+
     /// The last one used that was made for such inputs, and for these answers.
-    fn known(&self, inputs: &Inputs, answers: &[(Key, Tensor)]) -> Option<Arc<Executable>> {
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let serves = |it: &Arc<Executable>| {
-            let program = it.program();
+    fn known(
+        &self,
+        inputs: &Inputs,
+        answers: &[(Key, Tensor)],
+        values: Values,
+    ) -> Option<Arc<Executable>> {
+        // Compared outside of the lock, so that other threads run meanwhile.
+        let all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut alike = Vec::new();
+        let mut found = None;
+        for executable in all.iter().rev() {
+            let program = executable.program();
             let is_known = |(key, answer): &(Key, Tensor)| {
-                program
-                    .questions
-                    .iter()
-                    .any(|it| it.key == *key && it.answer.as_ref() == Some(answer))
+                let mut asked = program.questions.iter();
+                asked.any(|it| it.key == *key && it.answer.as_ref() == Some(answer))
             };
-            serves(program.inputs(), inputs) && answers.iter().all(is_known)
-        };
-        let index = compiled.iter().rposition(serves)?;
-        let executable = compiled.remove(index);
-        compiled.push(Arc::clone(&executable));
-        Some(executable)
+            match fit(program.inputs(), inputs).filter(|_| answers.iter().all(is_known)) {
+                Some(Values::Bound) => {
+                    found = Some(executable);
+                    break;
+                }
+                Some(Values::Alike) => alike.push(executable),
+                None => {}
+            }
+        }
+        if found.is_none() && values == Values::Alike {
+            let is_same =
+                |it: &&Arc<Executable>| self.model.concludes_same(it.program(), inputs);
+            found = alike.into_iter().find(is_same);
+        }
+        let found = found?;
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = compiled.iter().rposition(|it| Arc::ptr_eq(it, found)) {
+            compiled[index..].rotate_left(1);
+        }
+        Some(Arc::clone(found))
     }
 }
 
-/// Whether a program that was bound to other inputs runs with these: as many are given, with the same
-/// shapes and types, and the same values where those count.
-fn serves(bound: &[ProgramInput], given: &Inputs) -> bool {
+/// Which values of fixed inputs a program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// Those that it was bound to.
+    Bound,
+    /// All of which the host concludes the same.
+    Alike,
+}
+
+/// Shapes for which a program is being compiled.
+#[derive(Debug)]
+struct Compilation {
+    shapes: Vec<(String, Vec<u64>)>,
+    /// Whoever holds it compiles.
+    turn: Mutex<()>,
+}
+
+/// How a program that was bound to other inputs fits these: `None` unless as many are given, with the same shapes and
+/// types.
+fn fit(bound: &[ProgramInput], given: &Inputs) -> Option<Values> {
     let is_bound = |name: &str| bound.iter().any(|input| input.name == name && input.given);
-    let fits = |input: &ProgramInput| match given.get(&input.name) {
-        None => !input.given,
-        Some(Input::Shape(shape)) => *shape == input.shape && !input.fixed,
-        Some(Input::Tensor(tensor)) => {
-            let tensor = typed(tensor, input.element, &input.name);
-            let is_same = |it: &Tensor| !input.fixed || input.tensor.as_ref() == Some(it);
-            tensor.is_ok_and(|it| it.shape() == input.shape && is_same(&it))
+    if !given.iter().all(|(name, _)| is_bound(name)) {
+        return None;
+    }
+    let mut values = Values::Bound;
+    for input in bound {
+        match given.get(&input.name) {
+            None if input.given => return None,
+            None => {}
+            Some(Input::Shape(shape)) => {
+                if *shape != input.shape || input.fixed {
+                    return None;
+                }
+            }
+            Some(Input::Tensor(tensor)) => {
+                if tensor.shape() != input.shape {
+                    return None;
+                }
+                let tensor = typed(tensor, input.element, &input.name).ok()?;
+                if input.fixed && input.tensor.as_ref() != Some(&tensor) {
+                    values = Values::Alike;
+                }
+            }
         }
-    };
-    given.iter().all(|(name, _)| is_bound(name)) && bound.iter().all(fits)
+    }
+    Some(values)
 }

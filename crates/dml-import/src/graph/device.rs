@@ -76,6 +76,11 @@ impl DeviceNodes {
         self.reading.as_ref().map_or_else(Vec::new, |it| it.questions().clone())
     }
 
+    /// How many values the host has asked for.
+    pub(crate) fn question_count(&self) -> usize {
+        self.reading.as_ref().map_or(0, |it| it.questions().len())
+    }
+
     /// The elements of a device's value, which `owner` has to know, as far as there is an answer.
     pub(crate) fn answer(
         &self,

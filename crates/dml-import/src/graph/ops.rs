@@ -132,7 +132,7 @@ pub(crate) use resized::{Coordinates, Nearest};
 pub(crate) use rotary::RotaryEmbedding;
 pub(crate) use scan::{Along, Scan};
 pub(crate) use scatter::{MaxUnpool, Scatter};
-pub(crate) use schedule::{Context, demanded, evaluate_nodes, found};
+pub(crate) use schedule::{Context, demanded, evaluate_node, evaluate_nodes, found};
 pub(crate) use sequences::{OneHot, ReverseSequence};
 pub(crate) use shape::{Flatten, Reshape, ShapeOf, Size, Squeeze, Unsqueeze, Zero};
 pub(crate) use slice::Slice;

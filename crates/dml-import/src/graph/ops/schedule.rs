@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::graph::conclusions::Trace;
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::ops::operands::{Budget, Operands};
 use crate::graph::ops::{Demand, Need};
@@ -18,6 +19,8 @@ pub(crate) struct Context<'a> {
     pub(crate) device: &'a DeviceNodes,
     /// The node of the model that these nodes are a part of; `None` where they are the model's own.
     pub(crate) index: Option<usize>,
+    /// Where conclusions are recorded; `None` in bodies of loops, which their nodes stand for.
+    pub(crate) trace: Option<&'a Trace>,
 }
 
 /// Evaluates the nodes in `order` and writes their outputs into `values`. What is refused is a value, so
@@ -35,7 +38,14 @@ pub(crate) fn evaluate_nodes(
         let demand = demand.max().unwrap_or_default();
         let origin = context.index.unwrap_or(index);
         let owner = Owner { name: Arc::new(node.name.clone()), index: Some(origin) };
-        match evaluate_node(node, values, context, &owner, demand) {
+        let before = context.trace.map(|it| (it, Trace::before(node, values, context.device)));
+        let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
+        let operands = node.inputs.iter().map(value).collect();
+        let found = evaluate_node(node, operands, context, &owner, demand);
+        if let Some((trace, before)) = before {
+            trace.record((index, node), demand, values, (before, context.device), &found);
+        }
+        match found {
             Ok(found) => {
                 for (output, value) in node.outputs.iter().zip(found) {
                     if let Some(output) = output {
@@ -52,16 +62,18 @@ pub(crate) fn evaluate_nodes(
     }
 }
 
-fn evaluate_node(
+/// The outputs of a node for these operands.
+///
+/// # Errors
+/// What is wrong with the node or its operands.
+pub(crate) fn evaluate_node(
     node: &Node,
-    values: &[Option<Value>],
+    values: Vec<Option<&Value>>,
     context: Context<'_>,
     owner: &Owner,
     demand: Demand,
 ) -> Result<Vec<Value>> {
     let op = node.op.as_ref().map_err(Clone::clone)?;
-    let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
-    let values = node.inputs.iter().map(value).collect();
     let Context { budget, device, .. } = context;
     let operands = Operands { node: &node.name, values, budget, device, owner, demand };
     let found = op.evaluate(&operands)?;
