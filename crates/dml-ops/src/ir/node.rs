@@ -8,6 +8,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 
 use super::buffer::Buffer;
+use super::buffers::Buffers;
 use super::computation::Computation;
 use super::contraction::{Matrices, Place, SUMS, Sums, WholeMatrices};
 use super::ordered::{Scan, Sort};
@@ -44,10 +45,10 @@ impl Node {
     }
 
     /// The buffers that are read, some of them several times.
-    pub(crate) fn reads(&self) -> Vec<Buffer> {
+    pub(crate) fn reads(&self) -> Buffers {
         let sums = |it: &Sums| {
             let [rows, columns, sums] = it.places.map(|it| it.buffer);
-            if it.goes_on { vec![rows, columns, sums] } else { vec![rows, columns] }
+            [Some(rows), Some(columns), it.goes_on.then_some(sums)].into_iter().flatten()
         };
         match self {
             Self::Map(Map { space, .. })
@@ -60,13 +61,13 @@ impl Node {
             }
             Self::Scan(scan) => scan.elements.buffer.into_iter().collect(),
             Self::Sort(sort) => sort.numbers.buffer.into_iter().collect(),
-            Self::Fill(_) => vec![],
+            Self::Fill(_) => Buffers::from_iter([]),
             Self::Band(Band { input, .. }) => input.iter().map(|it| it.buffer).collect(),
         }
     }
 
     /// The buffers that are written, some of them several times.
-    pub(crate) fn writes(&self) -> Vec<Buffer> {
+    pub(crate) fn writes(&self) -> Buffers {
         match self {
             Self::Map(Map { space, .. })
             | Self::Reduce(Reduce { space, .. })
@@ -79,22 +80,21 @@ impl Node {
             Self::Contract(all) => all.iter().map(|it| it.places[SUMS].buffer).collect(),
             Self::ContractWhole(of) => of.operands[SUMS].place.buffer.into_iter().collect(),
             Self::Fill(Fill { output, .. }) | Self::Band(Band { output, .. }) => {
-                vec![output.buffer]
+                [output.buffer].into_iter().collect()
             }
         }
     }
 
     /// The buffers of other nodes or callers that are read or written.
-    pub(crate) fn outside(&self) -> Vec<Buffer> {
-        let (mut buffers, written) = (self.reads(), self.writes());
+    pub(crate) fn outside(&self) -> Buffers {
+        let (read, written) = (self.reads().into_iter(), self.writes());
         match self {
             Self::Rows(group) => {
-                buffers.retain(|it| !written.contains(it));
-                buffers.extend(&group.results);
+                let from_outside = read.filter(|it| !written.contains(it));
+                from_outside.chain(group.results.iter().copied()).collect()
             }
-            _ => buffers.extend(written),
+            _ => read.chain(written.iter().copied()).collect(),
         }
-        buffers
     }
 
     /// This node with its buffers renamed.

@@ -40,7 +40,7 @@ impl Program {
         let text = |nodes: &[Recorded]| {
             let mut text = String::new();
             for Recorded { node, .. } in nodes {
-                let mut new = [node.reads(), node.writes()].concat();
+                let mut new = [&*node.reads(), &*node.writes()].concat();
                 new.retain(|it| known.insert(*it));
                 new.sort_unstable();
                 for buffer in new {
