@@ -84,11 +84,13 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
     anyhow::ensure!(is_whole, "the file is too large; accepted: up to {MAX_BYTES} bytes");
     let mut graph = json::graph(&serde_json::from_slice(&bytes).context("is not JSON")?)?;
     // Names are part of whatever is printed.
-    let nodes = graph.nodes.iter_mut().map(|it| &mut it.name);
+    for node in &mut graph.nodes {
+        node.name = printable(&node.name).into();
+    }
     let inputs = graph.input_edges.iter_mut().map(|it| &mut it.name);
     let outputs = graph.output_edges.iter_mut().map(|it| &mut it.name);
     let others = graph.intermediate_edges.iter_mut().map(|it| &mut it.name);
-    for name in nodes.chain(inputs).chain(outputs).chain(others) {
+    for name in inputs.chain(outputs).chain(others) {
         *name = printable(name);
     }
     Ok(graph)

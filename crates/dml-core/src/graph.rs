@@ -18,7 +18,7 @@ use crate::schema::operator::AbstractOperator;
 use crate::types::FeatureLevel;
 
 pub use build::{GraphBuilder, GraphValue};
-pub use check::validate_graph;
+pub use check::{validate_graph, validate_known_graph};
 pub use validated::{GraphNode, NodeWork, Source, ValidatedGraph};
 
 /// The level that introduced graphs.
@@ -55,7 +55,7 @@ pub struct GraphDesc {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeDesc {
     /// For messages; may be empty.
-    pub name: String,
+    pub name: Arc<str>,
     /// What the node is.
     pub kind: NodeKind,
 }

@@ -51,11 +51,11 @@ fn assemble_with(
     let mut outputs = Vec::new();
     for output in named {
         let name = Arc::new(NodeName::new("Output", &output.name));
-        let owner = Owner { name, index: None };
+        let owner = Owner::outside(name);
         outputs.push(source(evaluation, &owner, evaluation.value(output.value))?);
     }
     for Question { node, value, .. } in &questions {
-        let owner = Owner { name: Arc::clone(node), index: None };
+        let owner = Owner::outside(Arc::clone(node));
         outputs.push(source(evaluation, &owner, value)?);
     }
     let values = graph.inputs.iter().map(|input| evaluation.value(input.value)).collect();

@@ -13,7 +13,7 @@ mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dml::{CompiledOperator, Device};
+use dml::{CompiledOperator, Device, GraphCompiler};
 use dml_core::graph::NodeKind;
 use dml_core::{Error as CoreError, validate};
 
@@ -78,28 +78,30 @@ impl Program {
         device: &Device,
         tell: &dyn Fn(Progress),
     ) -> Result<Executable> {
-        self.compile_with(device, &Weights::default(), tell)
+        let compiler = GraphCompiler::new(device, Arc::default());
+        self.clone().compile_with(&compiler, &Weights::default(), tell)
     }
 
-    /// The same with weights that other programs of the model have uploaded.
+    /// The same with operators that other programs of the model have, and weights that these have uploaded.
     pub(crate) fn compile_with(
-        &self,
-        device: &Device,
+        self,
+        compiler: &GraphCompiler,
         weights: &Weights,
         tell: &dyn Fn(Progress),
     ) -> Result<Executable> {
         tell(Progress::Compiling);
+        let device = compiler.device();
         let mut in_runs = vec![false; self.operators.len()];
         self.steps.iter().filter_map(operator_of).for_each(|index| in_runs[index] = true);
         let operators = self.operators.iter().zip(in_runs);
         let operators =
-            operators.map(|(it, is_run)| is_run.then(|| compiled(device, it)).transpose());
+            operators.map(|(it, is_run)| is_run.then(|| compiled(compiler, it)).transpose());
         let operators = operators.collect::<Result<Vec<_>>>()?;
         let resources = match self.needs_device() {
-            true => Some(Arc::new(Resources::new(device, self, operators, (weights, tell))?)),
+            true => Some(Arc::new(Resources::new(device, &self, operators, (weights, tell))?)),
             false => None,
         };
-        let (device, program) = (device.clone(), self.clone());
+        let (device, program) = (device.clone(), self);
         Ok(Executable { device, program, resources, recording: Mutex::default() })
     }
 
@@ -182,12 +184,13 @@ fn tensor(input: &ProgramInput, given: &Inputs) -> Result<Option<Tensor>> {
 }
 
 /// An operator or a graph for a device. Of a graph, the node is named that is refused.
-fn compiled(device: &Device, operator: &Operator) -> Result<CompiledOperator> {
+fn compiled(compiler: &GraphCompiler, operator: &Operator) -> Result<CompiledOperator> {
+    let device = compiler.device();
     match &operator.work {
         Work::Operator(one) => {
             device.compile(one.clone()).map_err(|error| at(&operator.node, error))
         }
-        Work::Graph { desc, nodes } => device.compile_graph(desc).map_err(|error| {
+        Work::Graph { desc, nodes } => compiler.compile(desc).map_err(|error| {
             let refused = match &error {
                 dml::Error::Operator(CoreError::InNode { node, error }) => {
                     Some((node_number(node), (**error).clone()))
@@ -218,7 +221,7 @@ fn first_refused(device: &Device, operator: &Operator) -> Option<(NodeName, Core
     let level = device.feature_level();
     desc.nodes.iter().zip(nodes).find_map(|(it, node)| match &it.kind {
         NodeKind::Operator(operator) => {
-            validate(operator, level).err().map(|error| (node.clone(), error))
+            validate(operator, level).err().map(|error| (NodeName::clone(node), error))
         }
         NodeKind::Constant(_) => None,
     })

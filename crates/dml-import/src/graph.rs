@@ -19,6 +19,8 @@ mod view;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dml_core::KnownOperators;
+
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName};
@@ -46,6 +48,8 @@ pub(crate) struct Graph {
     pub(crate) outputs: Vec<GraphOutput>,
     /// Values are numbered from 0 up to this.
     pub(crate) value_count: usize,
+    /// DirectML's operators of programs that were made of it.
+    pub(crate) operators: Arc<KnownOperators>,
 }
 
 /// A value that the caller gives.
@@ -109,11 +113,25 @@ pub(crate) struct GraphOutput {
 /// One operation.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) name: NodeName,
+    pub(crate) name: Arc<NodeName>,
+    /// The name as graphs of operators have it.
+    pub(crate) label: Arc<str>,
     /// What it does, or why that is not known.
     pub(crate) op: Result<Box<dyn Op>, Error>,
     /// `None` where an optional input is left out.
     pub(crate) inputs: Vec<Option<ValueId>>,
     /// `None` where an output is left out.
     pub(crate) outputs: Vec<Option<ValueId>>,
+}
+
+impl Node {
+    pub(crate) fn new(
+        name: NodeName,
+        op: Result<Box<dyn Op>, Error>,
+        inputs: Vec<Option<ValueId>>,
+        outputs: Vec<Option<ValueId>>,
+    ) -> Self {
+        let label = name.to_string().into();
+        Self { name: Arc::new(name), label, op, inputs, outputs }
+    }
 }

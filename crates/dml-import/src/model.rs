@@ -1,17 +1,21 @@
 //! A model, whatever it was made for.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "execute")]
+use std::sync::Arc;
 
 use bytes::Bytes;
+#[cfg(feature = "execute")]
+use dml_core::KnownOperators;
 
 use crate::assemble::{assemble, assemble_questions};
 use crate::dxdispatch::Script;
 use crate::error::{Error, Result};
 use crate::files::Folder;
 use crate::format::{BEGINNING, Format};
-use crate::graph::{Answers, Extent, Graph, evaluate, evaluate_reading};
 #[cfg(feature = "execute")]
 use crate::graph::typed;
+use crate::graph::{Answers, Extent, Graph, evaluate, evaluate_reading};
 #[cfg(feature = "execute")]
 use crate::inputs::Input;
 use crate::inputs::Inputs;
@@ -121,6 +125,15 @@ impl Model {
             Content::Script(script) => {
                 script.destinations().map_err(|error| error.in_file(&self.file))
             }
+        }
+    }
+
+    /// DirectML's operators of its programs.
+    #[cfg(feature = "execute")]
+    pub(crate) fn operators(&self) -> Arc<KnownOperators> {
+        match &self.content {
+            Content::Graph(graph) => Arc::clone(&graph.operators),
+            Content::Script(_) => Arc::default(),
         }
     }
 

@@ -131,7 +131,7 @@ pub enum Work {
         /// The graph.
         desc: Arc<GraphDesc>,
         /// What the nodes of the graph were made from, in its order.
-        nodes: Vec<NodeName>,
+        nodes: Vec<Arc<NodeName>>,
     },
 }
 

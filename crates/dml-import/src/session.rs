@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use dml::Device;
+use dml::{Device, GraphCompiler};
 
 use crate::error::{Error, Result};
 use crate::execute::{Executable, IoBinding, Progress, Reading, Weights};
@@ -28,7 +28,7 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 /// are read with the outputs. Where it is not, another program is looked for, or compiled.
 #[derive(Debug)]
 pub struct Session {
-    device: Device,
+    compiler: GraphCompiler,
     model: Arc<Model>,
     capacity: NonZeroUsize,
     weights: Weights,
@@ -40,9 +40,10 @@ pub struct Session {
 impl Session {
     /// A session that has compiled nothing yet.
     pub fn new(device: &Device, model: impl Into<Arc<Model>>) -> Self {
+        let model = model.into();
         Self {
-            device: device.clone(),
-            model: model.into(),
+            compiler: GraphCompiler::new(device, model.operators()),
+            model,
             capacity: CAPACITY,
             weights: Weights::default(),
             compiled: Mutex::default(),
@@ -179,7 +180,7 @@ impl Session {
             input.tensor = None;
         }
         // Outside of the lock, so that other shapes run meanwhile.
-        let executable = Arc::new(program.compile_with(&self.device, &self.weights, tell)?);
+        let executable = Arc::new(program.compile_with(&self.compiler, &self.weights, tell)?);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (compiled.len() + 1).saturating_sub(self.capacity.get());
         let evicted: Vec<Arc<Executable>> = compiled.drain(..surplus).collect();
@@ -257,8 +258,7 @@ impl Session {
             }
         }
         if found.is_none() && values == Values::Alike {
-            let is_same =
-                |it: &&Arc<Executable>| self.model.concludes_same(it.program(), inputs);
+            let is_same = |it: &&Arc<Executable>| self.model.concludes_same(it.program(), inputs);
             found = alike.into_iter().find(is_same);
         }
         let found = found?;
@@ -298,16 +298,10 @@ fn fit(bound: &[ProgramInput], given: &Inputs) -> Option<Values> {
     for input in bound {
         match given.get(&input.name) {
             None if input.given => return None,
-            None => {}
-            Some(Input::Shape(shape)) => {
-                if *shape != input.shape || input.fixed {
-                    return None;
-                }
-            }
+            Some(other) if other.shape() != input.shape => return None,
+            Some(Input::Shape(_)) if input.fixed => return None,
+            None | Some(Input::Shape(_)) => {}
             Some(Input::Tensor(tensor)) => {
-                if tensor.shape() != input.shape {
-                    return None;
-                }
                 let tensor = typed(tensor, input.element, &input.name).ok()?;
                 if input.fixed && input.tensor.as_ref() != Some(&tensor) {
                     values = Values::Alike;

@@ -43,7 +43,8 @@ fn decoder() -> Vec<u8> {
 fn inputs(total: u8) -> Inputs {
     let floats = |shape: &[u64], seed: u8| {
         let count: u64 = shape.iter().product();
-        let number = |it: u64| f32::from(u8::try_from((it * 7 + u64::from(seed)) % 23).unwrap()) / 8.0;
+        let number =
+            |it: u64| f32::from(u8::try_from((it * 7 + u64::from(seed)) % 23).unwrap()) / 8.0;
         f32s(shape, &(0..count).map(number).collect::<Vec<f32>>())
     };
     let int = |shape: &[u64], number: u8| {

@@ -21,6 +21,7 @@
 //! memory is still added up in an order that depends on strides; [`Node::ContractWhole`] leaves its order to the device.
 
 mod buffer;
+mod buffers;
 mod computation;
 mod contraction;
 mod cost;
@@ -36,6 +37,7 @@ pub(crate) mod tests;
 mod text;
 
 pub(crate) use buffer::{Buffer, Content, Stage};
+pub(crate) use buffers::Buffers;
 pub(crate) use computation::{Computation, low_and_high, with_parameters_from};
 pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
 pub(crate) use node::{

@@ -1,7 +1,7 @@
 //! A compiled operator and what it needs from its bindings.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use dml_core::schema::FieldKind;
 use dml_core::{TensorLayout, Validated, ValidatedGraph};
@@ -15,8 +15,20 @@ enum Work {
     Graph {
         graph: Arc<ValidatedGraph>,
         /// Of the preferred plan.
-        explanation: Arc<OnceLock<Explanation>>,
+        explanation: LazyExplanation,
     },
+}
+
+type Explain = Box<dyn FnOnce() -> Option<Explanation> + Send>;
+
+/// An explanation that is made when somebody asks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct LazyExplanation(Arc<LazyLock<Option<Explanation>, Explain>>);
+
+impl LazyExplanation {
+    pub(crate) fn new(explain: impl FnOnce() -> Option<Explanation> + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(explain))))
+    }
 }
 
 /// An operator that is ready to be executed any number of times, from any thread.
@@ -46,7 +58,7 @@ impl CompiledOperator {
 
     pub(crate) fn of_graph(
         graph: Arc<ValidatedGraph>,
-        explanation: Arc<OnceLock<Explanation>>,
+        explanation: LazyExplanation,
         vulkan: dml_vk::CompiledOperator,
     ) -> Self {
         Self::new(Work::Graph { graph, explanation }, vulkan)
@@ -73,11 +85,12 @@ impl CompiledOperator {
         }
     }
 
-    /// What a graph has been compiled to, and why; `None` of an operator.
+    /// What a graph has been compiled to, and why; `None` of an operator. The first call makes it, which takes about as
+    /// long as compiling the graph.
     pub fn explanation(&self) -> Option<&Explanation> {
         match &self.work {
             Work::Operator(_) => None,
-            Work::Graph { explanation, .. } => explanation.get(),
+            Work::Graph { explanation, .. } => explanation.0.as_ref().as_ref(),
         }
     }
 

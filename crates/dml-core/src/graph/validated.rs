@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::edges::Label;
 use crate::plan::BindingRequirement;
 use crate::schema::FieldKind;
 use crate::schema::validated::Validated;
@@ -20,8 +21,10 @@ pub struct ValidatedGraph {
 /// A node, and what it reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphNode {
-    /// As messages have it: `Nodes[3]`, with its name behind it where it has one.
-    pub label: String,
+    /// Its number in the graph's description.
+    pub index: usize,
+    /// Its name; may be empty.
+    pub name: Arc<str>,
     /// What it does.
     pub work: NodeWork,
     /// Where each of its input bindings comes from; `None` where an optional tensor is left out.
@@ -32,7 +35,7 @@ pub struct GraphNode {
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeWork {
     /// It executes an operator.
-    Operator(Box<Validated>),
+    Operator(Arc<Validated>),
     /// It has these bytes as its only output.
     Constant(Arc<[u8]>),
 }
@@ -86,7 +89,17 @@ impl ValidatedGraph {
     }
 }
 
+/// A node as messages have it.
+pub(super) fn node_label(index: usize, name: &str) -> String {
+    Label { array: "Nodes", index, name }.to_string()
+}
+
 impl GraphNode {
+    /// As messages have it: `Nodes[3]`, with its name after it where it has one.
+    pub fn label(&self) -> String {
+        node_label(self.index, &self.name)
+    }
+
     /// The operator; `None` of a constant.
     pub fn operator(&self) -> Option<&Validated> {
         match &self.work {

@@ -105,7 +105,7 @@ fn node(
         })?),
         None => NodeKind::Operator(inner_operator(path, &at, node.content)?),
     };
-    Ok(NodeDesc { name: node.name, kind })
+    Ok(NodeDesc { name: node.name.into(), kind })
 }
 
 /// An operator that stands in a node.

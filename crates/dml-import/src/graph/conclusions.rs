@@ -214,15 +214,14 @@ impl Conclusions {
         computation: &Computation,
         operands: &[Option<Value>],
     ) -> Option<Vec<Value>> {
-        let budget =
-            if self.spares_floats { Budget::sparing_floats() } else { Budget::default() };
+        let budget = if self.spares_floats { Budget::sparing_floats() } else { Budget::default() };
         let device = match self.is_reading {
-            true => DeviceNodes::reading(Answers::default()),
-            false => DeviceNodes::new(false),
+            true => DeviceNodes::reading(Answers::default(), &Arc::default()),
+            false => DeviceNodes::new(&Arc::default()),
         };
         let index = Some(computation.node);
         let context = Context { budget: &budget, device: &device, index, trace: None };
-        let owner = Owner { name: Arc::new(node.name.clone()), index };
+        let owner = Owner::of(node, index);
         let operands = operands.iter().map(Option::as_ref).collect();
         let found = evaluate_node(node, operands, context, &owner, computation.demand).ok()?;
         let is_computed = device.all().is_empty() && device.question_count() == 0;

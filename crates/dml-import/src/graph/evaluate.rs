@@ -51,7 +51,10 @@ pub(crate) enum Extent {
 /// # Errors
 /// What is wrong with the inputs given, or with the graph as a whole.
 pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<Evaluation> {
-    let device = || DeviceNodes::new(extent == Extent::Shapes);
+    let device = || match extent {
+        Extent::Shapes => DeviceNodes::shapes(),
+        Extent::Outputs | Extent::Nodes => DeviceNodes::new(&graph.operators),
+    };
     let first = evaluate_once(graph, given, extent, (Budget::default(), device()))?;
     if !first.device.selects() || !first.inputs.iter().any(|it| it.is_read()) {
         return Ok(first);
@@ -90,7 +93,7 @@ pub(crate) fn evaluate_reading(
 ) -> Result<Evaluation> {
     // Floats that the caller gives are left to the device: it is asked anyway, and the program is one for
     // all that have the same answers.
-    let of = (Budget::sparing_floats(), DeviceNodes::reading(answers));
+    let of = (Budget::sparing_floats(), DeviceNodes::reading(answers, &graph.operators));
     evaluate_once(graph, given, extent, of)
 }
 

@@ -1,7 +1,5 @@
 //! Evaluates nodes, each after those whose outputs it uses.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
 use crate::graph::conclusions::Trace;
 use crate::graph::device::{DeviceNodes, Owner};
@@ -37,7 +35,7 @@ pub(crate) fn evaluate_nodes(
         let demand = node.outputs.iter().flatten().map(|output| demanded[*output]);
         let demand = demand.max().unwrap_or_default();
         let origin = context.index.unwrap_or(index);
-        let owner = Owner { name: Arc::new(node.name.clone()), index: Some(origin) };
+        let owner = Owner::of(node, Some(origin));
         let before = context.trace.map(|it| (it, Trace::before(node, values, context.device)));
         let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
         let operands = node.inputs.iter().map(value).collect();
