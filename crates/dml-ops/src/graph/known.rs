@@ -4,11 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dml_core::{Error, Recent, Validated};
 
-use crate::ir::Program;
+use crate::ir::{Content, Program};
 use crate::{Target, TransferUse};
 
 /// How many programs are kept at least, if there are more.
-const CAPACITY: usize = 2048;
+const CAPACITY: usize = 1024;
+
+/// Bytes of constants of a program that is kept.
+const MOST_BYTES: u64 = 1 << 16;
 
 /// An operator by its address, and the transfers that the target has.
 type Key = (usize, TransferUse);
@@ -39,7 +42,10 @@ impl KnownPrograms {
         }
         let program = crate::implementation(operator)?.recorded(operator, target)?;
         let program = Arc::new(program);
-        self.known().insert(key, (Arc::clone(operator), Arc::clone(&program)));
+        let constants = program.locals.iter().filter(|it| matches!(it, Content::Constant { .. }));
+        if constants.map(Content::bytes).sum::<u64>() <= MOST_BYTES {
+            self.known().insert(key, (Arc::clone(operator), Arc::clone(&program)));
+        }
         Ok(program)
     }
 
