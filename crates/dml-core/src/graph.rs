@@ -7,6 +7,7 @@
 mod build;
 mod check;
 mod edges;
+mod label;
 mod order;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,6 @@
 //! each finds the types and shapes of its outputs, and either computes them on the host, or says how
 //! they lie in what is there already, or adds operators that a device executes ([`device`]).
 
-mod conclusions;
 mod device;
 mod dml;
 mod evaluate;
@@ -26,7 +25,6 @@ use crate::element::ElementType;
 use crate::error::{Error, NodeName};
 use crate::inputs::{Input, Inputs};
 
-pub(crate) use conclusions::Conclusions;
 pub(crate) use device::{DeviceNode, Owner, level};
 pub(crate) use dml::{fill, materialized};
 #[cfg(feature = "execute")]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::edges::{self, Edge, Edges, Label};
+use super::edges::{self, Edge, Edges};
+use super::label::Label;
 use super::order::order;
 use super::validated::{GraphNode, NodeWork, Source, ValidatedGraph, node_label};
 use super::{CONSTANT_NODES, GRAPHS, GraphDesc, MAX_INPUTS, NodeKind};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::label::Label;
 use super::validated::Source;
 use super::{GraphDesc, NodeDesc, NodeKind};
 use crate::schema::FieldKind;
@@ -26,22 +27,7 @@ pub(super) struct Edges<'a> {
     pub(super) outputs: Vec<Option<(Label<'a>, Source)>>,
 }
 
-/// An element of one of the graph's arrays, which messages show with its name after it where it has one.
-#[derive(Clone, Copy)]
-pub(super) struct Label<'a> {
-    pub(super) array: &'static str,
-    pub(super) index: usize,
-    pub(super) name: &'a str,
-}
-
-impl fmt::Display for Label<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]", self.array, self.index)?;
-        if self.name.is_empty() { Ok(()) } else { write!(f, " ({})", self.name) }
-    }
-}
-
-/// A member of such an element, for messages.
+/// A member of an element of one of the graph's arrays, for messages.
 #[derive(Clone, Copy)]
 struct Member<'a>(Label<'a>, &'static str);
 

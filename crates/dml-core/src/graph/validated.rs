@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::edges::Label;
+use super::label::Label;
 use crate::plan::BindingRequirement;
 use crate::schema::FieldKind;
 use crate::schema::validated::Validated;

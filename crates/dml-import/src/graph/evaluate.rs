@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::element::ElementType;
 use crate::error::{Error, Requirement, Result};
-use crate::graph::conclusions::{Conclusions, Trace};
 use crate::graph::device::DeviceNodes;
-use crate::graph::ops::{Budget, Context, Demand, demanded, evaluate_nodes, found};
+use crate::graph::ops::{
+    Budget, Conclusions, Context, Demand, Trace, demanded, evaluate_nodes, found,
+};
 use crate::graph::order::{needed, topological};
 use crate::graph::reading::Answers;
 use crate::graph::symbols::{Symbols, fixed};

@@ -1,9 +1,9 @@
 //! Evaluates nodes, each after those whose outputs it uses.
 
 use crate::error::{Error, Result};
-use crate::graph::conclusions::Trace;
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::ops::operands::{Budget, Operands};
+use crate::graph::ops::trace::Trace;
 use crate::graph::ops::{Demand, Need};
 use crate::graph::order::producers;
 use crate::graph::value::{Storage, Value};
