@@ -14,27 +14,11 @@ pub static ACTIVATIONS: Source = Source {
     interface: Interface::NONE,
 };
 
-/// Attention of queries, keys and values of at most 64 elements, without a buffer for scores.
-pub static ATTENTION_1: Source = Source {
-    name: "attention_1",
-    spirv: include_bytes!("../compiled/attention_1.spv"),
-    relocations: include_bytes!("../compiled/attention_1.ids"),
-    interface: Interface {
-        push_fields: &[
-            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
-            PushField::word("first_group", 32),
-            PushField::word("count", 36),
-        ],
-        uniform_binding: Some(8),
-        specialization_constants: &[],
-    },
-};
-
 /// Attention of queries, keys and values of at most 128 elements, without a buffer for scores.
-pub static ATTENTION_2: Source = Source {
-    name: "attention_2",
-    spirv: include_bytes!("../compiled/attention_2.spv"),
-    relocations: include_bytes!("../compiled/attention_2.ids"),
+pub static ATTENTION_OF_128: Source = Source {
+    name: "attention_of_128",
+    spirv: include_bytes!("../compiled/attention_of_128.spv"),
+    relocations: include_bytes!("../compiled/attention_of_128.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -47,10 +31,26 @@ pub static ATTENTION_2: Source = Source {
 };
 
 /// Attention of queries, keys and values of at most 256 elements, without a buffer for scores.
-pub static ATTENTION_4: Source = Source {
-    name: "attention_4",
-    spirv: include_bytes!("../compiled/attention_4.spv"),
-    relocations: include_bytes!("../compiled/attention_4.ids"),
+pub static ATTENTION_OF_256: Source = Source {
+    name: "attention_of_256",
+    spirv: include_bytes!("../compiled/attention_of_256.spv"),
+    relocations: include_bytes!("../compiled/attention_of_256.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Attention of queries, keys and values of at most 64 elements, without a buffer for scores.
+pub static ATTENTION_OF_64: Source = Source {
+    name: "attention_of_64",
+    spirv: include_bytes!("../compiled/attention_of_64.spv"),
+    relocations: include_bytes!("../compiled/attention_of_64.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -2161,9 +2161,9 @@ pub static WINDOWS: Source = Source {
 /// Every skeleton and every library.
 pub static LINKED: &[&Source] = &[
     &ACTIVATIONS,
-    &ATTENTION_1,
-    &ATTENTION_2,
-    &ATTENTION_4,
+    &ATTENTION_OF_128,
+    &ATTENTION_OF_256,
+    &ATTENTION_OF_64,
     &COPY_TILES_B8,
     &COPY_TILES_B16,
     &COPY_TILES_B32,

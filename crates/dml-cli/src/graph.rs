@@ -83,12 +83,14 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
     let is_whole = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
     anyhow::ensure!(is_whole, "the file is too large; accepted: up to {MAX_BYTES} bytes");
     let mut graph = json::graph(&serde_json::from_slice(&bytes).context("is not JSON")?)?;
-    // Names are printed, so they must not contain control characters.
-    let nodes = graph.nodes.iter_mut().map(|it| &mut it.name);
+    // Names are part of whatever is printed.
+    for node in &mut graph.nodes {
+        node.name = printable(&node.name).into();
+    }
     let inputs = graph.input_edges.iter_mut().map(|it| &mut it.name);
     let outputs = graph.output_edges.iter_mut().map(|it| &mut it.name);
     let others = graph.intermediate_edges.iter_mut().map(|it| &mut it.name);
-    for name in nodes.chain(inputs).chain(outputs).chain(others) {
+    for name in inputs.chain(outputs).chain(others) {
         *name = printable(name);
     }
     Ok(graph)

@@ -7,6 +7,7 @@
 mod build;
 mod check;
 mod edges;
+mod label;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use crate::schema::operator::AbstractOperator;
 use crate::types::FeatureLevel;
 
 pub use build::{GraphBuilder, GraphValue};
-pub use check::validate_graph;
+pub use check::{validate_graph, validate_known_graph};
 pub use validated::{GraphNode, NodeWork, Source, ValidatedGraph};
 
 /// The level that introduced graphs.
@@ -55,8 +56,8 @@ pub struct GraphDesc {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeDesc {
     /// For messages; may be empty.
-    pub name: String,
-    /// An operator or a constant.
+    pub name: Arc<str>,
+    /// What the node is.
     pub kind: NodeKind,
 }
 

@@ -22,6 +22,7 @@ pub mod host;
 pub mod json;
 pub mod operators;
 pub mod plan;
+mod recent;
 pub mod schema;
 mod similar;
 pub mod support;
@@ -31,8 +32,9 @@ mod validate;
 
 pub use capabilities::{Capabilities, CapabilityCap};
 pub use error::{Error, HResult, LevelRefusal};
-pub use graph::{GraphDesc, ValidatedGraph, validate_graph};
+pub use graph::{GraphDesc, ValidatedGraph, validate_graph, validate_known_graph};
 pub use plan::kernel;
+pub use recent::Recent;
 pub use schema::operator::{AbstractOperator, FieldValue};
 pub use schema::validated::Validated;
 pub use similar::{similar_names, suggestion};
@@ -45,4 +47,4 @@ pub use types::{
     DataType, DataTypeSet, ExecutionFlags, FeatureLevel, InvalidField, Numerics, ScalarUnion,
     Strategy, Tuning, UnknownName, enums, value,
 };
-pub use validate::validate;
+pub use validate::{KnownOperators, validate};

@@ -1,5 +1,6 @@
 //! Checks an operator against the rules of tensors and against a feature level.
 
+mod known;
 mod levels;
 mod likeness;
 mod nested;
@@ -11,6 +12,7 @@ use crate::schema::validated::{CheckedField, Validated};
 use crate::schema::{FieldKind, FieldSchema};
 use crate::tensor::{TensorDesc, TensorFlags, TensorLayout};
 use crate::types::{FeatureLevel, InvalidField};
+pub use known::KnownOperators;
 use levels::Levels;
 
 /// Checks `operator` for a device that was created at `level`.

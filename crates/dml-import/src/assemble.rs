@@ -7,7 +7,6 @@ mod stage;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use dml_core::graph::GraphValue;
 use dml_core::schema::FieldKind;
@@ -52,11 +51,11 @@ fn assemble_with(
     let mut outputs = Vec::new();
     for output in named {
         let name = Arc::new(NodeName::new("Output", &output.name));
-        let owner = Owner { name, index: None };
+        let owner = Owner::outside(name);
         outputs.push(source(evaluation, &owner, evaluation.value(output.value))?);
     }
     for Question { node, value, .. } in &questions {
-        let owner = Owner { name: Arc::clone(node), index: None };
+        let owner = Owner::outside(Arc::clone(node));
         outputs.push(source(evaluation, &owner, value)?);
     }
     let values = graph.inputs.iter().map(|input| evaluation.value(input.value)).collect();
@@ -80,12 +79,13 @@ fn assemble_with(
             element: value.element,
             shape: value.shape.clone().unwrap_or_default(),
             tensor: bound.tensor.clone(),
-            fixed: bound.read.load(Ordering::Relaxed),
+            fixed: bound.is_read(),
             given: bound.is_given,
         });
     }
     let asked = |it: Question| Asked { key: it.key, node: (*it.node).clone(), answer: it.answer };
     program.questions = questions.into_iter().map(asked).collect();
+    program.conclusions = Arc::clone(&evaluation.conclusions);
     Ok(program)
 }
 

@@ -13,7 +13,7 @@ mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dml::{CompiledOperator, Device};
+use dml::{CompiledOperator, Device, GraphCompiler};
 use dml_core::graph::NodeKind;
 use dml_core::{Error as CoreError, validate};
 
@@ -77,28 +77,30 @@ impl Program {
         device: &Device,
         tell: &dyn Fn(Progress),
     ) -> Result<Executable> {
-        self.compile_with(device, &Weights::default(), tell)
+        let compiler = GraphCompiler::new(device, Arc::default());
+        self.clone().compile_with(&compiler, &Weights::default(), tell)
     }
 
     /// Compiles the program with the weights that other programs of the model have uploaded.
     pub(crate) fn compile_with(
-        &self,
-        device: &Device,
+        self,
+        compiler: &GraphCompiler,
         weights: &Weights,
         tell: &dyn Fn(Progress),
     ) -> Result<Executable> {
         tell(Progress::Compiling);
+        let device = compiler.device();
         let mut in_runs = vec![false; self.operators.len()];
         self.steps.iter().filter_map(operator_of).for_each(|index| in_runs[index] = true);
         let operators = self.operators.iter().zip(in_runs);
         let operators =
-            operators.map(|(it, is_run)| is_run.then(|| compiled(device, it)).transpose());
+            operators.map(|(it, is_run)| is_run.then(|| compiled(compiler, it)).transpose());
         let operators = operators.collect::<Result<Vec<_>>>()?;
         let resources = match self.needs_device() {
-            true => Some(Arc::new(Resources::new(device, self, operators, (weights, tell))?)),
+            true => Some(Arc::new(Resources::new(device, &self, operators, (weights, tell))?)),
             false => None,
         };
-        let (device, program) = (device.clone(), self.clone());
+        let (device, program) = (device.clone(), self);
         Ok(Executable { device, program, resources, recording: Mutex::default() })
     }
 
@@ -108,6 +110,7 @@ impl Program {
     /// Values of an input are missing or do not fit; [`Error::Unreadable`] where the program does need
     /// a device.
     pub fn run_on_host(&self, inputs: &Inputs) -> Result<Vec<Output>> {
+        self.check_fixed(inputs)?;
         let tensors = self.tensors(inputs)?;
         let output = |step: &Step| match step {
             Step::Read(read) => self.known(read, &tensors).transpose(),
@@ -119,7 +122,22 @@ impl Program {
         outputs.collect()
     }
 
-    /// The values of the inputs: those in `given`, and otherwise those that were bound.
+    /// Checks that inputs on which shapes depend have the values that were bound.
+    fn check_fixed(&self, given: &Inputs) -> Result<()> {
+        for input in self.inputs.iter().filter(|it| it.fixed) {
+            let Some(Input::Tensor(found)) = given.get(&input.name) else { continue };
+            // Other shapes are refused with the other inputs.
+            let is_shape = found.shape() == input.shape;
+            if is_shape && Some(typed(found, input.element, &input.name)?) != input.tensor {
+                let problem = "cannot be given: shapes depend on the one that was bound";
+                let accepted = "the same, or a new program";
+                return Err(Error::input(&input.name, "another value", problem, accepted));
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of the inputs, those of `given` before those that were bound.
     fn tensors(&self, given: &Inputs) -> Result<Vec<Option<Tensor>>> {
         if let Some((name, _)) = given.iter().find(|(name, _)| !self.has_input(name)) {
             return Err(self.unknown_input(name));
@@ -161,26 +179,17 @@ fn tensor(input: &ProgramInput, given: &Inputs) -> Result<Option<Tensor>> {
         return Err(Error::input(&input.name, given, "is not the shape that was bound", bound));
     }
     let Input::Tensor(tensor) = found else { return Ok(input.tensor.clone()) };
-    let tensor = typed(tensor, input.element, &input.name)?;
-    if input.fixed && Some(&tensor) != input.tensor.as_ref() {
-        let problem = "cannot be given: shapes depend on the one that was bound";
-        return Err(Error::input(
-            &input.name,
-            "another value",
-            problem,
-            "the same, or a new program",
-        ));
-    }
-    Ok(Some(tensor))
+    typed(tensor, input.element, &input.name).map(Some)
 }
 
-/// Compiles an operator or a graph. The error names the refused node of a graph.
-fn compiled(device: &Device, operator: &Operator) -> Result<CompiledOperator> {
+/// An operator or a graph for a device. Of a graph, the node is named that is refused.
+fn compiled(compiler: &GraphCompiler, operator: &Operator) -> Result<CompiledOperator> {
+    let device = compiler.device();
     match &operator.work {
         Work::Operator(one) => {
             device.compile(one.clone()).map_err(|error| at(&operator.node, error))
         }
-        Work::Graph { desc, nodes } => device.compile_graph(desc).map_err(|error| {
+        Work::Graph { desc, nodes } => compiler.compile(desc).map_err(|error| {
             let refused = match &error {
                 dml::Error::Operator(CoreError::InNode { node, error }) => {
                     Some((node_number(node), (**error).clone()))
@@ -212,7 +221,7 @@ fn first_refused(device: &Device, operator: &Operator) -> Option<(NodeName, Core
     let level = device.feature_level();
     desc.nodes.iter().zip(nodes).find_map(|(it, node)| match &it.kind {
         NodeKind::Operator(operator) => {
-            validate(operator, level).err().map(|error| (node.clone(), error))
+            validate(operator, level).err().map(|error| (NodeName::clone(node), error))
         }
         NodeKind::Constant(_) => None,
     })
@@ -237,6 +246,7 @@ impl Executable {
     /// a value that differs from the one the program was made for, which only a [`Session`](crate::Session) can
     /// handle.
     pub fn run(&self, inputs: &Inputs) -> Result<Vec<Output>> {
+        self.program.check_fixed(inputs)?;
         match self.run_reading(inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),
             Reading::Answers { found, sure } => Err(self.outdated(&found[..sure])),

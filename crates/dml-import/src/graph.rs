@@ -18,6 +18,8 @@ mod view;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dml_core::KnownOperators;
+
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName};
@@ -44,6 +46,8 @@ pub(crate) struct Graph {
     pub(crate) outputs: Vec<GraphOutput>,
     /// The number of values; they are numbered from 0.
     pub(crate) value_count: usize,
+    /// DirectML's operators of programs that were made of it.
+    pub(crate) operators: Arc<KnownOperators>,
 }
 
 /// An input of the model.
@@ -107,11 +111,25 @@ pub(crate) struct GraphOutput {
 /// A node of the graph: one operation.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) name: NodeName,
-    /// The operation, or the error that explains why it is unknown or malformed.
+    pub(crate) name: Arc<NodeName>,
+    /// The name as graphs of operators have it.
+    pub(crate) label: Arc<str>,
+    /// What it does, or why that is not known.
     pub(crate) op: Result<Box<dyn Op>, Error>,
     /// `None` for an optional input that is left out.
     pub(crate) inputs: Vec<Option<ValueId>>,
     /// `None` for an output that is left out.
     pub(crate) outputs: Vec<Option<ValueId>>,
+}
+
+impl Node {
+    pub(crate) fn new(
+        name: NodeName,
+        op: Result<Box<dyn Op>, Error>,
+        inputs: Vec<Option<ValueId>>,
+        outputs: Vec<Option<ValueId>>,
+    ) -> Self {
+        let label = name.to_string().into();
+        Self { name: Arc::new(name), label, op, inputs, outputs }
+    }
 }

@@ -189,7 +189,7 @@ impl Reporter<'_> {
         let own = operators.of_node(index);
         let outputs = values().map(|output| self.value(&node.name.name, output)).collect();
         NodeReport {
-            node: node.name.clone(),
+            node: NodeName::clone(&node.name),
             outputs,
             flops: (!is_open).then(|| own.iter().map(flops::flops).fold(0, u64::saturating_add)),
             support: match values().next() {
@@ -260,7 +260,7 @@ pub(crate) fn support(
         if let Some(reader) = reader(evaluation, &error) {
             return NodeSupport::AfterReading(reader);
         }
-        return match error.node().filter(|other| **other != node.name) {
+        return match error.node().filter(|other| **other != *node.name) {
             Some(other) => NodeSupport::Blocked(other.clone()),
             None => NodeSupport::Unsupported(error.to_string()),
         };

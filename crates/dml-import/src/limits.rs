@@ -23,6 +23,8 @@ pub(crate) const RANK: usize = 64;
 
 /// Elements that the evaluation of a graph reads and writes on the host, in total.
 pub(crate) const HOST_WORK: u64 = 1 << 22;
+/// Bytes of values that the host computes of inputs, with which a program is compared with other inputs.
+pub(crate) const CONCLUSIONS: usize = 1 << 20;
 /// Elements of a tensor that is computed on the host: shapes are far smaller.
 pub(crate) const HOST_ELEMENTS: u64 = 1 << 20;
 /// Elements of a tensor that the host computes although a device could; larger ones are left to the device.

@@ -1,17 +1,27 @@
 //! A model of any format.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "execute")]
+use std::sync::Arc;
 
 use bytes::Bytes;
+#[cfg(feature = "execute")]
+use dml_core::KnownOperators;
 
 use crate::assemble::{assemble, assemble_questions};
 use crate::dxdispatch::Script;
 use crate::error::{Error, Result};
 use crate::files::Folder;
 use crate::format::{BEGINNING, Format};
+#[cfg(feature = "execute")]
+use crate::graph::typed;
 use crate::graph::{Answers, Extent, Graph, evaluate, evaluate_reading};
+#[cfg(feature = "execute")]
+use crate::inputs::Input;
 use crate::inputs::Inputs;
 use crate::inspect::{self, Report};
+#[cfg(feature = "execute")]
+use crate::program::ProgramInput;
 use crate::program::{Destination, Program};
 use crate::{dxdispatch, files, format, onnx, openvino, random};
 
@@ -117,7 +127,16 @@ impl Model {
         }
     }
 
-    /// The model's name in messages.
+    /// DirectML's operators of its programs.
+    #[cfg(feature = "execute")]
+    pub(crate) fn operators(&self) -> Arc<KnownOperators> {
+        match &self.content {
+            Content::Graph(graph) => Arc::clone(&graph.operators),
+            Content::Script(_) => Arc::default(),
+        }
+    }
+
+    /// What messages call it.
     #[cfg(feature = "execute")]
     pub(crate) fn file(&self) -> &str {
         &self.file
@@ -179,9 +198,29 @@ impl Model {
         bound.map_err(|error| error.in_file(&self.file))
     }
 
-    /// `given`, with random values for all other inputs without a default, including those of which only the
-    /// shape is given. Floats are uniform from -1 to 1, integers and truth values 0 or 1; they depend only on
-    /// the seed and the input's name.
+    /// Whether `program`, which was bound to other values of inputs that are fixed, is that of these as well:
+    /// shapes and operators depend on what the host computes of them, which may be the same.
+    #[cfg(feature = "execute")]
+    pub(crate) fn concludes_same(&self, program: &Program, inputs: &Inputs) -> bool {
+        let Content::Graph(graph) = &self.content else { return false };
+        let value = |bound: &ProgramInput| {
+            if !bound.fixed {
+                return Ok(None);
+            }
+            let given = match inputs.get(&bound.name) {
+                Some(Input::Tensor(given)) => Some(typed(given, bound.element, &bound.name)?),
+                _ => None,
+            };
+            let is_other = given.is_some() && given != bound.tensor;
+            Ok(given.or_else(|| bound.tensor.clone()).map(|it| (it, is_other)))
+        };
+        let values: Result<Vec<_>> = program.inputs.iter().map(value).collect();
+        values.is_ok_and(|it| program.conclusions.hold(graph, it))
+    }
+
+    /// `given`, with random values for all other inputs that have no default, also for those of which only
+    /// the shape is given. Floats are uniform from -1 to 1, integers and truth values 0 or 1; they follow from
+    /// the seed and the input's name alone.
     ///
     /// # Errors
     /// [`Error::InFile`], with [`Error::Missing`] for an input whose shape is open, and where there is no

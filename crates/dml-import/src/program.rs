@@ -10,7 +10,7 @@ use dml_core::{AbstractOperator, GraphDesc};
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{NodeName, Result};
-use crate::graph::Key;
+use crate::graph::{Conclusions, Key};
 pub use crate::sequence::Sequence;
 use crate::tensor::Tensor;
 
@@ -23,6 +23,8 @@ pub struct Program {
     pub(crate) steps: Vec<Step>,
     /// The device values that the host had to know, in the order of [`Destination::Answer`].
     pub(crate) questions: Vec<Asked>,
+    /// What depends on elements of inputs that are fixed.
+    pub(crate) conclusions: Arc<Conclusions>,
 }
 
 /// A device value that the host had to know.
@@ -47,7 +49,8 @@ pub struct ProgramInput {
     pub shape: Vec<u64>,
     /// The values that were bound.
     pub tensor: Option<Tensor>,
-    /// Whether shapes or operators depend on the values, so that a run cannot replace them.
+    /// Whether shapes or operators depend on the values, so that a run cannot replace them. A session may,
+    /// by values of which the host concludes the same.
     pub fixed: bool,
     /// Whether the caller gave the input's shape or values.
     pub given: bool,
@@ -126,8 +129,8 @@ pub enum Work {
     Graph {
         /// The graph.
         desc: Arc<GraphDesc>,
-        /// The model's nodes that the nodes of the graph were made from, in the graph's order.
-        nodes: Vec<NodeName>,
+        /// What the nodes of the graph were made from, in its order.
+        nodes: Vec<Arc<NodeName>>,
     },
 }
 

@@ -1,9 +1,9 @@
 //! A model on a device, compiled once for each set of input shapes.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use dml::Device;
+use dml::{Device, GraphCompiler};
 
 use crate::error::{Error, Result};
 use crate::execute::{Executable, IoBinding, Progress, Reading, Weights};
@@ -28,23 +28,26 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 /// with the outputs, at no extra cost. If it has changed, another kept program is used, or compiled.
 #[derive(Debug)]
 pub struct Session {
-    device: Device,
+    compiler: GraphCompiler,
     model: Arc<Model>,
     capacity: NonZeroUsize,
     weights: Weights,
     /// The programs in the order of their last use, the most recent one last.
     compiled: Mutex<Vec<Arc<Executable>>>,
+    compilations: Mutex<Vec<Weak<Compilation>>>,
 }
 
 impl Session {
     /// A session that has compiled nothing yet.
     pub fn new(device: &Device, model: impl Into<Arc<Model>>) -> Self {
+        let model = model.into();
         Self {
-            device: device.clone(),
-            model: model.into(),
+            compiler: GraphCompiler::new(device, model.operators()),
+            model,
             capacity: CAPACITY,
             weights: Weights::default(),
             compiled: Mutex::default(),
+            compilations: Mutex::default(),
         }
     }
 
@@ -96,10 +99,9 @@ impl Session {
     /// See [`Model::bind`], which also fails if the host has to know a device value that no earlier run has
     /// read, and [`Program::compile`].
     pub fn executable(&self, inputs: &Inputs) -> Result<Arc<Executable>> {
-        match self.known(inputs, &[]) {
-            Some(known) => Ok(known),
-            None => self.compiled(self.model.bind(inputs)?, &|_| ()),
-        }
+        self.known_or(inputs, (&[], Values::Bound), |session| {
+            session.compiled(session.model.bind(inputs)?, &|_| ())
+        })
     }
 
     /// Runs programs until the device's answers are those that the last program was made for.
@@ -109,10 +111,9 @@ impl Session {
         tell: &dyn Fn(Progress),
         mut run: impl FnMut(&Executable) -> Result<Reading>,
     ) -> Result<Vec<Output>> {
-        let mut executable = match self.known(inputs, &[]) {
-            Some(known) => known,
-            None => self.compiled(self.first(inputs)?, tell)?,
-        };
+        let mut executable = self.known_or(inputs, (&[], Values::Alike), |session| {
+            session.compiled(session.first(inputs)?, tell)
+        })?;
         let (mut guesses, mut passes) = (0, 0);
         loop {
             let (found, sure) = match run(&executable)? {
@@ -131,10 +132,9 @@ impl Session {
             guesses = if is_right { more } else { 0 };
             let keys = executable.program().questions.iter().map(|it| it.key);
             let found: Vec<(Key, Tensor)> = keys.zip(found).collect();
-            executable = match self.known(inputs, &found[..sure]) {
-                Some(known) => known,
-                None => self.compiled(self.answered(inputs, &found, (sure, guesses))?, tell)?,
-            };
+            executable = self.known_or(inputs, (&found[..sure], Values::Alike), |session| {
+                session.compiled(session.answered(inputs, &found, (sure, guesses))?, tell)
+            })?;
         }
     }
 
@@ -179,8 +179,8 @@ impl Session {
         for input in program.inputs.iter_mut().filter(|input| !input.fixed) {
             input.tensor = None;
         }
-        // The lock is not held while compiling, so that other shapes run meanwhile.
-        let executable = Arc::new(program.compile_with(&self.device, &self.weights, tell)?);
+        // Outside of the lock, so that other shapes run meanwhile.
+        let executable = Arc::new(program.compile_with(&self.compiler, &self.weights, tell)?);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let surplus = (compiled.len() + 1).saturating_sub(self.capacity.get());
         let evicted: Vec<Arc<Executable>> = compiled.drain(..surplus).collect();
@@ -196,38 +196,118 @@ impl Session {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The most recently used program that was made for such inputs and these answers.
-    fn known(&self, inputs: &Inputs, answers: &[(Key, Tensor)]) -> Option<Arc<Executable>> {
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let serves = |it: &Arc<Executable>| {
-            let program = it.program();
+    /// What runs the model with such inputs and these answers, if it is there; else what `compile` makes. Threads
+    /// that bring the same shapes wait for the first one, and take what it has compiled.
+    fn known_or(
+        &self,
+        inputs: &Inputs,
+        (answers, values): (&[(Key, Tensor)], Values),
+        compile: impl FnOnce(&Self) -> Result<Arc<Executable>>,
+    ) -> Result<Arc<Executable>> {
+        if let Some(known) = self.known(inputs, answers, values) {
+            return Ok(known);
+        }
+        let compilation = self.compilation(inputs);
+        let _turn = compilation.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.known(inputs, answers, values) {
+            Some(known) => Ok(known),
+            None => compile(self),
+        }
+    }
+
+    /// What all threads share that compile for inputs of these shapes now.
+    fn compilation(&self, inputs: &Inputs) -> Arc<Compilation> {
+        let shapes: Vec<(String, Vec<u64>)> =
+            inputs.iter().map(|(name, it)| (name.to_owned(), it.shape().to_vec())).collect();
+        let mut all = self.compilations.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|it| it.strong_count() > 0);
+        match all.iter().filter_map(Weak::upgrade).find(|it| it.shapes == shapes) {
+            Some(other) => other,
+            None => {
+                let new = Arc::new(Compilation { shapes, turn: Mutex::default() });
+                all.push(Arc::downgrade(&new));
+                new
+            }
+        }
+    }
+
+    /// The last one used that was made for such inputs, and for these answers.
+    fn known(
+        &self,
+        inputs: &Inputs,
+        answers: &[(Key, Tensor)],
+        values: Values,
+    ) -> Option<Arc<Executable>> {
+        // Compared outside of the lock, so that other threads run meanwhile.
+        let all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut alike = Vec::new();
+        let mut found = None;
+        for executable in all.iter().rev() {
+            let program = executable.program();
             let is_known = |(key, answer): &(Key, Tensor)| {
-                program
-                    .questions
-                    .iter()
-                    .any(|it| it.key == *key && it.answer.as_ref() == Some(answer))
+                let mut asked = program.questions.iter();
+                asked.any(|it| it.key == *key && it.answer.as_ref() == Some(answer))
             };
-            serves(program.inputs(), inputs) && answers.iter().all(is_known)
-        };
-        let index = compiled.iter().rposition(serves)?;
-        let executable = compiled.remove(index);
-        compiled.push(Arc::clone(&executable));
-        Some(executable)
+            match fit(program.inputs(), inputs).filter(|_| answers.iter().all(is_known)) {
+                Some(Values::Bound) => {
+                    found = Some(executable);
+                    break;
+                }
+                Some(Values::Alike) => alike.push(executable),
+                None => {}
+            }
+        }
+        if found.is_none() && values == Values::Alike {
+            let is_same = |it: &&Arc<Executable>| self.model.concludes_same(it.program(), inputs);
+            found = alike.into_iter().find(is_same);
+        }
+        let found = found?;
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = compiled.iter().rposition(|it| Arc::ptr_eq(it, found)) {
+            compiled[index..].rotate_left(1);
+        }
+        Some(Arc::clone(found))
     }
 }
 
-/// Whether a program that was bound to other inputs runs with these: the same inputs are given, with the same
-/// shapes and types, and with the same values where shapes or operators depend on them.
-fn serves(bound: &[ProgramInput], given: &Inputs) -> bool {
+/// Which values of fixed inputs a program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// Those that it was bound to.
+    Bound,
+    /// All of which the host concludes the same.
+    Alike,
+}
+
+/// Shapes for which a program is being compiled.
+#[derive(Debug)]
+struct Compilation {
+    shapes: Vec<(String, Vec<u64>)>,
+    /// Whoever holds it compiles.
+    turn: Mutex<()>,
+}
+
+/// How a program that was bound to other inputs fits these: `None` unless as many are given, with the same shapes and
+/// types.
+fn fit(bound: &[ProgramInput], given: &Inputs) -> Option<Values> {
     let is_bound = |name: &str| bound.iter().any(|input| input.name == name && input.given);
-    let fits = |input: &ProgramInput| match given.get(&input.name) {
-        None => !input.given,
-        Some(Input::Shape(shape)) => *shape == input.shape && !input.fixed,
-        Some(Input::Tensor(tensor)) => {
-            let tensor = typed(tensor, input.element, &input.name);
-            let is_same = |it: &Tensor| !input.fixed || input.tensor.as_ref() == Some(it);
-            tensor.is_ok_and(|it| it.shape() == input.shape && is_same(&it))
+    if !given.iter().all(|(name, _)| is_bound(name)) {
+        return None;
+    }
+    let mut values = Values::Bound;
+    for input in bound {
+        match given.get(&input.name) {
+            None if input.given => return None,
+            Some(other) if other.shape() != input.shape => return None,
+            Some(Input::Shape(_)) if input.fixed => return None,
+            None | Some(Input::Shape(_)) => {}
+            Some(Input::Tensor(tensor)) => {
+                let tensor = typed(tensor, input.element, &input.name).ok()?;
+                if input.fixed && input.tensor.as_ref() != Some(&tensor) {
+                    values = Values::Alike;
+                }
+            }
         }
-    };
-    given.iter().all(|(name, _)| is_bound(name)) && bound.iter().all(fits)
+    }
+    Some(values)
 }

@@ -12,6 +12,7 @@ mod concatenation;
 pub mod every_way;
 mod explain;
 mod in_place;
+mod known;
 #[cfg(test)]
 mod tests;
 
@@ -20,10 +21,12 @@ use dml_core::plan::Plan;
 use dml_core::{Error, Strategy};
 
 use crate::Target;
-use crate::ir::optimize::optimize;
-use crate::schedule::{Refusal, Scheduled};
+use crate::ir::Program;
+use crate::ir::optimize::{Report, optimize};
+use crate::schedule::{Refusal, Scheduled, TemporaryBytes};
 
 pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart, quoted};
+pub use known::KnownPrograms;
 
 /// How a graph is compiled. What is turned off costs time or memory, and changes no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +52,55 @@ pub fn compile_graph(
     target: &Target<'_>,
     options: GraphOptions,
 ) -> Result<(Plan, Explanation), Error> {
+    let mut explanation = None;
+    let known = KnownPrograms::default();
+    let plan = plan(graph, target, options, &known, |outcome| {
+        explanation = Some(outcome.explanation(graph, target));
+    })?;
+    let missing = || Error::internal("GRAPH", "nothing explains the plan");
+    Ok((plan, explanation.ok_or_else(missing)?))
+}
+
+/// The plan of a graph, with programs of operators that were recorded before for the same target.
+///
+/// # Errors
+/// Those of [`compile_graph`].
+pub fn plan_graph(
+    graph: &ValidatedGraph,
+    target: &Target<'_>,
+    options: GraphOptions,
+    known: &KnownPrograms,
+) -> Result<Plan, Error> {
+    plan(graph, target, options, known, |_| ())
+}
+
+/// What a plan is made of.
+struct Outcome<'a> {
+    needed: &'a [bool],
+    program: &'a Program,
+    report: &'a Report,
+    scheduled: &'a Scheduled<'a>,
+    bytes: &'a TemporaryBytes,
+}
+
+impl Outcome<'_> {
+    fn explanation(&self, graph: &ValidatedGraph, target: &Target<'_>) -> Explanation {
+        let parts = explain::parts(graph, self.program, self.scheduled);
+        let memory = Memory::of(graph, target, self.bytes);
+        Explanation::of(graph, self.needed, self.report, parts, memory)
+    }
+}
+
+/// The plan of a graph; `explain` sees what it is made of.
+fn plan(
+    graph: &ValidatedGraph,
+    target: &Target<'_>,
+    options: GraphOptions,
+    known: &KnownPrograms,
+    explain: impl FnOnce(&Outcome<'_>),
+) -> Result<Plan, Error> {
     let needed = concatenation::needed(graph);
-    let mut program = concatenation::program(graph, &needed, target)?;
+    let mut program = concatenation::program(graph, &needed, target, known)?;
     let report = optimize(&mut program, options.fuse, target);
     let refused = |refusal: Refusal| {
         let sources = &program.nodes[refusal.node].origin.sources;
@@ -59,12 +109,13 @@ pub fn compile_graph(
     };
     let mut scheduled = Scheduled::of(&program, target).map_err(refused)?;
     let bytes = scheduled.place_temporaries(options.share_memory);
-    let parts = explain::parts(graph, &program, &scheduled);
-    let explanation =
-        Explanation::of(graph, &needed, &report, parts, Memory::of(graph, target, &bytes));
+    explain(&Outcome {
+        needed: &needed,
+        program: &program,
+        report: &report,
+        scheduled: &scheduled,
+        bytes: &bytes,
+    });
     let plan = scheduled.into_plan();
-    Ok((
-        Plan { strategy: Strategy::Kernel, in_place: in_place::in_place(&program), ..plan },
-        explanation,
-    ))
+    Ok(Plan { strategy: Strategy::Kernel, in_place: in_place::in_place(&program), ..plan })
 }

@@ -23,6 +23,7 @@
 
 mod attention;
 mod buffer;
+mod buffers;
 mod computation;
 mod contraction;
 mod cost;
@@ -39,10 +40,11 @@ mod text;
 
 pub(crate) use attention::{Along, Attention, Formulas, Input};
 pub(crate) use buffer::{Buffer, Content, Stage};
+pub(crate) use buffers::Buffers;
 pub(crate) use computation::{Computation, low_and_high, with_parameters_from};
 pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
 pub(crate) use node::{
-    Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,
+    AttentionGroup, Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,
 };
 pub(crate) use ordered::{Scan, Sort};
 pub(crate) use program::Binding;

@@ -41,7 +41,7 @@ use dml_core::{Error, Strategy};
 
 use crate::Target;
 use crate::ir::space::Operand;
-use crate::ir::{Attention, Binding, Buffer, Node, Origin, Program, Recorded};
+use crate::ir::{AttentionGroup, Binding, Buffer, Node, Origin, Program, Recorded};
 use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
 use dispatches::Dispatches;
@@ -189,8 +189,8 @@ impl<'a> Schedule<'a> {
     /// Schedules a node of the program. Of a group as many members as possible become one kernel; the others
     /// are scheduled separately.
     fn add(&mut self, number: usize, recorded: &'a Recorded) -> Result<(), Error> {
-        if let Node::Attention(attention) = &recorded.node {
-            return self.add_attention(number, attention, recorded);
+        if let Node::Attention(group) = &recorded.node {
+            return self.add_attention(number, group, recorded);
         }
         let Node::Rows(group) = &recorded.node else { return self.add_node(number, recorded) };
         let mut first = 0;
@@ -217,15 +217,15 @@ impl<'a> Schedule<'a> {
     fn add_attention(
         &mut self,
         number: usize,
-        attention: &'a Attention,
+        group: &'a AttentionGroup,
         recorded: &'a Recorded,
     ) -> Result<(), Error> {
         self.begin(&recorded.origin);
-        if self.attention(attention)? {
+        if self.attention(&group.kernel)? {
             self.end(number, Cow::Borrowed(recorded), None);
             return Ok(());
         }
-        for member in &attention.members {
+        for member in &group.members {
             self.place_locals(member.node.outside());
             self.add(number, member)?;
         }

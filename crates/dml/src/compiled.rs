@@ -1,7 +1,7 @@
 //! A compiled operator and the requirements on its bindings.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use dml_core::schema::FieldKind;
 use dml_core::{TensorLayout, Validated, ValidatedGraph};
@@ -14,12 +14,24 @@ enum Work {
     Operator(Arc<Validated>),
     Graph {
         graph: Arc<ValidatedGraph>,
-        /// The explanation of the preferred plan.
-        explanation: Arc<OnceLock<Explanation>>,
+        /// Of the preferred plan.
+        explanation: LazyExplanation,
     },
 }
 
-/// A compiled operator or graph, which can be executed any number of times, from any thread.
+type Explain = Box<dyn FnOnce() -> Option<Explanation> + Send>;
+
+/// An explanation that is made when somebody asks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct LazyExplanation(Arc<LazyLock<Option<Explanation>, Explain>>);
+
+impl LazyExplanation {
+    pub(crate) fn new(explain: impl FnOnce() -> Option<Explanation> + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(explain))))
+    }
+}
+
+/// An operator that is ready to be executed any number of times, from any thread.
 ///
 /// A cheap handle: clones share the pipelines.
 #[derive(Clone, Debug)]
@@ -45,7 +57,7 @@ impl CompiledOperator {
 
     pub(crate) fn of_graph(
         graph: Arc<ValidatedGraph>,
-        explanation: Arc<OnceLock<Explanation>>,
+        explanation: LazyExplanation,
         vulkan: dml_vk::CompiledOperator,
     ) -> Self {
         Self::new(Work::Graph { graph, explanation }, vulkan)
@@ -76,7 +88,7 @@ impl CompiledOperator {
     pub fn explanation(&self) -> Option<&Explanation> {
         match &self.work {
             Work::Operator(_) => None,
-            Work::Graph { explanation, .. } => explanation.get(),
+            Work::Graph { explanation, .. } => explanation.0.as_ref().as_ref(),
         }
     }
 

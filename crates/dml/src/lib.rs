@@ -38,6 +38,7 @@ mod device;
 mod element;
 mod environment;
 mod error;
+mod graph_compiler;
 mod pipeline_cache;
 #[cfg(feature = "profiles")]
 pub mod profiles;
@@ -47,6 +48,7 @@ pub use compiled::CompiledOperator;
 pub use device::{Device, DeviceOptions, Initialization, tuning_for};
 pub use element::Element;
 pub use error::{Error, Result};
+pub use graph_compiler::GraphCompiler;
 pub use pipeline_cache::PipelineCache;
 
 pub use dml_core::enums::*;

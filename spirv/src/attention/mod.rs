@@ -42,8 +42,11 @@ pub const GREATEST: usize = 0;
 pub const SUM: usize = 1;
 
 /// The skeletons by the elements of a value that they have room for.
-static SKELETONS: [(u32, &Skeleton); 3] =
-    [(64, &kernels::ATTENTION_1), (128, &kernels::ATTENTION_2), (256, &kernels::ATTENTION_4)];
+static SKELETONS: [(u32, &Skeleton); 3] = [
+    (64, &kernels::ATTENTION_OF_64),
+    (128, &kernels::ATTENTION_OF_128),
+    (256, &kernels::ATTENTION_OF_256),
+];
 
 /// What is linked already.
 static LINKED: LazyLock<Mutex<HashMap<(Attention, NativeTypes), &'static KernelModule>>> =

@@ -76,7 +76,7 @@ unsafe fn node(node: &DML_GRAPH_NODE_DESC, path: &str) -> Result<NodeDesc> {
             let operator = unsafe { operator(node.Operator) };
             let operator =
                 operator.map_err(|it| it.inside(format_args!("graph: {path}.Operator")))?;
-            Ok(NodeDesc { name, kind: NodeKind::Operator(operator) })
+            Ok(NodeDesc { name: name.into(), kind: NodeKind::Operator(operator) })
         }
         CONSTANT => {
             let at = node.Desc.cast::<DML_CONSTANT_DATA_GRAPH_NODE_DESC>();
@@ -88,7 +88,7 @@ unsafe fn node(node: &DML_GRAPH_NODE_DESC, path: &str) -> Result<NodeDesc> {
             let path = format!("graph: {path}.Data");
             // SAFETY: the caller's promise.
             let bytes = unsafe { read_bytes(data, size, MAX_DATA_SIZE, &path) }?;
-            Ok(NodeDesc { name, kind: NodeKind::Constant(bytes) })
+            Ok(NodeDesc { name: name.into(), kind: NodeKind::Constant(bytes) })
         }
         other => {
             let accepted = format!("{OPERATOR} (OPERATOR), {CONSTANT} (CONSTANT)");

@@ -98,7 +98,7 @@ impl GraphBuilder {
     }
 
     /// Names the node that gave `value`, for messages.
-    pub fn name(&mut self, value: GraphValue, name: impl Into<String>) {
+    pub fn name(&mut self, value: GraphValue, name: impl Into<Arc<str>>) {
         if let Origin::Node { node, .. } = value.0 {
             self.desc.nodes[node as usize].name = name.into();
         }
@@ -124,7 +124,7 @@ impl GraphBuilder {
     }
 
     fn node(&mut self, kind: NodeKind, output: u32) -> GraphValue {
-        self.desc.nodes.push(NodeDesc { name: String::new(), kind });
+        self.desc.nodes.push(NodeDesc { name: "".into(), kind });
         let node = u32::try_from(self.desc.nodes.len() - 1).unwrap_or(u32::MAX);
         GraphValue(Origin::Node { node, output })
     }

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use super::edges::{self, Edge, Edges, label};
+use super::edges::{self, Edge, Edges};
+use super::label::Label;
 use super::order::order;
-use super::validated::{GraphNode, NodeWork, Source, ValidatedGraph};
+use super::validated::{GraphNode, NodeWork, Source, ValidatedGraph, node_label};
 use super::{CONSTANT_NODES, GRAPHS, GraphDesc, MAX_INPUTS, NodeKind};
 use crate::error::{Error, LevelRefusal};
 use crate::plan::{BindingRequirement, BoundAt};
 use crate::schema::FieldKind;
+use crate::schema::operator::AbstractOperator;
+use crate::schema::validated::Validated;
 use crate::tensor::{TensorFlags, TensorLayout};
 use crate::types::{FeatureLevel, InvalidField};
-use crate::validate::validate;
+use crate::validate::{KnownOperators, validate};
 
 /// Checks `graph` for a device that was created at `level`.
 ///
@@ -20,24 +23,50 @@ use crate::validate::validate;
 /// index or an input that already has an edge, if the tensors at its ends do not match, if an input or output
 /// has no edge, or if the nodes form a cycle; [`Error::FeatureLevel`] if the level has no graphs.
 pub fn validate_graph(graph: &GraphDesc, level: FeatureLevel) -> Result<ValidatedGraph, Error> {
+    validate_graph_with(graph, level, &|operator| validate(operator, level).map(Arc::new))
+}
+
+/// The same with operators that are validated once for several graphs.
+///
+/// # Errors
+/// Those of [`validate_graph`].
+pub fn validate_known_graph(
+    graph: &GraphDesc,
+    level: FeatureLevel,
+    known: &KnownOperators,
+) -> Result<ValidatedGraph, Error> {
+    validate_graph_with(graph, level, &|operator| known.validate(operator, level))
+}
+
+fn validate_graph_with(
+    graph: &GraphDesc,
+    level: FeatureLevel,
+    validate: &dyn Fn(&AbstractOperator) -> Result<Arc<Validated>, Error>,
+) -> Result<ValidatedGraph, Error> {
     level_has("GRAPH", GRAPHS, level)?;
     check_counts(graph).map_err(Error::InvalidGraph)?;
     let mut nodes = Vec::with_capacity(graph.nodes.len());
     for (index, node) in graph.nodes.iter().enumerate() {
-        let label = label("Nodes", index, &node.name);
-        let work = work(&node.kind, level)
-            .map_err(|error| Error::InNode { node: label.clone(), error: Box::new(error) })?;
-        nodes.push(GraphNode { label, work, inputs: Vec::new() });
+        let (inputs, name) = (Vec::new(), Arc::clone(&node.name));
+        let work = match &node.kind {
+            NodeKind::Operator(operator) => validate(operator).map(NodeWork::Operator),
+            NodeKind::Constant(bytes) => level_has("CONSTANT", CONSTANT_NODES, level)
+                .map(|()| NodeWork::Constant(Arc::clone(bytes))),
+        };
+        let work = work.map_err(|error| {
+            let node = node_label(index, &node.name);
+            Error::InNode { node, error: Box::new(error) }
+        });
+        nodes.push(GraphNode { index, name, work: work?, inputs });
     }
     let edges = edges::read(graph).map_err(Error::InvalidGraph)?;
     connect(&mut nodes, &edges).map_err(Error::InvalidGraph)?;
-    let sources = |node: &GraphNode| node.inputs.iter().flatten().copied().collect::<Vec<_>>();
-    let read = |source| match source {
-        Source::Node { node, .. } => Some(node),
+    let read = |source: &Source| match source {
+        Source::Node { node, .. } => Some(*node),
         Source::Input(_) => None,
     };
     let reads: Vec<Vec<usize>> =
-        nodes.iter().map(|node| sources(node).into_iter().filter_map(read).collect()).collect();
+        nodes.iter().map(|node| node.inputs.iter().flatten().filter_map(read).collect()).collect();
     let order = order(&reads).map_err(|circle| in_a_circle(&nodes, &circle))?;
     let inputs = inputs(graph, &nodes, &edges).map_err(Error::InvalidGraph)?;
     let outputs = outputs(&nodes, edges.outputs).map_err(Error::InvalidGraph)?;
@@ -77,20 +106,8 @@ fn level_has(what: &'static str, needs: FeatureLevel, level: FeatureLevel) -> Re
     })))
 }
 
-fn work(kind: &NodeKind, level: FeatureLevel) -> Result<NodeWork, Error> {
-    match kind {
-        NodeKind::Operator(operator) => {
-            validate(operator, level).map(|it| NodeWork::Operator(Box::new(it)))
-        }
-        NodeKind::Constant(bytes) => {
-            level_has("CONSTANT", CONSTANT_NODES, level)?;
-            Ok(NodeWork::Constant(Arc::clone(bytes)))
-        }
-    }
-}
-
-/// Sets the sources of every node's inputs, and checks that each tensor has one.
-fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
+/// Gives every node what its edges bring, and checks that it has all that it needs.
+fn connect(nodes: &mut [GraphNode], edges: &Edges<'_>) -> Result<(), InvalidField> {
     for node in &mut *nodes {
         let count = node.operator().map_or(0, |it| it.tensors(FieldKind::Input).count());
         node.inputs = vec![None; count];
@@ -99,10 +116,12 @@ fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
         check_ends(nodes, edge)?;
         let (node, input) = edge.to;
         if nodes[node].inputs[input].replace(edge.from).is_some() {
-            let problem =
-                format!("leads to input {input} of {}, which has another edge", nodes[node].label);
+            let problem = format!(
+                "leads to input {input} of {}, which has another edge",
+                nodes[node].label()
+            );
             return Err(InvalidField::new(
-                edge.label.as_str(),
+                edge.label.to_string(),
                 "the edge",
                 problem,
                 "one edge for each input",
@@ -115,20 +134,20 @@ fn connect(nodes: &mut [GraphNode], edges: &Edges) -> Result<(), InvalidField> {
         if let Some(((path, _), _)) =
             bound.into_iter().find(|((_, it), from)| it.is_some() && from.is_none())
         {
-            let (path, problem) = (format!("{}.{path}", node.label), "has no edge");
+            let (path, problem) = (format!("{}.{path}", node.label()), "has no edge");
             return Err(InvalidField::new(path, "the tensor", problem, "one edge for each input"));
         }
     }
     Ok(())
 }
 
-/// Checks that the tensor that is read at the end of an edge fits the tensor that is written at its start.
-fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
+/// Checks that what is read fits what is written.
+fn check_ends(nodes: &[GraphNode], edge: &Edge<'_>) -> Result<(), InvalidField> {
     let (to, input) = edge.to;
     let Some(read) = nodes[to].tensor(FieldKind::Input, input) else {
-        let problem = format!("leads to input {input} of {}, which is left out", nodes[to].label);
+        let problem = format!("leads to input {input} of {}, which is left out", nodes[to].label());
         let accepted = "an input with a tensor";
-        return Err(InvalidField::new(edge.label.as_str(), "the edge", problem, accepted));
+        return Err(InvalidField::new(edge.label.to_string(), "the edge", problem, accepted));
     };
     let Source::Node { node: from, output } = edge.from else { return Ok(()) };
     if read.flags().contains(TensorFlags::OWNED_BY_DML) && nodes[from].operator().is_some() {
@@ -144,10 +163,10 @@ fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
             else {
                 let problem = format!(
                     "begins at output {output} of {}, which is left out",
-                    nodes[from].label
+                    nodes[from].label()
                 );
                 return Err(InvalidField::new(
-                    edge.label.as_str(),
+                    edge.label.to_string(),
                     "the edge",
                     problem,
                     "an output with a tensor",
@@ -155,7 +174,7 @@ fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
             };
             if read.data_type() != written.data_type() {
                 let problem =
-                    format!("is read from {}.{path}, which is another type", nodes[from].label);
+                    format!("is read from {}.{path}, which is another type", nodes[from].label());
                 let accepted = written.data_type().to_string();
                 return Err(InvalidField::new(
                     format!("{}.DataType", edge.label),
@@ -168,7 +187,7 @@ fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
         }
     };
     if read.minimum_size() > written_bytes {
-        let problem = format!("bytes are read from {}, which has fewer", nodes[from].label);
+        let problem = format!("bytes are read from {}, which has fewer", nodes[from].label());
         let accepted = format!("at most {written_bytes}");
         return Err(InvalidField::new(
             format!("{}.TotalTensorSizeInBytes", edge.label),
@@ -181,7 +200,7 @@ fn check_ends(nodes: &[GraphNode], edge: &Edge) -> Result<(), InvalidField> {
 }
 
 fn in_a_circle(nodes: &[GraphNode], circle: &[usize]) -> Error {
-    let labels: Vec<&str> = circle.iter().map(|node| nodes[*node].label.as_str()).collect();
+    let labels: Vec<String> = circle.iter().map(|node| nodes[*node].label()).collect();
     let problem = "read each other in a cycle";
     let field =
         InvalidField::new("IntermediateEdges", labels.join(", "), problem, "edges without a cycle");
@@ -192,7 +211,7 @@ fn in_a_circle(nodes: &[GraphNode], circle: &[usize]) -> Error {
 fn inputs(
     graph: &GraphDesc,
     nodes: &[GraphNode],
-    edges: &Edges,
+    edges: &Edges<'_>,
 ) -> Result<Vec<Option<BindingRequirement>>, InvalidField> {
     let mut inputs: Vec<Option<(&TensorLayout, BindingRequirement)>> =
         vec![None; graph.input_count as usize];
@@ -229,7 +248,7 @@ fn inputs(
 
 fn outputs(
     nodes: &[GraphNode],
-    outputs: Vec<Option<(String, Source)>>,
+    outputs: Vec<Option<(Label<'_>, Source)>>,
 ) -> Result<Vec<(Source, BindingRequirement)>, InvalidField> {
     let mut all = Vec::with_capacity(outputs.len());
     for (index, output) in outputs.into_iter().enumerate() {
@@ -246,7 +265,12 @@ fn outputs(
         let Some(tensor) = nodes[node].tensor(FieldKind::Output, output) else {
             let accepted = "an output of an operator";
             let problem = "is not an output of an operator";
-            return Err(InvalidField::new(label, nodes[node].label.as_str(), problem, accepted));
+            return Err(InvalidField::new(
+                label.to_string(),
+                nodes[node].label(),
+                problem,
+                accepted,
+            ));
         };
         all.push((source, BindingRequirement::of(format!("Outputs[{index}]"), tensor)));
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::label::Label;
 use crate::plan::BindingRequirement;
 use crate::schema::FieldKind;
 use crate::schema::validated::Validated;
@@ -20,9 +21,11 @@ pub struct ValidatedGraph {
 /// A node, and the sources of its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphNode {
-    /// The node's name in messages: `Nodes[3]`, followed by its own name if it has one.
-    pub label: String,
-    /// The operator that the node executes, or its constant.
+    /// Its number in the graph's description.
+    pub index: usize,
+    /// Its name; may be empty.
+    pub name: Arc<str>,
+    /// What it does.
     pub work: NodeWork,
     /// The source of each input binding; `None` for an optional tensor that is left out.
     pub inputs: Vec<Option<Source>>,
@@ -31,9 +34,9 @@ pub struct GraphNode {
 /// The operator that a node executes, or its constant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeWork {
-    /// The operator to execute.
-    Operator(Box<Validated>),
-    /// The bytes of the node's only output.
+    /// It executes an operator.
+    Operator(Arc<Validated>),
+    /// It has these bytes as its only output.
     Constant(Arc<[u8]>),
 }
 
@@ -86,8 +89,18 @@ impl ValidatedGraph {
     }
 }
 
+/// A node as messages have it.
+pub(super) fn node_label(index: usize, name: &str) -> String {
+    Label { array: "Nodes", index, name }.to_string()
+}
+
 impl GraphNode {
-    /// The operator; `None` for a constant.
+    /// As messages have it: `Nodes[3]`, with its name after it where it has one.
+    pub fn label(&self) -> String {
+        node_label(self.index, &self.name)
+    }
+
+    /// The operator; `None` of a constant.
     pub fn operator(&self) -> Option<&Validated> {
         match &self.work {
             NodeWork::Operator(operator) => Some(operator),

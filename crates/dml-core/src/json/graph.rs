@@ -106,7 +106,7 @@ fn node(
         })?),
         None => NodeKind::Operator(inner_operator(path, &at, node.content)?),
     };
-    Ok(NodeDesc { name: node.name, kind })
+    Ok(NodeDesc { name: node.name.into(), kind })
 }
 
 /// Decodes the operator of a node.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::{FieldKind, FieldSchema, OperatorSchema, SupportTable};
 use crate::error::Error;
@@ -109,7 +110,8 @@ pub(crate) fn element_path(field: &str, element: usize) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AbstractOperator {
     schema: &'static OperatorSchema,
-    fields: Vec<FieldValue>,
+    /// Shared by clones.
+    fields: Arc<[FieldValue]>,
 }
 
 impl AbstractOperator {
@@ -136,7 +138,7 @@ impl AbstractOperator {
                 )));
             }
         }
-        Ok(Self { schema, fields })
+        Ok(Self { schema, fields: fields.into() })
     }
 
     /// An operator to nest in another one, such as a fused activation: without tensors, and with the values of
@@ -160,7 +162,7 @@ impl AbstractOperator {
 
     /// For descriptors whose Rust type already has the schema's fields; tests prove that it does.
     pub(crate) fn from_typed(schema: &'static OperatorSchema, fields: Vec<FieldValue>) -> Self {
-        Self { schema, fields }
+        Self { schema, fields: fields.into() }
     }
 
     /// The operator's row of the schema.
@@ -185,9 +187,10 @@ impl AbstractOperator {
     #[must_use]
     pub fn owning(mut self, name: &str) -> Self {
         let place = self.schema.fields.iter().position(|field| field.name == name);
-        let tensors = match place.map(|index| &mut self.fields[index]) {
-            Some(FieldValue::Tensor(desc)) => desc.as_mut_slice(),
-            Some(FieldValue::TensorArray(descs)) => descs,
+        let Some(place) = place else { return self };
+        let tensors = match &mut Arc::make_mut(&mut self.fields)[place] {
+            FieldValue::Tensor(desc) => desc.as_mut_slice(),
+            FieldValue::TensorArray(descs) => descs,
             _ => &mut [],
         };
         tensors.iter_mut().for_each(|desc| desc.flags = TensorFlags::OWNED_BY_DML);
@@ -205,7 +208,7 @@ impl AbstractOperator {
 
     /// The tensors that are not left out, each with the name of its field, in the schema's order.
     pub fn tensors(&self) -> impl Iterator<Item = (&'static str, &TensorDesc)> {
-        let pairs = self.schema.fields.iter().zip(&self.fields);
+        let pairs = self.schema.fields.iter().zip(&*self.fields);
         pairs.flat_map(|(field, value)| {
             let tensors = match value {
                 FieldValue::Tensor(desc) => desc.as_slice(),
@@ -222,7 +225,7 @@ impl AbstractOperator {
         &self,
         kind: FieldKind,
     ) -> impl Iterator<Item = (TensorPath, Option<&TensorDesc>)> {
-        let fields = self.schema.fields.iter().zip(&self.fields);
+        let fields = self.schema.fields.iter().zip(&*self.fields);
         fields.filter(move |(field, _)| field.kind == kind).flat_map(|(field, value)| match value {
             FieldValue::Tensor(desc) => in_order(field, Some(desc.as_ref()), &[]),
             FieldValue::TensorArray(descs) => in_order(field, None, descs),

@@ -71,7 +71,12 @@ impl Validated {
         Self { operator, level, fields }
     }
 
-    /// The operator's row of the schema.
+    /// The operator that was checked.
+    pub fn operator(&self) -> &AbstractOperator {
+        &self.operator
+    }
+
+    /// Which operator it is.
     pub fn schema(&self) -> &'static OperatorSchema {
         self.operator.schema()
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::schema::validated::Validated;
-use crate::schema::{FieldSchema, TensorPath};
+use crate::schema::{FieldKind, FieldSchema, TensorPath};
 use crate::tensor::TensorLayout;
 use crate::types::InvalidField;
 
@@ -49,7 +49,9 @@ fn types_match(
 ) -> Result<(), InvalidField> {
     let accepted = tensor.data_type();
     // A field that holds a type has no tensors.
-    if let Ok(given) = operator.data_type_field(field.name) {
+    if field.kind == FieldKind::Attribute
+        && let Ok(given) = operator.data_type_field(field.name)
+    {
         let problem = format!("differs from the type of {other}");
         let invalid = || InvalidField::new(field.name, given, problem, accepted.name());
         return if given == accepted { Ok(()) } else { Err(invalid()) };

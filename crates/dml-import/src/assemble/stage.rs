@@ -52,8 +52,8 @@ pub(super) struct Stage {
     inputs: Vec<Bound>,
     known: HashMap<(InputKey, ReadAs), Edge>,
     outputs: Vec<Binding>,
-    names: Vec<NodeName>,
-    /// The operator of the only node with one output; `None` if a graph is needed.
+    names: Vec<Arc<NodeName>>,
+    /// The only node, where there is one.
     single: Option<Operator>,
     /// For each input of the only node, in binding order, the index of the graph's input.
     bindings: Vec<Option<usize>>,
@@ -80,12 +80,12 @@ impl Stage {
         };
         self.bindings = edges.into_iter().map(input).collect();
         let value = self.builder.operator(operator.clone(), &inputs);
-        self.builder.name(value, node.name.to_string());
-        self.names.push((*node.name).clone());
-        // An operator outside of a graph needs all its outputs bound.
+        self.builder.name(value, Arc::clone(&node.label));
+        self.names.push(Arc::clone(&node.name));
+        // An operator by itself has all its outputs bound.
         let is_single = self.names.len() == 1 && operator.bindings(FieldKind::Output).count() == 1;
         let work = Work::Operator(operator);
-        self.single = is_single.then(|| Operator { node: (*node.name).clone(), work });
+        self.single = is_single.then(|| Operator { node: NodeName::clone(&node.name), work });
         value
     }
 

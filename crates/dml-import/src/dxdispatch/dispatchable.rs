@@ -157,10 +157,10 @@ fn graph_content(node: &NodeName, json: &Value, library: &mut Library<'_>) -> Re
     let validated = validated.map_err(|error| refusal(node, error))?;
     let points = Points::of_graph(&graph, &validated);
     let nodes = graph.nodes.iter().map(|it| match &it.kind {
-        NodeKind::Operator(operator) => NodeName::new(operator.schema().name, it.name.as_str()),
-        NodeKind::Constant(_) => NodeName::new("CONSTANT", it.name.as_str()),
+        NodeKind::Operator(operator) => NodeName::new(operator.schema().name, &*it.name),
+        NodeKind::Constant(_) => NodeName::new("CONSTANT", &*it.name),
     });
-    let nodes = nodes.collect();
+    let nodes = nodes.map(Arc::new).collect();
     let task = Task::Work(Work::Graph { desc: Arc::new(graph), nodes });
     Ok(Content { task, points })
 }
@@ -171,7 +171,7 @@ fn name_nodes(graph: &mut GraphDesc, desc: &Value) {
     for (node, json) in graph.nodes.iter_mut().zip(nodes) {
         let named = json.get("Operator").and_then(Value::as_str);
         if let Some(name) = named.filter(|_| node.name.is_empty()) {
-            node.name = shortened(name);
+            node.name = shortened(name).into();
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use dml::vk::Recorder;
-use dml::{Buffer, BufferUsage, Device};
+use dml::{Buffer, BufferUsage, Device, GraphCompiler};
 
 use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Step, Weight, Work};
@@ -170,8 +170,10 @@ fn execute(
     (buffers, upload): (&[Option<Buffer>], &mut Upload<'_>),
     steps: &[Missing<'_>],
 ) -> Result<()> {
+    // They are compiled once, so that others gain nothing from them.
+    let compiler = GraphCompiler::new(device, Arc::default());
     let operators =
-        steps.iter().map(|it| compiled(device, &program.operators[it.dispatch.operator]));
+        steps.iter().map(|it| compiled(&compiler, &program.operators[it.dispatch.operator]));
     let operators = operators.collect::<Result<Vec<_>>>()?;
     let (mut buffers, mut uploaded) = (buffers.to_vec(), Vec::new());
     for binding in steps.iter().flat_map(|it| &it.dispatch.inputs).flatten() {

@@ -37,6 +37,7 @@ impl Executable {
     /// program's, does not fit, or is given as well. After an error all states are as they were before, and
     /// outputs on the device are undefined.
     pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
+        self.program.check_fixed(inputs)?;
         match self.run_bound_reading(binding, inputs)? {
             Reading::Outputs(outputs) => Ok(outputs),
             Reading::Answers { found, sure } => Err(self.outdated(&found[..sure])),

@@ -4,10 +4,11 @@ use std::cell::{Cell, Ref, RefCell};
 use std::sync::Arc;
 
 use dml_core::schema::FieldKind;
-use dml_core::{AbstractOperator, FeatureLevel, validate};
+use dml_core::{AbstractOperator, FeatureLevel, KnownOperators, validate};
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
+use crate::graph::Node;
 use crate::graph::reading::{Answers, Question, Reading};
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
@@ -26,7 +27,9 @@ pub(crate) struct Band {
 pub(crate) struct DeviceNode {
     /// The node of the model that the operator belongs to.
     pub(crate) name: Arc<NodeName>,
-    /// That node's index; `None` if the operator belongs to an output of the graph.
+    /// The same as graphs of operators have it.
+    pub(crate) label: Arc<str>,
+    /// Its number; `None` where it belongs to an output of the graph.
     pub(crate) origin: Option<usize>,
     pub(crate) operator: AbstractOperator,
     /// The inputs in the operator's binding order; `None` where one is left out.
@@ -47,23 +50,50 @@ pub(crate) struct DeviceNodes {
     selects: Cell<bool>,
     /// The values that the host reads back; `None` if it may not read any.
     reading: Option<Reading>,
+    /// Operators of earlier evaluations.
+    known: Arc<KnownOperators>,
 }
 
 /// The model's node that operators are added for; `index` is `None` for an output of the graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
     pub(crate) name: Arc<NodeName>,
+    /// The name as graphs of operators have it.
+    pub(crate) label: Arc<str>,
     pub(crate) index: Option<usize>,
 }
 
-impl DeviceNodes {
-    pub(crate) fn new(shapes_only: bool) -> Self {
-        Self { nodes: RefCell::default(), shapes_only, selects: Cell::default(), reading: None }
+impl Owner {
+    pub(crate) fn of(node: &Node, index: Option<usize>) -> Self {
+        Self { name: Arc::clone(&node.name), label: Arc::clone(&node.label), index }
     }
 
-    /// The device operators of an evaluation in which the host may read values.
-    pub(crate) fn reading(answers: Answers) -> Self {
-        Self { reading: Some(Reading::new(answers)), ..Self::new(false) }
+    /// What is no node of the model.
+    pub(crate) fn outside(name: Arc<NodeName>) -> Self {
+        let label = name.to_string().into();
+        Self { name, label, index: None }
+    }
+}
+
+impl DeviceNodes {
+    pub(crate) fn new(known: &Arc<KnownOperators>) -> Self {
+        Self {
+            nodes: RefCell::default(),
+            shapes_only: false,
+            selects: Cell::default(),
+            reading: None,
+            known: Arc::clone(known),
+        }
+    }
+
+    /// Those of an evaluation that asks for types and shapes alone.
+    pub(crate) fn shapes() -> Self {
+        Self { shapes_only: true, ..Self::new(&Arc::default()) }
+    }
+
+    /// Those of an evaluation that asks for values.
+    pub(crate) fn reading(answers: Answers, known: &Arc<KnownOperators>) -> Self {
+        Self { reading: Some(Reading::new(answers)), ..Self::new(known) }
     }
 
     /// Whether the host may read device values.
@@ -76,8 +106,12 @@ impl DeviceNodes {
         self.reading.as_ref().map_or_else(Vec::new, |it| it.questions().clone())
     }
 
-    /// The elements of a device value that `owner` asks for; `None` if there is no answer, and no guess is
-    /// left.
+    /// How many values the host has asked for.
+    pub(crate) fn question_count(&self) -> usize {
+        self.reading.as_ref().map_or(0, |it| it.questions().len())
+    }
+
+    /// The elements of a device's value, which `owner` has to know, as far as there is an answer.
     pub(crate) fn answer(
         &self,
         owner: &Owner,
@@ -127,12 +161,13 @@ impl DeviceNodes {
         if !self.shapes_only {
             match self.checked(owner, node, (&inputs, &outputs), build) {
                 Ok(operator) => {
-                    let (name, origin) = (Arc::clone(&owner.name), owner.index);
+                    let (name, label) = (Arc::clone(&owner.name), Arc::clone(&owner.label));
+                    let origin = owner.index;
                     let mut inputs = inputs;
                     // Optional inputs at the end may be left out.
                     inputs.resize(operator.bindings(FieldKind::Input).count(), None);
                     let outputs = outputs.clone();
-                    let node = DeviceNode { name, origin, operator, inputs, outputs, band };
+                    let node = DeviceNode { name, label, origin, operator, inputs, outputs, band };
                     self.nodes.borrow_mut().push(node);
                 }
                 Err(error) => {
@@ -157,8 +192,9 @@ impl DeviceNodes {
             return Err(Error::Malformed(problem));
         }
         let operator = build()?;
-        match validate(&operator, FeatureLevel::HIGHEST) {
-            Ok(_) => Ok(operator),
+        match self.known.validate(&operator, FeatureLevel::HIGHEST) {
+            // Equal operators are one.
+            Ok(known) => Ok(known.operator().clone()),
             Err(error) => {
                 let inputs = inputs.iter().flatten().filter_map(|it| self.element(it));
                 let mut elements = outputs.iter().map(|it| it.element).chain(inputs);

@@ -39,7 +39,8 @@ fn sizes(node: &NodeName, shape: &[u64]) -> Result<Vec<u32>> {
         let problem = "dimensions are too many for DirectML";
         return Err(node.invalid("output", shape.len(), problem, accepted));
     }
-    let mut sizes = vec![1u32; LEAST_RANK.saturating_sub(shape.len())];
+    let mut sizes = Vec::with_capacity(LEAST_RANK.max(shape.len()));
+    sizes.resize(LEAST_RANK.saturating_sub(shape.len()), 1u32);
     for size in shape {
         sizes.push(u32::try_from(*size).map_err(|_| too_many())?);
     }
@@ -52,7 +53,8 @@ pub(crate) fn packed_tensor(
     element: ElementType,
     shape: &[u64],
 ) -> Result<TensorDesc> {
-    Ok(TensorDesc::packed(storage_type(node, element)?, &sizes(node, shape)?))
+    let data_type = storage_type(node, element)?;
+    Ok(TensorDesc { sizes: sizes(node, shape)?, ..TensorDesc::packed(data_type, &[]) })
 }
 
 /// A tensor with strides.
@@ -66,7 +68,8 @@ pub(crate) fn strided_tensor(
     if packed(shape) == strides {
         return Ok(tensor);
     }
-    let mut all = vec![0u32; LEAST_RANK.saturating_sub(shape.len())];
+    let mut all = Vec::with_capacity(LEAST_RANK.max(shape.len()));
+    all.resize(LEAST_RANK.saturating_sub(shape.len()), 0u32);
     for (stride, size) in strides.iter().zip(shape) {
         // The stride of a dimension of size 1 is never used.
         let stride = if *size == 1 { 0 } else { *stride };
@@ -75,7 +78,7 @@ pub(crate) fn strided_tensor(
             node.invalid("input", stride, "is too large a stride", accepted)
         })?);
     }
-    Ok(tensor.with_strides(&all))
+    Ok(TensorDesc { strides: Some(all), ..tensor })
 }
 
 /// Adds an operator that computes each element of the output from one element of each operand, which are

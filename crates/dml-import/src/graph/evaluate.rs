@@ -1,12 +1,13 @@
 //! Finds the type, shape and storage of every value for the inputs that are bound.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::element::ElementType;
 use crate::error::{Error, Requirement, Result};
 use crate::graph::device::DeviceNodes;
-use crate::graph::ops::{Budget, Context, Demand, demanded, evaluate_nodes, found};
+use crate::graph::ops::{
+    Budget, Conclusions, Context, Demand, Trace, demanded, evaluate_nodes, found,
+};
 use crate::graph::order::{needed, topological};
 use crate::graph::reading::Answers;
 use crate::graph::symbols::{Symbols, fixed};
@@ -25,6 +26,8 @@ pub(crate) struct Evaluation {
     pub(crate) device: DeviceNodes,
     /// How many elements the host may still read and write.
     pub(crate) budget: Budget,
+    /// What depends on elements of inputs.
+    pub(crate) conclusions: Arc<Conclusions>,
 }
 
 impl Evaluation {
@@ -50,10 +53,12 @@ pub(crate) enum Extent {
 /// # Errors
 /// Errors of the inputs given, or of the graph as a whole. Errors of nodes are values.
 pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<Evaluation> {
-    let device = || DeviceNodes::new(extent == Extent::Shapes);
+    let device = || match extent {
+        Extent::Shapes => DeviceNodes::shapes(),
+        Extent::Outputs | Extent::Nodes => DeviceNodes::new(&graph.operators),
+    };
     let first = evaluate_once(graph, given, extent, (Budget::default(), device()))?;
-    let is_read = |it: &Arc<BoundInput>| it.read.load(Ordering::Relaxed);
-    if !first.device.selects() || !first.inputs.iter().any(is_read) {
+    if !first.device.selects() || !first.inputs.iter().any(|it| it.is_read()) {
         return Ok(first);
     }
     // The host may have read the caller's floats for a condition that the device then computed. Without reading
@@ -89,9 +94,9 @@ pub(crate) fn evaluate_reading(
     extent: Extent,
     answers: Answers,
 ) -> Result<Evaluation> {
-    // The caller's floats are left to the device: the host reads device values anyway, and the program is then
-    // valid for all floats with the same answers.
-    let of = (Budget::sparing_floats(), DeviceNodes::reading(answers));
+    // Floats that the caller gives are left to the device: it is asked anyway, and the program is one for
+    // all that have the same answers.
+    let of = (Budget::sparing_floats(), DeviceNodes::reading(answers, &graph.operators));
     evaluate_once(graph, given, extent, of)
 }
 
@@ -114,10 +119,13 @@ fn evaluate_once(
         inputs.push(bound);
     }
     let order = order.into_iter().filter(|index| extent != Extent::Outputs || needed[*index]);
-    let context = Context { budget: &budget, device: &device, index: None };
+    let trace = Trace::default();
+    let context = Context { budget: &budget, device: &device, index: None, trace: Some(&trace) };
     evaluate_nodes(graph, order, &demanded, &mut values, context);
+    let outputs = graph.outputs.iter().map(|it| it.value);
+    let conclusions = Arc::new(trace.finish(outputs, (&budget, &device)));
     let values = values.into_iter().map(found).collect();
-    Ok(Evaluation { values, inputs, device, budget })
+    Ok(Evaluation { values, inputs, device, budget, conclusions })
 }
 
 fn known_names(graph: &Graph, given: &Inputs) -> Result<()> {
@@ -136,9 +144,8 @@ fn bind(
     let found = input.names.iter().find_map(|name| Some((name, given.get(name)?)));
     let name = found.map(|(name, _)| name).or(input.names.first()).cloned().unwrap_or_default();
     let bound = |tensor| {
-        let read = AtomicBool::new(false);
-        let (name, is_given) = (name.clone(), found.is_some());
-        Arc::new(BoundInput { index, name, tensor, is_given, read })
+        let is_given = found.is_some();
+        Arc::new(BoundInput { tensor, is_given, ..BoundInput::unread(index, &name) })
     };
     let fixed = input.shape.as_deref().and_then(fixed);
     let Some((_, found)) = found else {

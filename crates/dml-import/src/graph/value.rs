@@ -1,7 +1,7 @@
 //! Values of a graph during evaluation.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::constant::Constant;
 use crate::element::ElementType;
@@ -69,8 +69,21 @@ pub(crate) struct BoundInput {
     pub(crate) tensor: Option<Tensor>,
     /// Whether the caller gave the input's shape or values.
     pub(crate) is_given: bool,
-    /// Whether the host has read its elements, so that other values need another program.
-    pub(crate) read: AtomicBool,
+    /// How often its elements were read: others may need another program.
+    pub(crate) reads: AtomicUsize,
+}
+
+impl BoundInput {
+    /// One without elements.
+    pub(crate) fn unread(index: usize, name: &str) -> Self {
+        let reads = AtomicUsize::new(0);
+        Self { index, name: name.to_owned(), tensor: None, is_given: true, reads }
+    }
+
+    /// Whether its elements were read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.reads.load(Ordering::Relaxed) > 0
+    }
 }
 
 impl Storage {
@@ -165,7 +178,14 @@ impl Value {
         }
     }
 
-    /// The view of stored elements; `None` if all elements have the same bits, or are unknown.
+    /// The same view of other elements.
+    pub(crate) fn with_storage(&self, storage: Storage) -> Self {
+        let strides = self.view().and_then(|it| it.strides.clone());
+        let content = Content::Stored(View { storage, strides });
+        Self { element: self.element, shape: self.shape.clone(), content }
+    }
+
+    /// Where the elements lie; `None` where they are the same everywhere, or refused.
     pub(crate) fn view(&self) -> Option<&View> {
         match &self.content {
             Content::Stored(view) => Some(view),
@@ -191,7 +211,7 @@ impl Value {
             Storage::Input(input) => {
                 let missing = || Error::missing(&input.name, Requirement::Values);
                 let tensor = input.tensor.clone().ok_or_else(missing)?;
-                input.read.store(true, Ordering::Relaxed);
+                input.reads.fetch_add(1, Ordering::Relaxed);
                 tensor
             }
             Storage::Device { node: writes, .. } => {

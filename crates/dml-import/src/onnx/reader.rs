@@ -99,12 +99,9 @@ impl Reader<'_> {
     fn initializer(&mut self, initializer: Initializer<'_>, scope: &mut Scope<'_>) -> Result<()> {
         let constant = initializer.constant(self.folder)?;
         let value = self.define(initializer.name(), scope)?;
-        self.push(Node {
-            name: NodeName::new("Initializer", initializer.name()),
-            op: Ok(Box::new(Literal(Arc::new(constant)))),
-            inputs: vec![],
-            outputs: vec![Some(value)],
-        })
+        let name = NodeName::new("Initializer", initializer.name());
+        let op: Box<dyn Op> = Box::new(Literal(Arc::new(constant)));
+        self.push(Node::new(name, Ok(op), vec![], vec![Some(value)]))
     }
 
     fn push(&mut self, node: Node) -> Result<()> {
@@ -188,10 +185,10 @@ impl Reader<'_> {
                 Ok((op, inputs)) => (Ok(op), inputs),
                 Err(error) => (Err(error), inputs),
             };
-            return self.push(Node { name, op, inputs, outputs });
+            return self.push(Node::new(name, op, inputs, outputs));
         }
         let op = self.op(&name, proto, inputs.len(), scope);
-        self.push(Node { name, op, inputs, outputs })
+        self.push(Node::new(name, op, inputs, outputs))
     }
 
     /// Binds the values of inlined nodes to the outputs of the node that they replace.
@@ -207,13 +204,13 @@ impl Reader<'_> {
                 for (output, value) in asked {
                     let op: Box<dyn Op> = Box::new(crate::graph::Identity);
                     let (inputs, outputs) = (vec![Some(value)], vec![output]);
-                    self.push(Node { name: name.clone(), op: Ok(op), inputs, outputs })?;
+                    self.push(Node::new(name.clone(), Ok(op), inputs, outputs))?;
                 }
                 Ok(())
             }
             // Exceeding the total limit is not an error of a single node.
             Err(error) if self.expanded > limits::NODES => Err(error),
-            Err(error) => self.push(Node { name, op: Err(error), inputs: vec![], outputs }),
+            Err(error) => self.push(Node::new(name, Err(error), vec![], outputs)),
         }
     }
 

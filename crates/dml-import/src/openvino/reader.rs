@@ -108,7 +108,7 @@ impl Reader {
         let op = op(layer);
         let (name, outputs) = (layer.node.clone(), self.values[index].iter().map(|it| Some(*it)));
         let outputs = outputs.collect();
-        self.graph.nodes.push(Node { name, op, inputs: inputs?, outputs });
+        self.graph.nodes.push(Node::new(name, op, inputs?, outputs));
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
 
+use super::known::KnownPrograms;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{
@@ -25,6 +26,7 @@ pub(super) fn program(
     graph: &ValidatedGraph,
     needed: &[bool],
     target: &Target<'_>,
+    known: &KnownPrograms,
 ) -> Result<Program, Error> {
     let mut all = Concatenation::new(graph)?;
     for number in graph.order().iter().copied().filter(|it| needed[*it]) {
@@ -37,8 +39,8 @@ pub(super) fn program(
                 all.values.insert(Source::Node { node: number, output: 0 }, buffer);
             }
             NodeWork::Operator(operator) => {
-                let program = crate::implementation(operator)?.recorded(operator, target);
-                all.add(number, program.map_err(|it| in_node(graph, number, it))?)?;
+                let program = known.recorded(operator, target);
+                all.add(number, &*program.map_err(|it| in_node(graph, number, it))?)?;
             }
         }
     }
@@ -48,7 +50,7 @@ pub(super) fn program(
 
 /// An error in a node of the graph.
 pub(super) fn in_node(graph: &ValidatedGraph, number: usize, error: Error) -> Error {
-    Error::InNode { node: graph.nodes()[number].label.clone(), error: Box::new(error) }
+    Error::InNode { node: graph.nodes()[number].label(), error: Box::new(error) }
 }
 
 /// A program to which the programs of operators are added.
@@ -83,7 +85,7 @@ impl<'a> Concatenation<'a> {
     }
 
     /// Adds the program of an operator, with its buffers renamed.
-    fn add(&mut self, number: usize, operator: Program) -> Result<(), Error> {
+    fn add(&mut self, number: usize, operator: &Program) -> Result<(), Error> {
         let node = &self.graph.nodes()[number];
         let outputs: Vec<Buffer> = (0..operator.outputs.len())
             .map(|output| self.output(node, Source::Node { node: number, output }))
@@ -92,20 +94,21 @@ impl<'a> Concatenation<'a> {
         let input = |source: &Option<Source>| source.and_then(|it| values.get(&it).copied());
         let inputs: Vec<Option<Buffer>> = node.inputs.iter().map(input).collect();
         let first_local = self.program.locals.len();
-        self.program.locals.extend(operator.locals);
-        // Stands for tensors that are left out, which no node may read.
+        self.program.locals.extend_from_slice(&operator.locals);
+        // A tensor that is left out is not read.
         let left_out = Buffer::Input(u32::MAX);
         let name = |buffer: Buffer| match buffer {
             Buffer::Input(at) => inputs.get(at as usize).copied().flatten().unwrap_or(left_out),
             Buffer::Output(at) => outputs[at as usize],
             Buffer::Local(at) => Buffer::Local(first_local + at),
         };
-        for Recorded { node, origin } in operator.nodes {
+        for Recorded { node, origin } in &operator.nodes {
             let node = node.renamed(&name);
             if node.reads().contains(&left_out) {
                 return Err(Error::internal(origin.operator, "a tensor that is left out is read"));
             }
-            let origin = Origin { sources: vec![number], ..origin };
+            let Origin { operator, field, .. } = *origin;
+            let origin = Origin { operator, field, sources: vec![number] };
             self.program.nodes.push(Recorded { node, origin });
         }
         Ok(())

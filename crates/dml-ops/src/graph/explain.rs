@@ -76,11 +76,10 @@ impl Explanation {
         parts: Vec<Part>,
         memory: Memory,
     ) -> Self {
-        let labels =
-            |nodes: &[usize]| nodes.iter().map(|it| graph.nodes()[*it].label.clone()).collect();
+        let labels = |nodes: &[usize]| nodes.iter().map(|it| graph.nodes()[*it].label()).collect();
         let unneeded: Vec<usize> = (0..needed.len()).filter(|it| !needed[*it]).collect();
         let fusion = |(node, reason): &(usize, &'static str)| Fusion {
-            node: graph.nodes()[*node].label.clone(),
+            node: graph.nodes()[*node].label(),
             reason,
         };
         Self {
@@ -99,7 +98,7 @@ pub(super) fn parts(
     program: &Program,
     scheduled: &Scheduled<'_>,
 ) -> Vec<Part> {
-    let label = |node: &usize| graph.nodes()[*node].label.clone();
+    let label = |node: &usize| graph.nodes()[*node].label();
     let is_copy = |it: &Recorded| it.origin.operator == program.operator;
     let are_one = |one: &Recorded, other: &Recorded| {
         one.origin.is_of_same(&other.origin) && is_copy(one) == is_copy(other)

@@ -1,25 +1,20 @@
 //! Attention: the scores of queries and keys, their softmax, and the sum of values that it weighs.
 
-use std::collections::HashSet;
-
 use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, QUERY_DIMENSION};
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::rows::Formula;
 
 use super::buffer::Buffer;
-use super::node::Recorded;
 use super::space::Operand;
 
 /// The last dimension: the depths of queries and keys, the elements of values, or the keys of scores.
 const INNER: usize = DIMENSIONS - 1;
 
-/// Products, a row group and products that one kernel can compute, which writes no scores.
+/// Products, a softmax and products that one kernel can compute, which writes no scores.
 ///
 /// Operands have four dimensions of batches and heads, then one each of queries, keys and nothing; the last one is their own.
 #[derive(Clone, Debug)]
 pub(crate) struct Attention {
-    /// The nodes, each of which computes and rounds as it does by itself, in the order of execution.
-    pub(crate) members: Vec<Recorded>,
     /// Batches and heads, outermost first.
     pub(crate) outer: [u32; QUERY_DIMENSION],
     pub(crate) queries: u32,
@@ -110,20 +105,10 @@ impl Attention {
         scores.saturating_mul(2 * (depths * self.passes() + elements) + steps)
     }
 
-    /// The buffers that are read, none of which a member writes.
-    pub(crate) fn reads(&self) -> Vec<Buffer> {
-        let written: HashSet<Buffer> =
-            self.members.iter().flat_map(|it| it.node.writes()).collect();
-        let read = self.members.iter().flat_map(|it| it.node.reads());
-        read.filter(|it| !written.contains(it)).collect()
-    }
-
     #[must_use]
     pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
-        let member = |it: &Recorded| Recorded { node: it.node.renamed(name), ..it.clone() };
         let input = |it: &Input| Input { operand: it.operand.renamed(name), along: it.along };
         Self {
-            members: self.members.iter().map(member).collect(),
             inputs: self.inputs.iter().map(input).collect(),
             output: self.output.renamed(name),
             ..self.clone()

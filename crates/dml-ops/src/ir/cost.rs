@@ -49,7 +49,7 @@ impl Node {
                 NodeCost { work: Cost { operations, bytes }, invocations: sums }
             }
             Self::Rows(group) => group.cost(),
-            Self::Attention(attention) => attention.cost(),
+            Self::Attention(group) => group.kernel.cost(),
             Self::Scan(scan) => of_scan(scan),
             Self::Sort(sort) => of_sort(sort),
             Self::Fill(Fill { output, .. }) => of_tensors(&output.tensor, 1),

@@ -9,6 +9,7 @@ use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 
 use super::attention::Attention;
 use super::buffer::Buffer;
+use super::buffers::Buffers;
 use super::computation::Computation;
 use super::contraction::{Matrices, Place, SUMS, Sums, WholeMatrices};
 use super::ordered::{Scan, Sort};
@@ -21,7 +22,7 @@ pub(crate) enum Node {
     Map(Map),
     Reduce(Reduce),
     Rows(RowGroup),
-    Attention(Box<Attention>),
+    Attention(Box<AttentionGroup>),
     Scan(Scan),
     Sort(Sort),
     /// Sums of products. No two of them write the same element.
@@ -45,37 +46,41 @@ impl Node {
         }
     }
 
-    /// The buffers that the node reads; some may occur several times.
-    pub(crate) fn reads(&self) -> Vec<Buffer> {
+    /// The buffers that are read, some of them several times.
+    pub(crate) fn reads(&self) -> Buffers {
         let sums = |it: &Sums| {
             let [rows, columns, sums] = it.places.map(|it| it.buffer);
-            if it.goes_on { vec![rows, columns, sums] } else { vec![rows, columns] }
+            [Some(rows), Some(columns), it.goes_on.then_some(sums)].into_iter().flatten()
         };
         match self {
             Self::Map(Map { space, .. })
             | Self::Reduce(Reduce { space, .. })
             | Self::Move(space) => space.inputs.iter().filter_map(|it| it.buffer).collect(),
             Self::Rows(group) => group.members.iter().flat_map(|it| it.node.reads()).collect(),
-            Self::Attention(attention) => attention.reads(),
+            Self::Attention(group) => {
+                let written = group.written();
+                let read = group.members.iter().flat_map(|it| it.node.reads());
+                read.filter(|it| !written.contains(it)).collect()
+            }
             Self::Contract(all) => all.iter().flat_map(sums).collect(),
             Self::ContractWhole(of) => {
                 of.operands[..SUMS].iter().filter_map(|it| it.place.buffer).collect()
             }
             Self::Scan(scan) => scan.elements.buffer.into_iter().collect(),
             Self::Sort(sort) => sort.numbers.buffer.into_iter().collect(),
-            Self::Fill(_) => vec![],
+            Self::Fill(_) => Buffers::from_iter([]),
             Self::Band(Band { input, .. }) => input.iter().map(|it| it.buffer).collect(),
         }
     }
 
-    /// The buffers that the node writes; some may occur several times.
-    pub(crate) fn writes(&self) -> Vec<Buffer> {
+    /// The buffers that are written, some of them several times.
+    pub(crate) fn writes(&self) -> Buffers {
         match self {
             Self::Map(Map { space, .. })
             | Self::Reduce(Reduce { space, .. })
             | Self::Move(space) => space.output.buffer.into_iter().collect(),
             Self::Rows(group) => group.members.iter().flat_map(|it| it.node.writes()).collect(),
-            Self::Attention(attention) => attention.output.buffer.into_iter().collect(),
+            Self::Attention(group) => group.kernel.output.buffer.into_iter().collect(),
             Self::Scan(scan) => scan.operands().filter_map(|it| it.buffer).collect(),
             Self::Sort(Sort { numbers, result, .. }) => {
                 [numbers, result].into_iter().filter_map(|it| it.buffer).collect()
@@ -83,22 +88,21 @@ impl Node {
             Self::Contract(all) => all.iter().map(|it| it.places[SUMS].buffer).collect(),
             Self::ContractWhole(of) => of.operands[SUMS].place.buffer.into_iter().collect(),
             Self::Fill(Fill { output, .. }) | Self::Band(Band { output, .. }) => {
-                vec![output.buffer]
+                [output.buffer].into_iter().collect()
             }
         }
     }
 
-    /// The buffers of other nodes or callers that the node reads or writes.
-    pub(crate) fn outside(&self) -> Vec<Buffer> {
-        let (mut buffers, written) = (self.reads(), self.writes());
+    /// The buffers of other nodes or callers that are read or written.
+    pub(crate) fn outside(&self) -> Buffers {
+        let (read, written) = (self.reads().into_iter(), self.writes());
         match self {
             Self::Rows(group) => {
-                buffers.retain(|it| !written.contains(it));
-                buffers.extend(&group.results);
+                let from_outside = read.filter(|it| !written.contains(it));
+                from_outside.chain(group.results.iter().copied()).collect()
             }
-            _ => buffers.extend(written),
+            _ => read.chain(written.iter().copied()).collect(),
         }
-        buffers
     }
 
     /// This node with its buffers renamed.
@@ -123,7 +127,12 @@ impl Node {
                     results: results.iter().copied().map(name).collect(),
                 })
             }
-            Self::Attention(attention) => Self::Attention(Box::new(attention.renamed(name))),
+            Self::Attention(group) => {
+                let member = |it: &Recorded| Recorded { node: it.node.renamed(name), ..it.clone() };
+                let members = group.members.iter().map(member).collect();
+                let kernel = group.kernel.renamed(name);
+                Self::Attention(Box::new(AttentionGroup { members, kernel }))
+            }
             Self::Contract(all) => {
                 let place = |it: Place| Place { buffer: name(it.buffer), ..it };
                 Self::Contract(all.iter().map(|it| it.placed(place)).collect())
@@ -189,6 +198,20 @@ impl RowGroup {
         let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
         results.sort_unstable();
         Self { members, results }
+    }
+}
+
+/// An attention, as one kernel computes it and as the nodes that it was found in do. Both compute and round alike.
+#[derive(Clone, Debug)]
+pub(crate) struct AttentionGroup {
+    /// In execution order; a device that cannot run the kernel executes them.
+    pub(crate) members: Vec<Recorded>,
+    pub(crate) kernel: Attention,
+}
+
+impl AttentionGroup {
+    fn written(&self) -> HashSet<Buffer> {
+        self.members.iter().flat_map(|it| it.node.writes()).collect()
     }
 }
 

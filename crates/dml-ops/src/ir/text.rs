@@ -40,7 +40,7 @@ impl Program {
         let text = |nodes: &[Recorded]| {
             let mut text = String::new();
             for Recorded { node, .. } in nodes {
-                let mut new = [node.reads(), node.writes()].concat();
+                let mut new = [&*node.reads(), &*node.writes()].concat();
                 new.retain(|it| known.insert(*it));
                 new.sort_unstable();
                 for buffer in new {
@@ -135,9 +135,9 @@ impl fmt::Display for Node {
                 let [numbers, result] = [numbers, result].map(buffer);
                 write!(f, "{result} = sort the least {wanted} of [{rows}, {length}] ({numbers})")
             }
-            Self::Attention(attention) => {
+            Self::Attention(group) => {
                 write!(f, "attention")?;
-                attention.members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))
+                group.members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))
             }
             Self::Rows(RowGroup { members, .. }) => {
                 write!(f, "rows")?;

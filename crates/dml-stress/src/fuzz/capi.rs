@@ -75,7 +75,7 @@ fn hostile_graph(random: &mut Random) -> GraphDesc {
         let operator = if random.one_in(3) { None } else { hostile::operator(schema, random) };
         let bytes = random.below(20) as usize;
         let kind = operator.map_or(NodeKind::Constant(vec![7; bytes].into()), NodeKind::Operator);
-        graph.nodes.push(NodeDesc { name: name(random), kind });
+        graph.nodes.push(NodeDesc { name: name(random).into(), kind });
     }
     for _ in 0..random.below(4) {
         graph.input_edges.push(InputEdge {

@@ -5,13 +5,13 @@ use std::ops::Range;
 /// The largest set that is united range by range; larger ones by sorting.
 const MAX_ADDITIONS: usize = 16;
 
-/// A set of bytes, as sorted ranges that neither touch nor overlap.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ranges(Vec<Range<u64>>);
+/// A set of bytes, as sorted ranges that neither touch nor overlap. `T` is how places of bytes are numbered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ranges<T>(Vec<Range<T>>);
 
-impl Ranges {
+impl<T: Copy + Ord> Ranges<T> {
     /// The bytes in any of `ranges`, none of which is empty.
-    pub(crate) fn of(mut ranges: Vec<Range<u64>>) -> Self {
+    pub(crate) fn of(mut ranges: Vec<Range<T>>) -> Self {
         ranges.sort_unstable_by_key(|range| range.start);
         ranges.dedup_by(|next, kept| {
             let joined = next.start <= kept.end;
@@ -40,7 +40,7 @@ impl Ranges {
         }
     }
 
-    fn add(&mut self, range: Range<u64>) {
+    fn add(&mut self, range: Range<T>) {
         let from = self.0.partition_point(|one| one.end < range.start);
         let to = self.0.partition_point(|one| one.start <= range.end);
         let joined = match &self.0[from..to] {
@@ -64,7 +64,7 @@ impl Ranges {
 mod tests {
     use super::*;
 
-    fn of(ranges: &[Range<u64>]) -> Ranges {
+    fn of(ranges: &[Range<u64>]) -> Ranges<u64> {
         Ranges::of(ranges.to_vec())
     }
 

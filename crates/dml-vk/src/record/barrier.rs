@@ -7,7 +7,6 @@
 //! A plan can have many steps, one for each box of a large tensor, so they are not compared one by one:
 //! earlier steps with equal dependencies form one group.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ash::vk;
@@ -127,45 +126,52 @@ fn unite_equals(groups: &mut Vec<Group>) {
     }
 }
 
-/// The bytes that steps read and write.
+/// The number of a byte of any slot: that of the slot, and then the one within it.
+type Place = u128;
+
+/// What steps touch.
 struct StepUses {
     stage: Stage,
-    reads: BTreeMap<Slot, Ranges>,
-    writes: BTreeMap<Slot, Ranges>,
+    reads: Ranges<Place>,
+    writes: Ranges<Place>,
 }
 
 impl StepUses {
     fn of(step: &Step, aliases: &Aliases, alignment: u64) -> Self {
         let stage = step.stage();
-        let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
         for used in step.uses().into_iter().filter(|used| !used.range.is_empty()) {
             let range = match stage {
                 Stage::Transfer => used.range,
                 Stage::ComputeShader => visible(used.slot, &used.range, alignment),
             };
-            let slot = aliases.slot(used.slot);
+            let slot = Place::from(number(aliases.slot(used.slot))) << u64::BITS;
+            let range = slot + Place::from(range.start)..slot + Place::from(range.end);
             if used.access.reads() {
-                reads.entry(slot).or_insert_with(Vec::new).push(range.clone());
+                reads.push(range.clone());
             }
             if used.access.writes() {
-                writes.entry(slot).or_insert_with(Vec::new).push(range);
+                writes.push(range);
             }
         }
-        let sorted = |(slot, ranges)| (slot, Ranges::of(ranges));
-        Self {
-            stage,
-            reads: reads.into_iter().map(sorted).collect(),
-            writes: writes.into_iter().map(sorted).collect(),
-        }
+        Self { stage, reads: Ranges::of(reads), writes: Ranges::of(writes) }
     }
 
     /// Adds the uses of steps of the same stage.
     fn unite(&mut self, other: Self) {
-        for (all, more) in [(&mut self.reads, other.reads), (&mut self.writes, other.writes)] {
-            for (slot, ranges) in more {
-                all.entry(slot).or_default().unite(ranges);
-            }
-        }
+        self.reads.unite(other.reads);
+        self.writes.unite(other.writes);
+    }
+}
+
+/// Tells a slot from all others.
+fn number(slot: Slot) -> u64 {
+    match slot {
+        Slot::Temporary => 0,
+        Slot::Persistent => 1,
+        Slot::Constants => 2,
+        Slot::Input(index) => 3 + 2 * u64::from(index),
+        Slot::Output(index) => 4 + 2 * u64::from(index),
     }
 }
 
@@ -204,9 +210,9 @@ impl Group {
 
     /// Adds to `barrier` the stages and accesses by which `later` waits for these steps.
     fn demand(&self, later: &StepUses, barrier: &mut Barrier) {
-        let read_after_write = meet(&self.touched.writes, &later.reads);
-        let write_after_write = meet(&self.touched.writes, &later.writes);
-        let write_after_read = meet(&self.touched.reads, &later.writes);
+        let read_after_write = self.touched.writes.meet(&later.reads);
+        let write_after_write = self.touched.writes.meet(&later.writes);
+        let write_after_read = self.touched.reads.meet(&later.writes);
         if !(read_after_write || write_after_write || write_after_read) {
             return;
         }
@@ -271,11 +277,6 @@ fn masks(stage: Stage) -> StageMasks {
 
 fn index(stage: Stage) -> usize {
     usize::from(stage == Stage::ComputeShader)
-}
-
-/// Whether any byte is in both sets of ranges.
-fn meet(a: &BTreeMap<Slot, Ranges>, b: &BTreeMap<Slot, Ranges>) -> bool {
-    a.iter().any(|(slot, ranges)| b.get(slot).is_some_and(|others| ranges.meet(others)))
 }
 
 #[cfg(test)]

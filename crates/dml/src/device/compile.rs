@@ -1,14 +1,16 @@
 //! How a device compiles operators and graphs.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use dml_core::plan::Plan;
-use dml_core::{AbstractOperator, ExecutionFlags, GraphDesc, validate, validate_graph};
-use dml_ops::graph::{GraphOptions, compile_graph};
+use dml_core::{
+    AbstractOperator, ExecutionFlags, GraphDesc, ValidatedGraph, validate, validate_graph,
+};
+use dml_ops::graph::{GraphOptions, KnownPrograms, compile_graph, plan_graph};
 use dml_ops::{Program, Target, TransferUse};
 use dml_vk::{BufferUsage, CompileInput, LowerPlan};
 
-use crate::compiled::CompiledOperator;
+use crate::compiled::{CompiledOperator, LazyExplanation};
 use crate::device::Device;
 use crate::error::{Error, Result};
 
@@ -59,19 +61,37 @@ impl Device {
         options: GraphOptions,
     ) -> Result<CompiledOperator> {
         flags.check().map_err(Error::ExecutionFlags)?;
-        let graph = Arc::new(validate_graph(graph, self.feature_level)?);
-        let explanation = Arc::new(OnceLock::new());
-        let (lowered, first) = (Arc::clone(&graph), Arc::clone(&explanation));
-        let vulkan = self.compile_plans(move |target| {
-            let (plan, explanation) = compile_graph(&lowered, target, options)?;
-            // The first plan is the preferred one.
-            let _ = first.set(explanation);
-            Ok(plan)
-        })?;
+        let graph = validate_graph(graph, self.feature_level)?;
+        self.compile_validated(graph, options, Arc::default())
+    }
+
+    pub(crate) fn compile_validated(
+        &self,
+        graph: ValidatedGraph,
+        options: GraphOptions,
+        known: Arc<KnownPrograms>,
+    ) -> Result<CompiledOperator> {
+        let graph = Arc::new(graph);
+        let lowered = Arc::clone(&graph);
+        let vulkan =
+            self.compile_plans(move |target| plan_graph(&lowered, target, options, &known))?;
+        let (explained, device) = (Arc::clone(&graph), self.vulkan.clone());
+        let (tuning, transfer) = (self.tuning, self.preferred_transfers());
+        let explanation = LazyExplanation::new(move || {
+            let target = Target { capabilities: device.capabilities(), tuning, transfer };
+            // A graph that was lowered can be lowered again.
+            compile_graph(&explained, &target, options).ok().map(|(_, explanation)| explanation)
+        });
         Ok(CompiledOperator::of_graph(graph, explanation, vulkan))
     }
 
-    /// The program of an operator, which is its computation as nodes before scheduling: for explanations.
+    /// What plans may use where all buffers have all usages.
+    fn preferred_transfers(&self) -> TransferUse {
+        let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
+        if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly }
+    }
+
+    /// What an operator computes, node by node, before it is decided how: for explanations.
     ///
     /// # Errors
     /// As [`Device::compile`], except for errors of the driver.
@@ -92,8 +112,7 @@ impl Device {
         &self,
         lower: impl Fn(&Target<'_>) -> Result<Plan, dml_core::Error> + Send + Sync + 'static,
     ) -> Result<dml_vk::CompiledOperator> {
-        let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
-        let preferred = if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly };
+        let preferred = self.preferred_transfers();
         let (vulkan, tuning) = (self.vulkan.clone(), self.tuning);
         let lower = move |transfer| {
             lower(&Target { capabilities: vulkan.capabilities(), tuning, transfer })

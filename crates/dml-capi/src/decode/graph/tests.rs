@@ -67,7 +67,7 @@ fn every_member_of_a_graph_arrives() {
     let found = unsafe { graph(&raw const desc) }.unwrap_or_else(|failure| panic!("{failure:?}"));
     let relu = vec![FieldValue::Tensor(None), FieldValue::Tensor(None)];
     let relu = AbstractOperator::new(&ACTIVATION_RELU, relu).expect("two tensors");
-    let node = |name: &str, kind| NodeDesc { name: name.to_owned(), kind };
+    let node = |name: &str, kind| NodeDesc { name: name.into(), kind };
     let expected = GraphDesc {
         input_count: 40,
         output_count: 41,

@@ -89,7 +89,7 @@ impl Body {
             values[input.value] = value.cloned();
         }
         let Operands { budget, device, owner, demand, .. } = *operands;
-        let context = Context { budget, device, index: owner.index };
+        let context = Context { budget, device, index: owner.index, trace: None };
         let demanded = match demand {
             Demand::None => &self.demanded[0],
             Demand::Wanted => &self.demanded[1],

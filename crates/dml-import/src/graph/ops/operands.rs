@@ -56,7 +56,12 @@ impl Budget {
         Self { spares_floats: true, ..Self::default() }
     }
 
-    /// Takes the elements of a tensor of `shape` from the budget.
+    /// Whether the caller's floats are read only where shapes depend on them.
+    pub(crate) fn spares_floats(&self) -> bool {
+        self.spares_floats
+    }
+
+    /// Takes the elements of a tensor of `shape` from it.
     pub(crate) fn take(&self, shape: &[u64]) -> Result<()> {
         let rest = element_count(shape).and_then(|count| self.elements.get().checked_sub(count));
         let too_much = || {

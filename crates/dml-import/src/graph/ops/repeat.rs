@@ -159,7 +159,7 @@ impl Repeat {
         if self.declared.is_empty() {
             return Ok(vec![]);
         }
-        let device = DeviceNodes::new(true);
+        let device = DeviceNodes::shapes();
         let probe = Operands { values: operands.values.clone(), device: &device, ..*operands };
         let found = self.iteration(&probe, 0, condition, carried)?;
         let parts = found.into_iter().skip(1 + self.carried).zip(&self.declared);

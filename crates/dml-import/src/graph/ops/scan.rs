@@ -199,7 +199,7 @@ impl Scan {
         axes: &[usize],
         count: u64,
     ) -> Result<Vec<Value>> {
-        let device = DeviceNodes::new(true);
+        let device = DeviceNodes::shapes();
         let probe = Operands { values: operands.values.clone(), device: &device, ..*operands };
         let mut slices = Vec::new();
         for (value, axis) in sequences.iter().zip(axes) {

@@ -1,10 +1,9 @@
 //! Evaluates nodes in topological order.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::ops::operands::{Budget, Operands};
+use crate::graph::ops::trace::Trace;
 use crate::graph::ops::{Demand, Need};
 use crate::graph::order::producers;
 use crate::graph::value::{Storage, Value};
@@ -18,6 +17,8 @@ pub(crate) struct Context<'a> {
     pub(crate) device: &'a DeviceNodes,
     /// The index of the model's node that these nodes belong to; `None` if they are the model's own.
     pub(crate) index: Option<usize>,
+    /// Where conclusions are recorded; `None` in bodies of loops, which their nodes stand for.
+    pub(crate) trace: Option<&'a Trace>,
 }
 
 /// Evaluates the nodes in `order` and writes their outputs into `values`. An error becomes a value, so that it
@@ -34,8 +35,15 @@ pub(crate) fn evaluate_nodes(
         let demand = node.outputs.iter().flatten().map(|output| demanded[*output]);
         let demand = demand.max().unwrap_or_default();
         let origin = context.index.unwrap_or(index);
-        let owner = Owner { name: Arc::new(node.name.clone()), index: Some(origin) };
-        match evaluate_node(node, values, context, &owner, demand) {
+        let owner = Owner::of(node, Some(origin));
+        let before = context.trace.map(|it| (it, Trace::before(node, values, context.device)));
+        let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
+        let operands = node.inputs.iter().map(value).collect();
+        let found = evaluate_node(node, operands, context, &owner, demand);
+        if let Some((trace, before)) = before {
+            trace.record((index, node), demand, values, (before, context.device), &found);
+        }
+        match found {
             Ok(found) => {
                 for (output, value) in node.outputs.iter().zip(found) {
                     if let Some(output) = output {
@@ -52,16 +60,18 @@ pub(crate) fn evaluate_nodes(
     }
 }
 
-fn evaluate_node(
+/// The outputs of a node for these operands.
+///
+/// # Errors
+/// What is wrong with the node or its operands.
+pub(crate) fn evaluate_node(
     node: &Node,
-    values: &[Option<Value>],
+    values: Vec<Option<&Value>>,
     context: Context<'_>,
     owner: &Owner,
     demand: Demand,
 ) -> Result<Vec<Value>> {
     let op = node.op.as_ref().map_err(Clone::clone)?;
-    let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
-    let values = node.inputs.iter().map(value).collect();
     let Context { budget, device, .. } = context;
     let operands = Operands { node: &node.name, values, budget, device, owner, demand };
     let found = op.evaluate(&operands)?;

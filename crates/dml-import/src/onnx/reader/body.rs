@@ -105,10 +105,9 @@ impl Numbers {
     }
 
     fn node(&mut self, node: Node) -> Node {
-        let Node { name, op, inputs, outputs } = node;
         let mut all = |values: Vec<Option<ValueId>>| {
             values.into_iter().map(|it| it.map(|it| self.of(it))).collect()
         };
-        Node { name, op, inputs: all(inputs), outputs: all(outputs) }
+        Node { inputs: all(node.inputs), outputs: all(node.outputs), ..node }
     }
 }

@@ -31,14 +31,14 @@ impl Explanation {
 struct Picture<'a> {
     explanation: &'a Explanation,
     graph: &'a ValidatedGraph,
-    /// The nodes that have not been drawn yet, by their labels.
-    left: HashMap<&'a str, usize>,
+    /// The nodes that are not drawn yet, by their labels.
+    left: HashMap<String, usize>,
     lines: Vec<String>,
 }
 
 impl<'a> Picture<'a> {
     fn new(explanation: &'a Explanation, graph: &'a ValidatedGraph) -> Self {
-        let labels = graph.nodes().iter().map(|node| node.label.as_str());
+        let labels = graph.nodes().iter().map(GraphNode::label);
         Self { explanation, graph, left: labels.zip(0..).collect(), lines: vec![] }
     }
 
@@ -121,7 +121,7 @@ fn drawn(graph: &ValidatedGraph, index: usize, why: &str, style: &str) -> String
         NodeWork::Operator(operator) => (operator.schema().name.to_owned(), ""),
         NodeWork::Constant(bytes) => (format!("CONSTANT of {} bytes", bytes.len()), ", shape=note"),
     };
-    let label = quoted(&[&what, &node.label, why]);
+    let label = quoted(&[&what, &node.label(), why]);
     format!("  n{index} [label={label}{shape}{style}];")
 }
 

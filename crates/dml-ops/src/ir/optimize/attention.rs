@@ -16,7 +16,8 @@ use super::uses::Uses;
 use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{
-    Attention, Buffer, Formulas, Map, Node, Place, Program, Recorded, SUMS, Stage, Sums,
+    Attention, AttentionGroup, Buffer, Formulas, Map, Node, Place, Program, Recorded, SUMS, Stage,
+    Sums,
 };
 use parts::{Parts, is_last};
 use softmax::Softmax;
@@ -40,7 +41,7 @@ pub(super) fn fuse(program: &mut Program, target: &Target<'_>) {
     }
     let mut uses = Uses::of(std::mem::take(&mut program.nodes));
     for number in uses.numbers() {
-        let Some((members, mut attention)) = found(program, &uses, number, target) else {
+        let Some((members, kernel)) = found(program, &uses, number, target) else {
             continue;
         };
         let Some(last) = members.last().copied() else { continue };
@@ -50,8 +51,8 @@ pub(super) fn fuse(program: &mut Program, target: &Target<'_>) {
             let reader = Recorded { origin, node: member.node.clone() };
             origin = origin_of(&member.origin, Some(&reader));
         }
-        attention.members = taken;
-        uses.replace(last, Recorded { node: Node::Attention(Box::new(attention)), origin });
+        let node = Node::Attention(Box::new(AttentionGroup { members: taken, kernel }));
+        uses.replace(last, Recorded { node, origin });
     }
     program.nodes = uses.into_nodes();
 }
@@ -168,8 +169,8 @@ impl<'a> Members<'a> {
     fn has_inputs_at_its_end(&self, uses: &Uses) -> bool {
         let Some(end) = self.numbers.last().copied() else { return false };
         let keeps_inputs = |number: usize| {
-            let read = uses.get(number).map_or(vec![], |it| it.node.reads());
-            read.into_iter().all(|buffer| {
+            let mut read = uses.get(number).into_iter().flat_map(|it| it.node.reads());
+            read.all(|buffer| {
                 let mut later = uses.writers(buffer).filter(|it| (number + 1..=end).contains(it));
                 later.all(|it| self.numbers.contains(&it))
             })

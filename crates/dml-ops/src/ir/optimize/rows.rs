@@ -36,7 +36,7 @@ pub(super) fn group(program: &mut Program) {
     program.nodes = nodes.into_iter().flatten().collect();
 }
 
-fn distinct(buffers: Vec<Buffer>) -> HashSet<Buffer> {
+fn distinct(buffers: impl IntoIterator<Item = Buffer>) -> HashSet<Buffer> {
     buffers.into_iter().collect()
 }
 
@@ -140,8 +140,8 @@ impl Group {
             let members: Vec<Recorded> = self.members.iter().filter_map(of).collect();
             let results = results(&members, readers);
             let read = members.iter().flat_map(|it| it.node.reads());
-            let written = distinct(members.iter().flat_map(|it| it.node.writes()).collect());
-            let outside = distinct(read.filter(|it| !written.contains(it)).collect());
+            let written = distinct(members.iter().flat_map(|it| it.node.writes()));
+            let outside = distinct(read.filter(|it| !written.contains(it)));
             if outside.len() + results.len() <= MAX_BUFFERS {
                 break;
             }
@@ -172,7 +172,7 @@ fn results(members: &[Recorded], readers: &HashMap<Buffer, usize>) -> Vec<Buffer
     }
     let is_result =
         |it: &Buffer| matches!(it, Buffer::Output(_)) || readers.get(it) > inside.get(it);
-    let written = distinct(members.iter().flat_map(|it| it.node.writes()).collect());
+    let written = distinct(members.iter().flat_map(|it| it.node.writes()));
     let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
     results.sort_unstable();
     results

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::ir::{Buffer, Node, Recorded};
+use crate::ir::{Buffer, Buffers, Node, Recorded};
 
 /// Nodes by their number, which is their position in execution order.
 pub(super) struct Uses {
@@ -79,7 +79,7 @@ impl Uses {
     /// Removes a node.
     pub(super) fn remove(&mut self, number: usize) -> Option<Recorded> {
         let recorded = self.nodes[number].take()?;
-        let no_more = |of: &mut HashMap<Buffer, BTreeSet<usize>>, buffers: Vec<Buffer>| {
+        let no_more = |of: &mut HashMap<Buffer, BTreeSet<usize>>, buffers: Buffers| {
             for buffer in buffers {
                 of.entry(buffer).or_default().remove(&number);
             }

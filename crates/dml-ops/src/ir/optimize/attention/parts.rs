@@ -61,7 +61,7 @@ struct Roles {
 }
 
 impl Parts<'_, '_> {
-    /// The node, with no members yet; `None` where dimensions do not correspond.
+    /// The kernel; `None` where dimensions do not correspond.
     pub(super) fn attention(&self) -> Option<Attention> {
         let weights = self.found.places.iter().take(SUMS);
         let written = self.softmax.written;
@@ -246,7 +246,6 @@ impl Parts<'_, '_> {
         let [query, key, value] = factors.try_into().ok()?;
         let size = |at: Option<usize>, axes: &Axes| at.map_or(1, |it| axes.0[it].size);
         Some(Attention {
-            members: vec![],
             outer: order.outer_sizes(rows),
             queries: size(order.query, rows),
             keys: rows.0[aligned.key].size,
