@@ -1,6 +1,7 @@
 //! Kernels for rows.
 
 use dml_spirv::ElementWidth;
+use dml_spirv::attention::{Attention, GREATEST, SUM};
 use dml_spirv::element_wise::{Access, Operand, Program, Quads, Value};
 use dml_spirv::functions;
 use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_I32};
@@ -90,4 +91,39 @@ pub(crate) fn norm(form: Form) -> Rows {
         phase(&[Source::Operand(0), Source::Row(1)], divide, Action::Write),
     ];
     rows(form, phases, [1, 1])
+}
+
+/// Attentions of every room for elements.
+pub(crate) fn attentions() -> Vec<(String, Attention)> {
+    let rooms = [64, 128, 256].into_iter();
+    let of_room = |room| {
+        let named = ["weights", "shares"].map(|by| format!("attention of {room} by {by}"));
+        named.into_iter().zip(attentions_of(room))
+    };
+    rooms.flat_map(of_room).collect()
+}
+
+/// Attentions whose scores have a bias. Sums are divided by the sum of weights at the end, or weights before.
+fn attentions_of(elements: u32) -> [Attention; 2] {
+    let operand = |access| Operand { width: ElementWidth::B32, access };
+    let formula = |sources: &[Source], program| Formula { sources: sources.to_vec(), program };
+    let copy = |source| formula(&[source], Program::default());
+    let divide = || Program::of(&functions::DIVIDE_F32);
+    let by_sum = || formula(&[Source::Kept, Source::Row(SUM)], divide());
+    let bias = [Source::Kept, Source::Operand(3)];
+    let mut weight = Program::of(&functions::ADD_F32);
+    weight.apply(&functions::EXP_BELOW_F32, vec![weight.last(), Value::Input(2)]);
+    let kernel = Attention {
+        factors: [0, 1, 2].map(|at| copy(Source::Operand(at))),
+        score: formula(&bias, Program::of(&functions::ADD_F32)),
+        weight: formula(&[bias[0], bias[1], Source::Row(GREATEST)], weight),
+        share: None,
+        result: by_sum(),
+        inputs: vec![operand(Access::Whole); 4],
+        output: operand(Access::Whole),
+        elements,
+    };
+    let by_shares =
+        Attention { share: Some(by_sum()), result: copy(Source::Kept), ..kernel.clone() };
+    [kernel, by_shares]
 }
