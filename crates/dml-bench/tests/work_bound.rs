@@ -102,8 +102,9 @@ fn with_a_low_bound_only_work_groups_that_nothing_divides_are_above_it() {
         let names = plans.flat_map(|plan| above(&plan, bound));
         names.filter_map(|name| name.split(' ').next()).collect::<BTreeSet<_>>()
     };
-    // A product of 64 elements of depth, columns of a matrix as rows to add up, and long rows of norms.
+    // All keys of some queries, a product of 64 elements of depth, columns of a matrix as rows to add up, and long rows of norms.
     let undivided = [
+        "attention_of_64",
         "product_8_whole_f32",
         "product_columns_f32",
         "product_tiles_128_whole_f32",
