@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(gather(&[1, 4], &[2, 7], &[2, 7], 1, 2), Ok(()));
         assert_eq!(gather(&[3, 4], &[1, 1], &[1, 3], 1, 0), Ok(()));
         for (indices, output, axis, count, message) in [
-            (&[1, 7], &[7, 4], 2, 1, "Axis: 2 is no dimension; accepted: 0 to 1"),
+            (&[1, 7], &[7, 4], 2, 1, "Axis: 2 is not a dimension; accepted: 0 to 1"),
             (
                 &[1, 7],
                 &[7, 5],

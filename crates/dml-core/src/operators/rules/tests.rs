@@ -83,5 +83,5 @@ fn sizes_that_add_up_to_more_than_32_bits_are_no_whole() {
     let input_tensor = tensors(&[&[1 << 31]]).remove(0);
     let output_tensors = tensors(&[&[1 << 31], &[1 << 31], &[1 << 31]]);
     let message = checked(SplitDesc { input_tensor, output_tensors, axis: 0 }).unwrap_err();
-    assert!(message.ends_with("add up to; accepted: 6442450944"), "{message}");
+    assert!(message.ends_with("sizes of the parts; accepted: 6442450944"), "{message}");
 }
