@@ -32,7 +32,7 @@ struct Library {
     class: &'static str,
 }
 
-/// What runs on the Vulkan device comes first, and this runtime before all others.
+/// Libraries that run on the Vulkan device come first, and this runtime before all others.
 const LIBRARIES: [Library; 5] = [
     Library { heading: "latency", name: "dml", class: "dml" },
     Library { heading: "ncnn", name: "ncnn", class: "ncnn" },

@@ -37,7 +37,7 @@ fn check(plan: &Plan, profile: &Profile) {
     assert!(found.is_empty(), "{} on {}: {found:?}", plan.operator, profile.name);
 }
 
-/// The same device with another bound.
+/// `profile` with another bound.
 fn bounded(profile: &Profile, dispatch_bound: u64) -> Profile {
     let tuning = profile.tuning.with_dispatch_bound(dispatch_bound);
     Profile { tuning, ..profile.clone() }

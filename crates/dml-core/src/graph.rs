@@ -57,7 +57,7 @@ pub struct GraphDesc {
 pub struct NodeDesc {
     /// For messages; may be empty.
     pub name: Arc<str>,
-    /// What the node is.
+    /// The operator or the constant.
     pub kind: NodeKind,
 }
 

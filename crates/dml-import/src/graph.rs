@@ -114,7 +114,7 @@ pub(crate) struct Node {
     pub(crate) name: Arc<NodeName>,
     /// The name as graphs of operators have it.
     pub(crate) label: Arc<str>,
-    /// What it does, or why that is not known.
+    /// The operator, or the reason why it is not known.
     pub(crate) op: Result<Box<dyn Op>, Error>,
     /// `None` for an optional input that is left out.
     pub(crate) inputs: Vec<Option<ValueId>>,

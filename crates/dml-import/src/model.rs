@@ -136,7 +136,7 @@ impl Model {
         }
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     #[cfg(feature = "execute")]
     pub(crate) fn file(&self) -> &str {
         &self.file

@@ -23,7 +23,7 @@ pub struct Program {
     pub(crate) steps: Vec<Step>,
     /// The device values that the host had to know, in the order of [`Destination::Answer`].
     pub(crate) questions: Vec<Asked>,
-    /// What depends on elements of inputs that are fixed.
+    /// The results that depend on elements of fixed inputs.
     pub(crate) conclusions: Arc<Conclusions>,
 }
 
@@ -129,7 +129,7 @@ pub enum Work {
     Graph {
         /// The graph.
         desc: Arc<GraphDesc>,
-        /// What the nodes of the graph were made from, in its order.
+        /// The model's nodes that the nodes of the graph were made from, in the order of the graph.
         nodes: Vec<Arc<NodeName>>,
     },
 }

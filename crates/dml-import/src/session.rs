@@ -196,7 +196,7 @@ impl Session {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// What runs the model with such inputs and these answers, if it is there; else what `compile` makes. Threads
+    /// The executable for such inputs and these answers, if there is one; else the result of `compile`. Threads
     /// that bring the same shapes wait for the first one, and take what it has compiled.
     fn known_or(
         &self,
@@ -215,7 +215,7 @@ impl Session {
         }
     }
 
-    /// What all threads share that compile for inputs of these shapes now.
+    /// The compilation that all threads share that bring inputs of these shapes now.
     fn compilation(&self, inputs: &Inputs) -> Arc<Compilation> {
         let shapes: Vec<(String, Vec<u64>)> =
             inputs.iter().map(|(name, it)| (name.to_owned(), it.shape().to_vec())).collect();
@@ -273,7 +273,7 @@ impl Session {
 /// Which values of fixed inputs a program is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
-    /// Those that it was bound to.
+    /// The values that it was bound to.
     Bound,
     /// All of which the host concludes the same.
     Alike,

@@ -1,4 +1,4 @@
-//! What a new shape costs the host.
+//! The host's work for a new shape.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(unsafe_code, reason = "a counting allocator")]

@@ -1,4 +1,4 @@
-//! What a step costs where only a value grows that the host has to know. There is one injector in a process, so this
+//! The cost of a step in which only a value grows that the host has to know. There is one injector in a process, so this
 //! is its only test.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

@@ -64,7 +64,7 @@ pub fn compile_graph(
 /// The plan of a graph, with programs of operators that were recorded before for the same target.
 ///
 /// # Errors
-/// Those of [`compile_graph`].
+/// As [`compile_graph`].
 pub fn plan_graph(
     graph: &ValidatedGraph,
     target: &Target<'_>,
@@ -74,7 +74,7 @@ pub fn plan_graph(
     plan(graph, target, options, known, |_| ())
 }
 
-/// What a plan is made of.
+/// The program that a plan is made of.
 struct Outcome<'a> {
     needed: &'a [bool],
     program: &'a Program,

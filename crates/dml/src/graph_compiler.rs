@@ -33,7 +33,7 @@ impl GraphCompiler {
     /// As [`Device::compile_graph`].
     ///
     /// # Errors
-    /// Those of [`Device::compile_graph`].
+    /// As [`Device::compile_graph`].
     pub fn compile(&self, graph: &GraphDesc) -> Result<CompiledOperator> {
         let graph = validate_known_graph(graph, self.device.feature_level(), &self.operators)?;
         self.device.compile_validated(graph, GraphOptions::default(), Arc::clone(&self.programs))

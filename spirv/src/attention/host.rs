@@ -107,7 +107,7 @@ impl Query<'_> {
         Ok(f32::from_bits(low_word(value?)))
     }
 
-    /// What a formula gives for a key or an element, of what was computed before.
+    /// The value of a formula for a key or an element, where `kept` was computed before.
     fn value(
         &self,
         dispatch: &mut HostDispatch<'_>,

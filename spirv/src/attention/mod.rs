@@ -48,7 +48,7 @@ static SKELETONS: [(u32, &Skeleton); 3] = [
     (256, &kernels::ATTENTION_OF_256),
 ];
 
-/// What is linked already.
+/// The kernels that are linked already.
 static LINKED: LazyLock<Mutex<HashMap<(Attention, NativeTypes), &'static KernelModule>>> =
     LazyLock::new(Mutex::default);
 
@@ -65,14 +65,14 @@ pub struct Attention {
     pub score: Formula,
     /// A weight, of a product and the greatest score.
     pub weight: Formula,
-    /// What a value is multiplied by, of a weight and the sum of weights; where there is none it is the weight, and one
+    /// The factor of a value, of a weight and the sum of weights; without a formula it is the weight, and there is one
     /// pass over the keys fewer.
     pub share: Option<Formula>,
     /// An element of the output, of a weighted value and the sum of weights.
     pub result: Formula,
     /// Queries, keys, values, and inputs of scores; none is displaced.
     pub inputs: Vec<Operand>,
-    /// What is written.
+    /// The operand that is written.
     pub output: Operand,
     /// Elements of a value that there is room for: 64, 128 or 256.
     pub elements: u32,

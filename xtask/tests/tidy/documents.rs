@@ -68,7 +68,7 @@ fn documents() -> Vec<Source> {
     documents
 }
 
-/// What is wrong with `link` in the document `path`, if anything.
+/// The fault of `link` in the document `path`, if it has one.
 fn broken(path: &str, text: &str, link: &str) -> Option<String> {
     let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
     let folder = root().join(path).parent().expect("a file lies in a folder").to_owned();

@@ -26,10 +26,10 @@ pub fn validate_graph(graph: &GraphDesc, level: FeatureLevel) -> Result<Validate
     validate_graph_with(graph, level, &|operator| validate(operator, level).map(Arc::new))
 }
 
-/// The same with operators that are validated once for several graphs.
+/// As [`validate_graph`], with operators that are validated once for several graphs.
 ///
 /// # Errors
-/// Those of [`validate_graph`].
+/// As [`validate_graph`].
 pub fn validate_known_graph(
     graph: &GraphDesc,
     level: FeatureLevel,

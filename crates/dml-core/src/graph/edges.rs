@@ -21,7 +21,7 @@ pub(super) struct Edge<'a> {
 /// The edges of a graph, with checked indices.
 #[derive(Default)]
 pub(super) struct Edges<'a> {
-    /// Those into nodes.
+    /// The edges into nodes.
     pub(super) into_nodes: Vec<Edge<'a>>,
     /// Where each output of the graph comes from.
     pub(super) outputs: Vec<Option<(Label<'a>, Source)>>,

@@ -25,7 +25,7 @@ pub struct GraphNode {
     pub index: usize,
     /// Its name; may be empty.
     pub name: Arc<str>,
-    /// What it does.
+    /// Its operator or constant.
     pub work: NodeWork,
     /// The source of each input binding; `None` for an optional tensor that is left out.
     pub inputs: Vec<Option<Source>>,

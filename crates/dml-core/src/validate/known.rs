@@ -37,7 +37,7 @@ impl KnownOperators {
     /// As [`validate`]; equal operators are one.
     ///
     /// # Errors
-    /// Those of [`validate`].
+    /// As [`validate`].
     pub fn validate(
         &self,
         operator: &AbstractOperator,

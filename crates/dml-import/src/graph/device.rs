@@ -27,7 +27,7 @@ pub(crate) struct Band {
 pub(crate) struct DeviceNode {
     /// The node of the model that the operator belongs to.
     pub(crate) name: Arc<NodeName>,
-    /// The same as graphs of operators have it.
+    /// The name in graphs of operators.
     pub(crate) label: Arc<str>,
     /// Its number; `None` where it belongs to an output of the graph.
     pub(crate) origin: Option<usize>,
@@ -68,7 +68,7 @@ impl Owner {
         Self { name: Arc::clone(&node.name), label: Arc::clone(&node.label), index }
     }
 
-    /// What is no node of the model.
+    /// A computation that is no node of the model.
     pub(crate) fn outside(name: Arc<NodeName>) -> Self {
         let label = name.to_string().into();
         Self { name, label, index: None }
@@ -86,12 +86,12 @@ impl DeviceNodes {
         }
     }
 
-    /// Those of an evaluation that asks for types and shapes alone.
+    /// The nodes of an evaluation that asks only for types and shapes.
     pub(crate) fn shapes() -> Self {
         Self { shapes_only: true, ..Self::new(&Arc::default()) }
     }
 
-    /// Those of an evaluation that asks for values.
+    /// The nodes of an evaluation that asks for values.
     pub(crate) fn reading(answers: Answers, known: &Arc<KnownOperators>) -> Self {
         Self { reading: Some(Reading::new(answers)), ..Self::new(known) }
     }

@@ -26,7 +26,7 @@ pub(crate) struct Evaluation {
     pub(crate) device: DeviceNodes,
     /// How many elements the host may still read and write.
     pub(crate) budget: Budget,
-    /// What depends on elements of inputs.
+    /// The results that depend on elements of inputs.
     pub(crate) conclusions: Arc<Conclusions>,
 }
 

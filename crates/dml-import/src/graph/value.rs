@@ -178,7 +178,7 @@ impl Value {
         }
     }
 
-    /// The same view of other elements.
+    /// This view of other elements.
     pub(crate) fn with_storage(&self, storage: Storage) -> Self {
         let strides = self.view().and_then(|it| it.strides.clone());
         let content = Content::Stored(View { storage, strides });

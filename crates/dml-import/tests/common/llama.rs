@@ -88,7 +88,7 @@ impl Writer {
         self.node("Add", &[&a, &b], &[])
     }
 
-    /// The same keys or values for each head of a group.
+    /// Keys or values, repeated for each head of a group.
     fn repeated(&mut self, x: &str) -> String {
         let batch = self.node("Unsqueeze", &[x, "axis_2"], &[]);
         let sizes = self.node("Shape", &[x], &[]);

@@ -35,7 +35,7 @@ pub(crate) struct Attention {
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) operand: Operand,
-    /// What its last dimension goes along.
+    /// The meaning of its last dimension.
     pub(crate) along: Along,
 }
 

@@ -140,7 +140,7 @@ fn window(slot: Slot, range: Range<u64>, input: Option<u32>) -> Window {
     Window { slot, range, access, base_word_at }
 }
 
-/// What the kernel is told, and how it takes its inputs and its output.
+/// The kernel's record, and the access to its inputs and its output.
 fn record(
     attention: &Attention,
     taken: &[Taken],

@@ -231,7 +231,7 @@ impl Sums<Slot> {
         self
     }
 
-    /// The same sums where the only dimension of columns is that of rows, and the other way round.
+    /// These sums with rows and the only dimension of columns exchanged.
     fn transposed(self) -> Self {
         let swap = |it: Dimension| {
             let [one, other, sum] = it.strides;
@@ -343,7 +343,7 @@ impl Sums<Slot> {
         Cost { operations, bytes: cost::bytes_read([factor(0), factor(1)]) + of_sums }
     }
 
-    /// What a kernel is told of a box whose operands begin at `starts`.
+    /// The record of a box whose operands begin at `starts`.
     fn record(&self, part: &TensorBox<AXES>, starts: [u32; OPERANDS]) -> Record {
         let of = |operand: usize| {
             let strides = self.strides(operand).map(modulo_2_32);

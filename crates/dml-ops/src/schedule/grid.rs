@@ -61,7 +61,7 @@ mod tests {
         check_at_most(invocations, local_size, limits, u32::MAX)
     }
 
-    /// The same where a dispatch has at most so many groups.
+    /// As `split`, with at most `groups` groups in a dispatch.
     fn check_at_most(
         invocations: u32,
         local_size: u32,

@@ -129,7 +129,7 @@ fn unite_equals(groups: &mut Vec<Group>) {
 /// The number of a byte of any slot: that of the slot, and then the one within it.
 type Place = u128;
 
-/// What steps touch.
+/// The bytes that steps touch.
 struct StepUses {
     stage: Stage,
     reads: Ranges<Place>,

@@ -85,13 +85,13 @@ impl Device {
         Ok(CompiledOperator::of_graph(graph, explanation, vulkan))
     }
 
-    /// What plans may use where all buffers have all usages.
+    /// The transfers that plans may use if all buffers have all usages.
     fn preferred_transfers(&self) -> TransferUse {
         let has_transfers = self.vulkan.buffer_usages() == BufferUsage::all();
         if has_transfers { TransferUse::Allowed } else { TransferUse::StorageOnly }
     }
 
-    /// What an operator computes, node by node, before it is decided how: for explanations.
+    /// The nodes of an operator before they are scheduled: for explanations.
     ///
     /// # Errors
     /// As [`Device::compile`], except for errors of the driver.

@@ -75,7 +75,7 @@ impl Conclusions {
         true
     }
 
-    /// What the host computes of these operands; `None` where it cannot alone.
+    /// The results that the host computes of these operands; `None` if it needs the device.
     fn computed(
         &self,
         node: &Node,

@@ -63,7 +63,7 @@ pub(crate) fn evaluate_nodes(
 /// The outputs of a node for these operands.
 ///
 /// # Errors
-/// What is wrong with the node or its operands.
+/// The fault of the node or of its operands.
 pub(crate) fn evaluate_node(
     node: &Node,
     values: Vec<Option<&Value>>,

@@ -1,4 +1,4 @@
-//! What an evaluation concluded from values that the caller gave.
+//! The conclusions of an evaluation from values that the caller gave.
 //!
 //! Shapes and operators may depend on elements of inputs. Most often they depend on a few numbers that the host
 //! computes of them, such as the greater one of a length and a capacity. An evaluation records these computations;
@@ -38,7 +38,7 @@ pub(super) struct Computation {
     /// Its number in the graph.
     pub(super) node: usize,
     pub(super) demand: Demand,
-    /// Those that are inputs of the graph have no elements here.
+    /// Operands that are inputs of the graph have no elements here.
     pub(super) operands: Vec<Option<Value>>,
     pub(super) results: Vec<Value>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Trace {
     bytes: RefCell<usize>,
 }
 
-/// What there was before a node was evaluated.
+/// The state before a node was evaluated.
 pub(crate) struct Before {
     /// Inputs of the graph that it may read, and how often they were read before.
     inputs: Vec<(Arc<BoundInput>, usize)>,
@@ -61,7 +61,7 @@ pub(crate) struct Before {
 }
 
 impl Trace {
-    /// What there is before `node` is evaluated.
+    /// The state before `node` is evaluated.
     pub(crate) fn before(node: &Node, values: &[Option<Value>], device: &DeviceNodes) -> Before {
         let count = |input: &Arc<BoundInput>| input.reads.load(Ordering::Relaxed);
         let inputs = operands(node, values).flatten().filter_map(input_of);

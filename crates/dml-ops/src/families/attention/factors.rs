@@ -153,7 +153,7 @@ impl Source {
         leading(&[self.sizes.batches, heads, steps, elements], 1)
     }
 
-    /// The same place where steps begin after the past.
+    /// The part of `output` after the steps of the past.
     fn after_past(&self, output: Operand) -> Operand {
         let [_, _, past, _] = self.sizes.of_role(self.role);
         Operand { base: output.base + i64::from(past) * output.strides[STEPS], ..output }
@@ -193,7 +193,7 @@ impl Source {
         map.record(&mut products.recorder, self.spread(new), output)
     }
 
-    /// What is new, with its bias.
+    /// The new steps with their bias.
     fn read_new(&self, map: &mut MapBuilder, to: DataType) -> Value {
         let (new, data_type) = self.new.clone();
         let value = map.input(new);

@@ -159,7 +159,7 @@ fn rows_at_once(operator: &Validated, sizes: &Sizes) -> Result<u32, Error> {
     Ok(even.min(sizes.queries))
 }
 
-/// What is multiplied.
+/// The factors of the products.
 #[derive(Clone, Copy)]
 struct Factors {
     query: Words,
@@ -250,7 +250,7 @@ impl<'b, 'a> Attention<'b, 'a> {
         self.multiply([key, query, sums], along)
     }
 
-    /// What is found, but for its divisor: the rows of these products are the elements of values.
+    /// The weighted values before they are divided: the rows of these products are the elements of values.
     fn multiply_values(&mut self, [_, count]: [u32; 2]) -> Result<(), Error> {
         let value = self.factors.value;
         let [power, sums] = [Words::of(&self.powers, true), Words::of(&self.found, false)];

@@ -1,4 +1,4 @@
-//! What becomes of the products of queries and keys before their softmax: a scale, biases of positions, masks.
+//! Scores from the products of queries and keys: a scale, biases of positions, masks.
 
 use dml_core::{DataType, Error, MultiheadAttentionMaskType as MaskType};
 use dml_spirv::ElementWidth;
@@ -12,10 +12,10 @@ use crate::ir::space::{Operand, leading};
 use crate::lowering::conversion::conversion;
 use crate::lowering::map_builder::MapBuilder;
 
-/// What scores are made of, by batches, heads, keys and queries.
+/// The scale, bias and mask of scores, by batches, heads, keys and queries.
 pub(super) struct Scores {
     scale: f32,
-    /// What is added to the score of a masked key.
+    /// The value that is added to the score of a masked key.
     filter: f32,
     biases: Option<(Operand, DataType)>,
     mask: Option<Mask>,

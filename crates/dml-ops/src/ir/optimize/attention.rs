@@ -94,7 +94,7 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Those around the softmax with that number.
+    /// The nodes around the softmax with that number.
     fn of(program: &Program, uses: &'a Uses, number: usize, converts: bool) -> Option<Self> {
         let Node::Rows(group) = &uses.get(number)?.node else { return None };
         let softmax = Softmax::of(group, |it| products(uses, it).is_some())?;

@@ -12,7 +12,7 @@ use crate::ir::{Computation, Place, SUMS, Sums};
 use crate::schedule::Schedule;
 
 impl Sums<Slot> {
-    /// The same sums of what lies `from` the outermost depth on, `count` of these, in another place.
+    /// These sums for `count` of the outermost depths, starting at `from`, written to another place.
     fn part(&self, from: u32, count: u32, to: &Operand<Slot>) -> Self {
         let mut part = self.clone();
         part.depths[0].size = count;

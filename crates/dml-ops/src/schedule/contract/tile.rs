@@ -24,7 +24,7 @@ pub(super) fn best(record: &Record, rows_are_quads: bool, target: &Target<'_>) -
     at.map_or(Tile::Registers, |at| tiles[at])
 }
 
-/// What would serve, best first.
+/// The tiles that fit, best first.
 fn preferred(record: &Record, target: &Target<'_>) -> impl Iterator<Item = Tile> {
     const SHARED: [Tile; 3] = [Tile::Shared128, Tile::Shared64, Tile::Shared32];
     let mut all = SHARED.into_iter().chain([Tile::Tall]);
@@ -44,7 +44,7 @@ fn preferred(record: &Record, target: &Target<'_>) -> impl Iterator<Item = Tile>
     forced.into_iter().chain(chosen.filter(move |_| is_chosen))
 }
 
-/// What plans with such tiles are called.
+/// The strategy of plans with such tiles.
 pub(super) fn strategy(tile: Tile) -> Strategy {
     match tile {
         Tile::Row => Strategy::Kernel,

@@ -264,7 +264,7 @@ impl Parts<'_, '_> {
         })
     }
 
-    /// What is written, but for its strides, and how it is computed of a weighted value and the sum of weights.
+    /// The output without its strides, and the formula for a weighted value and the sum of weights.
     fn result(&self, aligned: &Aligned, parameters: &mut Vec<u32>) -> Option<(Operand, Formula)> {
         let Some(map) = self.last else {
             let place = self.found.places[SUMS];
