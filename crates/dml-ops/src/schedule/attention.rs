@@ -6,7 +6,7 @@ use dml_core::kernel::can_run;
 use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_core::{Error, Strategy};
 use dml_spirv::attention::{self, KEYS, QUERIES};
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, OperandRecord, PushConstants, Record};
+use dml_spirv::element_wise::{DIMENSIONS, PushConstants};
 
 use super::Schedule;
 use crate::Target;
@@ -14,7 +14,7 @@ use crate::ir::space::{Operand, bytes_shown};
 use crate::ir::{Attention, Formulas};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::cost;
-use crate::schedule::piece::{Taken, take};
+use crate::schedule::piece::{record, take};
 
 /// With fewer queries most invocations have none, and with fewer work groups most of a GPU is idle: more keys than these are
 /// better divided among the work groups of products. Estimated, not measured.
@@ -80,7 +80,8 @@ impl Schedule<'_> {
             let operand = self.placed_operand(operand);
             let all = TensorBox { origin: [0; DIMENSIONS], sizes };
             let Some(slot) = operand.buffer else {
-                taken.push(take(&operand, modulo(&operand), &sizes, alignment));
+                let first = super::modulo_2_32(operand.base);
+                taken.push(take(&operand, first, &sizes, alignment));
                 continue;
             };
             let view = operand.placement(alignment).view(&all);
@@ -92,7 +93,8 @@ impl Schedule<'_> {
             let input = Some(number).filter(|it| Some(*it) != output);
             windows.push(window(slot, view.range, input));
         }
-        let (record, inputs, output) = record(attention, &taken);
+        let sizes = attention.sizes_of_kernel();
+        let (record, inputs, output) = record(sizes, &taken, &attention.parameters);
         let Formulas { factors, score, weight, share, result } = attention.formulas.clone();
         let Some(elements) = attention::Attention::room(attention.elements) else {
             return Ok(false);
@@ -128,33 +130,10 @@ impl Schedule<'_> {
     }
 }
 
-fn modulo(operand: &Operand<Slot>) -> u32 {
-    super::modulo_2_32(operand.base)
-}
-
 fn window(slot: Slot, range: Range<u64>, input: Option<u32>) -> Window {
     let (access, base_word_at) = match input {
         Some(number) => (Touch::Read, PushConstants::base_word_at(number)),
         None => (Touch::Write, PushConstants::BASE_WORD_OF_OUTPUT_AT),
     };
     Window { slot, range, access, base_word_at }
-}
-
-/// The kernel's record, and the access to its inputs and its output.
-fn record(
-    attention: &Attention,
-    taken: &[Taken],
-) -> (Record, Vec<dml_spirv::element_wise::Operand>, dml_spirv::element_wise::Operand) {
-    let (output, inputs) = taken.split_last().expect("the output");
-    let mut records = [OperandRecord::default(); MAX_INPUTS];
-    for (place, input) in records.iter_mut().zip(inputs) {
-        *place = input.record;
-    }
-    let record = Record {
-        sizes: attention.sizes_of_kernel(),
-        inputs: records,
-        output: output.record,
-        parameters: attention.parameters.clone(),
-    };
-    (record, inputs.iter().map(|it| it.operand).collect(), output.operand)
 }

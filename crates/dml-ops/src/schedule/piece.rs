@@ -87,17 +87,7 @@ impl<'a> Piece<'a> {
         taken: &[Taken],
         parameters: &[u32],
     ) -> (Record, Vec<element_wise::Operand>, element_wise::Operand) {
-        let (output, inputs) = taken.split_last().expect("the output");
-        let mut record = Record {
-            sizes: self.sizes,
-            inputs: Default::default(),
-            output: output.record,
-            parameters: parameters.to_vec(),
-        };
-        for (place, input) in record.inputs.iter_mut().zip(inputs) {
-            *place = input.record;
-        }
-        (record, inputs.iter().map(|input| input.operand).collect(), output.operand)
+        record(self.sizes, taken, parameters)
     }
 
     /// Whether rows consist of whole quads, and which inputs are the same for all rows.
@@ -262,4 +252,23 @@ pub(super) fn take(
         operand: element_wise::Operand { width: operand.width, access },
         record: OperandRecord { start, strides },
     }
+}
+
+/// The record of a space of `sizes` with these operands, the output last, and the access to them.
+pub(super) fn record(
+    sizes: [u32; DIMENSIONS],
+    taken: &[Taken],
+    parameters: &[u32],
+) -> (Record, Vec<element_wise::Operand>, element_wise::Operand) {
+    let (output, inputs) = taken.split_last().expect("the output");
+    let mut record = Record {
+        sizes,
+        inputs: Default::default(),
+        output: output.record,
+        parameters: parameters.to_vec(),
+    };
+    for (place, input) in record.inputs.iter_mut().zip(inputs) {
+        *place = input.record;
+    }
+    (record, inputs.iter().map(|input| input.operand).collect(), output.operand)
 }

@@ -230,8 +230,7 @@ fn sums(uses: &Uses, number: usize) -> Option<&Sums> {
 
 /// The Map that reads a buffer, where that is all that does.
 fn only_reader(uses: &Uses, buffer: Buffer) -> Option<(usize, &Map)> {
-    let mut readers = uses.readers(buffer);
-    let (reader, None) = (readers.next()?, readers.next()) else { return None };
+    let reader = uses.only_reader(buffer)?;
     let Node::Map(map) = &uses.get(reader)?.node else { return None };
     matches!(buffer, Buffer::Local(_)).then_some((reader, map))
 }

@@ -25,8 +25,7 @@ pub(super) fn fuse(program: &Program, uses: &mut Uses) {
 fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, Node)> {
     let Node::Reduce(reduce) = &uses.get(number)?.node else { return None };
     let result = reduce.space.output.buffer.filter(|it| matches!(it, Buffer::Local(_)))?;
-    let mut readers = uses.readers(result);
-    let (reader, None) = (readers.next()?, readers.next()) else { return None };
+    let reader = uses.only_reader(result)?;
     let Node::Map(map) = &uses.get(reader)?.node else { return None };
     let is_made_once = |it: &Buffer| program.stage(*it) != Stage::Execution;
     let is_overwritten = |it: Buffer| uses.is_written_within(it, number + 1..=reader);

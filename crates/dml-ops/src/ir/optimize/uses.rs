@@ -60,6 +60,12 @@ impl Uses {
         writers.next().filter(|_| writers.next().is_none())
     }
 
+    /// The only node that reads `buffer`.
+    pub(super) fn only_reader(&self, buffer: Buffer) -> Option<usize> {
+        let mut readers = self.readers(buffer);
+        readers.next().filter(|_| readers.next().is_none())
+    }
+
     /// Replaces a node.
     pub(super) fn replace(&mut self, number: usize, recorded: Recorded) {
         self.remove(number);

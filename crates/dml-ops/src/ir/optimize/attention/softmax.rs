@@ -33,7 +33,7 @@ pub(super) struct Softmax<'a> {
 }
 
 impl<'a> Softmax<'a> {
-    /// That of a group whose members are the greatest score, weights, their sum, and at most a Map of weights and sums;
+    /// The softmax of a group whose members are the greatest score, weights, their sum, and at most a Map of weights and sums;
     /// `None` for another group. `has_products` tells which buffers have products, or what a Map has
     /// made of them.
     pub(super) fn of(group: &'a RowGroup, has_products: impl Fn(Buffer) -> bool) -> Option<Self> {
@@ -43,9 +43,9 @@ impl<'a> Softmax<'a> {
             _ => return None,
         };
         let (greatest, weights) = (reduce(first, &GREATEST_F32)?, map(second)?);
-        let (sums, share) = (reduce(third, &SUM_F32)?, fourth.map(map));
-        let share = match share {
-            Some(share) => Some(share?),
+        let sums = reduce(third, &SUM_F32)?;
+        let share = match fourth {
+            Some(fourth) => Some(map(fourth)?),
             None => None,
         };
         let scores = &greatest.space.inputs;
