@@ -1,6 +1,6 @@
 //! The outline of a test's model: the names and kinds of its inputs and outputs, and its operators.
 //!
-//! It is read without the importer, so that models which the importer refuses are counted too.
+//! Models are read without the importer, so that models which the importer refuses are counted too.
 
 use std::collections::BTreeSet;
 

@@ -78,7 +78,7 @@ pub(crate) enum Outcome {
 pub(crate) struct CaseTimes {
     /// The ratio of the operator's time to the baseline's.
     pub(crate) ratio: Ratio,
-    /// That ratio on the device's own clock.
+    /// The ratio of the times by the device's own clock.
     pub(crate) device_ratio: Option<Ratio>,
     /// The operator, submission and wait included.
     pub(crate) operator: Summary,

@@ -19,7 +19,7 @@ fn batches(device: &Device) -> u64 {
     device.vulkan().submit(list).unwrap().timeline_value()
 }
 
-/// Of each device, the outputs of two runs with a cache that grows, and the batches of a third one.
+/// For each device the outputs of two runs with a cache that grows, and the batches of a third run.
 fn runs(work_bound: WorkBound) -> Vec<(Vec<Vec<Tensor>>, u64)> {
     let all = RefCell::new(vec![]);
     let options = DeviceOptions { work_bound: Some(work_bound), ..options() };

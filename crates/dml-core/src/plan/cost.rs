@@ -6,7 +6,7 @@ use super::{Copy, Step};
 
 /// The work of a step.
 ///
-/// It is the work of the algorithm, not the traffic of a device: rows of a matrix that a kernel reads several
+/// The algorithm's work is counted, not the traffic of a device: rows of a matrix that a kernel reads several
 /// times count once, and caches do not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {

@@ -10,7 +10,7 @@ pub(crate) enum Overlap {
     Disjoint,
     /// Two elements share an address.
     Overlapping,
-    /// It is too costly to find out.
+    /// The search for shared addresses is too costly.
     Unknown,
 }
 

@@ -168,7 +168,7 @@ pub(super) fn refuse_before_introduction(
     }
 }
 
-/// Of the refusals of `level`, the one that no level accepts or that needs the highest level.
+/// The refusal of `level` that no level accepts, or that needs the highest level.
 pub(super) fn highest_refusal(operator: &AbstractOperator, level: FeatureLevel) -> Option<Error> {
     let needs = |error: &Error| match error {
         Error::FeatureLevel(refusal) => Some(refusal.needs.map_or((true, level), |it| (false, it))),

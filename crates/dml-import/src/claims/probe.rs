@@ -55,7 +55,7 @@ pub(super) fn claim(source: &Source, index: usize, level: FeatureLevel) -> Resul
 }
 
 /// The claim of the node with this index on a device without graphs, where operators are executed one by one.
-/// It is refused if any shape that it runs with needs a graph or a higher feature level.
+/// The node is refused if any shape that it runs with needs a graph or a higher feature level.
 pub(super) fn single(source: &Source, index: usize, level: FeatureLevel) -> Result<Claim> {
     let alone = Alone::new(source, index)?;
     if let Some(input) = alone.round.first_unknown_to_host() {
