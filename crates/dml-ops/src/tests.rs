@@ -65,6 +65,19 @@ pub(crate) fn outputs_on_host(
     memory.outputs.iter().flatten().map(|it| it.bytes.clone()).collect()
 }
 
+/// Calls `test` with every item on as many threads as there are processors; the results in the order of threads.
+pub(crate) fn on_all_processors<T: Sync, R: Send>(
+    items: &[T],
+    test: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let every = |first| items.iter().skip(first).step_by(threads).map(&test).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let started: Vec<_> = (0..threads).map(|first| scope.spawn(move || every(first))).collect();
+        started.into_iter().flat_map(|it| it.join().expect("a test that passes")).collect()
+    })
+}
+
 /// The operator's reference.
 pub(crate) fn reference(operator: &Operator) -> &'static dyn Reference {
     dml_reference::find(operator.schema().operator_type).unwrap()

@@ -7,7 +7,9 @@ use dml_core::{
 };
 use dml_reference::Random;
 
-use crate::tests::{check_limits, kinds, lower_for, lower_with, outputs_on_host, with_window};
+use crate::tests::{
+    check_limits, kinds, lower_for, lower_with, on_all_processors, outputs_on_host, with_window,
+};
 use crate::{Target, TransferUse};
 
 const TYPES: [DataType; 6] = [
@@ -151,13 +153,12 @@ fn rows_of_any_dimension_direction_and_kind_are_joined_alike() {
 #[test]
 fn rows_that_take_three_stages_are_joined_alike() {
     let capabilities = &Capabilities::vulkan_minimum();
-    let mut random = Random::new("scan in three stages");
-    for (sizes, axis) in [([1, (1 << 18) + 5, 1], 1), ([1, 33_000, 8], 1)] {
-        assert_eq!(
-            check(&mut random, &Sums::new(DataType::Float32, &sizes, axis), capabilities),
-            3
-        );
-    }
+    let rows = [([1, (1 << 18) + 5, 1], 1), ([1, 33_000, 8], 1)];
+    let dispatches = on_all_processors(&rows, |(sizes, axis)| {
+        let sums = Sums::new(DataType::Float32, sizes, *axis);
+        check(&mut Random::new("scan in three stages"), &sums, capabilities)
+    });
+    assert_eq!(dispatches, [3, 3]);
 }
 
 #[test]
