@@ -1,56 +1,66 @@
 //! Compares the results of devices with each other: all can be near enough to the reference, but differ.
 
+use std::collections::HashMap;
+
+use crate::cases::CaseId;
 use crate::outcomes::Outcomes;
 use crate::results::{Agreement, CaseResult, ResultCode};
 
-/// Compares the digests of each case's results on all targets that are Vulkan devices; all have run the same
-/// cases. If a target's results differ from those of the first one that passed the case, the case has failed
-/// on both. `None` with less than two devices.
+/// Compares the digests of each case's results on all targets that are Vulkan devices; a target may have run only
+/// some of the cases. If a target's results differ from those of the first one that passed the case, the case has
+/// failed on both. `None` with less than two devices.
 pub fn compare(targets: &mut [Outcomes]) -> Option<Agreement> {
     let is_device = |index: &usize| !targets[*index].target().device.is_interpreter();
     let devices: Vec<usize> = (0..targets.len()).filter(is_device).collect();
     if devices.len() < 2 {
         return None;
     }
-    let mut firsts = vec![First::default(); targets[devices[0]].listing().len()];
-    let mut differing = Vec::<(usize, [usize; 2])>::new();
+    let mut firsts = HashMap::<&CaseId, First>::new();
+    let mut differing = Vec::<[Place; 2]>::new();
     for target in devices {
-        let cases = firsts.iter_mut().zip(targets[target].digests()).enumerate();
-        for (case, (first, digest)) in cases {
+        for (case, (listed, digest)) in targets[target].passed().enumerate() {
             let Some(digest) = digest else { continue };
-            let Some((before, found)) = first.passed else {
-                first.passed = Some((target, digest));
+            let place = Place { target, case };
+            let Some(first) = firsts.get_mut(&listed.id) else {
+                firsts.insert(&listed.id, First { place, digest, is_alike: None });
                 continue;
             };
-            let is_alike = found == digest;
+            let is_alike = first.digest == digest;
             first.is_alike = Some(first.is_alike.unwrap_or(true) && is_alike);
             if !is_alike {
-                differing.push((case, [before, target]));
+                differing.push([first.place, place]);
             }
         }
     }
-    let count = |alike| firsts.iter().filter(|it| it.is_alike == Some(alike)).count() as u64;
+    let count = |alike| firsts.values().filter(|it| it.is_alike == Some(alike)).count() as u64;
     let (agreed, differ) = (count(true), count(false));
-    for (case, [first, other]) in differing {
-        accuse(targets, case, [first, other]);
-        accuse(targets, case, [other, first]);
+    for [first, other] in differing {
+        accuse(targets, first, other.target);
+        accuse(targets, other, first.target);
     }
     Some(Agreement { compared: agreed + differ, agreed })
 }
 
-/// The results of a case so far.
-#[derive(Clone, Default)]
+/// A case on a target, by their indices.
+#[derive(Clone, Copy)]
+struct Place {
+    target: usize,
+    case: usize,
+}
+
+/// The first target that passed a case.
 struct First {
-    /// The first target that passed it, and the digest of its results.
-    passed: Option<(usize, u64)>,
+    place: Place,
+    /// The digest of its results.
+    digest: u64,
     /// Whether the other targets have equal results; `None` without other targets.
     is_alike: Option<bool>,
 }
 
-/// Marks a case as failed because its results differ from another target's, once for each target.
-fn accuse(targets: &mut [Outcomes], case: usize, pair: [usize; 2]) {
-    let [this, other] = pair.map(|target| targets[target].target().title());
-    targets[pair[0]].change_one(case, |result| {
+/// Marks a case as failed because its results differ from those of the target `other`, once for each target.
+fn accuse(targets: &mut [Outcomes], place: Place, other: usize) {
+    let [this, other] = [place.target, other].map(|target| targets[target].target().title());
+    targets[place.target].change_one(place.case, |result| {
         let detail = format!(
             "the results of {this} differ from those of {other}, though each is near enough to the \
              reference"
@@ -105,6 +115,27 @@ mod tests {
         assert!(detail(0).is_some_and(|it| it.starts_with("the results of one differ")));
         let executed = targets.map(|target| target.into_run().total().executed());
         assert_eq!(executed, [3, 2, 2], "a case that differs was executed");
+    }
+
+    #[test]
+    fn a_target_that_ran_some_of_the_cases_is_compared_in_these() {
+        let of = |name: &str, cases: &[(u32, u64)]| {
+            let mut target = samples::target();
+            target.device.name = name.to_owned();
+            Outcomes::of(
+                target,
+                cases.iter().map(|(number, digest)| {
+                    let id = format!("5_1/a/int8/rank1/case_{number}");
+                    let digest = Some(*digest);
+                    CaseResult { digest, ..samples::case(&id, ResultCode::Pass) }
+                }),
+            )
+        };
+        let mut targets = [of("one", &[(0, 1), (1, 2), (2, 3)]), of("two", &[(2, 3), (1, 9)])];
+        assert_eq!(compare(&mut targets), Some(Agreement { compared: 2, agreed: 1 }));
+        use ResultCode::{Fail, Pass};
+        assert_eq!(results(&targets[0]), [Pass, Fail, Pass]);
+        assert_eq!(results(&targets[1]), [Pass, Fail]);
     }
 
     #[test]

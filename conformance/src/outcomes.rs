@@ -77,12 +77,12 @@ impl Outcomes {
         self.ends[index].result(&self.listing[index].id)
     }
 
-    /// The digest of the results of each case that passed and has results.
-    pub(crate) fn digests(&self) -> impl Iterator<Item = Option<u64>> {
-        self.ends.iter().map(|end| match end {
+    /// Each case, with the digest of its results if it passed and has results.
+    pub(crate) fn passed(&self) -> impl Iterator<Item = (&Listed, Option<u64>)> {
+        self.listing.iter().zip(self.ends.iter().map(|end| match end {
             End::Passed { digest, .. } => *digest,
             End::Other(_) => None,
-        })
+        }))
     }
 
     /// Replaces the results for which `change` returns another one.

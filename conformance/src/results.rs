@@ -104,6 +104,9 @@ pub struct TargetRun {
     /// The most operations of a dispatch, if another bound than that of the device's type was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_bound: Option<u64>,
+    /// The part of the executed cases that ran on the target, such as `1/4`; all of them where `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<String>,
     /// Features under Vulkan's names: whether the target supports them.
     pub features: BTreeMap<String, bool>,
     /// Limits under Vulkan's names.

@@ -1,8 +1,8 @@
 //! Selects the cases of a run.
 
-use std::fmt;
+mod part;
+
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use dml::core::operators;
 use dml::{DataType, FeatureLevel};
@@ -11,6 +11,8 @@ use crate::cases::{self, Case, CaseId, Filter, Finder, Listed, Listing};
 use crate::exit::Usage;
 use crate::pattern::Pattern;
 use crate::results;
+
+pub use part::{Sample, Shard};
 
 /// The options that select cases.
 #[derive(Clone, Debug, clap::Args)]
@@ -156,45 +158,6 @@ fn suggestion(glob: &str) -> String {
         .unwrap_or_default()
 }
 
-/// One of several parts of all cases: `2/3`. Only its id determines the part that a case is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// The index of the part, from 1.
-    index: u64,
-    /// The number of parts.
-    count: u64,
-}
-
-impl Shard {
-    fn has(self, id: &str) -> bool {
-        // FNV-1a, which is the same on every machine and in every version.
-        let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        // The low bits of neighbouring ids follow a pattern, the high ones do not.
-        (hash >> 32) % self.count == self.index - 1
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(index, count)| {
-            Some(Self { index: index.parse().ok()?, count: count.parse().ok()? })
-        });
-        parts
-            .filter(|shard| shard.index >= 1 && shard.index <= shard.count)
-            .ok_or_else(|| "accepted: I/N with I from 1 to N, such as 2/3".to_owned())
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.index, self.count)
-    }
-}
-
 /// The message for an id that no case has.
 pub(crate) fn no_such_case(id: &CaseId) -> String {
     let text = format!("there is no case {id}");
@@ -257,14 +220,6 @@ mod tests {
         union.sort();
         all.sort();
         assert_eq!(union, all);
-    }
-
-    #[test]
-    fn a_shard_is_one_of_its_number() {
-        assert_eq!("2/3".parse::<Shard>().unwrap().to_string(), "2/3");
-        for text in ["0/3", "4/3", "1/0", "1", "a/b", "-1/3", ""] {
-            assert!(text.parse::<Shard>().unwrap_err().contains("such as 2/3"), "{text}");
-        }
     }
 
     /// The ids that a list of this text chooses, or what is wrong with it.

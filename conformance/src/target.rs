@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::cases::Kind;
 use crate::execute::{DeviceExecutor, Executor, Interpreter, Lowering};
 use crate::results::{Block, DeviceIdentity, ProfileRun, Support, TargetRun, Times};
+use crate::selection::Shard;
 
 pub use survey::{Devices, Profiles, Survey};
 
@@ -82,6 +83,7 @@ impl Target {
             robust_access: opened.robust_access,
             staged_transfers: opened.staged_transfers == Some(true),
             work_bound: opened.work_bound,
+            sample: None,
             features,
             limits,
             support: Vec::new(),
@@ -113,6 +115,12 @@ impl Target {
     /// The target, created with these numerics.
     pub fn with_numerics(mut self, numerics: Numerics) -> Self {
         self.run.numerics = numerics;
+        self
+    }
+
+    /// The target, on which this part of the cases is run.
+    pub fn with_sample(mut self, part: Shard) -> Self {
+        self.run.sample = Some(part.to_string());
         self
     }
 

@@ -20,7 +20,7 @@ use crate::pool::Pool;
 use crate::report::{Form, Format};
 use crate::results::{CaseResult, FORMAT, ResultCode, Run};
 use crate::runner::{run_in_process, run_isolated};
-use crate::selection::Selection;
+use crate::selection::{Sample, Selection};
 use crate::target::{Devices, Target};
 
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,10 @@ pub(super) struct Args {
         value_parser = parse_devices
     )]
     device: Devices,
+    /// Run only this part of the cases on devices whose name contains DEVICE, such as SwiftShader=1/4: the same cases
+    /// each time, and all refusals. May be repeated
+    #[arg(long, value_name = "DEVICE=I/N")]
+    sample: Vec<Sample>,
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
@@ -71,7 +75,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         agreement: None,
         targets: Vec::new(),
     };
-    let outcomes = targets.iter().map(|target| run_target(target, &cases, args, &pool));
+    let outcomes = targets.into_iter().map(|target| run_sample(target, &cases, args, &pool));
     let mut outcomes = outcomes.collect::<anyhow::Result<Vec<Outcomes>>>()?;
     run.agreement = agreement::compare(&mut outcomes);
     for mut outcomes in outcomes {
@@ -82,7 +86,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         run.targets.push(target);
     }
-    if selection.is_full() {
+    if selection.is_full() && args.sample.is_empty() {
         for unmatched in expectations.unmatched(&run.targets, &cases) {
             eprintln!("warning: {unmatched}");
         }
@@ -93,6 +97,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         eprintln!("incomplete: {}", why_incomplete(&run));
     }
     Ok(ExitCode::from(code))
+}
+
+/// Runs the target's sample of `cases`, or all of them.
+fn run_sample(
+    target: Target,
+    cases: &Listing,
+    args: &Args,
+    pool: &Pool,
+) -> anyhow::Result<Outcomes> {
+    let sample = args.sample.iter().find(|it| it.is_for(&target.run.device.name));
+    let Some(Sample { part, .. }) = sample else { return run_target(&target, cases, args, pool) };
+    run_target(&target.with_sample(*part), &part.sample(cases), args, pool)
 }
 
 fn run_target(

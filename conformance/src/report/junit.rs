@@ -88,6 +88,7 @@ fn write_properties(
         ("robust access", target.robust_access.map_or("", on_or_off)),
         ("staged transfers", if target.staged_transfers { "on" } else { "" }),
         ("work bound", &target.work_bound.map_or(String::new(), |bound| bound.to_string())),
+        ("sample", target.sample.as_deref().unwrap_or("")),
         ("feature level", &level.to_string()),
         ("verdict", &total.verdict().to_string()),
         ("not executed", &not_executed.join(" ")),

@@ -119,7 +119,7 @@ impl DeviceIdentity {
 
 impl TargetRun {
     /// The driver, the version of Vulkan, the numerics, the validation layer, robust access, staged
-    /// transfers and the work bound, in a line.
+    /// transfers, the work bound and the part of the cases that ran, in a line.
     pub(super) fn surroundings(&self) -> String {
         let driver = self.device.driver();
         let validation = format!("validation {}", on_or_off(self.validation));
@@ -128,7 +128,8 @@ impl TargetRun {
         let numerics = format!("numerics {}", self.numerics);
         let parts = [driver, self.device.vulkan(), numerics, validation].into_iter();
         let bound = self.work_bound.map(|bound| format!("work bound {bound}"));
-        let parts = parts.chain(robust).chain(staged).chain(bound);
+        let sample = self.sample.as_ref().map(|part| format!("part {part} of the cases"));
+        let parts = parts.chain(robust).chain(staged).chain(bound).chain(sample);
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
@@ -248,6 +249,10 @@ mod tests {
         assert!(target.surroundings().ends_with(", work bound 4096"));
         assert_eq!(target.options(), " --robust-access off --work-bound 4096");
         target.work_bound = None;
+        target.sample = Some("1/4".to_owned());
+        assert!(target.surroundings().ends_with(", part 1/4 of the cases"));
+        assert!(target.title().ends_with(" in a sample of 1/4"));
+        target.sample = None;
         target.robust_access = None;
         target.numerics = Numerics::Fast;
         assert!(target.surroundings().contains(", numerics fast, "));

@@ -48,6 +48,7 @@ pub(crate) fn target() -> TargetRun {
         robust_access: Some(true),
         staged_transfers: false,
         work_bound: None,
+        sample: None,
         features: BTreeMap::from([("shaderInt64".to_owned(), false)]),
         limits: BTreeMap::from([("maxStorageBufferRange".to_owned(), 1 << 27)]),
         support: vec![Support {

@@ -8,13 +8,14 @@ use super::{Counts, TargetRun};
 
 impl TargetRun {
     /// The names of the device, and of the profile and the strategy if there are some, whether types are
-    /// emulated, and whether numerics are fast.
+    /// emulated, whether numerics are fast, and the part of the cases that ran.
     pub fn title(&self) -> String {
         let profile = self.profile.as_ref().map(|profile| format!(" as {}", profile.name));
         let strategy = self.strategy.as_ref().map(|strategy| format!(" by {strategy}"));
         let emulated = self.emulated.then(|| " with emulated types".to_owned());
         let fast = self.is_fast().then(|| " with fast numerics".to_owned());
-        let parts = [Some(self.device.name.clone()), profile, strategy, emulated, fast];
+        let sample = self.sample.as_ref().map(|part| format!(" in a sample of {part}"));
+        let parts = [Some(self.device.name.clone()), profile, strategy, emulated, fast, sample];
         parts.into_iter().flatten().collect()
     }
 

@@ -9,6 +9,28 @@
 //! - [`plan`] is what `dml-ops` produces and `dml-vk` executes; [`host`] executes the same plan on
 //!   the CPU, so that lowering is testable without a device.
 //!
+//! ```
+//! use dml_core::operators::DiagonalMatrixDesc;
+//! use dml_core::{DataType, FeatureLevel, TensorDesc, validate};
+//!
+//! let eye = |data_type| DiagonalMatrixDesc {
+//!     output_tensor: TensorDesc::packed(data_type, &[3, 4]),
+//!     offset: 1,
+//!     value: 7.0,
+//! };
+//! assert!(validate(&eye(DataType::Float32).into(), FeatureLevel::V2_0).is_ok());
+//! let refusal = validate(&eye(DataType::Int64).into(), FeatureLevel::V4_0).unwrap_err();
+//! assert_eq!(
+//!     refusal.to_string(),
+//!     "DIAGONAL_MATRIX: OutputTensor.DataType: INT64 needs feature level 5_1; this device was created at 4_0 \
+//!      (allowed: FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8)"
+//! );
+//! ```
+//!
+//! Sizes and strides of tensors are counts of elements, and offsets and sizes of buffers are bytes, unless a name
+//! says otherwise. Feature levels, operators and fields are those of DirectML.h; [`schema`] has them as data, read
+//! from one table for each operator.
+//!
 //! Three things are absent on purpose and a test keeps them so: Vulkan bindings, the name of any
 //! kernel, and `unsafe`.
 #![forbid(unsafe_code)]

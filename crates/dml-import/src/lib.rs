@@ -13,6 +13,49 @@
 //! - A `Session` runs a model with inputs of any shapes: it keeps the programs that it has compiled.
 //! - An `IoBinding` says which inputs and outputs stay on the device, such as the state of a recurrent model.
 //!
+//! # A model of ONNX
+//!
+//! ```no_run
+//! use dml_import::{Inputs, Model, Session, npy};
+//!
+//! # #[cfg(feature = "execute")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let device = dml::Device::open(dml::FeatureLevel::V6_4)?;
+//! let session = Session::new(&device, Model::read("classifier.onnx")?);
+//! let image = npy::read("image.npy".as_ref())?;
+//! for output in session.run(&Inputs::new().with_tensor("image", image))? {
+//!     println!("{:?}: {:?}", output.destination, output.tensor.shape());
+//! }
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "execute"))]
+//! # fn main() {}
+//! ```
+//!
+//! # State that stays on the device
+//!
+//! A state is an output that the next run reads as an input, such as a cache of keys and values:
+//!
+//! ```no_run
+//! # #[cfg(feature = "execute")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use dml_import::{DeviceTensor, Inputs, IoBinding, Model, Session, npy};
+//! # let device = dml::Device::open(dml::FeatureLevel::V6_4)?;
+//! # let session = Session::new(&device, Model::read("voice.onnx")?);
+//! # let (zeros, chunks) = (npy::read("zeros.npy".as_ref())?, [npy::read("chunk.npy".as_ref())?]);
+//! let start = DeviceTensor::new(&device, &zeros)?;
+//! let mut binding = IoBinding::new().with_state("stateN", "state", start);
+//! for chunk in chunks {
+//!     let outputs = session.run_bound(&mut binding, &Inputs::new().with_tensor("input", chunk))?;
+//! }
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "execute"))]
+//! # fn main() {}
+//! ```
+//!
+//! # Without a device
+//!
 //! Reading, [inspecting](Model::inspect) and binding need no device. Running needs the feature
 //! `execute`, which is on by default.
 //!

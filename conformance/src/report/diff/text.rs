@@ -45,6 +45,7 @@ fn facts(target: &TargetRun) -> BTreeMap<(usize, &str), String> {
         ("robust access", target.robust_access.map_or("", on_or_off).to_owned()),
         ("staged transfers", on_or_off(target.staged_transfers).to_owned()),
         ("work bound", target.work_bound.map_or(String::new(), |bound| bound.to_string())),
+        ("sample", target.sample.clone().unwrap_or_default()),
     ];
     let last = device.len();
     let features = features.iter().map(|(name, has)| ((last, name.as_str()), has.to_string()));
