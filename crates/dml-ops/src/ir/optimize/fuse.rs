@@ -69,7 +69,7 @@ fn with_reader(
     map: &Map,
     target: &Target<'_>,
 ) -> Result<(usize, Node), Option<&'static str>> {
-    let result = map.space.output.buffer.filter(|_| !has_displaced(&map.space)).ok_or(None)?;
+    let result = map.space.output.buffer.filter(|_| map.space.is_plain()).ok_or(None)?;
     let mut readers = uses.readers(result);
     let reader = readers.next().ok_or(None)?;
     let [recorded, last] = [number, reader].map(|it| uses.get(it));
@@ -107,17 +107,13 @@ fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
     reduce.is_product() && first.width.bits() < map.space.output.width.bits()
 }
 
-fn has_displaced(space: &IterationSpace) -> bool {
-    space.operands().any(|it| it.displacement.is_some())
-}
-
 /// The space of a node that a Map can be fused into: of a Map, or of a Reduce of rows.
 fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
     let space = match node {
         Node::Map(Map { space, .. }) | Node::Reduce(Reduce { space, grids: None, .. }) => space,
         _ => return None,
     };
-    Some(space).filter(|it| !has_displaced(it))
+    Some(space).filter(|it| it.is_plain())
 }
 
 /// A Map and the node that reads its result, over the same dimensions. A Reduce may read it by another view,
@@ -158,7 +154,7 @@ fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
 }
 
 /// Checks that `node` can be one kernel, where the larger one of its two parts has `larger` bytes; else the reason.
-fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
+pub(super) fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
     let (space, parameters) = match node {
         Node::Map(Map { space, computation: it }) => (space, &it.parameters),
         Node::Reduce(Reduce { space, reduction: it, .. }) => (space, &it.parameters),
@@ -183,7 +179,7 @@ pub(super) fn may_join(bytes: usize, larger: usize) -> bool {
 }
 
 /// The estimated size of the kernel of a Map or a Reduce.
-fn kernel_bytes(node: &Node) -> usize {
+pub(super) fn kernel_bytes(node: &Node) -> usize {
     match node {
         Node::Map(Map { space, computation }) => {
             estimated_bytes(&computation.program, space.inputs.len())
