@@ -7,7 +7,7 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, estimated_
 
 use super::merge::merged;
 use super::uses::Uses;
-use super::views;
+use super::views::{self, Broadcast};
 use crate::Target;
 use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowOrder, Stage};
@@ -102,9 +102,18 @@ fn with_reader(
 /// Whether a Map widens a factor of a product, such as from FLOAT16. An owned factor is then converted in
 /// each execution, as a larger copy of it would gain nothing.
 fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
-    let Node::Reduce(reduce) = reader else { return false };
-    let [first, ..] = map.space.inputs.as_slice() else { return false };
-    reduce.is_product() && first.width.bits() < map.space.output.width.bits()
+    matches!(reader, Node::Reduce(reduce) if reduce.is_product() && widens(map))
+}
+
+fn widens(map: &Map) -> bool {
+    let first = map.space.inputs.first();
+    first.is_some_and(|it| it.width.bits() < map.space.output.width.bits())
+}
+
+/// Whether a Map only converts the vector of a product, such as from FLOAT16. On GPUs the product converts it for each
+/// row of the matrix, which takes less time than a dispatch.
+fn converts_a_vector(map: &Map, reduce: &Reduce) -> bool {
+    reduce.is_product() && widens(map) && map.computation.program.steps.len() == 1
 }
 
 /// The space of a node that a Map can be fused into: of a Map, or of a Reduce of rows.
@@ -134,7 +143,11 @@ fn over_one_space<'a>(
         // The order of additions follows from the dimensions, which must not be divided.
         return None;
     }
-    let (space, of_map) = views::over_the_same(space, &map.space)?;
+    let broadcast = match converts_a_vector(map, reduce) && target.tuning.shared_tiles {
+        true => Broadcast::Allowed,
+        false => Broadcast::Refused,
+    };
+    let (space, of_map) = views::over_the_same(space, &map.space, broadcast)?;
     let mut along = (0..DIMENSIONS).rev().filter(|at| space.output.strides[*at] == 0);
     let innermost = along.find(|at| space.sizes[*at] > 1)?;
     let are_neighbours = of_map.inputs.first().is_some_and(|it| it.strides[innermost] == 1);
