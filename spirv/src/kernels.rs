@@ -1372,6 +1372,102 @@ pub static PRODUCT_COOPERATIVE: Source = Source {
     },
 };
 
+/// Sums of products of floats of few rows, 64 columns to a work group, read as quads of depths.
+pub static PRODUCT_FEW_DEEP_F32: Source = Source {
+    name: "product_few_deep_f32",
+    spirv: include_bytes!("../compiled/product_few_deep_f32.spv"),
+    relocations: include_bytes!("../compiled/product_few_deep_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers of few rows, 64 columns to a work group, read as quads of depths.
+pub static PRODUCT_FEW_DEEP_I32: Source = Source {
+    name: "product_few_deep_i32",
+    spirv: include_bytes!("../compiled/product_few_deep_i32.spv"),
+    relocations: include_bytes!("../compiled/product_few_deep_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats of few rows, 64 columns to a work group.
+pub static PRODUCT_FEW_F32: Source = Source {
+    name: "product_few_f32",
+    spirv: include_bytes!("../compiled/product_few_f32.spv"),
+    relocations: include_bytes!("../compiled/product_few_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers of few rows, 64 columns to a work group.
+pub static PRODUCT_FEW_I32: Source = Source {
+    name: "product_few_i32",
+    spirv: include_bytes!("../compiled/product_few_i32.spv"),
+    relocations: include_bytes!("../compiled/product_few_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats of few rows, 64 columns to a work group, read as quads.
+pub static PRODUCT_FEW_WHOLE_F32: Source = Source {
+    name: "product_few_whole_f32",
+    spirv: include_bytes!("../compiled/product_few_whole_f32.spv"),
+    relocations: include_bytes!("../compiled/product_few_whole_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of integers of few rows, 64 columns to a work group, read as quads.
+pub static PRODUCT_FEW_WHOLE_I32: Source = Source {
+    name: "product_few_whole_i32",
+    spirv: include_bytes!("../compiled/product_few_whole_i32.spv"),
+    relocations: include_bytes!("../compiled/product_few_whole_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Sums of products of floats, 128 rows and columns to a work group.
 pub static PRODUCT_TILES_128_F32: Source = Source {
     name: "product_tiles_128_f32",
@@ -2207,6 +2303,12 @@ pub static LINKED: &[&Source] = &[
     &PRODUCT_COLUMNS_F32,
     &PRODUCT_COLUMNS_I32,
     &PRODUCT_COOPERATIVE,
+    &PRODUCT_FEW_DEEP_F32,
+    &PRODUCT_FEW_DEEP_I32,
+    &PRODUCT_FEW_F32,
+    &PRODUCT_FEW_I32,
+    &PRODUCT_FEW_WHOLE_F32,
+    &PRODUCT_FEW_WHOLE_I32,
     &PRODUCT_TILES_128_F32,
     &PRODUCT_TILES_128_I32,
     &PRODUCT_TILES_128_WHOLE_F32,

@@ -45,7 +45,13 @@ fn kernel(
 /// A kernel that copies elements.
 fn copy(width: ElementWidth, access: [Access; 2], outer_dimensions: usize) -> ElementWise {
     let [input, output] = access.map(|access| Operand { width, access });
-    ElementWise { program: Program::default(), inputs: vec![input], output, outer_dimensions }
+    ElementWise {
+        program: Program::default(),
+        inputs: vec![input],
+        output,
+        second: None,
+        outer_dimensions,
+    }
 }
 
 /// A kernel that reads or writes elements where an index leads.
@@ -65,7 +71,7 @@ fn displaced(width: ElementWidth, of_rows: bool, of_output: bool) -> ElementWise
     let of_indices = if of_rows { Access::Single } else { Access::Ragged };
     let indices = Operand { width: ElementWidth::B32, access: of_indices };
     let [input, output] = [!of_output, of_output].map(|it| Operand { width, access: access(it) });
-    ElementWise { program, inputs: vec![input, indices], output, outer_dimensions: 2 }
+    ElementWise { program, inputs: vec![input, indices], output, second: None, outer_dimensions: 2 }
 }
 
 /// Links a kernel.

@@ -38,8 +38,8 @@ fn no_kernel_binds_more_than_every_device_takes() {
     let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
     let inputs = vec![operand; MAX_INPUTS];
     let (program, output) = (Program::default(), operand);
-    let linked =
-        ElementWise { program, inputs, output, outer_dimensions: 0 }.variant(NativeTypes::NONE);
+    let linked = ElementWise { program, inputs, output, second: None, outer_dimensions: 0 }
+        .variant(NativeTypes::NONE);
     for variant in kernels::ALL.iter().copied().chain([linked]) {
         for (limit, needed) in variant.needed_limits() {
             assert!(needed <= limits.get(limit), "{}: {}", variant.name, limit.name());

@@ -170,7 +170,7 @@ mod tests {
         let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
         (0..8).map(move |outer_dimensions| {
             let (program, inputs) = (Program::default(), vec![operand]);
-            ElementWise { program, inputs, output: operand, outer_dimensions }
+            ElementWise { program, inputs, output: operand, second: None, outer_dimensions }
                 .variant(NativeTypes::NONE)
         })
     }

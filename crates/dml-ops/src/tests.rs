@@ -12,6 +12,7 @@ use crate::{OPERATORS, Operator, Target, TransferUse};
 mod huge;
 mod numerics;
 mod proofs;
+mod recurrent;
 mod root_mean_square;
 mod row_kernels;
 mod tables;

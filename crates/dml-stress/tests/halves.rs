@@ -29,6 +29,7 @@ fn run_of(function: &'static Function, numbers: &[u32]) -> Run {
         kernel: ElementWise {
             inputs: vec![operand],
             output: operand,
+            second: None,
             outer_dimensions: 0,
             program: Program { steps: vec![Step::of(function)] },
         },

@@ -43,6 +43,7 @@ fn kernel() -> ElementWise {
         program: Program { steps: vec![Step { function: &functions::ADD_F32, arguments }] },
         inputs: vec![operand; 2],
         output: operand,
+        second: None,
         outer_dimensions: 0,
     }
 }

@@ -55,6 +55,7 @@ fn run_of(function: &'static Function, count: u32) -> Run {
     let kernel = ElementWise {
         inputs: vec![operand(input); function.arity],
         output: operand(output),
+        second: None,
         outer_dimensions: 0,
         program: Program { steps: vec![Step::of(function)] },
     };
@@ -178,6 +179,7 @@ fn copy(
             program: Program::default(),
             inputs: vec![Operand { width, access: input }],
             output: Operand { width, access: output },
+            second: None,
             outer_dimensions: outer,
         },
         record: Record { sizes, inputs, output: to, parameters: Vec::new() },

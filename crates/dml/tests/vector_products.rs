@@ -1,5 +1,5 @@
 //! A vector times a matrix in one dispatch: the kernel reads a quantized matrix as it is stored, and adds the bias; with
-//! an invocation for each row, and with work groups.
+//! an invocation for each row, and with work groups. Few rows times a matrix: in tiles of each kind.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -50,15 +50,19 @@ fn integers_with_a_scale_for_each_block_are_multiplied_as_they_are_stored() {
     check(all.map(|(integer, sizes)| (format!("{integer:?} {sizes:?}"), product(integer, sizes))));
 }
 
-/// The positive ones of a vector times a matrix and a bias, plus another vector.
-fn sum(data_type: DataType, [depth, columns]: [u32; 2], trans_b: MatrixTransform) -> GraphDesc {
+/// The positive ones of rows times a matrix and a bias, plus other rows.
+fn sum(
+    data_type: DataType,
+    [rows, depth, columns]: [u32; 3],
+    trans_b: MatrixTransform,
+) -> GraphDesc {
     let tensor = |sizes: [u32; 2]| TensorDesc::packed(data_type, &[1, 1, sizes[0], sizes[1]]);
-    let of_result = || tensor([1, columns]);
+    let of_result = || tensor([rows, columns]);
     let is_transposed = trans_b == MatrixTransform::Transpose;
     let mut graph = GraphBuilder::new();
     let [vector, matrix, bias, other] = std::array::from_fn(|_| graph.input());
     let desc = GemmDesc {
-        a_tensor: tensor([1, depth]),
+        a_tensor: tensor([rows, depth]),
         b_tensor: tensor(if is_transposed { [columns, depth] } else { [depth, columns] }),
         c_tensor: Some(of_result()),
         output_tensor: of_result(),
@@ -86,8 +90,25 @@ fn what_is_added_to_a_product_is_added_by_its_kernel() {
         for sizes in [[64, 8], [130, 5], [300, 12], [9000, 3]] {
             for trans_b in [None, Transpose] {
                 let name = format!("{data_type:?} {sizes:?} {trans_b:?}");
-                graphs.push((name, sum(data_type, sizes, trans_b)));
+                let [depth, columns] = sizes;
+                graphs.push((name, sum(data_type, [1, depth, columns], trans_b)));
             }
+        }
+    }
+    check(graphs.into_iter());
+}
+
+#[test]
+fn few_rows_are_multiplied_alike_in_all_tiles() {
+    use MatrixTransform::{None, Transpose};
+    let mut graphs = vec![];
+    // Quads and none, one group and two, and sums of 1 to 5 parts.
+    for sizes in
+        [[2, 64, 70], [3, 130, 33], [4, 5122, 64], [7, 2048, 65], [9, 96, 128], [16, 3076, 36]]
+    {
+        for trans_b in [None, Transpose] {
+            let name = format!("{sizes:?} {trans_b:?}");
+            graphs.push((name, sum(DataType::Float32, sizes, trans_b)));
         }
     }
     check(graphs.into_iter());

@@ -17,7 +17,7 @@ uint base_word(const uint operand) {
 
 // Mirrored by src/product/record.rs. Of what an index is divided by there are the size and the divisor.
 layout(set = 0, binding = 8, std140) uniform Record {
-    uvec4 counts;           // rows, columns, whether sums go on
+    uvec4 counts;           // rows, columns, whether sums go on, products of a part
     uvec4 splits[9];        // tiles of columns, tiles of rows, inner batches, inner columns, inner depths
     uvec4 depths;           // sizes, outermost first
     uvec4 rows;             // first element, stride of rows and of batches

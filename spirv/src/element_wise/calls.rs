@@ -3,20 +3,19 @@
 use std::fmt;
 
 use super::program::{Access, MAX_INPUTS, Operand, Program, Value};
+use super::{ElementWise, Second};
 use crate::functions::{Function, Shape};
 use crate::link::{Argument, Call, Callee};
 use crate::{ElementWidth, NativeTypes};
 
-/// The calls of a kernel: loads of `inputs`, the program's steps, the store of the output.
-pub(super) fn calls(
-    program: &Program,
-    inputs: &[Operand],
-    output: Operand,
-    types: NativeTypes,
-) -> Vec<Call> {
-    let mut calls = Calls::new(inputs, types);
-    let result = calls.run(program);
-    calls.store(output, &result);
+/// The calls of a kernel: loads of its inputs, the program's steps, the stores of its results.
+pub(super) fn calls(kernel: &ElementWise, types: NativeTypes) -> Vec<Call> {
+    let mut calls = Calls::new(&kernel.inputs, types);
+    let result = calls.run(&kernel.program);
+    calls.store(kernel.output, &result);
+    if let Some(second) = kernel.second {
+        calls.store_second(kernel.output, second);
+    }
     calls.made
 }
 
@@ -194,22 +193,44 @@ impl<'a> Calls<'a> {
     }
 
     /// Stores the quad of the output.
-    pub(crate) fn store(&mut self, Operand { width, access }: Operand, value: &Registers) {
-        let name = match access {
+    pub(crate) fn store(&mut self, output: Operand, value: &Registers) {
+        let name = match output.access {
             Access::Whole => "store_whole",
             Access::Displaced(_) => "store_displaced",
             _ => "store_ragged",
         };
+        let place = self.place(super::OUTPUT_BINDING, output.access);
+        self.store_at(name, output.width, &place, value);
+    }
+
+    /// Stores a quad of second results: elements of the output that are displaced by their distance.
+    fn store_second(&mut self, output: Operand, second: Second) {
+        debug_assert!(output.access.displacement().is_none(), "second results follow the first");
+        let distance = self.parameter(second.distance);
+        let distances = vec![distance, Argument::Literal(0)];
+        let distances = self.call(Callee::Exported("numbers"), distances);
+        let place = self.place(super::OUTPUT_BINDING, output.access);
+        let value = self.value(second.value);
+        let place = [place.as_slice(), &[distances]].concat();
+        self.store_at("store_displaced", output.width, &place, &value);
+    }
+
+    fn store_at(
+        &mut self,
+        name: &'static str,
+        width: ElementWidth,
+        place: &[Argument],
+        value: &Registers,
+    ) {
         let by_element = if width == ElementWidth::B8 { "write_byte" } else { "write_half" };
         let by_element = ("write_element", Callee::Exported(by_element));
         let imports = WRITES.map(|name| (name, Callee::Exported(name)));
         let imports = imports.into_iter().chain([by_element]).collect();
         let callee = Callee::Function { library: self.types.memory(width), name, imports };
-        let place = self.place(super::OUTPUT_BINDING, access);
         let mut registers = value.iter();
         self.for_parts(width, |calls, part| {
             let register = *registers.next().expect("a value as wide as the output");
-            calls.call(callee.clone(), [place.as_slice(), &[part, register]].concat())
+            calls.call(callee.clone(), [place, &[part, register]].concat())
         });
     }
 

@@ -19,6 +19,7 @@ pub(super) fn run(kernel: &ElementWise, dispatch: &mut HostDispatch<'_>) -> Resu
         let (coordinate, x) = space.coordinate(index);
         let mut quad = Vec::with_capacity(QUAD as usize);
         let mut displacements = Vec::with_capacity(QUAD as usize);
+        let mut seconds = vec![];
         for lane in 0..QUAD.min(space.inner() - x) {
             let load =
                 |input, by| operands.load(dispatch, &space, &coordinate, (input, by), (x, lane));
@@ -26,6 +27,14 @@ pub(super) fn run(kernel: &ElementWise, dispatch: &mut HostDispatch<'_>) -> Resu
             let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
             quad.push(values.get(kernel.program.last())?);
             displacements.push(values.displacement(kernel.output.access)?);
+            if let Some(second) = kernel.second {
+                let at = space.element(OUTPUT, &coordinate, x + lane);
+                let at = at.wrapping_add(space.parameter(second.distance as usize));
+                seconds.push((at, values.get(second.value)?));
+            }
+        }
+        for (element, value) in seconds {
+            operands.store(dispatch, element, value)?;
         }
         if kernel.output.access == Access::Whole && kernel.output.width.bits() < 32 {
             let first = space.element(OUTPUT, &coordinate, x);

@@ -68,8 +68,19 @@ pub struct ElementWise {
     pub inputs: Vec<Operand>,
     /// The operand that is written.
     pub output: Operand,
+    /// A second result that is written to the output; `None` for most kernels.
+    pub second: Option<Second>,
     /// The number of outer dimensions that is needed, at most 7.
     pub outer_dimensions: usize,
+}
+
+/// A second result of each element: another value of the program, as wide as the output's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Second {
+    /// The value that is written.
+    pub value: Value,
+    /// The parameter with its place: so many elements of the output after the first result, modulo 2^32.
+    pub distance: u32,
 }
 
 impl ElementWise {
@@ -86,7 +97,7 @@ impl ElementWise {
     /// output, the [`Record`] is the uniform block at binding 8. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
         let types = types.within(self.program.steps.iter().map(|step| step.function));
-        let calls = calls::calls(&self.program, &self.inputs, self.output, types);
+        let calls = calls::calls(self, types);
         let linked = link::link(self.skeleton().1, &[("quad", calls)]);
         with_float_modes(&linked, types.float16.modes())
     }
@@ -121,7 +132,9 @@ impl ElementWise {
     /// The kernel's name, such as `element_wise_1 f32.add (b32 whole, b32 single) b32 whole`.
     fn name(&self) -> String {
         let skeleton = self.skeleton().1.name;
-        format!("{skeleton} {} {}", self.program.name(), operands(&self.inputs, self.output))
+        let second = self.second.map(|it| format!(" and {:?} at p{}", it.value, it.distance));
+        let (program, operands) = (self.program.name(), operands(&self.inputs, self.output));
+        format!("{skeleton} {program}{} {operands}", second.unwrap_or_default())
     }
 }
 

@@ -43,8 +43,13 @@ fn bytes_of(function: &'static Function) -> usize {
         let kernel = |program: Program, output| {
             let operand = |width| Operand { width, access: Access::Whole };
             let inputs = vec![operand(taken); function.arity.clamp(1, MAX_INPUTS)];
-            let kernel =
-                ElementWise { program, inputs, output: operand(output), outer_dimensions: 0 };
+            let kernel = ElementWise {
+                program,
+                inputs,
+                output: operand(output),
+                second: None,
+                outer_dimensions: 0,
+            };
             kernel.spirv(NativeTypes::NONE).len() * 4
         };
         kernel(Program::of(function), given).saturating_sub(kernel(Program::default(), taken))
@@ -60,7 +65,7 @@ mod tests {
     fn real(program: &Program, inputs: usize) -> usize {
         let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
         let (inputs, program) = (vec![operand; inputs], program.clone());
-        ElementWise { program, inputs, output: operand, outer_dimensions: 0 }
+        ElementWise { program, inputs, output: operand, second: None, outer_dimensions: 0 }
             .spirv(NativeTypes::NONE)
             .len()
             * 4

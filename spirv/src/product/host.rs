@@ -67,28 +67,38 @@ impl Sums<'_> {
         let [sums, of_row] = self.start(SUMS_AT, batch);
         let sum = moved(sums, coordinate, self.block.along_columns(1));
         let sum = sum.wrapping_add(row.wrapping_mul(of_row));
-        let mut bits = match self.block.goes_on() {
+        let before = match self.block.goes_on() {
             true => dispatch.load(SUMS_AT, sum)?,
             false => 0,
         };
         let sizes = self.block.depths();
         let [of_rows, of_columns] = [0, 1].map(|operand| self.block.along_depths(operand));
-        for depth in 0..sizes.iter().product() {
-            let at = depth_of(depth, sizes);
-            let one = dispatch.load(ROWS_AT, within(moved(first, at, of_rows), of_quad))?;
-            let place = within(moved(second, at, of_columns), of_column);
-            let other = dispatch.load(COLUMNS_AT, place)?;
-            bits = self.with_product(bits, one, other);
+        let products: u32 = sizes.iter().product();
+        let part = match self.kernel.tile {
+            Tile::Few | Tile::FewDeep => self.block.part().min(products),
+            _ => products,
+        };
+        let mut all = None;
+        for begin in (0..products).step_by(part as usize) {
+            let mut bits = before;
+            for depth in begin..products.min(begin + part) {
+                let at = depth_of(depth, sizes);
+                let one = dispatch.load(ROWS_AT, within(moved(first, at, of_rows), of_quad))?;
+                let place = within(moved(second, at, of_columns), of_column);
+                let other = dispatch.load(COLUMNS_AT, place)?;
+                bits = self.with_product(bits, one, other);
+            }
+            all = Some(all.map_or(bits, |all| self.with_product(all, bits, self.one())));
         }
-        dispatch.store(SUMS_AT, sum, bits)
+        dispatch.store(SUMS_AT, sum, all.unwrap_or(before))
     }
 
     /// The position of a row's elements, or of the quad that holds the row, and the row's lane in that quad.
     fn row(&self, batch: [u32; 2], row: u32) -> (u32, Option<u32>) {
         let [start, stride] = self.start(ROWS_AT, batch);
-        match self.kernel.tile {
-            Tile::Row => (start.wrapping_add(row.wrapping_mul(stride)), None),
-            _ => (start.wrapping_add(row & !LANES), Some(row & LANES)),
+        match self.kernel.tile.reads_elements() {
+            true => (start.wrapping_add(row.wrapping_mul(stride)), None),
+            false => (start.wrapping_add(row & !LANES), Some(row & LANES)),
         }
     }
 
@@ -100,6 +110,11 @@ impl Sums<'_> {
         let (first, lane) =
             if is_whole { (column & !LANES, Some(column & LANES)) } else { (column, None) };
         (moved(start, self.coordinate(first), self.block.along_columns(0)), lane)
+    }
+
+    /// The number 1: a product with it is exact.
+    fn one(&self) -> u32 {
+        if self.kernel.arithmetic == Arithmetic::Integers { 1 } else { 1.0_f32.to_bits() }
     }
 
     fn with_product(&self, sum: u32, one: u32, other: u32) -> u32 {

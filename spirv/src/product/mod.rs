@@ -57,12 +57,18 @@ impl Arithmetic {
 /// The sums that one invocation computes, or one work group whose invocations share the elements that they read.
 /// The order of additions is the same for all tiles.
 ///
-/// Except for [`Tile::Row`], rows are read as quads: their stride is 1, and all starts and other strides are
+/// Except for [`Tile::Row`] and tiles of few rows, rows are read as quads: their stride is 1, and all starts and other strides are
 /// multiples of four. Elements after the last row are read up to such a multiple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tile {
     /// An invocation has eight columns of one row, of any strides.
     Row,
+    /// A work group of 256 has 64 columns of 16 rows, of any strides; there is one dimension of columns, and one of
+    /// depths. It adds up [parts](Record::part) of sums.
+    Few,
+    /// As [`Tile::Few`], with columns that are read as quads of depths: their innermost stride is 1, the depths of
+    /// each part a multiple of four, as are all starts and other strides.
+    FewDeep,
     /// An invocation has eight columns of eight rows.
     Registers,
     /// An invocation has eight columns of 16 rows, and reads quads as pairs of 64 bits.
@@ -75,15 +81,27 @@ pub enum Tile {
     Shared128,
 }
 
+/// The most rows of [`Tile::Few`].
+pub const MOST_FEW_ROWS: u32 = 16;
+
 impl Tile {
     /// All tiles.
-    pub const ALL: [Self; 6] =
-        [Self::Row, Self::Registers, Self::Tall, Self::Shared32, Self::Shared64, Self::Shared128];
+    pub const ALL: [Self; 8] = [
+        Self::Row,
+        Self::Few,
+        Self::FewDeep,
+        Self::Registers,
+        Self::Tall,
+        Self::Shared32,
+        Self::Shared64,
+        Self::Shared128,
+    ];
 
     /// The numbers of rows and columns in a tile.
     pub fn sides(self) -> [u32; 2] {
         match self {
             Self::Row => [1, 8],
+            Self::Few | Self::FewDeep => [MOST_FEW_ROWS, 64],
             Self::Registers => [8, 8],
             Self::Tall => [16, 8],
             Self::Shared32 => [32; 2],
@@ -97,10 +115,17 @@ impl Tile {
         !matches!(self, Self::Row | Self::Registers | Self::Tall)
     }
 
+    /// Whether rows are read by elements.
+    pub(crate) fn reads_elements(self) -> bool {
+        matches!(self, Self::Row | Self::Few | Self::FewDeep)
+    }
+
     /// The part of the skeletons' names that tells tiles apart.
     fn name(self) -> &'static str {
         match self {
             Self::Row => "1",
+            Self::Few => "few",
+            Self::FewDeep => "few_deep",
             Self::Registers => "8",
             Self::Tall => "16",
             Self::Shared32 => "tiles_32",
@@ -125,9 +150,10 @@ impl Product {
                 let of = move |arithmetic| Self { tile, columns_are_whole, arithmetic };
                 Arithmetic::ALL.map(of)
             };
-            [false, true].map(of)
+            [false, true].into_iter().flat_map(of)
         });
-        kernels.flatten()
+        // Quads are of columns or of depths.
+        kernels.filter(|it| it.tile != Tile::FewDeep || !it.columns_are_whole)
     }
 
     fn skeleton(self) -> &'static Source {
@@ -159,7 +185,9 @@ impl Product {
             width: ElementWidth::B32,
             access: if is_whole { Access::Whole } else { Access::Ragged },
         };
-        let inputs = [self.tile != Tile::Row, self.columns_are_whole].map(operand);
+        let inputs =
+            [!self.tile.reads_elements(), self.columns_are_whole || self.tile == Tile::FewDeep]
+                .map(operand);
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
         let is_fused = self.arithmetic == Arithmetic::FusedFloats;
         let name = format!("{}{}", skeleton.name, if is_fused { " fused" } else { "" });

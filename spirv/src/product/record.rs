@@ -39,6 +39,9 @@ pub struct Record {
     pub columns: [u32; COLUMNS],
     /// Sizes of the dimensions that are summed over.
     pub depths: [u32; DEPTHS],
+    /// The products of each part that tiles of few rows add up sums in, or at least as many as a sum has. With
+    /// several parts sums begin at 0.
+    pub part: u32,
     /// The rows, the columns, and the sums.
     pub operands: [Strides; 3],
 }
@@ -70,7 +73,7 @@ impl Record {
         let splits = splits.chain(inner).flat_map(split);
         let placed = |it: Strides, stride| [it.start, stride, it.batches[0], it.batches[1]];
         let [row, column, sum] = self.operands;
-        let mut words = vec![self.rows, self.all_columns(), u32::from(self.goes_on), 0];
+        let mut words = vec![self.rows, self.all_columns(), u32::from(self.goes_on), self.part];
         words.extend(splits);
         words.extend(self.depths);
         words.extend([placed(row, row.row), row.depths].concat());
@@ -106,6 +109,10 @@ impl Block {
 
     pub(super) fn goes_on(&self) -> bool {
         self.words[2] != 0
+    }
+
+    pub(super) fn part(&self) -> u32 {
+        self.words[3]
     }
 
     /// The coordinate in dimension `by`. `index` is divided by its size, for the dimensions further out.

@@ -35,6 +35,9 @@ named_enum! {
     SharedTiles64, "shared-tiles-64";
     /// Matrix products in tiles of 128 rows and columns, with operands in shared memory.
     SharedTiles128, "shared-tiles-128";
+    /// Matrix products of at most 16 rows, in tiles of 64 columns, one for each work group, which keeps its operands
+    /// in shared memory.
+    FewRows, "few-rows";
     /// Each work group reduces, scans or sorts the elements of rows.
     RowGroups, "row-groups";
     /// A transposition in tiles of 32 or 64 rows and columns, one for each work group, through shared memory:

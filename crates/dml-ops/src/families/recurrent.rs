@@ -1,12 +1,15 @@
 //! Recurrent networks of one layer. A row for each operator: the step of its cell.
 //!
-//! [`layer`] has the parts that all cells share: directions, steps, products and outputs.
+//! [`layer`] has the parts that all cells share: directions, steps and outputs; `sums` has the products, `states` the
+//! memory of states.
 
 mod cells;
 mod layer;
 mod network;
 mod outputs;
 mod program;
+mod states;
+mod sums;
 
 use dml_core::operators;
 

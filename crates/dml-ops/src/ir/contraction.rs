@@ -106,8 +106,8 @@ impl Sums {
         }
     }
 
-    /// The space of the products, if these are sums of a matrix and a vector that begin at 0: its rows are
-    /// added up. Only sizes decide, never strides, because this decides the order of additions.
+    /// The space of the products, if these are sums of a matrix and a vector: its rows are added up. Only sizes
+    /// decide, never strides, because this decides the order of additions.
     pub(crate) fn of_a_vector(&self) -> Option<IterationSpace> {
         let is_long = |it: &Dimension| it.size > 1;
         if !self.are_of_a_vector() {
@@ -157,13 +157,11 @@ impl<B> Sums<B> {
         !self.goes_on && self.length_of_a_part().is_none() && !self.are_of_a_vector()
     }
 
-    /// Whether these are sums of a matrix and a vector that begin at 0, of many products each.
+    /// Whether these are sums of a matrix and a vector, of many products each.
     fn are_of_a_vector(&self) -> bool {
         let long = |all: &[Dimension]| all.iter().filter(|it| it.size > 1).count();
         let is_vector = self.row.size == 1 || long(&self.columns) == 0;
-        // Sums that are added to the values there stay one dispatch.
-        !self.goes_on
-            && is_vector
+        is_vector
             && long(&self.columns) <= 1
             && long(&self.depths) == 1
             && self.outermost_depth().is_some_and(|it| it.size >= PRODUCTS_OF_A_ROW)

@@ -162,11 +162,12 @@ fn of_sums(sums: &Sums) -> NodeCost {
 
 fn moved_by(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> u64 {
     let bits = operand.width.bits();
-    match operand.displacement {
+    let of_a_result = match operand.displacement {
         // Displaced elements may be anywhere.
         Some(it) if !it.is_of_quads => elements(sizes).saturating_mul(SECTOR),
         _ => moved(sizes, &operand.strides, bits),
-    }
+    };
+    if operand.second.is_some() { of_a_result.saturating_mul(2) } else { of_a_result }
 }
 
 /// Bytes that a card moves for the elements at all coordinates: elements that are closer together than a

@@ -1,5 +1,5 @@
 //! Passes over a program that change no bit of its results: copies become views, unread results are dropped, Maps are
-//! fused with the node that reads them, reductions of the same rows become groups, products with a softmax between them
+//! fused with the node that reads them, or with a Map that writes beside their result, reductions of the same rows become groups, products with a softmax between them
 //! become an attention, and costly functions of narrow elements become tables.
 //!
 //! Each pass sees only buffers and nodes, so the nodes of one operator and of several operators of a graph
@@ -10,6 +10,7 @@ mod copies;
 mod epilogues;
 mod fuse;
 mod merge;
+mod pairs;
 mod rows;
 mod tables;
 mod uses;
@@ -39,6 +40,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
         report.folded = copies::fold(program, &mut uses);
         report.not_fused = fuse::fuse(program, &mut uses, target);
         epilogues::fuse(program, &mut uses);
+        pairs::fuse(&mut uses, target.max_window());
     }
     program.nodes = uses.into_nodes();
     // A node of the graph is executed if any of its nodes is left.

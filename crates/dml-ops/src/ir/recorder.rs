@@ -9,7 +9,7 @@ use dml_spirv::reduce::{ROUNDED_SUM_F32, Reducer, SUM_I32};
 
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
-use super::contraction::{Matrices, OPERANDS, SUMS, Sums, WholeMatrices};
+use super::contraction::{Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
 use super::node::{Band, Fill, Map, Node, Reduce, RowOrder, Stored};
 use super::ordered::{Scan, Sort};
 use super::program::Program;
@@ -190,18 +190,54 @@ impl<'a> Recorder<'a> {
     }
 
     /// Adds a product of matrices: a Contract, or for a matrix and a vector a Reduce, whose rows more
-    /// invocations share.
+    /// invocations share. Its end adds the values that the sums go on from.
     ///
     /// # Errors
     /// As [`Self::contract`].
     pub(crate) fn multiply(&mut self, sums: Sums) -> Result<(), Error> {
         let Some(space) = sums.of_a_vector() else { return self.contract(vec![sums]) };
-        let (multiply, reducer) = match sums.are_integers {
-            true => (&f::MULTIPLY_I32, &SUM_I32),
-            false => (&f::MULTIPLY_F32, &ROUNDED_SUM_F32),
+        let addend = sums.goes_on.then(|| space.output.clone());
+        self.multiply_vector(space, addend, sums.are_integers)
+    }
+
+    /// As [`Self::multiply`], for sums that go on from values that nobody reads afterwards; returns the place of
+    /// the results. Those of a vector get memory of their own, so that the Map that reads them can become the end.
+    ///
+    /// # Errors
+    /// As [`Self::contract`].
+    pub(crate) fn multiply_anew(&mut self, sums: Sums) -> Result<Place, Error> {
+        let Some(mut space) = sums.of_a_vector() else {
+            let place = sums.places[SUMS];
+            self.contract(vec![sums])?;
+            return Ok(place);
+        };
+        let addend = space.output.clone();
+        let dimensions = space.sizes.into_iter().zip(addend.strides);
+        let last: i64 = dimensions.map(|(size, stride)| i64::from(size - 1) * stride).sum();
+        let output = self.temporary(addend.width, last.unsigned_abs() + 1);
+        space.output = Operand { strides: addend.strides, ..output };
+        let place = Place::of(&space.output);
+        self.multiply_vector(space, Some(addend), sums.are_integers)?;
+        Ok(place)
+    }
+
+    fn multiply_vector(
+        &mut self,
+        mut space: IterationSpace,
+        addend: Option<Operand>,
+        are_integers: bool,
+    ) -> Result<(), Error> {
+        let (multiply, reducer, add) = match are_integers {
+            true => (&f::MULTIPLY_I32, &SUM_I32, &f::ADD_I32),
+            false => (&f::MULTIPLY_F32, &ROUNDED_SUM_F32, &f::ADD_F32),
         };
         let mut reduction = Reduction::of(reducer);
         reduction.program.apply(multiply, vec![Value::Input(0), Value::Input(1)]);
+        if let Some(addend) = addend {
+            reduction.last.apply(add, vec![Value::Input(1), Value::Input(0)]);
+            reduction.ends = 1;
+            space.inputs.push(addend);
+        }
         self.reduce(space, reduction)
     }
 

@@ -33,6 +33,17 @@ pub(crate) struct Operand<B = Buffer> {
     pub(crate) has_slack: bool,
     /// An offset of its elements that the program computes.
     pub(crate) displacement: Option<Displacement>,
+    /// A second result of a Map, which is written to the buffer of its output; inputs have none.
+    pub(crate) second: Option<SecondResult>,
+}
+
+/// A second result for each coordinate of a Map's output, as wide as the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SecondResult {
+    /// The value of the program that is written.
+    pub(crate) value: Value,
+    /// Its element's distance from the element of the first result, in elements.
+    pub(crate) distance: u32,
 }
 
 /// An offset, in elements, that a program computes for each element.
@@ -73,15 +84,22 @@ impl<B> Operand<B> {
 
     /// One element of a buffer, at every coordinate.
     pub(crate) fn at(buffer: B, width: ElementWidth, base: i64) -> Self {
-        let (buffer, strides) = (Some(buffer), [0; DIMENSIONS]);
-        Self { buffer, width, base, strides, repeats: 0, has_slack: false, displacement: None }
+        let strides = [0; DIMENSIONS];
+        Self { buffer: Some(buffer), width, ..Self::numbers(base, strides) }
     }
 
     /// An index generator of 32 bits: `base` at coordinate 0, plus the strides.
     pub(crate) fn numbers(base: i64, strides: [i64; DIMENSIONS]) -> Self {
-        let width = ElementWidth::B32;
-        let (buffer, repeats) = (None, 0);
-        Self { buffer, width, base, strides, repeats, has_slack: false, displacement: None }
+        Self {
+            buffer: None,
+            width: ElementWidth::B32,
+            base,
+            strides,
+            repeats: 0,
+            has_slack: false,
+            displacement: None,
+            second: None,
+        }
     }
 
     /// The operand as a packed tensor of `sizes`, in row-major order, with the same base. Dimensions of size
@@ -98,14 +116,21 @@ impl<B> Operand<B> {
 
     /// This view in another buffer, in which this buffer begins at the element `start`.
     pub(crate) fn moved<T>(&self, buffer: Option<T>, start: i64) -> Operand<T> {
-        let Self { width, base, strides, repeats, has_slack, displacement, .. } = *self;
-        Operand { buffer, width, base: base + start, strides, repeats, has_slack, displacement }
+        let Self { width, base, strides, repeats, has_slack, displacement, second, .. } = *self;
+        let base = base + start;
+        Operand { buffer, width, base, strides, repeats, has_slack, displacement, second }
     }
 
     /// The greatest displacement of an element.
     pub(crate) fn beyond(&self) -> u64 {
         let slack = if self.has_slack { SLACK as u64 } else { 0 };
-        slack + self.displacement.map_or(0, |it| it.most)
+        let of_second = self.second.map_or(0, |it| it.distance.into());
+        slack + self.displacement.map_or(0, |it| it.most) + of_second
+    }
+
+    /// Whether the operand is one element for each coordinate, at its strides.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.displacement.is_none() && self.second.is_none()
     }
 
     /// The index of the element at a coordinate.
@@ -116,7 +141,7 @@ impl<B> Operand<B> {
 
     /// Whether each element of a space of `sizes` has the same offset as in `other`, from the same base.
     pub(crate) fn lies_as(&self, other: &Self, sizes: &[u32; DIMENSIONS]) -> bool {
-        if self.displacement.is_some() || other.displacement.is_some() {
+        if !self.is_plain() || !other.is_plain() {
             return false;
         }
         let dimensions = sizes.iter().zip(self.strides.iter().zip(&other.strides));
@@ -156,6 +181,13 @@ pub(crate) struct IterationSpace<B = Buffer> {
     pub(crate) inputs: Vec<Operand<B>>,
     /// The operand that is written. No two coordinates have the same element, unless it is displaced.
     pub(crate) output: Operand<B>,
+}
+
+impl<B> IterationSpace<B> {
+    /// Whether every operand is one element for each coordinate, at its strides.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.inputs.iter().chain([&self.output]).all(Operand::is_plain)
+    }
 }
 
 impl IterationSpace {

@@ -197,6 +197,9 @@ fn view(operand: &Operand, sizes: &[u32; DIMENSIONS]) -> String {
     if let Some(displacement) = operand.displacement {
         text += &format!(" displaced by {}", value(displacement.by));
     }
+    if let Some(second) = operand.second {
+        text += &format!(" and {} at +{}", value(second.value), second.distance);
+    }
     text
 }
 

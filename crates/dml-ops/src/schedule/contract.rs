@@ -5,6 +5,7 @@
 //! be read as quads, where several columns take them, and columns where many rows do.
 
 mod cooperative;
+mod few;
 mod parts;
 mod tile;
 
@@ -12,7 +13,7 @@ use dml_core::plan::{Access as Touch, Cost, Slot, Step, Window};
 use dml_core::{Error, Numerics};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
-use dml_spirv::product::{Arithmetic, BATCHES, COLUMNS, DEPTHS, Product, Record, Strides};
+use dml_spirv::product::{Arithmetic, BATCHES, COLUMNS, DEPTHS, Product, Record, Strides, Tile};
 
 use super::{Schedule, modulo_2_32};
 use crate::ir::space::{IterationSpace, Operand};
@@ -73,6 +74,9 @@ impl Schedule<'_> {
         let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
         if sums.columns.len() == 1 && columns < u64::from(QUAD).min(sums.row.size.into()) {
             sums = sums.transposed();
+        }
+        if self.has_few_rows(&sums) {
+            return Ok(sums);
         }
         if self.dispatches().alignment() == Alignment::Quads {
             let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
@@ -137,19 +141,26 @@ impl Schedule<'_> {
         let sizes = sums.sizes();
         let placements = [0, 1, SUMS].map(|operand| sums.placement(operand, alignment));
         let mut dispatches = self.dispatches();
-        let most = most_depths(sizes, most_of_a_sum(self.target.tuning.dispatch_bound));
+        let has_few_rows = self.has_few_rows(sums);
+        let most = match has_few_rows {
+            true => sizes,
+            false => most_depths(sizes, most_of_a_sum(self.target.tuning.dispatch_bound)),
+        };
         let boxes = dispatches.boxes(sizes, &placements)?.of_at_most(most);
         for part in boxes {
             let views = placements.map(|it| it.view(&part));
             let starts = [0, 1, SUMS].map(|operand| views[operand].start);
             let record = sums.record(&part, starts);
             let [rows, columns] = sums.are_read_as_quads(&part, starts, alignment);
+            let tile = match has_few_rows {
+                true => sums.few_tile(&part, starts, alignment),
+                false => tile::best(&record, rows, dispatches.target()),
+            };
             let kernel = Product {
-                tile: tile::best(&record, rows, dispatches.target()),
-                columns_are_whole: columns,
+                tile,
+                columns_are_whole: columns && tile != Tile::FewDeep,
                 arithmetic: arithmetic(sums.are_integers, dispatches.target().numerics()),
             };
-            let tile = kernel.tile;
             self.strategy = tile::strategy(tile);
             let block = record.words(tile).iter().flat_map(|word| word.to_le_bytes()).collect();
             let block = self.constants.add_uniform(block);
@@ -361,6 +372,7 @@ impl Sums<Slot> {
             rows: part.sizes[ROW],
             columns: std::array::from_fn(|at| part.sizes[FIRST_COLUMN + at]),
             depths: std::array::from_fn(|at| part.sizes[FIRST_DEPTH + at]),
+            part: self.length_of_a_part().unwrap_or(u32::MAX),
             operands: [of(0), of(1), of(SUMS)],
         }
     }

@@ -9,7 +9,7 @@
 
 use dml_core::plan::{Slot, Step};
 use dml_core::{Error, Strategy};
-use dml_spirv::element_wise::{Access, DIMENSIONS, ElementWise, Program, QUAD, Value};
+use dml_spirv::element_wise::{Access, DIMENSIONS, ElementWise, Program, QUAD, Second, Value};
 use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 
 use super::{Schedule, transpose};
@@ -99,12 +99,18 @@ fn dispatch(
     constants: &mut Constants,
 ) -> Result<(), Error> {
     let (program, taken, inner) = taken(piece, computation);
-    let (mut record, inputs, output) = piece.record(&taken, &computation.parameters);
+    let mut parameters = computation.parameters.clone();
+    let second = piece.second_result().map(|it| {
+        parameters.push(it.distance);
+        let distance = u32::try_from(parameters.len() - 1).expect("programs have few parameters");
+        Second { value: it.value, distance }
+    });
+    let (mut record, inputs, output) = piece.record(&taken, &parameters);
     record.sizes[DIMENSIONS - 1] = inner;
     let of_an_element = program.steps.len().max(1) as u64;
     let operations = cost::elements(&record.sizes).saturating_mul(of_an_element);
     let outer_dimensions = record.outer_dimensions();
-    let kernel = ElementWise { program, inputs, output, outer_dimensions };
+    let kernel = ElementWise { program, inputs, output, second, outer_dimensions };
     let block = record.words(kernel.skeleton_dimensions());
     let variant = kernel.variant(dispatches.target().native_types());
     let work = Work { count: record.quads(), operations, of_a_group: None };

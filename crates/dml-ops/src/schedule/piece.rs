@@ -11,7 +11,7 @@ use dml_spirv::element_wise::{
 };
 
 use super::modulo_2_32;
-use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::space::{IterationSpace, Operand, SecondResult};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
@@ -69,6 +69,11 @@ impl<'a> Piece<'a> {
         self.alignment
     }
 
+    /// The second result of the output.
+    pub(super) fn second_result(&self) -> Option<SecondResult> {
+        self.space.output.second
+    }
+
     /// The number of elements in a row.
     pub(super) fn inner(&self) -> u32 {
         self.sizes[DIMENSIONS - 1]
@@ -115,8 +120,9 @@ impl<'a> Piece<'a> {
             };
             let mut sizes = self.sizes;
             sizes[DIMENSIONS - 1] = sizes[DIMENSIONS - 1].div_ceil(1 << operand.repeats);
-            let bytes = cost::bytes(&sizes, &strides, operand.width, range);
-            Some((operand.buffer?, bytes, range.clone()))
+            let of_a_result = cost::bytes(&sizes, &strides, operand.width, range);
+            let results = if operand.second.is_some() { 2 } else { 1 };
+            Some((operand.buffer?, of_a_result.saturating_mul(results), range.clone()))
         };
         let read = self.space.inputs.iter().zip(&self.views).filter_map(of);
         let written = self.views.last().and_then(|view| of((&self.space.output, view)));
@@ -191,7 +197,8 @@ impl<'a> Piece<'a> {
             stride => stride == 1 && self.is_in_multiples(it, QUAD * per_word),
         };
         let is_alike = self.space.operands().all(|it| it.width == width);
-        (per_word > 1 && is_alike && self.operands().all(fits)).then_some(per_word)
+        let is_one = self.second_result().is_none();
+        (per_word > 1 && is_one && is_alike && self.operands().all(fits)).then_some(per_word)
     }
 
     /// As [`Self::take`], but accessed by words, unless rows have a single element of the operand.

@@ -61,7 +61,7 @@ fn is_preferred(kernel: Transpose, record: &Record, target: &Target<'_>) -> bool
 fn transposition(piece: &Piece<'_>) -> Option<(Transpose, Record)> {
     let operands: Vec<(&Operand<Slot>, u32)> = piece.operands().collect();
     let [(input, from), (output, to)] = operands[..] else { return None };
-    let is_copied = |it: &Operand<Slot>| it.buffer.is_some() && it.displacement.is_none();
+    let is_copied = |it: &Operand<Slot>| it.buffer.is_some() && it.is_plain();
     let is_one = input.width == output.width && is_copied(input) && is_copied(output);
     if !is_one || piece.alignment() != Alignment::Quads {
         return None;

@@ -60,7 +60,7 @@ pub(crate) fn check(graphs: impl Iterator<Item = (String, GraphDesc)>) {
     let with_results: Vec<_> = with_results.collect();
     on_every_device(|device| {
         for (name, graph, valid, inputs, expected) in &with_results {
-            for strategy in [Strategy::Kernel, Strategy::RowGroups] {
+            for strategy in [Strategy::Kernel, Strategy::RowGroups, Strategy::FewRows] {
                 let device = device.with_tuning(Tuning::new().with_strategy(strategy));
                 let compiled = compiled(&device, graph, GraphOptions::default());
                 let found = output_elements(valid, &run(&device, &compiled, inputs), true);

@@ -4,7 +4,7 @@ use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::element_wise::DIMENSIONS;
 
-use super::layer::{Layer, STEPS, State, of_strides};
+use super::layer::{Layer, STEPS, State};
 use super::network::Network;
 use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;
@@ -36,9 +36,7 @@ impl Layer<'_, '_> {
         let Network { steps, sequences, hidden, .. } = self.network;
         let output = self.output(operand, STEPS, Some(STEPS - 1));
         let mut program = self.program();
-        let of_steps = i64::from(sequences) * i64::from(hidden);
-        let strides = of_strides([of_steps, hidden.into(), 1]);
-        program.read(Operand { strides, ..self.states.clone() });
+        program.read(self.states.hidden());
         if let Some(masks) = &self.masks {
             program.keep_past_end(masks.clone(), None);
         }

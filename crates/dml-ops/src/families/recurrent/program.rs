@@ -57,11 +57,10 @@ impl<'a> CellProgram<'a> {
     pub(super) fn seeing(
         &mut self,
         value: Value,
-        weight: Option<(Operand, DataType)>,
+        weight: Option<Value>,
         state: Option<Value>,
     ) -> Value {
-        let (Some((weight, data_type)), Some(state)) = (weight, state) else { return value };
-        let weight = self.read_as(weight, data_type);
+        let (Some(weight), Some(state)) = (weight, state) else { return value };
         let product = self.apply(&f::MULTIPLY_F32, vec![weight, state]);
         self.apply(&f::ADD_F32, vec![value, product])
     }
@@ -81,6 +80,12 @@ impl<'a> CellProgram<'a> {
     pub(super) fn convert(&mut self, chain: Vec<&'static Function>) {
         let last = self.map.computation.program.last();
         self.map.apply_all(chain, last);
+    }
+
+    /// `first` where the number of a coordinate is 0, else `other`.
+    pub(super) fn first_or(&mut self, number: Operand, [first, other]: [Value; 2]) -> Value {
+        let number = self.read(number);
+        self.apply(&f::CHOOSE_WORD, vec![number, other, first])
     }
 
     /// The map whose elements are the result.

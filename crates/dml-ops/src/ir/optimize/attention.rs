@@ -148,7 +148,7 @@ impl<'a> Members<'a> {
     fn add_conversion(&mut self, program: &Program, uses: &'a Uses, factor: Place) {
         let Some(writer) = uses.only_writer(factor.buffer) else { return };
         let Some(Recorded { node: Node::Map(map), .. }) = uses.get(writer) else { return };
-        let is_plain = map.space.operands().all(|it| it.displacement.is_none() && it.repeats == 0);
+        let is_plain = map.space.operands().all(|it| it.is_plain() && it.repeats == 0);
         let is_new = !self.numbers.contains(&writer);
         // Weights are converted once.
         if !is_plain || !is_new || program.stage(factor.buffer) != Stage::Execution {
@@ -209,7 +209,7 @@ fn products(uses: &Uses, scores: Buffer) -> Option<Products<'_>> {
     }
     let writer = uses.only_writer(scores)?;
     let Node::Map(map) = &uses.get(writer)?.node else { return None };
-    let is_plain = |it: &Operand| it.displacement.is_none() && it.repeats == 0;
+    let is_plain = |it: &Operand| it.is_plain() && it.repeats == 0;
     let are_words = map.space.output.width == ElementWidth::B32;
     let product = map.space.inputs.iter().find(|it| it.buffer.and_then(adds).is_some())?;
     let number = product.buffer.and_then(adds)?;

@@ -31,7 +31,7 @@ fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, 
     let is_overwritten = |it: Buffer| uses.is_written_within(it, number + 1..=reader);
     if !reduce.is_product()
         || reduce.grids.is_some()
-        || map.space.operands().any(|it| it.displacement.is_some())
+        || !map.space.is_plain()
         || map.space.output.buffer.as_ref().is_none_or(is_made_once)
         || uses.only_writer(result) != Some(number)
         || reduce.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten)

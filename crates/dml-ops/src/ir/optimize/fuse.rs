@@ -7,7 +7,7 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, estimated_
 
 use super::merge::merged;
 use super::uses::Uses;
-use super::views;
+use super::views::{self, Broadcast};
 use crate::Target;
 use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowOrder, Stage};
@@ -69,7 +69,7 @@ fn with_reader(
     map: &Map,
     target: &Target<'_>,
 ) -> Result<(usize, Node), Option<&'static str>> {
-    let result = map.space.output.buffer.filter(|_| !has_displaced(&map.space)).ok_or(None)?;
+    let result = map.space.output.buffer.filter(|_| map.space.is_plain()).ok_or(None)?;
     let mut readers = uses.readers(result);
     let reader = readers.next().ok_or(None)?;
     let [recorded, last] = [number, reader].map(|it| uses.get(it));
@@ -102,13 +102,18 @@ fn with_reader(
 /// Whether a Map widens a factor of a product, such as from FLOAT16. An owned factor is then converted in
 /// each execution, as a larger copy of it would gain nothing.
 fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
-    let Node::Reduce(reduce) = reader else { return false };
-    let [first, ..] = map.space.inputs.as_slice() else { return false };
-    reduce.is_product() && first.width.bits() < map.space.output.width.bits()
+    matches!(reader, Node::Reduce(reduce) if reduce.is_product() && widens(map))
 }
 
-fn has_displaced(space: &IterationSpace) -> bool {
-    space.operands().any(|it| it.displacement.is_some())
+fn widens(map: &Map) -> bool {
+    let first = map.space.inputs.first();
+    first.is_some_and(|it| it.width.bits() < map.space.output.width.bits())
+}
+
+/// Whether a Map only converts the vector of a product, such as from FLOAT16. On GPUs the product converts it for each
+/// row of the matrix, which takes less time than a dispatch.
+fn converts_a_vector(map: &Map, reduce: &Reduce) -> bool {
+    reduce.is_product() && widens(map) && map.computation.program.steps.len() == 1
 }
 
 /// The space of a node that a Map can be fused into: of a Map, or of a Reduce of rows.
@@ -117,7 +122,7 @@ fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
         Node::Map(Map { space, .. }) | Node::Reduce(Reduce { space, grids: None, .. }) => space,
         _ => return None,
     };
-    Some(space).filter(|it| !has_displaced(it))
+    Some(space).filter(|it| it.is_plain())
 }
 
 /// A Map and the node that reads its result, over the same dimensions. A Reduce may read it by another view,
@@ -138,7 +143,11 @@ fn over_one_space<'a>(
         // The order of additions follows from the dimensions, which must not be divided.
         return None;
     }
-    let (space, of_map) = views::over_the_same(space, &map.space)?;
+    let broadcast = match converts_a_vector(map, reduce) && target.tuning.shared_tiles {
+        true => Broadcast::Allowed,
+        false => Broadcast::Refused,
+    };
+    let (space, of_map) = views::over_the_same(space, &map.space, broadcast)?;
     let mut along = (0..DIMENSIONS).rev().filter(|at| space.output.strides[*at] == 0);
     let innermost = along.find(|at| space.sizes[*at] > 1)?;
     let are_neighbours = of_map.inputs.first().is_some_and(|it| it.strides[innermost] == 1);
@@ -158,7 +167,7 @@ fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
 }
 
 /// Checks that `node` can be one kernel, where the larger one of its two parts has `larger` bytes; else the reason.
-fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
+pub(super) fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
     let (space, parameters) = match node {
         Node::Map(Map { space, computation: it }) => (space, &it.parameters),
         Node::Reduce(Reduce { space, reduction: it, .. }) => (space, &it.parameters),
@@ -183,7 +192,7 @@ pub(super) fn may_join(bytes: usize, larger: usize) -> bool {
 }
 
 /// The estimated size of the kernel of a Map or a Reduce.
-fn kernel_bytes(node: &Node) -> usize {
+pub(super) fn kernel_bytes(node: &Node) -> usize {
     match node {
         Node::Map(Map { space, computation }) => {
             estimated_bytes(&computation.program, space.inputs.len())

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program as Functions, estimated_bytes};
 
-use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
 
 /// The most buffers of a group that other nodes or callers read or write: the bindings of a kernel.
@@ -61,7 +60,6 @@ impl RowSpace {
 
     /// Whether a node reduces these rows, or is a Map of their elements or of one element for each row.
     fn has(&self, node: &Node) -> bool {
-        let is_plain = |it: &IterationSpace| it.operands().all(|it| it.displacement.is_none());
         match node {
             Node::Reduce(_) => {
                 Self::of(node).is_some_and(|it| (it.sizes, it.along) == (self.sizes, self.along))
@@ -69,7 +67,7 @@ impl RowSpace {
             Node::Map(Map { space, .. }) => {
                 let of_rows =
                     std::array::from_fn(|at| if self.along[at] { 1 } else { self.sizes[at] });
-                is_plain(space) && (space.sizes == self.sizes || space.sizes == of_rows)
+                space.is_plain() && (space.sizes == self.sizes || space.sizes == of_rows)
             }
             _ => false,
         }

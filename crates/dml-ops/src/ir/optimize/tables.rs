@@ -11,7 +11,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{MAX_INPUTS, Program as Functions, Step, Value, estimated_bytes};
 use dml_spirv::functions::{CLAMP_U8, F32_TO_F16, Function, SAME, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
-use crate::ir::space::{Displacement, Operand, bytes_shown};
+use crate::ir::space::{Displacement, Operand, SecondResult, bytes_shown};
 use crate::ir::{Buffer, Content, Map, Node, Program};
 
 /// The least estimated size of a kernel of the functions that a table replaces, in bytes of SPIR-V: an
@@ -127,8 +127,10 @@ impl Tables {
             has_step.push(depends_on_it_alone && arguments.iter().any(is_own));
         }
         let displacements = map.space.operands().filter_map(|it| it.displacement).map(|it| it.by);
+        let second = map.space.output.second.map(|it| it.value);
         let others = steps.iter().zip(&has_step).filter(|(_, is_own)| !**is_own);
-        let read = others.flat_map(|(step, _)| step.arguments.iter().copied()).chain(displacements);
+        let read = others.flat_map(|(step, _)| step.arguments.iter().copied());
+        let read = read.chain(displacements).chain(second);
         let result = Value::Result(steps.len().checked_sub(1)?);
         let mut results = read.chain([result]).filter_map(|value| match value {
             Value::Result(at) if has_step[at] => Some(at),
@@ -252,7 +254,10 @@ impl Unary {
                 by: renumbered(displacement.by, &values),
                 ..displacement
             });
-            Operand { displacement, ..it.clone() }
+            let second = it
+                .second
+                .map(|second| SecondResult { value: renumbered(second.value, &values), ..second });
+            Operand { displacement, second, ..it.clone() }
         };
         let width = self.width(map);
         let mut map = map.clone();

@@ -1,5 +1,5 @@
 //! Brings the spaces of two nodes to common dimensions if one reads what the other writes by another view:
-//! transposed, or with a dimension that is several of the other's.
+//! transposed, broadcast, or with a dimension that is several of the other's.
 
 use dml_spirv::element_wise::DIMENSIONS;
 
@@ -16,8 +16,15 @@ struct Common {
 #[derive(Clone, Copy)]
 struct Part {
     dimension: usize,
-    /// Coordinates of the dimension from one of the part to the next.
+    /// Coordinates of the dimension from one of the part to the next; 0 if there is no such dimension.
     step: u32,
+}
+
+/// Whether the reader may read an element several times, along dimensions that the other space does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Broadcast {
+    Allowed,
+    Refused,
 }
 
 /// The rest of a dimension, from the stride of its next part on.
@@ -35,11 +42,12 @@ impl Rest {
     }
 }
 
-/// Both spaces over the same dimensions, if `reader` reads each element that `written` writes at one
-/// coordinate. The dimensions of `reader` keep their order.
+/// Both spaces over the same dimensions, if `reader` reads each element that `written` writes, at one coordinate
+/// unless broadcasts are allowed. The dimensions of `reader` keep their order.
 pub(super) fn over_the_same(
     reader: &IterationSpace,
     written: &IterationSpace,
+    broadcast: Broadcast,
 ) -> Option<(IterationSpace, IterationSpace)> {
     let output = &written.output;
     let mut views = reader.inputs.iter().filter(|it| it.buffer == output.buffer);
@@ -50,7 +58,16 @@ pub(super) fn over_the_same(
     if !views.all(|it| it.base == view.base && it.lies_as(view, &reader.sizes)) {
         return None;
     }
-    let mut common = common(rests(reader, view), rests(written, output))?;
+    let (repeated, read): (Vec<_>, Vec<_>) =
+        rests(reader, view).into_iter().partition(|it| it.stride == 0);
+    if broadcast == Broadcast::Refused && !repeated.is_empty() {
+        return None;
+    }
+    let mut common = common(read, rests(written, output))?;
+    let nowhere = Part { dimension: 0, step: 0 };
+    let repeated =
+        repeated.into_iter().map(|it| Common { size: it.size, reader: it.part, written: nowhere });
+    common.extend(repeated);
     common.sort_by_key(|it| (it.reader.dimension, std::cmp::Reverse(it.reader.step)));
     let of_reader: Vec<_> = common.iter().map(|it| (it.size, it.reader)).collect();
     let of_written: Vec<_> = common.iter().map(|it| (it.size, it.written)).collect();

@@ -48,7 +48,8 @@ impl Schedule<'_> {
     /// # Errors
     /// As [`Self::map`].
     pub(super) fn add_up_in_parts(&mut self, sums: &Sums<Slot>) -> Result<(), Error> {
-        let Some(length) = sums.length_of_a_part() else { return self.add_up(sums) };
+        let parts = sums.length_of_a_part().filter(|_| !self.has_few_rows(sums));
+        let Some(length) = parts else { return self.add_up(sums) };
         let (output, sizes) = sums.as_operand();
         let count: u64 = sizes.iter().map(|it| u64::from(*it)).product();
         let count = count.next_multiple_of(QUAD.into());

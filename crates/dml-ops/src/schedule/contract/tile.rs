@@ -48,6 +48,7 @@ fn preferred(record: &Record, target: &Target<'_>) -> impl Iterator<Item = Tile>
 pub(super) fn strategy(tile: Tile) -> Strategy {
     match tile {
         Tile::Row => Strategy::Kernel,
+        Tile::Few | Tile::FewDeep => Strategy::FewRows,
         Tile::Registers => Strategy::RegisterTiles,
         Tile::Tall => Strategy::TallTiles,
         Tile::Shared32 => Strategy::SharedTiles32,
@@ -67,7 +68,8 @@ mod tests {
     fn best_of([rows, columns]: [u32; 2], tuning: Tuning, capabilities: &Capabilities) -> Tile {
         let operands = Default::default();
         let (columns, depths) = ([1, 1, 1, columns], [1, 1, 1, 512]);
-        let record = Record { goes_on: false, batches: [1; 2], rows, columns, depths, operands };
+        let (goes_on, batches, part) = (false, [1; 2], 512);
+        let record = Record { goes_on, batches, rows, columns, depths, part, operands };
         best(&record, true, &Target { capabilities, tuning, transfer: TransferUse::Allowed })
     }
 

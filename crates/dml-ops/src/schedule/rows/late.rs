@@ -16,7 +16,7 @@ pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
     let (first, last) = (group.members.first()?, group.members.last()?);
     let (Node::Reduce(rows), Node::Map(map)) = (&first.node, &last.node) else { return None };
     let output = &map.space.output;
-    let may_be_read_back = output.width == ElementWidth::B32 && output.displacement.is_none();
+    let may_be_read_back = output.width == ElementWidth::B32 && output.is_plain();
     if !may_be_read_back || map.space.sizes != rows.space.sizes {
         return None;
     }
@@ -47,7 +47,7 @@ fn is_even(operand: &Operand, map: &Map, is_along: &[bool; DIMENSIONS]) -> bool 
     let sizes = std::array::from_fn(|at| if is_along[at] { map.space.sizes[at] } else { 1 });
     let (inputs, output) = (vec![only_along(operand)], only_along(&map.space.output));
     let space = IterationSpace { sizes, inputs, output }.coalesced();
-    operand.displacement.is_none() && space.sizes.iter().filter(|size| **size > 1).count() < 2
+    operand.is_plain() && space.sizes.iter().filter(|size| **size > 1).count() < 2
 }
 
 /// Divides the Map into the steps that depend on no uneven input, and a Map with the steps that do.

@@ -106,7 +106,7 @@ impl Members {
         let output = &space.output;
         let is_kept_in_output = *action == Action::Keep && self.kept_in == KeptIn::Output;
         let is_word = output.width == ElementWidth::B32;
-        if output.displacement.is_some()
+        if !output.is_plain()
             || *action != Action::Write && !is_word
             || is_kept_in_output && self.output.width != ElementWidth::B32
         {
@@ -178,7 +178,7 @@ impl Members {
 
     /// The source of an operand for a phase; `None` if its view is not the one that was written.
     fn source(&mut self, operand: &Operand, is_of_row: bool) -> Option<Source> {
-        if operand.displacement.is_some() {
+        if !operand.is_plain() {
             return None;
         }
         if let Some((view, source)) = operand.buffer.and_then(|it| self.inside.get(&it)) {

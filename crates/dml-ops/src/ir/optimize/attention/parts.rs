@@ -340,11 +340,11 @@ pub(super) fn is_last(map: &Map, found: &Place, softmax: &Softmax<'_>) -> bool {
     let sums = softmax.sums;
     let is_sum = |it: &Operand| (it.buffer, it.base) == (sums.buffer, sums.base);
     let all = &map.space.inputs;
-    let are_words = |it: &Operand| it.displacement.is_none() && it.width == ElementWidth::B32;
+    let are_words = |it: &Operand| it.is_plain() && it.width == ElementWidth::B32;
     all.iter().all(|it| are_words(it) && (is_found(it) || is_sum(it)))
         && all.iter().filter(|it| is_found(it)).count() == 1
         && all.iter().filter(|it| is_sum(it)).count() <= 1
-        && map.space.output.displacement.is_none()
+        && map.space.output.is_plain()
 }
 
 /// Which dimension of the softmax is which of the node.

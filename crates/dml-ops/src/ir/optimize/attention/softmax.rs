@@ -150,7 +150,7 @@ impl<'a> Softmax<'a> {
     fn input(&mut self, operand: &'a Operand) -> Option<Source> {
         let written = [self.scores, self.greatest, self.weights, self.sums, self.written];
         let is_written = written.iter().any(|it| it.buffer == operand.buffer);
-        if is_written || operand.displacement.is_some() || operand.repeats > 0 {
+        if is_written || !operand.is_plain() || operand.repeats > 0 {
             return None;
         }
         let known = self.inputs.iter().position(|it| *it == operand);
@@ -218,5 +218,5 @@ fn reduce<'a>(node: &'a Node, reducer: &'static Reducer) -> Option<&'a Reduce> {
 fn map(node: &Node) -> Option<&Map> {
     let Node::Map(map) = node else { return None };
     let output = &map.space.output;
-    (output.width == ElementWidth::B32 && output.displacement.is_none()).then_some(map)
+    (output.width == ElementWidth::B32 && output.is_plain()).then_some(map)
 }
