@@ -41,7 +41,7 @@ impl Decoder {
             for part in ["key", "value"] {
                 let [present, past] =
                     ["present", "past"].map(|when| format!("{when}.{layer}.{part}"));
-                caches = caches.with_state(present, past, DeviceTensor::new(device, &empty)?);
+                caches = caches.with_cache(present, past, DeviceTensor::new(device, &empty)?);
             }
         }
         Ok(Self { device: device.clone(), session, caches, length: 0 })
