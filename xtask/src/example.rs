@@ -10,6 +10,7 @@ use dml_file::println;
 use xshell::{Shell, cmd};
 
 use crate::environment::{Environment, joined};
+use crate::models::smollm2;
 use crate::{conformance, models, onnxruntime, process, programs, workspace};
 
 /// Run an example on a model that others made, and compare with ONNX Runtime, or train one, and compare with NumPy; fetches
@@ -18,13 +19,15 @@ use crate::{conformance, models, onnxruntime, process, programs, workspace};
 pub(crate) struct Args {
     /// Which example
     pub(crate) name: Name,
+    /// What chat answers, instead of the question whose answer is compared with ONNX Runtime's
+    pub(crate) question: Option<String>,
     /// Run on the CPU drivers, even if there are other devices
     #[arg(long)]
     pub(crate) cpu_drivers: bool,
 }
 
 /// An example.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Name {
     /// Finds speech in a minute of audio with Silero's detector
@@ -33,10 +36,15 @@ pub(crate) enum Name {
     FileTypes,
     /// Trains a classifier of points by DirectML's operators alone
     Train,
+    /// Answers a question with SmolLM2-135M-Instruct, whose keys and values stay on the device
+    Chat,
 }
 
 /// Runs the command and returns the exit code of the first program that fails.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
+    if args.question.is_some() && args.name != Name::Chat {
+        anyhow::bail!("only the example chat takes a question");
+    }
     let environment = conformance::environment(sh, args.cpu_drivers)?;
     let results = workspace::root().join("target/examples");
     sh.create_dir(&results)?;
@@ -44,6 +52,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         Name::VoiceActivity => voice_activity(sh, &environment, &results),
         Name::FileTypes => file_types(sh, &environment, &results),
         Name::Train => train(sh, &environment, &results),
+        Name::Chat => chat(sh, &environment, &results, args.question.as_deref()),
     }
 }
 
@@ -79,6 +88,28 @@ fn train(sh: &Shell, environment: &Environment, results: &Path) -> Result<i32> {
     let check = cmd!(sh, "python3 xtask/src/example/train.py {answers}");
     // Which has NumPy beside it.
     process::exit_code(check.env("PYTHONPATH", onnxruntime::current(sh)?))
+}
+
+fn chat(
+    sh: &Shell,
+    environment: &Environment,
+    results: &Path,
+    question: Option<&str>,
+) -> Result<i32> {
+    let (model, vocabulary) = (smollm2::make_sure(sh)?.join("int4.onnx"), smollm2::source(sh)?);
+    let example = programs::example(sh, "dml-import", "chat")?;
+    let asked = question.unwrap_or("What is the capital of France?");
+    let code = process::exit_code(
+        environment.apply(cmd!(sh, "{example} {model} {vocabulary} {asked} {results}")),
+    )?;
+    // Other questions may have answers with two tokens that are as good.
+    if code != 0 || question.is_some() {
+        return Ok(code);
+    }
+    let check = cmd!(sh, "python3 xtask/src/example/chat.py {model} {results}");
+    // The tests of the plug-in have the prompt.
+    let paths = [workspace::root().join(onnxruntime::TESTS), onnxruntime::current(sh)?];
+    process::exit_code(check.env("PYTHONPATH", joined(&paths)?))
 }
 
 /// A CPU driver takes most of a second for a file: so many of each kind of name, which are different enough.

@@ -1,6 +1,7 @@
 //! Compilation and execution of programs on a device.
 
 mod bound;
+mod cache;
 mod device_tensor;
 mod io_binding;
 mod memory;

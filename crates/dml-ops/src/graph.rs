@@ -116,6 +116,6 @@ fn plan(
         scheduled: &scheduled,
         bytes: &bytes,
     });
-    let plan = scheduled.into_plan();
-    Ok(Plan { strategy: Strategy::Kernel, in_place: in_place::in_place(&program), ..plan })
+    let in_place = in_place::in_place(&program, |node| scheduled.indices_of(node));
+    Ok(Plan { strategy: Strategy::Kernel, in_place, ..scheduled.into_plan() })
 }

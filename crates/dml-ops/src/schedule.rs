@@ -141,6 +141,12 @@ impl<'a> Scheduled<'a> {
         self.nodes[at(nodes.start)..at(nodes.end)].iter().flat_map(|it| &it.steps)
     }
 
+    /// The indices in the plan of the steps of a node.
+    pub(crate) fn indices_of(&self, node: usize) -> Range<usize> {
+        let first = self.steps_of(0..node).count();
+        first..first + self.steps_of(node..node + 1).count()
+    }
+
     /// The plan.
     pub(crate) fn into_plan(self) -> Plan {
         let requirements = |all: &[Option<Binding>]| {

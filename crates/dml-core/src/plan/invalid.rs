@@ -37,7 +37,7 @@ pub enum InvalidPlan {
         size: u64,
     },
     /// A pair that may be bound to the same bytes is listed twice, or one of the two is not bound at
-    /// executions.
+    /// executions, or leaves out steps that there are not.
     #[error(
         "input {input} in place of output {output} (accepted: each pair once, of tensors that are \
          bound at executions)"

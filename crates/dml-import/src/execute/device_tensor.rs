@@ -157,6 +157,17 @@ impl DeviceTensor {
         is_free && size(element, shape).is_ok_and(|needed| needed == has)
     }
 
+    /// Whether a run may overwrite this tensor with one of this type and shape, where so many handles are known.
+    pub(super) fn is_free_but_for(
+        &self,
+        handles: usize,
+        element: ElementType,
+        shape: &[u64],
+    ) -> bool {
+        let is_free = self.storage.is_own && Arc::strong_count(&self.storage) == handles;
+        is_free && self.element == element && self.shape == shape
+    }
+
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.storage, &other.storage)
     }

@@ -20,6 +20,7 @@ const RECORDINGS: usize = 8;
 /// - An *input* that is bound is read from its device tensor. Values of all others are given to each run.
 /// - An *output* that is bound stays on the device, and is read on request.
 /// - A *state* is an output that becomes an input of the next run.
+/// - A *cache* is a state that runs update in place where they can.
 ///
 /// A run never writes a tensor that somebody else holds, so a clone of an output or of a state does not change.
 /// Otherwise tensors are reused, and a run like an earlier one allocates nothing.
@@ -39,7 +40,14 @@ pub struct IoBinding {
 pub(super) struct State {
     pub(super) output: String,
     pub(super) input: String,
-    initial: DeviceTensor,
+    /// `None` for a cache.
+    initial: Option<DeviceTensor>,
+}
+
+impl State {
+    pub(super) fn is_cache(&self) -> bool {
+        self.initial.is_none()
+    }
 }
 
 /// An output that stays on the device.
@@ -81,15 +89,37 @@ impl IoBinding {
     /// Adds a state: an output that becomes an input of the next run. The first run reads `initial`.
     #[must_use]
     pub fn with_state(
-        mut self,
+        self,
         output: impl Into<String>,
         input: impl Into<String>,
         initial: DeviceTensor,
     ) -> Self {
-        let (output, input) = (output.into(), input.into());
-        self.states.retain(|it| it.input != input);
-        self.set_input(&input, initial.clone());
-        self.states.push(State { output: output.clone(), input, initial });
+        let state =
+            State { output: output.into(), input: input.into(), initial: Some(initial.clone()) };
+        self.with(state, initial)
+    }
+
+    /// Adds a cache: a state whose tensor runs write in place if the program writes only parts of it, such as the new
+    /// keys of GroupQueryAttention, and nobody holds a clone of it. The first run reads `content`.
+    ///
+    /// [`reset`](Self::reset) leaves a cache as it is. After an error in a run, what the run was to write may be in
+    /// the cache or not.
+    #[must_use]
+    pub fn with_cache(
+        self,
+        output: impl Into<String>,
+        input: impl Into<String>,
+        content: DeviceTensor,
+    ) -> Self {
+        let state = State { output: output.into(), input: input.into(), initial: None };
+        self.with(state, content)
+    }
+
+    fn with(mut self, state: State, first: DeviceTensor) -> Self {
+        self.states.retain(|it| it.input != state.input);
+        self.set_input(&state.input, first);
+        let output = state.output.clone();
+        self.states.push(state);
         self.with_output(output)
     }
 
@@ -108,10 +138,12 @@ impl IoBinding {
         self.outputs.get(name)?.tensor.as_ref()
     }
 
-    /// Gives all states their initial values, which costs nothing.
+    /// Gives all states but caches their initial values, which costs nothing.
     pub fn reset(&mut self) {
         for state in &self.states {
-            self.inputs.insert(state.input.clone(), state.initial.clone());
+            if let Some(initial) = &state.initial {
+                self.inputs.insert(state.input.clone(), initial.clone());
+            }
         }
     }
 
@@ -127,6 +159,12 @@ impl IoBinding {
 
     pub(super) fn states(&self) -> &[State] {
         &self.states
+    }
+
+    /// How often the binding holds a tensor.
+    pub(super) fn holds(&self, tensor: &DeviceTensor) -> usize {
+        let of_slots = self.outputs.values().flat_map(|it| it.spare.iter().chain(&it.tensor));
+        self.inputs.values().chain(of_slots).filter(|it| it.is_same(tensor)).count()
     }
 
     /// Values and shapes of all inputs, for binding the model: device tensors give their shapes only.

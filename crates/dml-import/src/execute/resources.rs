@@ -108,6 +108,11 @@ impl Resources {
         self.buffers.get(index).and_then(Option::as_ref)
     }
 
+    /// A compiled operator; `None` if it is executed once.
+    pub(super) fn operator(&self, index: usize) -> Option<&CompiledOperator> {
+        self.operators.get(index).and_then(Option::as_ref)
+    }
+
     /// The buffers to refill before a run; a run holds this lock.
     pub(super) fn refilled(&self) -> &Mutex<Vec<(Buffer, Initial)>> {
         &self.refilled

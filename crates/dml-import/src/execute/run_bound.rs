@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
-use crate::program::{Destination, Initial, Output, Read, Source};
+use crate::program::{BufferPlan, Destination, Initial, Output, Read, Source};
 use crate::tensor::{Tensor, text};
 
+use super::cache::Pair;
 use super::device_tensor::DeviceTensor;
 use super::io_binding::{IoBinding, Slot, host_input};
 use super::memory;
@@ -143,7 +144,13 @@ impl Executable {
                     // Two outputs of the model are the same value.
                     Some(earlier) => earlier.viewed(read.element, &read.shape),
                     None => {
-                        let tensor = self.written(slot, read, at.buffer, places)?;
+                        let tensor = match self.in_place(binding, (name, read), given, at.buffer) {
+                            Some(cache) => {
+                                places.buffers[at.buffer] = cache.buffer().cloned();
+                                cache
+                            }
+                            None => self.written(slot, read, at.buffer, places)?,
+                        };
                         placed.insert(at.buffer, tensor.clone());
                         tensor
                     }
@@ -160,6 +167,27 @@ impl Executable {
             self.check_outputs(binding, &kept)?;
         }
         Ok(kept)
+    }
+
+    /// The tensor of a cache, if a run may write this output over it.
+    fn in_place(
+        &self,
+        binding: &IoBinding,
+        (name, read): (&str, &Read),
+        given: &Given,
+        written: usize,
+    ) -> Option<DeviceTensor> {
+        let cache = binding.states().iter().find(|it| it.is_cache() && it.output == name)?;
+        let program = &self.program;
+        let input = program.inputs.iter().position(|it| it.name == cache.input)?;
+        let tensor = given.device[input].as_ref()?;
+        // One more is the input's own.
+        let handles = binding.holds(tensor) + 1;
+        let is_of_input = |it: &BufferPlan| matches!(it.initial, Initial::Input(it) if it == input);
+        let pair = Pair { input, read: program.buffers.iter().position(is_of_input)?, written };
+        let is_allowed = tensor.is_free_but_for(handles, read.element, &read.shape)
+            && self.resources.as_ref().is_some_and(|it| it.may_share(program, pair));
+        is_allowed.then(|| tensor.clone())
     }
 
     /// An output on the device, either written by runs to a tensor of the binding, or computed once for all

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use dml::FeatureLevel;
-use dml::core::plan::Aliases;
+use dml::core::plan::{Aliases, Plan};
 use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Tuning, validate, validate_graph};
 use dml_import::program::{Binding, Dispatch, Initial, Output, Source, Step, Work};
@@ -75,10 +75,11 @@ fn slice<'a>(buffers: &'a [Vec<u8>], binding: &Binding, bytes: u64) -> &'a [u8] 
     &buffers[binding.buffer][start..start + usize::try_from(bytes).unwrap()]
 }
 
-fn execute(program: &Program, dispatch: &Dispatch, kept: &Kept, buffers: &mut [Vec<u8>]) {
+/// The plan of an operator or a graph, for a device with the least that Vulkan guarantees.
+pub(crate) fn plan(work: &Work) -> Plan {
     let capabilities = &Capabilities::vulkan_minimum();
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
-    let plan = match &program.operators()[dispatch.operator].work {
+    match work {
         Work::Operator(operator) => {
             let operator = validate(operator, FeatureLevel::HIGHEST).unwrap();
             dml_ops::lower(&operator, &target).unwrap()
@@ -88,7 +89,12 @@ fn execute(program: &Program, dispatch: &Dispatch, kept: &Kept, buffers: &mut [V
             let graph = validate_graph(desc, FeatureLevel::HIGHEST).unwrap();
             compile_graph(&graph, &target, GraphOptions::default()).unwrap().0
         }
-    };
+    }
+}
+
+fn execute(program: &Program, dispatch: &Dispatch, kept: &Kept, buffers: &mut [Vec<u8>]) {
+    let capabilities = &Capabilities::vulkan_minimum();
+    let plan = plan(&program.operators()[dispatch.operator].work);
     let input = |(index, binding): (usize, &Option<Binding>)| {
         let bound = || binding.as_ref().map(|it| slice(buffers, it, it.size).to_vec());
         kept.get(&(dispatch.operator, index)).cloned().or_else(bound)

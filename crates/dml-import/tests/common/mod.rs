@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+pub(crate) mod cached;
 pub(crate) mod decoder;
 #[path = "../../../dml/tests/common/mod.rs"]
 pub(crate) mod device;

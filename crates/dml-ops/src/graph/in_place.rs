@@ -1,6 +1,7 @@
 //! Inputs of a graph that may be bound to the bytes of its outputs.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use dml_core::plan::{BoundAt, InPlace};
 
@@ -11,8 +12,12 @@ use crate::ir::{Binding, Buffer, Node, Program, RowGroup};
 const MAX_PAIRS: usize = 1 << 12;
 
 /// Pairs of an input and an output that may share bytes without other steps: the input is last read before
-/// any node writes the output, or by the Map that writes it, with equal layouts.
-pub(super) fn in_place(program: &Program) -> Vec<InPlace> {
+/// any node writes the output, or by the Map that writes it, with equal layouts. Where that Map only copies, as for
+/// the elements that a scatter keeps, its steps, which `steps_of` tells, are left out.
+pub(super) fn in_place(
+    program: &Program,
+    steps_of: impl Fn(usize) -> Range<usize>,
+) -> Vec<InPlace> {
     let nodes: Vec<&Node> = program.nodes.iter().map(|it| &it.node).collect();
     let (mut last_read, mut first_write) = (HashMap::new(), HashMap::new());
     for (number, node) in nodes.iter().enumerate() {
@@ -39,10 +44,19 @@ pub(super) fn in_place(program: &Program) -> Vec<InPlace> {
         let before = all.filter(|it| is_small && read(it).is_some_and(|it| it < number));
         let within = read_where_written(program, nodes[number]);
         let within = within.into_iter().filter(|it| read(it) == Some(number));
+        let is_copied = |input: &u32| read(input) == Some(number) && is_copy(nodes[number]);
         let inputs = before.chain(within).filter(is_alike);
-        pairs.extend(inputs.map(|input| InPlace::by_same_steps(input, output)));
+        pairs.extend(inputs.map(|input| match is_copied(&input) {
+            true => InPlace::by_steps_without(input, output, steps_of(number)),
+            false => InPlace::by_same_steps(input, output),
+        }));
     }
     pairs
+}
+
+/// Whether a node only copies elements.
+fn is_copy(node: &Node) -> bool {
+    matches!(node, Node::Map(map) if map.computation.program.steps.is_empty())
 }
 
 /// The inputs of which a node reads each element where it writes.

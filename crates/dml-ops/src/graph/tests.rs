@@ -3,6 +3,7 @@
 mod attention;
 mod factors;
 mod forms;
+mod in_place;
 mod operators;
 mod picture;
 

@@ -60,7 +60,7 @@ pub fn check(draw: &Draw) -> Result<Outcome, String> {
         Err(error) => return refusal(&error, draw),
     };
     // Only a changed descriptor may lack the in-place pairs that its operator's case has.
-    if draw.is_changed && plan.exec_with(&case.aliases()).is_none() {
+    if draw.is_changed && plan.allowed(&case.aliases()).is_none() {
         case.in_place.clear();
     }
     if !align(&mut case, &plan) || is_large(operator) {

@@ -217,7 +217,7 @@ impl Checker<'_> {
                 };
                 let with = pair.filter(|_| one.is_same_range(other));
                 let with = with.map(|it| Aliases::new(aliases.pairs().chain([it])));
-                let allowed = with.filter(|it| self.compiled.plan().exec_with(it).is_some());
+                let allowed = with.filter(|it| self.compiled.plan().allowed(it).is_some());
                 aliases = allowed.ok_or_else(|| self.overlap(one, other, bound))?;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use dml_core::plan::{Aliases, BoundAt, InPlace, Plan, Slot, Step};
@@ -45,8 +46,10 @@ pub(crate) struct PhaseFacts {
 
 /// The steps of a table.
 pub(crate) struct BoundPhase<'a> {
-    pub(crate) steps: &'a [Step],
-    pub(crate) facts: &'a PhaseFacts,
+    steps: Cow<'a, [Step]>,
+    facts: &'a PhaseFacts,
+    /// The indices in `facts` of steps that are left out.
+    left_out: Vec<Range<usize>>,
     aliases: &'a Aliases,
 }
 
@@ -123,24 +126,39 @@ impl CompiledPlan {
         phase: Phase,
         aliases: &'a Aliases,
     ) -> Option<BoundPhase<'a>> {
-        let (steps, facts) = match phase {
-            Phase::Initialize => (&self.plan.init[..], &self.init),
+        let (steps, facts, left_out) = match phase {
+            Phase::Initialize => (Cow::Borrowed(&self.plan.init[..]), &self.init, vec![]),
             Phase::Execute => {
                 let own = aliases.pairs().find_map(|pair| self.in_place.get(&pair));
-                (self.plan.exec_with(aliases)?, own.unwrap_or(&self.exec))
+                let bound = self.plan.allowed(aliases)?;
+                let left_out = bound.into_iter().map(InPlace::left_out).collect();
+                (self.plan.exec_with(aliases)?, own.unwrap_or(&self.exec), left_out)
             }
         };
-        Some(BoundPhase { steps, facts, aliases })
+        Some(BoundPhase { steps, facts, left_out, aliases })
     }
 }
 
 impl BoundPhase<'_> {
+    /// The usage that each slot's buffer needs.
+    pub(crate) fn usages(&self) -> &BTreeMap<Slot, BufferUsage> {
+        &self.facts.usages
+    }
+
+    /// The steps, those that are dispatches with their pipelines.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (&Step, &Option<Arc<Pipeline>>)> {
+        let is_left_out = |at: usize| self.left_out.iter().any(|it| it.contains(&at));
+        let pipelines = self.facts.pipelines.iter().enumerate();
+        let kept = pipelines.filter(move |(at, _)| !is_left_out(*at)).map(|(_, it)| it);
+        self.steps.iter().zip(kept)
+    }
+
     /// The barrier before each step.
     pub(crate) fn barriers(&self, device: &Device) -> Cow<'_, [Option<Barrier>]> {
         if self.aliases.is_empty() {
             return Cow::Borrowed(&self.facts.barriers);
         }
-        Cow::Owned(device.barriers(self.steps, self.aliases))
+        Cow::Owned(device.barriers(&self.steps, self.aliases))
     }
 }
 

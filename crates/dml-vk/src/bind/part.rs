@@ -34,7 +34,8 @@ impl TablePart {
         device.shared.raw.ensure_alive()?;
         let preferred = &compiled.shared.preferred;
         let (mut bound, aliases) = check_bindings(compiled, &preferred.plan, bindings, phase)?;
-        let usages = &phase_of(preferred, phase, &aliases)?.facts.usages;
+        let phase_of_preferred = phase_of(preferred, phase, &aliases)?;
+        let usages = phase_of_preferred.usages();
         let plan = match lacking(&bound, usages) {
             None => preferred,
             Some(lacking) => {
@@ -45,7 +46,7 @@ impl TablePart {
             }
         };
         let phase_of_plan = phase_of(plan, phase, &aliases)?;
-        let steps = || phase_of_plan.steps.iter().zip(&phase_of_plan.facts.pipelines);
+        let steps = || phase_of_plan.steps();
         let places = Places::new(device, plan, &bound);
         let dispatches = steps().filter_map(|it| match it {
             (Step::Dispatch(dispatch), Some(pipeline)) => Some((dispatch, pipeline)),

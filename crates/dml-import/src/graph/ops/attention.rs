@@ -15,9 +15,10 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::by_strides_all;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
-use crate::tensor::text;
+use crate::tensor::{element_count, text};
 
 use bias::Scores;
+use composed::appended;
 
 /// Scaled dot-product attention. Inputs are queries, keys and values, a mask, past keys and values, the number
 /// of valid keys of each sequence, and an attention sink: one extra score per head. Outputs are the weighted
@@ -134,7 +135,8 @@ impl Op for Attention {
         let hidden = bias.hidden_rows(operands)?;
         let has_sink = self.has_zero_sink || operands.optional(7).is_some();
         let mut outputs = if self.softcap.is_some() || has_sink || self.outputs > 3 {
-            self.composed(operands, [&query, &key, &value], past, (bias.value, hidden), &scores)?
+            let all = appended(operands, past, [&key, &value])?;
+            self.composed(operands, &query, all, (bias.value, hidden), &scores)?
         } else {
             let mut outputs =
                 self.operator(operands, [&query, &key, &value], past, bias.value, &scores)?;
@@ -149,6 +151,32 @@ impl Op for Attention {
             *found = by_heads(operands, found, [&query, &value])?;
         }
         Ok(outputs)
+    }
+}
+
+/// The most scores that are stored at once: more of them are computed for some queries at a time.
+const MOST_SCORES: u64 = 1 << 22;
+
+impl Attention {
+    /// The outputs for all keys and values in caches, each `[batches, heads, steps, elements]`. The products of few
+    /// queries read them where they lie; MULTIHEAD_ATTENTION would need all heads of a step next to each other.
+    pub(crate) fn over_caches(
+        &self,
+        operands: &Operands<'_>,
+        caches: [&Value; 2],
+    ) -> Result<Vec<Value>> {
+        let query = Steps::of(operands, (0, "Q"), self.heads[0])?;
+        let keys = caches[0].shape()?.get(2).copied().unwrap_or(0);
+        let (batches, heads, queries) = (query.batches, query.heads, query.steps);
+        let scores = Scores { batches, heads, queries, keys, earlier: 0 };
+        if element_count(&scores.shape()).is_none_or(|it| it > MOST_SCORES) {
+            let mut values = operands.values.clone();
+            (values[1], values[2]) = (Some(caches[0]), Some(caches[1]));
+            return self.evaluate(&Operands { values, ..*operands });
+        }
+        let bias = self.bias(operands, query.value.element()?, &scores)?;
+        let hidden = bias.hidden_rows(operands)?;
+        self.composed(operands, &query, caches.map(Value::clone), (bias.value, hidden), &scores)
     }
 }
 

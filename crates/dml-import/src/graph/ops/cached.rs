@@ -10,6 +10,7 @@ use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::index::gathered_parts;
+use crate::graph::ops::scatter::scattered;
 use crate::graph::ops::table::numbers;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
@@ -104,20 +105,64 @@ impl Op for CachedAttention {
         if earlier == 0 || batches == 1 && keys == earlier.saturating_add(steps) {
             return attention.evaluate(&Operands { values, ..*operands });
         }
-        let appended = |past, index, name| self.appended(operands, past, (index, name), keys);
-        let (all_keys, all_values) =
-            (appended(past_keys, 1, "key")?, appended(past_values, 2, "value")?);
-        (values[1], values[2]) = (Some(&all_keys), Some(&all_values));
         (values[4], values[5]) = (None, None);
         let attention = Attention { outputs: 1, ..attention };
-        let mut outputs = attention.evaluate(&Operands { values, ..*operands })?;
+        let (mut outputs, all) = if keys == earlier {
+            let written = |past, index, name| self.written(operands, past, (index, name));
+            let all = [written(past_keys, 1, "key")?, written(past_values, 2, "value")?];
+            let operands = Operands { values, ..*operands };
+            (attention.over_caches(&operands, all.each_ref())?, all)
+        } else {
+            let appended = |past, index, name| self.appended(operands, past, (index, name), keys);
+            let all = [appended(past_keys, 1, "key")?, appended(past_values, 2, "value")?];
+            (values[1], values[2]) = (Some(&all[0]), Some(&all[1]));
+            (attention.evaluate(&Operands { values, ..*operands })?, all)
+        };
         outputs.truncate(1);
-        outputs.extend([all_keys, all_values]);
+        outputs.extend(all);
         Ok(outputs)
     }
 }
 
 impl CachedAttention {
+    /// The past, with the new steps of each sequence written after those of it that count. Where the two lie in one
+    /// buffer, only the new steps are written.
+    fn written(
+        &self,
+        operands: &Operands<'_>,
+        past: &Value,
+        (index, name): (usize, &str),
+    ) -> Result<Value> {
+        let new = self.by_steps(operands, past, (index, name))?.transposed(&[0, 2, 1, 3]);
+        let shape = new.shape()?;
+        let before = operands.value(6, "before")?;
+        let before = operands.reshaped(before, &[shape[0], 1, 1, 1])?;
+        let steps = numbers(operands, before.element()?, &[1, 1, shape[2], 1])?;
+        let places = apply(operands, ADD, &[before, steps])?.broadcast(shape);
+        scattered(operands, [past, &places, &new], 2)
+    }
+
+    /// The new steps as `[batches, steps, heads, elements]`, with the heads of the past.
+    fn by_steps(
+        &self,
+        operands: &Operands<'_>,
+        past: &Value,
+        (index, name): (usize, &str),
+    ) -> Result<Value> {
+        let new = operands.value(index, name)?;
+        let wrong = |shape: &[u64]| {
+            operands.node.invalid(name, text(shape), "does not fit what is kept", "its heads")
+        };
+        let (of_past, of_new) = (past.shape()?, new.shape()?);
+        let ([batches, heads, _, width], [_, steps, all]) = (of_past, of_new) else {
+            return Err(wrong(of_new));
+        };
+        if *all != heads.saturating_mul(*width) || of_new[0] != *batches {
+            return Err(wrong(of_new));
+        }
+        operands.reshaped(new, &[*batches, *steps, *heads, *width])
+    }
+
     /// A buffer of `keys` steps: the past steps of each sequence, followed by its new ones.
     fn appended(
         &self,
@@ -126,18 +171,10 @@ impl CachedAttention {
         (index, name): (usize, &str),
         keys: u64,
     ) -> Result<Value> {
-        let new = operands.value(index, name)?;
-        let wrong = |shape: &[u64]| {
-            operands.node.invalid(name, text(shape), "does not fit what is kept", "its heads")
+        let new = self.by_steps(operands, past, (index, name))?;
+        let ([batches, _, room, _], [_, steps, ..]) = (past.shape()?, new.shape()?) else {
+            return Err(operands.node.invalid(name, 0, "has no steps", "1 and more"));
         };
-        let (of_past, of_new) = (past.shape()?, new.shape()?);
-        let ([batches, heads, room, width], [_, steps, all]) = (of_past, of_new) else {
-            return Err(wrong(of_new));
-        };
-        if *all != heads.saturating_mul(*width) || of_new[0] != *batches {
-            return Err(wrong(of_new));
-        }
-        let new = operands.reshaped(new, &[*batches, *steps, *heads, *width])?;
         let all = join(operands, &[&past.transposed(&[0, 2, 1, 3]), &new], 1, name)?;
         let before = operands.value(6, "before")?;
         let element = before.element()?;

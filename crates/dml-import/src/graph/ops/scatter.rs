@@ -35,6 +35,15 @@ impl Op for Scatter {
     }
 }
 
+/// The data, with these updates at these indices along a dimension.
+pub(super) fn scattered(
+    operands: &Operands<'_>,
+    [data, indices, updates]: [&Value; 3],
+    axis: i64,
+) -> Result<Value> {
+    elements(operands, [data, indices, updates], data.kind()?, axis)
+}
+
 fn elements(
     operands: &Operands<'_>,
     [data, indices, updates]: [&Value; 3],

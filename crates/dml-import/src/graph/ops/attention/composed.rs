@@ -20,21 +20,21 @@ use crate::tensor::text;
 const FLOAT: ElementType = ElementType::FLOAT32;
 
 impl Attention {
-    /// The outputs; in the first, the heads of a query are adjacent.
+    /// The outputs for all keys and values, each `[batches, heads, steps, elements]`; in the first output, the
+    /// heads of a query are adjacent.
     pub(super) fn composed(
         &self,
         operands: &Operands<'_>,
-        [query, key, value]: [&Steps; 3],
-        past: Option<Past>,
+        query: &Steps,
+        [all_keys, all_values]: [Value; 2],
         (bias, hidden): (Option<Value>, Option<Value>),
         scores: &Scores,
     ) -> Result<Vec<Value>> {
         let element = query.value.element()?;
-        let (past_key, past_value) = past.map(|it| (it.key, it.value)).unzip();
-        let all_keys = appended(operands, past_key.as_ref(), key, "past_key")?;
-        let all_values = appended(operands, past_value.as_ref(), value, "past_value")?;
-        let rows = rows_of_group(operands, scores, key.heads)?;
-        let grouped = |width: u64| [scores.batches, key.heads, rows, width];
+        let size = |value: &Value, at: usize| Ok(value.shape()?.get(at).copied().unwrap_or(0));
+        let (groups, elements) = (size(&all_keys, 1)?, size(&all_values, 3)?);
+        let rows = rows_of_group(operands, scores, groups)?;
+        let grouped = |width: u64| [scores.batches, groups, rows, width];
         let queries = operands.reshaped(&by_heads(operands, query)?, &grouped(query.elements))?;
         let product = self.product(operands, [&queries, &all_keys], self.scale(query))?;
         let product = operands.reshaped(&product, &scores.shape())?;
@@ -53,7 +53,7 @@ impl Attention {
         }
         let weights = operands.reshaped(&probabilities, &grouped(scores.keys))?;
         let found = multiplied(operands, &weights, &cast(operands, &all_values, FLOAT)?)?;
-        let found = by_queries(operands, &found, scores, value.elements)?;
+        let found = by_queries(operands, &found, scores, elements)?;
         let shown = match self.stage {
             Stage::Product => product,
             Stage::Capped => capped,
@@ -150,16 +150,18 @@ fn by_heads(operands: &Operands<'_>, steps: &Steps) -> Result<Value> {
     Ok(operands.reshaped(&steps.value, &shape)?.transposed(&[0, 2, 1, 3]))
 }
 
-/// Past steps followed by these.
-fn appended(
+/// All keys and all values, each `[batches, heads, steps, elements]`: past steps followed by these.
+pub(super) fn appended(
     operands: &Operands<'_>,
-    past: Option<&Value>,
-    steps: &Steps,
-    name: &str,
-) -> Result<Value> {
-    let own = by_heads(operands, steps)?;
+    past: Option<Past>,
+    [key, value]: [&Steps; 2],
+) -> Result<[Value; 2]> {
+    let [keys, values] = [by_heads(operands, key)?, by_heads(operands, value)?];
     match past {
-        None => Ok(own),
-        Some(past) => join(operands, &[past, &own], 2, name),
+        None => Ok([keys, values]),
+        Some(past) => Ok([
+            join(operands, &[&past.key, &keys], 2, "past_key")?,
+            join(operands, &[&past.value, &values], 2, "past_value")?,
+        ]),
     }
 }

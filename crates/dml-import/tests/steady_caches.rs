@@ -1,0 +1,107 @@
+//! The cost of a step with caches of one size on the device. There is one injector in a process, so this is its only
+//! test.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::cached::{cache, decoder, step};
+use common::device::{on_every_device_as, options};
+use common::{host, tensors};
+use dml::core::plan::{Access, Aliases, InPlace, Slot};
+use dml::{Device, DeviceOptions, InstanceDesc};
+use dml_fault::{EntryPoint, Injector};
+use dml_import::program::Step;
+use dml_import::{DeviceTensor, IoBinding, Model, Session};
+
+const CACHES: [(&str, &str); 2] = [("present_k", "past_k"), ("present_v", "past_v")];
+
+/// Prefixes of the Vulkan commands that create, record or free anything.
+const MAKING: [&str; 7] =
+    ["vkAllocate", "vkCreate", "vkFree", "vkDestroy", "vkReset", "vkCmd", "vkUpdate"];
+
+fn in_caches(device: &Device, places: u64) -> IoBinding {
+    let content = |seed| DeviceTensor::new(device, &cache(places, seed)).unwrap();
+    let pairs = CACHES.into_iter().zip([3, 4]);
+    pairs.fold(IoBinding::new(), |binding, ((output, input), seed)| {
+        binding.with_cache(output, input, content(seed))
+    })
+}
+
+fn in_states(device: &Device, places: u64) -> IoBinding {
+    let content = |seed| DeviceTensor::new(device, &cache(places, seed)).unwrap();
+    let pairs = CACHES.into_iter().zip([3, 4]);
+    pairs.fold(IoBinding::new(), |binding, ((output, input), seed)| {
+        binding.with_state(output, input, content(seed))
+    })
+}
+
+/// The bytes that the commands of a step move which write the caches, by the number of its places.
+fn bytes_for_caches(places: u64, in_place: bool) -> u64 {
+    let model = Model::from_bytes(decoder()).unwrap();
+    let inputs = step(1, 5).with_tensor("past_k", cache(places, 3));
+    let program = model.bind(&inputs.with_tensor("past_v", cache(places, 4))).unwrap();
+    let [Step::Dispatch(dispatch), ..] = program.steps() else { panic!("{:?}", program.steps()) };
+    let plan = host::plan(&program.operators()[dispatch.operator].work);
+    let pairs = plan.in_place.iter().filter(|it| in_place && !it.left_out().is_empty());
+    let aliases = Aliases::new(pairs.map(InPlace::pair));
+    assert_eq!(aliases.pairs().count(), if in_place { CACHES.len() } else { 0 });
+    let steps = plan.exec_with(&aliases).unwrap();
+    // The first output is that of the attention.
+    let is_cache = |slot| matches!(slot, Slot::Output(1..));
+    let writes = |step: &&dml::core::plan::Step| {
+        step.uses().iter().any(|it| it.access != Access::Read && is_cache(it.slot))
+    };
+    steps.iter().filter(writes).map(|step| step.cost().bytes).sum()
+}
+
+fn check(injector: &Injector, device: &Device, places: u64) {
+    let session = Session::new(device, Model::from_bytes(decoder()).unwrap());
+    let (mut caches, mut states) = (in_caches(device, places), in_states(device, places));
+    let mut run = |count, total| {
+        let inputs = step(count, total);
+        let expected = session.run_bound(&mut states, &inputs).unwrap();
+        let before = CACHES.map(|(_, input)| caches.input(input).unwrap().buffer().unwrap().raw());
+        injector.arm(None);
+        let found = session.run_bound(&mut caches, &inputs).unwrap();
+        let calls: Vec<&str> = injector.calls().into_iter().map(EntryPoint::name).collect();
+        assert_eq!(tensors(&found), tensors(&expected), "{total} of {places}");
+        for ((_, input), before) in CACHES.into_iter().zip(before) {
+            let [cache, state] = [&caches, &states].map(|it| it.input(input).unwrap());
+            assert_eq!(cache.read().unwrap(), state.read().unwrap(), "{input}, {total}");
+            assert_eq!(cache.buffer().unwrap().raw(), before);
+        }
+        calls
+    };
+    run(3, 3);
+    run(1, 4);
+    for total in 5..9 {
+        let calls = run(1, total);
+        let is_made = |it: &&&str| MAKING.iter().any(|start| it.starts_with(start));
+        let made: BTreeSet<_> = calls.iter().filter(is_made).collect();
+        assert!(made.is_empty(), "{made:?}");
+        assert_eq!(calls.iter().filter(|it| **it == "vkQueueSubmit").count(), 1);
+    }
+    assert_eq!(session.compiled_count(), 2);
+    // A clone is never written.
+    let held = caches.input("past_k").unwrap().clone();
+    let before = held.read().unwrap();
+    session.run_bound(&mut caches, &step(1, 9)).unwrap();
+    assert_eq!(held.read().unwrap(), before);
+    assert_ne!(caches.input("past_k").unwrap().read().unwrap(), before);
+}
+
+#[test]
+fn a_step_writes_its_own_rows_of_a_cache_and_makes_nothing() {
+    assert_eq!(bytes_for_caches(16, true), bytes_for_caches(512, true));
+    assert!(bytes_for_caches(16, false) < bytes_for_caches(512, false));
+    let injector = Injector::new().unwrap();
+    injector.inject_everywhere();
+    let instance =
+        InstanceDesc { entry_points: injector.entry_points(), ..InstanceDesc::default() };
+    on_every_device_as(&DeviceOptions { instance, ..options() }, |device| {
+        [16, 48].into_iter().for_each(|places| check(&injector, device, places));
+    });
+}
