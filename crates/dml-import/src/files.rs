@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
@@ -51,6 +52,29 @@ pub(crate) fn check_range(length: u64, offset: u64, bytes: u64) -> Result<()> {
 /// [`Error::Unreadable`].
 pub(crate) fn length_of(path: &Path) -> Result<u64> {
     length(&open(path)?)
+}
+
+/// What distinguishes a file from another one that is written to its path later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileVersion {
+    length: u64,
+    /// `None` where the system does not tell it.
+    modified: Option<SystemTime>,
+}
+
+/// The version of a regular file.
+///
+/// # Errors
+/// [`Error::Unreadable`].
+pub(crate) fn version_of(path: &Path) -> Result<FileVersion> {
+    let metadata = open(path)?.metadata().map_err(unreadable)?;
+    Ok(FileVersion { length: metadata.len(), modified: metadata.modified().ok() })
+}
+
+impl FileVersion {
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
 }
 
 /// A model's folder, which contains all files that the model names.

@@ -181,7 +181,8 @@ fn external(
     let folder = folder
         .ok_or_else(|| Error::malformed("external data is read only for a model in a file"))?;
     let path = folder.file(location)?;
-    let whole = files::length_of(&path)?;
+    let version = files::version_of(&path)?;
+    let whole = version.length();
     let offset = number("offset")?.unwrap_or(0);
     let length = match number("length")? {
         Some(length) => length,
@@ -192,7 +193,7 @@ fn external(
     if length > limits::TENSOR_BYTES {
         return Err(Error::malformed(format!("{length} bytes are too many")));
     }
-    Constant::new(element, shape, Data::File { path, offset }, length)
+    Constant::new(element, shape, Data::File { path, offset, version }, length)
 }
 
 #[cfg(test)]
