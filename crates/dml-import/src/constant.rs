@@ -2,14 +2,13 @@
 
 #[cfg(feature = "execute")]
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
-use crate::files::{self, FileVersion};
+use crate::files::FileRange;
 use crate::tensor::{Tensor, byte_count, element_count, file_bytes, spread, text};
 
 /// A hash that constants of equal content share.
@@ -36,8 +35,8 @@ pub(crate) struct Constant {
 pub(crate) enum Data {
     /// In memory: packed and little-endian.
     Here(Bytes),
-    /// In a range of a file that starts at byte `offset`.
-    File { path: PathBuf, offset: u64, version: FileVersion },
+    /// In a file, from which they are read when they are needed.
+    File(FileRange),
     /// Zeros except for the listed elements.
     Sparse(Arc<Listed>),
 }
@@ -98,7 +97,7 @@ impl Constant {
         (&self.name, &self.element, &self.shape).hash(&mut hasher);
         match &self.data {
             Data::Here(bytes) => samples(bytes).for_each(|it| it.hash(&mut hasher)),
-            Data::File { path, offset, .. } => (path, offset).hash(&mut hasher),
+            Data::File(range) => (&range.path, range.offset).hash(&mut hasher),
             Data::Sparse(listed) => samples(&listed.values).for_each(|it| it.hash(&mut hasher)),
         }
         Fingerprint(hasher.finish())
@@ -111,10 +110,7 @@ impl Constant {
             (Data::Here(one), Data::Here(other)) => {
                 one.as_ptr() == other.as_ptr() && one.len() == other.len() || one == other
             }
-            (
-                Data::File { path, offset, version },
-                Data::File { path: other_path, offset: other_offset, version: other_version },
-            ) => path == other_path && offset == other_offset && version == other_version,
+            (Data::File(one), Data::File(other)) => one == other,
             (Data::Sparse(one), Data::Sparse(other)) => {
                 one.positions == other.positions && one.values == other.values
             }
@@ -128,10 +124,11 @@ impl Constant {
     pub(crate) fn load(&self) -> Result<Tensor> {
         let bytes = match &self.data {
             Data::Here(bytes) => bytes.clone(),
-            Data::File { path, offset, .. } => {
+            Data::File(range) => {
                 let bytes = file_bytes(self.element, &self.shape).unwrap_or(0);
-                let bytes = files::read_range(path, *offset, bytes)
-                    .map_err(|error| error.in_file(&path.display().to_string()))?;
+                let bytes = range
+                    .read(bytes)
+                    .map_err(|error| error.in_file(&range.path.display().to_string()))?;
                 carried(bytes, self.element, &self.shape)
             }
             Data::Sparse(listed) => listed.dense(byte_count(self.element, &self.shape)),

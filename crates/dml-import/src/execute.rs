@@ -4,6 +4,7 @@ mod arena;
 mod bound;
 mod cache;
 mod device_tensor;
+mod halves;
 mod io_binding;
 mod memory;
 mod packing;
@@ -28,14 +29,14 @@ use crate::program::{
 };
 use crate::tensor::{Tensor, text};
 
+use arena::Arenas;
+pub(crate) use cache::ProgramCache;
 pub use device_tensor::DeviceTensor;
 pub use io_binding::IoBinding;
 pub use progress::Progress;
 use recording::{Places, Recording};
 use resources::{Resources, operator_of};
 use run_bound::Given;
-pub(crate) use arena::Arenas;
-pub(crate) use cache::ProgramCache;
 pub(crate) use weights::Weights;
 
 /// The result of a run.
@@ -66,7 +67,7 @@ pub struct Executable {
 #[derive(Clone, Debug)]
 pub(crate) struct SharedMemory {
     pub(crate) weights: Arc<Weights>,
-    pub(crate) arenas: Arc<Arenas>,
+    pub(crate) arenas: Arc<Arenas<Recording>>,
 }
 
 impl SharedMemory {
@@ -112,17 +113,31 @@ impl Program {
         tell(Progress::Compiling);
         let device = compiler.device();
         memory.weights.unify(self);
-        let mut in_runs = vec![false; self.operators.len()];
-        self.steps.iter().filter_map(operator_of).for_each(|index| in_runs[index] = true);
-        let operators = self.operators.iter().zip(in_runs);
-        let operators =
-            operators.map(|(it, is_run)| is_run.then(|| compiled(compiler, it)).transpose());
-        let operators = operators.collect::<Result<Vec<_>>>()?;
+        let operators = self.compiled(compiler)?;
         if !self.needs_device() {
             return Ok(None);
         }
         let resources = Resources::new(device, self, operators, (&memory.weights, tell))?;
         Ok(Some(Arc::new(resources)))
+    }
+
+    /// The compiled operators; `None` for those that are executed once. Graphs are divided until their resources fit
+    /// the device's largest buffer.
+    fn compiled(&mut self, compiler: &GraphCompiler) -> Result<Vec<Option<CompiledOperator>>> {
+        let mut operators = Vec::new();
+        while operators.len() < self.operators.len() {
+            let index = operators.len();
+            let mut in_runs = self.steps.iter().filter_map(operator_of);
+            if !in_runs.any(|operator| operator == index) {
+                operators.push(None);
+                continue;
+            }
+            let operator = compiled(compiler, &self.operators[index])?;
+            if halves::fits(compiler.device(), &operator) || !halves::divide(self, index) {
+                operators.push(Some(operator));
+            }
+        }
+        Ok(operators)
     }
 
     /// The outputs of a program that needs no device.

@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use dml::{Device, GraphCompiler};
 
 use crate::error::{Error, Result};
-use crate::execute::{
-    Executable, IoBinding, ProgramCache, Progress, Reading, SharedMemory,
-};
+use crate::execute::{Executable, IoBinding, ProgramCache, Progress, Reading, SharedMemory};
 use crate::graph::{Answers, Key, typed};
 use crate::inputs::{Input, Inputs};
 use crate::limits;
@@ -59,7 +57,10 @@ impl Session {
             compiler: GraphCompiler::new(device, model.operators()),
             model,
             memory: SharedMemory::of(device),
-            compiled: ProgramCache::new(CAPACITY, device.vulkan().device_heap().size / PART_OF_HEAP),
+            compiled: ProgramCache::new(
+                CAPACITY,
+                device.vulkan().device_heap().size / PART_OF_HEAP,
+            ),
             arena_bytes: AtomicU64::new(0),
             compilations: Mutex::default(),
         }
@@ -205,8 +206,8 @@ impl Session {
         for input in program.inputs.iter_mut().filter(|input| !input.fixed) {
             input.tensor = None;
         }
-        let resources = self
-            .with_memory(|| program.resources(&self.compiler, &self.memory, tell))?;
+        let resources =
+            self.with_memory(|| program.resources(&self.compiler, &self.memory, tell))?;
         let (device, memory) = (self.compiler.device(), self.memory.clone());
         let executable = Arc::new(Executable::new(device, program, resources, memory));
         self.compiled.add(&executable);

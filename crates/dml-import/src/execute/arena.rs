@@ -11,20 +11,25 @@ use dml::{Buffer, BufferUsage, Device, MemoryLocation};
 use crate::error::Result;
 
 use super::memory::{create, create_for_transfers};
-use super::recording::Recording;
 use super::resources::Resources;
 
-/// The arenas of a session, or of one program.
-#[derive(Debug, Default)]
-pub(crate) struct Arenas {
-    all: Mutex<Vec<Arc<Place>>>,
+/// The arenas of a session, or of one program, with commands of type `C` that were recorded for them.
+#[derive(Debug)]
+pub(crate) struct Arenas<C> {
+    all: Mutex<Vec<Arc<Place<C>>>>,
+}
+
+impl<C> Default for Arenas<C> {
+    fn default() -> Self {
+        Self { all: Mutex::default() }
+    }
 }
 
 /// An arena, and its state that others may look at while a run has it.
-#[derive(Debug, Default)]
-struct Place {
+#[derive(Debug)]
+struct Place<C> {
     state: Arc<State>,
-    arena: Mutex<Arena>,
+    arena: Mutex<Arena<C>>,
 }
 
 #[derive(Debug, Default)]
@@ -36,11 +41,11 @@ struct State {
 }
 
 /// The buffers of one run at a time, and the commands that were recorded with them.
-#[derive(Debug, Default)]
-pub(super) struct Arena {
+#[derive(Debug)]
+pub(super) struct Arena<C> {
     buffers: ArenaBuffers,
     /// Commands of programs whose inputs and outputs are on the host.
-    recordings: Vec<(Weak<Resources>, Recording)>,
+    recordings: Vec<(Weak<Resources>, C)>,
     /// The needs of all programs that have used the arena and still exist.
     demands: Vec<(Weak<Resources>, Demand)>,
     state: Arc<State>,
@@ -78,35 +83,40 @@ impl Stamp {
     }
 
     /// Whether the buffers are those that `arena` has now.
-    pub(super) fn is_of(&self, arena: &Arena) -> bool {
+    pub(super) fn is_of<C>(&self, arena: &Arena<C>) -> bool {
         Arc::ptr_eq(&self.state, &arena.state) && self.is_current()
     }
 }
 
 /// Buffers and commands to drop once locks are released.
-type Surplus = (ArenaBuffers, Vec<(Weak<Resources>, Recording)>);
+type Surplus<C> = (ArenaBuffers, Vec<(Weak<Resources>, C)>);
 
-impl Arenas {
+impl<C> Arenas<C> {
     /// Runs `run` with an arena that no other run uses, preferably one that `program` has used before.
     pub(super) fn with<T>(
         &self,
         program: &Arc<Resources>,
-        run: impl FnOnce(&mut Arena) -> Result<T>,
+        run: impl FnOnce(&mut Arena<C>) -> Result<T>,
     ) -> Result<T> {
         let mut all = self.lock();
         let known = all.clone();
-        let mut free: Vec<MutexGuard<'_, Arena>> =
+        let mut free: Vec<MutexGuard<'_, Arena<C>>> =
             known.iter().filter_map(|place| place.unused()).collect();
         if !free.is_empty() {
             let used_before = free.iter().position(|arena| arena.has_served(program));
             let mut arena = free.swap_remove(used_before.unwrap_or(0));
             drop(free);
             drop(all);
-            arena.forget_dropped();
+            drop(arena.take_dropped());
             return run(&mut arena);
         }
         let state = Arc::<State>::default();
-        let arena = Arena { state: Arc::clone(&state), ..Arena::default() };
+        let arena = Arena {
+            buffers: ArenaBuffers::default(),
+            recordings: vec![],
+            demands: vec![],
+            state: Arc::clone(&state),
+        };
         let new = Arc::new(Place { state, arena: Mutex::new(arena) });
         let mut arena = new.arena.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(Arc::clone(&new));
@@ -114,7 +124,8 @@ impl Arenas {
         run(&mut arena)
     }
 
-    /// Frees the buffers of each arena that no run uses, if they are larger than the programs need that still exist.
+    /// Frees what unused arenas have for programs that exist no more: their commands, and all buffers if one is larger
+    /// than the other programs need.
     pub(crate) fn shrink(&self) {
         self.take(Arena::is_too_large);
     }
@@ -131,26 +142,27 @@ impl Arenas {
 
     /// Takes the buffers of unused arenas for which `is_surplus` holds, and drops them after the lock is released:
     /// runs need it.
-    fn take(&self, is_surplus: impl Fn(&Arena) -> bool) {
-        let mut taken: Vec<Surplus> = Vec::new();
+    fn take(&self, is_surplus: impl Fn(&Arena<C>) -> bool) {
+        let mut taken: Vec<Surplus<C>> = Vec::new();
         let all = self.lock();
         for mut arena in all.iter().filter_map(|place| place.unused()) {
-            if is_surplus(&arena) {
-                taken.push(arena.take());
-            }
+            taken.push(match is_surplus(&arena) {
+                true => arena.take(),
+                false => (ArenaBuffers::default(), arena.take_dropped()),
+            });
         }
         drop(all);
         drop(taken);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Place>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Place<C>>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
+impl<C> Place<C> {
     /// The arena, unless a run uses it.
-    fn unused(&self) -> Option<MutexGuard<'_, Arena>> {
+    fn unused(&self) -> Option<MutexGuard<'_, Arena<C>>> {
         match self.arena.try_lock() {
             Ok(arena) => Some(arena),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -159,14 +171,14 @@ impl Place {
     }
 }
 
-impl Arena {
+impl<C> Arena<C> {
     /// The commands of a program whose inputs and outputs are on the host; `record` makes them, after calling
     /// [`reserve`](Self::reserve).
     pub(super) fn recording(
         &mut self,
         of: &Arc<Resources>,
-        record: impl FnOnce(&mut Self) -> Result<Recording>,
-    ) -> Result<&mut Recording> {
+        record: impl FnOnce(&mut Self) -> Result<C>,
+    ) -> Result<&mut C> {
         let at = match self.recordings.iter().position(|(it, _)| is(it, of)) {
             Some(at) => at,
             None => {
@@ -206,10 +218,10 @@ impl Arena {
         self.demands.iter().any(|(it, _)| is(it, program))
     }
 
-    /// Drops the commands of programs that exist no more.
-    fn forget_dropped(&mut self) {
-        self.recordings.retain(|(it, _)| it.strong_count() > 0);
+    /// Takes the commands of programs that exist no more.
+    fn take_dropped(&mut self) -> Vec<(Weak<Resources>, C)> {
         self.demands.retain(|(it, _)| it.strong_count() > 0);
+        self.recordings.extract_if(.., |(it, _)| it.strong_count() == 0).collect()
     }
 
     /// Whether a buffer is larger than the programs need that still exist.
@@ -219,13 +231,15 @@ impl Arena {
         let has = self.buffers.sizes();
         let device = has.device.iter().enumerate();
         let most = |size: Option<&u64>| with_slack(size.copied().unwrap_or(0));
-        device.map(|(index, size)| (size, most(needed.device.get(index)))).any(|(it, most)| *it > most)
+        device
+            .map(|(index, size)| (size, most(needed.device.get(index))))
+            .any(|(it, most)| *it > most)
             || has.upload > with_slack(needed.upload)
             || has.readback > with_slack(needed.readback)
     }
 
     /// Takes all buffers and the commands that use them.
-    fn take(&mut self) -> Surplus {
+    fn take(&mut self) -> Surplus<C> {
         self.demands.clear();
         self.state.generation.fetch_add(1, Ordering::Relaxed);
         self.state.bytes.store(0, Ordering::Relaxed);

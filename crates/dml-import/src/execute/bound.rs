@@ -5,9 +5,8 @@ use dml::{Buffer, BufferBinding, CompiledOperator};
 use dml_core::plan::BoundAt;
 
 use crate::error::Result;
-use crate::program::{Binding, Dispatch, Initialization, Program};
+use crate::program::{Binding, Dispatch, Initial, Initialization, Program};
 
-use super::resources::{is_owned, is_packed};
 use super::{Error, at};
 
 /// The commands of one step: an initialization, an execution, or an initialization followed by an execution.
@@ -128,4 +127,25 @@ impl Bound<'_> {
     fn failed(&self, error: dml::vk::Error) -> Error {
         at(&self.program.operators[self.operator].node, error.into())
     }
+}
+
+/// Whether an operator has inputs of its own, and all of them are the same in every run: neither steps nor callers
+/// write them. They are packed before the first run.
+pub(super) fn is_packed(
+    program: &Program,
+    (operator, dispatch): (&CompiledOperator, &Dispatch),
+    is_written: &[bool],
+) -> bool {
+    let is_constant = |binding: &Binding| {
+        let initial = &program.buffers[binding.buffer].initial;
+        !is_written[binding.buffer] && !matches!(initial, Initial::Input(_))
+    };
+    let owned = dispatch.inputs.iter().enumerate().filter(|(index, _)| is_owned(operator, *index));
+    owned.filter_map(|(_, it)| it.as_ref()).all(is_constant)
+}
+
+/// Whether the input is OWNED_BY_DML.
+pub(super) fn is_owned(operator: &CompiledOperator, input: usize) -> bool {
+    let needs = operator.vulkan().inputs().get(input).and_then(Option::as_ref);
+    needs.is_some_and(|it| it.bound_at == BoundAt::Initialization)
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Executable;
 use super::arena::Arenas;
+use super::recording::Recording;
 
 /// Compiled programs, bounded by their number and by the bytes of device memory that only they use.
 ///
@@ -84,7 +85,7 @@ impl ProgramCache {
     }
 
     /// Evicts programs that no run uses until the programs' own memory is within the bound.
-    pub(crate) fn enforce(&self, arenas: &Arenas) {
+    pub(crate) fn enforce(&self, arenas: &Arenas<Recording>) {
         while self.bytes().saturating_add(arenas.bytes()) > self.most_bytes {
             let Some(evicted) = self.lock().take(Victims::Unused) else { break };
             drop(evicted);
@@ -117,9 +118,8 @@ impl ProgramCache {
 impl Kept {
     /// Takes the program that is evicted first.
     fn take(&mut self, victims: Victims) -> Option<Arc<Executable>> {
-        let is_candidate = |it: &&KeptProgram| {
-            victims == Victims::All || Arc::strong_count(&it.executable) == 1
-        };
+        let is_candidate =
+            |it: &&KeptProgram| victims == Victims::All || Arc::strong_count(&it.executable) == 1;
         // Programs that were used often are not kept for ever: as many others as two fill the cache end that.
         let oldest = self.added.saturating_sub(2 * self.programs.len() as u64);
         let ran_once = |it: &KeptProgram| it.uses <= 1 || it.last_use < oldest;

@@ -159,9 +159,9 @@ impl IoBinding {
     /// The recording of a program for these places with the buffers of `arena`; `record` makes a new one.
     pub(super) fn recording(
         &mut self,
-        (of, arena): (&Arc<Resources>, &mut Arena),
+        (of, arena): (&Arc<Resources>, &mut Arena<Recording>),
         places: Places,
-        record: impl FnOnce(Places, &mut Arena) -> Result<Recording>,
+        record: impl FnOnce(Places, &mut Arena<Recording>) -> Result<Recording>,
     ) -> Result<&mut Recording> {
         self.forget_dropped();
         let is_of = |it: &Recorded| it.of.as_ptr() == Arc::as_ptr(of);

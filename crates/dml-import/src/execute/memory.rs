@@ -90,9 +90,8 @@ pub(super) fn scratch<'a>(
     operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
 ) -> Result<Option<Buffer>> {
     let largest = largest_scratch(operators, BufferUsage::all());
-    let buffer = |(size, index): (u64, usize)| {
-        create(device, size, || temporary(&program.operators[index]))
-    };
+    let buffer =
+        |(size, index): (u64, usize)| create(device, size, || temporary(&program.operators[index]));
     largest.map(buffer).transpose()
 }
 

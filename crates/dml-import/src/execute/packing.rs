@@ -9,10 +9,9 @@ use dml_core::plan::{Plan, Slot, Step as PlanStep};
 use crate::error::Result;
 use crate::program::{Binding, Dispatch, Program, Step};
 
-use super::bound::Bound;
+use super::bound::{Bound, is_owned, is_packed};
 use super::memory::{persistent, scratch};
 use super::preparation::{Input, Upload, Written, constant, submit};
-use super::resources::{is_owned, is_packed};
 
 /// The packed weights of a device, by the weights that they are made of.
 #[derive(Debug, Default)]
@@ -81,6 +80,8 @@ impl Packings {
             }
             let packing = Packing::of(compiled.vulkan().plan());
             let key = inputs(program, (compiled, dispatch), written).map(|it| (it, packing));
+            // Runs that initialize the operator again write the resource.
+            let key = key.filter(|_| !is_initialized_by_runs(program, operator));
             let found = key.as_ref().and_then(|(inputs, packing)| {
                 let (_, packed) = known.get(inputs)?.iter().find(|(it, _)| it == packing)?;
                 packed.upgrade()
@@ -147,7 +148,8 @@ fn owning<'a>(
     operators: &[Option<CompiledOperator>],
 ) -> impl Iterator<Item = &'a Dispatch> {
     let mut seen = vec![false; operators.len()];
-    let needs = operators.iter().map(|it| it.as_ref().is_some_and(CompiledOperator::needs_initialization));
+    let needs =
+        operators.iter().map(|it| it.as_ref().is_some_and(CompiledOperator::needs_initialization));
     let needs: Vec<bool> = needs.collect();
     program.steps.iter().filter_map(move |step| match step {
         Step::Initialize(step) => {
@@ -160,6 +162,11 @@ fn owning<'a>(
         }
         Step::Dispatch(_) | Step::Read(_) => None,
     })
+}
+
+fn is_initialized_by_runs(program: &Program, operator: usize) -> bool {
+    let mut steps = program.steps.iter();
+    steps.any(|step| matches!(step, Step::Initialize(step) if step.operator == operator))
 }
 
 /// The identities of the inputs that the operator owns; `None` if one has none.

@@ -153,11 +153,7 @@ impl Known {
 }
 
 /// The inputs of a step that is executed once; `written` tells which buffers earlier such steps write.
-fn inputs(
-    program: &Program,
-    dispatch: &Dispatch,
-    written: &Written,
-) -> Result<Vec<Option<Input>>> {
+fn inputs(program: &Program, dispatch: &Dispatch, written: &Written) -> Result<Vec<Option<Input>>> {
     let input = |binding: &Option<Binding>| {
         let Some(binding) = binding else { return Ok(None) };
         let problem = "a step that is executed once reads what runs write";

@@ -51,7 +51,7 @@ impl PartialEq for Places {
 
 /// A program's recorded commands, with the buffers of an arena.
 #[derive(Debug)]
-pub(super) struct Recording {
+pub(crate) struct Recording {
     places: Places,
     /// The arena's buffers that the commands use.
     stamp: Stamp,
@@ -142,7 +142,7 @@ impl Recording {
         device: &Device,
         program: &Program,
         resources: &Arc<Resources>,
-        (places, arena): (Places, &mut Arena),
+        (places, arena): (Places, &mut Arena<Self>),
     ) -> Result<Self> {
         let of_caller = |index: usize| places.buffers[index].as_ref();
         let known = |index| of_caller(index).or(resources.buffer(index)).cloned();

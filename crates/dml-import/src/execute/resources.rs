@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dml::{Buffer, BufferUsage, CompiledOperator, Device};
-use dml_core::plan::BoundAt;
 
 use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Read, Source, Step};
 
-use super::bound::{Bound, Table, When};
+use super::bound::{Bound, Table, When, is_owned, is_packed};
 use super::memory::{create, largest_scratch, persistent};
 use super::packing::PackedWeights;
 use super::preparation::PreparedOutputs;
@@ -239,27 +238,6 @@ fn dispatch_of(step: &Step) -> Option<&Dispatch> {
         Step::Dispatch(dispatch) => Some(dispatch),
         Step::Initialize(_) | Step::Read(_) => None,
     }
-}
-
-/// Whether an operator has inputs of its own, and all of them are the same in every run: neither steps nor callers
-/// write them. They are packed before the first run.
-pub(super) fn is_packed(
-    program: &Program,
-    (operator, dispatch): (&CompiledOperator, &Dispatch),
-    is_written: &[bool],
-) -> bool {
-    let is_constant = |binding: &Binding| {
-        let initial = &program.buffers[binding.buffer].initial;
-        !is_written[binding.buffer] && !matches!(initial, Initial::Input(_))
-    };
-    let owned = dispatch.inputs.iter().enumerate().filter(|(index, _)| is_owned(operator, *index));
-    owned.filter_map(|(_, it)| it.as_ref()).all(is_constant)
-}
-
-/// Whether the input is OWNED_BY_DML.
-pub(super) fn is_owned(operator: &CompiledOperator, input: usize) -> bool {
-    let needs = operator.vulkan().inputs().get(input).and_then(Option::as_ref);
-    needs.is_some_and(|it| it.bound_at == BoundAt::Initialization)
 }
 
 /// The operators that runs execute, with their indices.

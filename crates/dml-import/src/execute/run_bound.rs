@@ -66,7 +66,7 @@ impl Executable {
         let outputs = self.outputs(&reads, &given, |resources| {
             let refilled = resources.turn();
             self.memory.arenas.with(resources, |arena| {
-                let record = |places, arena: &mut Arena| {
+                let record = |places, arena: &mut Arena<Recording>| {
                     Recording::new(device, program, resources, (places, arena))
                 };
                 let recording = binding.recording((resources, arena), places, record)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::constant::{Constant, Data};
 use crate::error::{Error, Result};
-use crate::files::FileVersion;
+use crate::files::{FileRange, FileVersion};
 use crate::graph::Dimension;
 use crate::{files, limits};
 
@@ -44,7 +44,8 @@ impl Weights {
             let accepted = format!("up to {}", limits::TENSOR_BYTES);
             return Err(layer.refused("size", "is too large", &accepted));
         }
-        let constant = Constant::new(element, shape, Data::File { path, offset, version }, size);
+        let constant =
+            Constant::new(element, shape, Data::File(FileRange { path, offset, version }), size);
         Ok(constant.map_err(located)?.named(&layer.node.name))
     }
 

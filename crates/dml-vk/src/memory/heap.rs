@@ -59,11 +59,11 @@ mod tests {
     use super::*;
 
     fn heaps() -> vk::PhysicalDeviceMemoryProperties {
-        let mut memory = vk::PhysicalDeviceMemoryProperties { memory_heap_count: 3, ..Default::default() };
+        let mut memory =
+            vk::PhysicalDeviceMemoryProperties { memory_heap_count: 3, ..Default::default() };
         let local = vk::MemoryHeapFlags::DEVICE_LOCAL;
-        for (index, (size, flags)) in [(100, vk::MemoryHeapFlags::empty()), (8, local), (20, local)]
-            .into_iter()
-            .enumerate()
+        for (index, (size, flags)) in
+            [(100, vk::MemoryHeapFlags::empty()), (8, local), (20, local)].into_iter().enumerate()
         {
             memory.memory_heaps[index] = vk::MemoryHeap { size, flags };
         }
