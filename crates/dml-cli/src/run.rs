@@ -44,6 +44,10 @@ pub(crate) struct Args {
     /// operators, and copying its outputs back. Inputs without values get random ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repeat: Option<u64>,
+    /// Keep compiled programs of a model whose shapes depend on values as long as they have at most this many bytes
+    /// of device memory for themselves; a quarter of the device's memory if not given
+    #[arg(long, value_name = "BYTES", value_parser = whole_number::<u64>)]
+    program_bytes: Option<u64>,
     /// Show neither outputs nor progress nor notes; --repeat still prints how long runs took
     #[arg(long)]
     quiet: bool,
@@ -68,6 +72,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Ok(program) => outputs(&program, args, (&line, &mut latency), in_model),
         Err(_) if model.needs_session(&inputs) => args.device.with_device(|device| {
             let session = Session::new(device, Arc::clone(&model));
+            let session = match args.program_bytes {
+                Some(bytes) => session.with_program_bytes(bytes),
+                None => session,
+            };
             let run = || session.run_with_progress(&inputs, &|progress| line.tell(progress));
             repeated(run, args.repeat, &line, &mut latency).map_err(in_model)
         }),

@@ -42,6 +42,7 @@ fn arithmetic_and_memory_are_counted_where_sizes_are_known() {
         printed.contains("\nflops: 56\nmemory: 48 bytes of weights, 24 of inputs, "),
         "{printed}"
     );
+    assert!(printed.contains("; 0 bytes of weights are only needed before"), "{printed}");
 
     let printed = stdout(without_device(&["inspect", &write(folder.path(), None)]));
     assert!(!printed.contains("flops") && !printed.contains("memory"), "{printed}");

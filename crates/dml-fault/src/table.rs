@@ -60,6 +60,7 @@ entry_points! {
     Call PFN_vkGetPhysicalDeviceFeatures2(_, _);
     Call PFN_vkGetPhysicalDeviceQueueFamilyProperties(_, _, _);
     Call PFN_vkGetPhysicalDeviceMemoryProperties(_, _);
+    Call PFN_vkGetPhysicalDeviceMemoryProperties2(_, _);
     Call PFN_vkEnumerateDeviceExtensionProperties(_, _, _, _), HOST, DEVICE, NO_LAYER;
 
     // The device, its queue, the timeline.

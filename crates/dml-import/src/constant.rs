@@ -1,14 +1,24 @@
 //! Tensors that are part of a model. Their elements are read only when they are needed: most never are.
 
-use std::path::PathBuf;
+#[cfg(feature = "execute")]
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
-use crate::files;
+use crate::files::FileRange;
 use crate::tensor::{Tensor, byte_count, element_count, file_bytes, spread, text};
+
+/// A hash that constants of equal content share.
+#[cfg(feature = "execute")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Fingerprint(u64);
+
+/// The number of places of a constant that its fingerprint looks at.
+#[cfg(feature = "execute")]
+const SAMPLES: usize = 64;
 
 /// A tensor of the model.
 #[derive(Clone, Debug)]
@@ -25,8 +35,8 @@ pub(crate) struct Constant {
 pub(crate) enum Data {
     /// In memory: packed and little-endian.
     Here(Bytes),
-    /// In a range of another file that starts at byte `offset`.
-    File { path: PathBuf, offset: u64 },
+    /// In a file, from which they are read when they are needed.
+    File(FileRange),
     /// Zeros except for the listed elements.
     Sparse(Arc<Listed>),
 }
@@ -80,14 +90,45 @@ impl Constant {
         Self { name: String::new(), element, shape, data }
     }
 
+    /// A hash of the name, the type, the shape, and a part of the content: different for most constants that differ.
+    #[cfg(feature = "execute")]
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = DefaultHasher::new();
+        (&self.name, &self.element, &self.shape).hash(&mut hasher);
+        match &self.data {
+            Data::Here(bytes) => samples(bytes).for_each(|it| it.hash(&mut hasher)),
+            Data::File(range) => (&range.path, range.offset).hash(&mut hasher),
+            Data::Sparse(listed) => samples(&listed.values).for_each(|it| it.hash(&mut hasher)),
+        }
+        Fingerprint(hasher.finish())
+    }
+
+    /// Whether both have the same name, type, shape and elements, as far as that is known without reading files.
+    #[cfg(feature = "execute")]
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        let is_same = match (&self.data, &other.data) {
+            (Data::Here(one), Data::Here(other)) => {
+                one.as_ptr() == other.as_ptr() && one.len() == other.len() || one == other
+            }
+            (Data::File(one), Data::File(other)) => one == other,
+            (Data::Sparse(one), Data::Sparse(other)) => {
+                one.positions == other.positions && one.values == other.values
+            }
+            _ => false,
+        };
+        is_same
+            && (&self.name, self.element, &self.shape) == (&other.name, other.element, &other.shape)
+    }
+
     /// Reads the elements.
     pub(crate) fn load(&self) -> Result<Tensor> {
         let bytes = match &self.data {
             Data::Here(bytes) => bytes.clone(),
-            Data::File { path, offset } => {
+            Data::File(range) => {
                 let bytes = file_bytes(self.element, &self.shape).unwrap_or(0);
-                let bytes = files::read_range(path, *offset, bytes)
-                    .map_err(|error| error.in_file(&path.display().to_string()))?;
+                let bytes = range
+                    .read(bytes)
+                    .map_err(|error| error.in_file(&range.path.display().to_string()))?;
                 carried(bytes, self.element, &self.shape)
             }
             Data::Sparse(listed) => listed.dense(byte_count(self.element, &self.shape)),
@@ -116,6 +157,13 @@ impl Listed {
         }
         dense.into()
     }
+}
+
+/// Bytes at places that are spread over all of them, and the last ones.
+#[cfg(feature = "execute")]
+fn samples(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let step = bytes.len().div_ceil(SAMPLES).max(8);
+    bytes.chunks(step).map(|it| &it[..it.len().min(8)]).chain(bytes.rchunks(8).take(1))
 }
 
 /// Unpacks bytes of a file into the layout of tensors in memory, with one byte for each 4-bit element.

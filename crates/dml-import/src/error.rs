@@ -98,26 +98,37 @@ pub enum Error {
     Memory(Box<MissingMemory>),
 }
 
-/// A buffer for which the device has no memory.
+/// A buffer, or other device memory, that there is no room for.
 #[cfg(feature = "execute")]
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{content} needs {} bytes; {}", in_groups(*size), reason(error))]
+#[derive(Clone, Debug)]
 pub struct MissingMemory {
-    /// The buffer's content, such as `output 'y' float32 [2, 3]`.
+    /// The content, such as `output 'y' float32 [2, 3]`, or the node that needs the memory.
     pub content: String,
-    /// The buffer's size in bytes.
-    pub size: u64,
+    /// The buffer's size in bytes; `None` if the driver needs the memory for itself.
+    pub size: Option<u64>,
+    /// The bytes of device memory that all buffers of the device held when memory ran out.
+    pub held: u64,
     /// The device's error.
     pub error: dml::Error,
 }
 
 #[cfg(feature = "execute")]
-fn reason(error: &dml::Error) -> String {
-    match error {
-        dml::Error::Vulkan(dml::vk::Error::LimitExceeded { limit, available, .. }) => {
-            format!("{limit} of this device is {}", in_groups(*available))
+impl std::error::Error for MissingMemory {}
+
+#[cfg(feature = "execute")]
+impl fmt::Display for MissingMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { content, size, held, error } = self;
+        match size {
+            Some(size) => write!(f, "{content} needs {} bytes; ", in_groups(*size))?,
+            None => write!(f, "{content}: ")?,
         }
-        other => other.to_string(),
+        match error {
+            dml::Error::Vulkan(dml::vk::Error::LimitExceeded { limit, available, .. }) => {
+                write!(f, "{limit} of this device is {}", in_groups(*available))
+            }
+            other => write!(f, "{other}; {} bytes of it are held", in_groups(*held)),
+        }
     }
 }
 
@@ -258,6 +269,20 @@ impl Error {
             Self::Device { error, .. } => Some(error),
             Self::Memory(missing) => Some(&missing.error),
             _ => None,
+        }
+    }
+
+    /// This error as [`Error::Memory`], if the device is out of memory.
+    #[cfg(feature = "execute")]
+    pub(crate) fn with_device_memory(self, device: &dml::Device) -> Self {
+        match self {
+            Self::InFile { file, error } => error.with_device_memory(device).in_file(&file),
+            Self::Device { node, error } if error.is_out_of_memory() => {
+                let (content, error) = (node.to_string(), *error);
+                let held = device.vulkan().memory_report().allocated;
+                Self::Memory(Box::new(MissingMemory { content, size: None, held, error }))
+            }
+            other => other,
         }
     }
 

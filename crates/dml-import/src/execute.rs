@@ -1,18 +1,22 @@
 //! Compilation and execution of programs on a device.
 
+mod arena;
 mod bound;
 mod cache;
 mod device_tensor;
+mod halves;
+mod in_place;
 mod io_binding;
 mod memory;
+mod packing;
 mod preparation;
 mod progress;
 mod recording;
 mod resources;
 mod run_bound;
-mod upload;
+mod weights;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use dml::{CompiledOperator, Device, GraphCompiler};
 use dml_core::graph::NodeKind;
@@ -26,13 +30,15 @@ use crate::program::{
 };
 use crate::tensor::{Tensor, text};
 
+use arena::Arenas;
+pub(crate) use cache::ProgramCache;
 pub use device_tensor::DeviceTensor;
 pub use io_binding::IoBinding;
 pub use progress::Progress;
 use recording::{Places, Recording};
 use resources::{Resources, operator_of};
 use run_bound::Given;
-pub(crate) use upload::Weights;
+pub(crate) use weights::Weights;
 
 /// The result of a run.
 #[derive(Debug)]
@@ -55,8 +61,21 @@ pub struct Executable {
     program: Program,
     /// `None` if every output is known without a device.
     resources: Option<Arc<Resources>>,
-    /// The commands of runs whose inputs and outputs are on the host; `None` before the first such run.
-    recording: Mutex<Option<Recording>>,
+    memory: SharedMemory,
+}
+
+/// Device memory that the programs of a session share.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedMemory {
+    pub(crate) weights: Arc<Weights>,
+    pub(crate) arenas: Arc<Arenas<Recording>>,
+}
+
+impl SharedMemory {
+    /// That of a new session on `device`.
+    pub(crate) fn of(device: &Device) -> Self {
+        Self { weights: Weights::of(device), arenas: Arc::default() }
+    }
 }
 
 impl Program {
@@ -79,30 +98,47 @@ impl Program {
         tell: &dyn Fn(Progress),
     ) -> Result<Executable> {
         let compiler = GraphCompiler::new(device, Arc::default());
-        self.clone().compile_with(&compiler, &Weights::default(), tell)
+        let mut program = self.clone();
+        let memory = SharedMemory::of(device);
+        let resources = program.resources(&compiler, &memory, tell)?;
+        Ok(Executable::new(device, program, resources, memory))
     }
 
-    /// Compiles the program with the weights that other programs of the model have uploaded.
-    pub(crate) fn compile_with(
-        self,
+    /// Compiles the program with device memory that it shares with others; `None` if it needs no device.
+    pub(crate) fn resources(
+        &mut self,
         compiler: &GraphCompiler,
-        weights: &Weights,
+        memory: &SharedMemory,
         tell: &dyn Fn(Progress),
-    ) -> Result<Executable> {
+    ) -> Result<Option<Arc<Resources>>> {
         tell(Progress::Compiling);
         let device = compiler.device();
-        let mut in_runs = vec![false; self.operators.len()];
-        self.steps.iter().filter_map(operator_of).for_each(|index| in_runs[index] = true);
-        let operators = self.operators.iter().zip(in_runs);
-        let operators =
-            operators.map(|(it, is_run)| is_run.then(|| compiled(compiler, it)).transpose());
-        let operators = operators.collect::<Result<Vec<_>>>()?;
-        let resources = match self.needs_device() {
-            true => Some(Arc::new(Resources::new(device, &self, operators, (weights, tell))?)),
-            false => None,
-        };
-        let (device, program) = (device.clone(), self);
-        Ok(Executable { device, program, resources, recording: Mutex::default() })
+        memory.weights.unify(self);
+        let operators = self.compiled(compiler)?;
+        if !self.needs_device() {
+            return Ok(None);
+        }
+        let resources = Resources::new(device, self, operators, (&memory.weights, tell))?;
+        Ok(Some(Arc::new(resources)))
+    }
+
+    /// The compiled operators; `None` for those that are executed once. Graphs are divided until their resources fit
+    /// the device's largest buffer.
+    fn compiled(&mut self, compiler: &GraphCompiler) -> Result<Vec<Option<CompiledOperator>>> {
+        let mut operators = Vec::new();
+        while operators.len() < self.operators.len() {
+            let index = operators.len();
+            let mut in_runs = self.steps.iter().filter_map(operator_of);
+            if !in_runs.any(|operator| operator == index) {
+                operators.push(None);
+                continue;
+            }
+            let operator = compiled(compiler, &self.operators[index])?;
+            if halves::fits(compiler.device(), &operator) || !halves::divide(self, index) {
+                operators.push(Some(operator));
+            }
+        }
+        Ok(operators)
     }
 
     /// The outputs of a program that needs no device.
@@ -229,6 +265,16 @@ fn first_refused(device: &Device, operator: &Operator) -> Option<(NodeName, Core
 }
 
 impl Executable {
+    /// A program with its compiled resources.
+    pub(crate) fn new(
+        device: &Device,
+        program: Program,
+        resources: Option<Arc<Resources>>,
+        memory: SharedMemory,
+    ) -> Self {
+        Self { device: device.clone(), program, resources, memory }
+    }
+
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
@@ -291,16 +337,19 @@ impl Executable {
         let given = Given::on_host(program.tensors(inputs)?);
         let reads: Vec<&Read> = self.reads().map(|(_, read)| read).collect();
         self.outputs(&reads, &given, |resources| {
-            let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
-            let recording = match &mut *recording {
-                Some(recording) => recording,
-                none => {
-                    let places = Places::of_host(program);
-                    none.insert(Recording::new(device, program, resources, places)?)
-                }
-            };
-            recording.run(device, program, resources, &given.host)
+            let refilled = resources.turn();
+            self.memory.arenas.with(resources, |arena| {
+                let recording = arena.recording(resources, |arena| {
+                    Recording::new(device, program, resources, (Places::of_host(program), arena))
+                })?;
+                recording.run(device, program, &refilled, &given.host)
+            })
         })
+    }
+
+    /// The bytes of device memory that are freed with the program: what no other program shares.
+    pub(crate) fn own_bytes(&self) -> u64 {
+        self.resources.as_ref().map_or(0, |it| it.bytes())
     }
 
     /// The steps that read tensors, with their indices.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
@@ -53,17 +54,91 @@ pub(crate) fn length_of(path: &Path) -> Result<u64> {
     length(&open(path)?)
 }
 
+/// What distinguishes a file from another one that is written to its path later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileVersion {
+    length: u64,
+    /// `None` where the system does not tell it.
+    modified: Option<SystemTime>,
+}
+
+/// A range of a file that is read when it is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileRange {
+    pub(crate) path: PathBuf,
+    /// The offset of the first byte.
+    pub(crate) offset: u64,
+    pub(crate) version: FileVersion,
+}
+
+impl FileRange {
+    /// Reads so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`], also if the file was written since the model was read; [`Error::Malformed`]: the file
+    /// ends before the range does.
+    pub(crate) fn read(&self, bytes: u64) -> Result<Bytes> {
+        if version_of(&self.path)? != self.version {
+            let problem = "was written since the model was read; accepted: the same file";
+            return Err(Error::Unreadable(problem.to_owned()));
+        }
+        read_range(&self.path, self.offset, bytes)
+    }
+}
+
+/// The file of a model, and its content.
+#[derive(Debug)]
+struct OwnFile {
+    path: PathBuf,
+    version: FileVersion,
+    bytes: Bytes,
+}
+
+/// The version of a regular file.
+///
+/// # Errors
+/// [`Error::Unreadable`].
+pub(crate) fn version_of(path: &Path) -> Result<FileVersion> {
+    let metadata = open(path)?.metadata().map_err(unreadable)?;
+    Ok(FileVersion { length: metadata.len(), modified: metadata.modified().ok() })
+}
+
+impl FileVersion {
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+}
+
 /// A model's folder, which contains all files that the model names.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
+    /// The model's own file.
+    own: Option<OwnFile>,
     /// The files that the model named, and that exist.
     named: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Folder {
     pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), named: RefCell::default() }
+        Self { path: path.into(), own: None, named: RefCell::default() }
+    }
+
+    /// This folder, with the model's own file, which was read as `bytes`.
+    pub(crate) fn with_own_file(self, path: &Path, bytes: &Bytes) -> Result<Self> {
+        let (path, version) = (path.to_owned(), version_of(path)?);
+        Ok(Self { own: Some(OwnFile { path, version, bytes: bytes.clone() }), ..self })
+    }
+
+    /// The place in the model's own file of `part`, which shares the memory of the bytes that were read.
+    pub(crate) fn place_of(&self, part: &Bytes) -> Option<FileRange> {
+        let OwnFile { path, version, bytes } = self.own.as_ref()?;
+        let start = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+        let is_inside = start.checked_add(part.len()).is_some_and(|end| end <= bytes.len());
+        let is_same = u64::try_from(bytes.len()) == Ok(version.length);
+        let offset = u64::try_from(start).ok()?;
+        let range = FileRange { path: path.clone(), offset, version: *version };
+        (is_inside && is_same).then_some(range)
     }
 
     /// The path of file `name`, which neither its spelling nor a link may lead outside of the folder.
@@ -177,6 +252,21 @@ mod tests {
         assert!(error.starts_with("'link' leaves the model's folder"), "{error}");
         std::fs::write(model.join("weights"), b"x").unwrap();
         assert!(inside(&model, "weights").is_ok());
+    }
+
+    #[test]
+    fn parts_of_the_models_own_file_are_found_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"12345").unwrap();
+        let bytes = read(&path, 5).unwrap();
+        let own = Folder::new(folder.path()).with_own_file(&path, &bytes).unwrap();
+        let place = own.place_of(&bytes.slice(1..4)).unwrap();
+        assert_eq!((place.offset, &place.read(3).unwrap()[..]), (1, &b"234"[..]));
+        assert_eq!(own.place_of(&Bytes::from(vec![0; 3])), None);
+        std::fs::write(&path, b"123456").unwrap();
+        let error = place.read(3).unwrap_err().to_string();
+        assert!(error.starts_with("was written since the model was read"), "{error}");
     }
 
     #[test]

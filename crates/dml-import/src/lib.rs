@@ -120,7 +120,7 @@ pub use inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
 pub use model::Model;
 pub use program::Program;
 #[cfg(feature = "execute")]
-pub use session::Session;
+pub use session::{Session, SessionMemory};
 pub use tensor::Tensor;
 
 // The examples of the page on models are compiled like every other one.

@@ -88,9 +88,12 @@ impl Model {
     }
 
     fn parse(format: Format, bytes: Bytes, path: Option<&Path>) -> Result<Self> {
-        let folder = path.and_then(Path::parent).map(Folder::new);
+        let mut folder = path.and_then(Path::parent).map(Folder::new);
         let content = match format {
             Format::Onnx => {
+                if let Some((own, path)) = folder.take().zip(path) {
+                    folder = Some(own.with_own_file(path, &bytes)?);
+                }
                 let graph = onnx::read(bytes.clone(), folder.as_ref());
                 Content::Graph(graph.map_err(|error| format::explained(error, &bytes))?)
             }

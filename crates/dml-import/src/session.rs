@@ -1,12 +1,15 @@
 //! A model on a device, compiled once for each set of input shapes.
 
+mod memory;
+
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use dml::{Device, GraphCompiler};
 
 use crate::error::{Error, Result};
-use crate::execute::{Executable, IoBinding, Progress, Reading, Weights};
+use crate::execute::{Executable, IoBinding, ProgramCache, Progress, Reading, SharedMemory};
 use crate::graph::{Answers, Key, typed};
 use crate::inputs::{Input, Inputs};
 use crate::limits;
@@ -14,14 +17,23 @@ use crate::model::Model;
 use crate::program::{Output, Program, ProgramInput};
 use crate::tensor::Tensor;
 
+pub use memory::SessionMemory;
+
 /// How many compiled programs a session keeps by default.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
+/// The part of the device's heap that the programs of a session may have for themselves by default.
+const PART_OF_HEAP: u64 = 4;
+
 /// Runs a model on a device with inputs of any shapes.
 ///
-/// A program is compiled for each set of shapes, and of values that shapes depend on. The most recently used
-/// programs are kept, each with its buffers. They share the model's weights, and the results that depend only
-/// on weights, which stay on the device as long as a program reads them.
+/// A program is compiled for each set of shapes, and of values that shapes depend on. Up to 16 programs are kept, as
+/// long as what they have for themselves takes at most a quarter of the device's largest heap; those that ran once
+/// are evicted first. Runs that do not overlap use the same temporary memory and the same buffers for inputs and
+/// outputs. Programs share the model's weights, and the results that depend only on weights, with all sessions of
+/// the device; these stay there as long as a program reads them.
+///
+/// Where device memory runs out, programs that no run uses are evicted, and the work is tried again.
 ///
 /// Where a shape or a condition depends on a value that the device computes, a part of the model runs first,
 /// and the host reads the value. Later runs assume the value is unchanged and check it afterwards: it is read
@@ -30,10 +42,10 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 pub struct Session {
     compiler: GraphCompiler,
     model: Arc<Model>,
-    capacity: NonZeroUsize,
-    weights: Weights,
-    /// The programs in the order of their last use, the most recent one last.
-    compiled: Mutex<Vec<Arc<Executable>>>,
+    memory: SharedMemory,
+    compiled: ProgramCache,
+    /// The bytes of the arenas when the bound was enforced last.
+    arena_bytes: AtomicU64,
     compilations: Mutex<Vec<Weak<Compilation>>>,
 }
 
@@ -44,17 +56,30 @@ impl Session {
         Self {
             compiler: GraphCompiler::new(device, model.operators()),
             model,
-            capacity: CAPACITY,
-            weights: Weights::default(),
-            compiled: Mutex::default(),
+            memory: SharedMemory::of(device),
+            compiled: ProgramCache::new(
+                CAPACITY,
+                device.vulkan().device_heap().size / PART_OF_HEAP,
+            ),
+            arena_bytes: AtomicU64::new(0),
             compilations: Mutex::default(),
         }
     }
 
     /// Keeps up to `capacity` compiled programs instead of 16.
     #[must_use]
-    pub fn with_capacity(self, capacity: NonZeroUsize) -> Self {
-        Self { capacity, ..self }
+    pub fn with_capacity(mut self, capacity: NonZeroUsize) -> Self {
+        self.compiled.capacity = capacity;
+        self
+    }
+
+    /// Keeps programs as long as they have at most `bytes` of device memory for themselves, instead of a quarter of
+    /// the device's largest heap. Weights that several programs read do not count, nor do tensors of the caller.
+    /// Programs that run now are not evicted.
+    #[must_use]
+    pub fn with_program_bytes(mut self, bytes: u64) -> Self {
+        self.compiled.most_bytes = bytes;
+        self
     }
 
     /// The model.
@@ -116,7 +141,9 @@ impl Session {
         })?;
         let (mut guesses, mut passes) = (0, 0);
         loop {
-            let (found, sure) = match run(&executable)? {
+            let reading = self.with_memory(|| run(&executable))?;
+            self.enforce_bound();
+            let (found, sure) = match reading {
                 Reading::Outputs(outputs) => return Ok(outputs),
                 Reading::Answers { found, sure } => (found, sure),
             };
@@ -179,21 +206,26 @@ impl Session {
         for input in program.inputs.iter_mut().filter(|input| !input.fixed) {
             input.tensor = None;
         }
-        // Outside of the lock, so that other shapes run meanwhile.
-        let executable = Arc::new(program.compile_with(&self.compiler, &self.weights, tell)?);
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let surplus = (compiled.len() + 1).saturating_sub(self.capacity.get());
-        let evicted: Vec<Arc<Executable>> = compiled.drain(..surplus).collect();
-        compiled.push(Arc::clone(&executable));
-        drop(compiled);
-        // Dropped without the lock: other threads can look for programs while buffers are freed.
-        drop(evicted);
+        let resources =
+            self.with_memory(|| program.resources(&self.compiler, &self.memory, tell))?;
+        let (device, memory) = (self.compiler.device(), self.memory.clone());
+        let executable = Arc::new(Executable::new(device, program, resources, memory));
+        self.compiled.add(&executable);
+        self.compiled.enforce(&self.memory.arenas);
         Ok(executable)
+    }
+
+    /// Evicts programs if the arenas have grown.
+    fn enforce_bound(&self) {
+        let bytes = self.memory.arenas.bytes();
+        if self.arena_bytes.swap(bytes, Ordering::Relaxed) != bytes {
+            self.compiled.enforce(&self.memory.arenas);
+        }
     }
 
     /// The number of compiled programs that are kept.
     pub fn compiled_count(&self) -> usize {
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.compiled.count()
     }
 
     /// The executable for such inputs and these answers, if there is one; else the result of `compile`. Threads
@@ -239,7 +271,7 @@ impl Session {
         values: Values,
     ) -> Option<Arc<Executable>> {
         // Compared outside of the lock, so that other threads run meanwhile.
-        let all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let all = self.compiled.programs();
         let mut alike = Vec::new();
         let mut found = None;
         for executable in all.iter().rev() {
@@ -262,10 +294,7 @@ impl Session {
             found = alike.into_iter().find(is_same);
         }
         let found = found?;
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = compiled.iter().rposition(|it| Arc::ptr_eq(it, found)) {
-            compiled[index..].rotate_left(1);
-        }
+        self.compiled.note_use(found);
         Some(Arc::clone(found))
     }
 }

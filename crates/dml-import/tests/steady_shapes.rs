@@ -51,6 +51,11 @@ fn weights_are_prepared_once_for_all_shapes() {
             assert_eq!(later.map(|it| it[0]), [0; 3]);
             assert!(later.iter().all(|it| it[1] + 1 < buffers), "{later:?}, at first {buffers}");
 
+            // Sessions of one device share what is made of weights.
+            let other = opened(device);
+            assert_eq!(calls(&|| drop(other.executable(&inputs(4)).unwrap()))[0], 0);
+            drop((session, other));
+
             let (session, barrier) = (&opened(device), &Barrier::new(2));
             let both = calls(&|| {
                 std::thread::scope(|scope| {

@@ -144,13 +144,13 @@ impl Factory {
             None => DeviceSelector::Best,
         };
         let options = options::parse(entries, selector)?;
-        let open = self.open.open(&options)?;
+        let open = self.open.open(&options.device)?;
         let name = &open.device.vulkan().physical().info().name;
         if selected.len() > 1 {
             let count = selected.len();
             logger.log(INFO, &format!("of {count} devices {name} is used"));
         }
-        Ok(Provider::new(self.api, logger, open))
+        Ok(Provider::new(self.api, logger, open, options.program_bytes))
     }
 }
 

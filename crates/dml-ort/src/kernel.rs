@@ -4,10 +4,9 @@ use std::ffi::c_void;
 use std::ptr;
 
 use bytes::Bytes;
-use dml::Device;
 use dml_import::onnx::element_type;
 use dml_import::program::{Destination, Output};
-use dml_import::{Inputs, Model, Session, Tensor};
+use dml_import::{Inputs, Session, SessionMemory, Tensor};
 
 use crate::abi::{
     API_VERSION, OrtKernelContext, OrtNodeComputeContext, OrtNodeComputeInfo, OrtValue, Status,
@@ -34,8 +33,7 @@ pub(crate) struct Kernel {
 impl Kernel {
     pub(crate) fn new(
         api: Api,
-        device: &Device,
-        model: Option<Model>,
+        session: Option<Session>,
         inputs: Vec<(usize, String)>,
         outputs: Vec<String>,
     ) -> Self {
@@ -45,7 +43,6 @@ impl Kernel {
             Compute: compute,
             ReleaseState: release_state,
         };
-        let session = model.map(|model| Session::new(device, model));
         Self { table, api, session, inputs, outputs }
     }
 
@@ -64,6 +61,11 @@ impl Kernel {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The device memory that its programs hold.
+    pub(crate) fn memory(&self) -> Option<SessionMemory> {
+        self.session.as_ref().map(Session::memory_report)
     }
 
     /// The table for ONNX Runtime, to be passed to [`Kernel::release`].

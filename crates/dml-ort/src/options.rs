@@ -15,35 +15,49 @@ fn prefix() -> String {
     format!("ep.{}.", NAME.to_string_lossy().to_lowercase())
 }
 
-type Take = fn(&mut DeviceOptions, &str) -> Result<()>;
+/// The options of a session.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) device: DeviceOptions,
+    /// The most bytes of device memory that the programs of a graph have for themselves; `None` for the default.
+    pub(crate) program_bytes: Option<u64>,
+}
+
+type Take = fn(&mut Options, &str) -> Result<()>;
 
 /// The options, each with the function that parses its value.
-const OPTIONS: [(&str, Take); 5] = [
+const OPTIONS: [(&str, Take); 6] = [
     ("device", |options, value| {
-        options.selector = value.parse().map_err(dml::Error::from)?;
+        options.device.selector = value.parse().map_err(dml::Error::from)?;
         Ok(())
     }),
     ("feature_level", |options, value| {
-        options.feature_level = value
+        options.device.feature_level = value
             .parse()
             .map_err(|error| Failure::invalid(format!("feature_level `{value}`: {error}")))?;
         Ok(())
     }),
     ("numerics", |options, value| {
-        options.numerics =
+        options.device.numerics =
             value.parse().map_err(|error| Failure::invalid(format!("option numerics: {error}")))?;
         Ok(())
     }),
     ("profile", |options, value| {
-        options.cap = Some(profiles::find(value).map_err(dml::Error::from)?.cap);
+        options.device.cap = Some(profiles::find(value).map_err(dml::Error::from)?.cap);
         Ok(())
     }),
     ("cache", |options, value| {
-        options.pipeline_cache = match value {
+        options.device.pipeline_cache = match value {
             "" => PipelineCache::Environment,
             "off" => PipelineCache::Off,
             folder => PipelineCache::Folder(usable_folder(folder)?),
         };
+        Ok(())
+    }),
+    ("program_bytes", |options, value| {
+        options.program_bytes = Some(value.parse().map_err(|_| {
+            Failure::invalid(format!("program_bytes `{value}`: accepted: a number of bytes"))
+        })?);
         Ok(())
     }),
 ];
@@ -63,17 +77,15 @@ fn usable_folder(name: &str) -> Result<PathBuf> {
     })
 }
 
-/// The device options in the entries of a session's options; `selected` is the device that the application
+/// The options in the entries of a session's options; `selected` is the device that the application
 /// chose from ONNX Runtime's list.
 ///
 /// # Errors
 /// An option is unknown, or its value is invalid.
-pub(crate) fn parse(
-    entries: &[(String, String)],
-    selected: DeviceSelector,
-) -> Result<DeviceOptions> {
+pub(crate) fn parse(entries: &[(String, String)], selected: DeviceSelector) -> Result<Options> {
     let feature_level = FeatureLevel::default();
-    let mut options = DeviceOptions { selector: selected, feature_level, ..Default::default() };
+    let device = DeviceOptions { selector: selected, feature_level, ..Default::default() };
+    let mut options = Options { device, program_bytes: None };
     let prefix = prefix();
     for (key, value) in entries {
         let Some(name) = key.strip_prefix(&prefix) else { continue };
@@ -94,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    fn parsed(entries: &[(&str, &str)]) -> Result<DeviceOptions> {
+    fn parsed(entries: &[(&str, &str)]) -> Result<Options> {
         let entry = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let entries: Vec<_> = entries.iter().map(entry).collect();
         parse(&entries, DeviceSelector::Index(3))
@@ -108,7 +120,7 @@ mod tests {
     #[test]
     fn options_of_others_are_theirs() {
         let options = parsed(&[("session.x", "1"), ("ep.cudaexecutionprovider.y", "2")]).unwrap();
-        assert_eq!(options.selector, DeviceSelector::Index(3));
+        assert_eq!(options.device.selector, DeviceSelector::Index(3));
     }
 
     #[test]
@@ -118,13 +130,15 @@ mod tests {
             ("ep.dmlvulkanexecutionprovider.feature_level", "5_0"),
             ("ep.dmlvulkanexecutionprovider.cache", "off"),
             ("ep.dmlvulkanexecutionprovider.numerics", "fast"),
+            ("ep.dmlvulkanexecutionprovider.program_bytes", "1048576"),
         ])
         .unwrap();
-        assert_eq!(options.selector, DeviceSelector::Name("llvmpipe".to_owned()));
-        assert_eq!(options.feature_level, "5_0".parse().unwrap());
-        assert_eq!(options.pipeline_cache, PipelineCache::Off);
-        assert_eq!(options.numerics, Numerics::Fast);
-        assert_eq!(parsed(&[]).unwrap().numerics, Numerics::Exact);
+        assert_eq!(options.program_bytes, Some(1 << 20));
+        assert_eq!(options.device.selector, DeviceSelector::Name("llvmpipe".to_owned()));
+        assert_eq!(options.device.feature_level, "5_0".parse().unwrap());
+        assert_eq!(options.device.pipeline_cache, PipelineCache::Off);
+        assert_eq!(options.device.numerics, Numerics::Fast);
+        assert_eq!(parsed(&[]).unwrap().device.numerics, Numerics::Exact);
     }
 
     #[test]
@@ -142,7 +156,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
         let key = "ep.dmlvulkanexecutionprovider.cache";
         let options = parsed(&[(key, missing.to_str().unwrap())]).unwrap();
-        assert_eq!(options.pipeline_cache, PipelineCache::Folder(missing.clone()));
+        assert_eq!(options.device.pipeline_cache, PipelineCache::Folder(missing.clone()));
         assert_eq!(std::fs::read_dir(&missing).unwrap().count(), 0);
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -155,6 +169,8 @@ mod tests {
                 && unknown.contains("device, feature_level"),
             "{unknown}"
         );
+        let bytes = message("program_bytes", "1 GB");
+        assert_eq!(bytes, "program_bytes `1 GB`: accepted: a number of bytes");
         let level = message("feature_level", "9_9");
         assert!(level.contains("9_9") && level.contains("6_4"), "{level}");
         let numerics = message("numerics", "quick");

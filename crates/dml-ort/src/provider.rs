@@ -5,8 +5,8 @@ use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
 
-use dml_import::Model;
 use dml_import::claims::{Claim, claims, may_join};
+use dml_import::{Model, Session};
 
 use crate::abi::{
     API_VERSION, INFO, OrtEp, OrtEpGraphSupportInfo, OrtGraph, OrtNode, OrtNodeComputeInfo,
@@ -32,10 +32,17 @@ pub(crate) struct Provider {
     api: Api,
     logger: Logger,
     device: Arc<OpenDevice>,
+    /// The most bytes of device memory that the programs of a graph have for themselves, if the session says it.
+    program_bytes: Option<u64>,
 }
 
 impl Provider {
-    pub(crate) fn new(api: Api, logger: Logger, device: Arc<OpenDevice>) -> Self {
+    pub(crate) fn new(
+        api: Api,
+        logger: Logger,
+        device: Arc<OpenDevice>,
+        program_bytes: Option<u64>,
+    ) -> Self {
         let table = OrtEp {
             ort_version_supported: API_VERSION,
             GetName: get_name,
@@ -44,7 +51,7 @@ impl Provider {
             ReleaseNodeComputeInfos: release_node_compute_infos,
             rest: [ptr::null(); _],
         };
-        Self { table, api, logger, device }
+        Self { table, api, logger, device, program_bytes }
     }
 
     /// The table for ONNX Runtime, to be passed to [`Provider::release`].
@@ -135,9 +142,21 @@ impl Provider {
         // Nodes without read outputs are fused too, but a model needs an output.
         let of = |name: &String| Model::from_onnx(format!("the nodes for '{name}'"), &source);
         let model = outputs.first().map(of).transpose()?;
-        let kernel = Kernel::new(self.api, &self.device.device, model, inputs, outputs);
+        let session = model.map(|model| {
+            let session = Session::new(&self.device.device, model);
+            match self.program_bytes {
+                Some(bytes) => session.with_program_bytes(bytes),
+                None => session,
+            }
+        });
+        let kernel = Kernel::new(self.api, session, inputs, outputs);
         match known {
-            Some(shapes) => kernel.compile(&shapes)?,
+            Some(shapes) => {
+                kernel.compile(&shapes)?;
+                if let Some(memory) = kernel.memory() {
+                    self.logger.log(INFO, &memory.to_string());
+                }
+            }
             None => self.logger.log(INFO, "shapes are open: programs are compiled by runs"),
         }
         Ok(kernel)

@@ -75,6 +75,7 @@ pub use instance::select::DeviceSelector;
 pub use instance::{Instance, InstanceDesc, Validation};
 pub use memory::allocator::{MemoryLocation, MemoryReport};
 pub use memory::buffer::{Buffer, BufferDesc, BufferUsage};
+pub use memory::heap::HeapReport;
 pub use memory::{BINDING_ALIGNMENT, RESOURCE_ALIGNMENT};
 pub use pipeline::file::accepts_pipeline_file;
 pub use record::access::{AccessContract, access};

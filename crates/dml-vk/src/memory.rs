@@ -2,6 +2,7 @@
 
 pub(crate) mod allocator;
 pub(crate) mod buffer;
+pub(crate) mod heap;
 pub(crate) mod mapped;
 pub(crate) mod ranges;
 

@@ -63,17 +63,24 @@ impl Bound<'_> {
     ) -> Result<Table> {
         let is_initialized = is_first
             && self.compiled.needs_initialization()
-            && self.owns_constants(dispatch, is_written) == (when == When::Once);
+            && is_packed(self.program, (self.compiled, dispatch), is_written)
+                == (when == When::Once);
         let initialization = is_initialized.then(|| self.initialized(&dispatch.inputs));
         let is_executed = dispatch.once == (when == When::Once);
         let execution = is_executed.then(|| self.executed(dispatch));
         Ok(Table { initialization: initialization.transpose()?, execution: execution.transpose()? })
     }
 
-    /// The commands of an explicit initialization at time `when`: it belongs to each run.
-    pub(super) fn initialization(&self, step: &Initialization, when: When) -> Result<Table> {
-        let is_initialized = when == When::Always && self.compiled.needs_initialization();
+    /// The commands of an explicit initialization, which belongs to each run.
+    pub(super) fn initialization(&self, step: &Initialization) -> Result<Table> {
+        let is_initialized = self.compiled.needs_initialization();
         let initialization = is_initialized.then(|| self.initialized(&step.inputs)).transpose()?;
+        Ok(Table { initialization, execution: None })
+    }
+
+    /// The commands that pack the weights which the operator owns.
+    pub(super) fn packing(&self, dispatch: &Dispatch) -> Result<Table> {
+        let initialization = Some(self.initialized(&dispatch.inputs)?);
         Ok(Table { initialization, execution: None })
     }
 
@@ -93,16 +100,6 @@ impl Bound<'_> {
         table.map_err(|error| self.failed(error))
     }
 
-    /// Whether the inputs that the operator owns are the same in every run: neither steps nor callers write them.
-    fn owns_constants(&self, dispatch: &Dispatch, is_written: &[bool]) -> bool {
-        let is_constant = |binding: &Binding| {
-            let initial = &self.program.buffers[binding.buffer].initial;
-            !is_written[binding.buffer] && !matches!(initial, Initial::Input(_))
-        };
-        let owned = dispatch.inputs.iter().enumerate().filter(|(index, _)| self.is_owned(*index));
-        owned.filter_map(|(_, it)| it.as_ref()).all(is_constant)
-    }
-
     /// Bindings of these inputs, without outputs.
     fn bindings<'b>(&'b self, inputs: &'b [Option<BufferBinding<'b>>]) -> Bindings<'b> {
         let temporary = self.temporary.map(BufferBinding::whole);
@@ -112,16 +109,12 @@ impl Bound<'_> {
 
     /// The inputs that are bound at initialization, or those bound at execution.
     fn inputs(&self, inputs: &[Option<Binding>], time: BoundAt) -> Vec<Option<BufferBinding<'_>>> {
-        let is_now = |index: usize| self.is_owned(index) == (time == BoundAt::Initialization);
+        let is_now =
+            |index: usize| is_owned(self.compiled, index) == (time == BoundAt::Initialization);
         let inputs = inputs.iter().enumerate().map(|(index, it)| {
             it.as_ref().filter(|_| is_now(index)).and_then(|binding| self.binding(binding))
         });
         inputs.collect()
-    }
-
-    fn is_owned(&self, input: usize) -> bool {
-        let needs = self.compiled.vulkan().inputs().get(input).and_then(Option::as_ref);
-        needs.is_some_and(|it| it.bound_at == BoundAt::Initialization)
     }
 
     /// The buffer range of a binding; `None` for buffers that belong to a recording.
@@ -134,4 +127,25 @@ impl Bound<'_> {
     fn failed(&self, error: dml::vk::Error) -> Error {
         at(&self.program.operators[self.operator].node, error.into())
     }
+}
+
+/// Whether an operator has inputs of its own, and all of them are the same in every run: neither steps nor callers
+/// write them. They are packed before the first run.
+pub(super) fn is_packed(
+    program: &Program,
+    (operator, dispatch): (&CompiledOperator, &Dispatch),
+    is_written: &[bool],
+) -> bool {
+    let is_constant = |binding: &Binding| {
+        let initial = &program.buffers[binding.buffer].initial;
+        !is_written[binding.buffer] && !matches!(initial, Initial::Input(_))
+    };
+    let owned = dispatch.inputs.iter().enumerate().filter(|(index, _)| is_owned(operator, *index));
+    owned.filter_map(|(_, it)| it.as_ref()).all(is_constant)
+}
+
+/// Whether the input is OWNED_BY_DML.
+pub(super) fn is_owned(operator: &CompiledOperator, input: usize) -> bool {
+    let needs = operator.vulkan().inputs().get(input).and_then(Option::as_ref);
+    needs.is_some_and(|it| it.bound_at == BoundAt::Initialization)
 }

@@ -1,70 +1,131 @@
-//! Outputs that runs write over the inputs they come from.
+//! The compiled programs that a session keeps.
 
-use dml::CompiledOperator;
-use dml_core::plan::InPlace;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::program::{Binding, Dispatch, Program, Read, Source, Step};
+use super::Executable;
+use super::arena::Arenas;
+use super::recording::Recording;
 
-use super::resources::Resources;
-
-/// Two buffers of a program.
-#[derive(Clone, Copy)]
-pub(super) struct Pair {
-    /// The number of the program's input.
-    pub(super) input: usize,
-    /// The buffer with the input's values.
-    pub(super) read: usize,
-    /// The buffer of the output.
-    pub(super) written: usize,
+/// Compiled programs, bounded by their number and by the bytes of device memory that only they use.
+///
+/// Programs that ran once are evicted first, then those whose last use is longest ago. No program is dropped while a
+/// lock is held that runs need.
+#[derive(Debug)]
+pub(crate) struct ProgramCache {
+    pub(crate) capacity: NonZeroUsize,
+    /// The most bytes of all programs' own device memory, arenas included.
+    pub(crate) most_bytes: u64,
+    kept: Mutex<Kept>,
 }
 
-impl Resources {
-    /// Whether runs give the same results where the two buffers are one: a single operator touches both, and allows
-    /// it, and nothing else needs the input after a run.
-    pub(super) fn may_share(&self, program: &Program, pair: Pair) -> bool {
-        let needs_input = |step: &Step| match step {
-            Step::Read(Read { source: Source::Input(input), .. }) => *input == pair.input,
-            Step::Initialize(step) => names(&step.inputs, pair.read).is_some(),
-            Step::Read(_) | Step::Dispatch(_) => false,
-        };
-        // If the device's answers are not those that the program was made for, another one repeats the run.
-        if !program.questions.is_empty() || program.steps.iter().any(needs_input) {
-            return false;
+#[derive(Debug, Default)]
+struct Kept {
+    /// In the order of their last use, the most recent one last.
+    programs: Vec<KeptProgram>,
+    /// How many programs have been added.
+    added: u64,
+}
+
+#[derive(Debug)]
+struct KeptProgram {
+    executable: Arc<Executable>,
+    uses: u64,
+    /// [`Kept::added`] at the last use.
+    last_use: u64,
+}
+
+/// Which programs may be evicted.
+#[derive(Clone, Copy, PartialEq)]
+enum Victims {
+    All,
+    /// Those that no run uses.
+    Unused,
+}
+
+impl ProgramCache {
+    pub(crate) fn new(capacity: NonZeroUsize, most_bytes: u64) -> Self {
+        Self { capacity, most_bytes, kept: Mutex::default() }
+    }
+
+    /// The programs, the one last that was used most recently.
+    pub(crate) fn programs(&self) -> Vec<Arc<Executable>> {
+        self.lock().programs.iter().map(|it| Arc::clone(&it.executable)).collect()
+    }
+
+    /// The number of programs.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().programs.len()
+    }
+
+    /// Records that a run uses the program.
+    pub(crate) fn note_use(&self, executable: &Arc<Executable>) {
+        let mut kept = self.lock();
+        let added = kept.added;
+        let all = &mut kept.programs;
+        if let Some(index) = all.iter().rposition(|it| Arc::ptr_eq(&it.executable, executable)) {
+            all[index].uses += 1;
+            all[index].last_use = added;
+            all[index..].rotate_left(1);
         }
-        let touches = |it: &&Dispatch| {
-            [&it.inputs, &it.outputs].into_iter().any(|bindings| {
-                [pair.read, pair.written].into_iter().any(|it| names(bindings, it).is_some())
-            })
-        };
-        let mut touching = program.steps.iter().filter_map(dispatch_of).filter(touches);
-        let (Some(dispatch), None) = (touching.next(), touching.next()) else { return false };
-        let operator = self.operator(dispatch.operator);
-        operator.is_some_and(|operator| allows(operator, dispatch, pair))
+    }
+
+    /// Adds a program that its first run uses now, and evicts programs that are too many.
+    pub(crate) fn add(&self, executable: &Arc<Executable>) {
+        let mut evicted = Vec::new();
+        let mut kept = self.lock();
+        while kept.programs.len() >= self.capacity.get() {
+            evicted.extend(kept.take(Victims::All));
+        }
+        kept.added += 1;
+        let (executable, last_use) = (Arc::clone(executable), kept.added);
+        kept.programs.push(KeptProgram { executable, uses: 1, last_use });
+        drop(kept);
+        drop(evicted);
+    }
+
+    /// Evicts programs that no run uses until the programs' own memory is within the bound.
+    pub(crate) fn enforce(&self, arenas: &Arenas<Recording>) {
+        while self.bytes().saturating_add(arenas.bytes()) > self.most_bytes {
+            let Some(evicted) = self.lock().take(Victims::Unused) else { break };
+            drop(evicted);
+            arenas.shrink();
+        }
+    }
+
+    /// Evicts programs that no run uses, and that have at least `wanted` bytes for themselves if there are as many.
+    /// Returns false if there was no such program.
+    pub(crate) fn evict(&self, wanted: u64) -> bool {
+        let mut freed = None;
+        while freed.is_none_or(|freed| freed < wanted) {
+            let Some(evicted) = self.lock().take(Victims::Unused) else { break };
+            freed = Some(freed.unwrap_or(0).saturating_add(evicted.own_bytes()));
+        }
+        freed.is_some()
+    }
+
+    /// The bytes of device memory that only one program uses, of all programs.
+    pub(crate) fn bytes(&self) -> u64 {
+        let programs = self.programs();
+        programs.iter().map(|it| it.own_bytes()).fold(0, u64::saturating_add)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether the operator may be executed with the bytes of its output in those of its input.
-fn allows(operator: &CompiledOperator, dispatch: &Dispatch, pair: Pair) -> bool {
-    let input = names(&dispatch.inputs, pair.read);
-    let output = names(&dispatch.outputs, pair.written);
-    let pair = |it: &InPlace| {
-        let (input, output) = it.pair();
-        (usize::try_from(input).ok(), usize::try_from(output).ok())
-    };
-    let is_allowed = |it: &InPlace| it.is_by_same_steps() && pair(it) == (input, output);
-    input.is_some() && output.is_some() && operator.vulkan().in_place().iter().any(is_allowed)
-}
-
-/// The only binding that names a buffer.
-fn names(bindings: &[Option<Binding>], buffer: usize) -> Option<usize> {
-    let is_it = |it: &Option<Binding>| it.as_ref().is_some_and(|it| it.buffer == buffer);
-    let mut found = (0..bindings.len()).filter(|at| is_it(&bindings[*at]));
-    found.next().filter(|_| found.next().is_none())
-}
-
-fn dispatch_of(step: &Step) -> Option<&Dispatch> {
-    match step {
-        Step::Dispatch(dispatch) => Some(dispatch),
-        Step::Initialize(_) | Step::Read(_) => None,
+impl Kept {
+    /// Takes the program that is evicted first.
+    fn take(&mut self, victims: Victims) -> Option<Arc<Executable>> {
+        let is_candidate =
+            |it: &&KeptProgram| victims == Victims::All || Arc::strong_count(&it.executable) == 1;
+        // Programs that were used often are not kept for ever: as many others as two fill the cache end that.
+        let oldest = self.added.saturating_sub(2 * self.programs.len() as u64);
+        let ran_once = |it: &KeptProgram| it.uses <= 1 || it.last_use < oldest;
+        let candidates = || self.programs.iter().enumerate().filter(|(_, it)| is_candidate(it));
+        let once = candidates().find(|(_, it)| ran_once(it));
+        let (index, _) = once.or_else(|| candidates().next())?;
+        Some(self.programs.remove(index).executable)
     }
 }

@@ -7,6 +7,7 @@ use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
 use crate::inputs::Inputs;
 
+use super::arena::Arena;
 use super::device_tensor::DeviceTensor;
 use super::recording::{Places, Recording};
 use super::resources::Resources;
@@ -193,20 +194,24 @@ impl IoBinding {
         }
     }
 
-    /// The recording of a program for these places; `record` makes a new one.
+    /// The recording of a program for these places with the buffers of `arena`; `record` makes a new one.
     pub(super) fn recording(
         &mut self,
-        of: &Arc<Resources>,
+        (of, arena): (&Arc<Resources>, &mut Arena<Recording>),
         places: Places,
-        record: impl FnOnce(Places) -> Result<Recording>,
+        record: impl FnOnce(Places, &mut Arena<Recording>) -> Result<Recording>,
     ) -> Result<&mut Recording> {
+        self.forget_dropped();
         let is_of = |it: &Recorded| it.of.as_ptr() == Arc::as_ptr(of);
-        let is_same = |it: &Recorded| is_of(it) && *it.recording.places() == places;
+        let is_same = |it: &Recorded| {
+            is_of(it) && it.recording.stamp().is_of(arena) && *it.recording.places() == places
+        };
         let recorded = match self.recorded.iter().position(is_same) {
             Some(known) => self.recorded.remove(known),
-            None => Recorded { of: Arc::downgrade(of), recording: record(places)? },
+            None => Recorded { of: Arc::downgrade(of), recording: record(places, arena)? },
         };
-        self.recorded.retain(|it| it.of.strong_count() > 0);
+        // The arena may have grown, so that the buffers of earlier recordings can be freed.
+        self.forget_dropped();
         if self.recorded.iter().filter(|it| is_of(it)).count() == RECORDINGS
             && let Some(oldest) = self.recorded.iter().position(is_of)
         {
@@ -216,6 +221,11 @@ impl IoBinding {
         self.recorded.push(recorded);
         let last = self.recorded.len() - 1;
         Ok(&mut self.recorded[last].recording)
+    }
+
+    /// Drops recordings of programs that exist no more, or with buffers that their arena has replaced.
+    fn forget_dropped(&mut self) {
+        self.recorded.retain(|it| it.of.strong_count() > 0 && it.recording.stamp().is_current());
     }
 
     /// Stores the outputs that a run has left on the device.

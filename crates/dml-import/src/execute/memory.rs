@@ -18,7 +18,7 @@ pub(super) fn create(
     size: u64,
     content: impl FnOnce() -> String,
 ) -> Result<Buffer> {
-    device.create_buffer(size).map_err(|error| missing(size, content, error))
+    device.create_buffer(size).map_err(|error| missing(device, (size, content), error))
 }
 
 /// Creates a staging buffer, which the host writes or reads.
@@ -29,14 +29,20 @@ pub(super) fn create_for_transfers(
 ) -> Result<Buffer> {
     let buffer = device.vulkan().create_buffer(&BufferDesc { size, usage, location, name: called });
     let content = || format!("staging buffer for all {called}");
-    buffer.map_err(|error| missing(size, content, error.into()))
+    buffer.map_err(|error| missing(device, (size, content), error.into()))
 }
 
-fn missing(size: u64, content: impl FnOnce() -> String, error: dml::Error) -> Error {
-    match error.is_out_of_memory() || error.is_unsupported() {
-        true => Error::Memory(Box::new(MissingMemory { content: content(), size, error })),
-        false => at(&its_buffers(), error),
+fn missing(
+    device: &Device,
+    (size, content): (u64, impl FnOnce() -> String),
+    error: dml::Error,
+) -> Error {
+    if !error.is_out_of_memory() && !error.is_unsupported() {
+        return at(&its_buffers(), error);
     }
+    let (content, size) = (content(), Some(size));
+    let held = device.vulkan().memory_report().allocated;
+    Error::Memory(Box::new(MissingMemory { content, size, held, error }))
 }
 
 /// A tensor in messages: `output 'y' float32 [2, 3]`.
@@ -64,19 +70,29 @@ pub(super) fn output(read: &Read) -> String {
     tensor(&called, read.element, &read.shape)
 }
 
-/// The temporary buffer that operators share, one after the other, large enough for buffers of this usage.
-pub(super) fn scratch<'a>(
-    device: &Device,
-    program: &Program,
+/// The most temporary memory that one of the operators needs for buffers of this usage: its bytes, and the index that
+/// is given with the operator.
+pub(super) fn largest_scratch<'a>(
     operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
     usage: BufferUsage,
-) -> Result<Option<Buffer>> {
+) -> Option<(u64, usize)> {
     let sizes = operators.map(|(index, operator)| {
         let properties = operator.vulkan().binding_properties_for(usage);
         (properties.temporary_resource_size, index)
     });
-    let Some((size @ 1.., index)) = sizes.max() else { return Ok(None) };
-    create(device, size, || temporary(&program.operators[index])).map(Some)
+    sizes.max().filter(|(size, _)| *size > 0)
+}
+
+/// The temporary buffer that operators share, one after the other.
+pub(super) fn scratch<'a>(
+    device: &Device,
+    program: &Program,
+    operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
+) -> Result<Option<Buffer>> {
+    let largest = largest_scratch(operators, BufferUsage::all());
+    let buffer =
+        |(size, index): (u64, usize)| create(device, size, || temporary(&program.operators[index]));
+    largest.map(buffer).transpose()
 }
 
 /// The persistent resource of an operator, if it needs one.
@@ -144,7 +160,7 @@ impl Program {
 }
 
 /// Describes an operator's temporary memory; for a graph, with its largest intermediate result.
-fn temporary(operator: &Operator) -> String {
+pub(super) fn temporary(operator: &Operator) -> String {
     let content = format!("temporary memory of {}", operator.node);
     let Work::Graph { desc, nodes } = &operator.work else { return content };
     let results = desc.intermediate_edges.iter().filter_map(|edge| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use dml::vk::Recorder;
-use dml::{Buffer, BufferUsage, Device, GraphCompiler};
+use dml::{Buffer, Device, GraphCompiler};
 
 use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Step, Weight, Work};
@@ -33,10 +33,13 @@ type Alike = Vec<(Work, Weak<PreparedOutputs>)>;
 /// Returns the buffer of a weight, uploaded if necessary, by its index in the program's buffers.
 pub(super) type Upload<'a> = dyn FnMut(usize) -> Result<Arc<Buffer>> + 'a;
 
+/// For each buffer that a step writes which is executed once, the number of its result and the output's index.
+pub(super) type Written = HashMap<usize, (u64, usize)>;
+
 /// An input of a step that is executed once: a byte range of a weight, constant bytes, or a byte range of
 /// another such step's output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Input {
+pub(super) enum Input {
     Weight(Weight, Range<u64>),
     Bytes(Vec<u8>),
     Output { of: u64, index: usize, range: Range<u64> },
@@ -68,7 +71,8 @@ pub(super) fn once(program: &Program) -> impl Iterator<Item = &Dispatch> {
 impl Preparations {
     /// Puts the outputs of all steps of `program` that are executed once into `buffers`, which already hold the
     /// program's constants. Outputs that no other program has are computed now, in one submission; `upload`
-    /// gives the buffers of weights that are needed for it. The outputs live as long as the returned handles.
+    /// gives the buffers of weights that are needed for it. The outputs live as long as the returned handles. Also
+    /// returns which buffers they are in.
     ///
     /// Other threads that compile wait meanwhile: they mostly need the same results.
     pub(super) fn prepare(
@@ -77,11 +81,10 @@ impl Preparations {
         program: &Program,
         buffers: &mut [Option<Buffer>],
         upload: &mut Upload<'_>,
-    ) -> Result<Vec<Arc<PreparedOutputs>>> {
+    ) -> Result<(Vec<Arc<PreparedOutputs>>, Written)> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut missing) = (Vec::new(), Vec::new());
-        // For each buffer that an earlier step writes, the number of its result and the output's index.
-        let mut written: HashMap<usize, (u64, usize)> = HashMap::new();
+        let mut written = Written::new();
         for dispatch in once(program) {
             let inputs = inputs(program, dispatch, &written)?;
             let work = &program.operators[dispatch.operator].work;
@@ -112,7 +115,21 @@ impl Preparations {
             execute(device, program, (buffers, upload), &missing)?;
             known.insert(program, missing);
         }
-        Ok(all)
+        Ok((all, written))
+    }
+
+    /// The bytes of all results.
+    pub(super) fn bytes(&self) -> u64 {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = known.prepared.values().flatten().filter_map(|(_, prepared)| prepared.upgrade());
+        all.map(|it| it.bytes()).fold(0, u64::saturating_add)
+    }
+}
+
+impl PreparedOutputs {
+    /// The bytes of the outputs.
+    pub(super) fn bytes(&self) -> u64 {
+        self.outputs.iter().flatten().map(Buffer::size).fold(0, u64::saturating_add)
     }
 }
 
@@ -136,24 +153,26 @@ impl Known {
 }
 
 /// The inputs of a step that is executed once; `written` tells which buffers earlier such steps write.
-fn inputs(
-    program: &Program,
-    dispatch: &Dispatch,
-    written: &HashMap<usize, (u64, usize)>,
-) -> Result<Vec<Option<Input>>> {
+fn inputs(program: &Program, dispatch: &Dispatch, written: &Written) -> Result<Vec<Option<Input>>> {
     let input = |binding: &Option<Binding>| {
-        let Some(Binding { buffer, offset, size }) = binding else { return Ok(None) };
-        let range = *offset..offset.saturating_add(*size);
-        let input = match (&program.buffers[*buffer].initial, written.get(buffer)) {
-            (Initial::Weight(weight), _) => Some(Input::Weight(weight.clone(), range)),
-            (Initial::Tensor(tensor), _) => bytes(tensor.bytes(), &range).map(Input::Bytes),
-            (_, Some((of, index))) => Some(Input::Output { of: *of, index: *index, range }),
-            _ => None,
-        };
+        let Some(binding) = binding else { return Ok(None) };
         let problem = "a step that is executed once reads what runs write";
+        let input = constant(program, binding, written);
         input.map(Some).ok_or_else(|| Error::malformed(problem))
     };
     dispatch.inputs.iter().map(input).collect()
+}
+
+/// The identity of a binding's content; `None` if runs may write it, or if it is a sequence.
+pub(super) fn constant(program: &Program, binding: &Binding, written: &Written) -> Option<Input> {
+    let Binding { buffer, offset, size } = binding;
+    let range = *offset..offset.saturating_add(*size);
+    match (&program.buffers[*buffer].initial, written.get(buffer)) {
+        (Initial::Weight(weight), _) => Some(Input::Weight(weight.clone(), range)),
+        (Initial::Tensor(tensor), _) => bytes(tensor.bytes(), &range).map(Input::Bytes),
+        (_, Some((of, index))) => Some(Input::Output { of: *of, index: *index, range }),
+        _ => None,
+    }
 }
 
 fn bytes(all: &[u8], range: &Range<u64>) -> Option<Vec<u8>> {
@@ -184,7 +203,7 @@ fn execute(
         }
     }
     let numbers = steps.iter().map(|it| it.dispatch.operator);
-    let scratch = scratch(device, program, numbers.zip(&operators), BufferUsage::all())?;
+    let scratch = scratch(device, program, numbers.zip(&operators))?;
     let nothing_is_written = vec![false; buffers.len()];
     let mut tables = Vec::new();
     for (step, operator) in steps.iter().zip(&operators) {

@@ -1,22 +1,24 @@
 //! The recorded commands of a program: uploading its inputs, executing its operators, and copying its outputs
 //! to where the host reads them.
 
-use std::sync::PoisonError;
+use std::cmp::Reverse;
+use std::sync::Arc;
 
 use dml::vk::{CommandList, Recorder};
-use dml::{Buffer, BufferUsage, Device, MemoryLocation};
+use dml::{Buffer, BufferUsage, Device};
 
 use crate::error::Result;
 use crate::program::{Initial, Program, Read, Source, Step};
 use crate::tensor::{Tensor, byte_count};
 
+use super::arena::{Arena, Demand, Stamp};
 use super::at;
-use super::bound::{Table, When};
+use super::bound::Table;
 use super::device_tensor::DeviceTensor;
 use super::its_buffers;
-use super::memory::{create, create_for_transfers};
-use super::resources::{Resources, operator_of};
-use super::upload::fill;
+use super::memory::temporary;
+use super::resources::{Refilled, Resources, operator_of};
+use super::weights::fill;
 
 /// Tensors start at multiples of this many bytes in the upload and readback buffers.
 const ALIGNMENT: u64 = 16;
@@ -47,21 +49,33 @@ impl PartialEq for Places {
     }
 }
 
-/// A program's recorded commands, and the buffers that only they use.
+/// A program's recorded commands, with the buffers of an arena.
 #[derive(Debug)]
-pub(super) struct Recording {
+pub(crate) struct Recording {
     places: Places,
-    /// The staging buffer of inputs, and each input's buffer index and offset in it. Without a staging buffer,
-    /// inputs are written directly to their buffers, since a device may not support copies.
+    /// The arena's buffers that the commands use.
+    stamp: Stamp,
+    transfers: Transfers,
+    /// The staging buffers of inputs and of outputs, if the device supports copies.
     upload: Option<Buffer>,
-    inputs: Vec<(usize, u64)>,
-    /// The staging buffer of outputs. Without it, outputs are read directly from their buffers.
     readback: Option<Buffer>,
-    /// The submissions of a run: one, if outputs are copied.
-    segments: Vec<Segment>,
     /// All buffers of the program, by index.
     buffers: Vec<Option<Buffer>>,
     tables: Vec<Table>,
+}
+
+/// The places of inputs and outputs in the staging buffers.
+#[derive(Debug, Default)]
+struct Transfers {
+    /// Each input's buffer index and offset in the staging buffer. Without a staging buffer, inputs are written
+    /// directly to their buffers, since a device may not support copies.
+    inputs: Vec<(usize, u64)>,
+    /// The submissions of a run: one, if outputs are copied. Without a staging buffer, outputs are read directly from
+    /// their buffers.
+    segments: Vec<Segment>,
+    /// The sizes of the staging buffers in bytes; 0 where none is needed.
+    upload: u64,
+    readback: u64,
 }
 
 /// The steps of one submission, and the ranges that are read after it.
@@ -74,76 +88,38 @@ struct Segment {
     list: Option<CommandList>,
 }
 
-impl Recording {
-    pub(super) fn new(
-        device: &Device,
-        program: &Program,
-        resources: &Resources,
-        places: Places,
-    ) -> Result<Self> {
-        let mut buffers = Vec::new();
-        for (index, plan) in program.buffers.iter().enumerate() {
-            let known = places.buffers[index].as_ref().or(resources.buffer(index));
-            buffers.push(match (known, &plan.initial) {
-                (Some(known), _) => Some(known.clone()),
-                // Runs do not read this weight.
-                (None, Initial::Weight(_)) => None,
-                (None, _) => Some(create(device, plan.size, || program.content(index))?),
-            });
-        }
-        let tables = resources.tables(device, program, (&buffers, When::Always))?;
-        let mut recording = Self {
-            places,
-            upload: None,
-            inputs: vec![],
-            readback: None,
-            segments: vec![],
-            buffers,
-            tables,
-        };
-        recording.transfers(device, program)?;
-        for at in 0..recording.segments.len() {
-            recording.segments[at].list = Some(recording.record(device, program, at)?);
-        }
-        Ok(recording)
-    }
+/// The content of a buffer of the arena.
+#[derive(Clone, Copy)]
+enum Content {
+    /// The program's buffer with this index.
+    Buffer(usize),
+    /// Temporary memory, which is largest for the operator with this index.
+    Scratch(usize),
+}
 
-    /// The inputs and outputs that stay on the device.
-    pub(super) fn places(&self) -> &Places {
-        &self.places
-    }
-
-    /// Whether the commands use the caller's tensor.
-    pub(super) fn uses(&self, tensor: &DeviceTensor) -> bool {
-        let raw = tensor.buffer().map(Buffer::raw);
-        self.places.buffers.iter().flatten().any(|it| Some(it.raw()) == raw)
-    }
-
+impl Transfers {
     /// Lays out the staging buffers, and divides the steps into submissions where a buffer must be read before
     /// a later step.
-    fn transfers(&mut self, device: &Device, program: &Program) -> Result<()> {
+    fn new(device: &Device, program: &Program, places: &Places) -> Self {
         let copies = device.vulkan().buffer_usages() == BufferUsage::all();
+        let mut transfers = Self::default();
         let mut end = 0u64;
         for (index, plan) in program.buffers.iter().enumerate() {
-            if matches!(plan.initial, Initial::Input(_)) && self.places.buffers[index].is_none() {
-                self.inputs.push((index, end));
+            if matches!(plan.initial, Initial::Input(_)) && places.buffers[index].is_none() {
+                transfers.inputs.push((index, end));
                 end = end.saturating_add(plan.size.next_multiple_of(ALIGNMENT));
             }
         }
-        if copies {
-            let upload = (MemoryLocation::Upload, BufferUsage::TRANSFER_SRC, "inputs");
-            self.upload =
-                (end > 0).then(|| create_for_transfers(device, end, upload)).transpose()?;
-        }
+        transfers.upload = if copies { end } else { 0 };
         let (mut end, mut segment) = (0u64, Segment::default());
         for (index, step) in program.steps.iter().enumerate() {
             match step {
                 Step::Initialize(_) | Step::Dispatch(_) if !copies && !segment.reads.is_empty() => {
                     let next = Segment { steps: index..index, ..Segment::default() };
-                    self.segments.push(std::mem::replace(&mut segment, next));
+                    transfers.segments.push(std::mem::replace(&mut segment, next));
                 }
                 Step::Read(Read { source: Source::Buffer(binding), element, shape, .. })
-                    if !self.places.is_kept[index] =>
+                    if !places.is_kept[index] =>
                 {
                     let bytes = byte_count(*element, shape).unwrap_or(0);
                     let own = (!copies).then_some(binding.buffer);
@@ -155,22 +131,90 @@ impl Recording {
             }
             segment.steps.end = index + 1;
         }
-        self.segments.push(segment);
-        if copies {
-            let readback = (MemoryLocation::Readback, BufferUsage::TRANSFER_DST, "outputs");
-            self.readback =
-                (end > 0).then(|| create_for_transfers(device, end, readback)).transpose()?;
+        transfers.segments.push(segment);
+        transfers.readback = if copies { end } else { 0 };
+        transfers
+    }
+}
+
+impl Recording {
+    pub(super) fn new(
+        device: &Device,
+        program: &Program,
+        resources: &Arc<Resources>,
+        (places, arena): (Places, &mut Arena<Self>),
+    ) -> Result<Self> {
+        let of_caller = |index: usize| places.buffers[index].as_ref();
+        let known = |index| of_caller(index).or(resources.buffer(index)).cloned();
+        let mut buffers: Vec<Option<Buffer>> = (0..program.buffers.len()).map(known).collect();
+        // Operators may need more temporary memory if a caller's buffer lacks transfer usage.
+        let usages = buffers.iter().flatten().map(Buffer::usage);
+        let usage = usages.fold(BufferUsage::all(), BufferUsage::intersection);
+        let usage = match usage.contains(device.vulkan().buffer_usages()) {
+            true => BufferUsage::all(),
+            false => usage,
+        };
+        let scratch = resources.largest_scratch(usage);
+        let own = program.buffers.iter().enumerate().filter_map(|(index, plan)| {
+            // Runs do not read weights that the resources lack.
+            let is_own = buffers[index].is_none() && !matches!(plan.initial, Initial::Weight(_));
+            is_own.then_some((plan.size, Content::Buffer(index)))
+        });
+        let scratch = scratch.map(|(size, operator)| (size, Content::Scratch(operator)));
+        let mut needed: Vec<(u64, Content)> = own.chain(scratch).collect();
+        needed.sort_by_key(|(size, _)| Reverse(*size));
+        let transfers = Transfers::new(device, program, &places);
+        let demand = Demand {
+            device: needed.iter().map(|(size, _)| *size).collect(),
+            upload: transfers.upload,
+            readback: transfers.readback,
+        };
+        let content = |index: usize| match needed[index].1 {
+            Content::Buffer(index) => program.content(index),
+            Content::Scratch(operator) => temporary(&program.operators[operator]),
+        };
+        let (arena, stamp) = arena.reserve(device, (resources, demand), content)?;
+        let mut temporary = None;
+        for ((_, content), buffer) in needed.iter().zip(arena.device) {
+            match content {
+                Content::Buffer(index) => buffers[*index] = buffer,
+                Content::Scratch(_) => temporary = buffer,
+            }
         }
-        Ok(())
+        let bound = (&buffers[..], temporary.as_ref());
+        let tables = resources.tables(program, bound)?;
+        let upload = arena.upload.filter(|_| transfers.upload > 0);
+        let readback = arena.readback.filter(|_| transfers.readback > 0);
+        let mut recording = Self { places, stamp, transfers, upload, readback, buffers, tables };
+        for at in 0..recording.transfers.segments.len() {
+            recording.transfers.segments[at].list = Some(recording.record(device, program, at)?);
+        }
+        Ok(recording)
+    }
+
+    /// The inputs and outputs that stay on the device.
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The buffers of the arena that the commands use.
+    pub(super) fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    /// Whether the commands use the caller's tensor.
+    pub(super) fn uses(&self, tensor: &DeviceTensor) -> bool {
+        let raw = tensor.buffer().map(Buffer::raw);
+        self.places.buffers.iter().flatten().any(|it| Some(it.raw()) == raw)
     }
 
     /// Records the commands of a segment.
     fn record(&self, device: &Device, program: &Program, at_segment: usize) -> Result<CommandList> {
         let failed = |error: dml::vk::Error| at(&its_buffers(), error.into());
-        let segment = &self.segments[at_segment];
+        let segment = &self.transfers.segments[at_segment];
         let mut recorder = Recorder::repeatable(device.vulkan()).map_err(failed)?;
         if let Some(upload) = &self.upload {
-            for (index, offset) in &self.inputs {
+            for (index, offset) in &self.transfers.inputs {
                 let Some(buffer) = &self.buffers[*index] else { continue };
                 let size = program.buffers[*index].size;
                 recorder.copy_buffer(upload, *offset, buffer, 0, size).map_err(failed)?;
@@ -207,22 +251,21 @@ impl Recording {
         recorder.finish().map_err(failed)
     }
 
-    /// Runs the commands with these inputs, and returns the bytes read from buffers. Runs of one program wait
-    /// for each other.
+    /// Runs the commands with these inputs, and returns the bytes read from buffers. Buffers that operators
+    /// overwrite are `refilled` first.
     pub(super) fn run(
         &mut self,
         device: &Device,
         program: &Program,
-        resources: &Resources,
+        refilled: &Refilled,
         tensors: &[Option<Tensor>],
     ) -> Result<Vec<Vec<u8>>> {
         let failed = |error: dml::vk::Error| at(&its_buffers(), error.into());
         let vulkan = device.vulkan();
-        let refilled = resources.refilled().lock().unwrap_or_else(PoisonError::into_inner);
-        for (buffer, initial) in refilled.iter() {
+        for (buffer, initial) in refilled {
             fill(device, buffer, initial)?;
         }
-        for (index, offset) in &self.inputs {
+        for (index, offset) in &self.transfers.inputs {
             let Initial::Input(input) = program.buffers[*index].initial else { continue };
             let tensor = program.input(input, tensors)?;
             let to = match &self.upload {
@@ -233,13 +276,13 @@ impl Recording {
             vulkan.write_buffer(buffer, offset, tensor.bytes()).map_err(failed)?;
         }
         let mut outputs = Vec::new();
-        for at_segment in 0..self.segments.len() {
-            let list = match self.segments[at_segment].list.take() {
+        for at_segment in 0..self.transfers.segments.len() {
+            let list = match self.transfers.segments[at_segment].list.take() {
                 Some(list) => list,
                 None => self.record(device, program, at_segment)?,
             };
             let submission = vulkan.submit(list).map_err(failed)?;
-            let segment = &mut self.segments[at_segment];
+            let segment = &mut self.transfers.segments[at_segment];
             segment.list = Some(submission.into_list().map_err(failed)?);
             for (own, range) in &segment.reads {
                 let own = own.and_then(|index| self.buffers[index].as_ref());

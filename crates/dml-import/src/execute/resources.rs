@@ -1,37 +1,47 @@
-//! The resources that all recordings of a program share: its operators, and the buffers that are neither inputs
-//! nor outputs.
+//! The resources that all recordings of a program share: its operators, its constants and its weights.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dml::{Buffer, BufferUsage, CompiledOperator, Device};
 
 use crate::error::{Error, Result};
-use crate::program::{Binding, Initial, Program, Read, Source, Step};
+use crate::program::{Binding, Dispatch, Initial, Program, Read, Source, Step};
 
-use super::bound::{Bound, Table, When};
-use super::memory::{create, persistent, scratch};
-use super::preparation::{PreparedOutputs, submit};
+use super::bound::{Bound, Table, When, is_owned, is_packed};
+use super::memory::{create, largest_scratch, persistent};
+use super::packing::PackedWeights;
+use super::preparation::PreparedOutputs;
 use super::progress::{Progress, Uploads};
-use super::upload::{Weights, fill};
+use super::weights::{Weights, fill};
+
+/// Buffers that are filled again before each run, since operators overwrite them.
+pub(super) type Refilled = [(Buffer, Initial)];
 
 /// A program's compiled operators and shared buffers.
 #[derive(Debug)]
-pub(super) struct Resources {
+pub(crate) struct Resources {
     /// `None` for operators that are executed once.
     operators: Vec<Option<CompiledOperator>>,
-    /// `None` for buffers that belong to recordings, which are inputs and outputs that runs write, and for
-    /// those that runs do not read.
+    /// `None` for buffers that belong to arenas, which are those that runs write, and for those that runs do not
+    /// read.
     buffers: Vec<Option<Buffer>>,
     /// Which of the buffers runs write.
     is_written: Vec<bool>,
-    /// Buffers that are filled again before each run, since operators overwrite them. A run holds the lock,
-    /// because all recordings write the same intermediate results.
     refilled: Mutex<Vec<(Buffer, Initial)>>,
-    scratch: Option<Buffer>,
+    /// The persistent resource of each operator.
     persistent: Vec<Option<Buffer>>,
     /// Owners of buffers shared with other programs, kept alive as long as these resources.
-    _weights: Vec<Arc<Buffer>>,
-    _prepared: Vec<Arc<PreparedOutputs>>,
+    shared: Shared,
+    /// The bytes of the buffers that no other program has.
+    own_bytes: u64,
+}
+
+/// Buffers that programs share.
+#[derive(Debug, Default)]
+struct Shared {
+    weights: Vec<Arc<Buffer>>,
+    prepared: Vec<Arc<PreparedOutputs>>,
+    packed: Vec<Arc<PackedWeights>>,
 }
 
 impl Resources {
@@ -43,21 +53,22 @@ impl Resources {
         (weights, tell): (&Weights, &dyn Fn(Progress)),
     ) -> Result<Self> {
         let mut uploads = Uploads::new(program, tell);
-        let uses = Uses::of(program);
-        let (mut buffers, mut refilled, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        let uses = Uses::of(program, &operators);
+        let (mut buffers, mut refilled, mut shared) = (Vec::new(), Vec::new(), Shared::default());
+        let mut own_bytes = 0u64;
         for (index, plan) in program.buffers.iter().enumerate() {
             let buffer = match &plan.initial {
                 Initial::Input(_) => None,
-                Initial::Undefined if uses.is_made_once[index] => None,
-                Initial::Undefined if uses.is_written[index] && uses.is_read[index] => None,
+                Initial::Undefined if uses.is_made_once[index] || uses.is_written[index] => None,
                 Initial::Weight(_) if !uses.is_bound[index] => None,
                 Initial::Weight(weight) => {
                     let weight = weights.buffer(device, plan, weight)?;
-                    held.push(Arc::clone(&weight));
+                    shared.weights.push(Arc::clone(&weight));
                     Some((*weight).clone())
                 }
                 initial => {
                     let buffer = create(device, plan.size, || program.content(index))?;
+                    own_bytes = own_bytes.saturating_add(buffer.size());
                     match initial {
                         Initial::Tensor(_) | Initial::Sequence(_) if uses.is_written[index] => {
                             refilled.push((buffer.clone(), initial.clone()));
@@ -81,29 +92,47 @@ impl Resources {
             uploads.filled(index);
             Ok(weight)
         };
-        let prepared = weights.prepared.prepare(device, program, &mut buffers, &mut upload)?;
+        let (prepared, written) =
+            weights.prepared.prepare(device, program, &mut buffers, &mut upload)?;
+        shared.prepared = prepared;
+        let packed = weights.packed.pack(
+            device,
+            program,
+            (&operators, &uses.is_written),
+            (&buffers, &written, &mut upload),
+        )?;
         // Weights that other programs have already prepared are not uploaded.
         (0..buffers.len()).for_each(|index| uploads.filled(index));
-        let scratch = scratch(device, program, numbered(&operators), BufferUsage::all())?;
-        let persistent = operators.iter().zip(&program.operators).map(|(operator, of)| {
-            operator.as_ref().map_or(Ok(None), |it| persistent(device, &of.node, it))
-        });
-        let persistent = persistent.collect::<Result<Vec<_>>>()?;
-        let new = Self {
-            operators,
-            buffers,
-            is_written: uses.is_written,
-            refilled: Mutex::new(refilled),
-            scratch,
-            persistent,
-            _weights: held,
-            _prepared: prepared,
-        };
-        submit(device, &new.tables(device, program, (&new.buffers, When::Once))?)?;
-        Ok(new)
+        let mut all = Vec::new();
+        for ((operator, of), packed) in operators.iter().zip(&program.operators).zip(packed) {
+            all.push(match (operator, packed) {
+                (_, Some(packed)) => {
+                    let buffer = packed.buffer().cloned();
+                    shared.packed.push(packed);
+                    buffer
+                }
+                (Some(operator), None) => persistent(device, &of.node, operator)?
+                    .inspect(|own| own_bytes = own_bytes.saturating_add(own.size())),
+                (None, None) => None,
+            });
+        }
+        let constants = operators.iter().flatten().map(|it| it.vulkan().plan().constants.len());
+        let own_bytes = constants.fold(own_bytes, |all, it| all.saturating_add(it as u64));
+        let (is_written, persistent, refilled) = (uses.is_written, all, Mutex::new(refilled));
+        Ok(Self { operators, buffers, is_written, refilled, persistent, shared, own_bytes })
     }
 
-    /// The buffer with this index; `None` if each recording has its own.
+    /// The bytes of device memory that are freed with the program: those of its own, and of buffers that no other
+    /// program shares now.
+    pub(super) fn bytes(&self) -> u64 {
+        let Shared { weights, prepared, packed } = &self.shared;
+        let weights = weights.iter().filter(|it| Arc::strong_count(it) == 1).map(|it| it.size());
+        let prepared = prepared.iter().filter(|it| Arc::strong_count(it) == 1).map(|it| it.bytes());
+        let packed = packed.iter().filter(|it| Arc::strong_count(it) == 1).map(|it| it.bytes());
+        weights.chain(prepared).chain(packed).fold(self.own_bytes, u64::saturating_add)
+    }
+
+    /// The buffer with this index; `None` if it belongs to arenas.
     pub(super) fn buffer(&self, index: usize) -> Option<&Buffer> {
         self.buffers.get(index).and_then(Option::as_ref)
     }
@@ -113,44 +142,35 @@ impl Resources {
         self.operators.get(index).and_then(Option::as_ref)
     }
 
-    /// The buffers to refill before a run; a run holds this lock.
-    pub(super) fn refilled(&self) -> &Mutex<Vec<(Buffer, Initial)>> {
-        &self.refilled
+    /// The buffers to refill before a run. A run holds this lock: its operators may write persistent resources, which
+    /// all recordings of the program share.
+    pub(super) fn turn(&self) -> MutexGuard<'_, Vec<(Buffer, Initial)>> {
+        self.refilled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The commands at time `when` of each step that runs an operator, with these buffers.
+    /// The most temporary memory that an operator needs for buffers of this usage: its bytes and the operator.
+    pub(super) fn largest_scratch(&self, usage: BufferUsage) -> Option<(u64, usize)> {
+        largest_scratch(numbered(&self.operators), usage)
+    }
+
+    /// The commands of each step that runs an operator, with these buffers and this temporary memory.
     pub(super) fn tables(
         &self,
-        device: &Device,
         program: &Program,
-        (buffers, when): (&[Option<Buffer>], When),
+        (buffers, temporary): (&[Option<Buffer>], Option<&Buffer>),
     ) -> Result<Vec<Table>> {
-        // Operators may need more temporary memory if a caller's buffer lacks transfer usage.
-        let usages = buffers.iter().flatten().map(Buffer::usage);
-        let usage = usages.fold(BufferUsage::all(), BufferUsage::intersection);
-        let larger = match usage.contains(device.vulkan().buffer_usages()) {
-            true => None,
-            false => scratch(device, program, numbered(&self.operators), usage)?,
-        };
-        let temporary = larger.as_ref().or(self.scratch.as_ref());
         let mut initialized = vec![false; self.operators.len()];
         let mut tables = Vec::new();
         for step in &program.steps {
             let Some(operator) = operator_of(step) else { continue };
             let Some(compiled) = &self.operators[operator] else { continue };
             let is_first = !std::mem::replace(&mut initialized[operator], true);
-            let of = Bound {
-                program,
-                buffers,
-                operator,
-                compiled,
-                temporary,
-                persistent: self.persistent[operator].as_ref(),
-            };
+            let persistent = self.persistent[operator].as_ref();
+            let of = Bound { program, buffers, operator, compiled, temporary, persistent };
             tables.push(match step {
-                Step::Initialize(step) => of.initialization(step, when)?,
+                Step::Initialize(step) => of.initialization(step)?,
                 Step::Dispatch(dispatch) => {
-                    of.dispatch(dispatch, (is_first, when), &self.is_written)?
+                    of.dispatch(dispatch, (is_first, When::Always), &self.is_written)?
                 }
                 Step::Read(_) => continue,
             });
@@ -172,8 +192,6 @@ pub(super) fn operator_of(step: &Step) -> Option<usize> {
 struct Uses {
     /// Whether a step of runs writes the buffer.
     is_written: Vec<bool>,
-    /// Whether the buffer holds an output of the program.
-    is_read: Vec<bool>,
     /// Whether steps of runs bind the buffer.
     is_bound: Vec<bool>,
     /// Whether a step that is executed once writes the buffer.
@@ -181,32 +199,49 @@ struct Uses {
 }
 
 impl Uses {
-    fn of(program: &Program) -> Self {
+    fn of(program: &Program, operators: &[Option<CompiledOperator>]) -> Self {
         let none = || vec![false; program.buffers.len()];
-        let mut uses =
-            Self { is_written: none(), is_read: none(), is_bound: none(), is_made_once: none() };
+        let mut uses = Self { is_written: none(), is_bound: none(), is_made_once: none() };
         let mark = |which: &mut [bool], bindings: &[Option<Binding>]| {
             bindings.iter().flatten().for_each(|binding| which[binding.buffer] = true);
         };
+        for dispatch in program.steps.iter().filter_map(dispatch_of) {
+            let written = match dispatch.once {
+                true => &mut uses.is_made_once,
+                false => &mut uses.is_written,
+            };
+            mark(written, &dispatch.outputs);
+        }
         for step in &program.steps {
             match step {
                 Step::Initialize(step) => mark(&mut uses.is_bound, &step.inputs),
-                Step::Dispatch(dispatch) if dispatch.once => {
-                    mark(&mut uses.is_made_once, &dispatch.outputs);
-                }
+                Step::Dispatch(dispatch) if dispatch.once => {}
                 Step::Dispatch(dispatch) => {
-                    mark(&mut uses.is_bound, &dispatch.inputs);
+                    let operator = operators[dispatch.operator].as_ref();
+                    let inputs = dispatch.inputs.iter().enumerate().filter(|(index, _)| {
+                        operator.is_none_or(|it| {
+                            !is_packed(program, (it, dispatch), &uses.is_written)
+                                || !is_owned(it, *index)
+                        })
+                    });
+                    let inputs = inputs.filter_map(|(_, binding)| binding.as_ref());
+                    inputs.for_each(|binding| uses.is_bound[binding.buffer] = true);
                     mark(&mut uses.is_bound, &dispatch.outputs);
-                    mark(&mut uses.is_written, &dispatch.outputs);
                 }
                 Step::Read(Read { source: Source::Buffer(binding), .. }) => {
-                    uses.is_read[binding.buffer] = true;
                     uses.is_bound[binding.buffer] = true;
                 }
                 Step::Read(_) => {}
             }
         }
         uses
+    }
+}
+
+fn dispatch_of(step: &Step) -> Option<&Dispatch> {
+    match step {
+        Step::Dispatch(dispatch) => Some(dispatch),
+        Step::Initialize(_) | Step::Read(_) => None,
     }
 }
 

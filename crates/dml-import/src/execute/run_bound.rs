@@ -8,8 +8,9 @@ use crate::inputs::Inputs;
 use crate::program::{BufferPlan, Destination, Initial, Output, Read, Source};
 use crate::tensor::{Tensor, text};
 
-use super::cache::Pair;
+use super::arena::Arena;
 use super::device_tensor::DeviceTensor;
+use super::in_place::Pair;
 use super::io_binding::{IoBinding, Slot, host_input};
 use super::memory;
 use super::recording::{Places, Recording};
@@ -64,9 +65,14 @@ impl Executable {
         let is_read = |(index, _): &(usize, &Read)| !places.is_kept[*index];
         let reads: Vec<&Read> = self.reads().filter(is_read).map(|(_, read)| read).collect();
         let outputs = self.outputs(&reads, &given, |resources| {
-            let record = |places| Recording::new(device, program, resources, places);
-            let recording = binding.recording(resources, places, record)?;
-            recording.run(device, program, resources, &given.host)
+            let refilled = resources.turn();
+            self.memory.arenas.with(resources, |arena| {
+                let record = |places, arena: &mut Arena<Recording>| {
+                    Recording::new(device, program, resources, (places, arena))
+                };
+                let recording = binding.recording((resources, arena), places, record)?;
+                recording.run(device, program, &refilled, &given.host)
+            })
         })?;
         let found = self.read(outputs);
         if matches!(found, Reading::Outputs(_)) {

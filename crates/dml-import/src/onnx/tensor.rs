@@ -7,7 +7,7 @@ use prost::Message as _;
 use crate::constant::{Constant, Data};
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
-use crate::files::Folder;
+use crate::files::{FileRange, Folder};
 use crate::tensor::Tensor;
 use crate::{files, limits};
 
@@ -98,6 +98,9 @@ impl Tensor {
 
 const EXTERNAL: i32 = 1;
 
+/// Tensors in the model's own file of at least so many bytes are not kept in host memory.
+const LARGE: usize = 1 << 20;
+
 /// Reads a tensor of the model, whose external data is in `folder`.
 pub(super) fn constant(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
     let named = |error: Error| {
@@ -116,7 +119,16 @@ fn parsed(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
         return external(proto, element, shape, folder);
     }
     let bytes = match (&proto.raw_data, element) {
-        (Some(raw), _) => raw.clone(),
+        (Some(raw), _) => match folder.and_then(|it| it.place_of(raw)) {
+            // The file can be read again, so that the host keeps no copy.
+            Some(place) if raw.len() >= LARGE => {
+                let given = u64::try_from(raw.len()).unwrap_or(u64::MAX);
+                return Constant::new(element, shape, Data::File(place), given);
+            }
+            // A part of the bytes that were read would keep all of them.
+            Some(_) => Bytes::copy_from_slice(raw),
+            None => raw.clone(),
+        },
         (None, ElementType::Other(_)) => Bytes::new(),
         (None, _) => packed(proto, element),
     };
@@ -181,7 +193,8 @@ fn external(
     let folder = folder
         .ok_or_else(|| Error::malformed("external data is read only for a model in a file"))?;
     let path = folder.file(location)?;
-    let whole = files::length_of(&path)?;
+    let version = files::version_of(&path)?;
+    let whole = version.length();
     let offset = number("offset")?.unwrap_or(0);
     let length = match number("length")? {
         Some(length) => length,
@@ -192,7 +205,7 @@ fn external(
     if length > limits::TENSOR_BYTES {
         return Err(Error::malformed(format!("{length} bytes are too many")));
     }
-    Constant::new(element, shape, Data::File { path, offset }, length)
+    Constant::new(element, shape, Data::File(FileRange { path, offset, version }), length)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::constant::{Constant, Data};
 use crate::error::{Error, Result};
+use crate::files::{FileRange, FileVersion};
 use crate::graph::Dimension;
 use crate::{files, limits};
 
@@ -12,14 +13,14 @@ use super::layer::Layer;
 /// The file with the constants, opened only if there is a constant.
 pub(super) struct Weights {
     path: Option<PathBuf>,
-    length: Option<u64>,
+    version: Option<FileVersion>,
 }
 
 impl Weights {
     /// The constants of the model at `path`.
     pub(super) fn of(path: Option<&Path>) -> Self {
         let path = path.map(super::weights_file);
-        Self { path, length: None }
+        Self { path, version: None }
     }
 
     /// Reads an element `<data element_type=".." shape=".." offset=".." size=".."/>`.
@@ -35,29 +36,30 @@ impl Weights {
             return Err(layer.refused("shape", "is open", "sizes"));
         };
         let located = |error: Error| Error::malformed(format!("{}: {error}", layer.node));
-        let (path, length) = self.file().map_err(located)?;
-        files::check_range(length, offset, size).map_err(|error| {
+        let (path, version) = self.file().map_err(located)?;
+        files::check_range(version.length(), offset, size).map_err(|error| {
             Error::malformed(format!("{}: '{}': {error}", layer.node, path.display()))
         })?;
         if size > limits::TENSOR_BYTES {
             let accepted = format!("up to {}", limits::TENSOR_BYTES);
             return Err(layer.refused("size", "is too large", &accepted));
         }
-        let constant = Constant::new(element, shape, Data::File { path, offset }, size);
+        let constant =
+            Constant::new(element, shape, Data::File(FileRange { path, offset, version }), size);
         Ok(constant.map_err(located)?.named(&layer.node.name))
     }
 
-    fn file(&mut self) -> Result<(PathBuf, u64)> {
+    fn file(&mut self) -> Result<(PathBuf, FileVersion)> {
         let path = self
             .path
             .clone()
             .ok_or_else(|| Error::malformed("constants are read only for a model in a file"))?;
-        let length = match self.length {
-            Some(length) => length,
-            None => files::length_of(&path)
+        let version = match self.version {
+            Some(version) => version,
+            None => files::version_of(&path)
                 .map_err(|error| Error::malformed(format!("'{}': {error}", path.display())))?,
         };
-        self.length = Some(length);
-        Ok((path, length))
+        self.version = Some(version);
+        Ok((path, version))
     }
 }

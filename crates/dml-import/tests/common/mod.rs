@@ -9,6 +9,7 @@ pub(crate) mod decoder;
 pub(crate) mod device;
 pub(crate) mod host;
 pub(crate) mod hostile;
+pub(crate) mod images;
 pub(crate) mod llama;
 pub(crate) mod onnx;
 pub(crate) mod openvino;

@@ -154,12 +154,17 @@ class Provider(unittest.TestCase):
 
     def test_wrong_options_say_what_is_accepted(self):
         wrong = {
-            "devise": ("0", "unknown option 'devise'; the options are: device, feature_level, numerics, profile, cache"),
+            "devise": (
+                "0",
+                "unknown option 'devise'; the options are: "
+                "device, feature_level, numerics, profile, cache, program_bytes",
+            ),
             "device": ("no such device", "no such device"),
             "feature_level": ("9_9", "9_9"),
             "numerics": ("quick", "unknown numerics 'quick'; accepted: exact, fast"),
             "profile": ("no such profile", "no such profile"),
             "cache": (__file__, "accepted: `off`, or a folder that can be written"),
+            "program_bytes": ("1 GB", "accepted: a number of bytes"),
         }
         for name, (value, expected) in wrong.items():
             with self.assertRaises(Exception) as raised:

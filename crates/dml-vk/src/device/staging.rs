@@ -40,6 +40,12 @@ impl Staging {
         Self { free: Mutex::default(), location, usage }
     }
 
+    /// Frees the unused blocks.
+    fn clear(&self) {
+        let free = std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(free);
+    }
+
     /// A block of at least `size` bytes.
     pub(crate) fn take(self: &Arc<Self>, device: &Device, size: u64) -> Result<StagingBlock> {
         let home = Arc::clone(self);
@@ -53,6 +59,14 @@ impl Staging {
         let (usage, location) = (self.usage, self.location);
         let desc = BufferDesc { size, usage, location, name: "dml staging" };
         Ok(StagingBlock { buffer: device.create_buffer(&desc)?, home })
+    }
+}
+
+impl Device {
+    /// Frees staging memory that the device keeps for later transfers. For programs that run out of memory.
+    pub fn release_unused(&self) {
+        self.shared.uploads.clear();
+        self.shared.read_backs.clear();
     }
 }
 

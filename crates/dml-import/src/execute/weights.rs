@@ -1,0 +1,186 @@
+//! The weights of models on a device, which all sessions of the device share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use dml::{Buffer, Device};
+
+use crate::constant::{Constant, Fingerprint};
+use crate::error::Result;
+use crate::program::{BufferPlan, Initial, Program, Weight};
+
+use super::memory::{self, create};
+use super::packing::Packings;
+use super::preparation::Preparations;
+use super::{at, its_buffers};
+
+/// How many bytes of a sequence are generated in host memory at a time.
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// The weights of all devices that sessions or programs use.
+static OF_DEVICES: Mutex<Vec<Weak<Weights>>> = Mutex::new(Vec::new());
+
+/// The weights of models on one device: as they are, prepared, and packed. They stay there as long as a program uses
+/// them.
+#[derive(Debug)]
+pub(crate) struct Weights {
+    device: Device,
+    contents: Mutex<Contents>,
+    uploaded: Mutex<HashMap<Weight, Weak<Buffer>>>,
+    pub(super) prepared: Preparations,
+    pub(super) packed: Packings,
+}
+
+/// Finds weights of equal content, such as those of a file that was read twice.
+#[derive(Debug, Default)]
+struct Contents {
+    by_fingerprint: HashMap<Fingerprint, Vec<Weak<Constant>>>,
+    /// The representatives of weights, by the address of the weight, which the first handle keeps from being reused.
+    representatives: HashMap<usize, (Weak<Constant>, Weak<Constant>)>,
+}
+
+impl Weights {
+    /// The weights on `device` at its feature level and tuning, which results of operators may depend on.
+    pub(crate) fn of(device: &Device) -> Arc<Self> {
+        let mut all = lock(&OF_DEVICES);
+        let mut others = Vec::new();
+        let is_of = |it: &Arc<Self>| {
+            it.device.vulkan().is_same(device.vulkan())
+                && it.device.feature_level() == device.feature_level()
+                && it.device.tuning() == device.tuning()
+        };
+        let mut found = None;
+        for known in all.iter().filter_map(Weak::upgrade) {
+            if found.is_none() && is_of(&known) {
+                found = Some(known);
+            } else {
+                others.push(known);
+            }
+        }
+        let found = found.unwrap_or_else(|| {
+            let new = Arc::new(Self {
+                device: device.clone(),
+                contents: Mutex::default(),
+                uploaded: Mutex::default(),
+                prepared: Preparations::default(),
+                packed: Packings::default(),
+            });
+            all.retain(|it| it.strong_count() > 0);
+            all.push(Arc::downgrade(&new));
+            new
+        });
+        // A handle may be the last one by now, and closing a device takes time.
+        drop(all);
+        drop(others);
+        found
+    }
+
+    /// Replaces each weight of `program` by one of equal content that other programs of the device use, if there is
+    /// one.
+    pub(super) fn unify(&self, program: &mut Program) {
+        let mut contents = lock(&self.contents);
+        for plan in &mut program.buffers {
+            if let Initial::Weight(weight) = &mut plan.initial {
+                *weight = Weight(contents.representative(&weight.0));
+            }
+        }
+    }
+
+    /// The buffer of a weight; the first caller uploads it.
+    pub(super) fn buffer(
+        &self,
+        device: &Device,
+        plan: &BufferPlan,
+        of: &Weight,
+    ) -> Result<Arc<Buffer>> {
+        let mut uploaded = lock(&self.uploaded);
+        if let Some(known) = uploaded.get(of).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        uploaded.retain(|_, buffer| buffer.strong_count() > 0);
+        let buffer = Arc::new(create(device, plan.size, || memory::weight(of))?);
+        fill(device, &buffer, &plan.initial)?;
+        // The key keeps the weight alive, so that its address cannot be reused.
+        uploaded.insert(of.clone(), Arc::downgrade(&buffer));
+        Ok(buffer)
+    }
+
+    /// The bytes of weights as they are in the file.
+    pub(crate) fn uploaded_bytes(&self) -> u64 {
+        let uploaded = lock(&self.uploaded);
+        uploaded.values().filter_map(Weak::upgrade).map(|it| it.size()).fold(0, u64::saturating_add)
+    }
+
+    /// The bytes of results that depend only on weights.
+    pub(crate) fn prepared_bytes(&self) -> u64 {
+        self.prepared.bytes()
+    }
+
+    /// The bytes of weights that operators repacked.
+    pub(crate) fn packed_bytes(&self) -> u64 {
+        self.packed.bytes()
+    }
+}
+
+impl Contents {
+    fn representative(&mut self, weight: &Arc<Constant>) -> Arc<Constant> {
+        let address = Arc::as_ptr(weight).addr();
+        if let Some((own, representative)) = self.representatives.get(&address)
+            && own.as_ptr() == Arc::as_ptr(weight)
+            && own.strong_count() > 0
+            && let Some(representative) = representative.upgrade()
+        {
+            return representative;
+        }
+        let fingerprint = weight.fingerprint();
+        let alike = self.by_fingerprint.get(&fingerprint).into_iter().flatten();
+        let mut alike = alike.filter_map(Weak::upgrade);
+        let found = alike.find(|it| it.has_content_of(weight));
+        let representative = found.unwrap_or_else(|| {
+            self.forget_dropped();
+            let alike = self.by_fingerprint.entry(fingerprint).or_default();
+            alike.push(Arc::downgrade(weight));
+            Arc::clone(weight)
+        });
+        let handles = (Arc::downgrade(weight), Arc::downgrade(&representative));
+        self.representatives.insert(address, handles);
+        representative
+    }
+
+    /// Forgets weights of models that exist no more, when as many are known as are a power of 2.
+    fn forget_dropped(&mut self) {
+        if !self.representatives.len().is_power_of_two() {
+            return;
+        }
+        self.representatives.retain(|_, (own, _)| own.strong_count() > 0);
+        self.by_fingerprint.retain(|_, alike| {
+            alike.retain(|it| it.strong_count() > 0);
+            !alike.is_empty()
+        });
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes the initial content of a buffer; runs write inputs.
+pub(super) fn fill(device: &Device, buffer: &Buffer, initial: &Initial) -> Result<()> {
+    let write = |offset, bytes: &[u8]| {
+        let written = device.vulkan().write_buffer(buffer, offset, bytes);
+        written.map_err(|error| at(&its_buffers(), error.into()))
+    };
+    match initial {
+        Initial::Undefined | Initial::Input(_) => Ok(()),
+        Initial::Tensor(tensor) => write(0, tensor.bytes()),
+        Initial::Weight(weight) => write(0, weight.load()?.bytes()),
+        Initial::Sequence(sequence) => {
+            let mut offset = 0;
+            for chunk in sequence.chunks(CHUNK_BYTES) {
+                write(offset, &chunk)?;
+                offset += chunk.len() as u64;
+            }
+            Ok(())
+        }
+    }
+}
