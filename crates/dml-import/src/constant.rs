@@ -118,10 +118,10 @@ impl Listed {
     }
 }
 
-/// Unpacks bytes of a file into the layout of tensors in memory, with one byte for each 4-bit element.
+/// Unpacks bytes of a file into the layout of tensors in memory, with one byte for each element of fewer than 8 bits.
 fn carried(bytes: Bytes, element: ElementType, shape: &[u64]) -> Bytes {
     let count = element_count(shape).and_then(|it| usize::try_from(it).ok());
-    match element.half_byte() {
+    match element.packed_bits() {
         Some(_) => spread(&bytes, element, count.unwrap_or(0)),
         None => bytes,
     }
