@@ -10,6 +10,7 @@
 //! give ONNX's answer.
 
 mod compare;
+mod given;
 pub mod libraries;
 pub mod measure;
 mod outline;

@@ -39,7 +39,7 @@ fn kernel(
     let inputs = vec![Operand { width: input, access: access[0] }; function.arity];
     let steps = vec![Step::of(function)];
     let output = Operand { width: output, access: access[1] };
-    ElementWise { program: Program { steps }, inputs, output, outer_dimensions }
+    ElementWise { program: Program { steps }, inputs, output, second: None, outer_dimensions }
 }
 
 /// A kernel that copies elements.

@@ -88,7 +88,8 @@ fn dispatched(plan: &Plan, corner: &CornerCase) -> impl Iterator<Item = &'static
         Step::Dispatch(dispatch) => Some(dispatch.kernel.variant),
         _ => None,
     };
-    plan.init.iter().chain(executed).filter_map(kernel)
+    let kernels: Vec<_> = plan.init.iter().chain(executed.iter()).filter_map(kernel).collect();
+    kernels.into_iter()
 }
 
 /// Half of the bits of a kernel's identity, which is a hash.

@@ -100,7 +100,7 @@ pub fn text(plan: &Plan, aliases: &Aliases) -> String {
         lines.push("which may not be executed in place like that".to_owned());
         return lines.join("\n");
     };
-    let phases = [("initialize: ", plan.init.as_slice()), ("", executed)];
+    let phases = [("initialize: ", plan.init.as_slice()), ("", &*executed)];
     lines.extend(
         phases
             .into_iter()

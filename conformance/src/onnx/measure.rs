@@ -97,10 +97,10 @@ pub fn measure(
 /// The model in this folder, with its first inputs.
 fn model(folder: &Path, device: &Device) -> anyhow::Result<Measurement> {
     let contents = Contents::read(folder)?;
-    let given = contents.sets.first().context("there are no inputs")?.inputs()?;
-    let names = contents.outline.inputs.iter().map(|it| it.name.as_str());
-    let inputs =
-        names.zip(given).fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
+    let declared = &contents.outline.inputs;
+    let given = contents.sets.first().context("there are no inputs")?.inputs(declared)?;
+    let named = declared.iter().zip(given).flat_map(|(it, given)| given.named(&it.name));
+    let inputs = named.fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
     let session = Session::new(device, Model::read(&contents.model)?);
     // The first run also initializes operators.
     session.run(&inputs)?;

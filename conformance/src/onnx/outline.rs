@@ -9,6 +9,8 @@ use dml_import::onnx::proto::{GraphProto, ModelProto, ValueInfoProto};
 use prost::Message as _;
 use prost::bytes::Bytes;
 
+use super::given::ValueKind;
+
 /// The deepest nesting of graphs.
 const NESTED: usize = 32;
 
@@ -31,8 +33,7 @@ pub(super) struct Outline {
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) name: String,
-    /// The kind of value if it is not a tensor.
-    pub(super) other: Option<&'static str>,
+    pub(super) kind: ValueKind,
 }
 
 /// Operators that draw random values, whose outputs cannot be compared.
@@ -90,16 +91,16 @@ impl Outline {
 
 impl Value {
     fn of(value: ValueInfoProto) -> Self {
-        let other = value.r#type.and_then(|it| {
+        let kind = value.r#type.and_then(|it| {
             let kinds = [
-                (it.sequence_type, "a sequence"),
-                (it.map_type, "a map"),
-                (it.sparse_tensor_type, "a sparse tensor"),
-                (it.optional_type, "an optional"),
+                (it.sequence_type, ValueKind::Sequence),
+                (it.optional_type, ValueKind::Optional),
+                (it.map_type, ValueKind::Other("a map")),
+                (it.sparse_tensor_type, ValueKind::Other("a sparse tensor")),
             ];
             kinds.into_iter().find(|(is_there, _)| is_there.is_some()).map(|(_, kind)| kind)
         });
-        Self { name: value.name, other }
+        Self { name: value.name, kind: kind.unwrap_or(ValueKind::Tensor) }
     }
 }
 
@@ -195,13 +196,13 @@ mod tests {
 
     #[test]
     fn what_is_no_tensor_is_named() {
-        let r#type = TypeProto { sequence_type: Some(()), ..TypeProto::default() };
+        let r#type = TypeProto { map_type: Some(()), ..TypeProto::default() };
         let input = ValueInfoProto { name: "x".to_owned(), r#type: Some(r#type) };
         let graph = GraphProto { input: vec![input], ..GraphProto::default() };
         let outline = Outline::read(samples::of(graph)).unwrap();
         assert_eq!(
-            (outline.inputs[0].name.as_str(), outline.inputs[0].other),
-            ("x", Some("a sequence"))
+            (outline.inputs[0].name.as_str(), outline.inputs[0].kind),
+            ("x", ValueKind::Other("a map"))
         );
         assert!(Outline::read(vec![0xff]).is_err());
     }

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
-use dml_import::{Tensor, npy};
 
-use super::outline::Outline;
+use super::given::{Given, ValueKind};
+use super::outline::{Outline, Value};
 use crate::pattern::Pattern;
 
 /// A folder with a model, and with inputs and outputs.
@@ -109,14 +109,14 @@ impl Contents {
 }
 
 impl Set {
-    /// The input tensors.
-    pub(super) fn inputs(&self) -> dml_import::Result<Vec<Tensor>> {
-        self.inputs.iter().map(|path| tensor(path)).collect()
+    /// The inputs, which the model declares so.
+    pub(super) fn inputs(&self, declared: &[Value]) -> dml_import::Result<Vec<Given>> {
+        given(&self.inputs, declared)
     }
 
-    /// The expected outputs.
-    pub(super) fn outputs(&self) -> dml_import::Result<Vec<Tensor>> {
-        self.outputs.iter().map(|path| tensor(path)).collect()
+    /// The expected outputs, which the model declares so.
+    pub(super) fn outputs(&self, declared: &[Value]) -> dml_import::Result<Vec<Given>> {
+        given(&self.outputs, declared)
     }
 }
 
@@ -129,12 +129,10 @@ fn numbered(folder: &Path, name: &str) -> Vec<PathBuf> {
     (0..).map_while(path).collect()
 }
 
-fn tensor(path: &Path) -> dml_import::Result<Tensor> {
-    if path.extension().is_some_and(|it| it == "npy") {
-        return npy::read(path);
-    }
-    let unreadable = |error| dml_import::Error::Unreadable(format!("{}: {error}", path.display()));
-    Tensor::from_onnx(fs::read(path).map_err(unreadable)?)
+/// The values in files; one that the model does not declare is a tensor.
+fn given(files: &[PathBuf], declared: &[Value]) -> dml_import::Result<Vec<Given>> {
+    let kinds = declared.iter().map(|it| it.kind).chain(std::iter::repeat(ValueKind::Tensor));
+    files.iter().zip(kinds).map(|(path, kind)| Given::read(path, kind)).collect()
 }
 
 #[cfg(test)]
@@ -176,8 +174,8 @@ mod tests {
         }
         let contents = Contents::read(root.path()).unwrap();
         assert_eq!(contents.sets.len(), 2);
-        assert!(contents.sets[0].outputs().unwrap().is_empty());
-        let error = contents.sets[0].inputs().unwrap_err().to_string();
+        assert!(contents.sets[0].outputs(&[]).unwrap().is_empty());
+        let error = contents.sets[0].inputs(&[]).unwrap_err().to_string();
         assert_eq!(error, "string is not a supported tensor type");
     }
 }

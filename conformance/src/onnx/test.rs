@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use dml::Device;
 use dml_import::program::{Destination, Output};
-use dml_import::{Error, Inputs, Model, Session, Tensor};
+use dml_import::{Error, InputForm, Inputs, Model, Session, Tensor};
 
 use super::compare::{self, Tolerance, farthest};
+use super::given::{Given, ValueKind};
+use super::outline::Value;
 use super::suite::{Contents, Set};
 use crate::results::onnx::{Distance, Ended, Outcome};
 
@@ -51,7 +53,7 @@ fn attempt(folder: &Path, device: &Device, tolerance: Tolerance) -> Result<f64, 
     let values = contents.outline.inputs.iter().map(|it| ("input", it));
     let values = values.chain(contents.outline.outputs.iter().map(|it| ("output", it)));
     for (what, value) in values {
-        if let Some(kind) = value.other {
+        if let ValueKind::Other(kind) = value.kind {
             let detail = format!("{what} '{}' is {kind}", value.name);
             return Err(Ended::because(Outcome::NotRun, detail));
         }
@@ -70,12 +72,20 @@ fn answer(
     device: &Device,
     tolerance: Tolerance,
 ) -> Result<f64, Ended> {
-    let expected = set.outputs().map_err(|error| not_run(&error))?;
-    let given = set.inputs().map_err(|error| not_run(&error))?;
-    let names = contents.outline.inputs.iter().map(|it| it.name.as_str());
-    let given: Vec<(&str, Tensor)> = names.zip(given).collect();
+    let outline = &contents.outline;
+    let expected = set.outputs(&outline.outputs).map_err(|error| not_run(&error))?;
+    let expected = named(&outline.outputs, expected);
+    let given = set.inputs(&outline.inputs).map_err(|error| not_run(&error))?;
+    let forms = outline.inputs.iter().zip(&given);
+    let forms: Vec<(&str, InputForm)> =
+        forms.filter_map(|(it, given)| Some((it.name.as_str(), given.form()?))).collect();
+    let model = match forms.is_empty() {
+        true => Arc::clone(model),
+        false => Arc::new(formed(contents, &forms).map_err(|error| not_run(&error))?),
+    };
+    let given = named(&outline.inputs, given);
     let is_zero = |name: &str| {
-        let found = given.iter().find(|(input, _)| *input == name);
+        let found = given.iter().find(|(input, _)| input == name);
         found.is_some_and(|(_, tensor)| tensor.bytes().iter().all(|byte| *byte == 0))
     };
     if let Some(operator) = contents.outline.random(is_zero) {
@@ -84,14 +94,25 @@ fn answer(
     }
     let inputs =
         given.into_iter().fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
-    let outputs = run_model(model, &inputs, device)?;
-    match difference(contents, &outputs, &expected, tolerance) {
+    let outputs = run_model(&model, &inputs, device)?;
+    match difference(&outputs, &expected, tolerance) {
         None => {
             let pairs = outputs.iter().zip(&expected);
-            Ok(pairs.map(|(found, expected)| farthest(&found.tensor, expected)).fold(0.0, f64::max))
+            let farthest = pairs.map(|(found, (_, expected))| farthest(&found.tensor, expected));
+            Ok(farthest.fold(0.0, f64::max))
         }
         Some(detail) => Err(Ended::because(Outcome::Wrong, detail)),
     }
+}
+
+/// The tensors of values with their names.
+fn named(declared: &[Value], given: Vec<Given>) -> Vec<(String, Tensor)> {
+    declared.iter().zip(given).flat_map(|(it, given)| given.named(&it.name)).collect()
+}
+
+/// The model with inputs in these forms.
+fn formed(contents: &Contents, forms: &[(&str, InputForm)]) -> dml_import::Result<Model> {
+    Model::read(&contents.model)?.with_forms(forms)
 }
 
 /// Runs a model.
@@ -126,24 +147,20 @@ fn is_of_vulkan(error: &Error) -> bool {
 
 /// A description of the first wrong output of a model.
 fn difference(
-    contents: &Contents,
     found: &[Output],
-    expected: &[Tensor],
+    expected: &[(String, Tensor)],
     tolerance: Tolerance,
 ) -> Option<String> {
     if found.len() != expected.len() {
         return Some(format!("has {} outputs, must have {}", found.len(), expected.len()));
     }
-    let declared = contents.outline.outputs.iter().map(|it| it.name.as_str());
-    declared.zip(found).zip(expected).find_map(|((name, found), expected)| {
-        match &found.destination {
-            Destination::Output(other) if other != name => {
-                Some(format!("output '{other}' is in the place of output '{name}'"))
-            }
-            _ => {
-                let difference = compare::difference(&found.tensor, expected, tolerance);
-                difference.map(|it| format!("output '{name}': {it}"))
-            }
+    found.iter().zip(expected).find_map(|(found, (name, expected))| match &found.destination {
+        Destination::Output(other) if other != name => {
+            Some(format!("output '{other}' is in the place of output '{name}'"))
+        }
+        _ => {
+            let difference = compare::difference(&found.tensor, expected, tolerance);
+            difference.map(|it| format!("output '{name}': {it}"))
         }
     })
 }

@@ -14,9 +14,10 @@ use dml_core::{DataType, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
-use crate::graph::value::{Storage, Value, View};
+use crate::graph::value::{Content, Storage, Value, View};
 use crate::graph::{DeviceNode, Evaluation, Graph, GraphOutput, Owner, Question, materialized};
 use crate::limits;
+use crate::model::tensor_name;
 use crate::program::{
     Asked, Binding, BufferPlan, Destination, Initial, Program, ProgramInput, Read, Source, Step,
     Weight,
@@ -49,10 +50,10 @@ fn assemble_with(
     questions: Vec<Question>,
 ) -> Result<Program> {
     let mut outputs = Vec::new();
-    for output in named {
-        let name = Arc::new(NodeName::new("Output", &output.name));
-        let owner = Owner::outside(name);
-        outputs.push(source(evaluation, &owner, evaluation.value(output.value))?);
+    let named = tensors(evaluation, named);
+    for (name, value) in &named {
+        let owner = Owner::outside(Arc::new(NodeName::new("Output", name)));
+        outputs.push(source(evaluation, &owner, value)?);
     }
     for Question { node, value, .. } in &questions {
         let owner = Owner::outside(Arc::clone(node));
@@ -62,7 +63,7 @@ fn assemble_with(
     let mut assembler = Assembler { values, ..Assembler::default() };
     assembler.nodes(&evaluation.device.all(), &outputs)?;
     let (mut program, written) = assembler.finish();
-    let destinations = named.iter().map(|it| Destination::Output(it.name.clone()));
+    let destinations = named.into_iter().map(|(name, _)| Destination::Output(name));
     let destinations = destinations.chain((0..questions.len()).map(Destination::Answer));
     for (destination, (source, value)) in destinations.zip(outputs) {
         let (element, shape) = (value.element()?, value.shape()?.to_vec());
@@ -87,6 +88,20 @@ fn assemble_with(
     program.questions = questions.into_iter().map(asked).collect();
     program.conclusions = Arc::clone(&evaluation.conclusions);
     Ok(program)
+}
+
+/// The graph's outputs with their names; those of a sequence are its tensors, `name[0]` and so on, and an optional
+/// value without an element is none.
+fn tensors(evaluation: &Evaluation, named: &[GraphOutput]) -> Vec<(String, Value)> {
+    let tensors = |output: &GraphOutput| match &evaluation.value(output.value).content {
+        Content::Sequence(tensors) => {
+            let named = tensors.iter().enumerate();
+            named.map(|(at, it)| (tensor_name(&output.name, at), it.clone())).collect()
+        }
+        Content::Nothing => vec![],
+        _ => vec![(output.name.clone(), evaluation.value(output.value).clone())],
+    };
+    named.iter().flat_map(tensors).collect()
 }
 
 /// Where the values of a graph's output come from.

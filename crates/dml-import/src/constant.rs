@@ -166,10 +166,10 @@ fn samples(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.chunks(step).map(|it| &it[..it.len().min(8)]).chain(bytes.rchunks(8).take(1))
 }
 
-/// Unpacks bytes of a file into the layout of tensors in memory, with one byte for each 4-bit element.
+/// Unpacks bytes of a file into the layout of tensors in memory, with one byte for each element of fewer than 8 bits.
 fn carried(bytes: Bytes, element: ElementType, shape: &[u64]) -> Bytes {
     let count = element_count(shape).and_then(|it| usize::try_from(it).ok());
-    match element.half_byte() {
+    match element.packed_bits() {
         Some(_) => spread(&bytes, element, count.unwrap_or(0)),
         None => bytes,
     }

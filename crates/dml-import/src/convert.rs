@@ -5,14 +5,33 @@ use dml_core::value::element_bits;
 use half::{bf16, f16};
 
 use crate::element::ElementType;
+use crate::small_float::Rounding;
 
 /// The bits of the element with `bits` of type `from`, as type `to`.
 ///
 /// Integers wrap around, floats are truncated toward zero and saturate, everything but 0 is true. Floats
-/// that become 4-bit integers do so as 32-bit ones that wrap around.
+/// that become integers of fewer than 8 bits do so as 32-bit ones that wrap around. Numbers become bfloat16 and small
+/// floats by way of FLOAT32, as on a device.
 pub(crate) fn convert(bits: u64, from: ElementType, to: ElementType) -> u64 {
+    convert_rounded(bits, from, to, Rounding::default())
+}
+
+/// [`convert`] with the rounding to small floats given.
+pub(crate) fn convert_rounded(
+    bits: u64,
+    from: ElementType,
+    to: ElementType,
+    rounding: Rounding,
+) -> u64 {
     if from == to {
         return bits;
+    }
+    if to.is_pattern() && from != ElementType::FLOAT32 {
+        let single = convert(bits, from, ElementType::FLOAT32);
+        return convert_rounded(single, ElementType::FLOAT32, to, rounding);
+    }
+    if let Some(format) = to.small_float() {
+        return format.pattern(float(bits, from), rounding).into();
     }
     if to == ElementType::Bool {
         return u64::from(if from.is_integer() {
@@ -64,6 +83,7 @@ pub(crate) fn float(bits: u64, element: ElementType) -> f64 {
         ElementType::Dml(DataType::Float32) => f32::from_bits(bits as u32).into(),
         ElementType::Dml(DataType::Float16) => f16::from_bits(bits as u16).into(),
         ElementType::Bfloat16 => bf16::from_bits(bits as u16).into(),
+        ElementType::Small(format) => format.value(bits as u8),
         _ => f64::from_bits(bits),
     }
 }
@@ -78,12 +98,12 @@ pub(crate) fn from_integer(value: i128, to: ElementType) -> u64 {
         ElementType::Dml(DataType::Float16) => f16::from_f64(value as f64).to_bits().into(),
         ElementType::Dml(DataType::Float64) => (value as f64).to_bits(),
         ElementType::Bfloat16 => bf16::from_f64(value as f64).to_bits().into(),
-        // Only the lower 4 bits count; they are sign-extended for INT4.
-        ElementType::Int4 | ElementType::Uint4 => {
-            let wrapped = to.half_byte().and_then(|it| it.integer_value(it.integer_bits(value)));
-            storage(to).integer_bits(wrapped.unwrap_or_default())
+        ElementType::Small(_) => from_float(value as f64, to),
+        // Only the lowest bits count; they are sign-extended in the byte that carries them.
+        _ => {
+            let narrow = to.narrow_integer();
+            storage(to).integer_bits(narrow.map_or(value, |it| it.wrapped(value)))
         }
-        _ => storage(to).integer_bits(value),
     }
 }
 
@@ -93,13 +113,12 @@ pub(crate) fn from_float(value: f64, to: ElementType) -> u64 {
         ElementType::Dml(DataType::Float32) => (value as f32).to_bits().into(),
         ElementType::Dml(DataType::Float16) => f16::from_f64(value).to_bits().into(),
         ElementType::Bfloat16 => bf16::from_f64(value).to_bits().into(),
+        ElementType::Small(format) => format.pattern(value, Rounding::default()).into(),
         // The results of ONNX's node tests wrap around.
-        ElementType::Int4 | ElementType::Uint4 => {
+        narrow if narrow.narrow_integer().is_some() => {
             let whole = DataType::Int32.saturated_bits(value);
             from_integer(whole.map_or(0, |it| integer(it, ElementType::INT32)), to)
         }
-        // 8-bit floats are only moved, never computed with.
-        pattern if pattern.is_pattern() => value.to_bits(),
         _ => storage(to).saturated_bits(value).unwrap_or(value.to_bits()),
     }
 }

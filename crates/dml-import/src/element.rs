@@ -5,6 +5,8 @@ use std::fmt;
 use dml_core::value::element_bits;
 use dml_core::{DataType, ScalarUnion};
 
+use crate::small_float::{Rounding, SmallFloat};
+
 /// The type of an element of a model's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
@@ -18,20 +20,42 @@ pub enum ElementType {
     Int4,
     /// 4-bit unsigned integers from 0 to 15, carried as UINT8, one element per byte.
     Uint4,
-    /// 8-bit floats with 4 bits of exponent and without infinities, carried as UINT8 bit patterns: they are
-    /// moved, never computed with.
-    Float8E4m3,
-    /// 8-bit floats with 5 bits of exponent, carried like [`Float8E4m3`](Self::Float8E4m3).
-    Float8E5m2,
+    /// 2-bit two's complement integers from -2 to 1, carried like [`Int4`](Self::Int4).
+    Int2,
+    /// 2-bit unsigned integers from 0 to 3, carried like [`Uint4`](Self::Uint4).
+    Uint2,
+    /// Floats of at most 8 bits, carried as UINT8 bit patterns: they are stored and converted, and computed with
+    /// in FLOAT32.
+    Small(SmallFloat),
     /// A type that tensors of this runtime cannot have, under the format's name.
     Other(&'static str),
 }
 
 /// The upper half of binary32's 1.0.
 const BFLOAT16_ONE: u16 = 0x3F80;
-/// 1.0 has the exponent's bias in its exponent and no fraction: a bias of 7 above 3 bits, and of 15 above 2.
-const FLOAT8E4M3_ONE: u8 = 7 << 3;
-const FLOAT8E5M2_ONE: u8 = 15 << 2;
+
+/// An integer type of fewer bits than the byte that carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NarrowInteger {
+    pub(crate) bits: u32,
+    pub(crate) is_signed: bool,
+}
+
+impl NarrowInteger {
+    /// The least and the greatest value.
+    pub(crate) fn range(self) -> (i128, i128) {
+        match self.is_signed {
+            true => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
+            false => (0, (1 << self.bits) - 1),
+        }
+    }
+
+    /// The value that the lowest bits of `value` have.
+    pub(crate) fn wrapped(self, value: i128) -> i128 {
+        let low = value & ((1 << self.bits) - 1);
+        if low > self.range().1 { low - (1 << self.bits) } else { low }
+    }
+}
 
 impl ElementType {
     /// 64-bit two's complement integers.
@@ -69,15 +93,23 @@ impl ElementType {
             Self::Dml(data_type) => Some(data_type),
             Self::Bool => Some(DataType::Uint8),
             Self::Bfloat16 => Some(DataType::Uint16),
-            Self::Int4 => Some(DataType::Int8),
-            Self::Uint4 | Self::Float8E4m3 | Self::Float8E5m2 => Some(DataType::Uint8),
+            Self::Int4 | Self::Int2 => Some(DataType::Int8),
+            Self::Uint4 | Self::Uint2 | Self::Small(_) => Some(DataType::Uint8),
             Self::Other(_) => None,
         }
     }
 
-    /// Whether elements are opaque bit patterns, which are moved but not computed with.
+    /// The format of elements that are small floats.
+    pub(crate) fn small_float(self) -> Option<SmallFloat> {
+        match self {
+            Self::Small(format) => Some(format),
+            _ => None,
+        }
+    }
+
+    /// Whether DirectML carries elements as integers that have the bits of floats.
     pub(crate) fn is_pattern(self) -> bool {
-        matches!(self, Self::Float8E4m3 | Self::Float8E5m2)
+        matches!(self, Self::Bfloat16 | Self::Small(_))
     }
 
     /// Bytes of an element in memory; `None` if tensors cannot have the type.
@@ -89,27 +121,37 @@ impl ElementType {
     pub fn is_integer(self) -> bool {
         match self {
             Self::Dml(data_type) => data_type.integer_range().is_some(),
-            Self::Bool | Self::Int4 | Self::Uint4 => true,
-            Self::Bfloat16 | Self::Float8E4m3 | Self::Float8E5m2 | Self::Other(_) => false,
+            Self::Bool | Self::Int4 | Self::Uint4 | Self::Int2 | Self::Uint2 => true,
+            Self::Bfloat16 | Self::Small(_) | Self::Other(_) => false,
         }
     }
 
-    /// The 4-bit type, of which files pack two elements into a byte, the first in the low half; `None` for all
-    /// other types.
-    pub(crate) fn half_byte(self) -> Option<DataType> {
-        match self {
-            Self::Int4 => Some(DataType::Int4),
-            Self::Uint4 => Some(DataType::Uint4),
-            _ => None,
-        }
+    /// The integer type of fewer than 8 bits; `None` for all other types.
+    pub(crate) fn narrow_integer(self) -> Option<NarrowInteger> {
+        let (bits, is_signed) = match self {
+            Self::Int4 => (4, true),
+            Self::Uint4 => (4, false),
+            Self::Int2 => (2, true),
+            Self::Uint2 => (2, false),
+            _ => return None,
+        };
+        Some(NarrowInteger { bits, is_signed })
     }
 
-    /// The least and the largest value of an element, for types that use only some of the values of the byte
-    /// that carries them.
+    /// The bits of an element in files, which pack several elements into a byte, the first in the lowest bits;
+    /// `None` for types of whole bytes.
+    pub(crate) fn packed_bits(self) -> Option<u32> {
+        let of_float = self.small_float().map(SmallFloat::bits).filter(|bits| *bits < 8);
+        self.narrow_integer().map(|it| it.bits).or(of_float)
+    }
+
+    /// The least and the largest value of the byte that carries an element, for types that use only some of its
+    /// values.
     pub(crate) fn range(self) -> Option<(i128, i128)> {
         match self {
             Self::Bool => Some((0, 1)),
-            other => other.half_byte()?.integer_range(),
+            Self::Small(format) if format.bits() < 8 => Some((0, (1 << format.bits()) - 1)),
+            other => other.narrow_integer().map(NarrowInteger::range),
         }
     }
 
@@ -117,10 +159,9 @@ impl ElementType {
     pub(crate) fn one(self) -> u64 {
         match self {
             Self::Dml(data_type) => element_bits(1.0, data_type),
-            Self::Bool | Self::Int4 | Self::Uint4 => 1,
+            Self::Bool | Self::Int4 | Self::Uint4 | Self::Int2 | Self::Uint2 => 1,
             Self::Bfloat16 => BFLOAT16_ONE.into(),
-            Self::Float8E4m3 => FLOAT8E4M3_ONE.into(),
-            Self::Float8E5m2 => FLOAT8E5M2_ONE.into(),
+            Self::Small(format) => format.pattern(1.0, Rounding::default()).into(),
             Self::Other(_) => 0,
         }
     }
@@ -135,8 +176,9 @@ impl fmt::Display for ElementType {
             Self::Bfloat16 => f.pad("bfloat16"),
             Self::Int4 => f.pad("int4"),
             Self::Uint4 => f.pad("uint4"),
-            Self::Float8E4m3 => f.pad("float8e4m3"),
-            Self::Float8E5m2 => f.pad("float8e5m2"),
+            Self::Int2 => f.pad("int2"),
+            Self::Uint2 => f.pad("uint2"),
+            Self::Small(format) => format.fmt(f),
             Self::Other(name) => f.pad(name),
         }
     }

@@ -106,6 +106,7 @@ mod random;
 mod sequence;
 #[cfg(feature = "execute")]
 mod session;
+mod small_float;
 mod tensor;
 
 pub use element::ElementType;
@@ -117,10 +118,11 @@ pub use execute::{DeviceTensor, Executable, IoBinding, Progress};
 pub use format::Format;
 pub use inputs::{Input, Inputs};
 pub use inspect::{InputReport, NodeReport, NodeSupport, Report, ValueReport};
-pub use model::Model;
+pub use model::{InputForm, Model};
 pub use program::Program;
 #[cfg(feature = "execute")]
 pub use session::{Session, SessionMemory};
+pub use small_float::SmallFloat;
 pub use tensor::Tensor;
 
 // The examples of the page on models are compiled like every other one.

@@ -1,5 +1,7 @@
 //! A model of any format.
 
+mod forms;
+
 use std::path::{Path, PathBuf};
 #[cfg(feature = "execute")]
 use std::sync::Arc;
@@ -24,6 +26,10 @@ use crate::inspect::{self, Report};
 use crate::program::ProgramInput;
 use crate::program::{Destination, Program};
 use crate::{dxdispatch, files, format, onnx, openvino, random};
+
+pub use forms::InputForm;
+use forms::set_form;
+pub(crate) use forms::tensor_name;
 
 /// A model that was read and has no inputs bound yet.
 #[derive(Debug)]
@@ -85,6 +91,20 @@ impl Model {
         let file = name.into();
         let graph = onnx::graph(source).map_err(|error| error.in_file(&file))?;
         Ok(Self { format: Format::Onnx, file, files: vec![], content: Content::Graph(graph) })
+    }
+
+    /// The model with inputs that are sequences or optional values in these forms, by name. The tensors of a sequence
+    /// are inputs `name[0]`, `name[1]` and so on; an output that is a sequence has such names too.
+    ///
+    /// # Errors
+    /// [`Error::InFile`], with [`Error::UnknownInput`] for a name that is no input's.
+    pub fn with_forms(mut self, forms: &[(&str, InputForm)]) -> Result<Self> {
+        if let Content::Graph(graph) = &mut self.content {
+            for (name, form) in forms {
+                set_form(graph, name, *form).map_err(|error| error.in_file(&self.file))?;
+            }
+        }
+        Ok(self)
     }
 
     fn parse(format: Format, bytes: Bytes, path: Option<&Path>) -> Result<Self> {

@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 
-use crate::convert::{convert, integer};
+use crate::convert::{convert, from_integer, integer};
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::limits;
 
-/// A tensor in host memory: packed little-endian elements in row-major order. Each 4-bit element takes one
-/// byte.
+/// A tensor in host memory: packed little-endian elements in row-major order. Each element of fewer than 8
+/// bits takes one byte.
 ///
 /// A cheap handle: clones share the elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::Malformed`]: the number of bytes does not fit the shape and type, a truth value is neither 0
-    /// nor 1, or a value of a 4-bit type is out of its range.
+    /// nor 1, or a value of a type of fewer than 8 bits is out of its range.
     pub fn new(
         element: ElementType,
         shape: impl Into<Vec<u64>>,
@@ -147,18 +147,25 @@ fn width(element: ElementType) -> usize {
     usize::try_from(element.size().unwrap_or(0)).unwrap_or(0)
 }
 
-/// Unpacks `count` 4-bit elements, two of which share a byte of `packed`, the first in the low half, to one
-/// byte each.
+/// Unpacks `count` elements of fewer than 8 bits, which share bytes of `packed`, the first in the lowest bits, to
+/// one byte each.
 pub(crate) fn spread(packed: &[u8], element: ElementType, count: usize) -> Bytes {
-    let halves = packed.iter().flat_map(|byte| [byte & 15, byte >> 4]);
-    let carried = |half| convert(half, ElementType::Uint4, element).to_le_bytes()[0];
-    halves.take(count).map(|half| carried(u64::from(half))).collect()
+    let bits = element.packed_bits().unwrap_or(8);
+    let parts = packed.iter().flat_map(|byte| (0..8 / bits).map(move |at| byte >> (at * bits)));
+    let carried = |part: u8| match element.narrow_integer() {
+        Some(_) => from_integer(part.into(), element).to_le_bytes()[0],
+        None => part & (u8::MAX >> (8 - bits)),
+    };
+    parts.take(count).map(carried).collect()
 }
 
-/// Bytes of a tensor in a file: as in memory, except that two 4-bit elements share a byte.
+/// Bytes of a tensor in a file: as in memory, except that elements of fewer than 8 bits share bytes.
 pub(crate) fn file_bytes(element: ElementType, shape: &[u64]) -> Option<u64> {
     let carried = byte_count(element, shape)?;
-    Some(if element.half_byte().is_some() { carried.div_ceil(2) } else { carried })
+    Some(match element.packed_bits() {
+        Some(bits) => carried.div_ceil(u64::from(8 / bits)),
+        None => carried,
+    })
 }
 
 /// The number of elements; `None` if it does not fit 64 bits. A dimension of size 0 makes it 0, whatever the

@@ -136,6 +136,11 @@ impl DeviceNodes {
         self.nodes.borrow()
     }
 
+    /// Removes the operators after the first `count`, to which no value refers.
+    pub(crate) fn truncate(&self, count: usize) {
+        self.nodes.borrow_mut().truncate(count);
+    }
+
     /// Adds the operator that `build` makes. It reads `inputs`, and writes packed values of the kinds
     /// `outputs`. If the operator is refused, the returned values carry the error.
     pub(crate) fn add(

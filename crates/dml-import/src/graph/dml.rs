@@ -132,6 +132,10 @@ pub(crate) fn storage(operand: &Value) -> Result<Storage> {
             Ok(Storage::Tensor(Tensor::filled(operand.element()?, vec![], *bits)?))
         }
         Content::Refused(error) => Err(crate::Error::clone(error)),
+        // They have no shape, which says what they are.
+        Content::Sequence(_) | Content::Nothing => {
+            operand.kind().and_then(|_| Err(crate::Error::malformed("a sequence has no elements")))
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod body;
 mod branch;
 mod broadcast;
 mod cached;
+mod caches;
 mod cast;
 mod clip;
 mod columns;
@@ -22,7 +23,9 @@ mod concat;
 mod conclusions;
 mod contraction;
 mod convolution;
+mod deformable;
 mod determinant;
+mod double;
 mod dynamic;
 mod einsum;
 mod element_wise;
@@ -34,6 +37,7 @@ mod grid;
 mod halves;
 mod index;
 mod integer_product;
+mod linear_attention;
 mod matrix;
 mod mish;
 mod movement;
@@ -42,10 +46,12 @@ mod normalize;
 mod operands;
 mod packed;
 mod pad;
+mod patterns;
 mod pooling;
 mod power;
 mod product;
 mod quantize;
+mod random_numbers;
 mod range;
 mod recurrent;
 mod reduce;
@@ -59,6 +65,7 @@ mod scalar;
 mod scan;
 mod scatter;
 mod schedule;
+mod sequence_values;
 mod sequences;
 mod shape;
 mod slice;
@@ -74,6 +81,7 @@ mod transpose;
 mod unique;
 mod values;
 mod weigh;
+mod widened;
 mod window;
 
 use std::fmt::Debug;
@@ -93,6 +101,7 @@ pub(crate) use bits::BitShift;
 pub(crate) use body::Body;
 pub(crate) use branch::Branch;
 pub(crate) use cached::{CachedAttention, KeyMask};
+pub(crate) use caches::{CacheUpdate, CausalConvolution};
 pub(crate) use cast::{BitCast, Cast, CastLike};
 pub(crate) use clip::{Bounds, Clip};
 pub(crate) use columns::Columns;
@@ -100,6 +109,7 @@ pub(crate) use composed::{ABSOLUTE, NEVER_INFINITE, PARAMETERIZED_RELU, RELU, SI
 pub(crate) use compress::Compress;
 pub(crate) use concat::Concat;
 pub(crate) use convolution::{Convolution, Form, INTEGER, QUANTIZED, REAL};
+pub(crate) use deformable::DeformableConvolution;
 pub(crate) use determinant::Determinant;
 pub(crate) use dynamic::DynamicQuantize;
 pub(crate) use einsum::{Einsum, Equation};
@@ -111,6 +121,7 @@ pub(crate) use gelu::ApproximateGelu;
 pub(crate) use grid::{CUBIC, GridSample, LINEAR, NEAREST, Padding, Sampling};
 pub(crate) use halves::DequantizeHalves;
 pub(crate) use index::{Gather, GatherElements, GatherNd};
+pub(crate) use linear_attention::{LinearAttention, UpdateRule};
 pub(crate) use matrix::{Eye, EyeLike, Trilu};
 pub(crate) use mish::Mish;
 pub(crate) use nonzero::NonZero;
@@ -124,6 +135,7 @@ pub(crate) use pooling::{AutoPad, GlobalPool, LocalResponse, Pool, Pooling};
 pub(crate) use power::Power;
 pub(crate) use product::{Gemm, MatrixProduct, Turned};
 pub(crate) use quantize::{Direction, Quantize};
+pub(crate) use random_numbers::{Bernoulli, Distribution, RandomNumbers, Source};
 pub(crate) use range::Range;
 pub(crate) use recurrent::{Cell, Recurrent};
 pub(crate) use reduce::{Extreme, GREATEST, LEAST, Reduce};
@@ -135,6 +147,10 @@ pub(crate) use rotary::RotaryEmbedding;
 pub(crate) use scan::{Along, Scan};
 pub(crate) use scatter::{MaxUnpool, Scatter};
 pub(crate) use schedule::{Context, demanded, evaluate_nodes, found};
+pub(crate) use sequence_values::{
+    AtPosition, ConcatFromSequence, OptionalOf, SequenceLength, SequenceMap, SequenceOf,
+    SplitToSequence,
+};
 pub(crate) use sequences::{OneHot, ReverseSequence};
 pub(crate) use shape::{Flatten, Reshape, ShapeOf, Size, Squeeze, Unsqueeze, Zero};
 pub(crate) use slice::Slice;
@@ -180,6 +196,11 @@ pub(crate) trait Op: Debug + Send + Sync {
     /// The need for the input with this number.
     fn need(&self, _input: usize) -> Need {
         Need::Elements
+    }
+
+    /// Whether this output is FLOAT32 also for inputs of bfloat16.
+    fn keeps_single(&self, _output: usize) -> bool {
+        false
     }
 
     /// Evaluates the outputs for these operands: at least as many as the node has.

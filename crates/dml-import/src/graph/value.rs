@@ -31,6 +31,10 @@ pub(crate) enum Content {
     Fill(u64),
     /// The elements are in storage.
     Stored(View),
+    /// A sequence of tensors, which has neither a type nor a shape.
+    Sequence(Arc<[Value]>),
+    /// An optional value without an element.
+    Nothing,
     /// The content is unknown because of this error. Type and shape may be known nevertheless.
     Refused(Arc<Error>),
 }
@@ -121,6 +125,11 @@ impl Value {
         Self { element: Some(kind.element), shape: Some(kind.shape), content: Content::Fill(bits) }
     }
 
+    /// A sequence of tensors.
+    pub(crate) fn sequence(tensors: Vec<Self>) -> Self {
+        Self { element: None, shape: None, content: Content::Sequence(tensors.into()) }
+    }
+
     /// An input whose type may be open.
     pub(crate) fn of_input(
         element: Option<ElementType>,
@@ -174,6 +183,10 @@ impl Value {
             Content::Stored(View { storage: Storage::Input(input), .. }) => {
                 Error::missing(&input.name, Requirement::Values)
             }
+            Content::Sequence(_) => {
+                Error::malformed("a sequence is given where a tensor is accepted")
+            }
+            Content::Nothing => Error::malformed("an optional value has no element"),
             _ => Error::malformed("a value has neither type nor shape"),
         }
     }
@@ -202,8 +215,8 @@ impl Value {
         let (element, shape) = (self.element()?, self.shape()?);
         let view = match &self.content {
             Content::Fill(bits) => return Tensor::filled(element, shape.to_vec(), *bits),
-            Content::Refused(error) => return Err(Error::clone(error)),
             Content::Stored(view) => view,
+            _ => return Err(self.refusal()),
         };
         let tensor = match &view.storage {
             Storage::Tensor(tensor) => tensor.clone(),

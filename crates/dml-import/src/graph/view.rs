@@ -9,8 +9,8 @@ impl Value {
         let shape = self.shape.as_deref().unwrap_or_default();
         match &self.content {
             Content::Stored(View { strides: Some(strides), .. }) => strides.clone(),
-            Content::Stored(_) | Content::Refused(_) => packed(shape),
             Content::Fill(_) => vec![0; shape.len()],
+            _ => packed(shape),
         }
     }
 

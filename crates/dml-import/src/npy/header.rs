@@ -73,11 +73,10 @@ fn descr(element: ElementType) -> Option<String> {
     let name = match element {
         // NumPy has no bfloat16: the bits are written.
         ElementType::Bfloat16 => "u2".to_owned(),
-        // NumPy has no 4-bit integers: the bytes that carry them are written.
-        ElementType::Int4 => "i1".to_owned(),
-        ElementType::Uint4 => "u1".to_owned(),
-        // NumPy has no 8-bit floats: the bits are written.
-        ElementType::Float8E4m3 | ElementType::Float8E5m2 => "u1".to_owned(),
+        // NumPy has no integers of fewer than 8 bits: the bytes that carry them are written.
+        ElementType::Int4 | ElementType::Int2 => "i1".to_owned(),
+        // NumPy has no floats of 8 bits either: their patterns are written.
+        ElementType::Uint4 | ElementType::Uint2 | ElementType::Small(_) => "u1".to_owned(),
         element => name(element)?,
     };
     let order = if name.ends_with('1') { '|' } else { '<' };

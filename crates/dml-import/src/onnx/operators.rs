@@ -10,6 +10,7 @@ mod microsoft;
 mod pooling;
 mod products;
 mod quantization;
+mod random;
 mod recurrent;
 mod regions;
 mod resize;
@@ -17,7 +18,9 @@ mod rows;
 #[cfg(test)]
 mod schemas;
 mod selection;
+mod sequences;
 mod signal;
+mod states;
 mod versions;
 
 use std::ops::RangeInclusive;
@@ -26,8 +29,8 @@ use dml_core::{FieldValue, ReduceFunction};
 
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    Broadcasting, CastLike, CenterCropPad, Determinant, ElementWise, Function, HARDMAX, HasElement,
-    Identity, LOG_SOFTMAX, Mean, Mish, Op, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile,
+    Broadcasting, CenterCropPad, Determinant, ElementWise, Function, HARDMAX, HasElement, Identity,
+    LOG_SOFTMAX, Mean, Mish, Op, OptionalOf, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile,
     Unsqueeze,
 };
 
@@ -190,9 +193,9 @@ static OTHERS: &[Row] = &[
     row("Cast", 19, &CAST_19, 1..=1, build::cast),
     row("Cast", 24, &CAST_24, 1..=1, build::cast),
     row("BitCast", 26, &[("to", Kind::Int)], 1..=1, build::bit_cast),
-    row("CastLike", 15, &[], 2..=2, |_| Ok(Box::new(CastLike))),
-    row("CastLike", 19, &CAST_LIKE, 2..=2, |_| Ok(Box::new(CastLike))),
-    row("Optional", 15, &[("type", Kind::Type)], 1..=1, |_| Ok(Box::new(Identity))),
+    row("CastLike", 15, &[], 2..=2, build::cast_like),
+    row("CastLike", 19, &CAST_LIKE, 2..=2, build::cast_like),
+    row("Optional", 15, &[("type", Kind::Type)], 0..=1, |_| Ok(Box::new(OptionalOf))),
     row("OptionalGetElement", 15, &[], 1..=1, |_| Ok(Box::new(Identity))),
     row("OptionalHasElement", 15, &[], 0..=1, |_| Ok(Box::new(HasElement))),
     row("Mean", 6, &[], 1..=ANY, |_| Ok(Box::new(Mean))),
@@ -227,14 +230,8 @@ static OTHERS: &[Row] = &[
 ];
 
 /// Operators that are refused for a reason other than a missing implementation.
-const REFUSED: [(&str, &str); 6] = [
-    ("SequenceMap", "sequences of tensors are not run"),
-    ("RandomNormal", "its results are random, and would differ from another runtime's"),
-    ("RandomNormalLike", "its results are random, and would differ from another runtime's"),
-    ("RandomUniform", "its results are random, and would differ from another runtime's"),
-    ("RandomUniformLike", "its results are random, and would differ from another runtime's"),
-    ("Multinomial", "its results are random, and would differ from another runtime's"),
-];
+const REFUSED: [(&str, &str); 1] =
+    [("Multinomial", "its results are random, and would differ from another runtime's")];
 
 impl Row {
     /// The operation of a node with these attributes.
@@ -263,19 +260,22 @@ impl Row {
 }
 
 /// All versions of all operators, in any order.
-static ALL: [&[Row]; 13] = [
+static ALL: [&[Row]; 16] = [
     attention::ROWS,
     early::ROWS,
     element_wise::ROWS,
     microsoft::ROWS,
     pooling::ROWS,
     quantization::ROWS,
+    random::ROWS,
     recurrent::ROWS,
     regions::ROWS,
     resize::ROWS,
     rows::ROWS,
     selection::ROWS,
+    sequences::ROWS,
     signal::ROWS,
+    states::ROWS,
     OTHERS,
 ];
 

@@ -143,6 +143,28 @@ pub struct TensorProto {
     pub data_location: i32,
 }
 
+/// A sequence of tensors, as the data of ONNX's tests has it.
+#[derive(Clone, PartialEq, Message)]
+pub struct SequenceProto {
+    #[prost(int32, tag = "2")]
+    pub elem_type: i32,
+    /// TensorProto messages that are not decoded yet.
+    #[prost(bytes = "bytes", repeated, tag = "3")]
+    pub tensor_values: Vec<Bytes>,
+}
+
+/// An optional value, as the data of ONNX's tests has it.
+#[derive(Clone, PartialEq, Message)]
+pub struct OptionalProto {
+    #[prost(int32, tag = "2")]
+    pub elem_type: i32,
+    /// A TensorProto that is not decoded yet.
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    pub tensor_value: Option<Bytes>,
+    #[prost(message, optional, tag = "5")]
+    pub sequence_value: Option<SequenceProto>,
+}
+
 /// A sparse tensor: zeros except for the elements that it lists.
 #[derive(Clone, PartialEq, Message)]
 pub struct SparseTensorProto {

@@ -145,10 +145,7 @@ impl Reader<'_> {
     fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>) -> Result<()> {
         for node in nodes {
             for output in node.output.iter().filter(|name| !name.is_empty()) {
-                match is_missing(node) {
-                    true => scope.insert(output, None)?,
-                    false => drop(self.define(output, scope)?),
-                }
+                self.define(output, scope)?;
             }
         }
         nodes.iter().try_for_each(|node| self.node(node, scope))
@@ -237,16 +234,11 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a node makes an optional value without an element, which is treated as an input left out.
-fn is_missing(proto: &NodeProto) -> bool {
-    operators::is_default(&proto.domain)
-        && proto.op_type == "Optional"
-        && proto.input.iter().all(String::is_empty)
-}
-
 /// The type and shape that the model declares for a value.
 fn declared(info: &ValueInfoProto) -> Result<(Option<ElementType>, Option<Vec<Dimension>>)> {
-    let Some(kind) = &info.r#type else { return Ok((None, None)) };
+    let Some(kind) = info.r#type.as_ref().filter(|it| it.optional_type.is_none()) else {
+        return Ok((None, None));
+    };
     let Some(tensor) = &kind.tensor_type else {
         return Ok((Some(ElementType::Other("no tensor")), None));
     };

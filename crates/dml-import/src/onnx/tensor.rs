@@ -8,6 +8,7 @@ use crate::constant::{Constant, Data};
 use crate::element::ElementType;
 use crate::error::{Error, Result, shortened};
 use crate::files::{FileRange, Folder};
+use crate::small_float::SmallFloat;
 use crate::tensor::Tensor;
 use crate::{files, limits};
 
@@ -32,16 +33,16 @@ const TYPES: [ElementType; 28] = [
     ElementType::Other("complex64"),
     ElementType::Other("complex128"),
     ElementType::Bfloat16,
-    ElementType::Other("float8e4m3fn"),
-    ElementType::Other("float8e4m3fnuz"),
-    ElementType::Other("float8e5m2"),
-    ElementType::Other("float8e5m2fnuz"),
+    ElementType::Small(SmallFloat::E4m3fn),
+    ElementType::Small(SmallFloat::E4m3fnuz),
+    ElementType::Small(SmallFloat::E5m2),
+    ElementType::Small(SmallFloat::E5m2fnuz),
     ElementType::Uint4,
     ElementType::Int4,
-    ElementType::Other("float4e2m1"),
-    ElementType::Other("float8e8m0"),
-    ElementType::Other("uint2"),
-    ElementType::Other("int2"),
+    ElementType::Small(SmallFloat::E2m1),
+    ElementType::Small(SmallFloat::E8m0),
+    ElementType::Uint2,
+    ElementType::Int2,
     ElementType::Other("float6e2m3"),
     ElementType::Other("float6e3m2"),
 ];

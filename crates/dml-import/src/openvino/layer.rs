@@ -9,6 +9,7 @@ use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
 use crate::graph::Dimension;
 use crate::limits;
+use crate::small_float::SmallFloat;
 
 /// A layer, its attributes and its ports.
 pub(super) struct Layer {
@@ -168,8 +169,8 @@ pub(super) fn element(name: &str) -> Option<ElementType> {
         "bf16" => ElementType::Bfloat16,
         "i4" => ElementType::Int4,
         "u4" => ElementType::Uint4,
-        "f8e4m3" => ElementType::Float8E4m3,
-        "f8e5m2" => ElementType::Float8E5m2,
+        "f8e4m3" => ElementType::Small(SmallFloat::E4m3fn),
+        "f8e5m2" => ElementType::Small(SmallFloat::E5m2),
         _ => {
             let mut types = ElementType::all();
             match types.find(|it| it.short_name(1).as_deref() == Some(lower.as_str())) {

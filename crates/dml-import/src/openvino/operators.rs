@@ -11,6 +11,7 @@ use crate::graph::{
     Blocks, Broadcast, Cast, Concat, Eye, Gather, Identity, LOG_SOFTMAX, Literal, Op, Reshape,
     RowOperators, SOFTMAX, ShapeOf, Slice, Softmax, Squeeze, Tile, Transpose, Unsqueeze, Zero,
 };
+use crate::small_float::Rounding;
 
 use super::element_wise;
 use super::layer::Layer;
@@ -51,7 +52,10 @@ static OTHERS: &[Row] = &[
             .ok_or_else(|| layer.node.not_supported("its data is not in the model's .bin file"))?;
         Ok(Box::new(Literal(Arc::new(constant))))
     }),
-    row("Convert", 1, 1..=1, |layer| Ok(Box::new(Cast { to: layer.element("destination_type")? }))),
+    row("Convert", 1, 1..=1, |layer| {
+        let to = layer.element("destination_type")?;
+        Ok(Box::new(Cast { to, rounding: Rounding::default() }))
+    }),
     row("ShapeOf", 1, 1..=1, |_| {
         Ok(Box::new(ShapeOf { element: ElementType::INT64, start: 0, end: None }))
     }),

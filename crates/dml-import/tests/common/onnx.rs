@@ -43,7 +43,7 @@ impl Message {
 
 /// ONNX's number of a type.
 pub(crate) fn number(element: dml_import::ElementType) -> i64 {
-    const NAMES: [&str; 22] = [
+    const NAMES: [&str; 26] = [
         "float32",
         "uint8",
         "int8",
@@ -66,6 +66,10 @@ pub(crate) fn number(element: dml_import::ElementType) -> i64 {
         "float8e5m2fnuz",
         "uint4",
         "int4",
+        "float4e2m1",
+        "float8e8m0",
+        "uint2",
+        "int2",
     ];
     let name = element.to_string();
     let index = NAMES.iter().position(|it| *it == name).unwrap();

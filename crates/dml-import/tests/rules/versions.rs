@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use dml_import::{ElementType, Inputs, Model, Tensor};
+use dml_import::{ElementType, Inputs, Model, SmallFloat, Tensor};
 
 use crate::common::device::on_every_device;
 use crate::common::onnx::{Graph, Message, float, ints, model, node, text, value};
@@ -286,8 +286,8 @@ fn eye(output_type: &str) -> Result<Tensor, String> {
 #[test]
 fn openvino_s_eye_writes_bit_patterns_of_one_in_every_numeric_type() {
     for (name, element, one) in [
-        ("f8e4m3", ElementType::Float8E4m3, 0x38),
-        ("f8e5m2", ElementType::Float8E5m2, 0x3c),
+        ("f8e4m3", ElementType::Small(SmallFloat::E4m3fn), 0x38),
+        ("f8e5m2", ElementType::Small(SmallFloat::E5m2), 0x3c),
         ("i4", ElementType::Int4, 1),
         ("u4", ElementType::Uint4, 1),
         ("i8", element("int8"), 1),

@@ -78,6 +78,10 @@ pub(crate) const GELU: Function = Function::new(Numbers, &tables::ACTIVATION_GEL
 pub(crate) const POWER: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_POW).with_exponent();
 
+pub(crate) const EXP: Function = Function::new(Numbers, &tables::ELEMENT_WISE_EXP);
+
+pub(crate) const LOG: Function = Function::new(Numbers, &tables::ELEMENT_WISE_LOG);
+
 pub(crate) const TANH: Function = Function::new(Numbers, &tables::ELEMENT_WISE_TANH);
 
 pub(crate) const MINIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MIN)
@@ -86,7 +90,7 @@ pub(crate) const MINIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WIS
 
 pub(crate) const MAXIMUM: Function = Function::new(Numbers, &tables::ELEMENT_WISE_MAX)
     .chain()
-    .fold(binary!(i128::max, |a: f64, b: f64| -least(-a, -b)));
+    .fold(binary!(i128::max, |a: f64, b: f64| greater(a, b)));
 
 pub(crate) const NEGATE: Function =
     Function::new(Numbers, &tables::ELEMENT_WISE_NEGATE).fold(|it| match it[0] {
@@ -169,8 +173,13 @@ fn floor_rest(a: f64, b: f64) -> f64 {
 }
 
 /// The lesser number; NaN if either is NaN.
-fn least(a: f64, b: f64) -> f64 {
+pub(super) fn least(a: f64, b: f64) -> f64 {
     if a.is_nan() || a < b { a } else { b }
+}
+
+/// The greater number; NaN if either is NaN.
+pub(super) fn greater(a: f64, b: f64) -> f64 {
+    -least(-a, -b)
 }
 
 #[cfg(test)]

@@ -48,7 +48,12 @@ impl Op for BitShift {
 
 impl BitShift {
     /// Shifts unsigned numbers.
-    fn moved(self, operands: &Operands<'_>, input: &Value, places: &Value) -> Result<Value> {
+    pub(super) fn moved(
+        self,
+        operands: &Operands<'_>,
+        input: &Value,
+        places: &Value,
+    ) -> Result<Value> {
         let schema = match self {
             Self::Left => &ELEMENT_WISE_BIT_SHIFT_LEFT,
             Self::Right => &ELEMENT_WISE_BIT_SHIFT_RIGHT,

@@ -31,7 +31,7 @@ impl Op for Branch {
         };
         let first = if is_true { 1 } else { 1 + self.outputs };
         (first..first + self.outputs)
-            .map(|index| operands.value(index, "branch").cloned())
+            .map(|index| operands.passed(index, "branch").cloned())
             .collect()
     }
 }

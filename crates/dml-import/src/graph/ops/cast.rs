@@ -3,8 +3,8 @@
 use dml_core::DataType;
 use dml_core::operators::{CastDesc, ElementWiseIfDesc, ElementWiseLogicalLessThanDesc};
 
-use crate::convert::convert;
-use crate::element::ElementType;
+use crate::convert::{convert, convert_rounded};
+use crate::element::{ElementType, NarrowInteger};
 use crate::error::Result;
 use crate::graph::device::no_counterpart;
 use crate::graph::dml;
@@ -13,26 +13,31 @@ use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Types;
 use crate::graph::ops::matrix::write_band;
 use crate::graph::ops::operands::{Operator, Place};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, Op, Operands, patterns};
 use crate::graph::value::{Content, Kind, Value};
-use crate::tensor::element_count;
+use crate::small_float::Rounding;
+use crate::tensor::{Tensor, element_count};
 
 /// The input converted to another type: integers wrap around, floats are truncated toward zero and saturate,
-/// and everything but 0 is true. Floats become 4-bit integers by way of 32-bit ones.
+/// and everything but 0 is true. Floats become integers of fewer than 8 bits by way of 32-bit ones.
 #[derive(Debug)]
 pub(crate) struct Cast {
     pub(crate) to: ElementType,
+    pub(crate) rounding: Rounding,
 }
 
 impl Op for Cast {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        cast(operands, operands.value(0, "input")?, self.to).map(|it| vec![it])
+        let input = operands.value(0, "input")?;
+        cast_rounded(operands, input, self.to, self.rounding).map(|it| vec![it])
     }
 }
 
 /// The first input converted to the type of the second one.
 #[derive(Debug)]
-pub(crate) struct CastLike;
+pub(crate) struct CastLike {
+    pub(crate) rounding: Rounding,
+}
 
 impl Op for CastLike {
     fn need(&self, input: usize) -> Need {
@@ -42,15 +47,24 @@ impl Op for CastLike {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let to = operands.value(1, "target_type")?.element()?;
         let only = Operands { values: vec![operands.optional(0)], ..*operands };
-        cast(&only, operands.value(0, "input")?, to).map(|it| vec![it])
+        cast_rounded(&only, operands.value(0, "input")?, to, self.rounding).map(|it| vec![it])
     }
 }
 
 /// `input` as another type.
 pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value> {
+    cast_rounded(operands, input, to, Rounding::default())
+}
+
+/// `input` as another type, with the rounding to small floats given.
+pub(super) fn cast_rounded(
+    operands: &Operands<'_>,
+    input: &Value,
+    to: ElementType,
+    rounding: Rounding,
+) -> Result<Value> {
     let Kind { element: from, shape } = input.kind()?;
-    let is_unknown = |it: &ElementType| it.storage().is_none() || it.is_pattern() && from != to;
-    if let Some(other) = [from, to].into_iter().find(is_unknown) {
+    if let Some(other) = [from, to].into_iter().find(|it| it.storage().is_none()) {
         return Err(no_counterpart(operands.node, other));
     }
     if from == to {
@@ -58,7 +72,7 @@ pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> R
     }
     let kind = Kind { element: to, shape };
     if let Content::Fill(bits) = input.content {
-        return Ok(Value::fill(kind, convert(bits, from, to)));
+        return Ok(Value::fill(kind, convert_rounded(bits, from, to, rounding)));
     }
     // A band is written in the new type directly: 0 converts to 0 in every type.
     if let Some(view) = input.view().filter(|it| it.strides.is_none())
@@ -67,23 +81,31 @@ pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> R
         band.bits = convert(band.bits, from, to);
         return Ok(write_band(operands, kind, band, None));
     }
-    let is_converted = ![from, to].contains(&ElementType::Bfloat16)
-        && (to != ElementType::Bool || is_compared(from));
+    let is_converted = to != ElementType::Bool || is_compared(from) || from.is_pattern();
     let operator = if is_converted { Operator::Present } else { Operator::Replaceable };
     if operands.place(element_count(&kind.shape), operator) == Place::Host {
-        let tensor = operands.read(input)?.converted(to)?;
-        return Ok(Value::host(tensor));
+        let bits = operands.read(input)?;
+        let bits = bits.bits().map(|bits| convert_rounded(bits, from, to, rounding));
+        return Tensor::of_bits(to, kind.shape, bits).map(Value::host);
     }
     input.check()?;
     if !is_converted {
         let reason = format!("a device does not convert {from} to {to}");
         return Err(operands.node.not_supported(reason));
     }
+    if from.is_pattern() {
+        let single = patterns::unpacked(operands, input)?;
+        return cast_rounded(operands, &single, to, rounding);
+    }
+    if to.is_pattern() {
+        let single = cast(operands, input, ElementType::FLOAT32)?;
+        return patterns::packed(operands, &single, to, rounding);
+    }
     if to == ElementType::Bool {
         return truth(operands, input, from, kind);
     }
-    if to.half_byte().is_some() {
-        return half_byte(operands, input, from, kind);
+    if let Some(narrow) = to.narrow_integer() {
+        return narrowed(operands, input, from, (kind, narrow));
     }
     // A truth value is 0 or 1 in the type that carries it.
     Ok(converted(operands, input, kind))
@@ -97,12 +119,12 @@ fn converted(operands: &Operands<'_>, input: &Value, kind: Kind) -> Value {
     })
 }
 
-/// The lower 4 bits of each element as an integer; a float is converted to a 32-bit integer first.
-fn half_byte(
+/// The lowest bits of each element as an integer; a float is converted to a 32-bit integer first.
+fn narrowed(
     operands: &Operands<'_>,
     input: &Value,
     from: ElementType,
-    kind: Kind,
+    (kind, narrow): (Kind, NarrowInteger),
 ) -> Result<Value> {
     const BYTE: ElementType = ElementType::Dml(DataType::Uint8);
     let of = |element| Kind { element, shape: kind.shape.clone() };
@@ -117,14 +139,15 @@ fn half_byte(
         let other = Value::scalar(element, bits);
         ElementWise::new(function).apply(operands, &[value.clone(), other])
     };
-    let low = apply(BIT_AND, &byte, 15)?;
-    if element == ElementType::Uint4 {
+    let low = apply(BIT_AND, &byte, (1 << narrow.bits) - 1)?;
+    if !narrow.is_signed {
         return Ok(Value { element: Some(element), ..low });
     }
-    // Sign extension: flipping the highest of the 4 bits maps 8..15 to 0..7, and subtracting 8 gives -8..-1.
+    // Sign extension: flipping the highest of 4 bits maps 8..15 to 0..7, and subtracting 8 gives -8..-1.
     // More feature levels support subtraction with 32 bits than with 8.
-    let turned = converted(operands, &apply(BIT_XOR, &low, 8)?, of(ElementType::INT32));
-    Ok(converted(operands, &apply(SUBTRACT, &turned, 8)?, kind))
+    let highest = 1 << (narrow.bits - 1);
+    let turned = converted(operands, &apply(BIT_XOR, &low, highest)?, of(ElementType::INT32));
+    Ok(converted(operands, &apply(SUBTRACT, &turned, highest)?, kind))
 }
 
 /// The bits of the input reinterpreted as another type of the same width.
@@ -140,14 +163,18 @@ impl Op for BitCast {
         if let Some(other) = [from, to].into_iter().find(|it| it.storage().is_none()) {
             return Err(no_counterpart(operands.node, other));
         }
-        let is_half = |it: ElementType| it.half_byte().is_some();
-        if from.size() != to.size() || is_half(from) != is_half(to) {
+        let packed_bits = ElementType::packed_bits;
+        if from.size() != to.size() || packed_bits(from) != packed_bits(to) {
             let accepted = format!("a type as wide as {from}");
             return Err(operands.node.invalid("attribute to", to, "is another width", accepted));
         }
-        // The bytes that carry 4-bit integers are sign-extended, so they are converted.
-        if is_half(to) {
+        // The bytes that carry integers of fewer than 8 bits are sign-extended, so they are converted.
+        if to.narrow_integer().is_some() && from.narrow_integer().is_some() {
             return cast(operands, input, to).map(|it| vec![it]);
+        }
+        if packed_bits(to).is_some() && from != to {
+            let reason = format!("the bytes that carry {from} and {to} differ in their high bits");
+            return Err(operands.node.not_supported(reason));
         }
         if to == ElementType::Bool && from != to {
             let kind = input.kind()?;
@@ -163,7 +190,7 @@ impl Op for BitCast {
 
 /// Whether DirectML compares elements of this type.
 fn is_compared(element: ElementType) -> bool {
-    let is_number = Types::Numbers.contains(element) || element.half_byte().is_some();
+    let is_number = Types::Numbers.contains(element) || element.narrow_integer().is_some();
     is_number && element != ElementType::Dml(DataType::Float64)
 }
 

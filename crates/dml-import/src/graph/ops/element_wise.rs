@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::graph::dml;
 use crate::graph::ops::arithmetic::{ADD, DIVIDE};
 use crate::graph::ops::broadcast::{broadcast, source};
-use crate::graph::ops::function::Function;
+use crate::graph::ops::function::{Fold, Function};
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::{Op, Operands};
@@ -86,6 +86,9 @@ impl ElementWise {
                 .map(|(value, bits)| Scalar::new(bits, value.element.unwrap_or(element)));
             let scalars: Vec<Scalar> = scalars.collect();
             return Ok(Value::fill(kind, fold(&scalars).bits(output)));
+        }
+        if let Some(fold) = function.on_host(element).filter(|_| self.attributes.is_empty()) {
+            return folded(operands, fold, values, kind);
         }
         let operator = function.operator(element);
         if let Some(fold) = function.fold {
@@ -196,12 +199,7 @@ fn fills(values: &[Value]) -> Option<Vec<u64>> {
     values.iter().map(bits).collect()
 }
 
-fn folded(
-    operands: &Operands<'_>,
-    fold: fn(&[Scalar]) -> Scalar,
-    values: &[Value],
-    kind: Kind,
-) -> Result<Value> {
+fn folded(operands: &Operands<'_>, fold: Fold, values: &[Value], kind: Kind) -> Result<Value> {
     let count = host_elements(&kind.shape)?;
     let tensors = values.iter().map(|it| operands.read(it)).collect::<Result<Vec<Tensor>>>()?;
     let bits: Vec<Vec<u64>> = tensors.iter().map(|it| it.bits().collect()).collect();

@@ -5,6 +5,7 @@ use dml_core::schema::OperatorSchema;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::Operands;
+use crate::graph::ops::double::{self, DOUBLE};
 use crate::graph::ops::scalar::Scalar;
 use crate::graph::value::Value;
 
@@ -41,6 +42,9 @@ impl Types {
 /// Computes a function by others, for types that DirectML's operator does not support, or treats differently.
 pub(crate) type Composition = fn(&Operands<'_>, &[Value]) -> Result<Value>;
 
+/// Computes a function of single elements on the host.
+pub(crate) type Fold = fn(&[Scalar]) -> Scalar;
+
 /// A composition, and the input types that it is used for.
 #[derive(Clone, Copy, Debug)]
 struct Substitute {
@@ -62,7 +66,7 @@ pub(crate) struct Function {
     /// Whether the function takes any number of inputs, which may be combined two at a time.
     pub(crate) is_chain: bool,
     /// The function of single elements on the host; `None` if only a device computes it.
-    pub(crate) fold: Option<fn(&[Scalar]) -> Scalar>,
+    pub(crate) fold: Option<Fold>,
     /// Replaces the operator for certain input types.
     substitute: Option<Substitute>,
 }
@@ -97,7 +101,7 @@ impl Function {
         Self { is_chain: true, ..self }
     }
 
-    pub(crate) const fn fold(self, fold: fn(&[Scalar]) -> Scalar) -> Self {
+    pub(crate) const fn fold(self, fold: Fold) -> Self {
         Self { fold: Some(fold), ..self }
     }
 
@@ -116,19 +120,28 @@ impl Function {
         substitute.map(|substitute| substitute.composition)
     }
 
+    /// The function of single elements of a type that only the host computes with.
+    pub(super) fn on_host(&self, element: ElementType) -> Option<Fold> {
+        let (types, schema) = self.operator;
+        let is_computed = element == DOUBLE && types != Types::Any;
+        self.fold.or_else(|| double::function(schema)).filter(|_| is_computed)
+    }
+
     #[cfg(test)]
     pub(crate) fn schema(&self) -> &'static OperatorSchema {
         self.operator.1
     }
 
     /// The accepted inputs, apart from a condition, if `element` is not one of them: truth values are not
-    /// numbers, and 4-bit integers are not computed with.
+    /// numbers, and integers of fewer than 8 bits are not computed with.
     pub(super) fn refusal(&self, element: ElementType) -> Option<&'static str> {
         let is_truth = element == ElementType::Bool;
         match self.operator.0 {
             Types::Truth if !is_truth => Some("bool"),
             Types::Numbers | Types::Floats if is_truth => Some("numbers"),
-            Types::Numbers | Types::Floats | Types::Values if element.half_byte().is_some() => {
+            Types::Numbers | Types::Floats | Types::Values
+                if element.narrow_integer().is_some() =>
+            {
                 Some("types of 8 bits and more")
             }
             _ => None,

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, DIVIDE, MULTIPLY, SUBTRACT};
 use crate::graph::ops::broadcast::broadcast;
 use crate::graph::ops::cast::cast;
+use crate::graph::ops::double::{self, DOUBLE};
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::packed::{self, around, count, dimension};
@@ -187,6 +188,11 @@ fn write(
 }
 
 impl Op for Normalize {
+    /// Means and deviations.
+    fn keeps_single(&self, output: usize) -> bool {
+        output > 0
+    }
+
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "X")?;
         let layout = self.layout(operands, input.shape()?)?;
@@ -315,6 +321,14 @@ impl Op for Running {
         let input = operands.value(0, "x")?;
         let axis = operands.axis(operands.scalar(1, "axis")?, input.shape()?.len(), "axis")?;
         let sizes = around(input.shape()?, axis);
+        if input.element()? == DOUBLE && !input.is_empty() {
+            let running = double::Running {
+                is_product: std::ptr::eq(self.schema, PRODUCTS),
+                is_exclusive: self.is_exclusive,
+                is_reversed: self.is_reversed,
+            };
+            return Ok(vec![Value::host(running.of(&operands.read(input)?, sizes)?)]);
+        }
         let direction = match self.is_reversed {
             true => AxisDirection::Decreasing,
             false => AxisDirection::Increasing,

@@ -10,7 +10,7 @@ use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::dml;
 use crate::graph::ops::Demand;
 use crate::graph::ops::scalar::Scalar;
-use crate::graph::value::{Kind, Storage, Value};
+use crate::graph::value::{Content, Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::{Tensor, element_count, text};
 
@@ -100,7 +100,7 @@ pub(crate) enum Operator {
     Replaceable,
 }
 
-impl Operands<'_> {
+impl<'a> Operands<'a> {
     /// Where outputs of this many elements are computed. Weights are processed on the host unless the outputs
     /// are large; the caller's values only if shapes depend on them, or if `operator` is replaceable.
     pub(crate) fn place(&self, elements: Option<u64>, operator: Operator) -> Place {
@@ -169,14 +169,21 @@ impl Operands<'_> {
     }
 
     /// The input with this index, which the operator calls `name`; an error if it is left out.
-    pub(crate) fn value(&self, index: usize, name: &str) -> Result<&Value> {
+    pub(crate) fn value(&self, index: usize, name: &str) -> Result<&'a Value> {
         self.optional(index)
             .ok_or_else(|| self.node.invalid(name, "nothing", "is given", "a value"))
     }
 
-    /// The input with this index; `None` if it is left out.
-    pub(crate) fn optional(&self, index: usize) -> Option<&Value> {
-        self.values.get(index).copied().flatten()
+    /// The input with this index; `None` if it is left out, or an optional value without an element.
+    pub(crate) fn optional(&self, index: usize) -> Option<&'a Value> {
+        let value = self.values.get(index).copied().flatten();
+        value.filter(|it| !matches!(it.content, Content::Nothing))
+    }
+
+    /// The input with this index, which may be an optional value without an element.
+    pub(crate) fn passed(&self, index: usize, name: &str) -> Result<&'a Value> {
+        let value = self.values.get(index).copied().flatten();
+        value.ok_or_else(|| self.node.invalid(name, "nothing", "is given", "a value"))
     }
 
     /// The shape of an input.

@@ -10,6 +10,7 @@ use crate::graph::ops::arithmetic::{
 };
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::composed::ABSOLUTE;
+use crate::graph::ops::double::DOUBLE;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::Function;
 use crate::graph::ops::{Op, Operands};
@@ -41,7 +42,7 @@ fn is_wide(value: &Value) -> Result<bool> {
 }
 
 fn of_floats(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<Value> {
-    let exponent = match is_wide(exponent)? {
+    let exponent = match is_wide(exponent)? && base.element()? != DOUBLE {
         true => cast(operands, exponent, ElementType::FLOAT32)?,
         false => exponent.clone(),
     };

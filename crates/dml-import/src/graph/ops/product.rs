@@ -10,6 +10,7 @@ use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::graph::ops::arithmetic::ADD;
 use crate::graph::ops::cast::cast;
+use crate::graph::ops::double::DOUBLE;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::integer_product::{integer_product, scaled};
 use crate::graph::ops::packed::by_strides;
@@ -116,6 +117,11 @@ pub(super) fn multiplied(operands: &Operands<'_>, a: &Value, b: &Value) -> Resul
     Ok(MatrixProduct::REAL.evaluate(&factors)?.remove(0))
 }
 
+/// Whether products are computed element by element and summed, for want of a DirectML operator.
+fn is_summed(element: ElementType) -> bool {
+    element.is_integer() || element == DOUBLE
+}
+
 /// The sizes of a product and its batches.
 struct Shape {
     batches: Vec<u64>,
@@ -139,7 +145,7 @@ impl Op for MatrixProduct {
         if shape.depth == 0 {
             return Ok(vec![self.of_no_products(operands, &shape, kind)?]);
         }
-        if self.is_real() && element.is_integer() {
+        if self.is_real() && is_summed(element) {
             let product = integer_product(operands, &a, &b, &kind.shape)?;
             return Ok(vec![scaled(operands, &product, "attribute alpha", self.alpha)?]);
         }
@@ -320,7 +326,7 @@ impl Op for Gemm {
                 return Err(operands.node.invalid("C", text(shape), "does not fit", accepted));
             }
         }
-        if depth == 0 || kind.element.is_integer() {
+        if depth == 0 || is_summed(kind.element) {
             return Ok(vec![self.composed(operands, a, b, kind)?]);
         }
         let c = c.map(|it| it.broadcast(&kind.shape));

@@ -16,14 +16,15 @@ use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::{apply, built};
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{Op, Operands, patterns};
 use crate::graph::value::{Content, Kind, Value};
+use crate::small_float::{Rounding, SmallFloat};
 use crate::tensor::{Tensor, text};
 
 /// Whether to quantize or to dequantize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// Quantize to integers.
+    /// Quantize to integers or small floats.
     Forth,
     /// Dequantize to real numbers.
     Back,
@@ -41,6 +42,8 @@ pub(crate) struct Quantize {
     pub(crate) output: Option<ElementType>,
     /// The type in which elements are divided by scales, if stated.
     pub(crate) precision: Option<ElementType>,
+    /// The rounding to small floats.
+    pub(crate) rounding: Rounding,
 }
 
 const UINT8: ElementType = ElementType::Dml(DataType::Uint8);
@@ -49,19 +52,26 @@ const SINGLE: ElementType = ElementType::FLOAT32;
 const REAL: [ElementType; 2] = [SINGLE, ElementType::FLOAT16];
 /// The types that integers are dequantized to.
 const DEQUANTIZED: [ElementType; 3] = [SINGLE, ElementType::FLOAT16, ElementType::Bfloat16];
-/// Integer types: those that quantization produces, followed by those that are only dequantized.
-const INTEGERS: [ElementType; 8] = [
+/// Types of quantized elements: those that quantization produces, followed by those that are only dequantized.
+const QUANTIZED: [ElementType; 15] = [
     UINT8,
     ElementType::Dml(DataType::Int8),
     ElementType::Uint4,
     ElementType::Int4,
+    ElementType::Uint2,
+    ElementType::Int2,
     ElementType::Dml(DataType::Uint16),
     ElementType::Dml(DataType::Int16),
+    ElementType::Small(SmallFloat::E4m3fn),
+    ElementType::Small(SmallFloat::E4m3fnuz),
+    ElementType::Small(SmallFloat::E5m2),
+    ElementType::Small(SmallFloat::E5m2fnuz),
+    ElementType::Small(SmallFloat::E2m1),
     ElementType::Dml(DataType::Uint32),
     ElementType::Dml(DataType::Int32),
 ];
 /// How many of them quantization produces.
-const GIVEN: usize = 6;
+const GIVEN: usize = 13;
 /// Rounds to nearest, ties to even, which is DirectML's first mode.
 const ROUND: Function = Function::new(Types::Numbers, &ELEMENT_WISE_ROUND);
 
@@ -72,9 +82,9 @@ impl Op for Quantize {
         let of_zero_point = zero_point.map(Value::element).transpose()?;
         let (integer, taken) = match self.direction {
             Direction::Forth => {
-                (self.output.or(of_zero_point).unwrap_or(UINT8), &INTEGERS[..GIVEN])
+                (self.output.or(of_zero_point).unwrap_or(UINT8), &QUANTIZED[..GIVEN])
             }
-            Direction::Back => (input.element()?, &INTEGERS[..]),
+            Direction::Back => (input.element()?, &QUANTIZED[..]),
         };
         if !taken.contains(&integer) {
             let reason = format!("DirectML does not support {integer} here");
@@ -116,13 +126,13 @@ impl Op for Quantize {
     }
 }
 
-/// The value as the type that carries it: a byte for a 4-bit integer.
+/// The value as the type that carries it: a byte for an integer of fewer than 8 bits.
 fn carried(value: &Value) -> Value {
     Value { element: value.element.map(carrier), ..value.clone() }
 }
 
 fn carrier(element: ElementType) -> ElementType {
-    match element.half_byte().and_then(|_| element.storage()) {
+    match element.narrow_integer().and_then(|_| element.storage()) {
         Some(data_type) => ElementType::Dml(data_type),
         None => element,
     }
@@ -183,11 +193,18 @@ impl Quantize {
             Direction::Forth => output,
             Direction::Back => values[0].element()?,
         };
+        if integer.small_float().is_some() && self.block == 0 {
+            return match self.direction {
+                Direction::Forth => patterns::quantized(operands, values, output, self.rounding),
+                Direction::Back => patterns::dequantized(operands, values, output),
+            };
+        }
         let values = values.each_ref().map(carried);
         let kind = Kind { element: carrier(output), shape: shape.clone() };
         // DirectML has blocks of 8-bit integers only, and divides FLOAT16 in FLOAT32.
         let is_forth = self.direction == Direction::Forth;
         let is_direct = integer.size() == Some(1)
+            && integer.small_float().is_none()
             && !(is_forth && values[1].element()? == ElementType::FLOAT16);
         let result = match (self.block, is_direct) {
             (0, false) if is_forth => by_steps(operands, &values, kind.element)?,
@@ -195,11 +212,11 @@ impl Quantize {
             (_, true) => self.by_blocks(operands, &values, kind)?,
             (_, false) => self.of_divided_dimension(operands, &values, kind)?,
         };
-        // DirectML saturates to 8 bits; 4-bit results are clamped further.
-        let (Direction::Forth, Some(half)) = (self.direction, output.half_byte()) else {
+        // DirectML saturates to 8 bits; results of fewer bits are clamped further.
+        let (Direction::Forth, Some(narrow)) = (self.direction, output.narrow_integer()) else {
             return Ok(result);
         };
-        let (least, most) = half.integer_range().unwrap_or_default();
+        let (least, most) = narrow.range();
         let result = [(MAXIMUM, least), (MINIMUM, most)].into_iter().try_fold(
             result,
             |value, (function, end)| {

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::graph::ops::arithmetic::DIVIDE;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::clip::ends;
+use crate::graph::ops::double::{self, DOUBLE};
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::operands::{Operator, Place};
 use crate::graph::ops::packed::{self, dimension};
@@ -53,6 +54,10 @@ impl Op for Reduce {
         if let Some(empty) = of_no_elements(data, &kind, self.function) {
             return Ok(vec![empty]);
         }
+        if element == DOUBLE && !kind.is_empty() {
+            let wide = double_reduced(operands, data, &is_reduced, self.function)?;
+            return Ok(vec![operands.reshaped(&wide, &kind.shape)?]);
+        }
         let is_integer = element.is_integer() && element != ElementType::Bool;
         let only = Operands { values: vec![Some(data)], ..*operands };
         let of_host = is_integer && self.is_of_host();
@@ -94,9 +99,32 @@ fn reduced_to(
     if let Some(empty) = of_no_elements(data, &kind, function) {
         return Ok(empty);
     }
+    if kind.element == DOUBLE && !kind.is_empty() {
+        let wide = double_reduced(operands, data, is_reduced, function)?;
+        return operands.reshaped(&wide, &kind.shape);
+    }
     on_device(operands, data, is_reduced, kind, |input_tensor, output_tensor, axes| {
         ReduceDesc { function, input_tensor, output_tensor, axes }.into()
     })
+}
+
+/// The reduction of FLOAT64 on the host, with reduced dimensions kept at size 1.
+fn double_reduced(
+    operands: &Operands<'_>,
+    data: &Value,
+    is_reduced: &[bool],
+    function: ReduceFunction,
+) -> Result<Value> {
+    let tensor = operands.read(data)?;
+    let shape = kept(tensor.shape(), is_reduced, true);
+    let strides = strides_of_results(&shape, is_reduced);
+    double::reduced(function, &tensor, shape, &strides).map(Value::host)
+}
+
+/// For each dimension of the data, how far apart the results of neighbouring elements are.
+fn strides_of_results(results: &[u64], is_reduced: &[bool]) -> Vec<u64> {
+    let strides = packed_strides(results).into_iter().zip(is_reduced);
+    strides.map(|(stride, is_reduced)| if *is_reduced { 0 } else { stride }).collect()
 }
 
 /// The reduction of data without elements; `None` if it has elements, or if the result has none either.
@@ -277,11 +305,7 @@ impl Reduce {
     fn reduced(&self, tensor: &Tensor, is_reduced: &[bool]) -> Result<Tensor> {
         let (element, shape) = (tensor.element_type(), tensor.shape());
         let kept_sizes = kept(shape, is_reduced, true);
-        let strides: Vec<u64> = packed_strides(&kept_sizes)
-            .into_iter()
-            .zip(is_reduced)
-            .map(|(stride, it)| if *it { 0 } else { stride })
-            .collect();
+        let strides = strides_of_results(&kept_sizes, is_reduced);
         let mut results = vec![None; host_elements(&kept_sizes)?];
         host_elements(shape)?;
         let at = positions(shape, &strides);

@@ -47,7 +47,7 @@ impl Op for Repeat {
         }
         let mut condition = operands.optional(1).cloned().unwrap_or_else(|| truth(true));
         let (first, last) = (2, 2 + self.carried);
-        let carried = (first..last).map(|index| operands.value(index, "v_initial").cloned());
+        let carried = (first..last).map(|index| operands.passed(index, "v_initial").cloned());
         let mut carried = carried.collect::<Result<Vec<Value>>>()?;
         let typed = std::iter::once(&condition).chain(&carried);
         typed.zip(1..).try_for_each(|(it, index)| self.body.check_type(operands, index, it))?;

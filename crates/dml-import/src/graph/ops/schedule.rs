@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::ops::operands::{Budget, Operands};
 use crate::graph::ops::trace::Trace;
-use crate::graph::ops::{Demand, Need};
+use crate::graph::ops::{Demand, Need, widened};
 use crate::graph::order::producers;
 use crate::graph::value::{Storage, Value};
 use crate::graph::{Graph, Node, ValueId};
@@ -74,7 +74,7 @@ pub(crate) fn evaluate_node(
     let op = node.op.as_ref().map_err(Clone::clone)?;
     let Context { budget, device, .. } = context;
     let operands = Operands { node: &node.name, values, budget, device, owner, demand };
-    let found = op.evaluate(&operands)?;
+    let found = widened::evaluate(op.as_ref(), &operands)?;
     if found.len() < node.outputs.len() {
         let (given, accepted) = (node.outputs.len(), format!("up to {}", found.len()));
         return Err(node.name.invalid("outputs", given, "is the wrong number", accepted));

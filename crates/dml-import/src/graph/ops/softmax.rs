@@ -5,10 +5,14 @@ use dml_core::operators::{
     ACTIVATION_SOFTMAX, ACTIVATION_SOFTMAX1,
 };
 use dml_core::schema::OperatorSchema;
-use dml_core::{AbstractOperator, FieldValue, TensorDesc};
+use dml_core::{AbstractOperator, FieldValue, ReduceFunction, TensorDesc};
 
 use crate::error::Result;
+use crate::graph::ops::arithmetic::{DIVIDE, EXP, LOG, SUBTRACT};
+use crate::graph::ops::double::DOUBLE;
+use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::{self, count};
+use crate::graph::ops::reduce::reduced;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
@@ -41,6 +45,11 @@ impl Op for Softmax {
         let shape = &kind.shape;
         let [outer, row, inner] = [&shape[..axis], &shape[axis..end], &shape[end..]].map(count);
         let folded = if inner == 1 { vec![outer, row] } else { vec![outer, row, inner] };
+        if kind.element == DOUBLE && !kind.is_empty() {
+            let rows = operands.reshaped(input, &[outer, row, inner])?;
+            let result = self.of_double(operands, &rows)?;
+            return Ok(vec![operands.reshaped(&result, shape)?]);
+        }
         let build = |mut inputs: Vec<TensorDesc>, output| {
             let tensors = [inputs.remove(0), output].map(|it| FieldValue::Tensor(Some(it)));
             let axis = packed::dimension(1, folded.len());
@@ -51,5 +60,28 @@ impl Op for Softmax {
         };
         let inputs = [(input, folded.as_slice())];
         Ok(vec![packed::write(operands, &inputs, kind.clone(), &folded, build)?])
+    }
+}
+
+impl Softmax {
+    /// The function of rows of FLOAT64, in the second of three dimensions.
+    fn of_double(&self, operands: &Operands<'_>, rows: &Value) -> Result<Value> {
+        let along = [false, true, false];
+        let of = |function, values: &[&Value]| {
+            let values: Vec<Value> = values.iter().map(|it| (*it).clone()).collect();
+            apply(operands, function, &values)
+        };
+        let greatest = reduced(operands, rows, &along, ReduceFunction::Max)?;
+        let below = of(SUBTRACT, &[rows, &greatest])?;
+        let power = of(EXP, &[&below])?;
+        let sum = reduced(operands, &power, &along, ReduceFunction::Sum)?;
+        let is = |of_last: &OperatorSchema| std::ptr::eq(self.operators[0], of_last);
+        if is(&ACTIVATION_SOFTMAX) {
+            return of(DIVIDE, &[&power, &sum]);
+        }
+        if is(&ACTIVATION_LOG_SOFTMAX) {
+            return of(SUBTRACT, &[&below, &of(LOG, &[&sum])?]);
+        }
+        Err(operands.node.not_supported("DirectML's operator does not support float64"))
     }
 }

@@ -64,7 +64,7 @@ impl Trace {
     /// The state before `node` is evaluated.
     pub(crate) fn before(node: &Node, values: &[Option<Value>], device: &DeviceNodes) -> Before {
         let count = |input: &Arc<BoundInput>| input.reads.load(Ordering::Relaxed);
-        let inputs = operands(node, values).flatten().filter_map(input_of);
+        let inputs = operands(node, values).flatten().flat_map(inputs_of);
         let inputs = inputs.map(|it| (Arc::clone(it), count(it))).collect();
         let questions = device.question_count();
         Before { inputs, operators: device.all().len(), questions }
@@ -91,12 +91,13 @@ impl Trace {
         let is_on_host = |it: &Value| match &it.content {
             Content::Fill(_) => true,
             Content::Stored(view) => matches!(view.storage, Storage::Tensor(_)),
-            Content::Refused(_) => false,
+            Content::Sequence(_) | Content::Nothing | Content::Refused(_) => false,
         };
         let is_of_device = |it: &Value| it.view().is_some_and(|it| it.storage.is_on_device());
         let is_computation = before.operators == device.all().len()
             && before.questions == device.question_count()
-            && !operands(node, values).flatten().any(is_of_device);
+            && !operands(node, values).flatten().any(is_of_device)
+            && !operands(node, values).flatten().any(is_sequence);
         let mut conclusions = self.found.borrow_mut();
         match found {
             Ok(results) if is_computation && results.iter().all(is_on_host) => {
@@ -148,6 +149,18 @@ fn operands<'a>(
     values: &'a [Option<Value>],
 ) -> impl Iterator<Item = Option<&'a Value>> {
     node.inputs.iter().map(|id| id.and_then(|id| values[id].as_ref()))
+}
+
+fn is_sequence(value: &Value) -> bool {
+    matches!(value.content, Content::Sequence(_) | Content::Nothing)
+}
+
+/// The inputs of the graph that a value is, or that are tensors of a sequence.
+fn inputs_of(value: &Value) -> Vec<&Arc<BoundInput>> {
+    match &value.content {
+        Content::Sequence(tensors) => tensors.iter().filter_map(input_of).collect(),
+        _ => input_of(value).into_iter().collect(),
+    }
 }
 
 /// The input of the graph that a value is.

@@ -28,7 +28,7 @@ pub(crate) struct Identity;
 
 impl Op for Identity {
     fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        Ok(vec![operands.value(0, "input")?.clone()])
+        Ok(vec![operands.passed(0, "input")?.clone()])
     }
 }
 

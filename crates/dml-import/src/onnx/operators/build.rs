@@ -6,14 +6,15 @@ use dml_core::{DataType, DepthSpaceOrder, FieldValue, IsInfinityMode, PaddingMod
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{
-    ApproximateGelu, BitCast, BitShift, Blocks, Bounds, Broadcast, Cast, Clip, Concat, Dropout,
-    Einsum, ElementWise, Equal, Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function, GELU,
-    Gather, Margins, NEVER_INFINITE, Op, Pad, Parts, REMAINDER, Reshape, RowOperators, ShapeOf,
-    Slice, Softmax, Split, SwiGlu, Transpose, Trilu, Types, Unsqueeze, Zero,
+    ApproximateGelu, BitCast, BitShift, Blocks, Bounds, Broadcast, Cast, CastLike, Clip, Concat,
+    Dropout, Einsum, ElementWise, Equal, Equation, EyeLike, FLOOR_REMAINDER, Flatten, Function,
+    GELU, Gather, Margins, NEVER_INFINITE, Op, Pad, Parts, REMAINDER, Reshape, RowOperators,
+    ShapeOf, Slice, Softmax, Split, SwiGlu, Transpose, Trilu, Types, Unsqueeze, Zero,
 };
 
 use crate::onnx::attributes::Attributes;
 use crate::onnx::tensor;
+use crate::small_float::{PowerRounding, Rounding};
 
 pub(super) type Built = Result<Box<dyn Op>>;
 
@@ -52,8 +53,22 @@ pub(super) fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<El
 
 pub(super) fn cast(it: &Attributes<'_>) -> Built {
     let to = it.int("to").ok_or_else(|| it.missing("to"))?;
-    Ok(Box::new(Cast { to: element(it, "to", to)? }))
+    Ok(Box::new(Cast { to: element(it, "to", to)?, rounding: rounding(it)? }))
 }
+
+pub(super) fn cast_like(it: &Attributes<'_>) -> Built {
+    Ok(Box::new(CastLike { rounding: rounding(it)? }))
+}
+
+/// The rounding to small floats.
+pub(super) fn rounding(it: &Attributes<'_>) -> Result<Rounding> {
+    let given = it.text("round_mode").unwrap_or_else(|| "up".to_owned());
+    let powers = choice(it, "round_mode", &given, &ROUND_MODES)?;
+    Ok(Rounding { saturates: it.flag("saturate", true), powers })
+}
+
+const ROUND_MODES: [(&str, PowerRounding); 3] =
+    [("up", PowerRounding::Up), ("down", PowerRounding::Down), ("nearest", PowerRounding::Nearest)];
 
 pub(super) fn bit_cast(it: &Attributes<'_>) -> Built {
     let to = it.int("to").ok_or_else(|| it.missing("to"))?;

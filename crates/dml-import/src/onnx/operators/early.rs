@@ -15,6 +15,7 @@ use crate::graph::{
 };
 use crate::onnx::attributes::{Attributes, Kind};
 use crate::onnx::tensor;
+use crate::small_float::Rounding;
 
 const CONSUMING: (&str, Kind) = ("consumed_inputs", Kind::Ints);
 const ALPHA: [(&str, Kind); 2] = [("alpha", Kind::Float), CONSUMING];
@@ -111,7 +112,7 @@ fn cast(it: &Attributes<'_>) -> Built {
         let accepted = "the names of TensorProto.DataType, such as FLOAT";
         it.node.invalid("attribute to", crate::error::shortened(&name), "is no type", accepted)
     })?;
-    Ok(Box::new(Cast { to }))
+    Ok(Box::new(Cast { to, rounding: Rounding::default() }))
 }
 
 fn concat(it: &Attributes<'_>) -> Built {

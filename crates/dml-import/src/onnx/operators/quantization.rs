@@ -1,6 +1,6 @@
 //! QuantizeLinear and DequantizeLinear, and their attributes.
 
-use super::build::{Built, element};
+use super::build::{self, Built, element};
 use super::{Row, row};
 use crate::element::ElementType;
 use crate::error::Result;
@@ -8,7 +8,6 @@ use crate::graph::{Direction, Quantize};
 use crate::onnx::attributes::{Attributes, Kind};
 
 const AXIS: (&str, Kind) = ("axis", Kind::Int);
-// Ignored: it only affects 8-bit floats, which are not quantized.
 const SATURATE: (&str, Kind) = ("saturate", Kind::Int);
 const BLOCK: (&str, Kind) = ("block_size", Kind::Int);
 const OUTPUT: (&str, Kind) = ("output_dtype", Kind::Int);
@@ -31,7 +30,8 @@ fn linear(it: &Attributes<'_>, direction: Direction) -> Built {
     let block = it.int("block_size").unwrap_or(0);
     let axis = it.int("axis").unwrap_or(1);
     let (output, precision) = (kind(it, OUTPUT.0)?, kind(it, PRECISION.0)?);
-    Ok(Box::new(Quantize { direction, axis, block, output, precision }))
+    let rounding = build::rounding(it)?;
+    Ok(Box::new(Quantize { direction, axis, block, output, precision, rounding }))
 }
 
 /// The type that an attribute names; `None` if it is 0 or missing.

@@ -1,7 +1,7 @@
-//! Operators with graphs as attributes: If, Loop and Scan.
+//! Operators with graphs as attributes: If, Loop, Scan and SequenceMap.
 
 use crate::error::{NodeName, Result};
-use crate::graph::{Along, Body, Branch, Op, Repeat, Scan, ValueId};
+use crate::graph::{Along, Body, Branch, Op, Repeat, Scan, SequenceMap, ValueId};
 
 use super::{Reader, body};
 use crate::onnx::attributes::{Attributes, Kind};
@@ -24,11 +24,11 @@ type Built = Result<(Box<dyn Op>, Vec<Option<ValueId>>)>;
 type Build = fn(&mut Reader<'_>, &Of<'_>) -> Built;
 
 /// The operators with graphs as attributes.
-pub(super) const OPERATORS: [(&str, Build); 3] =
-    [("If", branches), ("Loop", repeat), ("Scan", scan)];
+pub(super) const OPERATORS: [(&str, Build); 4] =
+    [("If", branches), ("Loop", repeat), ("Scan", scan), ("SequenceMap", sequence_map)];
 
 const IF: [(&str, Kind); 2] = [("then_branch", Kind::Graph), ("else_branch", Kind::Graph)];
-const LOOP: [(&str, Kind); 1] = [("body", Kind::Graph)];
+const BODY: [(&str, Kind); 1] = [("body", Kind::Graph)];
 const SCAN_8: [(&str, Kind); 3] =
     [("body", Kind::Graph), ("num_scan_inputs", Kind::Int), ("directions", Kind::Ints)];
 const SCAN_9: [(&str, Kind); 6] = [
@@ -83,7 +83,7 @@ fn repeat(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     let Of { proto, name, inputs, scope } = *of;
     operators::version(name, scope.opset)?;
     let resolved = scope.resolved(proto)?;
-    let attributes = Attributes::new(name, &resolved, &LOOP, reader.folder)?;
+    let attributes = Attributes::new(name, &resolved, &BODY, reader.folder)?;
     let graph = attributes.graph("body")?;
     let carried = graph.input.len().checked_sub(2).ok_or_else(|| {
         let accepted = "2 and more: the iteration, the condition, and what is handed on";
@@ -110,6 +110,22 @@ fn repeat(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
     all.extend(read.around);
     let declared = read.declared.into_iter().skip(1 + carried).take(scans).collect();
     Ok((Box::new(Repeat { body, carried, declared }), all))
+}
+
+/// SequenceMap: the body is evaluated for each tensor of the first input.
+fn sequence_map(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {
+    let Of { proto, name, inputs, scope } = *of;
+    let resolved = scope.resolved(proto)?;
+    let attributes = Attributes::new(name, &resolved, &BODY, reader.folder)?;
+    let graph = attributes.graph("body")?;
+    if inputs.is_empty() || inputs.len() != graph.input.len() {
+        let accepted = format!("{}, as the body has them", graph.input.len());
+        return Err(name.invalid("inputs", inputs.len(), "is the wrong number", accepted));
+    }
+    let read = body::read(reader, &graph, name, scope)?;
+    let body = Body::new(read.graph, read.entries, None, [])?;
+    let all = inputs.iter().copied().chain(read.around).collect();
+    Ok((Box::new(SequenceMap { body, inputs: inputs.len() }), all))
 }
 
 fn scan(reader: &mut Reader<'_>, of: &Of<'_>) -> Built {

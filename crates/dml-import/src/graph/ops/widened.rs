@@ -1,0 +1,53 @@
+//! Operations on bfloat16, which DirectML does not compute with: their inputs are converted to FLOAT32, which is
+//! exact, and each result is rounded once.
+
+use crate::element::ElementType;
+use crate::error::Result;
+use crate::graph::ops::cast::cast;
+use crate::graph::ops::{Op, Operands};
+use crate::graph::value::Value;
+
+/// The outputs of an operation, which is computed in FLOAT32 if it refuses bfloat16.
+pub(super) fn evaluate(op: &dyn Op, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    let given = || operands.values.iter().flatten();
+    let is_half = |it: &&Value| it.element == Some(ElementType::Bfloat16);
+    if !given().any(|it| is_half(it)) {
+        return op.evaluate(operands);
+    }
+    let before = operands.device.all().len();
+    let found = op.evaluate(operands);
+    if !is_refused(&found) || given().any(|it| it.check().is_err()) {
+        return found;
+    }
+    operands.device.truncate(before);
+    let rounded = in_single(op, operands);
+    if !is_refused(&rounded) {
+        return rounded;
+    }
+    // The error is about the types that the model has.
+    operands.device.truncate(before);
+    op.evaluate(operands)
+}
+
+fn is_refused(found: &Result<Vec<Value>>) -> bool {
+    found.as_ref().map_or(true, |values| values.iter().any(|it| it.check().is_err()))
+}
+
+/// The outputs for inputs in FLOAT32, rounded to bfloat16.
+fn in_single(op: &dyn Op, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    let single = |value: &Option<&Value>| match value {
+        Some(value) if value.element == Some(ElementType::Bfloat16) => {
+            let only = Operands { values: vec![Some(value)], ..*operands };
+            cast(&only, value, ElementType::FLOAT32).map(Some)
+        }
+        other => Ok(other.cloned()),
+    };
+    let values = operands.values.iter().map(single).collect::<Result<Vec<_>>>()?;
+    let of = Operands { values: values.iter().map(Option::as_ref).collect(), ..*operands };
+    let rounded = |(output, value): (usize, Value)| {
+        let is_rounded = value.element == Some(ElementType::FLOAT32) && !op.keeps_single(output);
+        let only = Operands { values: vec![Some(&value)], ..*operands };
+        if is_rounded { cast(&only, &value, ElementType::Bfloat16) } else { Ok(value) }
+    };
+    op.evaluate(&of)?.into_iter().enumerate().map(rounded).collect()
+}

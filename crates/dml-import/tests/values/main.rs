@@ -1,0 +1,69 @@
+//! Values beyond DirectML's tensors: narrow and wide floats, sequences, random numbers, and states that a run hands to
+//! the next.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bfloat16;
+mod deformable;
+mod doubles;
+mod random_numbers;
+mod sequences;
+mod small_floats;
+mod states;
+
+use common::device::on_every_device;
+use common::onnx::{Graph, Message, model, number, value};
+use common::{run_on_both, tensors};
+use dml_import::{Inputs, Model, Tensor};
+
+/// Passes the outputs of a node of an opset to `judge`, as computed by the host and by every device.
+fn judged_of(
+    opset: i64,
+    node: &Message,
+    given: &[(&str, &Tensor)],
+    outputs: &[&str],
+    judge: impl Fn(&[Tensor]),
+) {
+    let of = |(name, tensor): &(&str, &Tensor)| {
+        let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
+        value(name, number(tensor.element_type()), &shape)
+    };
+    let inputs = given.iter().map(of).collect();
+    let outputs = outputs.iter().map(|name| value(name, 0, &[])).collect();
+    let graph = Graph { nodes: vec![node.clone()], inputs, outputs, ..Graph::default() };
+    let model = Model::from_bytes(model(opset, graph)).unwrap();
+    let add =
+        |it: Inputs, (name, tensor): &(&str, &Tensor)| it.with_tensor(*name, (*tensor).clone());
+    let inputs = given.iter().fold(Inputs::new(), add);
+    on_every_device(|device| {
+        for found in run_on_both(device, &model, &inputs).unwrap() {
+            judge(&tensors(&found));
+        }
+    });
+}
+
+/// The numbers of a tensor of 32-bit floats.
+fn numbers(tensor: &Tensor) -> Vec<f32> {
+    let (words, _) = tensor.bytes().as_chunks();
+    words.iter().map(|it| f32::from_le_bytes(*it)).collect()
+}
+
+/// Small numbers without a pattern that is easy to see, from -1 to 1.
+fn samples(count: usize, seed: u32) -> Vec<f32> {
+    let number = |at: usize| {
+        let mixed = (at as u32).wrapping_mul(2_654_435_761).wrapping_add(seed) >> 8;
+        (mixed % 2001) as f32 / 1000.0 - 1.0
+    };
+    (0..count).map(number).collect()
+}
+
+/// Checks that numbers are within 1e-5 of others.
+fn assert_near(found: &[f32], expected: &[f32]) {
+    assert_eq!(found.len(), expected.len());
+    for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!((found - expected).abs() <= 1e-5, "{at}: {found} for {expected}");
+    }
+}
