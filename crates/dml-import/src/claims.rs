@@ -125,7 +125,9 @@ fn decided_by_a_run(input: usize) -> String {
 fn uncarried(source: &Source) -> Vec<Option<Claim>> {
     let wrong = |it: &SourceValue| {
         let element = onnx::element_type(it.element)?;
-        let is_wrong = element.packed_bits().is_some() || element.storage().is_none();
+        let is_wrong = element.packed_bits().is_some()
+            || element.small_float().is_some()
+            || element.storage().is_none();
         is_wrong.then(|| (it.name.clone(), element))
     };
     let given: HashMap<String, ElementType> = source.inputs.iter().filter_map(wrong).collect();

@@ -161,7 +161,7 @@ fn an_optional_value_without_an_element_is_an_input_left_out() {
     assert_eq!(bind(&[""], "OptionalHasElement").unwrap(), truth(0));
     assert_eq!(bind(&["x"], "OptionalGetElement").unwrap(), f32s(&[1], &[2.5]));
     let error = bind(&[], "OptionalGetElement").unwrap_err();
-    assert!(error.contains("OptionalGetElement 'y': inputs: 0 is the wrong number"), "{error}");
+    assert!(error.contains("OptionalGetElement 'y': input: nothing is given"), "{error}");
 }
 
 #[test]

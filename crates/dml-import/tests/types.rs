@@ -8,7 +8,7 @@ use common::device::on_every_device;
 use common::onnx::{Graph, Message, model, node, value};
 use common::{host, run_on_both, tensors};
 use dml::{DataType, FeatureLevel};
-use dml_import::{ElementType, Inputs, Model, NodeSupport, Tensor};
+use dml_import::{ElementType, Inputs, Model, NodeSupport, SmallFloat, Tensor};
 
 const INT4: i64 = 22;
 const UINT4: i64 = 21;
@@ -207,11 +207,12 @@ fn bits_are_as_many_as_before() {
 #[test]
 fn a_type_that_an_operator_lacks_is_named_as_the_model_names_it() {
     let refused = |op: &str, names: &[&str], expected: &str| {
-        let inputs = names.iter().map(|name| value(name, 16, &[Some(2), Some(2)])).collect();
+        let inputs = names.iter().map(|name| value(name, 19, &[Some(2), Some(2)])).collect();
         let (nodes, outputs) = (vec![node(op, names, &["y"], &[])], vec![value("y", 0, &[])]);
         let graph = Graph { nodes, inputs, outputs, ..Graph::default() };
         let model = Model::from_bytes(model(13, graph)).unwrap();
-        let bits = Tensor::new(ElementType::Bfloat16, [2, 2], vec![0; 8]).unwrap();
+        let small = ElementType::Small(SmallFloat::E5m2);
+        let bits = Tensor::new(small, [2, 2], vec![0; 4]).unwrap();
         let given = |all: Inputs, name: &&str| all.with_tensor(*name, bits.clone());
         for inputs in [Inputs::new(), names.iter().fold(Inputs::new(), given)] {
             let error = model.bind(&inputs).unwrap_err().to_string();
@@ -219,11 +220,11 @@ fn a_type_that_an_operator_lacks_is_named_as_the_model_names_it() {
         }
     };
     let product =
-        "MatMul 'y': not supported: DirectML's GEMM does not support bfloat16; accepted: float32";
+        "MatMul 'y': not supported: DirectML's GEMM does not support float8e5m2; accepted: float32";
     refused("MatMul", &["a", "b"], product);
     refused(
         "Softmax",
         &["a"],
-        "DirectML's ACTIVATION_SOFTMAX does not support bfloat16; accepted: float32",
+        "DirectML's ACTIVATION_SOFTMAX does not support float8e5m2; accepted: float32",
     );
 }

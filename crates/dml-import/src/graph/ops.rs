@@ -162,7 +162,9 @@ pub(crate) use top_k::TopK;
 pub(crate) use trace::{Conclusions, Trace};
 pub(crate) use transpose::Transpose;
 pub(crate) use unique::Unique;
-pub(crate) use values::{Broadcast, ConstantOfShape, Dropout, HasElement, Identity, Literal};
+pub(crate) use values::{
+    Broadcast, ConstantOfShape, Dropout, ElementOf, HasElement, Identity, Literal,
+};
 pub(crate) use weigh::{Filter, Weighing};
 pub(crate) use window::{MelWeights, Window};
 

@@ -29,9 +29,9 @@ use dml_core::{FieldValue, ReduceFunction};
 
 use crate::error::{Error, NodeName, Result, shortened};
 use crate::graph::{
-    Broadcasting, CenterCropPad, Determinant, ElementWise, Function, HARDMAX, HasElement, Identity,
-    LOG_SOFTMAX, Mean, Mish, Op, OptionalOf, Power, Range, SOFTMAX, Size, Slice, Squeeze, Tile,
-    Unsqueeze,
+    Broadcasting, CenterCropPad, Determinant, ElementOf, ElementWise, Function, HARDMAX,
+    HasElement, Identity, LOG_SOFTMAX, Mean, Mish, Op, OptionalOf, Power, Range, SOFTMAX, Size,
+    Slice, Squeeze, Tile, Unsqueeze,
 };
 
 use super::attributes::{Attributes, Kind};
@@ -196,7 +196,7 @@ static OTHERS: &[Row] = &[
     row("CastLike", 15, &[], 2..=2, build::cast_like),
     row("CastLike", 19, &CAST_LIKE, 2..=2, build::cast_like),
     row("Optional", 15, &[("type", Kind::Type)], 0..=1, |_| Ok(Box::new(OptionalOf))),
-    row("OptionalGetElement", 15, &[], 1..=1, |_| Ok(Box::new(Identity))),
+    row("OptionalGetElement", 15, &[], 1..=1, |_| Ok(Box::new(ElementOf))),
     row("OptionalHasElement", 15, &[], 0..=1, |_| Ok(Box::new(HasElement))),
     row("Mean", 6, &[], 1..=ANY, |_| Ok(Box::new(Mean))),
     row("Einsum", 12, &[("equation", Kind::Text)], 1..=ANY, build::einsum),

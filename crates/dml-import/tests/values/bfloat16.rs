@@ -64,7 +64,7 @@ fn products_and_normalizations_are_of_bfloat16() {
     let whole: Vec<f32> = (0..6).map(|it| it as f32 - 2.0).collect();
     let (a, b) = (halves(&[2, 3], &whole), halves(&[3, 2], &whole));
     let product = node("MatMul", &["a", "b"], &["y"], &[]);
-    let expected = halves(&[2, 2], &[2.0, -1.0, 2.0, 8.0]);
+    let expected = halves(&[2, 2], &[4.0, 1.0, 4.0, 10.0]);
     check_of(20, &product, &[("a", &a), ("b", &b)], &expected);
 
     // The mean of a layer stays FLOAT32.

@@ -114,13 +114,13 @@ fn a_cache_is_written_from_an_index_for_each_batch() {
     let cache = f32s(&[2, 4, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
     let update = f32s(&[2, 2, 1], &[-1.0, -2.0, -3.0, -4.0]);
     let node = node("TensorScatter", &["c", "u", "i"], &["y"], &[]);
-    let at = |first: &[i64]| int64(&[2], first);
+    let [first, second, zero] = [[1, 0], [3, 5], [0, 0]].map(|it| int64(&[2], &it));
     let given = |at| [("c", &cache), ("u", &update), ("i", at)];
     let expected = f32s(&[2, 4, 1], &[1.0, -1.0, -2.0, 4.0, -3.0, -4.0, 7.0, 8.0]);
-    check_of(24, &node, &given(&at(&[1, 0])), &expected);
+    check_of(24, &node, &given(&first), &expected);
     let circular = node.clone().message(5, text("mode", "circular"));
     let expected = f32s(&[2, 4, 1], &[-2.0, 2.0, 3.0, -1.0, 5.0, -3.0, -4.0, 8.0]);
-    check_of(24, &circular, &given(&at(&[3, 5])), &expected);
-    let error = refusal_of(24, &node, &[("c", &update), ("u", &cache), ("i", &at(&[0, 0]))]);
+    check_of(24, &circular, &given(&second), &expected);
+    let error = refusal_of(24, &node, &[("c", &update), ("u", &cache), ("i", &zero)]);
     assert!(error.contains("update: [2, 4, 1] is the wrong shape"), "{error}");
 }

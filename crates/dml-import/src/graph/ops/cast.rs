@@ -83,7 +83,8 @@ pub(super) fn cast_rounded(
     }
     let is_converted = to != ElementType::Bool || is_compared(from) || from.is_pattern();
     let operator = if is_converted { Operator::Present } else { Operator::Replaceable };
-    if operands.place(element_count(&kind.shape), operator) == Place::Host {
+    let is_on_device = input.view().is_some_and(|it| it.storage.is_on_device());
+    if !is_on_device && operands.place(element_count(&kind.shape), operator) == Place::Host {
         let bits = operands.read(input)?;
         let bits = bits.bits().map(|bits| convert_rounded(bits, from, to, rounding));
         return Tensor::of_bits(to, kind.shape, bits).map(Value::host);

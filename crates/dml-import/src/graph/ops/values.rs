@@ -32,6 +32,16 @@ impl Op for Identity {
     }
 }
 
+/// The element of an optional value, which must have one.
+#[derive(Debug)]
+pub(crate) struct ElementOf;
+
+impl Op for ElementOf {
+    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+        Ok(vec![operands.value(0, "input")?.clone()])
+    }
+}
+
 /// Whether an optional value has an element: whether the input is given.
 #[derive(Debug)]
 pub(crate) struct HasElement;

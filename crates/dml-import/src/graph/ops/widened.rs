@@ -2,26 +2,25 @@
 //! exact, and each result is rounded once.
 
 use crate::element::ElementType;
-use crate::error::Result;
+use crate::error::{Error, NodeName, Result};
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
 
 /// The outputs of an operation, which is computed in FLOAT32 if it refuses bfloat16.
 pub(super) fn evaluate(op: &dyn Op, operands: &Operands<'_>) -> Result<Vec<Value>> {
-    let given = || operands.values.iter().flatten();
     let is_half = |it: &&Value| it.element == Some(ElementType::Bfloat16);
-    if !given().any(|it| is_half(it)) {
+    if !operands.values.iter().flatten().any(|it| is_half(it)) {
         return op.evaluate(operands);
     }
     let before = operands.device.all().len();
     let found = op.evaluate(operands);
-    if !is_refused(&found) || given().any(|it| it.check().is_err()) {
+    if !is_refused_by(operands.node, &found) {
         return found;
     }
     operands.device.truncate(before);
     let rounded = in_single(op, operands);
-    if !is_refused(&rounded) {
+    if !is_refused_by(operands.node, &rounded) {
         return rounded;
     }
     // The error is about the types that the model has.
@@ -29,8 +28,13 @@ pub(super) fn evaluate(op: &dyn Op, operands: &Operands<'_>) -> Result<Vec<Value
     op.evaluate(operands)
 }
 
-fn is_refused(found: &Result<Vec<Value>>) -> bool {
-    found.as_ref().map_or(true, |values| values.iter().any(|it| it.check().is_err()))
+/// Whether the node itself refuses an output, rather than a node before it or in its body.
+fn is_refused_by(node: &NodeName, found: &Result<Vec<Value>>) -> bool {
+    let is_own = |error: &Error| error.node() == Some(node);
+    match found {
+        Ok(values) => values.iter().filter_map(|it| it.check().err()).any(|it| is_own(&it)),
+        Err(error) => is_own(error),
+    }
 }
 
 /// The outputs for inputs in FLOAT32, rounded to bfloat16.
