@@ -31,14 +31,14 @@ use crate::program::{
 use crate::tensor::{Tensor, text};
 
 use arena::Arenas;
-pub(crate) use cache::ProgramCache;
+pub(crate) use cache::{Bounds, ProgramCache};
 pub use device_tensor::DeviceTensor;
 pub use io_binding::IoBinding;
 pub use progress::Progress;
 use recording::{Places, Recording};
 use resources::{Resources, operator_of};
 use run_bound::Given;
-pub(crate) use weights::Weights;
+pub(crate) use weights::{Evict, Weights};
 
 /// The result of a run.
 #[derive(Debug)]

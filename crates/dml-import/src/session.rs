@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use dml::{Device, GraphCompiler};
 
 use crate::error::{Error, Result};
-use crate::execute::{Executable, IoBinding, ProgramCache, Progress, Reading, SharedMemory};
+use crate::execute::{
+    Bounds, Executable, IoBinding, ProgramCache, Progress, Reading, SharedMemory,
+};
 use crate::graph::{Answers, Key, typed};
 use crate::inputs::{Input, Inputs};
 use crate::limits;
@@ -33,7 +35,8 @@ const PART_OF_HEAP: u64 = 4;
 /// outputs. Programs share the model's weights, and the results that depend only on weights, with all sessions of
 /// the device; these stay there as long as a program reads them.
 ///
-/// Where device memory runs out, programs that no run uses are evicted, and the work is tried again.
+/// Where device memory runs out, programs that no run uses are evicted, also those of other sessions of the device,
+/// and the work is tried again.
 ///
 /// Where a shape or a condition depends on a value that the device computes, a part of the model runs first,
 /// and the host reads the value. Later runs assume the value is unchanged and check it afterwards: it is read
@@ -43,7 +46,7 @@ pub struct Session {
     compiler: GraphCompiler,
     model: Arc<Model>,
     memory: SharedMemory,
-    compiled: ProgramCache,
+    compiled: Arc<ProgramCache>,
     /// The bytes of the arenas when the bound was enforced last.
     arena_bytes: AtomicU64,
     compilations: Mutex<Vec<Weak<Compilation>>>,
@@ -53,14 +56,16 @@ impl Session {
     /// A session that has compiled nothing yet.
     pub fn new(device: &Device, model: impl Into<Arc<Model>>) -> Self {
         let model = model.into();
+        let memory = SharedMemory::of(device);
+        let most_bytes = device.vulkan().device_heap().size / PART_OF_HEAP;
+        let bounds = Bounds { capacity: CAPACITY, most_bytes };
+        let compiled = Arc::new(ProgramCache::new(bounds, &memory.arenas));
+        memory.weights.add_session(&compiled);
         Self {
             compiler: GraphCompiler::new(device, model.operators()),
             model,
-            memory: SharedMemory::of(device),
-            compiled: ProgramCache::new(
-                CAPACITY,
-                device.vulkan().device_heap().size / PART_OF_HEAP,
-            ),
+            memory,
+            compiled,
             arena_bytes: AtomicU64::new(0),
             compilations: Mutex::default(),
         }
@@ -68,8 +73,8 @@ impl Session {
 
     /// Keeps up to `capacity` compiled programs instead of 16.
     #[must_use]
-    pub fn with_capacity(mut self, capacity: NonZeroUsize) -> Self {
-        self.compiled.capacity = capacity;
+    pub fn with_capacity(self, capacity: NonZeroUsize) -> Self {
+        self.compiled.set_bounds(Bounds { capacity, ..self.compiled.bounds() });
         self
     }
 
@@ -77,8 +82,8 @@ impl Session {
     /// the device's largest heap. Weights that several programs read do not count, nor do tensors of the caller.
     /// Programs that run now are not evicted.
     #[must_use]
-    pub fn with_program_bytes(mut self, bytes: u64) -> Self {
-        self.compiled.most_bytes = bytes;
+    pub fn with_program_bytes(self, bytes: u64) -> Self {
+        self.compiled.set_bounds(Bounds { most_bytes: bytes, ..self.compiled.bounds() });
         self
     }
 
@@ -211,7 +216,7 @@ impl Session {
         let (device, memory) = (self.compiler.device(), self.memory.clone());
         let executable = Arc::new(Executable::new(device, program, resources, memory));
         self.compiled.add(&executable);
-        self.compiled.enforce(&self.memory.arenas);
+        self.compiled.enforce();
         Ok(executable)
     }
 
@@ -219,7 +224,7 @@ impl Session {
     fn enforce_bound(&self) {
         let bytes = self.memory.arenas.bytes();
         if self.arena_bytes.swap(bytes, Ordering::Relaxed) != bytes {
-            self.compiled.enforce(&self.memory.arenas);
+            self.compiled.enforce();
         }
     }
 

@@ -42,6 +42,7 @@ fn sessions_evict_programs_and_try_again() {
         for number in failing {
             single_failure(device, &injector, (number, &expected));
         }
+        other_sessions(device, &injector, &expected);
         for name in ["vkCreateBuffer", "vkQueueSubmit", "vkAllocateDescriptorSets"] {
             lasting_failure(device, &injector, (name, &expected));
         }
@@ -86,6 +87,22 @@ fn lasting_failure(
         }
     }
     usable(&session, expected);
+}
+
+/// A session without programs to evict evicts those of another one.
+fn other_sessions(device: &Device, injector: &Injector, expected: &[Tensor]) {
+    let (first, third) = prepared(device);
+    let second = Session::new(device, Model::from_bytes(network()).unwrap());
+    for (count, name) in [(1, "vkCreateBuffer"), (0, "vkQueueSubmit")] {
+        let fault = Fault::Named { name, first: 1, count: 1, result: OUT_OF_MEMORY };
+        injector.arm(Some(fault));
+        let found = tensors(&second.run(&third).unwrap());
+        assert!(injector.hit().is_some());
+        injector.arm(None);
+        assert_eq!(found, expected);
+        assert_eq!(first.compiled_count(), count, "{name}");
+    }
+    usable(&first, expected);
 }
 
 /// Every shape runs as before.

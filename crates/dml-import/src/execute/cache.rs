@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Executable;
 use super::arena::Arenas;
 use super::recording::Recording;
+use super::weights::Evict;
 
 /// Compiled programs, bounded by their number and by the bytes of device memory that only they use.
 ///
@@ -13,14 +14,22 @@ use super::recording::Recording;
 /// lock is held that runs need.
 #[derive(Debug)]
 pub(crate) struct ProgramCache {
-    pub(crate) capacity: NonZeroUsize,
-    /// The most bytes of all programs' own device memory, arenas included.
-    pub(crate) most_bytes: u64,
+    arenas: Arc<Arenas<Recording>>,
     kept: Mutex<Kept>,
 }
 
-#[derive(Debug, Default)]
+/// The bounds of a cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// The most programs.
+    pub(crate) capacity: NonZeroUsize,
+    /// The most bytes of all programs' own device memory, arenas included.
+    pub(crate) most_bytes: u64,
+}
+
+#[derive(Debug)]
 struct Kept {
+    bounds: Bounds,
     /// In the order of their last use, the most recent one last.
     programs: Vec<KeptProgram>,
     /// How many programs have been added.
@@ -44,8 +53,20 @@ enum Victims {
 }
 
 impl ProgramCache {
-    pub(crate) fn new(capacity: NonZeroUsize, most_bytes: u64) -> Self {
-        Self { capacity, most_bytes, kept: Mutex::default() }
+    /// A cache of programs that use `arenas`.
+    pub(crate) fn new(bounds: Bounds, arenas: &Arc<Arenas<Recording>>) -> Self {
+        let kept = Mutex::new(Kept { bounds, programs: vec![], added: 0 });
+        Self { arenas: Arc::clone(arenas), kept }
+    }
+
+    /// The bounds.
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.lock().bounds
+    }
+
+    /// Changes the bounds, for the programs that are added from now on.
+    pub(crate) fn set_bounds(&self, bounds: Bounds) {
+        self.lock().bounds = bounds;
     }
 
     /// The programs, the one last that was used most recently.
@@ -74,7 +95,7 @@ impl ProgramCache {
     pub(crate) fn add(&self, executable: &Arc<Executable>) {
         let mut evicted = Vec::new();
         let mut kept = self.lock();
-        while kept.programs.len() >= self.capacity.get() {
+        while kept.programs.len() >= kept.bounds.capacity.get() {
             evicted.extend(kept.take(Victims::All));
         }
         kept.added += 1;
@@ -85,23 +106,16 @@ impl ProgramCache {
     }
 
     /// Evicts programs that no run uses until the programs' own memory is within the bound.
-    pub(crate) fn enforce(&self, arenas: &Arenas<Recording>) {
-        while self.bytes().saturating_add(arenas.bytes()) > self.most_bytes {
-            let Some(evicted) = self.lock().take(Victims::Unused) else { break };
+    pub(crate) fn enforce(&self) {
+        let Bounds { most_bytes, .. } = self.bounds();
+        while self.bytes().saturating_add(self.arenas.bytes()) > most_bytes {
+            let evicted = self.lock().take(Victims::Unused);
+            if evicted.is_none() {
+                break;
+            }
             drop(evicted);
-            arenas.shrink();
+            self.arenas.shrink();
         }
-    }
-
-    /// Evicts programs that no run uses, and that have at least `wanted` bytes for themselves if there are as many.
-    /// Returns false if there was no such program.
-    pub(crate) fn evict(&self, wanted: u64) -> bool {
-        let mut freed = None;
-        while freed.is_none_or(|freed| freed < wanted) {
-            let Some(evicted) = self.lock().take(Victims::Unused) else { break };
-            freed = Some(freed.unwrap_or(0).saturating_add(evicted.own_bytes()));
-        }
-        freed.is_some()
     }
 
     /// The bytes of device memory that only one program uses, of all programs.
@@ -112,6 +126,20 @@ impl ProgramCache {
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Evict for ProgramCache {
+    fn evict(&self, wanted: u64) -> bool {
+        let mut freed = None;
+        while freed.is_none_or(|freed| freed < wanted) {
+            let Some(evicted) = self.lock().take(Victims::Unused) else { break };
+            freed = Some(freed.unwrap_or(0u64).saturating_add(evicted.own_bytes()));
+        }
+        if freed.is_some() {
+            self.arenas.shrink();
+        }
+        freed.is_some()
     }
 }
 

@@ -20,6 +20,13 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// The weights of all devices that sessions or programs use.
 static OF_DEVICES: Mutex<Vec<Weak<Weights>>> = Mutex::new(Vec::new());
 
+/// Programs that can be evicted where device memory runs out.
+pub(crate) trait Evict: Send + Sync + std::fmt::Debug {
+    /// Evicts programs that no run uses, and that have at least `wanted` bytes for themselves if there are as many.
+    /// Returns false if there was no such program.
+    fn evict(&self, wanted: u64) -> bool;
+}
+
 /// The weights of models on one device: as they are, prepared, and packed. They stay there as long as a program uses
 /// them.
 #[derive(Debug)]
@@ -29,6 +36,8 @@ pub(crate) struct Weights {
     uploaded: Mutex<HashMap<Weight, Weak<Buffer>>>,
     pub(super) prepared: Preparations,
     pub(super) packed: Packings,
+    /// The programs of all sessions of the device.
+    sessions: Mutex<Vec<Weak<dyn Evict>>>,
 }
 
 /// Finds weights of equal content, such as those of a file that was read twice.
@@ -64,6 +73,7 @@ impl Weights {
                 uploaded: Mutex::default(),
                 prepared: Preparations::default(),
                 packed: Packings::default(),
+                sessions: Mutex::default(),
             });
             all.retain(|it| it.strong_count() > 0);
             all.push(Arc::downgrade(&new));
@@ -73,6 +83,21 @@ impl Weights {
         drop(all);
         drop(others);
         found
+    }
+
+    /// Adds the programs of a session of the device.
+    pub(crate) fn add_session(&self, programs: &Arc<impl Evict + 'static>) {
+        let mut sessions = lock(&self.sessions);
+        sessions.retain(|it| it.strong_count() > 0);
+        let programs: Weak<dyn Evict> = Arc::downgrade(programs) as _;
+        sessions.push(programs);
+    }
+
+    /// Evicts programs of the first session of the device that has any which no run uses. Returns false if there is
+    /// none.
+    pub(crate) fn evict(&self, wanted: u64) -> bool {
+        let sessions: Vec<_> = lock(&self.sessions).iter().filter_map(Weak::upgrade).collect();
+        sessions.iter().any(|it| it.evict(wanted))
     }
 
     /// Replaces each weight of `program` by one of equal content that other programs of the device use, if there is

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
+use crate::execute::Evict;
 use crate::session::Session;
 
 /// The device memory that a session holds, in bytes, see [`Session::memory_report`].
@@ -46,13 +47,13 @@ impl Session {
             packed: weights.packed_bytes(),
             programs: self.compiled.bytes(),
             arenas: arenas.bytes(),
-            most_program_bytes: self.compiled.most_bytes,
+            most_program_bytes: self.compiled.bounds().most_bytes,
             program_count: self.compiled.count(),
         }
     }
 
     /// The result of `work`. While memory runs out for it, programs that no run uses are evicted, the least used first,
-    /// and then the buffers that no run uses; after that, the error is returned.
+    /// those of other sessions of the device after the session's own, and then the buffers that no run uses; after that, the error is returned.
     pub(super) fn with_memory<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
         let mut has_cleared = false;
         loop {
@@ -64,15 +65,14 @@ impl Session {
                 Error::Memory(missing) => missing.size.unwrap_or(0),
                 _ => 0,
             };
-            let is_freed = self.compiled.evict(wanted);
-            if is_freed {
-                self.memory.arenas.shrink();
-            } else if std::mem::replace(&mut has_cleared, true) {
-                return Err(error.with_device_memory(self.compiler.device()));
-            } else {
-                self.memory.arenas.clear();
-                self.compiler.device().vulkan().release_unused();
+            if self.compiled.evict(wanted) || self.memory.weights.evict(wanted) {
+                continue;
             }
+            if std::mem::replace(&mut has_cleared, true) {
+                return Err(error.with_device_memory(self.compiler.device()));
+            }
+            self.memory.arenas.clear();
+            self.compiler.device().vulkan().release_unused();
         }
     }
 }
