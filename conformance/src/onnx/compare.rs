@@ -3,16 +3,20 @@
 use std::fmt;
 use std::path::Path;
 
+use anyhow::Context as _;
 use dml::DataType;
 use dml_import::{ElementType, Tensor};
 use half::{bf16, f16};
+use serde::Deserialize;
 
 /// The error that an output may have: `|found - expected| <= absolute + relative * |expected|`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Tolerance {
     relative: f64,
     absolute: f64,
     /// One number of so many may differ more, but not more than the second value.
+    #[serde(skip)]
     outliers: Option<(usize, f64)>,
 }
 
@@ -22,10 +26,21 @@ const OF_NODES: Tolerance = Tolerance { relative: 1e-3, absolute: 1e-7, outliers
 /// Tests whose expected outputs ONNX has computed in 32 bits, so that some are 2e-7 instead of 0.
 const ROUNDED: [&str; 2] = ["test_dft_inverse", "test_dft_inverse_opset19"];
 
+/// The file in which a test states its own tolerance, if it has one: `{"relative": 1e-5, "absolute": 1e-5}`.
+const STATED: &str = "tolerance.json";
+
 /// The tolerance for the test of a node in `folder`.
-pub(super) fn of_node(folder: &Path) -> Tolerance {
+///
+/// # Errors
+/// The test states a tolerance that cannot be read.
+pub(super) fn of_node(folder: &Path) -> anyhow::Result<Tolerance> {
+    let stated = folder.join(STATED);
+    if stated.is_file() {
+        let text = std::fs::read(&stated).with_context(|| stated.display().to_string())?;
+        return serde_json::from_slice(&text).with_context(|| stated.display().to_string());
+    }
     let is_rounded = ROUNDED.iter().any(|it| folder.ends_with(it));
-    if is_rounded { Tolerance { absolute: 1e-6, ..OF_NODES } } else { OF_NODES }
+    Ok(if is_rounded { Tolerance { absolute: 1e-6, ..OF_NODES } } else { OF_NODES })
 }
 
 /// The tolerance for whole models, whose correct implementations differ if a value is near a threshold.
@@ -201,6 +216,23 @@ mod tests {
         assert!(with(&[0.51, 0.51]).unwrap().contains("2 of 1000 are wrong"));
         assert!(with(&[f32::NAN]).is_some());
         assert!((farthest(&floats(&[0.5, 2.0]), &floats(&[0.5, 1.75])) - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_test_may_state_its_tolerance() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(of_node(folder.path()).unwrap(), OF_NODES);
+        let state = |text: &str| {
+            std::fs::write(folder.path().join("tolerance.json"), text).unwrap();
+            of_node(folder.path())
+        };
+        let exact = state(r#"{"relative": 0.0, "absolute": 0.0}"#).unwrap();
+        let differs = |found: f32| {
+            super::difference(&floats(&[found, f32::NAN]), &floats(&[1.0, f32::NAN]), exact)
+        };
+        assert!(differs(1.0).is_none() && differs(1.000_000_1).is_some());
+        let error = format!("{:#}", state(r#"{"relativ": 0.0}"#).unwrap_err());
+        assert!(error.contains("tolerance.json: unknown field `relativ`"), "{error}");
     }
 
     #[test]

@@ -26,7 +26,11 @@ pub(crate) fn run(folder: &str, device: &Device) -> Ended {
     if let Some(reason) = contradiction(folder) {
         return Ended::because(Outcome::NotRun, reason);
     }
-    match attempt(folder, device, compare::of_node(folder)) {
+    let tolerance = match compare::of_node(folder) {
+        Ok(tolerance) => tolerance,
+        Err(error) => return Ended::because(Outcome::Failed, format!("{error:#}")),
+    };
+    match attempt(folder, device, tolerance) {
         Ok(_) => Ended::passed(None),
         Err(ended) => ended,
     }

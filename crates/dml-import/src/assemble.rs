@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use dml_core::graph::GraphValue;
 use dml_core::schema::FieldKind;
-use dml_core::{DataType, TensorDesc};
+use dml_core::{AbstractOperator, DataType, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
@@ -182,7 +182,8 @@ impl Assembler<'_> {
             let mut stage = Stage::default();
             let mut values: HashMap<usize, GraphValue> = HashMap::new();
             for index in own {
-                let value = self.node(&mut stage, (&nodes[*index], &is_constant), &values)?;
+                let operator = owning_weights(nodes, *index, &is_constant);
+                let value = self.node(&mut stage, &nodes[*index], operator, &values)?;
                 values.insert(*index, value);
             }
             for at in published {
@@ -199,15 +200,15 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Adds a node that reads `values` of earlier nodes of its stage.
+    /// Adds a node, with its operator, that reads `values` of earlier nodes of its stage.
     fn node(
         &mut self,
         stage: &mut Stage,
-        (node, is_constant): (&DeviceNode, &[bool]),
+        node: &DeviceNode,
+        operator: AbstractOperator,
         values: &HashMap<usize, GraphValue>,
     ) -> Result<GraphValue> {
         let mut inputs = Vec::new();
-        let operator = owning_weights(node, is_constant);
         let read = operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
         for (storage, tensor) in node.inputs.iter().zip(read) {
             inputs.push(match (storage, tensor) {

@@ -64,10 +64,25 @@ fn updates_are_written_where_indices_say() {
         &[("x", &x), ("i", &rows), ("u", &u)],
         &f32s(&[3, 2], &[0., 1., 70., 80., 4., 5.]),
     );
-    let narrow = int64(&[1, 1], &[0]);
-    let update = f32s(&[1, 1], &[9.]);
-    let error = refusal(&scatter, &[("x", &x), ("i", &narrow), ("u", &update)]);
-    assert!(error.contains("has indices of the data's sizes but along the axis"), "{error}");
+    let high = int64(&[4, 2], &[0; 8]);
+    let error = refusal(&scatter, &[("x", &x), ("i", &high), ("u", &counted(&[4, 2]))]);
+    assert!(error.contains("indices: [4, 2] is the wrong shape"), "{error}");
+}
+
+#[test]
+fn elements_beyond_the_indices_keep_their_values() {
+    let scatter = |axis| node("ScatterElements", &["x", "i", "u"], &["y"], &[("axis", axis)]);
+    let x = counted(&[3, 2]);
+    let (narrow, update) = (int64(&[1, 1], &[-1]), f32s(&[1, 1], &[9.]));
+    let all = [("x", &x), ("i", &narrow), ("u", &update)];
+    check(&scatter(0), &all, &f32s(&[3, 2], &[0., 1., 2., 3., 9., 5.]));
+    check(&scatter(1), &all, &f32s(&[3, 2], &[0., 9., 2., 3., 4., 5.]));
+    // Along the middle dimension, of the first of two rows and of the first of three columns.
+    let x = counted(&[2, 2, 3]);
+    let (indices, updates) = (int64(&[1, 2, 1], &[1, 0]), f32s(&[1, 2, 1], &[70., 80.]));
+    let expected = [80., 1., 2., 70., 4., 5., 6., 7., 8., 9., 10., 11.];
+    let all = [("x", &x), ("i", &indices), ("u", &updates)];
+    check(&scatter(1), &all, &f32s(&[2, 2, 3], &expected));
 }
 
 /// A node with a reduction.

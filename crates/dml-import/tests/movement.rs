@@ -91,8 +91,13 @@ fn margins_are_padded_and_cut() {
     // An empty dimension can only have constant padding.
     let empty = f32s(&[0], &[]);
     assert_eq!(pad("constant", &empty, &[1, 1]).unwrap().0, f32s(&[2], &[0.0, 0.0]));
-    let error = pad("edge", &empty, &[1, 1]).unwrap_err();
-    assert!(error.contains("pads: they have nothing to repeat in an empty dimension"), "{error}");
+    let error = pad("edge", &empty, &[1, 0]).unwrap_err();
+    let expected =
+        "pads: [1, 0] repeat elements of a dimension of size 0; accepted: 0, or the mode constant";
+    assert!(error.contains(expected), "{error}");
+    let without_rows = f32s(&[0, 3], &[]);
+    let padded = pad("reflect", &without_rows, &[0, 2, 0, 1]).unwrap().0;
+    assert_eq!(padded, f32s(&[0, 6], &[]));
     let error = pad("edge", &row, &[-2, -2]).unwrap_err();
     assert!(error.contains("pads: -4 cuts off too much; accepted: -3 and more"), "{error}");
     let error = pad("mirror", &row, &[0, 0]).unwrap_err();

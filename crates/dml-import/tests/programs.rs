@@ -5,10 +5,11 @@
 mod common;
 
 use common::device::on_every_device;
-use common::onnx::{Graph, eye_like, initializer, model, node, number, value};
+use common::onnx::{Graph, eye_like, floats, initializer, model, node, number, value};
 use common::openvino::{self, Operand};
-use common::{element, eye, host, int64, tensors};
+use common::{element, eye, f32s, host, int64, run_on_both, tensors};
 use dml::{DeviceOptions, FeatureLevel};
+use dml_core::DataType;
 use dml_import::program::Step;
 use dml_import::{ElementType, Inputs, Model, NodeSupport, Program, Tensor};
 
@@ -122,6 +123,31 @@ fn casts_fold_into_what_is_written() {
         };
         assert_eq!(*found, expected, "{name} {op}");
     }
+}
+
+/// Products of 16-bit matrices repack constant factors; here one of them is a product itself.
+#[test]
+fn constant_products_may_be_factors_of_constant_products() {
+    let half = number(ElementType::Dml(DataType::Float16));
+    let nodes = vec![
+        node("Cast", &["w"], &["h"], &[("to", half)]),
+        node("MatMul", &["h", "h"], &["square"], &[]),
+        node("MatMul", &["square", "h"], &["cube"], &[]),
+        node("Add", &["x", "cube"], &["sum"], &[]),
+        node("Cast", &["sum"], &["y"], &[("to", 1)]),
+    ];
+    let initializers = vec![floats("w", &[2, 2], &[1.0, 1.0, 0.0, 1.0])];
+    let inputs = vec![value("x", half, &[None, None])];
+    let outputs = vec![value("y", 1, &[])];
+    let graph = Graph { nodes, initializers, inputs, outputs };
+    let model = Model::from_bytes(model(14, graph)).unwrap();
+    let zeros = Tensor::new(ElementType::Dml(DataType::Float16), [2, 2], vec![0; 8]).unwrap();
+    on_every_device(|device| {
+        let given = Inputs::new().with_tensor("x", zeros.clone());
+        for found in run_on_both(device, &model, &given).unwrap() {
+            assert_eq!(found[0].tensor, f32s(&[2, 2], &[1.0, 3.0, 0.0, 1.0]));
+        }
+    });
 }
 
 #[test]

@@ -34,9 +34,18 @@ const FACTORS: [(&OperatorSchema, &[Factor]); 10] = [
     (&GRU, &[OF_INPUTS, OF_STATES]),
 ];
 
-/// A node's operator, with flag OWNED_BY_DML on such weights.
-pub(super) fn owning_weights(node: &DeviceNode, is_constant: &[bool]) -> AbstractOperator {
+/// A node's operator, with flag OWNED_BY_DML on such weights. Nodes that are constant themselves own none: they
+/// are executed once, and may read weights that another operator of their graph writes.
+pub(super) fn owning_weights(
+    nodes: &[DeviceNode],
+    index: usize,
+    is_constant: &[bool],
+) -> AbstractOperator {
+    let node = &nodes[index];
     let operator = &node.operator;
+    if is_constant[index] {
+        return operator.clone();
+    }
     let of = FACTORS.iter().find(|(schema, _)| *schema == operator.schema());
     let factors = of.map_or(&[][..], |(_, factors)| factors);
     let is_gainful = |factor: &&Factor| {

@@ -1,9 +1,10 @@
 //! Normalization.
 
-use dml_import::Tensor;
+use dml_core::DataType;
+use dml_import::{ElementType, Tensor};
 
 use crate::common::f32s;
-use crate::common::onnx::{Message, ints, node};
+use crate::common::onnx::{Message, float, ints, node};
 use crate::common::single::{check, check_near, judged, refusal};
 
 fn normalization(op: &str, inputs: &[&str], attributes: &[(&str, i64)]) -> Message {
@@ -137,6 +138,22 @@ fn a_scale_or_bias_of_another_shape_is_refused_by_its_name() {
     let given = [("x", &x), ("scale", &row), ("bias", &row), ("mean", &one), ("variance", &row)];
     let message = refusal(&node, &given);
     assert!(message.contains("input_mean: [1] is the wrong shape; accepted: [3]"), "{message}");
+}
+
+#[test]
+fn means_and_deviations_of_16_bit_rows_are_32_bit_floats() {
+    let halves = |shape: &[u64], bits: &[u16]| {
+        let bytes: Vec<u8> = bits.iter().flat_map(|it| it.to_le_bytes()).collect();
+        Tensor::new(ElementType::Dml(DataType::Float16), shape, bytes).unwrap()
+    };
+    // 1 and 3, whose variance is 1; scales of 1.
+    let (x, scale) = (halves(&[1, 2], &[0x3C00, 0x4200]), halves(&[2], &[0x3C00, 0x3C00]));
+    let node = node("LayerNormalization", &["x", "scale"], &["y", "mean", "inverse"], &[]);
+    let node = node.message(5, float("epsilon", 3.0));
+    judged(&node, &[("x", &x), ("scale", &scale)], &["y", "mean", "inverse"], |found| {
+        assert_eq!(found[0], halves(&[1, 2], &[0xB800, 0x3800]));
+        assert_eq!(found[1..], [f32s(&[1, 1], &[2.0]), f32s(&[1, 1], &[0.5])]);
+    });
 }
 
 #[test]

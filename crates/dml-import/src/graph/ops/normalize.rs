@@ -110,9 +110,11 @@ impl Normalize {
         Ok((value, if differs { layout.sizes.clone() } else { layout.of_scales.clone() }))
     }
 
-    /// The means along the normalized dimensions, and the reciprocals of the deviations.
+    /// The means along the normalized dimensions, and the reciprocals of the deviations; FLOAT32 whatever the
+    /// input is.
     fn moments(&self, operands: &Operands<'_>, input: &Value) -> Result<Vec<Value>> {
         let Common::From(axis) = self.common else { return Ok(vec![]) };
+        let input = &cast(operands, input, ElementType::FLOAT32)?;
         let (element, rank) = (input.element()?, input.shape()?.len());
         let axis = operands.axis(axis, rank, "attribute axis")?;
         let is_along: Vec<bool> = (0..rank).map(|at| at >= axis).collect();

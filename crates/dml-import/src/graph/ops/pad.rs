@@ -11,7 +11,7 @@ use crate::graph::ops::movement::{is_on_host, joined, leading, moved, tensors, w
 use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
-use crate::tensor::{Tensor, host_elements};
+use crate::tensor::{Tensor, host_elements, text};
 
 /// The first input with padding, where negative padding crops.
 #[derive(Debug)]
@@ -117,11 +117,18 @@ pub(super) fn padded(
     if all.iter().all(Margin::is_none) {
         return Ok(data.clone());
     }
-    if data.is_empty() && mode != PaddingMode::Constant {
-        let problem = "have nothing to repeat in an empty dimension";
-        return Err(operands.node.invalid("pads", "they", problem, "margins of a constant"));
-    }
     let shape: Vec<u64> = all.iter().map(Margin::total).collect();
+    if mode != PaddingMode::Constant {
+        let without_elements = all.iter().find(|it| it.size == 0 && !it.is_none());
+        if let Some(Margin { start, end, .. }) = without_elements {
+            let (given, problem) =
+                (text(&[*start, *end]), "repeat elements of a dimension of size 0");
+            return Err(operands.node.invalid("pads", given, problem, "0, or the mode constant"));
+        }
+        if data.is_empty() {
+            return Ok(Value::host(Tensor::new(data.element()?, shape, vec![])?));
+        }
+    }
     let build = || operator(operands, data, &all, mode, bits);
     if mode != PaddingMode::Constant {
         let positions = || all.iter().map(|it| it.positions(mode)).collect();

@@ -5,8 +5,10 @@ use dml_core::operators::{MaxUnpoolingDesc, ScatterElementsDesc, ScatterNdDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::graph::ops::concat::join;
 use crate::graph::ops::index::Tuples;
 use crate::graph::ops::packed::{around, count, dimension, write};
+use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
@@ -53,7 +55,6 @@ fn elements(
     let (shape, given) = (&kind.shape, indices.shape()?);
     operands.has_shape(updates, given, "updates")?;
     let axis = operands.axis(axis, shape.len(), "attribute axis")?;
-    let is_like = |at| at == axis || given.get(at) == shape.get(at);
     if given.len() != shape.len() || given.iter().zip(shape).any(|(given, size)| given > size) {
         let (given, accepted) = (text(given), format!("sizes within {}", text(shape)));
         return Err(operands.node.invalid("indices", given, "is the wrong shape", accepted));
@@ -61,10 +62,9 @@ fn elements(
     if indices.is_empty() {
         return Ok(data.clone());
     }
-    if !(0..shape.len()).all(is_like) {
-        let reason =
-            "DirectML's SCATTER_ELEMENTS has indices of the data's sizes but along the axis";
-        return Err(operands.node.not_supported(reason));
+    let beyond = (0..shape.len()).find(|at| *at != axis && given[*at] < shape[*at]);
+    if let Some(beyond) = beyond {
+        return within(operands, [data, indices, updates], axis, beyond);
     }
     let (of_data, of_indices) = (around(shape, axis), around(given, axis));
     let inputs = [(data, &of_data[..]), (indices, &of_indices[..]), (updates, &of_indices[..])];
@@ -75,6 +75,28 @@ fn elements(
         ScatterElementsDesc { input_tensor, indices_tensor, updates_tensor, output_tensor, axis }
             .into()
     })
+}
+
+/// Scatters to the elements that have indices along the dimension `beyond`, and appends the others: DirectML's
+/// SCATTER_ELEMENTS takes indices of the data's sizes in all dimensions but `axis`.
+fn within(
+    operands: &Operands<'_>,
+    [data, indices, updates]: [&Value; 3],
+    axis: usize,
+    beyond: usize,
+) -> Result<Value> {
+    let (shape, with_indices) = (data.shape()?, indices.shape()?[beyond]);
+    let part = |first: u64, count: u64| {
+        let mut walks: Vec<Walk> = shape.iter().map(|size| Walk::whole(*size)).collect();
+        walks[beyond] = Walk::forwards(shape[beyond], first, count);
+        walked(operands, data, &walks)
+    };
+    let written = part(0, with_indices)?;
+    let kept = part(with_indices, shape[beyond] - with_indices)?;
+    let along = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
+    let (inputs, kind) = ([&written, indices, updates], written.kind()?);
+    let scattered = elements(operands, inputs, kind, along(axis))?;
+    join(operands, &[&scattered, &kept], along(beyond), "data")
 }
 
 fn parts(

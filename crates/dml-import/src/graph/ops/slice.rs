@@ -147,16 +147,20 @@ impl Walk {
         Self { size, first: first.into(), step: 1, count }
     }
 
-    /// Python's slice of a sequence of `size` elements.
+    /// The slice of a sequence of `size` elements. It is Python's, except that a backward slice from before the
+    /// first element begins at the first element.
     fn of(start: i64, end: i64, step: i64, size: u64) -> Self {
         let length = i128::from(size);
-        let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
-        let clamp = |at: i64| {
+        if length == 0 {
+            return Self { size, first: 0, step: 1, count: 0 };
+        }
+        let (least_end, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
+        let from_start = |at: i64| {
             let at = i128::from(at);
-            (if at < 0 { at + length } else { at }).clamp(least, most)
+            if at < 0 { at + length } else { at }
         };
-        let (first, step) = (clamp(start), i128::from(step));
-        let distance = (clamp(end) - first) * step.signum();
+        let (first, step) = (from_start(start).clamp(0, most), i128::from(step));
+        let distance = (from_start(end).clamp(least_end, most) - first) * step.signum();
         let count = (distance + step.abs() - 1) / step.abs();
         let count = u64::try_from(count).unwrap_or(0);
         // The step does not matter for a single element.
@@ -179,6 +183,14 @@ mod tests {
 
     fn positions(start: i64, end: i64, step: i64, size: u64) -> Vec<usize> {
         Walk::of(start, end, step, size).positions()
+    }
+
+    #[test]
+    fn a_backward_slice_from_before_the_first_element_begins_there() {
+        // Python's slice is empty.
+        assert_eq!(positions(-9, -8, -1, 6), [0]);
+        assert_eq!(positions(i64::MIN, i64::MIN, -3, 2), [0]);
+        assert!(positions(-9, 0, -1, 6).is_empty());
     }
 
     #[test]
