@@ -64,7 +64,7 @@ fn try_out(sh: &Shell, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The archive's name, such as `dmlvk-0.1.0-x86_64-linux`.
+/// The archive's name, such as `dmlvk-0.2.0-x86_64-linux`.
 fn name() -> String {
     let (arch, system) = (std::env::consts::ARCH, std::env::consts::OS);
     format!("dmlvk-{}-{arch}-{system}", env!("CARGO_PKG_VERSION"))

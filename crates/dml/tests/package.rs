@@ -51,7 +51,7 @@ fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
     let version = env!("CARGO_PKG_VERSION");
     let mut manifest = "[package]\nname = \"consumer\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n\
-         [dependencies]\ndml = \"0.1\"\n\n[patch.crates-io]\n"
+         [dependencies]\ndml = \"0.2\"\n\n[patch.crates-io]\n"
         .to_owned();
     for name in CRATES {
         let archive = target.join(format!("package/{name}-{version}.crate"));
