@@ -3,6 +3,7 @@
 pub(crate) mod buffers;
 pub(crate) mod commands;
 pub(crate) mod enablement;
+pub(crate) mod heap;
 pub(crate) mod queue;
 pub(crate) mod staging;
 pub(crate) mod wrap;

@@ -2,7 +2,6 @@
 
 pub(crate) mod allocator;
 pub(crate) mod buffer;
-pub(crate) mod heap;
 pub(crate) mod mapped;
 pub(crate) mod ranges;
 
