@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use common::cached::{cache, decoder, step};
 use common::device::{on_every_device_as, options};
 use common::{host, tensors};
-use dml::core::plan::{Access, Aliases, InPlace, Slot};
+use dml::core::plan::{Access, Aliases, InPlace, Plan, Slot};
 use dml::{Device, DeviceOptions, InstanceDesc};
 use dml_fault::{EntryPoint, Injector};
-use dml_import::program::Step;
+use dml_import::program::{Binding, Initial, Step};
 use dml_import::{DeviceTensor, IoBinding, Model, Session};
 
 const CACHES: [(&str, &str); 2] = [("present_k", "past_k"), ("present_v", "past_v")];
@@ -38,13 +38,25 @@ fn in_states(device: &Device, places: u64) -> IoBinding {
     })
 }
 
-/// The bytes that the commands of a step move which write the caches, by the number of its places.
-fn bytes_for_caches(places: u64, in_place: bool) -> u64 {
+/// The plan of a step with so many places, of which `total` are in use after it, and the numbers of the plan's inputs
+/// that are the caches.
+fn plan(places: u64, total: u8) -> (Plan, Vec<Slot>) {
     let model = Model::from_bytes(decoder()).unwrap();
-    let inputs = step(1, 5).with_tensor("past_k", cache(places, 3));
+    let inputs = step(1, total).with_tensor("past_k", cache(places, 3));
     let program = model.bind(&inputs.with_tensor("past_v", cache(places, 4))).unwrap();
     let [Step::Dispatch(dispatch), ..] = program.steps() else { panic!("{:?}", program.steps()) };
-    let plan = host::plan(&program.operators()[dispatch.operator].work);
+    let is_cache = |it: &Option<Binding>| {
+        let initial = &program.buffers()[it.as_ref().unwrap().buffer].initial;
+        matches!(initial, Initial::Input(it) if program.inputs()[*it].name.starts_with("past"))
+    };
+    let caches = (0..).zip(&dispatch.inputs).filter(|(_, it)| is_cache(it));
+    let caches = caches.map(|(at, _)| Slot::Input(at)).collect();
+    (host::plan(&program.operators()[dispatch.operator].work), caches)
+}
+
+/// The bytes that the commands of a step move which write the caches, by the number of its places.
+fn bytes_for_caches(places: u64, in_place: bool) -> u64 {
+    let (plan, _) = plan(places, 5);
     let pairs = plan.in_place.iter().filter(|it| in_place && !it.left_out().is_empty());
     let aliases = Aliases::new(pairs.map(InPlace::pair));
     assert_eq!(aliases.pairs().count(), if in_place { CACHES.len() } else { 0 });
@@ -55,6 +67,16 @@ fn bytes_for_caches(places: u64, in_place: bool) -> u64 {
         step.uses().iter().any(|it| it.access != Access::Read && is_cache(it.slot))
     };
     steps.iter().filter(writes).map(|step| step.cost().bytes).sum()
+}
+
+/// The commands of a step that read each of the caches.
+fn reads_of_caches(places: u64, total: u8) -> Vec<usize> {
+    let (plan, caches) = plan(places, total);
+    let reads = |slot: &Slot| {
+        let reads = |it: &&dml::core::plan::Step| it.uses().iter().any(|it| it.slot == *slot);
+        plan.exec.iter().filter(reads).count()
+    };
+    caches.iter().map(reads).collect()
 }
 
 fn check(injector: &Injector, device: &Device, places: u64) {
@@ -97,6 +119,8 @@ fn check(injector: &Injector, device: &Device, places: u64) {
 fn a_step_writes_its_own_rows_of_a_cache_and_makes_nothing() {
     assert_eq!(bytes_for_caches(16, true), bytes_for_caches(512, true));
     assert!(bytes_for_caches(16, false) < bytes_for_caches(512, false));
+    // What is not in place is copied once, and so are caches that grow.
+    assert_eq!([reads_of_caches(16, 5), reads_of_caches(16, 17)], [[1, 1], [1, 1]]);
     let injector = Injector::new().unwrap();
     injector.inject_everywhere();
     let instance =

@@ -101,22 +101,24 @@ impl Op for CachedAttention {
         let [batches, steps] = [0, 1].map(|it| given.get(it).copied().unwrap_or(0));
         let earlier = past_keys.shape()?.get(2).copied().unwrap_or(0);
         let keys = operands.size(operands.scalar(7, "total_sequence_length")?, "keys")?;
-        // There is no gap between past and new keys.
-        if earlier == 0 || batches == 1 && keys == earlier.saturating_add(steps) {
+        if earlier == 0 {
             return attention.evaluate(&Operands { values, ..*operands });
         }
         (values[4], values[5]) = (None, None);
         let attention = Attention { outputs: 1, ..attention };
-        let (mut outputs, all) = if keys == earlier {
-            let written = |past, index, name| self.written(operands, past, (index, name));
-            let all = [written(past_keys, 1, "key")?, written(past_values, 2, "value")?];
-            let operands = Operands { values, ..*operands };
-            (attention.over_caches(&operands, all.each_ref())?, all)
+        // There is no gap between past and new keys.
+        let is_joined = batches == 1 && keys == earlier.saturating_add(steps);
+        let all = |(past, at): (&Value, (usize, &str))| match keys == earlier {
+            true => self.written(operands, past, at),
+            false if is_joined => self.joined(operands, past, at),
+            false => self.appended(operands, past, at, keys),
+        };
+        let all = [all((past_keys, (1, "key")))?, all((past_values, (2, "value")))?];
+        let mut outputs = if keys == earlier || is_joined {
+            attention.over_caches(&Operands { values, ..*operands }, all.each_ref())?
         } else {
-            let appended = |past, index, name| self.appended(operands, past, (index, name), keys);
-            let all = [appended(past_keys, 1, "key")?, appended(past_values, 2, "value")?];
             (values[1], values[2]) = (Some(&all[0]), Some(&all[1]));
-            (attention.evaluate(&Operands { values, ..*operands })?, all)
+            attention.evaluate(&Operands { values, ..*operands })?
         };
         outputs.truncate(1);
         outputs.extend(all);
@@ -140,6 +142,17 @@ impl CachedAttention {
         let steps = numbers(operands, before.element()?, &[1, 1, shape[2], 1])?;
         let places = apply(operands, ADD, &[before, steps])?.broadcast(shape);
         scattered(operands, [past, &places, &new], 2)
+    }
+
+    /// The past followed by the new steps.
+    fn joined(
+        &self,
+        operands: &Operands<'_>,
+        past: &Value,
+        (index, name): (usize, &str),
+    ) -> Result<Value> {
+        let new = self.by_steps(operands, past, (index, name))?.transposed(&[0, 2, 1, 3]);
+        join(operands, &[past, &new], 2, name)
     }
 
     /// The new steps as `[batches, steps, heads, elements]`, with the heads of the past.
