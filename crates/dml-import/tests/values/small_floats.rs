@@ -32,7 +32,7 @@ impl Format {
         let [exponent_bits, fraction_bits] = self.bits;
         let sign = 1_u32 << (exponent_bits + fraction_bits);
         let value = |pattern: u32| {
-            let exponent = pattern % sign >> fraction_bits;
+            let exponent = (pattern % sign) >> fraction_bits;
             let fraction = (pattern % (1 << fraction_bits)) as f32 / (1 << fraction_bits) as f32;
             let magnitude = match exponent {
                 0 => fraction * 2f32.powi(1 - self.bias),

@@ -92,7 +92,7 @@ impl DeformableConvolution {
             return Err(operands.node.not_supported(reason));
         };
         let count = |given: i64, name: &str, of: u64| {
-            let count = u64::try_from(given).ok().filter(|it| *it > 0 && of % it == 0);
+            let count = u64::try_from(given).ok().filter(|it| *it > 0 && of.is_multiple_of(*it));
             let accepted = format!("a divisor of {of}");
             count.ok_or_else(|| operands.node.invalid(name, given, "does not fit", accepted))
         };

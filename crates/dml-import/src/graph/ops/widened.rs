@@ -10,7 +10,7 @@ use crate::graph::value::Value;
 /// The outputs of an operation, which is computed in FLOAT32 if it refuses bfloat16.
 pub(super) fn evaluate(op: &dyn Op, operands: &Operands<'_>) -> Result<Vec<Value>> {
     let is_half = |it: &&Value| it.element == Some(ElementType::Bfloat16);
-    if !operands.values.iter().flatten().any(|it| is_half(it)) {
+    if !operands.values.iter().flatten().any(is_half) {
         return op.evaluate(operands);
     }
     let before = operands.device.all().len();
