@@ -36,6 +36,7 @@ mod peers;
 mod pip;
 mod process;
 mod programs;
+mod random_nodes;
 mod sanitizer;
 mod schema;
 mod setup;
@@ -70,6 +71,7 @@ enum Command {
     Conformance(conformance::Args),
     NodeTests(node_tests::Args),
     Models(models::Args),
+    RandomNodes(random_nodes::Args),
     Discrete(discrete::Args),
     Kernels(kernels::Args),
     Example(example::Args),
@@ -117,6 +119,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Conformance(args) => conformance::run(&sh, &args),
         Command::NodeTests(args) => node_tests::run(&sh, &args),
         Command::Models(args) => models::run(&sh, &args),
+        Command::RandomNodes(args) => random_nodes::run(&sh, &args),
         Command::Discrete(args) => discrete::run(&sh, &args),
         Command::Kernels(args) => kernels::run(&sh, &args),
         Command::Example(args) => example::run(&sh, &args),

@@ -3,6 +3,7 @@
 mod filled;
 mod package;
 mod peers;
+mod seeded;
 pub(crate) mod smollm2;
 
 use std::ffi::OsString;
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// target/peers, 900 MB
     #[arg(long)]
     pub(crate) peers: bool,
+    /// Run the models of conformance/models/seeded.json instead, and compare without measuring
+    #[arg(long, conflicts_with = "peers")]
+    pub(crate) seeded: bool,
     /// For `dml-conformance onnx`: --filter GLOB, --device D, --json FILE, --markdown FILE and so on
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
@@ -38,15 +42,22 @@ pub(crate) struct Args {
 /// seeded inputs, as archives of `.npy` files.
 const KNOWN: &str = "conformance/models";
 
-/// A model in a package.
+/// A file in a package.
+#[derive(Deserialize)]
+struct Packaged {
+    package: String,
+    version: String,
+    /// The name of the file, in any folder of the package.
+    file: String,
+    sha256: String,
+}
+
+/// A model in a package, with known outputs.
 #[derive(Deserialize)]
 struct Model {
     name: String,
-    package: String,
-    version: String,
-    /// The name of its file, in any folder of the package.
-    file: String,
-    sha256: String,
+    #[serde(flatten)]
+    file: Packaged,
     /// Files of the archive, in the order of the model's inputs and outputs.
     inputs: Vec<String>,
     outputs: Vec<String>,
@@ -58,7 +69,10 @@ pub(crate) const QUICK: [&str; 4] =
 
 /// Runs the command and returns the runner's exit code.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
-    let folder = lay_out_all(sh)?;
+    let folder = match args.seeded {
+        true => seeded::lay_out(sh, &workspace::root().join(KNOWN).join("seeded.json"))?,
+        false => lay_out_all(sh)?,
+    };
     let environment = match args.backports {
         true => setup::backports(sh)?,
         false => conformance::environment(sh, args.cpu_drivers)?,
@@ -71,7 +85,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     }
     // The build of `ci`, which runs beside other steps, is not suitable for measuring. Drivers that only
     // workers see cannot be measured.
-    if !setup::in_ci() && !given("--icd") {
+    if !setup::in_ci() && !given("--icd") && !args.seeded {
         let beside = filled::measured(sh, &folder)?;
         options.extend(["--measure".into(), "--beside".into(), beside.into()]);
         options.extend(["--made-by".into(), args.shown().into()]);
@@ -136,8 +150,13 @@ pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<Pat
 pub(crate) fn packaged(sh: &Shell, name: &str) -> Result<(PathBuf, PathBuf)> {
     let models = index(sh)?;
     let model = models.iter().find(|it| it.name == name).context("the index has no such model")?;
-    let package = model.package(sh)?;
-    Ok((package::find(sh, &package, &model.file, &model.sha256)?, package))
+    let package = model.file.package(sh)?;
+    Ok((model.file.find(sh)?, package))
+}
+
+/// `python3` with this script, relative to the workspace, which may import onnx, ONNX Runtime and NumPy.
+pub(crate) fn python<'a>(sh: &'a Shell, script: &str) -> Result<xshell::Cmd<'a>> {
+    Ok(filled::python(sh, &filled::tools(sh)?, script))
 }
 
 fn index(sh: &Shell) -> Result<Vec<Model>> {
@@ -145,17 +164,22 @@ fn index(sh: &Shell) -> Result<Vec<Model>> {
     serde_json::from_str(&index).context("reading the index of models")
 }
 
-impl Model {
-    /// The folder of its package, fetched if it is not cached.
+impl Packaged {
+    /// The folder of the package, fetched if it is not cached.
     fn package(&self, sh: &Shell) -> Result<PathBuf> {
         let named = format!("{}=={}", self.package, self.version);
         pip::kept(sh, "models", &named, &["--no-deps", &named])
+    }
+
+    /// The path of the file.
+    fn find(&self, sh: &Shell) -> Result<PathBuf> {
+        package::find(sh, &self.package(sh)?, &self.file, &self.sha256)
     }
 }
 
 /// The model with its inputs and outputs, as ONNX lays out its tests.
 fn lay_out(sh: &Shell, model: &Model, known: &Path, folder: &Path) -> Result<()> {
-    let found = package::find(sh, &model.package(sh)?, &model.file, &model.sha256)?;
+    let found = model.file.find(sh)?;
     let values = folder.join("values");
     sh.create_dir(&values)?;
     std::fs::copy(found, folder.join("model.onnx"))?;

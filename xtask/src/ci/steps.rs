@@ -10,7 +10,8 @@ use crate::process::{no_failure, succeed};
 use crate::step_runner::Step;
 use crate::{
     budgets, build_shaders, c_api, conformance, decoding, discrete, dist, example, fuzz,
-    html_report, kernels, leaks, models, node_tests, onnxruntime, sanitizer, stress, test, tools,
+    html_report, kernels, leaks, models, node_tests, onnxruntime, random_nodes, sanitizer, stress,
+    test, tools,
 };
 
 /// The budget is two to four times the step's time on two idle cores, including the build of its tools,
@@ -65,7 +66,9 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
     step("models", 12, |sh| whole_models(sh, &[])),
+    step("random-nodes", 20, random_nodes),
     step("model-budgets", 8, model_budgets),
+    step("seeded-models", 30, seeded_models),
     step("staged-models", 40, |sh| whole_models(sh, &["--staged-transfers", "on", "--validation"])),
     step("full-onnxruntime", 30, |sh| onnxruntime(sh, true)),
     step("decoding", 30, |sh| no_failure("decoding", decoding::run(sh)?)),
@@ -172,10 +175,27 @@ fn node_tests(sh: &Shell) -> Result<()> {
     no_failure("ONNX's tests", node_tests::run(sh, &args)?)
 }
 
+/// The same nodes every night, so that a wrong result is a change's.
+fn random_nodes(sh: &Shell) -> Result<()> {
+    let args = random_nodes::Args {
+        cpu_drivers: true,
+        seed: 1,
+        count: 3000,
+        operator: None,
+        args: Vec::new(),
+    };
+    no_failure("the run of random nodes", random_nodes::run(sh, &args)?)
+}
+
 fn whole_models(sh: &Shell, args: &[&str]) -> Result<()> {
     let args = args.iter().map(|&option| option.to_owned()).collect();
     let args = models::Args { cpu_drivers: true, args, ..models::Args::default() };
     no_failure("models that others made", models::run(sh, &args)?)
+}
+
+fn seeded_models(sh: &Shell) -> Result<()> {
+    let args = models::Args { cpu_drivers: true, seeded: true, ..models::Args::default() };
+    no_failure("models with seeded inputs", models::run(sh, &args)?)
 }
 
 /// The table of models; tests compare the table of single operators.
