@@ -16,7 +16,7 @@ use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowOrder, 
 const MAX_KERNEL_BYTES: usize = 16 << 10;
 /// The most bytes that fusing may add to a kernel beyond [`MAX_KERNEL_BYTES`], which has one large function,
 /// such as ERF: less than another such function.
-const MOST_JOINED_BYTES: usize = 6 << 10;
+pub(super) const MOST_JOINED_BYTES: usize = 6 << 10;
 /// The largest kernel of fused nodes that has such a function.
 const MAX_BYTES_OF_JOINED: usize = 32 << 10;
 
@@ -167,7 +167,16 @@ fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
 }
 
 /// Checks that `node` can be one kernel, where the larger one of its two parts has `larger` bytes; else the reason.
-pub(super) fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
+fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str>> {
+    has_room(node)?;
+    match may_join(kernel_bytes(node), larger) {
+        true => Ok(()),
+        false => Err(Some("one kernel would be too large")),
+    }
+}
+
+/// Checks that a kernel has enough inputs and parameters for a node; else the reason.
+pub(super) fn has_room(node: &Node) -> Result<(), Option<&'static str>> {
     let (space, parameters) = match node {
         Node::Map(Map { space, computation: it }) => (space, &it.parameters),
         Node::Reduce(Reduce { space, reduction: it, .. }) => (space, &it.parameters),
@@ -179,10 +188,7 @@ pub(super) fn fits(node: &Node, larger: usize) -> Result<(), Option<&'static str
     if parameters.len() > MAX_PARAMETERS {
         return Err(Some("one kernel would have too many parameters"));
     }
-    match may_join(kernel_bytes(node), larger) {
-        true => Ok(()),
-        false => Err(Some("one kernel would be too large")),
-    }
+    Ok(())
 }
 
 /// Whether two kernels, the larger one of `larger` bytes, may become one of `bytes`.

@@ -14,7 +14,13 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     let mut inputs = Inputs { sizes: &first.space.sizes, operands: vec![] };
     let of_first: Vec<Value> = first.space.inputs.iter().map(|it| inputs.read(it)).collect();
     let of_last = |space: &IterationSpace, inputs: &mut Inputs<'_>| -> Vec<Option<Value>> {
-        let is_result = |it: &Operand| it.buffer == first.space.output.buffer;
+        // Other elements of the same buffer may be read, too.
+        let output = &first.space.output;
+        let is_result = |it: &Operand| {
+            it.buffer == output.buffer
+                && it.base == output.base
+                && it.lies_as(output, &first.space.sizes)
+        };
         space
             .inputs
             .iter()

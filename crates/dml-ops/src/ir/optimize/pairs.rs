@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{MAX_PARAMETERS, Value};
 
-use super::fuse::{fits, kernel_bytes, origin_of};
+use super::fuse::{MOST_JOINED_BYTES, has_room, kernel_bytes, origin_of};
 use super::merge::merged;
 use super::uses::Uses;
 use crate::ir::space::{IterationSpace, Operand, SecondResult, bytes_shown};
@@ -32,11 +32,14 @@ fn with_next(uses: &Uses, number: usize, most_shown: u64) -> Option<(usize, Node
         .filter(|it| bytes_shown(ElementWidth::B32, u64::from(*it) + 1) <= most_shown)?;
     let value = Value::Result(first.computation.program.steps.len().checked_sub(1)?);
     let Node::Map(mut map) = merged(first, &Node::Map(last.clone()))? else { return None };
-    let larger = [first, last].map(|it| kernel_bytes(&Node::Map(it.clone())));
     map.space.output.second = Some(SecondResult { value, distance });
-    let has_room = map.computation.parameters.len() < MAX_PARAMETERS;
+    // The distance is one more parameter.
+    let has_parameter = map.computation.parameters.len() < MAX_PARAMETERS;
     let node = Node::Map(map);
-    let is_one_kernel = has_room && fits(&node, larger[0].max(larger[1])).is_ok();
+    // Functions such as a sigmoid and TANH are large, and mostly those of one of the two.
+    let larger = [first, last].map(|it| kernel_bytes(&Node::Map(it.clone())));
+    let most = larger[0].max(larger[1]) + MOST_JOINED_BYTES;
+    let is_one_kernel = has_parameter && has_room(&node).is_ok() && kernel_bytes(&node) <= most;
     is_one_kernel.then_some((next, node))
 }
 
