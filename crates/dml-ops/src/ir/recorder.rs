@@ -11,6 +11,7 @@ use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
 use super::contraction::{Matrices, OPERANDS, SUMS, Sums, WholeMatrices};
 use super::node::{Band, Fill, Map, Node, Reduce, RowOrder, Stored};
+use super::numbers::{Numbers, ZeroPoints};
 use super::ordered::{Scan, Sort};
 use super::program::Program;
 use super::reduction::Reduction;
@@ -183,6 +184,12 @@ impl<'a> Recorder<'a> {
                     ElementWidth::B32,
                 )?;
             }
+            let lines = sums.columns.iter().map(|it| it.size).product();
+            for (zeros, size) in sums.numbers.zero_points().into_iter().zip([sums.row.size, lines])
+            {
+                let Some(ZeroPoints { buffer, base, stride }) = zeros.copied() else { continue };
+                self.program.check(Some(buffer), base, 0, [(size, stride)], ElementWidth::B8)?;
+            }
             self.program.check_stage(Some(sums.places[SUMS].buffer), false)?;
         }
         self.program.push(Node::Contract(all));
@@ -195,8 +202,13 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// As [`Self::contract`].
     pub(crate) fn multiply(&mut self, sums: Sums) -> Result<(), Error> {
-        let Some(space) = sums.of_a_vector() else { return self.contract(vec![sums]) };
-        let (multiply, reducer) = match sums.are_integers {
+        let space = match sums.numbers {
+            // Their sums are no program's.
+            Numbers::Bytes(_) => None,
+            Numbers::Floats | Numbers::Halves | Numbers::Integers => sums.of_a_vector(),
+        };
+        let Some(space) = space else { return self.contract(vec![sums]) };
+        let (multiply, reducer) = match sums.numbers.are_integers() {
             true => (&f::MULTIPLY_I32, &SUM_I32),
             false => (&f::MULTIPLY_F32, &ROUNDED_SUM_F32),
         };
@@ -303,6 +315,11 @@ impl<'a> Recorder<'a> {
         let Some(Buffer::Output(output)) = space.output.buffer else { return };
         let inputs = self.program.inputs_as_output(space);
         self.program.in_place.extend(inputs.into_iter().map(|input| (input, output)));
+    }
+
+    /// The device that the program is made for.
+    pub(crate) fn target(&self) -> &Target<'a> {
+        self.target
     }
 
     /// The most bytes of a tensor that one descriptor can show.

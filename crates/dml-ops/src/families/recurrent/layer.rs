@@ -39,7 +39,7 @@ use super::program::CellProgram;
 use crate::Target;
 use crate::families::products::{ProductRecorder, Storage, Words};
 use crate::ir::space::{Operand, leading};
-use crate::ir::{self, Dimension, Place, Sums};
+use crate::ir::{self, Dimension, Numbers, Place, Sums};
 use crate::target::ROWS_WORTH_A_COPY;
 
 /// A cell's computation in a step: it adds the nodes that compute the next states from the states before.
@@ -197,7 +197,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             columns: vec![Dimension { size: width, strides: [0, w.strides[2], 1] }],
             depths: vec![Dimension { size: elements, strides: [x.strides[3], w.strides[3], 0] }],
             places: [x.place, weight, Place::of(&self.sums)],
-            are_integers: false,
+            numbers: Numbers::Floats,
             goes_on,
         };
         self.products.recorder.multiply(sums)
@@ -339,7 +339,7 @@ impl<'b, 'a> Layer<'b, 'a> {
             columns: vec![Dimension { size: count, strides: [0, r.strides[2], 1] }],
             depths: vec![Dimension { size, strides: [hidden.strides[HIDDEN], r.strides[3], 0] }],
             places: [Place::of(hidden), recurrence, Place::of(output)],
-            are_integers: false,
+            numbers: Numbers::Floats,
             goes_on,
         };
         self.products.recorder.multiply(sums)
