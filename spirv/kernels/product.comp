@@ -6,6 +6,9 @@
 // all are integers, else floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#ifdef BYTES
+#extension GL_EXT_integer_dot_product : require
+#endif
 #if ROWS == 16
 #extension GL_ARB_gpu_shader_int64 : require
 #endif
@@ -33,6 +36,18 @@ const uint COLUMNS = 8u;
 #endif
 QUADS(0)
 QUADS(1)
+
+#ifdef BYTES
+// The sums of bytes of quads of rows, in variables of their own.
+#if ROWS == 8
+#define TOTALS(DO) DO(first) DO(second)
+#else
+#define TOTALS(DO) DO(first)
+#endif
+#define DECLARE_TOTAL(QUAD) uvec4 QUAD##_total = uvec4(0u);
+#define ADD_TOTAL(QUAD) QUAD##_total += total_of_rows(QUAD);
+#define LIST_TOTAL(QUAD) QUAD##_total,
+#endif
 
 void main() {
     uint index;
@@ -104,6 +119,11 @@ void main() {
     const uint products = varying_bound(sizes.x * sizes.y * sizes.z * sizes.w, index);
     uvec3 depth = uvec3(0u);
     uvec2 at = uvec2(at_rows, 0u);
+#ifdef BYTES
+    TOTALS(DECLARE_TOTAL)
+    uvec4 low_total = uvec4(0u);
+    uvec4 high_total = uvec4(0u);
+#endif
     for (uint product = 0u; product < products; ++product) {
 #if WHOLE
         const NUMBERS low_columns = quad_1(low_place + at.y);
@@ -119,6 +139,9 @@ void main() {
 #if ROWS == 1
         const NUMBER factor = FROM_BITS(read1_0(at.x));
         ADD(0, factor)
+#ifdef BYTES
+        const NUMBERS first = NUMBERS(factor, 0u, 0u, 0u);
+#endif
 #else
         const NUMBERS first = quad_0(at.x);
         const NUMBERS second = quad_0(at.x + next_rows);
@@ -131,6 +154,11 @@ void main() {
         ADD_QUAD(12, 13, 14, 15, fourth)
 #endif
 #endif
+#ifdef BYTES
+        TOTALS(ADD_TOTAL)
+        low_total += product_of(ONES, low_columns);
+        high_total += product_of(ONES, high_columns);
+#endif
         const uint ends2 = uint(++depth.z == sizes.w);
         depth.z -= ends2 * sizes.w;
         depth.y += ends2;
@@ -142,8 +170,18 @@ void main() {
         at += step + ends2 * carry2 + ends1 * carry1 + ends0 * carry0;
     }
     EACH_ROW(KEEP)
+#ifdef BYTES
+    const uvec4 row_totals[] = uvec4[](TOTALS(LIST_TOTAL) uvec4(0u));
+    const uvec4 column_totals[] = uvec4[](low_total, high_total);
+#endif
     for (uint r = 0u; r < rows_left; ++r) {
         for (uint c = 0u; c < columns_left; ++c) {
+#ifdef BYTES
+            const uvec2 totals = uvec2(row_totals[r >> 2][r & 3u], column_totals[c >> 2][c & 3u]);
+            const uvec2 zeros = uvec2(zero_of_row(row + r), zero_of_column(column + c));
+            sums[sum_at(r, c >> 2)][c & 3u] =
+                without_zeros(sums[sum_at(r, c >> 2)][c & 3u], zeros, totals, 4u * products);
+#endif
             write1(first_result + r * record.results.y + places[c].y,
                 sums[sum_at(r, c >> 2)][c & 3u]);
         }

@@ -5,6 +5,9 @@
 // Rows are read as quads; with WHOLE so are columns. With INTEGER all are integers, else floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#ifdef BYTES
+#extension GL_EXT_integer_dot_product : require
+#endif
 
 #if TILE == 32
 #define LOCAL_SIZE_LITERAL 64
@@ -112,6 +115,11 @@ void main() {
 
     const uvec4 sizes = record.depths;
     const uint products = varying_bound(sizes.x * sizes.y * sizes.z * sizes.w, group);
+#ifdef BYTES
+    // Of the quads that this invocation reads.
+    uvec4 row_totals = uvec4(0u);
+    uvec4 column_totals = uvec4(0u);
+#endif
     for (uint first = 0u; first < products; first += DEPTHS) {
         const uint depths = min(products - first, DEPTHS);
         for (uint slot = read_depth; slot < DEPTHS; slot += DEPTH_STEP) {
@@ -125,6 +133,12 @@ void main() {
                 read1_1(read_at.x), read1_1(read_at.y), read1_1(read_at.z), read1_1(read_at.w));
 #endif
             shared_columns[slot * QUADS + read_quad] = FROM_BITS(numbers);
+#ifdef BYTES
+            if (slot < depths) {
+                row_totals += total_of_rows(shared_rows[slot * QUADS + read_quad]);
+                column_totals += product_of(ONES, numbers);
+            }
+#endif
         }
         barrier();
         for (uint depth = 0u; depth < depths; ++depth) {
@@ -143,5 +157,36 @@ void main() {
         barrier();
     }
     EACH_ROW(KEEP)
+#ifdef BYTES
+    shared_rows[read_depth * QUADS + read_quad] = row_totals;
+    shared_columns[read_depth * QUADS + read_quad] = column_totals;
+    barrier();
+    // Of the rows and columns whose products this invocation has added up.
+    uvec4 totals_of_rows[ROWS / 4];
+    for (uint quad = 0u; quad < uint(ROWS) / 4u; ++quad) {
+        totals_of_rows[quad] = uvec4(0u);
+        for (uint step = 0u; step < DEPTH_STEP; ++step) {
+            totals_of_rows[quad] +=
+                shared_rows[step * QUADS + row_quad + quad * ROW_INVOCATIONS];
+        }
+    }
+    for (uint quad = 0u; quad < uint(COLUMN_QUADS); ++quad) {
+        const uint column_at = column_quad + quad * COLUMN_INVOCATIONS;
+        uvec4 totals = uvec4(0u);
+        for (uint step = 0u; step < DEPTH_STEP; ++step) {
+            totals += shared_columns[step * QUADS + column_at];
+        }
+        for (uint at = 0u; at < 4u; ++at) {
+            const uint zero = zero_of_column(column + 4u * column_at + at);
+            for (uint r = 0u; r < uint(ROWS); ++r) {
+                const uint at_row = row + 4u * (row_quad + (r >> 2) * ROW_INVOCATIONS) + (r & 3u);
+                const uvec2 zeros = uvec2(zero_of_row(at_row), zero);
+                const uvec2 both = uvec2(totals_of_rows[r >> 2][r & 3u], totals[at]);
+                sums[sum_at(r, quad)][at] =
+                    without_zeros(sums[sum_at(r, quad)][at], zeros, both, 4u * products);
+            }
+        }
+    }
+#endif
     EACH_SUM(WRITE_SUM)
 }

@@ -1171,6 +1171,24 @@ pub static PRODUCT_16_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of dot products of four integers of 8 bits, 1 row of eight columns.
+pub static PRODUCT_1_BYTES: Source = Source {
+    name: "product_1_bytes",
+    spirv: include_bytes!("../compiled/product_1_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_1_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// Sums of products of floats, 1 row of eight columns.
 pub static PRODUCT_1_F32: Source = Source {
     name: "product_1_f32",
@@ -1194,6 +1212,24 @@ pub static PRODUCT_1_I32: Source = Source {
     name: "product_1_i32",
     spirv: include_bytes!("../compiled/product_1_i32.spv"),
     relocations: include_bytes!("../compiled/product_1_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of dot products of four integers of 8 bits, 1 row of eight columns, read as quads.
+pub static PRODUCT_1_WHOLE_BYTES: Source = Source {
+    name: "product_1_whole_bytes",
+    spirv: include_bytes!("../compiled/product_1_whole_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_1_whole_bytes.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -1243,6 +1279,24 @@ pub static PRODUCT_1_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of dot products of four integers of 8 bits, 8 rows of eight columns.
+pub static PRODUCT_8_BYTES: Source = Source {
+    name: "product_8_bytes",
+    spirv: include_bytes!("../compiled/product_8_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_8_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// Sums of products of floats, 8 rows of eight columns.
 pub static PRODUCT_8_F32: Source = Source {
     name: "product_8_f32",
@@ -1266,6 +1320,24 @@ pub static PRODUCT_8_I32: Source = Source {
     name: "product_8_i32",
     spirv: include_bytes!("../compiled/product_8_i32.spv"),
     relocations: include_bytes!("../compiled/product_8_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
+/// Sums of dot products of four integers of 8 bits, 8 rows of eight columns, read as quads.
+pub static PRODUCT_8_WHOLE_BYTES: Source = Source {
+    name: "product_8_whole_bytes",
+    spirv: include_bytes!("../compiled/product_8_whole_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_8_whole_bytes.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -1468,6 +1540,38 @@ pub static PRODUCT_FEW_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of dot products of four integers of 8 bits, 128 rows and columns to a work group.
+pub static PRODUCT_TILES_128_BYTES: Source = Source {
+    name: "product_tiles_128_bytes",
+    spirv: include_bytes!("../compiled/product_tiles_128_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats that halves can have, 128 rows and columns to a work group.
+pub static PRODUCT_TILES_128_F16: Source = Source {
+    name: "product_tiles_128_f16",
+    spirv: include_bytes!("../compiled/product_tiles_128_f16.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_f16.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Sums of products of floats, 128 rows and columns to a work group.
 pub static PRODUCT_TILES_128_F32: Source = Source {
     name: "product_tiles_128_f32",
@@ -1489,6 +1593,38 @@ pub static PRODUCT_TILES_128_I32: Source = Source {
     name: "product_tiles_128_i32",
     spirv: include_bytes!("../compiled/product_tiles_128_i32.spv"),
     relocations: include_bytes!("../compiled/product_tiles_128_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of dot products of four integers of 8 bits, 128 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_128_WHOLE_BYTES: Source = Source {
+    name: "product_tiles_128_whole_bytes",
+    spirv: include_bytes!("../compiled/product_tiles_128_whole_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_whole_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats that halves can have, 128 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_128_WHOLE_F16: Source = Source {
+    name: "product_tiles_128_whole_f16",
+    spirv: include_bytes!("../compiled/product_tiles_128_whole_f16.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_128_whole_f16.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -1532,6 +1668,38 @@ pub static PRODUCT_TILES_128_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of dot products of four integers of 8 bits, 32 rows and columns to a work group.
+pub static PRODUCT_TILES_32_BYTES: Source = Source {
+    name: "product_tiles_32_bytes",
+    spirv: include_bytes!("../compiled/product_tiles_32_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats that halves can have, 32 rows and columns to a work group.
+pub static PRODUCT_TILES_32_F16: Source = Source {
+    name: "product_tiles_32_f16",
+    spirv: include_bytes!("../compiled/product_tiles_32_f16.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_f16.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Sums of products of floats, 32 rows and columns to a work group.
 pub static PRODUCT_TILES_32_F32: Source = Source {
     name: "product_tiles_32_f32",
@@ -1553,6 +1721,38 @@ pub static PRODUCT_TILES_32_I32: Source = Source {
     name: "product_tiles_32_i32",
     spirv: include_bytes!("../compiled/product_tiles_32_i32.spv"),
     relocations: include_bytes!("../compiled/product_tiles_32_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of dot products of four integers of 8 bits, 32 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_32_WHOLE_BYTES: Source = Source {
+    name: "product_tiles_32_whole_bytes",
+    spirv: include_bytes!("../compiled/product_tiles_32_whole_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_whole_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats that halves can have, 32 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_32_WHOLE_F16: Source = Source {
+    name: "product_tiles_32_whole_f16",
+    spirv: include_bytes!("../compiled/product_tiles_32_whole_f16.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_32_whole_f16.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -1596,6 +1796,38 @@ pub static PRODUCT_TILES_32_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of dot products of four integers of 8 bits, 64 rows and columns to a work group.
+pub static PRODUCT_TILES_64_BYTES: Source = Source {
+    name: "product_tiles_64_bytes",
+    spirv: include_bytes!("../compiled/product_tiles_64_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats that halves can have, 64 rows and columns to a work group.
+pub static PRODUCT_TILES_64_F16: Source = Source {
+    name: "product_tiles_64_f16",
+    spirv: include_bytes!("../compiled/product_tiles_64_f16.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_f16.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Sums of products of floats, 64 rows and columns to a work group.
 pub static PRODUCT_TILES_64_F32: Source = Source {
     name: "product_tiles_64_f32",
@@ -1617,6 +1849,38 @@ pub static PRODUCT_TILES_64_I32: Source = Source {
     name: "product_tiles_64_i32",
     spirv: include_bytes!("../compiled/product_tiles_64_i32.spv"),
     relocations: include_bytes!("../compiled/product_tiles_64_i32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of dot products of four integers of 8 bits, 64 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_64_WHOLE_BYTES: Source = Source {
+    name: "product_tiles_64_whole_bytes",
+    spirv: include_bytes!("../compiled/product_tiles_64_whole_bytes.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_whole_bytes.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Sums of products of floats that halves can have, 64 rows and columns to a work group, read as quads.
+pub static PRODUCT_TILES_64_WHOLE_F16: Source = Source {
+    name: "product_tiles_64_whole_f16",
+    spirv: include_bytes!("../compiled/product_tiles_64_whole_f16.spv"),
+    relocations: include_bytes!("../compiled/product_tiles_64_whole_f16.ids"),
     interface: Interface {
         push_fields: &[
             PushField { name: "base_words", offset: 0, size: 32, members: &[] },
@@ -2292,12 +2556,16 @@ pub static LINKED: &[&Source] = &[
     &PRODUCT_16_I32,
     &PRODUCT_16_WHOLE_F32,
     &PRODUCT_16_WHOLE_I32,
+    &PRODUCT_1_BYTES,
     &PRODUCT_1_F32,
     &PRODUCT_1_I32,
+    &PRODUCT_1_WHOLE_BYTES,
     &PRODUCT_1_WHOLE_F32,
     &PRODUCT_1_WHOLE_I32,
+    &PRODUCT_8_BYTES,
     &PRODUCT_8_F32,
     &PRODUCT_8_I32,
+    &PRODUCT_8_WHOLE_BYTES,
     &PRODUCT_8_WHOLE_F32,
     &PRODUCT_8_WHOLE_I32,
     &PRODUCT_COLUMNS_F32,
@@ -2309,16 +2577,28 @@ pub static LINKED: &[&Source] = &[
     &PRODUCT_FEW_I32,
     &PRODUCT_FEW_WHOLE_F32,
     &PRODUCT_FEW_WHOLE_I32,
+    &PRODUCT_TILES_128_BYTES,
+    &PRODUCT_TILES_128_F16,
     &PRODUCT_TILES_128_F32,
     &PRODUCT_TILES_128_I32,
+    &PRODUCT_TILES_128_WHOLE_BYTES,
+    &PRODUCT_TILES_128_WHOLE_F16,
     &PRODUCT_TILES_128_WHOLE_F32,
     &PRODUCT_TILES_128_WHOLE_I32,
+    &PRODUCT_TILES_32_BYTES,
+    &PRODUCT_TILES_32_F16,
     &PRODUCT_TILES_32_F32,
     &PRODUCT_TILES_32_I32,
+    &PRODUCT_TILES_32_WHOLE_BYTES,
+    &PRODUCT_TILES_32_WHOLE_F16,
     &PRODUCT_TILES_32_WHOLE_F32,
     &PRODUCT_TILES_32_WHOLE_I32,
+    &PRODUCT_TILES_64_BYTES,
+    &PRODUCT_TILES_64_F16,
     &PRODUCT_TILES_64_F32,
     &PRODUCT_TILES_64_I32,
+    &PRODUCT_TILES_64_WHOLE_BYTES,
+    &PRODUCT_TILES_64_WHOLE_F16,
     &PRODUCT_TILES_64_WHOLE_F32,
     &PRODUCT_TILES_64_WHOLE_I32,
     &RANDOM_WORDS,

@@ -23,6 +23,8 @@ pub struct NativeTypes {
     pub storage16: bool,
     /// Floats of 16 bits in registers that are rounded to nearest.
     pub float16: Float16,
+    /// Dot products of four integers of 8 bits (shaderIntegerDotProduct).
+    pub dot_product: bool,
 }
 
 /// Support for floats of 16 bits.
@@ -62,8 +64,13 @@ impl Float16 {
 
 impl NativeTypes {
     /// No optional types, for every device.
-    pub const NONE: Self =
-        Self { int64: false, storage8: false, storage16: false, float16: Float16::None };
+    pub const NONE: Self = Self {
+        int64: false,
+        storage8: false,
+        storage16: false,
+        float16: Float16::None,
+        dot_product: false,
+    };
 
     /// The types that a device with these features has.
     pub fn of(features: Features) -> Self {
@@ -72,6 +79,7 @@ impl NativeTypes {
             storage8: features.has(Feature::StorageBuffer8BitAccess),
             storage16: features.has(Feature::StorageBuffer16BitAccess),
             float16: Float16::of(features),
+            dot_product: features.has(Feature::ShaderIntegerDotProduct),
         }
     }
 

@@ -115,6 +115,7 @@ fn values_are_those_of_version_3() {
         "SUBGROUP_ARITHMETIC",
         "SUBGROUP_SHUFFLE",
         "VULKAN_MEMORY_MODEL_DEVICE_SCOPE",
+        "SHADER_INTEGER_DOT_PRODUCT",
     ];
     // The numbers of deleted features are never reused.
     let bits = (0..).filter(|it| ![7, 10, 21, 23, 25].contains(it)).take(names.len());

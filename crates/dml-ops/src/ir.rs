@@ -28,6 +28,7 @@ mod computation;
 mod contraction;
 mod cost;
 mod node;
+mod numbers;
 pub(crate) mod optimize;
 mod ordered;
 mod program;
@@ -46,6 +47,7 @@ pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, W
 pub(crate) use node::{
     AttentionGroup, Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,
 };
+pub(crate) use numbers::{Bytes, Numbers, ZeroPoints};
 pub(crate) use ordered::{Scan, Sort};
 pub(crate) use program::Binding;
 pub use program::Program;

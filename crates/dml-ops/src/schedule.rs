@@ -291,7 +291,9 @@ impl<'a> Schedule<'a> {
                 return Err(self.internal("a group is a member of a group"));
             }
             Node::Contract(all) => {
-                let all = all.iter().map(|it| it.placed(|place| self.placed_words(place)));
+                let all = all.iter().map(|it| {
+                    it.placed(|place| self.placed_words(place), |zeros| self.placed_zeros(zeros))
+                });
                 self.contract(all.collect())?;
             }
             Node::ContractWhole(matrices) => self.contract_whole(matrices)?,

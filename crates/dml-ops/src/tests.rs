@@ -9,6 +9,7 @@ use dml_reference::{Case, Memory, Reference, Signature, run_on_host};
 use crate::families::{attention, gather_scatter, nonzero, resample, roi, sort};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
+mod dot_products;
 mod huge;
 mod numerics;
 mod proofs;
@@ -163,7 +164,12 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
 const MOST_CASES: usize = 200;
 
 fn check_everything(targets: &[Target<'_>]) {
-    for operator in OPERATORS.iter().copied() {
+    check_operators(OPERATORS.iter().copied(), targets);
+}
+
+/// Checks cases of some operators on each target.
+fn check_operators(operators: impl IntoIterator<Item = &'static Operator>, targets: &[Target<'_>]) {
+    for operator in operators {
         let of = |it: Signature| {
             let cases = reference(operator).chosen_cases(&it).into_iter();
             cases.map(move |case| (it.clone(), case))

@@ -18,6 +18,15 @@ const EXACT: [GlslStd450Op; 9] = [
     GlslStd450Op::UMin,
 ];
 
+/// Whether a module's fused multiplications and additions are exact on every device.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Products {
+    /// A device that fuses them gives other results than one that rounds twice.
+    Rounded,
+    /// The products are exact, whether they are fused or not: there is one rounding.
+    Exact,
+}
+
 /// A module and its relocations, both as they are checked in.
 pub(crate) struct Digest {
     pub(crate) spirv: Vec<u8>,
@@ -30,12 +39,12 @@ pub(crate) struct Digest {
 ///
 /// # Errors
 /// The module uses an instruction whose result may differ between devices, or one that is too long.
-pub(crate) fn digest(spirv: &[u8]) -> Result<Digest> {
+pub(crate) fn digest(spirv: &[u8], products: Products) -> Result<Digest> {
     let mut module = match rspirv::dr::load_bytes(spirv) {
         Ok(module) => module,
         Err(state) => bail!("not SPIR-V: {state}"),
     };
-    check_instructions(&module)?;
+    check_instructions(&module, products)?;
     let decorations: Vec<Instruction> = decorated(&module).collect();
     module.annotations.extend(decorations);
     let relocations: Result<Vec<u32>> = module.all_inst_iter().map(relocation).collect();
@@ -50,13 +59,14 @@ fn instructions(module: &Module) -> impl Iterator<Item = &Instruction> {
     module.functions.iter().flat_map(rspirv::dr::Function::all_inst_iter)
 }
 
-fn check_instructions(module: &Module) -> Result<()> {
+fn check_instructions(module: &Module, products: Products) -> Result<()> {
     for it in instructions(module) {
         if it.class.opcode == Op::ExtInst {
             let Some(&Operand::LiteralExtInstInteger(number)) = it.operands.get(1) else {
                 bail!("an extended instruction without a number");
             };
-            let allowed = EXACT.iter().any(|it| *it as u32 == number);
+            let fused = (products == Products::Exact).then_some(&GlslStd450Op::Fma);
+            let allowed = EXACT.iter().chain(fused).any(|it| *it as u32 == number);
             ensure!(allowed, "extended instruction {number} may differ from device to device");
         }
         let is_remainder = matches!(it.class.opcode, Op::SRem | Op::SMod | Op::FRem | Op::FMod);

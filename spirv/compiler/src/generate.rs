@@ -8,11 +8,14 @@ use anyhow::{Context, Result, anyhow};
 use dml_spirv_compiler::manifest::{Manifest, Tree, hash};
 
 use crate::compile::{Compiled, compile};
-use crate::digest::{Digest, digest};
+use crate::digest::{Digest, Products, digest};
 use crate::intent::{Intent, Kind, VariantIntent};
 use crate::reflect::{Reflection, reflect, reflect_skeleton};
 use crate::table::{Variant, render_table};
 use crate::validate::validate;
+
+/// The macro of kernels that multiply floats whose products are exact.
+const EXACT_PRODUCTS: &str = "HALVES";
 
 /// The generated files and their contents.
 pub(crate) type Generated = BTreeMap<PathBuf, Vec<u8>>;
@@ -77,7 +80,9 @@ fn build(tree: &Tree, intent: &VariantIntent<'_>) -> Result<Built> {
     if intent.entry.kind == Kind::Kernel {
         return Ok(Built { spirv, relocations: None, sources, variant });
     }
-    let Digest { spirv, relocations } = digest(&spirv)?;
+    let has_exact_products = intent.entry.defines.contains_key(EXACT_PRODUCTS);
+    let products = if has_exact_products { Products::Exact } else { Products::Rounded };
+    let Digest { spirv, relocations } = digest(&spirv, products)?;
     validate(&spirv)?;
     Ok(Built { spirv, relocations: Some(relocations), sources, variant })
 }

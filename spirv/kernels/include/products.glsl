@@ -1,6 +1,8 @@
 // What the kernels that add up products have in common: their push constants and record, where the elements
 // of an operand are, and the sums of an invocation: ROWS rows, 1, 4, 8 or 16, of COLUMN_QUADS times four columns.
-// INTEGER makes all numbers integers, which wrap, else they are floats.
+// INTEGER makes all numbers integers, which wrap, else they are floats. With BYTES a factor is four integers of eight
+// bits, and a product is the sum of four; src/product/bytes.rs tells which of them are signed. With HALVES factors are
+// floats that halves can have, whose products are exact: a product and a sum are then one operation of one rounding.
 
 // Mirrored by src/element_wise/push.rs.
 layout(push_constant, std430) uniform PushConstants {
@@ -27,6 +29,11 @@ layout(set = 0, binding = 8, std140) uniform Record {
     uvec4 columns_depths;
     uvec4 results;          // first element, stride of rows and of batches
     uvec4 results_columns;
+#ifdef BYTES
+    // Of the zero points of rows, at binding 2, and of columns, at binding 3: the first byte, bytes from one to the
+    // next, the sign bit if they are signed, and the bits that a zero point has, none if there is no zero point.
+    uvec4 zeros[2];
+#endif
 } record;
 
 #if INTEGER
@@ -39,6 +46,42 @@ layout(set = 0, binding = 8, std140) uniform Record {
 #define NUMBER float
 #define FROM_BITS(bits) uintBitsToFloat(bits)
 #define TO_BITS(numbers) floatBitsToUint(numbers)
+#endif
+
+#ifdef BYTES
+// A factor of four ones. The first argument of a dot product is of rows, the second of columns.
+const uint ONES = 0x01010101u;
+NUMBERS product_of(const NUMBER factor, const NUMBERS columns) {
+    return NUMBERS(dotPacked4x8EXT(factor, columns.x), dotPacked4x8EXT(factor, columns.y),
+        dotPacked4x8EXT(factor, columns.z), dotPacked4x8EXT(factor, columns.w));
+}
+NUMBERS total_of_rows(const NUMBERS rows) {
+    return NUMBERS(dotPacked4x8EXT(rows.x, ONES), dotPacked4x8EXT(rows.y, ONES),
+        dotPacked4x8EXT(rows.z, ONES), dotPacked4x8EXT(rows.w, ONES));
+}
+uint zero_point(const uint factor, const uint index) {
+    const uvec4 zeros = record.zeros[factor];
+    const uint at = zeros.x + index * zeros.y;
+    const uint word = factor == 0u ? read1_2(at >> 2) : read1_3(at >> 2);
+    return (word >> 8u * (at & 3u) & zeros.w ^ zeros.z) - zeros.z;
+}
+// The zero points of a row and of a column, of the last one beyond it.
+uint zero_of_row(const uint row) {
+    return zero_point(0u, min(row, record.counts.x - 1u));
+}
+uint zero_of_column(const uint column) {
+    return zero_point(1u, min(column, record.counts.y - 1u));
+}
+// A sum of products less what the zero points of its row and its column add to it. `totals` are the sums of the row's
+// and of the column's bytes, of which there are `count`.
+uint without_zeros(const uint sum, const uvec2 zeros, const uvec2 totals, const uint count) {
+    return sum - zeros.x * totals.y - zeros.y * (totals.x - count * zeros.x);
+}
+#define ADD_PRODUCT(SUM, FACTOR, COLUMNS) SUM += product_of(FACTOR, COLUMNS);
+#elif defined(HALVES)
+#define ADD_PRODUCT(SUM, FACTOR, COLUMNS) SUM = fma(NUMBERS(FACTOR), COLUMNS, SUM);
+#else
+#define ADD_PRODUCT(SUM, FACTOR, COLUMNS) SUM += FACTOR * COLUMNS;
 #endif
 
 uint split(const uint by, inout uint index) {
@@ -92,16 +135,16 @@ uint sum_at(const uint row, const uint quad) {
 #define RESUME(I)                    \
     low##I = FROM_BITS(sums[2 * I]); \
     high##I = FROM_BITS(sums[2 * I + 1]);
-#define ADD(I, FACTOR)               \
-    low##I += FACTOR * low_columns;  \
-    high##I += FACTOR * high_columns;
+#define ADD(I, FACTOR)                           \
+    ADD_PRODUCT(low##I, FACTOR, low_columns)     \
+    ADD_PRODUCT(high##I, FACTOR, high_columns)
 #define KEEP(I)                    \
     sums[2 * I] = TO_BITS(low##I); \
     sums[2 * I + 1] = TO_BITS(high##I);
 #else
 #define DECLARE(I) NUMBERS low##I = NUMBERS(0);
 #define RESUME(I) low##I = FROM_BITS(sums[I]);
-#define ADD(I, FACTOR) low##I += FACTOR * low_columns;
+#define ADD(I, FACTOR) ADD_PRODUCT(low##I, FACTOR, low_columns)
 #define KEEP(I) sums[I] = TO_BITS(low##I);
 #endif
 

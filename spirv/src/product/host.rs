@@ -2,22 +2,23 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::record::{Block, COLUMNS, DEPTHS};
-use super::{Arithmetic, Product, Tile};
+use super::record::{Block, COLUMNS, DEPTHS, block_words};
+use super::{Arithmetic, Product, Sign};
 use crate::element_wise::PushConstants;
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 const ROWS_AT: usize = 0;
 const COLUMNS_AT: usize = 1;
-const SUMS_AT: usize = 2;
 
 /// Runs the kernel for every tile of a dispatch. Products are rounded before they are added, even if the kernel
 /// lets a driver fuse both: the result is that of exact numerics.
 pub(super) fn run(kernel: Product, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
-    let block = Block::of(|index| dispatch.uniform_word(index));
+    let words = block_words(kernel.arithmetic);
+    let block = Block::of(|index| if index < words { dispatch.uniform_word(index) } else { 0 });
     let push = PushConstants::of(dispatch);
-    let bases = [push.base_words[0], push.base_words[1], push.base_words[7]];
-    let sums = Sums { kernel, block: &block, bases };
+    let [one, other, of_rows, of_columns, .., sums] = push.base_words;
+    let (bases, zeros) = ([one, other, sums], [of_rows, of_columns]);
+    let sums = Sums { kernel, block: &block, bases, zeros };
     let [rows, columns] = kernel.tile.sides();
     let tile = |dispatch: &mut HostDispatch<'_>, index| {
         let mut rest = index;
@@ -43,6 +44,8 @@ struct Sums<'a> {
     block: &'a Block,
     /// The first word of the windows of rows, columns and sums.
     bases: [u32; 3],
+    /// The first word of the windows of zero points of rows and columns.
+    zeros: [u32; 2],
 }
 
 impl Sums<'_> {
@@ -64,19 +67,20 @@ impl Sums<'_> {
         let coordinate = self.coordinate(column);
         let (first, of_quad) = self.row(batch, row);
         let (second, of_column) = self.column(batch, column);
-        let [sums, of_row] = self.start(SUMS_AT, batch);
+        let [sums, of_row] = self.start(2, batch);
         let sum = moved(sums, coordinate, self.block.along_columns(1));
         let sum = sum.wrapping_add(row.wrapping_mul(of_row));
         let before = match self.block.goes_on() {
-            true => dispatch.load(SUMS_AT, sum)?,
+            true => dispatch.load(self.sums_at(), sum)?,
             false => 0,
         };
         let sizes = self.block.depths();
         let [of_rows, of_columns] = [0, 1].map(|operand| self.block.along_depths(operand));
+        let zeros = [self.zero(dispatch, 0, row)?, self.zero(dispatch, 1, column)?];
         let products: u32 = sizes.iter().product();
-        let part = match self.kernel.tile {
-            Tile::Few | Tile::FewDeep => self.block.part().min(products),
-            _ => products,
+        let part = match self.kernel.tile.is_of_few_rows() {
+            true => self.block.part().min(products),
+            false => products,
         };
         let mut all = None;
         for begin in (0..products).step_by(part as usize) {
@@ -86,11 +90,30 @@ impl Sums<'_> {
                 let one = dispatch.load(ROWS_AT, within(moved(first, at, of_rows), of_quad))?;
                 let place = within(moved(second, at, of_columns), of_column);
                 let other = dispatch.load(COLUMNS_AT, place)?;
-                bits = self.with_product(bits, one, other);
+                bits = self.with_product(bits, [one, other], zeros);
             }
-            all = Some(all.map_or(bits, |all| self.with_product(all, bits, self.one())));
+            all = Some(all.map_or(bits, |all| self.with_product(all, [bits, self.one()], [0; 2])));
         }
-        dispatch.store(SUMS_AT, sum, all.unwrap_or(before))
+        dispatch.store(self.sums_at(), sum, all.unwrap_or(before))
+    }
+
+    /// The number of the sums' binding among those of the kernel.
+    fn sums_at(&self) -> usize {
+        if matches!(self.kernel.arithmetic, Arithmetic::Bytes { .. }) { 4 } else { 2 }
+    }
+
+    /// The zero point of a row or of a column.
+    fn zero(
+        &self,
+        dispatch: &mut HostDispatch<'_>,
+        factor: usize,
+        index: u32,
+    ) -> Result<u32, HostError> {
+        let Arithmetic::Bytes { .. } = self.kernel.arithmetic else { return Ok(0) };
+        let [start, stride, sign_bit, bits] = self.block.zeros(factor);
+        let at = start.wrapping_add(index.wrapping_mul(stride));
+        let word = dispatch.load(2 + factor, self.zeros[factor].wrapping_add(at / 4))?;
+        Ok(((word >> (8 * (at % 4)) & bits) ^ sign_bit).wrapping_sub(sign_bit))
     }
 
     /// The position of a row's elements, or of the quad that holds the row, and the row's lane in that quad.
@@ -117,19 +140,39 @@ impl Sums<'_> {
         if self.kernel.arithmetic == Arithmetic::Integers { 1 } else { 1.0_f32.to_bits() }
     }
 
-    fn with_product(&self, sum: u32, one: u32, other: u32) -> u32 {
-        if self.kernel.arithmetic == Arithmetic::Integers {
-            return sum.wrapping_add(one.wrapping_mul(other));
+    fn with_product(&self, sum: u32, [one, other]: [u32; 2], zeros: [u32; 2]) -> u32 {
+        match self.kernel.arithmetic {
+            Arithmetic::Integers => sum.wrapping_add(one.wrapping_mul(other)),
+            Arithmetic::Bytes { rows, columns } => {
+                let (ones, others) = (one.to_le_bytes(), other.to_le_bytes());
+                ones.into_iter().zip(others).fold(sum, |sum, (one, other)| {
+                    let one = rows.extended(one).wrapping_sub(zeros[0]);
+                    let other = columns.extended(other).wrapping_sub(zeros[1]);
+                    sum.wrapping_add(one.wrapping_mul(other))
+                })
+            }
+            Arithmetic::Floats | Arithmetic::FusedFloats | Arithmetic::Halves => {
+                let [sum, one, other] = [sum, one, other].map(f32::from_bits);
+                let product = one * other;
+                (sum + product).to_bits()
+            }
         }
-        let [sum, one, other] = [sum, one, other].map(f32::from_bits);
-        let product = one * other;
-        (sum + product).to_bits()
     }
 
     fn coordinate(&self, column: u32) -> [u32; COLUMNS] {
         let mut rest = column;
         let [last, third, second] = [5, 4, 3].map(|by| self.block.split(by, &mut rest));
         [rest, second, third, last]
+    }
+}
+
+impl Sign {
+    /// An integer of 8 bits as one of 32.
+    fn extended(self, byte: u8) -> u32 {
+        match self {
+            Self::Signed => i32::from(byte.cast_signed()).cast_unsigned(),
+            Self::Unsigned => byte.into(),
+        }
     }
 }
 

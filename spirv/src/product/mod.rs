@@ -1,5 +1,6 @@
 //! Kernels for matrix products: sums of products for tiles of rows and columns, added in a fixed order.
 
+mod bytes;
 mod cooperative;
 mod fused;
 mod host;
@@ -47,11 +48,82 @@ pub enum Arithmetic {
     /// FLOAT32, where the driver may fuse a multiplication and the addition that follows. The twin on the host
     /// fuses nothing: it gives the bits of [`Arithmetic::Floats`].
     FusedFloats,
+    /// FLOAT32 that FLOAT16 has as well, whose products are exact: each is added to its sum by one operation, with one
+    /// rounding. The bits are those of [`Arithmetic::Floats`]. Only for tiles that a work group shares.
+    Halves,
+    /// Dot products of four integers of 8 bits, which a word has, added up as integers of 32 bits, which wrap. From
+    /// each factor its zero point is subtracted, if there is one: rows have theirs at binding 2, columns at 3.
+    Bytes {
+        /// Whether the first factor's integers are signed.
+        rows: Sign,
+        /// Whether the second factor's integers are signed.
+        columns: Sign,
+    },
+}
+
+/// Whether integers of 8 bits are signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sign {
+    /// -128 to 127.
+    Signed,
+    /// 0 to 255.
+    Unsigned,
 }
 
 impl Arithmetic {
     /// All kinds of arithmetic.
-    pub const ALL: [Self; 3] = [Self::Floats, Self::Integers, Self::FusedFloats];
+    pub const ALL: [Self; 8] = [
+        Self::Floats,
+        Self::Integers,
+        Self::FusedFloats,
+        Self::Halves,
+        Self::Bytes { rows: Sign::Signed, columns: Sign::Signed },
+        Self::Bytes { rows: Sign::Signed, columns: Sign::Unsigned },
+        Self::Bytes { rows: Sign::Unsigned, columns: Sign::Signed },
+        Self::Bytes { rows: Sign::Unsigned, columns: Sign::Unsigned },
+    ];
+
+    /// The part of the skeletons' names that tells arithmetics apart.
+    fn skeleton(self) -> &'static str {
+        match self {
+            Self::Integers => "i32",
+            Self::Floats | Self::FusedFloats => "f32",
+            Self::Halves => "f16",
+            Self::Bytes { .. } => "bytes",
+        }
+    }
+
+    /// What a kernel's name adds to its skeleton's.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Integers | Self::Floats | Self::Halves => "",
+            Self::FusedFloats => " fused",
+            Self::Bytes { rows, columns } => match (rows, columns) {
+                (Sign::Signed, Sign::Signed) => " i8 i8",
+                (Sign::Signed, Sign::Unsigned) => " i8 u8",
+                (Sign::Unsigned, Sign::Signed) => " u8 i8",
+                (Sign::Unsigned, Sign::Unsigned) => " u8 u8",
+            },
+        }
+    }
+
+    /// Whether there are kernels of such a tile.
+    pub fn has(self, tile: Tile) -> bool {
+        match self {
+            Self::Integers | Self::Floats | Self::FusedFloats => true,
+            Self::Halves => tile.is_shared() && !tile.is_of_few_rows(),
+            // Lavapipe, for which tall tiles are, compiles so many dot products for seconds.
+            Self::Bytes { .. } => tile != Tile::Tall && !tile.is_of_few_rows(),
+        }
+    }
+
+    /// The number of elements in a word of a factor.
+    pub fn elements_of_a_word(self) -> u32 {
+        match self {
+            Self::Bytes { .. } => 4,
+            Self::Integers | Self::Floats | Self::FusedFloats | Self::Halves => 1,
+        }
+    }
 }
 
 /// The sums that one invocation computes, or one work group whose invocations share the elements that they read.
@@ -115,9 +187,14 @@ impl Tile {
         !matches!(self, Self::Row | Self::Registers | Self::Tall)
     }
 
+    /// Whether a work group has few rows, and parts of their sums.
+    pub fn is_of_few_rows(self) -> bool {
+        matches!(self, Self::Few | Self::FewDeep)
+    }
+
     /// Whether rows are read by elements.
     pub(crate) fn reads_elements(self) -> bool {
-        matches!(self, Self::Row | Self::Few | Self::FewDeep)
+        self == Self::Row || self.is_of_few_rows()
     }
 
     /// The part of the skeletons' names that tells tiles apart.
@@ -153,12 +230,13 @@ impl Product {
             [false, true].into_iter().flat_map(of)
         });
         // Quads are of columns or of depths.
-        kernels.filter(|it| it.tile != Tile::FewDeep || !it.columns_are_whole)
+        let has_columns = |it: &Self| it.tile != Tile::FewDeep || !it.columns_are_whole;
+        kernels.filter(move |it| it.arithmetic.has(it.tile) && has_columns(it))
     }
 
     fn skeleton(self) -> &'static Source {
         let whole = if self.columns_are_whole { "_whole" } else { "" };
-        let numbers = if self.arithmetic == Arithmetic::Integers { "i32" } else { "f32" };
+        let numbers = self.arithmetic.skeleton();
         let name = format!("product_{}{whole}_{numbers}", self.tile.name());
         let found = kernels::LINKED.iter().find(|it| it.name == name);
         found.expect("every combination is compiled, a test links all")
@@ -169,7 +247,8 @@ impl Product {
         let linked = link::link(self.skeleton(), &[]);
         match self.arithmetic {
             Arithmetic::FusedFloats => fused::without_no_contraction(&linked),
-            Arithmetic::Integers | Arithmetic::Floats => linked,
+            Arithmetic::Bytes { rows, columns } => bytes::with_signs(linked, rows, columns),
+            Arithmetic::Integers | Arithmetic::Floats | Arithmetic::Halves => linked,
         }
     }
 
@@ -185,12 +264,14 @@ impl Product {
             width: ElementWidth::B32,
             access: if is_whole { Access::Whole } else { Access::Ragged },
         };
-        let inputs =
-            [!self.tile.reads_elements(), self.columns_are_whole || self.tile == Tile::FewDeep]
-                .map(operand);
+        let quads =
+            [!self.tile.reads_elements(), self.columns_are_whole || self.tile == Tile::FewDeep];
+        let has_zero_points = matches!(self.arithmetic, Arithmetic::Bytes { .. });
+        let zero_points = has_zero_points.then(|| [operand(false); 2]);
+        let inputs: Vec<Operand> =
+            quads.map(operand).into_iter().chain(zero_points.into_iter().flatten()).collect();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
-        let is_fused = self.arithmetic == Arithmetic::FusedFloats;
-        let name = format!("{}{}", skeleton.name, if is_fused { " fused" } else { "" });
+        let name = format!("{}{}", skeleton.name, self.arithmetic.name());
         let linked = LinkedKernel { name, spirv: self.spirv(), skeleton, host: Box::new(host) };
         // Sums may be added to the output's values.
         linked.module(&inputs, Touch::ReadWrite)

@@ -1,6 +1,6 @@
 //! The sizes and strides of the sums that a dispatch computes: the uniform block of `kernels/product.comp`.
 
-use super::Tile;
+use super::{Arithmetic, Sign, Tile};
 use crate::element_wise::Divisor;
 
 /// Dimensions that rows and columns have in common, outermost first.
@@ -46,8 +46,19 @@ pub struct Record {
     pub operands: [Strides; 3],
 }
 
+/// The position of a factor's zero points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZeroPoints {
+    /// The first byte, counted from the start of the window.
+    pub start: u32,
+    /// Bytes from a row's zero point, or a column's, to the next; 0 for one zero point.
+    pub stride: u32,
+}
+
 /// Words of the block.
-const WORDS: usize = 72;
+const WORDS: usize = 80;
+/// Quads of words before those of zero points, which only kernels of bytes have.
+const ZEROS_AT: usize = 18;
 
 impl Record {
     fn all_columns(&self) -> u32 {
@@ -83,10 +94,31 @@ impl Record {
     }
 }
 
+/// The words of the zero points of a kernel with such arithmetic, which follow those of its record: of the rows and of
+/// the columns, `None` where there are none. Empty unless factors are bytes.
+pub fn words_of_zeros(arithmetic: Arithmetic, zeros: [Option<ZeroPoints>; 2]) -> Vec<u32> {
+    let Arithmetic::Bytes { rows, columns } = arithmetic else { return vec![] };
+    let words = |(sign, zeros): (Sign, Option<ZeroPoints>)| {
+        let sign_bit = if sign == Sign::Signed { 0x80 } else { 0 };
+        let bits = if zeros.is_some() { 0xff } else { 0 };
+        let ZeroPoints { start, stride } = zeros.unwrap_or_default();
+        [start, stride, sign_bit, bits]
+    };
+    [rows, columns].into_iter().zip(zeros).flat_map(words).collect()
+}
+
 /// The words by which a kernel divides an index: a size and its divisor.
 pub(super) fn split(size: u32) -> [u32; 4] {
     let Divisor { multiplier, shifts } = Divisor::of(size);
     [size, multiplier, shifts, 0]
+}
+
+/// The number of words in the block of a kernel with such arithmetic.
+pub(super) fn block_words(arithmetic: Arithmetic) -> usize {
+    match arithmetic {
+        Arithmetic::Bytes { .. } => WORDS,
+        _ => 4 * ZEROS_AT,
+    }
 }
 
 /// The block as a kernel reads it.
@@ -142,6 +174,11 @@ impl Block {
     /// Strides of the columns in an operand: columns or sums.
     pub(super) fn along_columns(&self, operand: usize) -> [u32; COLUMNS] {
         self.four([14, 17][operand])
+    }
+
+    /// The words of the zero points of rows or of columns, as [`words_of_zeros`] has them.
+    pub(super) fn zeros(&self, factor: usize) -> [u32; 4] {
+        self.four(ZEROS_AT + factor)
     }
 
     fn four(&self, at: usize) -> [u32; 4] {

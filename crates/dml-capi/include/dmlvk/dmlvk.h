@@ -68,6 +68,7 @@ typedef void (*DmlVkQueueCallback)(void *data);
 #define DMLVK_FEATURE_SUBGROUP_ARITHMETIC 0x400000ull /* VK_SUBGROUP_FEATURE_ARITHMETIC_BIT */
 #define DMLVK_FEATURE_SUBGROUP_SHUFFLE 0x1000000ull /* VK_SUBGROUP_FEATURE_SHUFFLE_BIT */
 #define DMLVK_FEATURE_VULKAN_MEMORY_MODEL_DEVICE_SCOPE 0x4000000ull /* vulkanMemoryModelDeviceScope */
+#define DMLVK_FEATURE_SHADER_INTEGER_DOT_PRODUCT 0x8000000ull /* shaderIntegerDotProduct */
 
 
 // The version of this interface. It changes with every change that requires programs to be compiled again.

@@ -6,8 +6,9 @@ const HEADER_WORDS: usize = 5;
 const OP_EXECUTION_MODE: u32 = 16;
 const OP_CAPABILITY: u32 = 17;
 const OP_FUNCTION: u32 = 54;
-/// `Shader` and `GroupNonUniform`: every Vulkan 1.1 device with compute support allows them.
-const ALWAYS_ALLOWED: [u32; 2] = [1, 61];
+/// `Shader` and `GroupNonUniform`: every Vulkan 1.1 device with compute support allows them. And
+/// `DotProductInput4x8BitPacked`, of no use without `DotProduct`.
+const ALWAYS_ALLOWED: [u32; 3] = [1, 61, 6018];
 /// The number of a float execution mode plus this is the number of the capability of the same name.
 const CAPABILITY_OF_MODE: u32 = 5;
 

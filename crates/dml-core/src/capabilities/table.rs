@@ -59,6 +59,12 @@ macro_rules! feature_table {
                         ComputeFullSubgroups = 13, "computeFullSubgroups", compute_full_subgroups,
                             WhereOffered, [];
                     }
+                    PhysicalDeviceShaderIntegerDotProductFeatures of
+                        c"VK_KHR_shader_integer_dot_product" since 1, 3 {
+                        ShaderIntegerDotProduct = 27, "shaderIntegerDotProduct",
+                            shader_integer_dot_product, WhereOffered,
+                            [DotProduct = 6019];
+                    }
                     PhysicalDeviceCooperativeMatrixFeaturesKHR of c"VK_KHR_cooperative_matrix" {
                         CooperativeMatrix = 14, "cooperativeMatrix", cooperative_matrix, WhereOffered,
                             [CooperativeMatrixKHR = 6022];

@@ -1,5 +1,6 @@
 //! Convolutions, forward and transposed.
 
+mod factors;
 mod lowering;
 mod taps;
 

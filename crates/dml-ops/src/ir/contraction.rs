@@ -4,6 +4,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS};
 
 use super::buffer::Buffer;
+use super::numbers::{Numbers, ZeroPoints};
 use super::space::{IterationSpace, Operand};
 
 /// The least number of products in a part, for which a dispatch and temporary memory are worth it.
@@ -62,8 +63,7 @@ pub(crate) struct Sums<B = Buffer> {
     /// At most [`DEPTHS`](dml_spirv::product::DEPTHS).
     pub(crate) depths: Vec<Dimension>,
     pub(crate) places: [Place<B>; OPERANDS],
-    /// Whether words are integers of 32 bits, which wrap, or floats.
-    pub(crate) are_integers: bool,
+    pub(crate) numbers: Numbers<B>,
     /// Whether sums are added to the values there, or begin at 0.
     pub(crate) goes_on: bool,
 }
@@ -93,15 +93,19 @@ pub(crate) struct WholeMatrices<B = Buffer> {
 }
 
 impl Sums {
-    /// These sums with their buffers mapped by `place`.
-    pub(crate) fn placed<T>(&self, place: impl Fn(Place) -> Place<T>) -> Sums<T> {
+    /// These sums with their buffers mapped by `place`, and those of zero points by `zero_points`.
+    pub(crate) fn placed<T>(
+        &self,
+        place: impl Fn(Place) -> Place<T>,
+        zero_points: impl Fn(ZeroPoints) -> ZeroPoints<T>,
+    ) -> Sums<T> {
         Sums {
             batches: self.batches.clone(),
             row: self.row,
             columns: self.columns.clone(),
             depths: self.depths.clone(),
             places: self.places.map(place),
-            are_integers: self.are_integers,
+            numbers: self.numbers.placed(zero_points),
             goes_on: self.goes_on,
         }
     }
@@ -110,7 +114,8 @@ impl Sums {
     /// decide, never strides, because this decides the order of additions.
     pub(crate) fn of_a_vector(&self) -> Option<IterationSpace> {
         let is_long = |it: &Dimension| it.size > 1;
-        if !self.are_of_a_vector() {
+        // Sums of bytes are no program's.
+        if !self.are_of_a_vector() || matches!(self.numbers, Numbers::Bytes(_)) {
             return None;
         }
         let dimensions: Vec<Dimension> = self.dimensions().filter(is_long).collect();

@@ -154,7 +154,7 @@ fn of_sums(sums: &Sums) -> NodeCost {
     let again = if sums.goes_on { bytes(SUMS) } else { 0 };
     let depths: u64 = sums.depths.iter().map(|it| u64::from(it.size)).product();
     let work = Cost {
-        operations: elements(&sizes).saturating_mul(2),
+        operations: elements(&sizes).saturating_mul(2 * sums.numbers.products_of_a_depth()),
         bytes: (0..OPERANDS).map(bytes).fold(again, u64::saturating_add),
     };
     NodeCost { work, invocations: elements(&sizes) / depths.max(1) }

@@ -12,6 +12,7 @@ use super::buffer::Buffer;
 use super::buffers::Buffers;
 use super::computation::Computation;
 use super::contraction::{Matrices, Place, SUMS, Sums, WholeMatrices};
+use super::numbers::ZeroPoints;
 use super::ordered::{Scan, Sort};
 use super::reduction::Reduction;
 use super::space::IterationSpace;
@@ -50,7 +51,9 @@ impl Node {
     pub(crate) fn reads(&self) -> Buffers {
         let sums = |it: &Sums| {
             let [rows, columns, sums] = it.places.map(|it| it.buffer);
-            [Some(rows), Some(columns), it.goes_on.then_some(sums)].into_iter().flatten()
+            let zero_points = it.numbers.zero_points().map(|it| it.map(|it| it.buffer));
+            let read = [Some(rows), Some(columns), it.goes_on.then_some(sums)];
+            read.into_iter().chain(zero_points).flatten()
         };
         match self {
             Self::Map(Map { space, .. })
@@ -135,7 +138,8 @@ impl Node {
             }
             Self::Contract(all) => {
                 let place = |it: Place| Place { buffer: name(it.buffer), ..it };
-                Self::Contract(all.iter().map(|it| it.placed(place)).collect())
+                let zeros = |it: ZeroPoints| ZeroPoints { buffer: name(it.buffer), ..it };
+                Self::Contract(all.iter().map(|it| it.placed(place, zeros)).collect())
             }
             Self::ContractWhole(of) => {
                 let operand =

@@ -11,6 +11,7 @@ use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
 use super::contraction::{Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
 use super::node::{Band, Fill, Map, Node, Reduce, RowOrder, Stored};
+use super::numbers::ZeroPoints;
 use super::ordered::{Scan, Sort};
 use super::program::Program;
 use super::reduction::Reduction;
@@ -183,6 +184,12 @@ impl<'a> Recorder<'a> {
                     ElementWidth::B32,
                 )?;
             }
+            let lines = sums.columns.iter().map(|it| it.size).product();
+            for (zeros, size) in sums.numbers.zero_points().into_iter().zip([sums.row.size, lines])
+            {
+                let Some(ZeroPoints { buffer, base, stride }) = zeros.copied() else { continue };
+                self.program.check(Some(buffer), base, 0, [(size, stride)], ElementWidth::B8)?;
+            }
             self.program.check_stage(Some(sums.places[SUMS].buffer), false)?;
         }
         self.program.push(Node::Contract(all));
@@ -197,7 +204,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn multiply(&mut self, sums: Sums) -> Result<(), Error> {
         let Some(space) = sums.of_a_vector() else { return self.contract(vec![sums]) };
         let addend = sums.goes_on.then(|| space.output.clone());
-        self.multiply_vector(space, addend, sums.are_integers)
+        self.multiply_vector(space, addend, sums.numbers.are_integers())
     }
 
     /// As [`Self::multiply`], for sums that go on from values that nobody reads afterwards; returns the place of
@@ -217,7 +224,7 @@ impl<'a> Recorder<'a> {
         let output = self.temporary(addend.width, last.unsigned_abs() + 1);
         space.output = Operand { strides: addend.strides, ..output };
         let place = Place::of(&space.output);
-        self.multiply_vector(space, Some(addend), sums.are_integers)?;
+        self.multiply_vector(space, Some(addend), sums.numbers.are_integers())?;
         Ok(place)
     }
 
@@ -339,6 +346,11 @@ impl<'a> Recorder<'a> {
         let Some(Buffer::Output(output)) = space.output.buffer else { return };
         let inputs = self.program.inputs_as_output(space);
         self.program.in_place.extend(inputs.into_iter().map(|input| (input, output)));
+    }
+
+    /// The device that the program is made for.
+    pub(crate) fn target(&self) -> &Target<'a> {
+        self.target
     }
 
     /// The most bytes of a tensor that one descriptor can show.

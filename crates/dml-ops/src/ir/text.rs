@@ -10,6 +10,7 @@ use super::buffer::{Buffer, Content, Stage};
 use super::contraction::Sums;
 use super::cost::NodeCost;
 use super::node::{Band, Fill, Map, Node, Recorded, Reduce, RowGroup, RowOrder};
+use super::numbers::Numbers;
 use super::ordered::Sort;
 use super::program::{Binding, Program};
 use super::space::{IterationSpace, Operand};
@@ -234,7 +235,11 @@ fn contraction(sums: &Sums) -> String {
         0 => it.buffer.to_string(),
         base => format!("{}+{base}", it.buffer),
     });
-    let what = if sums.goes_on { "contract on from there" } else { "contract" };
+    let what = match (sums.goes_on, &sums.numbers) {
+        (true, _) => "contract on from there",
+        (false, Numbers::Bytes(_)) => "contract four bytes of",
+        (false, _) => "contract",
+    };
     format!(
         "{output} = {what} {rows} by {columns}: batches {:?}, rows {}, columns {:?}, depths {:?}",
         sizes(&sums.batches),

@@ -4,6 +4,7 @@
 //! goes on from what the output has: nothing is added in another order. Rows are copied first to where they can
 //! be read as quads, where several columns take them, and columns where many rows do.
 
+mod bytes;
 mod cooperative;
 mod few;
 mod parts;
@@ -13,11 +14,13 @@ use dml_core::plan::{Access as Touch, Cost, Slot, Step, Window};
 use dml_core::{Error, Numerics};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, PushConstants, QUAD};
-use dml_spirv::product::{Arithmetic, BATCHES, COLUMNS, DEPTHS, Product, Record, Strides, Tile};
+use dml_spirv::product::{
+    Arithmetic, BATCHES, COLUMNS, DEPTHS, Product, Record, Strides, Tile, words_of_zeros,
+};
 
 use super::{Schedule, modulo_2_32};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Computation, Dimension, OPERANDS, Place, SUMS, Stage, Sums};
+use crate::ir::{Computation, Dimension, Numbers, OPERANDS, Place, SUMS, Stage, Sums};
 use crate::schedule::boxes::{Placement, TensorBox, View};
 use crate::schedule::cost;
 use crate::schedule::dispatches::Alignment;
@@ -152,17 +155,18 @@ impl Schedule<'_> {
             let starts = [0, 1, SUMS].map(|operand| views[operand].start);
             let record = sums.record(&part, starts);
             let [rows, columns] = sums.are_read_as_quads(&part, starts, alignment);
-            let tile = match has_few_rows {
+            let best = match has_few_rows {
                 true => sums.few_tile(&part, starts, alignment),
                 false => tile::best(&record, rows, dispatches.target()),
             };
-            let kernel = Product {
-                tile,
-                columns_are_whole: columns && tile != Tile::FewDeep,
-                arithmetic: arithmetic(sums.are_integers, dispatches.target().numerics()),
-            };
+            let arithmetic = arithmetic(&sums.numbers, best, dispatches.target().numerics());
+            let tile = if arithmetic.has(best) { best } else { Tile::Registers };
+            let columns_are_whole = columns && tile != Tile::FewDeep;
+            let kernel = Product { tile, columns_are_whole, arithmetic };
             self.strategy = tile::strategy(tile);
-            let block = record.words(tile).iter().flat_map(|word| word.to_le_bytes()).collect();
+            let zeros = sums.zeros_of(&part);
+            let words = [record.words(tile), words_of_zeros(kernel.arithmetic, zeros.places)];
+            let block = words.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
             let block = self.constants.add_uniform(block);
             let count = u32::try_from(record.count(tile)).expect("no more than sums");
             let push = PushConstants { count, ..Default::default() };
@@ -172,11 +176,12 @@ impl Schedule<'_> {
                 access,
                 base_word_at,
             };
-            let windows = [
+            let mut windows = vec![
                 window(0, Touch::Read, PushConstants::base_word_at(0)),
                 window(1, Touch::Read, PushConstants::base_word_at(1)),
-                window(SUMS, Touch::ReadWrite, PushConstants::BASE_WORD_OF_OUTPUT_AT),
             ];
+            windows.extend(zeros.windows(&views));
+            windows.push(window(SUMS, Touch::ReadWrite, PushConstants::BASE_WORD_OF_OUTPUT_AT));
             let cost = sums.cost(&part, &views, record.goes_on);
             dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block), cost)?;
         }
@@ -185,11 +190,16 @@ impl Schedule<'_> {
 }
 
 /// How sums are added up: floats as the caller of the device has chosen, integers always alike.
-fn arithmetic(are_integers: bool, numerics: Numerics) -> Arithmetic {
-    match (are_integers, numerics) {
-        (true, _) => Arithmetic::Integers,
-        (false, Numerics::Exact) => Arithmetic::Floats,
-        (false, Numerics::Fast) => Arithmetic::FusedFloats,
+fn arithmetic(numbers: &Numbers<Slot>, tile: Tile, numerics: Numerics) -> Arithmetic {
+    match (numbers, numerics) {
+        (Numbers::Bytes([rows, columns]), _) => {
+            Arithmetic::Bytes { rows: rows.sign, columns: columns.sign }
+        }
+        (Numbers::Integers, _) => Arithmetic::Integers,
+        // GPUs gain by one operation for a product and its sum; CPU drivers, which do not share tiles, do not.
+        (Numbers::Halves, _) if Arithmetic::Halves.has(tile) => Arithmetic::Halves,
+        (Numbers::Floats | Numbers::Halves, Numerics::Exact) => Arithmetic::Floats,
+        (Numbers::Floats | Numbers::Halves, Numerics::Fast) => Arithmetic::FusedFloats,
     }
 }
 
@@ -256,6 +266,7 @@ impl Sums<Slot> {
             columns: vec![swap(self.row)],
             depths: all(self.depths),
             places: [other, one, sum],
+            numbers: self.numbers.transposed(),
             ..self
         }
     }
@@ -350,7 +361,8 @@ impl Sums<Slot> {
         };
         let factor = |at: usize| (self.places[at].buffer, bytes(at), views[at].range.clone());
         let of_sums = bytes(SUMS) * if goes_on { 2 } else { 1 };
-        let operations = cost::elements(&part.sizes).saturating_mul(2);
+        let of_a_depth = 2 * self.numbers.products_of_a_depth();
+        let operations = cost::elements(&part.sizes).saturating_mul(of_a_depth);
         Cost { operations, bytes: cost::bytes_read([factor(0), factor(1)]) + of_sums }
     }
 

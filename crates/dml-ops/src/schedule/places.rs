@@ -8,7 +8,7 @@ use dml_spirv::ElementWidth;
 use super::owned::PART_ALIGNMENT;
 use super::{Schedule, Temporary};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Buffer, Content, Place, Stage};
+use crate::ir::{Buffer, Content, Place, Stage, ZeroPoints};
 
 impl Schedule<'_> {
     /// Places the local buffers that have no place yet.
@@ -61,6 +61,11 @@ impl Schedule<'_> {
             base: words.base + (start / 4).cast_signed(),
             has_slack: words.has_slack,
         }
+    }
+
+    pub(super) fn placed_zeros(&self, zeros: ZeroPoints) -> ZeroPoints<Slot> {
+        let (slot, start) = self.place(zeros.buffer);
+        ZeroPoints { buffer: slot, base: zeros.base + start.cast_signed(), stride: zeros.stride }
     }
 
     /// Reserves `count` elements for a scheduled node, or for a local buffer; returns the resource and the

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Limit};
+use dml_core::capabilities::{ApiVersion, Capabilities, CapabilityCap, Feature, Limit};
 use dml_core::suggestion;
 use toml::{Table, Value};
 
@@ -50,6 +50,10 @@ const ASSUMED: [Limit; 4] = [
     Limit::MaxPerStageDescriptorUniformBuffers,
     Limit::MaxComputeSharedMemorySize,
 ];
+
+/// Features that the files of devices do not state, and the version of Vulkan that requires them.
+const REQUIRED: [(Feature, ApiVersion); 1] =
+    [(Feature::ShaderIntegerDotProduct, ApiVersion::new(1, 3))];
 
 /// Keys whose value is an array of three integers.
 const ARRAYS: [&str; 2] = ["maxComputeWorkGroupCount", "maxComputeWorkGroupSize"];
@@ -109,12 +113,15 @@ fn cap(table: &Table) -> Result<CapabilityCap, InvalidKey> {
 }
 
 /// The cap of a real device, with the values that its file does not state: Vulkan's minimum for limits, and
-/// only the features that every device has.
+/// only the features that every device of its version has.
 fn assumed(mut cap: CapabilityCap) -> CapabilityCap {
     let least = Capabilities::vulkan_minimum();
     for feature in Feature::ALL.into_iter().filter(|it| !least.features.has(*it)) {
         if cap.feature(feature).is_none() {
-            cap = cap.with_feature(feature, false);
+            let is_required = REQUIRED.iter().any(|(required, since)| {
+                *required == feature && cap.api_version().is_some_and(|version| version >= *since)
+            });
+            cap = cap.with_feature(feature, is_required);
         }
     }
     let unstated = |it: &&Limit| cap.limit(**it).is_none();

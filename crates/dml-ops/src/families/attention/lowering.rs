@@ -45,7 +45,7 @@ use super::sizes::{Role, Sizes};
 use crate::Target;
 use crate::families::products::ProductRecorder;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Dimension, Place, Reduction, Sums};
+use crate::ir::{self, Dimension, Numbers, Place, Reduction, Sums};
 use crate::lowering::conversion::conversion;
 use crate::lowering::map_builder::MapBuilder;
 use crate::target::ROWS_WORTH_A_COPY;
@@ -91,7 +91,7 @@ fn are_in_order(sizes: &Sizes, queries: u32) -> bool {
         columns: vec![dimension(sizes.heads / sizes.groups), dimension(queries)],
         depths: vec![dimension(depth)],
         places: [place; 3],
-        are_integers: false,
+        numbers: Numbers::Floats,
         goes_on: false,
     };
     let products = [sums(sizes.keys(), sizes.elements), sums(sizes.of_value, sizes.keys())];
@@ -287,7 +287,7 @@ impl<'b, 'a> Attention<'b, 'a> {
             columns: vec![dimension((per_group, [0, of_columns, of_sums])), dimension(column)],
             depths: vec![dimension(depth)],
             places: words.map(|it| it.place),
-            are_integers: false,
+            numbers: Numbers::Floats,
             goes_on: false,
         };
         self.products.recorder.multiply(sums)

@@ -22,18 +22,16 @@
 use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
+use super::factors::Factors;
 use super::taps::{Extent, Phase};
-use crate::families::products::{Geometry, ProductRecorder, Storage, Words};
+use crate::families::products::{Geometry, ProductRecorder, Words};
 use crate::ir::space::Operand;
-use crate::ir::{Dimension, Sums};
+use crate::ir::{Dimension, Numbers, Sums};
 use dml_spirv::ElementWidth;
-
-const INPUT: [&str; 2] = ["InputTensor", "InputZeroPointTensor"];
-const FILTER: [&str; 2] = ["FilterTensor", "FilterZeroPointTensor"];
 
 /// The dimensions of batches and of channels; the spatial dimensions follow.
 const BATCH: usize = 0;
-const CHANNEL: usize = 1;
+pub(super) const CHANNEL: usize = 1;
 const PLACES: usize = 2;
 
 /// Whether an optional attribute of the operator is 1; `otherwise` if the operator does not have it.
@@ -87,20 +85,14 @@ impl Geometry for Convolution {
             margins.push(extent.margins(&of_dimension));
             phases.push(of_dimension);
         }
-        // The output's spatial dimensions are innermost.
-        let innermost = usize::from(is_backward);
-        let last = of_input.len() - 1;
-        let mut input = products.factor(
-            INPUT,
-            &Storage { innermost: last, margins: &margins, channels: 1, is_copied: false },
-        )?;
+        let groups = operator.uint("GroupCount")?;
+        let out_channels = of_output[CHANNEL] / groups;
+        let Factors { mut input, mut filter, in_channels, numbers } =
+            Factors::of(products, &margins, is_backward)?;
+        let channels = [in_channels, out_channels];
         for (stride, [before, _]) in input.strides.iter().zip(&margins) {
             input.place.base += i64::from(*before) * stride;
         }
-        let mut filter = products.factor(
-            FILTER,
-            &Storage { innermost, margins: &[], channels: innermost, is_copied: false },
-        )?;
         if is_reversed {
             let places = filter.strides.iter_mut().zip(of_filter).skip(PLACES);
             for (stride, size) in places {
@@ -108,8 +100,6 @@ impl Geometry for Convolution {
                 *stride = -*stride;
             }
         }
-        let groups = operator.uint("GroupCount")?;
-        let channels = [of_input[CHANNEL] / groups, of_output[CHANNEL] / groups];
         let [first, second] = [filter.strides[0], filter.strides[1]];
         let filter_strides = match is_backward {
             true => [first, second, first * i64::from(channels[0])],
@@ -131,7 +121,7 @@ impl Geometry for Convolution {
             }
             match phases.iter().any(|it| it.taps[2] == 0) {
                 true => parts.zeros(products, &phases)?,
-                false => all.push(parts.sums(&phases, products.are_integers)),
+                false => all.push(parts.sums(&phases, numbers.clone())),
             }
         }
         products.recorder.contract(all)
@@ -150,7 +140,7 @@ fn combined(phases: &[Vec<Phase>]) -> Vec<Vec<Phase>> {
 }
 
 impl Parts<'_> {
-    fn sums(&self, phases: &[Phase], are_integers: bool) -> Sums {
+    fn sums(&self, phases: &[Phase], numbers: Numbers) -> Sums {
         let mut places = [self.filter.place, self.input.place, self.output.place];
         let [in_channels, out_channels] = self.channels;
         let [of_in, of_out, of_group] = self.filter_strides;
@@ -187,7 +177,7 @@ impl Parts<'_> {
         };
         let row = Dimension { size: out_channels, strides: [of_out, 0, output[CHANNEL]] };
         let goes_on = false;
-        Sums { batches: vec![group], row, columns, depths, places, are_integers, goes_on }
+        Sums { batches: vec![group], row, columns, depths, places, numbers, goes_on }
     }
 
     /// Writes zeros to the outputs of phases that have no taps.

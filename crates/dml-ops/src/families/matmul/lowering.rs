@@ -21,8 +21,14 @@ use dml_core::{Error, Validated};
 
 use super::cooperative::Shape;
 use crate::Target;
-use crate::families::products::{Geometry, ProductRecorder, Storage, Words, lower, transposed};
-use crate::ir::{self, Dimension, Sums};
+use crate::families::products::{
+    BYTES, ByteStorage, Geometry, ProductRecorder, Storage, Words, lower, transposed,
+};
+use crate::ir::{self, Dimension, Numbers, Sums};
+
+/// The factors and their zero points.
+const A: [&str; 2] = ["ATensor", "AZeroPointTensor"];
+const B: [&str; 2] = ["BTensor", "BZeroPointTensor"];
 
 /// The geometry of matrix multiplications: rows are A's rows, and columns are B's columns.
 pub(super) struct Matrices;
@@ -56,9 +62,20 @@ impl Geometry for Matrices {
             (false, true) => [last, depth_of_b],
             (false, false) => [row_of_a, column_of_b],
         };
-        let stored = |innermost| Storage { innermost, margins: &[], channels: 1, is_copied: false };
-        let a = products.factor(["ATensor", "AZeroPointTensor"], &stored(of_a))?;
-        let b = products.factor(["BTensor", "BZeroPointTensor"], &stored(of_b))?;
+        let bytes = |depth, line| ByteStorage { depth, line, channels: 1, margins: &[] };
+        let bytes = [bytes(depth_of_a, row_of_a), bytes(depth_of_b, column_of_b)];
+        // A vector's products are reductions.
+        let is_by_dot_products =
+            !is_row && !is_column && products.has_dot_products([A, B], bytes)?;
+        let (a, b, depths, numbers) = if is_by_dot_products {
+            let [a, b] = [products.packed_bytes(A, bytes[0])?, products.packed_bytes(B, bytes[1])?];
+            (a.words, b.words, depth.div_ceil(BYTES), Numbers::Bytes([a.bytes, b.bytes]))
+        } else {
+            let stored =
+                |innermost| Storage { innermost, margins: &[], channels: 1, is_copied: false };
+            let (a, b) = (products.factor(A, &stored(of_a))?, products.factor(B, &stored(of_b))?);
+            (a, b, depth, products.numbers(Self::FACTORS)?)
+        };
         let batch = |at: usize| Dimension {
             size: sizes[at],
             strides: [a.strides[at], b.strides[at], output.strides[at]],
@@ -74,11 +91,11 @@ impl Geometry for Matrices {
                 strides: [0, b.strides[column_of_b], output.strides[last]],
             }],
             depths: vec![Dimension {
-                size: depth,
+                size: depths,
                 strides: [a.strides[depth_of_a], b.strides[depth_of_b], 0],
             }],
             places: [a.place, b.place, output.place],
-            are_integers: products.are_integers,
+            numbers,
             goes_on: false,
         })
     }

@@ -8,7 +8,7 @@ use dml_spirv::functions as f;
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{Buffer, Computation, Place, Recorder};
+use crate::ir::{Buffer, Computation, Numbers, Place, Recorder};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::map_builder::MapBuilder;
 
@@ -76,6 +76,19 @@ impl<'a> ProductRecorder<'a> {
         Self { operator, recorder: Recorder::new(operator, target), are_integers }
     }
 
+    /// The numbers that the factors `names` are as words.
+    pub(crate) fn numbers(&self, names: [&str; 2]) -> Result<Numbers, Error> {
+        let is_half = |name: &str| {
+            let data_type = self.operator.required_tensor(name)?.data_type();
+            Ok::<_, Error>(data_type == DataType::Float16)
+        };
+        Ok(match (self.are_integers, is_half(names[0])? && is_half(names[1])?) {
+            (true, _) => Numbers::Integers,
+            (false, true) => Numbers::Halves,
+            (false, false) => Numbers::Floats,
+        })
+    }
+
     /// As [`input`].
     pub(crate) fn input(&self, name: &str) -> Result<Option<(Operand, DataType)>, Error> {
         input(self.operator, name)
@@ -95,11 +108,7 @@ impl<'a> ProductRecorder<'a> {
         let tensor = self.operator.required_tensor(name)?;
         let rank = tensor.sizes().len();
         let (operand, data_type) = self.required(name)?;
-        let zero = self.input(zero)?.map(|(mut operand, data_type)| {
-            let first = DIMENSIONS - rank;
-            operand.strides.swap(first + 1, first + storage.channels);
-            (operand, data_type)
-        });
+        let zero = self.zero_point(zero, rank, storage.channels)?;
         let has_margins = storage.margins.iter().any(|it| *it != [0, 0]);
         let is_copied = has_margins || storage.is_copied;
         if data_type == DataType::Float32 && !is_copied {
@@ -122,6 +131,22 @@ impl<'a> ProductRecorder<'a> {
         }
         map.record(&mut self.recorder, leading(tensor.sizes(), 1), output)?;
         Ok(Words { place, ..words })
+    }
+
+    /// The zero point `name` of a tensor of `rank` dimensions, whose second dimension goes along that tensor's
+    /// dimension `channels`.
+    pub(super) fn zero_point(
+        &self,
+        name: &'static str,
+        rank: usize,
+        channels: usize,
+    ) -> Result<Option<(Operand, DataType)>, Error> {
+        let first = DIMENSIONS - rank;
+        let found = self.input(name)?;
+        Ok(found.map(|(mut operand, data_type)| {
+            operand.strides.swap(first + 1, first + channels);
+            (operand, data_type)
+        }))
     }
 
     /// Memory for the elements of a tensor with its margins, which are zeros, when they are converted from `from`.

@@ -11,7 +11,7 @@ use super::layer::{HIDDEN, Layer, SEQUENCES, of_strides};
 use super::network::Network;
 use crate::families::products::Words;
 use crate::ir::space::Operand;
-use crate::ir::{Dimension, Place, Sums};
+use crate::ir::{Dimension, Numbers, Place, Sums};
 
 /// Sums of gates that follow each other.
 struct Part {
@@ -77,7 +77,7 @@ impl Layer<'_, '_> {
                 self.of_direction(w, part.gates.start * hidden),
                 Place::of(&self.gate(&self.sums, part.place)),
             ],
-            are_integers: false,
+            numbers: Numbers::Floats,
             goes_on,
         };
         self.products.recorder.multiply(sums)
@@ -170,7 +170,7 @@ impl Layer<'_, '_> {
             columns,
             depths: vec![Dimension { size, strides: [hidden.strides[HIDDEN], r.strides[3], 0] }],
             places: [rows, self.of_direction(r, gates.start * size), Place::of(&first)],
-            are_integers: false,
+            numbers: Numbers::Floats,
             goes_on: true,
         })?;
         let base = place.base - i64::from(gates.start) * i64::from(size);

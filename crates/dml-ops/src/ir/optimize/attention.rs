@@ -225,7 +225,7 @@ fn products(uses: &Uses, scores: Buffer) -> Option<Products<'_>> {
 fn sums(uses: &Uses, number: usize) -> Option<&Sums> {
     let Node::Contract(all) = &uses.get(number)?.node else { return None };
     let [sums] = all.as_slice() else { return None };
-    (!sums.are_integers && sums.are_in_order()).then_some(sums)
+    (!sums.numbers.are_integers() && sums.are_in_order()).then_some(sums)
 }
 
 /// The Map that reads a buffer, where that is all that does.

@@ -39,9 +39,12 @@ impl Schedule<'_> {
             && has_one_dimension
             && rows <= MOST_FEW_ROWS
             && u64::from(sizes[DEPTH]) <= most;
-        let arithmetic = arithmetic(sums.are_integers, tuning.numerics);
+        let arithmetic = arithmetic(&sums.numbers, Tile::Few, tuning.numerics);
         let kernel = Product { tile: Tile::Few, columns_are_whole: false, arithmetic };
-        is_served && can_run(kernel.variant(), self.target.capabilities) && self.shows_depths(sums)
+        is_served
+            && arithmetic.has(Tile::Few)
+            && can_run(kernel.variant(), self.target.capabilities)
+            && self.shows_depths(sums)
     }
 
     /// Whether a descriptor shows all depths of some sums.

@@ -62,7 +62,7 @@ impl Schedule<'_> {
             self.add_up(&part)?;
             inputs.push(part.as_operand().0);
         }
-        let sum = if sums.are_integers { &f::ADD_I32 } else { &f::ADD_F32 };
+        let sum = if sums.numbers.are_integers() { &f::ADD_I32 } else { &f::ADD_F32 };
         let mut program = Program::default();
         let with = |one, at| program.apply(sum, vec![one, Value::Input(at)]);
         (1..inputs.len()).fold(Value::Input(0), with);
