@@ -29,7 +29,7 @@ pub(crate) enum Node {
     /// Sums of products. No two of them write the same element.
     Contract(Vec<Sums>),
     /// Sums of products by cooperative matrices, whose order of additions depends on the device.
-    ContractWhole(WholeMatrices),
+    ContractWhole(Box<WholeMatrices>),
     /// Copies the one input of a space.
     Move(IterationSpace),
     Fill(Fill),
@@ -145,7 +145,8 @@ impl Node {
                 let operand =
                     |it: &Matrices| Matrices { place: it.place.renamed(name), ..it.clone() };
                 let operands = of.operands.each_ref().map(operand);
-                Self::ContractWhole(WholeMatrices { operands, ..of.clone() })
+                let whole = WholeMatrices { operands, ..WholeMatrices::clone(of) };
+                Self::ContractWhole(Box::new(whole))
             }
             Self::Fill(fill) => Self::Fill(Fill { output: stored(&fill.output), ..fill.clone() }),
             Self::Band(band) => {

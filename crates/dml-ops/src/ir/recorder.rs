@@ -258,7 +258,7 @@ impl<'a> Recorder<'a> {
             self.program.check(place.buffer, place.base, last, [], place.width)?;
         }
         self.program.check_stage(matrices.operands[SUMS].place.buffer, false)?;
-        self.program.push(Node::ContractWhole(matrices));
+        self.program.push(Node::ContractWhole(Box::new(matrices)));
         Ok(())
     }
 
