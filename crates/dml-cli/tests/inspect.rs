@@ -162,12 +162,12 @@ fn what_depends_on_open_sizes_is_counted_and_says_what_to_give() {
 fn a_cause_is_one_line_with_a_count_of_what_needs_its_result() {
     let folder = tempfile::tempdir().unwrap();
     let path =
-        write_chain(folder.path(), vec![onnx::node("SequenceMap", &["x"], &["c"], &[])], vec![]);
+        write_chain(folder.path(), vec![onnx::node("ImageDecoder", &["x"], &["c"], &[])], vec![]);
     let printed = stdout(without_device(&["inspect", &path]));
     let count = "; 3 nodes that need its result are left out\n";
-    let lines: Vec<&str> = printed.lines().filter(|line| line.contains("SequenceMap")).collect();
+    let lines: Vec<&str> = printed.lines().filter(|line| line.contains("ImageDecoder")).collect();
     assert!(lines.len() == 2 && printed.contains(count), "{printed}");
-    let end = "\ndoes not run: SequenceMap (1), and 3 nodes that need their results\n";
+    let end = "\ndoes not run: ImageDecoder (1), and 3 nodes that need their results\n";
     assert!(printed.ends_with(end), "{printed}");
     let refused = without_device(&["run", &path, "--shape", "x=1x3x2x2"]);
     failed(&refused, 1, &format!("; `dml inspect {path}` shows what runs each node\n"));

@@ -129,12 +129,12 @@ fn inspect_says_what_is_open_and_how_to_give_it() {
 fn refusals_are_1_with_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.onnx");
-    let nodes = vec![onnx::node("SequenceMap", &["x"], &["y"], &[])];
+    let nodes = vec![onnx::node("ImageDecoder", &["x"], &["y"], &[])];
     let inputs = vec![onnx::value("x", 1, &[Some(1)])];
     let outputs = vec![onnx::value("y", 1, &[])];
     let graph = onnx::Graph { nodes, inputs, outputs, ..Default::default() };
     std::fs::write(&path, onnx::model(13, graph)).unwrap();
-    fails(&["run", path.to_str().unwrap()], 1, "model.onnx: SequenceMap 'y': not supported: ");
+    fails(&["run", path.to_str().unwrap()], 1, "model.onnx: ImageDecoder 'y': not supported: ");
     let hint = "input 'c': not given, and its values are needed; give --input c=FILE.npy";
     fails(&["run", &model("onnx_if_branch/model.onnx")], 1, hint);
     let hint =

@@ -17,10 +17,9 @@ use crate::error::{Error, NodeName, Result};
 use crate::graph::value::{Content, Storage, Value, View};
 use crate::graph::{DeviceNode, Evaluation, Graph, GraphOutput, Owner, Question, materialized};
 use crate::limits;
-use crate::model::tensor_name;
 use crate::program::{
     Asked, Binding, BufferPlan, Destination, Initial, Program, ProgramInput, Read, Source, Step,
-    Weight,
+    Weight, tensor_name,
 };
 use crate::tensor::{Tensor, byte_count};
 

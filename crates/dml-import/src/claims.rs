@@ -9,7 +9,7 @@
 mod probe;
 mod round;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use dml_core::FeatureLevel;
 use dml_core::graph::GRAPHS;
@@ -131,11 +131,45 @@ fn uncarried(source: &Source) -> Vec<Option<Claim>> {
         is_wrong.then(|| (it.name.clone(), element))
     };
     let given: HashMap<String, ElementType> = source.inputs.iter().filter_map(wrong).collect();
-    let refused = |node: &SourceNode| {
+    let is_of_sequence = of_sequences(source);
+    let refused = |(node, is_of_sequence): (&SourceNode, bool)| {
+        if is_of_sequence {
+            return Some(Claim::Refused("sequences are not handed over".to_owned()));
+        }
         let input = node.inputs.iter().find_map(|name| given.get(name).copied());
         let output = || node.outputs.iter().find_map(wrong).map(|(_, element)| element);
         let element = input.or_else(output)?;
         Some(Claim::Refused(format!("{element} is not handed over")))
     };
-    source.nodes.iter().map(refused).collect()
+    source.nodes.iter().zip(is_of_sequence).map(refused).collect()
+}
+
+/// The operators that make or read sequences.
+const SEQUENCES: [&str; 9] = [
+    "ConcatFromSequence",
+    "SequenceAt",
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SequenceErase",
+    "SequenceInsert",
+    "SequenceLength",
+    "SequenceMap",
+    "SplitToSequence",
+];
+
+/// For each node, whether it makes or reads a sequence, as a loop does that hands one on.
+fn of_sequences(source: &Source) -> Vec<bool> {
+    let mut sequences: HashSet<&str> = HashSet::new();
+    let mut found = Vec::with_capacity(source.nodes.len());
+    for node in &source.nodes {
+        let is_one = SEQUENCES.contains(&node.operator.as_str())
+            || node.inputs.iter().any(|it| sequences.contains(it.as_str()));
+        if is_one {
+            // A value that is no tensor has no element type.
+            let made = node.outputs.iter().filter(|it| it.element == 0);
+            sequences.extend(made.map(|it| it.name.as_str()));
+        }
+        found.push(is_one);
+    }
+    found
 }

@@ -29,7 +29,6 @@ use crate::{dxdispatch, files, format, onnx, openvino, random};
 
 pub use forms::InputForm;
 use forms::set_form;
-pub(crate) use forms::tensor_name;
 
 /// A model that was read and has no inputs bound yet.
 #[derive(Debug)]

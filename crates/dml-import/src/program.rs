@@ -293,3 +293,8 @@ impl Program {
         !self.buffers.is_empty()
     }
 }
+
+/// The name of a tensor of a sequence.
+pub(crate) fn tensor_name(sequence: &str, at: usize) -> String {
+    format!("{sequence}[{at}]")
+}

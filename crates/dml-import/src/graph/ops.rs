@@ -46,7 +46,6 @@ mod normalize;
 mod operands;
 mod packed;
 mod pad;
-mod patterns;
 mod pooling;
 mod power;
 mod product;

@@ -3,6 +3,7 @@
 
 use crate::error::{Error, NodeName, Result};
 use crate::graph::{Graph, GraphInput, Node, Op, OptionalOf, SequenceOf, ValueId};
+use crate::program::tensor_name;
 
 /// The form of an input that is a sequence of tensors or an optional value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +14,6 @@ pub enum InputForm {
     Sequence(usize),
     /// An optional value without an element.
     Absent,
-}
-
-/// The name of a tensor of a sequence.
-pub(crate) fn tensor_name(sequence: &str, at: usize) -> String {
-    format!("{sequence}[{at}]")
 }
 
 /// Gives the input `name` this form.

@@ -3,7 +3,7 @@
 use dml_core::operators as tables;
 
 use crate::graph::ops::function::{Function, Types};
-use crate::graph::ops::scalar::Scalar;
+use crate::graph::ops::scalar::{Scalar, greater, least};
 
 use Types::{Any, Floats, Numbers, Truth, Values};
 
@@ -170,16 +170,6 @@ fn floor_rest(a: f64, b: f64) -> f64 {
         rest if (rest < 0.0) == (b < 0.0) => rest,
         rest => rest + b,
     }
-}
-
-/// The lesser number; NaN if either is NaN.
-pub(super) fn least(a: f64, b: f64) -> f64 {
-    if a.is_nan() || a < b { a } else { b }
-}
-
-/// The greater number; NaN if either is NaN.
-pub(super) fn greater(a: f64, b: f64) -> f64 {
-    -least(-a, -b)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Conversions to another type.
 
+mod patterns;
+
 use dml_core::DataType;
 use dml_core::operators::{CastDesc, ElementWiseIfDesc, ElementWiseLogicalLessThanDesc};
 
@@ -13,7 +15,7 @@ use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Types;
 use crate::graph::ops::matrix::write_band;
 use crate::graph::ops::operands::{Operator, Place};
-use crate::graph::ops::{Need, Op, Operands, patterns};
+use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
 use crate::small_float::Rounding;
 use crate::tensor::{Tensor, element_count};

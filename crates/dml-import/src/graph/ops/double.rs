@@ -6,9 +6,7 @@ use dml_core::schema::OperatorSchema;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::arithmetic::{greater, least};
-use crate::graph::ops::function::Fold;
-use crate::graph::ops::scalar::Scalar;
+use crate::graph::ops::scalar::{Fold, Scalar, greater, least};
 use crate::graph::strides::positions;
 use crate::tensor::{Tensor, host_elements};
 

@@ -6,7 +6,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::Operands;
 use crate::graph::ops::double::{self, DOUBLE};
-use crate::graph::ops::scalar::Scalar;
+use crate::graph::ops::scalar::Fold;
 use crate::graph::value::Value;
 
 /// A set of element types.
@@ -41,9 +41,6 @@ impl Types {
 
 /// Computes a function by others, for types that DirectML's operator does not support, or treats differently.
 pub(crate) type Composition = fn(&Operands<'_>, &[Value]) -> Result<Value>;
-
-/// Computes a function of single elements on the host.
-pub(crate) type Fold = fn(&[Scalar]) -> Scalar;
 
 /// A composition, and the input types that it is used for.
 #[derive(Clone, Copy, Debug)]

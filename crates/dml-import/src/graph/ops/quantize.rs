@@ -1,5 +1,7 @@
 //! Linear quantization and dequantization, with scales and zero points.
 
+mod small;
+
 use dml_core::operators::{
     DequantizeDesc, ELEMENT_WISE_DEQUANTIZE_LINEAR, ELEMENT_WISE_QUANTIZE_LINEAR,
     ELEMENT_WISE_ROUND, QuantizeDesc,
@@ -16,7 +18,7 @@ use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::{apply, built};
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Op, Operands, patterns};
+use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Content, Kind, Value};
 use crate::small_float::{Rounding, SmallFloat};
 use crate::tensor::{Tensor, text};
@@ -195,8 +197,8 @@ impl Quantize {
         };
         if integer.small_float().is_some() && self.block == 0 {
             return match self.direction {
-                Direction::Forth => patterns::quantized(operands, values, output, self.rounding),
-                Direction::Back => patterns::dequantized(operands, values, output),
+                Direction::Forth => small::quantized(operands, values, output, self.rounding),
+                Direction::Back => small::dequantized(operands, values, output),
             };
         }
         let values = values.each_ref().map(carried);

@@ -12,6 +12,9 @@ pub(crate) enum Scalar {
     Float(f64),
 }
 
+/// Computes a function of single elements on the host.
+pub(crate) type Fold = fn(&[Scalar]) -> Scalar;
+
 impl Scalar {
     pub(crate) fn new(bits: u64, element: ElementType) -> Self {
         match element.is_integer() {
@@ -36,6 +39,16 @@ impl Scalar {
             Self::Float(value) => from_float(value, element),
         }
     }
+}
+
+/// The lesser number; NaN if either is NaN.
+pub(super) fn least(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a < b { a } else { b }
+}
+
+/// The greater number; NaN if either is NaN.
+pub(super) fn greater(a: f64, b: f64) -> f64 {
+    -least(-a, -b)
 }
 
 #[cfg(test)]

@@ -6,11 +6,9 @@ use dml_core::operators::ELEMENT_WISE_BIT_OR;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::Operands;
-use crate::graph::ops::arithmetic::{
-    ADD, BIT_AND, DIVIDE, IS_NAN, MINIMUM, MULTIPLY, SUBTRACT, WHERE,
-};
+use crate::graph::ops::arithmetic::{ADD, BIT_AND, IS_NAN, MINIMUM, WHERE};
 use crate::graph::ops::bits::BitShift;
-use crate::graph::ops::cast::{cast, cast_rounded};
+use crate::graph::ops::cast::cast;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::index::gathered;
@@ -84,33 +82,6 @@ fn bfloat16(operands: &Operands<'_>, single: &Value) -> Result<Value> {
     let is_nan = apply(operands, IS_NAN, std::slice::from_ref(single))?;
     let rounded = apply(operands, WHERE, &[is_nan, word(NAN), rounded])?;
     cast(operands, &rounded, HALF)
-}
-
-/// Quotients of the first two values as small floats. Zero points of 8-bit floats have to be 0, and are not added, as
-/// in ONNX's reference: a negative zero stays one.
-pub(super) fn quantized(
-    operands: &Operands<'_>,
-    [input, scale, zero_point]: &[Value; 3],
-    to: ElementType,
-    rounding: Rounding,
-) -> Result<Value> {
-    let mut quotient = apply(operands, DIVIDE, &[input.clone(), scale.clone()])?;
-    if to == ElementType::Small(SmallFloat::E2m1) {
-        let zero_point = cast(operands, zero_point, quotient.element()?)?;
-        quotient = apply(operands, ADD, &[quotient, zero_point])?;
-    }
-    cast_rounded(operands, &quotient, to, rounding)
-}
-
-/// Small floats less their zero points, times their scales, as `to`, the type of the scales.
-pub(super) fn dequantized(
-    operands: &Operands<'_>,
-    [input, scale, zero_point]: &[Value; 3],
-    to: ElementType,
-) -> Result<Value> {
-    let [input, zero_point] = [input, zero_point].map(|value| cast(operands, value, to));
-    let difference = apply(operands, SUBTRACT, &[input?, zero_point?])?;
-    apply(operands, MULTIPLY, &[difference, scale.clone()])
 }
 
 /// The upper and the lower 16 bits of words.
