@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Print the implemented operators as a page in Markdown, docs/operators.md, for no device in particular
     #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level"])]
     implemented: bool,
+    /// Print ONNX's operators and what they run as, as a page in Markdown, docs/onnx-operators.md
+    #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level", "implemented"])]
+    onnx: bool,
 }
 
 /// The device or profile, and the level, that the answers are for.
@@ -51,6 +54,10 @@ struct Subject {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.implemented {
         writeln!(stdout(), "{}", implemented::page())?;
+        return Ok(());
+    }
+    if args.onnx {
+        writeln!(stdout(), "{}", implemented::onnx_page())?;
         return Ok(());
     }
     let subject = subject(args)?;

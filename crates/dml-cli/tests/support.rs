@@ -241,3 +241,16 @@ fn the_page_of_operators_is_what_the_command_prints() {
     let output = without_device(&["support", "--implemented", "--json"]);
     fails(output, 2, "cannot be used with");
 }
+
+#[test]
+fn the_page_of_onnx_s_operators_is_what_the_command_prints() {
+    let page = stdout(without_device(&["support", "--onnx"]));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/onnx-operators.md");
+    let committed = std::fs::read_to_string(path).unwrap();
+    assert!(
+        committed == page,
+        "run: cargo run -p dml-cli -- support --onnx > docs/onnx-operators.md"
+    );
+    assert!(page.contains("\n| Trilu | 14 | DIAGONAL_MATRIX1 |\n"), "{page}");
+    assert!(page.contains("StringSplit, TfIdfVectorizer | strings are not run |"), "{page}");
+}

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::files::Folder;
 use crate::graph::Graph;
 
+pub use operators::{OperatorSupport, Support, support};
 pub use source::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue, element_type};
 
 /// Reads a model whose external data is in `folder`.

@@ -51,6 +51,25 @@ fn align(
     Ok(f32::from_le_bytes(aligned.bytes().try_into().unwrap()))
 }
 
+/// The sum of the region's start and 1 is rounded up, so that the difference is more than 1.
+#[test]
+fn a_region_that_is_enlarged_to_one_element_has_one_sample() {
+    let start = 1.361_646_5_f32;
+    assert!(start + 1.0 - start > 1.0);
+    let squares: Vec<f32> = (0..4).flat_map(|_| [0.0, 1.0, 4.0, 9.0]).collect();
+    let inputs = [
+        ("x", f32s(&[1, 1, 4, 4], &squares)),
+        ("rois", f32s(&[1, 4], &[start, 1.0, 2.0, 2.0])),
+        ("batches", int64(&[1], &[0])),
+    ];
+    let node = node("RoiAlign", &["x", "rois", "batches"], &["y"], &[("sampling_ratio", 0)]);
+    let aligned = run(10, node, &inputs).unwrap();
+    let found = f32::from_le_bytes(aligned.bytes().try_into().unwrap());
+    // Between 1 and 4, where two samples would give 3.70.
+    let expected = 1.0 + 3.0 * (start + 0.5 - 1.0);
+    assert!((found - expected).abs() < 1e-5, "{found} for {expected}");
+}
+
 #[test]
 fn regions_are_at_least_one_element_large_but_at_half_pixels() {
     let empty = [1.0; 4];

@@ -61,5 +61,7 @@ pub(super) fn tools(sh: &Shell) -> Result<PathBuf> {
 }
 
 pub(super) fn python<'a>(sh: &'a Shell, tools: &Path, script: &str) -> xshell::Cmd<'a> {
-    cmd!(sh, "python3 {script}").env("PYTHONPATH", tools)
+    // Scripts that import each other would leave compiled ones beside them.
+    let python = cmd!(sh, "python3 {script}").env("PYTHONDONTWRITEBYTECODE", "1");
+    python.env("PYTHONPATH", tools)
 }

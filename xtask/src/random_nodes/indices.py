@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from draw import ANY, FLOATS, NUMBERS, Node, operator
+from draw import ANY, Node, operator
 from element_wise import opset
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from draw import FLOATS, NUMBERS, Node, Operand, operator
+from draw import FLOATS, Node, Operand, operator
 from element_wise import opset
 
 REDUCTIONS = "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split()

@@ -38,8 +38,8 @@ static TEXTS: [(&str, &str); 4] = [
 /// The definition of an operator that is composed of others.
 #[derive(Clone, Copy)]
 pub(super) struct Definition {
-    domain: &'static str,
-    name: &'static str,
+    pub(super) domain: &'static str,
+    pub(super) name: &'static str,
     text: &'static str,
 }
 

@@ -12,6 +12,7 @@ mod products;
 mod quantization;
 mod random;
 mod recurrent;
+mod refused;
 mod regions;
 mod resize;
 mod rows;
@@ -21,6 +22,7 @@ mod selection;
 mod sequences;
 mod signal;
 mod states;
+mod support;
 mod versions;
 
 use std::ops::RangeInclusive;
@@ -37,6 +39,9 @@ use crate::graph::{
 use super::attributes::{Attributes, Kind};
 use super::proto::{NodeProto, OperatorSetIdProto};
 use super::scope::Scope;
+use refused::{REFUSED, UNKNOWN};
+
+pub use support::{OperatorSupport, Support, support};
 
 /// The highest known version of ai.onnx: a later one may give operators another meaning.
 const HIGHEST_OPSET: i64 = 28;
@@ -229,10 +234,6 @@ static OTHERS: &[Row] = &[
     row("Mish", 18, &[], 1..=1, |_| Ok(Box::new(Mish))),
 ];
 
-/// Operators that are refused for a reason other than a missing implementation.
-const REFUSED: [(&str, &str); 1] =
-    [("Multinomial", "its results are random, and would differ from another runtime's")];
-
 impl Row {
     /// The operation of a node with these attributes.
     pub(super) fn op(&self, attributes: &Attributes<'_>) -> Result<Box<dyn Op>> {
@@ -302,7 +303,7 @@ pub(super) fn row_of(
         match (rows().map(|row| row.since).min(), refused) {
             (Some(since), _) => too_early(name, opset, since),
             (None, Some((_, reason))) => name.not_supported(*reason),
-            (None, None) => name.not_supported("this runtime has no operator for it"),
+            (None, None) => name.not_supported(UNKNOWN),
         }
     })
 }

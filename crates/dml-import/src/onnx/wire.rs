@@ -100,8 +100,11 @@ impl Scanner<'_> {
                 let inner = kind.nested.iter().find(|(number, _)| *number == field);
                 self.memory += inner.map_or(LEAF.size, |(_, inner)| inner.size);
                 if self.memory > limits::ONNX_MEMORY {
-                    let problem = format!("more messages than take {} bytes", limits::ONNX_MEMORY);
-                    return Err(self.wrong(kind, &problem));
+                    let (name, at, most) = (kind.name, self.at, limits::ONNX_MEMORY);
+                    return Err(Error::malformed(format!(
+                        "is too large: up to byte {at}, in a {name}, its messages and texts take more than {most} \
+                         bytes of memory, the limit; tensors do not count"
+                    )));
                 }
                 if let Some((_, inner)) = inner {
                     self.message(inner, self.at + length)?;
@@ -159,6 +162,11 @@ mod tests {
         let node = vec![NodeProto::default(); limits::ONNX_MEMORY / NODE.size + 1];
         let graph = Some(GraphProto { node, ..GraphProto::default() });
         let model = ModelProto { graph, ..ModelProto::default() }.encode_to_vec();
-        assert!(check(&model).unwrap_err().to_string().contains("more messages than"));
+        let error = check(&model).unwrap_err().to_string();
+        assert!(error.starts_with("is too large: up to byte "), "{error}");
+        assert!(
+            error.contains("in a GraphProto, its messages and texts take more than"),
+            "{error}"
+        );
     }
 }

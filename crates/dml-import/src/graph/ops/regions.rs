@@ -7,7 +7,8 @@ use dml_core::{DataType, InterpolationMode, ReduceFunction};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::storage_type;
-use crate::graph::ops::arithmetic::{ADD, MAXIMUM, WHERE};
+use crate::graph::ops::arithmetic::{ADD, MAXIMUM, MULTIPLY, SUBTRACT, WHERE};
+use crate::graph::ops::composed::ABSOLUTE;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::write;
@@ -76,9 +77,18 @@ impl RoiAlign {
             walked(operands, regions, &[Walk::whole(shape[0]), Walk::forwards(shape[1], first, 2)])
         };
         let (starts, ends) = (half(0)?, half(2)?);
-        let bits = element_bits(1.0 / self.scale, storage_type(operands.node, element)?);
-        let one = Value::scalar(element, bits);
-        let least = apply(operands, ADD, &[starts.clone(), one])?;
+        let storage = storage_type(operands.node, element)?;
+        let number = |value: f32| Value::scalar(element, element_bits(value, storage));
+        let one = number(1.0 / self.scale);
+        let mut least = apply(operands, ADD, &[starts.clone(), one.clone()])?;
+        if self.samples == 0 {
+            // A length that is rounded to more than one element would take another sample.
+            let rounding = number(if storage == DataType::Float16 { 2e-3 } else { 2.4e-7 });
+            let greatest =
+                apply(operands, ADD, &[apply(operands, ABSOLUTE, &[starts.clone()])?, one])?;
+            let margin = apply(operands, MULTIPLY, &[greatest, rounding])?;
+            least = apply(operands, SUBTRACT, &[least, margin])?;
+        }
         let ends = apply(operands, MAXIMUM, &[ends, least])?;
         join(operands, &[&starts, &ends], 1, "rois")
     }
