@@ -231,8 +231,8 @@ mod tests {
             super::difference(&floats(&[found, f32::NAN]), &floats(&[1.0, f32::NAN]), exact)
         };
         assert!(differs(1.0).is_none() && differs(1.000_000_1).is_some());
-        let error = format!("{:#}", state(r#"{"relativ": 0.0}"#).unwrap_err());
-        assert!(error.contains("tolerance.json: unknown field `relativ`"), "{error}");
+        let error = format!("{:#}", state(r#"{"scale": 0.0}"#).unwrap_err());
+        assert!(error.contains("tolerance.json: unknown field `scale`"), "{error}");
     }
 
     #[test]
