@@ -24,7 +24,7 @@ impl Resources {
     pub(super) fn may_share(&self, program: &Program, pair: Pair) -> bool {
         let needs_input = |step: &Step| match step {
             Step::Read(Read { source: Source::Input(input), .. }) => *input == pair.input,
-            Step::Initialize(step) => names(&step.inputs, pair.read).is_some(),
+            Step::Initialize(step) => binds(&step.inputs, pair.read),
             Step::Read(_) | Step::Dispatch(_) => false,
         };
         // If the device's answers are not those that the program was made for, another one repeats the run.
@@ -32,9 +32,8 @@ impl Resources {
             return false;
         }
         let touches = |it: &&Dispatch| {
-            [&it.inputs, &it.outputs].into_iter().any(|bindings| {
-                [pair.read, pair.written].into_iter().any(|it| names(bindings, it).is_some())
-            })
+            let all = [&it.inputs, &it.outputs];
+            all.into_iter().any(|it| binds(it, pair.read) || binds(it, pair.written))
         };
         let mut touching = program.steps.iter().filter_map(dispatch_of).filter(touches);
         let (Some(dispatch), None) = (touching.next(), touching.next()) else { return false };
@@ -53,6 +52,11 @@ fn allows(operator: &CompiledOperator, dispatch: &Dispatch, pair: Pair) -> bool 
     };
     let is_allowed = |it: &InPlace| it.is_by_same_steps() && pair(it) == (input, output);
     input.is_some() && output.is_some() && operator.vulkan().in_place().iter().any(is_allowed)
+}
+
+/// Whether a binding names a buffer.
+fn binds(bindings: &[Option<Binding>], buffer: usize) -> bool {
+    bindings.iter().flatten().any(|it| it.buffer == buffer)
 }
 
 /// The only binding that names a buffer.

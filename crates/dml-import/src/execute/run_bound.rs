@@ -190,7 +190,10 @@ impl Executable {
         // One more is the input's own.
         let handles = binding.holds(tensor) + 1;
         let is_of_input = |it: &BufferPlan| matches!(it.initial, Initial::Input(it) if it == input);
-        let pair = Pair { input, read: program.buffers.iter().position(is_of_input)?, written };
+        let mut of_input = (0..).zip(&program.buffers).filter(|(_, it)| is_of_input(it));
+        // Several graphs, or types, may read the input through a buffer each.
+        let (Some((buffer, _)), None) = (of_input.next(), of_input.next()) else { return None };
+        let pair = Pair { input, read: buffer, written };
         let is_allowed = tensor.is_free_but_for(handles, read.element, &read.shape)
             && self.resources.as_ref().is_some_and(|it| it.may_share(program, pair));
         is_allowed.then(|| tensor.clone())

@@ -9,7 +9,7 @@ use dml_core::{AbstractOperator, FeatureLevel, KnownOperators, validate};
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
 use crate::graph::Node;
-use crate::graph::reading::{Answers, Question, Reading};
+use crate::graph::reading::{Answers, Asked, Question, Reading};
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::Tensor;
@@ -38,6 +38,13 @@ pub(crate) struct DeviceNode {
     pub(crate) outputs: Vec<Kind>,
     /// The output's content, if it is a band of one value.
     pub(crate) band: Option<Band>,
+}
+
+/// A moment of an evaluation: the number of operators, and the questions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    nodes: usize,
+    asked: Asked,
 }
 
 /// The device operators that an evaluation adds.
@@ -136,9 +143,23 @@ impl DeviceNodes {
         self.nodes.borrow()
     }
 
-    /// Removes the operators after the first `count`, to which no value refers.
-    pub(crate) fn truncate(&self, count: usize) {
-        self.nodes.borrow_mut().truncate(count);
+    /// What the evaluation has added so far.
+    pub(crate) fn mark(&self) -> Mark {
+        let asked = self.reading.as_ref().map_or(Asked::default(), Reading::asked);
+        Mark { nodes: self.nodes.borrow().len(), asked }
+    }
+
+    /// Whether a question has no answer that was asked since `mark`.
+    pub(crate) fn waits_since(&self, mark: Mark) -> bool {
+        self.reading.as_ref().is_some_and(|it| it.waits_since(mark.asked))
+    }
+
+    /// Removes the operators and the questions that were added since `mark`, to which no value refers.
+    pub(crate) fn truncate(&self, mark: Mark) {
+        self.nodes.borrow_mut().truncate(mark.nodes);
+        if let Some(reading) = &self.reading {
+            reading.forget_since(mark.asked);
+        }
     }
 
     /// Adds the operator that `build` makes. It reads `inputs`, and writes packed values of the kinds

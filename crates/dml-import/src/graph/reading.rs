@@ -37,6 +37,13 @@ pub(crate) struct Question {
     pub(crate) answer: Option<Tensor>,
 }
 
+/// How many questions an evaluation has asked, and how many guesses are left.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    questions: usize,
+    guesses: usize,
+}
+
 /// The questions of an evaluation; each follows those that it depends on.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -53,6 +60,22 @@ impl Reading {
 
     pub(crate) fn questions(&self) -> Ref<'_, Vec<Question>> {
         self.questions.borrow()
+    }
+
+    /// The questions and guesses so far.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked { questions: self.questions.borrow().len(), guesses: self.guesses.get() }
+    }
+
+    /// Whether a question has no answer that was asked since `before`.
+    pub(crate) fn waits_since(&self, before: Asked) -> bool {
+        self.questions.borrow()[before.questions..].iter().any(|it| it.answer.is_none())
+    }
+
+    /// Forgets the questions that were asked since `before`, and takes back the guesses.
+    pub(crate) fn forget_since(&self, before: Asked) {
+        self.questions.borrow_mut().truncate(before.questions);
+        self.guesses.set(before.guesses);
     }
 
     /// The answer for the model's node with this name and index, or `guess` if guesses are left.

@@ -1,8 +1,8 @@
 //! bfloat16 on the device: operators compute in FLOAT32 and round their results once.
 
-use super::common::f32s;
 use super::common::onnx::{float, node};
 use super::common::single::{check_of, judged};
+use super::common::{f32s, int64};
 use dml_import::{ElementType, Tensor};
 
 /// The numbers rounded to bfloat16: to nearest, and to even.
@@ -75,5 +75,25 @@ fn products_and_normalizations_are_of_bfloat16() {
         let root = 1.5f32.sqrt();
         assert_eq!(found[0], halves(&[2, 3], &[-root, 0.0, root, -root, 0.0, root]));
         assert_eq!(found[1], f32s(&[2, 1], &[-1.0, 2.0]));
+    });
+}
+
+/// The bits of negative numbers are greater than those of positive ones, as integers.
+#[test]
+fn elements_are_compared_as_numbers() {
+    let x = halves(&[1, 1, 4], &[-3.0, 1.0, -0.5, 0.0]);
+    let given = [("x", &x)];
+    let axis = |op| node(op, &["x"], &["y"], &[("axis", 2)]);
+    check_of(20, &axis("ArgMax"), &given, &int64(&[1, 1, 1], &[1]));
+    check_of(20, &axis("ArgMin"), &given, &int64(&[1, 1, 1], &[0]));
+    let reduced = |op| node(op, &["x"], &["y"], &[]);
+    check_of(20, &reduced("ReduceMax"), &given, &halves(&[1, 1, 1], &[1.0]));
+    check_of(20, &reduced("ReduceMin"), &given, &halves(&[1, 1, 1], &[-3.0]));
+    let pool = node("GlobalMaxPool", &["x"], &["y"], &[]);
+    check_of(22, &pool, &given, &halves(&[1, 1, 1], &[1.0]));
+    let count = int64(&[1], &[2]);
+    let greatest = node("TopK", &["x", "k"], &["y"], &[]);
+    judged(&greatest, &[("x", &x), ("k", &count)], &["y"], |found| {
+        assert_eq!(found[0], halves(&[1, 1, 2], &[1.0, 0.0]));
     });
 }

@@ -139,12 +139,12 @@ impl Schedule<'_> {
         self.map(space, &Computation::copy())
     }
 
-    fn add_up(&mut self, sums: &Sums<Slot>) -> Result<(), Error> {
+    /// With `has_few_rows` the kernel divides sums into parts itself; the parts of sums are never divided again.
+    fn add_up(&mut self, sums: &Sums<Slot>, has_few_rows: bool) -> Result<(), Error> {
         let alignment = self.dispatches().alignment();
         let sizes = sums.sizes();
         let placements = [0, 1, SUMS].map(|operand| sums.placement(operand, alignment));
         let mut dispatches = self.dispatches();
-        let has_few_rows = self.has_few_rows(sums);
         let most = match has_few_rows {
             true => sizes,
             false => most_depths(sizes, most_of_a_sum(self.target.tuning.dispatch_bound)),

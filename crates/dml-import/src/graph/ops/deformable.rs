@@ -107,7 +107,7 @@ impl DeformableConvolution {
             let taps = [taps_y, taps_x].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
             *kernel == taps
         };
-        if depth * groups != channels || !self.kernel.as_ref().is_none_or(is_kernel) {
+        if depth != channels / groups || !self.kernel.as_ref().is_none_or(is_kernel) {
             let accepted =
                 format!("[.., {}, ..] with the attribute kernel_shape", channels / groups);
             return Err(wrong("W", filter, accepted));
@@ -116,8 +116,9 @@ impl DeformableConvolution {
         let output = [0, 1].map(|at| self.output(operands, at, [[height, width][at], taps[at]]));
         let [rows, columns] = output;
         let output = [rows?, columns?];
-        let samples = offset_groups * taps_y * taps_x;
-        let offsets = [batches, samples * 2, output[0], output[1]];
+        // No tensor has as many elements as saturated products say.
+        let samples = offset_groups.saturating_mul(taps_y).saturating_mul(taps_x);
+        let offsets = [batches, samples.saturating_mul(2), output[0], output[1]];
         operands.has_shape(operands.value(2, "offset")?, &offsets, "offset")?;
         if let Some(bias) = operands.optional(3) {
             operands.has_shape(bias, &[filters], "B")?;
@@ -136,9 +137,12 @@ impl DeformableConvolution {
         let reach = (i128::from(taps) - 1) * i128::from(one(&self.dilations, 1)) + 1;
         let room = i128::from(size) + pads - reach;
         let stride = i128::from(one(&self.strides, 1));
-        let output = (stride > 0 && room >= 0).then(|| room / stride + 1);
+        let is_valid = stride > 0 && one(&self.dilations, 1) > 0 && room >= 0;
+        let output = is_valid.then(|| room / stride + 1);
         output.and_then(|it| u64::try_from(it).ok()).ok_or_else(|| {
-            let (problem, accepted) = ("leaves no output", "windows within the padded data");
+            let problem = "leaves no output";
+            let accepted =
+                "strides and dilations of at least 1, and windows within the padded data";
             operands.node.invalid("attributes strides and pads", stride, problem, accepted)
         })
     }

@@ -71,7 +71,7 @@ impl Op for LinearAttention {
             }
             None => Value::fill(Kind { element: ElementType::FLOAT32, shape: shape.to_vec() }, 0),
         };
-        let columns = heads * group * value;
+        let columns = heads.saturating_mul(group).saturating_mul(value);
         if steps == 0 || batches == 0 || columns == 0 {
             let none = Tensor::new(element, [batches, steps, columns], vec![])?;
             return Ok(vec![Value::host(none), cast(operands, &state, of_state)?]);

@@ -4,6 +4,7 @@ use dml_core::{AbstractOperator, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::graph::device::no_counterpart;
 use crate::graph::dml::{packed_tensor, storage, strided_tensor};
 use crate::graph::ops::Operands;
 use crate::graph::value::Storage;
@@ -74,8 +75,39 @@ pub(super) fn write_all(
     Ok(operands.write_all(storages, kinds, || {
         let inputs = elements.iter().zip(shapes).map(|(it, shape)| tensor(*it, shape));
         let outputs = results.iter().zip(written).map(|(it, shape)| tensor(*it, shape));
-        Ok(build(inputs.collect::<Result<_>>()?, outputs.collect::<Result<_>>()?))
+        let built = build(inputs.collect::<Result<_>>()?, outputs.collect::<Result<_>>()?);
+        refuse_patterns(operands, &elements, built)
     }))
+}
+
+/// Operators that compare or add up elements of integer types.
+const COMPUTING: [&str; 13] = [
+    "ARGMAX",
+    "ARGMIN",
+    "CUMULATIVE_PRODUCT",
+    "CUMULATIVE_SUMMATION",
+    "MAX_POOLING",
+    "MAX_POOLING1",
+    "MAX_POOLING2",
+    "NONZERO_COORDINATES",
+    "REDUCE",
+    "RESAMPLE1",
+    "RESAMPLE2",
+    "TOP_K",
+    "TOP_K1",
+];
+
+/// Refuses an operator that would take the bits of floats for integers.
+fn refuse_patterns(
+    operands: &Operands<'_>,
+    elements: &[ElementType],
+    operator: AbstractOperator,
+) -> Result<AbstractOperator> {
+    let pattern = elements.iter().find(|it| it.is_pattern());
+    match pattern.filter(|_| COMPUTING.contains(&operator.schema().name)) {
+        Some(element) => Err(no_counterpart(operands.node, *element)),
+        None => Ok(operator),
+    }
 }
 
 /// Adds an operator that reads inputs in their own shapes with strides. The output has the elements of `output`

@@ -71,6 +71,9 @@ impl Op for SequenceLength {
     }
 }
 
+/// Copying so many tensors of a sequence, which are descriptions and no elements, counts as one value of the budget.
+const VALUES_OF_A_COPY: u64 = 8;
+
 /// A change to a sequence, or one of its tensors; the last input is the position, which may be counted from the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtPosition {
@@ -109,9 +112,13 @@ impl Op for AtPosition {
             true => operands.axis(position, given.len(), "position")?,
             false => operands.axis(position, places, "position")?,
         };
+        if *self == Self::Take {
+            return Ok(vec![given[position].clone()]);
+        }
+        operands.budget.take_values(operands.node, 1 + given.len() as u64 / VALUES_OF_A_COPY)?;
         let mut all = given.to_vec();
         match self {
-            Self::Take => return Ok(vec![all.swap_remove(position)]),
+            Self::Take => {}
             Self::Erase => drop(all.remove(position)),
             Self::Insert => all.insert(position, operands.value(1, "tensor")?.clone()),
         }

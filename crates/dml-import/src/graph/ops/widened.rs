@@ -13,14 +13,15 @@ pub(super) fn evaluate(op: &dyn Op, operands: &Operands<'_>) -> Result<Vec<Value
     if !operands.values.iter().flatten().any(is_half) {
         return op.evaluate(operands);
     }
-    let before = operands.device.all().len();
+    let before = operands.device.mark();
     let found = op.evaluate(operands);
-    if !is_refused_by(operands.node, &found) {
+    // A node that waits for an answer of the device is not refused.
+    if !is_refused_by(operands.node, &found) || operands.device.waits_since(before) {
         return found;
     }
     operands.device.truncate(before);
     let rounded = in_single(op, operands);
-    if !is_refused_by(operands.node, &rounded) {
+    if !is_refused_by(operands.node, &rounded) || operands.device.waits_since(before) {
         return rounded;
     }
     // The error is about the types that the model has.

@@ -12,7 +12,7 @@ use dml_spirv::product::Sign;
 
 use super::factor::{ProductRecorder, Words};
 use crate::Target;
-use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::space::{IterationSpace, Operand, bytes_shown};
 use crate::ir::{Bytes, Computation, Place, ZeroPoints};
 
 /// The number of integers in a word.
@@ -88,7 +88,11 @@ impl ProductRecorder<'_> {
             let zero = self.zero_point(zero, sizes.len(), storage.channels)?;
             let mut strides = zero.iter().flat_map(|it| it.0.strides.iter().enumerate());
             let is_of_lines = strides.all(|(at, stride)| *stride == 0 || at == of_lines);
-            if sizes[storage.depth] < LEAST_PRODUCTS || !is_of_lines {
+            // A dispatch reads the zero points of all lines.
+            let stride = zero.map_or(0, |it| it.0.strides[of_lines].unsigned_abs());
+            let reach = stride.saturating_mul(u64::from(sizes[storage.line]) - 1);
+            let is_shown = bytes_shown(ElementWidth::B8, reach) <= self.recorder.most_shown();
+            if sizes[storage.depth] < LEAST_PRODUCTS || !is_of_lines || !is_shown {
                 return Ok(false);
             }
         }

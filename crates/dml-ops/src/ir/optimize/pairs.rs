@@ -29,7 +29,8 @@ fn with_next(uses: &Uses, number: usize, most_shown: u64) -> Option<(usize, Node
     let next = (number + 1..uses.numbers().end).find(|it| uses.get(*it).is_some())?;
     let Node::Map(last) = &uses.get(next)?.node else { return None };
     let distance = distance(first, last)
-        .filter(|it| bytes_shown(ElementWidth::B32, u64::from(*it) + 1) <= most_shown)?;
+        // Half of what a descriptor shows is left for the elements of a box.
+        .filter(|it| bytes_shown(ElementWidth::B32, 2 * u64::from(*it)) <= most_shown)?;
     let value = Value::Result(first.computation.program.steps.len().checked_sub(1)?);
     let Node::Map(mut map) = merged(first, &Node::Map(last.clone()))? else { return None };
     map.space.output.second = Some(SecondResult { value, distance });

@@ -48,8 +48,9 @@ impl Schedule<'_> {
     /// # Errors
     /// As [`Self::map`].
     pub(super) fn add_up_in_parts(&mut self, sums: &Sums<Slot>) -> Result<(), Error> {
-        let parts = sums.length_of_a_part().filter(|_| !self.has_few_rows(sums));
-        let Some(length) = parts else { return self.add_up(sums) };
+        let has_few_rows = self.has_few_rows(sums);
+        let parts = sums.length_of_a_part().filter(|_| !has_few_rows);
+        let Some(length) = parts else { return self.add_up(sums, has_few_rows) };
         let (output, sizes) = sums.as_operand();
         let count: u64 = sizes.iter().map(|it| u64::from(*it)).product();
         let count = count.next_multiple_of(QUAD.into());
@@ -59,7 +60,7 @@ impl Schedule<'_> {
         for from in (0..all).step_by(length as usize) {
             let part = sums.part(from, length.min(all - from), &place);
             place.base += count.cast_signed();
-            self.add_up(&part)?;
+            self.add_up(&part, false)?;
             inputs.push(part.as_operand().0);
         }
         let sum = if sums.numbers.are_integers() { &f::ADD_I32 } else { &f::ADD_F32 };
