@@ -102,10 +102,17 @@ fn what_is_added_to_a_product_is_added_by_its_kernel() {
 fn few_rows_are_multiplied_alike_in_all_tiles() {
     use MatrixTransform::{None, Transpose};
     let mut graphs = vec![];
-    // Quads and none, one group and two, and sums of 1 to 5 parts.
-    for sizes in
-        [[2, 64, 70], [3, 130, 33], [4, 5122, 64], [7, 2048, 65], [9, 96, 128], [16, 3076, 36]]
-    {
+    // Quads and none, one group and two, sums of 1 to 5 parts, and one that is too long for tiles of few rows, though
+    // its parts are not.
+    for sizes in [
+        [2, 64, 70],
+        [3, 130, 33],
+        [4, 5122, 64],
+        [4, 40_000, 32],
+        [7, 2048, 65],
+        [9, 96, 128],
+        [16, 3076, 36],
+    ] {
         for trans_b in [None, Transpose] {
             let name = format!("{sizes:?} {trans_b:?}");
             graphs.push((name, sum(DataType::Float32, sizes, trans_b)));
