@@ -4,13 +4,17 @@
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
 use crate::graph::ops::cast::cast;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
 
 /// The outputs of an operation, which is computed in FLOAT32 if it refuses bfloat16.
 pub(super) fn evaluate(op: &dyn Op, operands: &Operands<'_>) -> Result<Vec<Value>> {
-    let is_half = |it: &&Value| it.element == Some(ElementType::Bfloat16);
-    if !operands.values.iter().flatten().any(is_half) {
+    // The type of an input of which only the shape is read is that of the output, and nothing is computed with it.
+    let is_half = |(input, value): (usize, &Option<&Value>)| {
+        let is_read = !matches!(op.need(input), Need::Shape);
+        is_read && value.is_some_and(|it| it.element == Some(ElementType::Bfloat16))
+    };
+    if !operands.values.iter().enumerate().any(is_half) {
         return op.evaluate(operands);
     }
     let before = operands.device.mark();
