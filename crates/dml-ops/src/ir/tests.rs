@@ -29,12 +29,13 @@ pub(crate) fn target(capabilities: &Capabilities) -> Target<'_> {
 }
 
 /// The operators whose programs depend on the range of descriptors.
-const DEPENDENT: [&str; 20] = [
+const DEPENDENT: [&str; 21] = [
     "AVERAGE_POOLING",
     "LP_POOLING",
     "MAX_POOLING",
     "GATHER",
     "LOCAL_RESPONSE_NORMALIZATION",
+    "LSTM",
     "MAX_POOLING1",
     "MAX_UNPOOLING",
     "SCATTER_ELEMENTS",

@@ -84,8 +84,11 @@ impl RoiAlign {
         if self.samples == 0 {
             // A length that is rounded to more than one element would take another sample.
             let rounding = number(if storage == DataType::Float16 { 2e-3 } else { 2.4e-7 });
-            let greatest =
-                apply(operands, ADD, &[apply(operands, ABSOLUTE, &[starts.clone()])?, one])?;
+            let greatest = apply(
+                operands,
+                ADD,
+                &[apply(operands, ABSOLUTE, std::slice::from_ref(&starts))?, one],
+            )?;
             let margin = apply(operands, MULTIPLY, &[greatest, rounding])?;
             least = apply(operands, SUBTRACT, &[least, margin])?;
         }

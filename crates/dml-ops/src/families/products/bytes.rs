@@ -240,9 +240,9 @@ impl Copy<'_> {
         let mut all = [1; DIMENSIONS];
         let mut input = Operand { strides: [0; DIMENSIONS], ..from.clone() };
         output.strides = [0; DIMENSIONS];
-        for at in 0..rank {
+        for (at, size) in sizes.iter().enumerate() {
             let to = INNER - rank + at;
-            all[to] = if at == self.storage.depth { words } else { sizes[at] };
+            all[to] = if at == self.storage.depth { words } else { *size };
             input.strides[to] = from.strides[DIMENSIONS - rank + at];
             output.strides[to] = self.strides[at] * i64::from(BYTES);
         }
