@@ -18,7 +18,7 @@
 //!     offset: 1,
 //!     value: 7.0,
 //! };
-//! assert!(validate(&eye(DataType::Float32).into(), FeatureLevel::V2_0).is_ok());
+//! assert!(validate(&eye(DataType::Float32).into(), FeatureLevel::V4_0).is_ok());
 //! let refusal = validate(&eye(DataType::Int64).into(), FeatureLevel::V4_0).unwrap_err();
 //! assert_eq!(
 //!     refusal.to_string(),

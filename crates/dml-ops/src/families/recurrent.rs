@@ -3,12 +3,14 @@
 //! [`layer`] has the parts that all cells share: directions, steps and outputs; `sums` has the products, `states` the
 //! memory of states.
 
+mod axes;
 mod cells;
 mod layer;
 mod network;
 mod outputs;
 mod program;
 mod states;
+mod steps;
 mod sums;
 
 use dml_core::operators;

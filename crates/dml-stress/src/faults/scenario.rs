@@ -115,6 +115,8 @@ impl Place<'_> {
         })?;
         logs.push(instance.validation_log());
         let vulkan = dml::vk::Device::with_desc(&instance.select(&selector)?, &desc)?;
+        // As sessions of models do, which bound what they keep.
+        vulkan.device_heap();
         Ok(OpenDevice { device: Device::from_vulkan(vulkan, &options)?, caller: None })
     }
 }

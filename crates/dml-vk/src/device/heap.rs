@@ -23,17 +23,16 @@ impl Device {
         let physical = self.physical();
         let core = physical.instance.table.core();
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
-        if !physical.has_extension(ext::memory_budget::NAME) {
-            // SAFETY: the handle was enumerated from this instance, which is alive.
-            let memory = unsafe { core.get_physical_device_memory_properties(physical.raw()) };
-            return largest(&memory, None);
+        let has_budget = physical.has_extension(ext::memory_budget::NAME);
+        let mut memory = vk::PhysicalDeviceMemoryProperties2::default();
+        if has_budget {
+            memory = memory.push_next(&mut budget);
         }
-        let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
-        // SAFETY: as above; the device has the extension, whose structure extends this query. A device of this crate
-        // has Vulkan 1.1.
+        // SAFETY: the handle was enumerated from this instance, which is alive; a structure is chained only if the
+        // device has its extension. A device of this crate has Vulkan 1.1.
         unsafe { core.get_physical_device_memory_properties2(physical.raw(), &mut memory) };
         let memory = memory.memory_properties;
-        largest(&memory, Some(&budget))
+        largest(&memory, has_budget.then_some(&budget))
     }
 }
 

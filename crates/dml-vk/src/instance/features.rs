@@ -226,7 +226,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(length(&all.chain(chosen)), 1);
             assert_eq!(length(&all.chain(Features::NONE)), 0);
-            assert_eq!(length(&all.chain(Features::ALL)), 7);
+            assert_eq!(length(&all.chain(Features::ALL)), 8);
         }
         assert_eq!(all.chain(Features::NONE).features.shader_int64, vk::TRUE);
     }

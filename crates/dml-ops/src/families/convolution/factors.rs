@@ -2,9 +2,11 @@
 
 use dml_core::Error;
 
-use super::lowering::CHANNEL;
 use crate::families::products::{BYTES, ByteStorage, ProductRecorder, Storage, Words};
 use crate::ir::Numbers;
+
+/// The dimension of channels in tensors of data and of filters.
+pub(super) const CHANNEL: usize = 1;
 
 const INPUT: [&str; 2] = ["InputTensor", "InputZeroPointTensor"];
 const FILTER: [&str; 2] = ["FilterTensor", "FilterZeroPointTensor"];

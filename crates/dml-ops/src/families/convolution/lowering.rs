@@ -22,7 +22,7 @@
 use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
-use super::factors::Factors;
+use super::factors::{CHANNEL, Factors};
 use super::taps::{Extent, Phase};
 use crate::families::products::{Geometry, ProductRecorder, Words};
 use crate::ir::space::Operand;
@@ -31,7 +31,6 @@ use dml_spirv::ElementWidth;
 
 /// The dimensions of batches and of channels; the spatial dimensions follow.
 const BATCH: usize = 0;
-pub(super) const CHANNEL: usize = 1;
 const PLACES: usize = 2;
 
 /// Whether an optional attribute of the operator is 1; `otherwise` if the operator does not have it.

@@ -4,7 +4,8 @@ use dml_core::Error;
 use dml_spirv::element_wise::Value;
 use dml_spirv::functions as f;
 
-use super::layer::{At, Layer, State, of_strides};
+use super::axes::of_strides;
+use super::layer::{At, Layer, State};
 use super::network::{Network, flag};
 use super::program::CellProgram;
 use super::states::Kind;

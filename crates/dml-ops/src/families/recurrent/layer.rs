@@ -29,9 +29,10 @@
 
 use dml_core::{Error, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Value};
+use dml_spirv::element_wise::Value;
 use dml_spirv::functions as f;
 
+use super::axes::{HIDDEN, SEQUENCES, STEPS, of_strides};
 use super::network::{self, Network, flag, functions, threshold, width};
 use super::program::CellProgram;
 use super::states::States;
@@ -43,11 +44,6 @@ use crate::target::ROWS_WORTH_A_COPY;
 
 /// A cell's computation in a step: it adds the nodes that compute the next states from the states before.
 pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
-
-/// The dimensions of steps, sequences and hidden elements in a space.
-pub(super) const STEPS: usize = DIMENSIONS - 3;
-pub(super) const SEQUENCES: usize = DIMENSIONS - 2;
-pub(super) const HIDDEN: usize = DIMENSIONS - 1;
 
 /// Weights are read in place.
 pub(super) const ROWS: Storage<'_> =
@@ -241,11 +237,4 @@ impl<'b, 'a> Layer<'b, 'a> {
     ) -> Result<(), Error> {
         program.into_map().record(&mut self.products.recorder, leading(&sizes, 1), output)
     }
-}
-
-/// Strides of steps, sequences and hidden elements.
-pub(super) fn of_strides(strides: [i64; 3]) -> [i64; DIMENSIONS] {
-    let mut all = [0; DIMENSIONS];
-    all[STEPS..].copy_from_slice(&strides);
-    all
 }

@@ -4,7 +4,8 @@ use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout};
 use dml_spirv::element_wise::DIMENSIONS;
 
-use super::layer::{Layer, STEPS, State};
+use super::axes::STEPS;
+use super::layer::{Layer, State};
 use super::network::Network;
 use crate::ir::space::Operand;
 use crate::lowering::conversion::conversion;

@@ -1,15 +1,12 @@
-//! The states of a layer: where they are in memory, and the Maps that write them.
+//! Where the states of a layer are in memory.
 
-use dml_core::Error;
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, QUAD};
+use dml_spirv::element_wise::QUAD;
 
-use super::layer::{At, HIDDEN, Layer, ROWS, SEQUENCES, State, of_strides};
+use super::axes::of_strides;
 use super::network::Network;
-use super::program::CellProgram;
-use crate::families::products::Storage;
+use crate::ir::Recorder;
 use crate::ir::space::{Operand, SLACK};
-use crate::ir::{Place, Recorder};
 
 /// The states after every step: the hidden state, and in an LSTM the cell state after it, so that one Map can
 /// write both.
@@ -73,59 +70,11 @@ impl States {
 }
 
 /// Whether sequences are neighbours, as the rows of a product are read that has several.
-fn are_by_sequences(network: &Network) -> bool {
+pub(super) fn are_by_sequences(network: &Network) -> bool {
     network.sequences >= QUAD
 }
 
 /// Elements after all states: a quad of a row may begin at its last sequence.
 fn slack(are_by_sequences: bool) -> u64 {
     if are_by_sequences { SLACK as u64 } else { 0 }
-}
-
-impl<'a> Layer<'_, 'a> {
-    pub(super) fn first_state(&mut self) -> Result<State, Error> {
-        let by_sequences = Storage { innermost: 2, is_copied: true, ..ROWS };
-        let of_hidden = if are_by_sequences(&self.network) { &by_sequences } else { &ROWS };
-        Ok(State {
-            hidden: self.given("HiddenInitTensor", of_hidden)?,
-            cell: self.given("CellMemInitTensor", &ROWS)?,
-        })
-    }
-
-    /// Initial states from an input, if it is present.
-    fn given(
-        &mut self,
-        name: &'static str,
-        storage: &Storage<'_>,
-    ) -> Result<Option<Operand>, Error> {
-        if self.products.input(name)?.is_none() {
-            return Ok(None);
-        }
-        let words = self.products.factor([name, ""], storage)?;
-        let Place { buffer, base, .. } = self.of_direction(&words, 0);
-        let mut strides = [0; DIMENSIONS];
-        (strides[SEQUENCES], strides[HIDDEN]) = (words.strides[2], words.strides[3]);
-        Ok(Some(Operand { strides, ..Operand::at(buffer, ElementWidth::B32, base) }))
-    }
-
-    /// Writes the program's result as the next state of all sequences that have the step; the others keep
-    /// their state.
-    pub(super) fn next(
-        &mut self,
-        mut program: CellProgram<'a>,
-        at: &At,
-        kind: Kind,
-    ) -> Result<Option<Operand>, Error> {
-        if let Some(masks) = self.masks_of(at.time) {
-            let before = match kind {
-                Kind::Hidden => &at.before.hidden,
-                Kind::Cell => &at.before.cell,
-            };
-            program.keep_past_end(masks, before.as_ref());
-        }
-        let Network { sequences, hidden, .. } = self.network;
-        let output = self.states.at(at.time, kind);
-        self.compute([1, sequences, hidden], program, output.clone())?;
-        Ok(Some(output))
-    }
 }

@@ -7,7 +7,8 @@ use dml_core::Error;
 use dml_spirv::ElementWidth;
 use dml_spirv::functions as f;
 
-use super::layer::{HIDDEN, Layer, SEQUENCES, of_strides};
+use super::axes::{HIDDEN, SEQUENCES, of_strides};
+use super::layer::Layer;
 use super::network::Network;
 use crate::families::products::Words;
 use crate::ir::space::Operand;
