@@ -315,6 +315,8 @@ else:
     def test_the_programs_of_the_document_run(self):
         text = (pathlib.Path(__file__).parents[4] / "docs/onnxruntime.md").read_text()
         programs = re.findall("```python\n(.*?)```", text, re.DOTALL)
+        # That of onnxruntime-genai needs a model of its own: genai.py does what it says.
+        programs = [it for it in programs if "onnxruntime_genai" not in it]
         self.assertEqual(len(programs), 2)
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "model.onnx").write_bytes(graphs.add())
