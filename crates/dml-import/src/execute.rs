@@ -72,7 +72,7 @@ pub(crate) struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// That of a new session on `device`.
+    /// The memory of a new session on `device`.
     pub(crate) fn of(device: &Device) -> Self {
         Self { weights: Weights::of(device), arenas: Arc::default() }
     }

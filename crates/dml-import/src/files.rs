@@ -54,7 +54,7 @@ pub(crate) fn length_of(path: &Path) -> Result<u64> {
     length(&open(path)?)
 }
 
-/// What distinguishes a file from another one that is written to its path later.
+/// The length and the time of modification of a file, which tell it from one that is written to its path later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileVersion {
     length: u64,

@@ -25,7 +25,7 @@ pub(crate) struct Tokenizer {
     merges: HashMap<[Token; 2], Merge>,
 }
 
-/// What becomes of two neighbours.
+/// The token that replaces two neighbouring ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merge {
     /// Its place in the list of merges.

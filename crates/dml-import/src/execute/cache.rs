@@ -48,7 +48,7 @@ struct KeptProgram {
 #[derive(Clone, Copy, PartialEq)]
 enum Victims {
     All,
-    /// Those that no run uses.
+    /// Programs that no run uses.
     Unused,
 }
 

@@ -143,7 +143,7 @@ impl DeviceNodes {
         self.nodes.borrow()
     }
 
-    /// What the evaluation has added so far.
+    /// The number of operators and of questions that the evaluation has added so far.
     pub(crate) fn mark(&self) -> Mark {
         let asked = self.reading.as_ref().map_or(Asked::default(), Reading::asked);
         Mark { nodes: self.nodes.borrow().len(), asked }

@@ -1,4 +1,5 @@
-//! What each operator of ai.onnx runs as, or why it does not run. Pages show it; the importer does not read it.
+//! A list of the operators of ai.onnx: the DirectML operators that each runs as, or the reason why it does not run.
+//! Pages show the list; the importer does not read it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use super::{ALL, REFUSED, UNKNOWN};
 /// The list of ONNX's operators; its first lines describe it.
 const SCHEMAS: &str = include_str!("schemas.txt");
 
-/// What operators run as; its first lines describe it.
+/// The DirectML operators that each operator runs as; the first lines describe the list.
 const RUNS_AS: &str = include_str!("runs_as.txt");
 
 /// An operator of ai.onnx.
@@ -26,10 +27,10 @@ pub enum Support {
     RunsAs {
         /// The first version of ai.onnx in which it runs.
         since: i64,
-        /// What it becomes: operators of DirectML, `alias` or `host`, in words.
+        /// The operators of DirectML that it becomes, or `alias` or `host`, in words.
         what: &'static str,
     },
-    /// It is refused.
+    /// The importer refuses the operator.
     Refused {
         /// The reason, as errors state it.
         reason: &'static str,
