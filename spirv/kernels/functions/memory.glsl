@@ -316,3 +316,13 @@ void store_displaced(const uint e, const uint stride, const uint n, const uvec4 
 
 #endif
 #endif
+
+#if ELEMENT_BITS > 4
+
+// Stores the quad `by` elements further on. `by` may be uniform, and must not be NOWHERE: a branch on it would be compiled
+// in each dispatch, as store_ragged says.
+void store_after(const uint e, const uint stride, const uint n, const uint by, const uint part, const uvec4 value) {
+    store_ragged(e + by, stride, n, part, value);
+}
+
+#endif

@@ -203,16 +203,14 @@ impl<'a> Calls<'a> {
         self.store_at(name, output.width, &place, value);
     }
 
-    /// Stores a quad of second results: elements of the output that are displaced by their distance.
+    /// Stores a quad of second results: as many elements after the first results as their distance.
     fn store_second(&mut self, output: Operand, second: Second) {
         debug_assert!(output.access.displacement().is_none(), "second results follow the first");
         let distance = self.parameter(second.distance);
-        let distances = vec![distance, Argument::Literal(0)];
-        let distances = self.call(Callee::Exported("numbers"), distances);
         let place = self.place(super::OUTPUT_BINDING, output.access);
         let value = self.value(second.value);
-        let place = [place.as_slice(), &[distances]].concat();
-        self.store_at("store_displaced", output.width, &place, &value);
+        let place = [place.as_slice(), &[distance]].concat();
+        self.store_at("store_after", output.width, &place, &value);
     }
 
     fn store_at(

@@ -1,6 +1,7 @@
 //! One compute pipeline, made from a kernel with its specialization.
 
 use std::ffi::CString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -131,16 +132,30 @@ impl DumpFolder {
     /// Writes the SPIR-V that the driver gets for `variant`.
     fn write(&self, variant: &KernelModule, words: &[u32]) {
         let Some(folder) = &self.0 else { return };
-        let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '.';
-        let name: String =
-            variant.name.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
-        let path = folder.join(format!("{name}.spv"));
+        let path = folder.join(file_name(variant.name));
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         if let Err(error) = std::fs::write(&path, bytes) {
             let (name, path) = (variant.name, path.display());
             log::warn!("the kernel {name} could not be written to {path}: {error}");
         }
     }
+}
+
+/// The most bytes of a kernel's name in a file name; Linux allows 255.
+const MOST_OF_NAME: usize = 200;
+
+/// A file name for a kernel. The names of linked kernels list their functions: long ones are cut, and end with a hash.
+fn file_name(kernel: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
+    let mut name: String =
+        kernel.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
+    if name.len() > MOST_OF_NAME {
+        let mut hasher = DefaultHasher::new();
+        kernel.hash(&mut hasher);
+        name.truncate(MOST_OF_NAME);
+        name += &format!("_{:016x}", hasher.finish());
+    }
+    name + ".spv"
 }
 
 /// Whether the device can run the kernel with these specialization constants.
@@ -169,4 +184,18 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_of_kernels_are_names_of_files() {
+        assert_eq!(file_name("rows f32.add"), "rows_f32.add.spv");
+        let long = |last: &str| format!("{}{last}", "exponential.sigmoid ".repeat(20));
+        let names = ["f32.add", "f32.multiply"].map(|last| file_name(&long(last)));
+        assert!(names.iter().all(|name| name.len() <= 255), "{names:?}");
+        assert_ne!(names[0], names[1]);
+    }
 }
