@@ -172,6 +172,7 @@ impl Target {
         let staged_transfers = Some(staged_transfers);
         let opening = Opening { validation, robust_access, staged_transfers, work_bound };
         let options = opening.options(selector.parse()?, self.cap()?)?;
+        let options = DeviceOptions { numerics: self.run.numerics, ..options };
         let instance = Instance::new(&options.instance)?;
         let physical = instance.select(&options.selector)?;
         let device = Device::on_with(&physical, &options)

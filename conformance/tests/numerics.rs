@@ -6,8 +6,7 @@ use dml::core::operators::{ActivationReluDesc, ConvolutionDesc, GemmDesc};
 use dml::core::plan::Plan;
 use dml::core::{Error, Validated, validate};
 use dml::{
-    AbstractOperator, ConvolutionDirection, ConvolutionMode, DataType, Device, FeatureLevel,
-    MatrixTransform, Numerics, TensorDesc,
+    AbstractOperator, DataType, Device, FeatureLevel, MatrixTransform, Numerics, TensorDesc,
 };
 use dml_conformance::agreement::compare;
 use dml_conformance::cases::{Case, Expectation, listing};
@@ -16,7 +15,7 @@ use dml_conformance::results::{Agreement, ResultCode};
 use dml_conformance::runner::run_in_process;
 use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
 use dml_ops::Target as LoweringTarget;
-use dml_reference::{Case as CornerCase, Random};
+use dml_reference::{Case as CornerCase, Random, descriptors};
 
 fn fast_targets() -> Vec<Target> {
     let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
@@ -34,34 +33,24 @@ fn tensor(sizes: &[u32]) -> TensorDesc {
 /// Matrices of 40 rows and 24 columns: tiles of every kind have some.
 fn gemm() -> AbstractOperator {
     GemmDesc {
-        a_tensor: tensor(&[1, 2, 40, 200]),
-        b_tensor: tensor(&[1, 2, 200, 24]),
-        c_tensor: None,
-        output_tensor: tensor(&[1, 2, 40, 24]),
-        trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::None,
         alpha: -1.25,
-        beta: 0.0,
-        fused_activation: None,
+        ..descriptors::gemm(
+            [tensor(&[1, 2, 40, 200]), tensor(&[1, 2, 200, 24]), tensor(&[1, 2, 40, 24])],
+            MatrixTransform::None,
+        )
     }
     .into()
 }
 
 fn convolution() -> AbstractOperator {
     ConvolutionDesc {
-        input_tensor: tensor(&[1, 16, 5, 7]),
-        filter_tensor: tensor(&[20, 16, 3, 3]),
-        bias_tensor: None,
-        output_tensor: tensor(&[1, 20, 5, 7]),
-        mode: ConvolutionMode::CrossCorrelation,
-        direction: ConvolutionDirection::Forward,
-        strides: vec![1; 2],
-        dilations: vec![1; 2],
         start_padding: vec![1; 2],
         end_padding: vec![1; 2],
-        output_padding: vec![0; 2],
-        group_count: 1,
-        fused_activation: None,
+        ..descriptors::convolution([
+            tensor(&[1, 16, 5, 7]),
+            tensor(&[20, 16, 3, 3]),
+            tensor(&[1, 20, 5, 7]),
+        ])
     }
     .into()
 }

@@ -30,7 +30,7 @@ const COMPILING: Duration = Duration::from_millis(100);
 pub(crate) fn recording(device: &Device, rounds: usize) -> Result<Vec<HostCost>> {
     let small = device.compile(Band::eye(DataType::Float32, &[3, 3]).operator())?;
     let large = device.compile(Band::eye(DataType::Float32, &[1024, 1024]).operator())?;
-    let options = GraphOptions { fuse: false, ..GraphOptions::default() };
+    let options = GraphOptions { fuse: false };
     let graph = device.compile_graph_with(&sums(), ExecutionFlags::NONE, options)?;
     let steps = u32::try_from(graph.vulkan().plan().exec.len())?;
     let all = [

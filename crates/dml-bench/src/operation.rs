@@ -63,7 +63,7 @@ impl Operation {
         output: &TensorDesc,
         meaning: impl Fn(&[Vec<f32>]) -> Vec<f32> + 'static,
     ) -> Self {
-        let options = GraphOptions { fuse, ..GraphOptions::default() };
+        let options = GraphOptions { fuse };
         let layout = |it| TensorLayout::new(it).expect("a valid tensor");
         let inputs = inputs.iter().map(layout).collect();
         Self::of(What::Graph(graph, options), inputs, layout(output), meaning)

@@ -8,10 +8,11 @@ use dml::core::{AbstractOperator, validate, validate_graph};
 use dml::ops::graph::{GraphOptions, compile_graph};
 use dml::ops::lower;
 use dml::{
-    ActivationSoftmax1Desc, DataType, ElementWiseAddDesc, FeatureLevel, GemmDesc, GraphBuilder,
-    GraphDesc, MatrixTransform, TensorDesc,
+    ActivationSoftmax1Desc, DataType, ElementWiseAddDesc, FeatureLevel, GraphBuilder, GraphDesc,
+    MatrixTransform, TensorDesc,
 };
 use dml_bench::budgets::{Profile, profiles, works};
+use dml_reference::descriptors::gemm;
 
 fn dispatches(plan: &Plan) -> impl Iterator<Item = &Dispatch> {
     plan.steps().filter_map(|step| match step {
@@ -47,24 +48,10 @@ fn tensor(sizes: [u32; 4]) -> TensorDesc {
     TensorDesc::packed(DataType::Float32, &sizes)
 }
 
-fn product([a, b, output]: [TensorDesc; 3], trans_b: MatrixTransform) -> GemmDesc {
-    GemmDesc {
-        a_tensor: a,
-        b_tensor: b,
-        c_tensor: None,
-        output_tensor: output,
-        trans_a: MatrixTransform::None,
-        trans_b,
-        alpha: 1.0,
-        beta: 0.0,
-        fused_activation: None,
-    }
-}
-
 #[test]
 fn a_product_of_8192_cubed_is_dispatches_below_the_bound() {
     let square = || tensor([1, 1, 8192, 8192]);
-    let desc = product([square(), square(), square()], MatrixTransform::None);
+    let desc = gemm([square(), square(), square()], MatrixTransform::None);
     let operator = validate(&AbstractOperator::from(desc), FeatureLevel::HIGHEST).unwrap();
     for profile in profiles().unwrap() {
         let plan = lower(&operator, &profile.target()).unwrap();
@@ -139,15 +126,15 @@ fn decoder(layers: usize, tokens: u32) -> GraphDesc {
             let tensors = [[tokens, depth], [depth, columns], [tokens, columns]];
             let tensors = tensors.map(|[rows, columns]| tensor([1, 1, rows, columns]));
             let weights = graph.input();
-            graph.operator(product(tensors, MatrixTransform::None), &[from, weights])
+            graph.operator(gemm(tensors, MatrixTransform::None), &[from, weights])
         };
         let [q, k, v] = [(); 3].map(|()| by_weights(&mut graph, state, [width, width]));
-        let desc = product([by_heads(), by_heads(), scores()], MatrixTransform::Transpose);
+        let desc = gemm([by_heads(), by_heads(), scores()], MatrixTransform::Transpose);
         let found = graph.operator(desc, &[q, k]);
         let [input_tensor, output_tensor] = [scores(), scores()];
         let softmax = ActivationSoftmax1Desc { input_tensor, output_tensor, axes: vec![3] };
         let shares = graph.operator(softmax, &[found]);
-        let desc = product([scores(), by_heads(), by_heads()], MatrixTransform::None);
+        let desc = gemm([scores(), by_heads(), by_heads()], MatrixTransform::None);
         let found = graph.operator(desc, &[shares, v]);
         let found = by_weights(&mut graph, found, [width, width]);
         let sum = add(&mut graph, state, found);

@@ -99,7 +99,7 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
 /// Compiles for the device. If no device is named and there is none, compiles for the profile, or for the least
 /// capabilities that Vulkan guarantees.
 fn compile(args: &Args, desc: &GraphDesc, graph: &ValidatedGraph) -> anyhow::Result<Compiled> {
-    let options = GraphOptions { fuse: !args.no_fuse, ..GraphOptions::default() };
+    let options = GraphOptions { fuse: !args.no_fuse };
     let on_device = |device: &Device| {
         let compiled = device.compile_graph_with(desc, ExecutionFlags::NONE, options)?;
         let explanation = compiled.explanation().cloned();

@@ -10,20 +10,7 @@ use dml_import::{ElementType, Inputs, Model, Tensor};
 
 /// The only output of one node of these inputs.
 fn run(node: Message, inputs: &[(&str, Tensor)]) -> Result<Tensor, String> {
-    let declared = inputs.iter().map(|(name, tensor)| {
-        let rank = vec![None; tensor.shape().len()];
-        value(name, common::onnx::number(tensor.element_type()), &rank)
-    });
-    let graph = Graph {
-        nodes: vec![node],
-        inputs: declared.collect(),
-        outputs: outputs(),
-        ..Graph::default()
-    };
-    let given = inputs.iter().cloned();
-    let given = given.fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
-    let program = Model::from_bytes(model(22, graph)).and_then(|it| it.bind(&given));
-    program.map(|it| host::run(&it).remove(0).tensor).map_err(|error| error.to_string())
+    host::run_node(22, node, inputs)
 }
 
 fn einsum(equation: &str, inputs: &[Tensor]) -> Result<Tensor, String> {

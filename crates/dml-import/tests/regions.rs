@@ -3,27 +3,10 @@
 
 mod common;
 
-use common::onnx::{Graph, Message, ints, model, node, outputs, value};
-use common::{f32s, host, int64};
-use dml_import::{Inputs, Model, Tensor};
-
-/// The only output of a node with these inputs, in a version of ai.onnx.
-fn run(version: i64, node: Message, inputs: &[(&str, Tensor)]) -> Result<Tensor, String> {
-    let declared = inputs.iter().map(|(name, tensor)| {
-        let rank = vec![None; tensor.shape().len()];
-        value(name, common::onnx::number(tensor.element_type()), &rank)
-    });
-    let graph = Graph {
-        nodes: vec![node],
-        inputs: declared.collect(),
-        outputs: outputs(),
-        ..Graph::default()
-    };
-    let given = inputs.iter().cloned();
-    let given = given.fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
-    let program = Model::from_bytes(model(version, graph)).and_then(|it| it.bind(&given));
-    program.map(|it| host::run(&it).remove(0).tensor).map_err(|error| error.to_string())
-}
+use common::host::run_node;
+use common::onnx::{Message, ints, node};
+use common::{f32s, int64};
+use dml_import::Tensor;
 
 fn text(name: &str, text: &str) -> Message {
     Message::default().text(1, name).text(4, text).int(20, 3)
@@ -46,7 +29,7 @@ fn align(
     let of = ["x", "rois", "batches"];
     let node = node("RoiAlign", &of, &["y"], &[("sampling_ratio", samples)]);
     let node = texts.iter().fold(node, |it, (name, value)| it.message(5, text(name, value)));
-    let aligned = run(version, node, &inputs)?;
+    let aligned = run_node(version, node, &inputs)?;
     assert_eq!(aligned.shape(), [1; 4]);
     Ok(f32::from_le_bytes(aligned.bytes().try_into().unwrap()))
 }
@@ -63,7 +46,7 @@ fn a_region_that_is_enlarged_to_one_element_has_one_sample() {
         ("batches", int64(&[1], &[0])),
     ];
     let node = node("RoiAlign", &["x", "rois", "batches"], &["y"], &[("sampling_ratio", 0)]);
-    let aligned = run(10, node, &inputs).unwrap();
+    let aligned = run_node(10, node, &inputs).unwrap();
     let found = f32::from_le_bytes(aligned.bytes().try_into().unwrap());
     // Between 1 and 4, where two samples would give 3.70.
     let expected = 1.0 + 3.0 * (start + 0.5 - 1.0);
@@ -99,7 +82,7 @@ fn the_greatest_elements_of_cells_are_those_of_rounded_corners() {
     let pool = |rois: Tensor, shape: &[i64]| {
         let inputs = [("x", f32s(&[1, 1, 4, 4], &values)), ("rois", rois)];
         let node = node("MaxRoiPool", &["x", "rois"], &["y"], &[]);
-        run(22, node.message(5, ints("pooled_shape", shape)), &inputs)
+        run_node(22, node.message(5, ints("pooled_shape", shape)), &inputs)
     };
     let rois = f32s(&[2, 5], &[0.0, 0.0, 0.2, 3.0, 2.9, 0.0, 1.0, 1.4, 0.6, 0.5]);
     let expected = f32s(&[2, 1, 2, 2], &[5.0, 7.0, 13.0, 15.0, 5.0, 5.0, 5.0, 5.0]);

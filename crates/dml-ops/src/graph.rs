@@ -8,7 +8,7 @@
 //! [`Explanation`] says what was done, and why.
 
 mod concatenation;
-#[doc(hidden)]
+#[cfg(any(test, feature = "testing"))]
 pub mod every_way;
 mod explain;
 mod in_place;
@@ -33,13 +33,11 @@ pub use known::KnownPrograms;
 pub struct GraphOptions {
     /// Whether element-wise operators are fused, and copies folded.
     pub fuse: bool,
-    /// Whether intermediate results share memory.
-    pub share_memory: bool,
 }
 
 impl Default for GraphOptions {
     fn default() -> Self {
-        Self { fuse: true, share_memory: true }
+        Self { fuse: true }
     }
 }
 
@@ -108,7 +106,7 @@ fn plan(
         concatenation::in_node(graph, node, refusal.error)
     };
     let mut scheduled = Scheduled::of(&program, target).map_err(refused)?;
-    let bytes = scheduled.place_temporaries(options.share_memory);
+    let bytes = scheduled.place_temporaries();
     explain(&Outcome {
         needed: &needed,
         program: &program,

@@ -1,5 +1,30 @@
 //! One folder for each family: the references of its operators, and their test cases.
 
+/// The methods of a [`Reference`](crate::Reference) that give cases, by the `Maker` of the family's cases.
+macro_rules! cases_by {
+    ($self:ident, $signature:ident: $maker:expr) => {
+        fn minimal(&$self, $signature: &$crate::Signature) -> dml_core::AbstractOperator {
+            $maker.minimal()
+        }
+
+        fn cases(&$self, $signature: &$crate::Signature) -> Vec<$crate::Case> {
+            $maker.cases()
+        }
+
+        fn random(
+            &$self,
+            random: &mut $crate::Random,
+            $signature: &$crate::Signature,
+        ) -> $crate::Case {
+            $maker.random(random)
+        }
+
+        fn broken_rules(&$self, $signature: &$crate::Signature) -> Vec<$crate::BrokenRule> {
+            $maker.broken_rules()
+        }
+    };
+}
+
 pub(crate) mod attention;
 pub(crate) mod convolution;
 pub(crate) mod data_movement;

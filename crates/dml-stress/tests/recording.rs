@@ -99,7 +99,7 @@ fn sums(device: &Device, count: usize) -> CompiledOperator {
         sum = graph.operator(ElementWiseAddDesc { a_tensor, b_tensor, output_tensor }, &[sum, y]);
     }
     graph.output(sum);
-    let options = GraphOptions { fuse: false, ..GraphOptions::default() };
+    let options = GraphOptions { fuse: false };
     device.compile_graph_with(&graph.finish(), ExecutionFlags::NONE, options).unwrap()
 }
 

@@ -144,11 +144,11 @@ impl Device {
         Self { feature_level, ..self.clone() }
     }
 
-    /// This device with another tuning. Its [`Numerics`] replace those of the device's options. Nothing else in it
-    /// affects results, except [`dml_core::Strategy::CooperativeMatrices`]. Batches keep the device's [work
+    /// This device with another tuning, but for its [`Numerics`], which only [`DeviceOptions::numerics`] chooses. No
+    /// tuning affects results, except [`dml_core::Strategy::CooperativeMatrices`]. Batches keep the device's [work
     /// bound](dml_vk::Device::work_bound).
     pub fn with_tuning(&self, tuning: Tuning) -> Self {
-        Self { tuning, ..self.clone() }
+        Self { tuning: tuning.with_numerics(self.tuning.numerics), ..self.clone() }
     }
 
     /// The device's tuning.

@@ -14,6 +14,7 @@ use dml::{
 };
 
 use dml_reference::Random;
+use dml_reference::descriptors::{self, gemm};
 
 const HEADS: u32 = 64;
 const KEYS: u32 = 256;
@@ -21,26 +22,7 @@ const KEYS: u32 = 256;
 /// Of one element for each head.
 fn attention(queries: u32) -> MultiheadAttentionDesc {
     let tensor = |steps| TensorDesc::packed(DataType::Float32, &[1, steps, HEADS]);
-    MultiheadAttentionDesc {
-        query_tensor: Some(tensor(queries)),
-        key_tensor: Some(tensor(KEYS)),
-        value_tensor: Some(tensor(KEYS)),
-        stacked_query_key_tensor: None,
-        stacked_key_value_tensor: None,
-        stacked_query_key_value_tensor: None,
-        bias_tensor: None,
-        mask_tensor: None,
-        relative_position_bias_tensor: None,
-        past_key_tensor: None,
-        past_value_tensor: None,
-        output_tensor: tensor(queries),
-        output_present_key_tensor: None,
-        output_present_value_tensor: None,
-        scale: 1.0,
-        mask_filter_value: 0.0,
-        head_count: HEADS,
-        mask_type: MultiheadAttentionMaskType::None,
-    }
+    descriptors::attention([tensor(queries), tensor(KEYS), tensor(KEYS), tensor(queries)], HEADS)
 }
 
 /// The results of attention, as bits, for queries over fixed keys and values.
@@ -183,18 +165,18 @@ fn decomposed(sizes: Sizes) -> GraphDesc {
     let Sizes { queries, keys, heads, elements, of_value } = sizes;
     let tensor = |rows, columns| TensorDesc::packed(DataType::Float32, &[1, heads, rows, columns]);
     let product = |depths, columns, trans_b| GemmDesc {
-        a_tensor: tensor(queries, depths),
-        b_tensor: match trans_b {
-            MatrixTransform::Transpose => tensor(columns, depths),
-            MatrixTransform::None => tensor(depths, columns),
-        },
-        c_tensor: None,
-        output_tensor: tensor(queries, columns),
-        trans_a: MatrixTransform::None,
-        trans_b,
         alpha: 0.25,
-        beta: 0.0,
-        fused_activation: None,
+        ..gemm(
+            [
+                tensor(queries, depths),
+                match trans_b {
+                    MatrixTransform::Transpose => tensor(columns, depths),
+                    MatrixTransform::None => tensor(depths, columns),
+                },
+                tensor(queries, columns),
+            ],
+            trans_b,
+        )
     };
     let scores = || tensor(queries, keys);
     let mut graph = GraphBuilder::new();

@@ -9,16 +9,11 @@ use common::on_every_device;
 use dml::core::{Capabilities, validate_graph};
 use dml::{
     ActivationReluDesc, Buffer, BufferBinding, DataType, ElementWiseAddDesc, GraphBuilder,
-    GraphDesc, GraphOptions, TensorDesc, TensorFlags,
+    GraphDesc, TensorDesc, TensorFlags,
 };
-use dml_ops::graph::every_way::lowered;
+use dml_ops::graph::every_way::{WAYS, lowered};
 use dml_reference::Random;
 use dml_reference::graphs::{input_bytes, node_by_node, output_elements, random_graph};
-
-const WAYS: [GraphOptions; 2] = [
-    GraphOptions { fuse: true, share_memory: true },
-    GraphOptions { fuse: false, share_memory: true },
-];
 
 #[test]
 fn random_graphs_have_the_results_of_their_operators() {

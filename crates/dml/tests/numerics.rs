@@ -5,23 +5,14 @@
 mod common;
 
 use common::options;
-use dml::core::Strategy;
-use dml::{DataType, Device, DeviceOptions, GemmDesc, MatrixTransform, Numerics, TensorDesc};
+use dml::core::{Strategy, Tuning};
+use dml::{DataType, Device, DeviceOptions, MatrixTransform, Numerics, TensorDesc};
+use dml_reference::descriptors::gemm;
 
 /// Whether the driver may fuse operations of a matrix product on the device.
 fn is_fused(device: &Device) -> bool {
     let tensor = || TensorDesc::packed(DataType::Float32, &[1, 1, 8, 8]);
-    let desc = GemmDesc {
-        a_tensor: tensor(),
-        b_tensor: tensor(),
-        c_tensor: None,
-        output_tensor: tensor(),
-        trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::None,
-        alpha: 1.0,
-        beta: 0.0,
-        fused_activation: None,
-    };
+    let desc = gemm([tensor(), tensor(), tensor()], MatrixTransform::None);
     device.compile(desc).unwrap().vulkan().plan().describe().contains("_f32 fused")
 }
 
@@ -35,5 +26,9 @@ fn devices_are_exact_unless_fast_is_asked_for() {
     // A changed tuning keeps all other preferences.
     let by = fast.with_tuning(fast.tuning().with_strategy(Strategy::RegisterTiles));
     assert!(is_fused(&by));
+    // A tuning does not choose numerics.
+    assert_eq!(fast.with_tuning(Tuning::new()).numerics(), Numerics::Fast);
+    let asked = exact.with_tuning(fast.tuning());
+    assert_eq!((asked.numerics(), is_fused(&asked)), (Numerics::Exact, false));
     assert_eq!(fast.at_feature_level(fast.feature_level()).numerics(), Numerics::Fast);
 }

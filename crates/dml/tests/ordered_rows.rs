@@ -6,12 +6,13 @@ mod common;
 
 use common::on_every_device;
 use dml::core::operators::{
-    ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc, GemmDesc,
+    ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc,
     MeanVarianceNormalization2Desc, TopK1Desc,
 };
 use dml::core::{AbstractOperator, AxisDirection, MatrixTransform, Strategy, Tuning};
 use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
 use dml_reference::Random;
+use dml_reference::descriptors::gemm;
 
 /// Row lengths around the parts that work groups process.
 const LENGTHS: [u32; 11] = [1, 2, 127, 128, 129, 1023, 1024, 1025, 2047, 2048, 2049];
@@ -227,20 +228,13 @@ fn a_vector_is_multiplied_in_the_order_of_rows_however_the_matrix_lies() {
                         TensorDesc::packed(DataType::Float32, &[1, 1, sizes[0], sizes[1]])
                     };
                     let matrix = if is_transposed { [columns, depth] } else { [depth, columns] };
-                    let operator: AbstractOperator = GemmDesc {
-                        a_tensor: tensor([1, depth]),
-                        b_tensor: tensor(matrix),
-                        c_tensor: None,
-                        output_tensor: tensor([1, columns]),
-                        trans_a: MatrixTransform::None,
-                        trans_b: match is_transposed {
+                    let operator: AbstractOperator = gemm(
+                        [tensor([1, depth]), tensor(matrix), tensor([1, columns])],
+                        match is_transposed {
                             true => MatrixTransform::Transpose,
                             false => MatrixTransform::None,
                         },
-                        alpha: 1.0,
-                        beta: 0.0,
-                        fused_activation: None,
-                    }
+                    )
                     .into();
                     for strategy in [Strategy::Kernel, Strategy::RowGroups] {
                         let device = device.with_tuning(Tuning::new().with_strategy(strategy));

@@ -10,6 +10,7 @@ use dml::{
     ActivationReluDesc, DataType, DequantizeDesc, ElementWiseAddDesc, GemmDesc, GraphBuilder,
     GraphDesc, MatrixTransform, QuantizationType, TensorDesc,
 };
+use dml_reference::descriptors::gemm;
 
 /// A vector times the transposed matrix of `columns` rows, which have a scale and a zero point for each block of elements.
 fn product(integer: DataType, [depth, columns, block]: [u32; 3]) -> GraphDesc {
@@ -26,17 +27,10 @@ fn product(integer: DataType, [depth, columns, block]: [u32; 3]) -> GraphDesc {
         output_tensor: single(matrix),
     };
     let factor = graph.operator(factor, &[numbers, scales, zeros]);
-    let product = GemmDesc {
-        a_tensor: single([1, depth]),
-        b_tensor: single(matrix),
-        c_tensor: None,
-        output_tensor: single([1, columns]),
-        trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::Transpose,
-        alpha: 1.0,
-        beta: 0.0,
-        fused_activation: None,
-    };
+    let product = gemm(
+        [single([1, depth]), single(matrix), single([1, columns])],
+        MatrixTransform::Transpose,
+    );
     let result = graph.operator(product, &[vector, factor]);
     graph.output(result);
     graph.finish()
@@ -62,15 +56,17 @@ fn sum(
     let mut graph = GraphBuilder::new();
     let [vector, matrix, bias, other] = std::array::from_fn(|_| graph.input());
     let desc = GemmDesc {
-        a_tensor: tensor([rows, depth]),
-        b_tensor: tensor(if is_transposed { [columns, depth] } else { [depth, columns] }),
         c_tensor: Some(of_result()),
-        output_tensor: of_result(),
-        trans_a: MatrixTransform::None,
-        trans_b,
         alpha: 0.5,
         beta: 3.0,
-        fused_activation: None,
+        ..gemm(
+            [
+                tensor([rows, depth]),
+                tensor(if is_transposed { [columns, depth] } else { [depth, columns] }),
+                of_result(),
+            ],
+            trans_b,
+        )
     };
     let result = graph.operator(desc, &[vector, matrix, bias]);
     let desc = ActivationReluDesc { input_tensor: of_result(), output_tensor: of_result() };

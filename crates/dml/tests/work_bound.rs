@@ -13,7 +13,7 @@ use dml::{
     DeviceOptions, ElementWiseAddDesc, GemmDesc, GraphBuilder, GraphDesc, MatrixTransform,
     TensorDesc, WorkBound,
 };
-use dml_reference::Random;
+use dml_reference::{Random, descriptors};
 
 /// Rows and columns of all matrices.
 const SIDE: u32 = 256;
@@ -23,17 +23,7 @@ fn matrix() -> TensorDesc {
 }
 
 fn gemm(trans_b: MatrixTransform) -> GemmDesc {
-    GemmDesc {
-        a_tensor: matrix(),
-        b_tensor: matrix(),
-        c_tensor: None,
-        output_tensor: matrix(),
-        trans_a: MatrixTransform::None,
-        trans_b,
-        alpha: 1.0,
-        beta: 0.0,
-        fused_activation: None,
-    }
+    descriptors::gemm([matrix(), matrix(), matrix()], trans_b)
 }
 
 /// `softmax(x yT) z + x`.

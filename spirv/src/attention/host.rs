@@ -3,20 +3,17 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::{
-    Attention, ELEMENT_DIMENSION, GREATEST, KEY_DIMENSION, OUTER_DIMENSIONS, QUERIES,
-    QUERY_DIMENSION, SUM,
+    Attention, ELEMENT_DIMENSION, KEY_DIMENSION, OUTER_DIMENSIONS, QUERIES, QUERY_DIMENSION,
 };
-use crate::element_wise::{Access, OUTPUT, Operands, PushConstants, QUAD, Space, low_word};
-use crate::reduce::{GREATEST_F32, Joined, SUM_F32};
-use crate::rows::{Formula, Source};
+use crate::element_wise::{Formula, Operands, Program, PushConstants, Row, Source, low_word};
+use crate::product::Arithmetic;
+use crate::reduce::{GREATEST_F32, SUM_F32};
 use crate::twins::dispatch::for_each_group_below;
-
-/// Coordinates of the outer dimensions: batches and heads, a query, a key, and none of elements.
-type Coordinate = [u32; OUTER_DIMENSIONS];
 
 /// Runs the kernel for every work group of a dispatch.
 pub(super) fn run(kernel: &Attention, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
-    let space = Space::of(OUTER_DIMENSIONS, |index| dispatch.uniform_word(index));
+    let operands = Operands::of(&kernel.inputs, kernel.output, OUTER_DIMENSIONS, dispatch);
+    let space = &operands.space;
     let push = PushConstants::of(dispatch);
     let queries = space.outer_size(QUERY_DIMENSION);
     let tiles = queries.div_ceil(QUERIES);
@@ -29,144 +26,60 @@ pub(super) fn run(kernel: &Attention, dispatch: &mut HostDispatch<'_>) -> Result
         }
         head[0] = rest;
         let first = group % tiles * QUERIES;
-        for query in first..queries.min(first + QUERIES) {
+        (first..queries.min(first + QUERIES)).try_for_each(|query| {
             head[QUERY_DIMENSION] = query;
-            let mut query = Query { kernel, space: &space, at: head, values: [0; 2] };
-            query.run(dispatch)?;
-        }
-        Ok(())
+            kernel.answer(&mut Row::at(&operands, dispatch, head))
+        })
     })
 }
 
-/// A query while it is answered.
-struct Query<'a> {
-    kernel: &'a Attention,
-    space: &'a Space,
-    at: Coordinate,
-    /// Its greatest score, and the sum of its weights.
-    values: [u64; 2],
-}
-
-impl Query<'_> {
-    fn run(&mut self, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
-        let keys = self.space.outer_size(KEY_DIMENSION);
-        let mut greatest = Joined::of_values(&GREATEST_F32);
-        let mut products = vec![];
-        for key in 0..keys {
-            let product = self.product(dispatch, key)?;
-            products.push(product);
-            greatest.add(key, self.value(dispatch, &self.kernel.score, product, key)?);
+impl Attention {
+    /// Computes the output of a query.
+    fn answer(&self, query: &mut Row<'_, '_>) -> Result<(), HostError> {
+        let (keys, elements) = (query.size(KEY_DIMENSION), query.size(ELEMENT_DIMENSION));
+        let kept = Formula { sources: vec![Source::Kept], program: Program::default() };
+        let products: Result<_, _> = (0..keys).map(|key| self.product(query, key)).collect();
+        query.kept = products?;
+        let greatest = query.reduce(&GREATEST_F32, &self.score, keys)?;
+        query.values.push(greatest);
+        query.keep(&self.weight, 0..keys)?;
+        let sum = query.reduce(&SUM_F32, &kept, keys)?;
+        query.values.push(sum);
+        if let Some(share) = &self.share {
+            query.keep(share, 0..keys)?;
         }
-        self.values[GREATEST] = greatest.result();
-        let mut sum = Joined::of_values(&SUM_F32);
-        let mut weights = vec![];
-        for (key, product) in (0..).zip(products) {
-            let weight = self.value(dispatch, &self.kernel.weight, product, key)?;
-            sum.add(key, weight);
-            weights.push(weight);
-        }
-        self.values[SUM] = sum.result();
-        if let Some(share) = &self.kernel.share {
-            for (key, weight) in (0..).zip(&mut weights) {
-                *weight = self.value(dispatch, share, *weight, key)?;
-            }
-        }
-        let elements = self.space.outer_size(ELEMENT_DIMENSION);
-        for first in (0..elements).step_by(QUAD as usize) {
-            self.write(dispatch, &weights, first..elements.min(first + QUAD))?;
-        }
-        Ok(())
+        let sums: Result<_, _> = (0..elements).map(|at| self.weighted(query, at)).collect();
+        query.kept = sums?;
+        query.map(&self.result, None, 0..elements)
     }
 
     /// The product of the query and a key.
-    fn product(&self, dispatch: &mut HostDispatch<'_>, key: u32) -> Result<u64, HostError> {
-        let mut product = 0.0;
-        for depth in 0..self.space.inner() {
-            let [query, key] =
-                [(0, 0), (1, key)].map(|(operand, key)| self.factor(dispatch, operand, key, depth));
-            product += query? * key?;
+    fn product(&self, query: &mut Row<'_, '_>, key: u32) -> Result<u64, HostError> {
+        let [of_query, of_key, _] = &self.factors;
+        let mut sum = 0;
+        for depth in 0..query.len() {
+            let factors = [factor(query, of_query, 0, depth)?, factor(query, of_key, key, depth)?];
+            sum = Arithmetic::Floats.with_product(sum, factors, [0; 2]);
         }
-        Ok(product.to_bits().into())
+        Ok(sum.into())
     }
 
-    /// An element of a query, of a key, or of a value.
-    fn factor(
-        &self,
-        dispatch: &mut HostDispatch<'_>,
-        operand: usize,
-        key: u32,
-        x: u32,
-    ) -> Result<f32, HostError> {
-        let mut at = self.at;
-        at[KEY_DIMENSION] = key;
-        let load = |source| match source {
-            Source::Operand(input) => self.load(dispatch, &at, input, x),
-            Source::Row(_) | Source::Kept => Ok(0),
-        };
-        let value = self.kernel.factors[operand].value(load, |index| self.space.parameter(index));
-        Ok(f32::from_bits(low_word(value?)))
-    }
-
-    /// The value of a formula for a key or an element, where `kept` was computed before.
-    fn value(
-        &self,
-        dispatch: &mut HostDispatch<'_>,
-        formula: &Formula,
-        kept: u64,
-        x: u32,
-    ) -> Result<u64, HostError> {
-        let load = |source| match source {
-            Source::Operand(input) => self.load(dispatch, &self.at, input, x),
-            Source::Row(number) => Ok(self.values[number]),
-            Source::Kept => Ok(kept),
-        };
-        formula.value(load, |index| self.space.parameter(index))
-    }
-
-    fn load(
-        &self,
-        dispatch: &mut HostDispatch<'_>,
-        at: &Coordinate,
-        input: usize,
-        x: u32,
-    ) -> Result<u64, HostError> {
-        self.operands().load(dispatch, self.space, at, (input, 0), (x - x % QUAD, x % QUAD))
-    }
-
-    fn operands(&self) -> Operands<'_> {
-        Operands { inputs: &self.kernel.inputs, output: self.kernel.output }
-    }
-
-    /// Writes a quad of elements.
-    fn write(
-        &self,
-        dispatch: &mut HostDispatch<'_>,
-        weights: &[u64],
-        elements: std::ops::Range<u32>,
-    ) -> Result<(), HostError> {
-        let mut quad = vec![];
-        for element in elements.clone() {
-            let mut found = 0.0;
-            for (key, weight) in (0..).zip(weights) {
-                found +=
-                    f32::from_bits(low_word(*weight)) * self.factor(dispatch, 2, key, element)?;
-            }
-            let found: f32 = found;
-            quad.push(self.value(
-                dispatch,
-                &self.kernel.result,
-                found.to_bits().into(),
-                element,
-            )?);
+    /// The sum of an element of all values, each times its key's weight.
+    fn weighted(&self, query: &mut Row<'_, '_>, element: u32) -> Result<u64, HostError> {
+        let mut sum = 0;
+        for key in 0..query.size(KEY_DIMENSION) {
+            let weight = low_word(query.kept[key as usize]);
+            let factors = [weight, factor(query, &self.factors[2], key, element)?];
+            sum = Arithmetic::Floats.with_product(sum, factors, [0; 2]);
         }
-        let output = self.kernel.output;
-        let place = |x| self.space.element(OUTPUT, &self.at, x);
-        if output.access == Access::Whole && output.width.bits() < 32 {
-            return self.operands().store_whole(dispatch, place(elements.start), &quad);
-        }
-        for (value, x) in quad.into_iter().zip(elements) {
-            self.operands().store(dispatch, place(x), value)?;
-        }
-        Ok(())
+        Ok(sum.into())
     }
+}
+
+/// An element of a query, of a key, or of a value.
+fn factor(query: &mut Row<'_, '_>, formula: &Formula, key: u32, at: u32) -> Result<u32, HostError> {
+    query.coordinate[KEY_DIMENSION] = key;
+    let value = query.value(formula, at);
+    query.coordinate[KEY_DIMENSION] = 0;
+    value.map(low_word)
 }

@@ -3,21 +3,19 @@
 
 mod host;
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, DIMENSIONS, LinkedKernel, Operand, Quads, Registers, operands, touch,
+    Calls, DIMENSIONS, Formula, LinkedKernel, LinkedKernels, Operand, Quads, Registers, operands,
+    touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
 use crate::reduce::{Elements, Form, GREATEST_F32, Joining, Reducer, STATE_AT, SUM_F32};
-use crate::rows::{Formula, set_row};
+use crate::rows::set_row;
 
 /// Queries of a work group.
 pub const QUERIES: u32 = 32;
@@ -49,13 +47,12 @@ static SKELETONS: [(u32, &Skeleton); 3] = [
 ];
 
 /// The kernels that are linked already.
-static LINKED: LazyLock<Mutex<HashMap<(Attention, NativeTypes), &'static KernelModule>>> =
-    LazyLock::new(Mutex::default);
+static LINKED: LinkedKernels<(Attention, NativeTypes)> = LinkedKernels::new();
 
 /// A kernel for attention: what is linked for it. The record is that of an element-wise kernel with all dimensions.
 ///
-/// A formula reads operands by [`crate::rows::Source::Operand`], the values of a query, [`GREATEST`] and [`SUM`], by
-/// [`crate::rows::Source::Row`], and by [`crate::rows::Source::Kept`] what was computed before: the product of a query and
+/// A formula reads operands by [`crate::element_wise::Source::Operand`], the values of a query, [`GREATEST`] and [`SUM`], by
+/// [`crate::element_wise::Source::Row`], and by [`crate::element_wise::Source::Kept`] what was computed before: the product of a query and
 /// a key, a weight, or a weighted value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attention {
@@ -183,10 +180,7 @@ impl Attention {
 
     /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
     pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        linked
-            .entry((self.clone(), types))
-            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
+        LINKED.get((self.clone(), types), |(it, _)| it.module(types))
     }
 
     fn module(&self, types: NativeTypes) -> KernelModule {

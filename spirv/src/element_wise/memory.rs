@@ -4,31 +4,43 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::PushConstants;
 use super::program::{Access, OUTPUT, Operand};
-use super::record::Space;
+use super::record::{Coordinate, Space};
 use crate::functions::NOWHERE;
 
-/// The operands that a kernel reads and the one that it writes.
-pub(crate) struct Operands<'a> {
-    pub(crate) inputs: &'a [Operand],
+/// The operands of a kernel in the iteration space of a dispatch.
+pub(crate) struct Operands<'k> {
+    /// The operands that are read.
+    pub(crate) inputs: &'k [Operand],
+    /// The operand that is written.
     pub(crate) output: Operand,
+    pub(crate) space: Space,
 }
 
-impl Operands<'_> {
-    /// The element of an input at a position in a row, `by` elements further on.
+impl<'k> Operands<'k> {
+    /// The operands in the space of `dispatch`, whose kernel has so many outer dimensions.
+    pub(crate) fn of(
+        inputs: &'k [Operand],
+        output: Operand,
+        outer_dimensions: usize,
+        dispatch: &HostDispatch<'_>,
+    ) -> Self {
+        let space = Space::of(outer_dimensions, |index| dispatch.uniform_word(index));
+        Self { inputs, output, space }
+    }
+
+    /// The element of an input at the position `x` in a row, `by` elements further on.
     pub(crate) fn load(
         &self,
         dispatch: &mut HostDispatch<'_>,
-        space: &Space,
-        coordinate: &[u32; 7],
+        coordinate: &Coordinate,
         (input, by): (usize, u32),
-        (x, lane): (u32, u32),
+        x: u32,
     ) -> Result<u64, HostError> {
         let at = match self.inputs[input].access {
-            Access::Single => x,
-            Access::Repeated(shift) => (x + lane) >> shift,
-            _ => x + lane,
+            Access::Repeated(shift) => x >> shift,
+            _ => x,
         };
-        let element = space.element(input, coordinate, at).wrapping_add(by);
+        let element = self.space.element(input, coordinate, at).wrapping_add(by);
         match self.inputs[input].access {
             Access::Index => Ok(element.into()),
             _ if by == NOWHERE => Ok(0),
@@ -75,18 +87,22 @@ impl Operands<'_> {
         }
     }
 
-    /// Writes a quad of elements narrower than a word, which fill whole words.
-    pub(crate) fn store_whole(
+    /// Writes a quad of elements, each with its value. Narrow elements of a whole quad fill whole words.
+    pub(crate) fn store_quad(
         &self,
         dispatch: &mut HostDispatch<'_>,
-        element: u32,
-        quad: &[u64],
+        quad: &[(u32, u64)],
     ) -> Result<(), HostError> {
         let bits = self.output.width.bits();
-        let (first, _) = place(dispatch, self.output, OUTPUT, element);
-        for (values, word) in quad.chunks((32 / bits) as usize).zip(first..) {
-            let value =
-                values.iter().rev().fold(0, |word, value| word << bits | low_bits(*value, bits));
+        if self.output.access != Access::Whole || bits >= 32 {
+            return quad.iter().try_for_each(|(at, value)| self.store(dispatch, *at, *value));
+        }
+        for elements in quad.chunks((32 / bits) as usize) {
+            let (word, _) = place(dispatch, self.output, OUTPUT, elements[0].0);
+            let value = elements
+                .iter()
+                .rev()
+                .fold(0, |word, (_, value)| word << bits | low_bits(*value, bits));
             dispatch.store(self.stored(self.inputs.len()), word, low_word(value))?;
         }
         Ok(())

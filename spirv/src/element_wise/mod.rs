@@ -1,17 +1,15 @@
 //! Element-wise kernels: a program on every element of an iteration space.
 
 mod calls;
+mod formula;
 mod host;
 mod memory;
 mod module;
 mod program;
 mod push;
 mod record;
+mod row;
 mod size;
-mod values;
-
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
@@ -19,30 +17,29 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::kernels;
-use crate::link::{self, Source};
+use crate::link;
 
 pub(crate) use calls::{COUNT, Calls, Registers};
 pub(crate) use memory::{Operands, low_word};
-pub(crate) use module::{LinkedKernel, operands, touch};
-pub(crate) use program::OUTPUT;
-pub(crate) use record::Space;
-pub(crate) use values::Values;
+pub(crate) use module::{LinkedKernel, LinkedKernels, operands, touch};
+pub(crate) use row::Row;
 
 pub use calls::Quads;
-pub use program::{Access, MAX_INPUTS, Operand, Program, Step, Value};
+pub use formula::{Formula, Source};
+pub use program::{Access, Evaluated, MAX_INPUTS, Operand, Program, Step, Value};
 pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
 pub use size::estimated_bytes;
 
 /// The variants of a skeleton, each with its number of outer dimensions.
-pub(crate) type Skeletons = [(usize, &'static Source); 5];
+pub(crate) type Skeletons = [(usize, &'static link::Source); 5];
 
 /// The variant with the fewest outer dimensions that are enough.
 pub(crate) fn least(
     skeletons: &'static Skeletons,
     outer_dimensions: usize,
-) -> (usize, &'static Source) {
-    let fits = |it: &&(usize, &Source)| it.0 >= outer_dimensions;
+) -> (usize, &'static link::Source) {
+    let fits = |it: &&(usize, &link::Source)| it.0 >= outer_dimensions;
     *skeletons.iter().find(fits).expect("a space has at most seven outer dimensions")
 }
 
@@ -56,8 +53,7 @@ static SKELETONS: Skeletons = [
 ];
 
 /// The kernels that have been linked.
-static LINKED: LazyLock<Mutex<HashMap<(ElementWise, NativeTypes), &'static KernelModule>>> =
-    LazyLock::new(Mutex::default);
+static LINKED: LinkedKernels<(ElementWise, NativeTypes)> = LinkedKernels::new();
 
 /// An element-wise kernel, as a key for linking it. It is independent of sizes and strides.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -89,7 +85,7 @@ impl ElementWise {
         self.skeleton().0
     }
 
-    fn skeleton(&self) -> (usize, &'static Source) {
+    fn skeleton(&self) -> (usize, &'static link::Source) {
         least(&SKELETONS, self.outer_dimensions)
     }
 
@@ -105,19 +101,14 @@ impl ElementWise {
     /// The kernel as plans name it, which may use `types`, linked at the first call. Kernels are never freed: their
     /// number grows with programs and classes of strides, not with shapes.
     pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         // Spaces with one skeleton have one kernel.
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
-        linked
-            .entry((kernel, types))
-            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
+        LINKED.get((kernel, types), |(it, _)| it.module(types))
     }
 
     /// The key and the types that `variant` was linked for; `None` if it is not an element-wise kernel.
     pub fn of(variant: &KernelModule) -> Option<(Self, NativeTypes)> {
-        let linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut kernels = linked.iter();
-        kernels.find(|(_, it)| std::ptr::eq(**it, variant)).map(|(kernel, _)| kernel.clone())
+        LINKED.key(variant)
     }
 
     fn module(&self, types: NativeTypes) -> KernelModule {

@@ -1,6 +1,8 @@
 //! The [`KernelModule`] of a linked kernel, as plans name it.
 
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use dml_core::capabilities::{Limit, required_features, work_group};
 use dml_core::host::{HostDispatch, HostError};
@@ -61,6 +63,36 @@ impl LinkedKernel {
             required_limits: Vec::leak(limits),
             host: Box::leak(self.host),
         })
+    }
+}
+
+/// Kernels that have been linked, by what they were linked for. Kernels are never freed: their number grows with
+/// programs and classes of strides, not with shapes.
+pub(crate) struct LinkedKernels<K>(LazyLock<Mutex<HashMap<K, &'static KernelModule>>>);
+
+impl<K: Eq + Hash> LinkedKernels<K> {
+    /// No kernels yet.
+    pub(crate) const fn new() -> Self {
+        Self(LazyLock::new(Mutex::default))
+    }
+
+    /// The kernel for `key`, which `link` links at the first call.
+    pub(crate) fn get(
+        &self,
+        key: K,
+        link: impl FnOnce(&K) -> KernelModule,
+    ) -> &'static KernelModule {
+        let mut linked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        linked.entry(key).or_insert_with_key(|key| Box::leak(Box::new(link(key))))
+    }
+
+    /// What `kernel` was linked for; `None` if it is not one of these.
+    pub(crate) fn key(&self, kernel: &KernelModule) -> Option<K>
+    where
+        K: Clone,
+    {
+        let linked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        linked.iter().find(|(_, it)| std::ptr::eq(**it, kernel)).map(|(key, _)| key.clone())
     }
 }
 

@@ -1,5 +1,7 @@
 //! The program of a kernel: functions applied to elements, one after the other.
 
+use std::convert::Infallible;
+
 use crate::ElementWidth;
 use crate::functions::Function;
 
@@ -122,9 +124,68 @@ impl Program {
         self.steps.len().checked_sub(1).map_or(Value::Input(0), Value::Result)
     }
 
+    /// The results of all steps on the host. `read` gives the inputs and parameters, and gets the results of the
+    /// steps before.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn results<E>(
+        &self,
+        mut read: impl FnMut(Value, &[u64]) -> Result<u64, E>,
+    ) -> Result<Vec<u64>, E> {
+        let mut results = Vec::with_capacity(self.steps.len());
+        let mut arguments = vec![];
+        for step in &self.steps {
+            arguments.clear();
+            for argument in &step.arguments {
+                arguments.push(read(*argument, &results)?);
+            }
+            results.push((step.function.twin)(&arguments));
+        }
+        Ok(results)
+    }
+
+    /// The values on the host, for these inputs and parameters.
+    pub fn evaluated<'a>(&self, inputs: &'a [u64], parameters: &'a [u32]) -> Evaluated<'a> {
+        let mut evaluated = Evaluated { inputs, parameters, results: vec![] };
+        let Ok(results) = self.results(|value, results| {
+            Ok::<_, Infallible>(match value {
+                Value::Result(step) => results[step],
+                other => evaluated.get(other),
+            })
+        });
+        evaluated.results = results;
+        evaluated
+    }
+
     /// The names of its functions, such as `f32.add f32.relu`.
     pub(crate) fn name(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(|it| format!("{:?}", it.function)).collect();
         if steps.is_empty() { "copy".to_owned() } else { steps.join(" ") }
+    }
+}
+
+/// The values of a program on the host.
+#[derive(Clone, Debug)]
+pub struct Evaluated<'a> {
+    inputs: &'a [u64],
+    parameters: &'a [u32],
+    results: Vec<u64>,
+}
+
+impl Evaluated<'_> {
+    /// A value of the program.
+    pub fn get(&self, value: Value) -> u64 {
+        match value {
+            Value::Input(input) => self.inputs[input],
+            Value::Result(step) => self.results[step],
+            Value::Parameter(number) => self.parameters[number as usize].into(),
+        }
+    }
+
+    /// The result of the program.
+    pub fn result(&self) -> u64 {
+        let last = self.results.len().checked_sub(1);
+        self.get(last.map_or(Value::Input(0), Value::Result))
     }
 }

@@ -125,6 +125,9 @@ impl Record {
     }
 }
 
+/// The coordinate of a row, outermost dimension first.
+pub(crate) type Coordinate = [u32; OUTER];
+
 /// The block as a kernel reads it.
 pub(crate) struct Space {
     outer_dimensions: usize,
@@ -163,7 +166,7 @@ impl Space {
 
     /// The position of the `index`-th quad: its row's coordinate, outermost dimension first, and its first element
     /// in the row.
-    pub(crate) fn coordinate(&self, index: u32) -> ([u32; OUTER], u32) {
+    pub(crate) fn coordinate(&self, index: u32) -> (Coordinate, u32) {
         if self.outer_dimensions == 0 {
             return ([0; OUTER], index.wrapping_mul(QUAD));
         }
@@ -173,7 +176,7 @@ impl Space {
     }
 
     /// The coordinate of a row, outermost dimension first.
-    pub(crate) fn outer_coordinate(&self, mut row: u32) -> [u32; OUTER] {
+    pub(crate) fn outer_coordinate(&self, mut row: u32) -> Coordinate {
         let mut coordinate = [0; OUTER];
         if self.outer_dimensions == 0 {
             return coordinate;
@@ -189,7 +192,7 @@ impl Space {
     }
 
     /// The element of an operand at `x` of a row.
-    pub(crate) fn element(&self, operand: usize, coordinate: &[u32; OUTER], x: u32) -> u32 {
+    pub(crate) fn element(&self, operand: usize, coordinate: &Coordinate, x: u32) -> u32 {
         let inner_stride = self.words[INNER_STRIDES_AT + operand];
         let strides = &self.words[STRIDES_AT + 8 * operand..];
         let first = self.words[STARTS_AT + operand].wrapping_add(x.wrapping_mul(inner_stride));

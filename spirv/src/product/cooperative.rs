@@ -7,6 +7,7 @@ use dml_core::kernel::KernelModule;
 use dml_core::plan::Access as Touch;
 use half::f16;
 
+use super::Arithmetic;
 use super::record::split;
 use crate::element_wise::{Access, LinkedKernel, Operand, PushConstants};
 use crate::twins::dispatch::for_each_group_below;
@@ -19,7 +20,6 @@ pub const MATRICES_OF_A_GROUP: u32 = 2;
 ///
 /// The kernel's work groups are subgroups. Its specialization constants MATRIX_M, MATRIX_N and MATRIX_K
 /// are sizes that the device offers for FLOAT16 with sums of FLOAT32.
-/// the device offers for FLOAT16 with sums of FLOAT32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CooperativeRecord {
     /// The number of rows and of columns, multiples of [`MATRICES_OF_A_GROUP`] cooperative matrices,
@@ -90,13 +90,14 @@ fn run(dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
         };
         for row in row..row + MATRICES_OF_A_GROUP * m {
             for column in column..column + MATRICES_OF_A_GROUP * n {
-                let mut sum = 0.0_f32;
+                let mut sum = 0;
                 for depth in 0..depths {
                     let one = half_at(dispatch, ROWS_AT, start(0), row * depths + depth)?;
                     let other = half_at(dispatch, COLUMNS_AT, start(1), depth * columns + column)?;
-                    sum += one * other;
+                    let factors = [one, other].map(f32::to_bits);
+                    sum = Arithmetic::Halves.with_product(sum, factors, [0; 2]);
                 }
-                dispatch.store(SUMS_AT, start(2) + row * columns + column, sum.to_bits())?;
+                dispatch.store(SUMS_AT, start(2) + row * columns + column, sum)?;
             }
         }
         Ok(())

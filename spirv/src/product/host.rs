@@ -82,6 +82,7 @@ impl Sums<'_> {
             true => self.block.part().min(products),
             false => products,
         };
+        let arithmetic = self.kernel.arithmetic;
         let mut all = None;
         for begin in (0..products).step_by(part as usize) {
             let mut bits = before;
@@ -90,9 +91,10 @@ impl Sums<'_> {
                 let one = dispatch.load(ROWS_AT, within(moved(first, at, of_rows), of_quad))?;
                 let place = within(moved(second, at, of_columns), of_column);
                 let other = dispatch.load(COLUMNS_AT, place)?;
-                bits = self.with_product(bits, [one, other], zeros);
+                bits = arithmetic.with_product(bits, [one, other], zeros);
             }
-            all = Some(all.map_or(bits, |all| self.with_product(all, [bits, self.one()], [0; 2])));
+            let with = |all| arithmetic.with_product(all, [bits, arithmetic.one()], [0; 2]);
+            all = Some(all.map_or(bits, with));
         }
         dispatch.store(self.sums_at(), sum, all.unwrap_or(before))
     }
@@ -135,15 +137,24 @@ impl Sums<'_> {
         (moved(start, self.coordinate(first), self.block.along_columns(0)), lane)
     }
 
+    fn coordinate(&self, column: u32) -> [u32; COLUMNS] {
+        let mut rest = column;
+        let [last, third, second] = [5, 4, 3].map(|by| self.block.split(by, &mut rest));
+        [rest, second, third, last]
+    }
+}
+
+impl Arithmetic {
     /// The number 1: a product with it is exact.
-    fn one(&self) -> u32 {
-        if self.kernel.arithmetic == Arithmetic::Integers { 1 } else { 1.0_f32.to_bits() }
+    fn one(self) -> u32 {
+        if self == Self::Integers { 1 } else { 1.0_f32.to_bits() }
     }
 
-    fn with_product(&self, sum: u32, [one, other]: [u32; 2], zeros: [u32; 2]) -> u32 {
-        match self.kernel.arithmetic {
-            Arithmetic::Integers => sum.wrapping_add(one.wrapping_mul(other)),
-            Arithmetic::Bytes { rows, columns } => {
+    /// A sum after a product was added, of factors from which zero points are subtracted.
+    pub(crate) fn with_product(self, sum: u32, [one, other]: [u32; 2], zeros: [u32; 2]) -> u32 {
+        match self {
+            Self::Integers => sum.wrapping_add(one.wrapping_mul(other)),
+            Self::Bytes { rows, columns } => {
                 let (ones, others) = (one.to_le_bytes(), other.to_le_bytes());
                 ones.into_iter().zip(others).fold(sum, |sum, (one, other)| {
                     let one = rows.extended(one).wrapping_sub(zeros[0]);
@@ -151,18 +162,12 @@ impl Sums<'_> {
                     sum.wrapping_add(one.wrapping_mul(other))
                 })
             }
-            Arithmetic::Floats | Arithmetic::FusedFloats | Arithmetic::Halves => {
+            Self::Floats | Self::FusedFloats | Self::Halves => {
                 let [sum, one, other] = [sum, one, other].map(f32::from_bits);
                 let product = one * other;
                 (sum + product).to_bits()
             }
         }
-    }
-
-    fn coordinate(&self, column: u32) -> [u32; COLUMNS] {
-        let mut rest = column;
-        let [last, third, second] = [5, 4, 3].map(|by| self.block.split(by, &mut rest));
-        [rest, second, third, last]
     }
 }
 

@@ -6,14 +6,11 @@ mod fused;
 mod host;
 mod record;
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 use dml_core::plan::Access as Touch;
 
-use crate::element_wise::{Access, LinkedKernel, Operand};
+use crate::element_wise::{Access, LinkedKernel, LinkedKernels, Operand};
 use crate::link::{self, Source};
 use crate::{ElementWidth, kernels};
 
@@ -21,8 +18,7 @@ pub use cooperative::{CooperativeRecord, MATRICES_OF_A_GROUP, cooperative};
 pub use record::*;
 
 /// The kernels that have been linked.
-static LINKED: LazyLock<Mutex<HashMap<Product, &'static KernelModule>>> =
-    LazyLock::new(Mutex::default);
+static LINKED: LinkedKernels<Product> = LinkedKernels::new();
 
 /// A kernel that computes sums of products of 32-bit words. It is independent of sizes and strides.
 ///
@@ -254,8 +250,7 @@ impl Product {
 
     /// The kernel as plans name it, linked at the first call and never freed.
     pub fn variant(self) -> &'static KernelModule {
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        linked.entry(self).or_insert_with(|| Box::leak(Box::new(self.module())))
+        LINKED.get(self, |_| self.module())
     }
 
     fn module(self) -> KernelModule {

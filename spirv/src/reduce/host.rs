@@ -2,203 +2,111 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::{COLUMNS, Elements, Form, LANES, Reduce, Reducer};
-use crate::element_wise::{
-    Access, OUTPUT, Operands, PushConstants, QUAD, Space, Value, Values, low_word,
-};
+use super::{COLUMNS, Form, Joined, Reduce};
+use crate::element_wise::{Formula, Operands, PushConstants, QUAD, Row, Source, low_word};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 /// The last outer dimension: the rows of a grid in a kernel for grids, or the columns in a kernel for columns.
 const LAST_OUTER: usize = 6;
 
-/// The numbers of a state.
-type State = Vec<u64>;
-
 /// Runs the kernel for every row of a dispatch.
 pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
-    let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
+    let dimensions = kernel.skeleton_dimensions();
+    let operands = Operands::of(&kernel.inputs, kernel.output, dimensions, dispatch);
+    let space = &operands.space;
+    let reduction = Reduction::of(kernel);
     let push = PushConstants::of(dispatch);
     if kernel.form == Form::Columns {
         let of_a_row = Form::invocations_of_columns(space.columns());
         return for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
-            let coordinate = space.outer_coordinate(index / of_a_row);
+            let mut row = Row::at(&operands, dispatch, space.outer_coordinate(index / of_a_row));
             let first = index % of_a_row * COLUMNS;
-            let quads = (first..space.columns().min(first + COLUMNS)).step_by(QUAD as usize);
-            quads
-                .into_iter()
-                .try_for_each(|first| reduce_columns(kernel, &space, dispatch, coordinate, first))
+            let mut quads = (first..space.columns().min(first + COLUMNS)).step_by(QUAD as usize);
+            quads.try_for_each(|first| reduction.write_columns(&mut row, first))
         });
     }
-    let row = |dispatch: &mut HostDispatch<'_>, index| {
-        reduce(kernel, &space, dispatch, space.outer_coordinate(index))
-    };
     let blocks = space.inner().div_ceil(kernel.elements.block_length());
-    let Some(rows) = kernel.form.rows_of_a_group(blocks) else {
-        return for_each_index(dispatch, push.first_group, push.count, row);
-    };
-    let groups = push.count.div_ceil(rows);
-    for_each_group_below(dispatch, push.first_group, groups, |dispatch, group| {
-        let first = group * rows;
-        (first..push.count.min(first + rows)).try_for_each(|index| row(dispatch, index))
+    kernel.form.for_each_row(dispatch, &push, blocks, |dispatch, index| {
+        let mut row = Row::at(&operands, dispatch, space.outer_coordinate(index));
+        let result = reduction.result(&mut row)?;
+        row.store(row.place(0), result)
     })
 }
 
-/// Reduces the row at a coordinate, and writes the result.
-fn reduce(
-    kernel: &Reduce,
-    space: &Space,
-    dispatch: &mut HostDispatch<'_>,
-    coordinate: [u32; LAST_OUTER + 1],
-) -> Result<(), HostError> {
-    let value = reduced(kernel, space, dispatch, coordinate)?;
-    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
-}
-
-/// Reduces a quad of columns, and writes the results.
-fn reduce_columns(
-    kernel: &Reduce,
-    space: &Space,
-    dispatch: &mut HostDispatch<'_>,
-    mut coordinate: [u32; LAST_OUTER + 1],
-    first: u32,
-) -> Result<(), HostError> {
-    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    let mut of_column = |column| {
-        coordinate[LAST_OUTER] = column;
-        let value = reduced(kernel, space, dispatch, coordinate)?;
-        Ok((space.element(OUTPUT, &coordinate, 0), value))
-    };
-    let quad = (first..first + QUAD).map(&mut of_column).collect::<Result<Vec<_>, HostError>>()?;
-    if kernel.output.access == Access::Whole && kernel.output.width.bits() < 32 {
-        let values: Vec<u64> = quad.iter().map(|(_, value)| *value).collect();
-        return operands.store_whole(dispatch, quad[0].0, &values);
+impl Form {
+    /// Runs `main` with the number of each row, of so many blocks, in a dispatch.
+    pub(crate) fn for_each_row(
+        self,
+        dispatch: &mut HostDispatch<'_>,
+        push: &PushConstants,
+        blocks: u32,
+        mut main: impl FnMut(&mut HostDispatch<'_>, u32) -> Result<(), HostError>,
+    ) -> Result<(), HostError> {
+        let Some(rows) = self.rows_of_a_group(blocks) else {
+            return for_each_index(dispatch, push.first_group, push.count, main);
+        };
+        let groups = push.count.div_ceil(rows);
+        for_each_group_below(dispatch, push.first_group, groups, |dispatch, group| {
+            let first = group * rows;
+            (first..push.count.min(first + rows)).try_for_each(|index| main(dispatch, index))
+        })
     }
-    quad.into_iter().try_for_each(|(element, value)| operands.store(dispatch, element, value))
 }
 
-/// The result of the row at a coordinate.
-fn reduced(
-    kernel: &Reduce,
-    space: &Space,
-    dispatch: &mut HostDispatch<'_>,
-    coordinate: [u32; LAST_OUTER + 1],
-) -> Result<u64, HostError> {
-    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    let parameter = |index| space.parameter(index);
-    let (columns, rows) = match kernel.grids {
-        Some(input) => {
-            let size = operands.load(dispatch, space, &coordinate, (input, 0), (0, 0))?;
-            (low_word(size), low_word(size >> 32))
+/// A kernel's formulas.
+struct Reduction<'a> {
+    kernel: &'a Reduce,
+    /// The values that are joined.
+    elements: Formula,
+    /// The result, of the row's value, which the reducer gives, and the inputs at the end.
+    last: Formula,
+}
+
+impl<'a> Reduction<'a> {
+    fn of(kernel: &'a Reduce) -> Self {
+        let first = kernel.elements_of_rows().len();
+        let ends = (first..kernel.inputs.len()).map(Source::Operand);
+        let sources = [Source::Row(0)].into_iter().chain(ends).collect();
+        Self {
+            kernel,
+            elements: Formula::of_operands(&kernel.program, first),
+            last: Formula { sources, program: kernel.last.clone() },
         }
-        None => (space.inner(), 1),
-    };
-    let mut all = match kernel.grids {
-        Some(_) => Joined::of(kernel.reducer, QUAD, u32::MAX),
-        None => Joined::of(kernel.reducer, LANES, kernel.elements.block_length()),
-    };
-    for row in 0..rows {
-        let mut coordinate = coordinate;
-        if kernel.grids.is_some() {
-            coordinate[LAST_OUTER] = row;
+    }
+
+    /// Writes the results of a quad of columns.
+    fn write_columns(&self, row: &mut Row<'_, '_>, first: u32) -> Result<(), HostError> {
+        let mut quad = vec![];
+        for column in first..first + QUAD {
+            row.coordinate[LAST_OUTER] = column;
+            quad.push((row.place(0), self.result(row)?));
         }
-        for at in 0..columns {
-            let load =
-                |input, of| operands.load(dispatch, space, &coordinate, (input, of), (at, 0));
-            let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
-            match kernel.elements {
-                Elements::States if kernel.reducer.join.len() > 1 => {
-                    let words = values.get(Value::Input(0))?;
-                    all.add_state(at, &vec![low_word(words).into(), words >> 32]);
-                }
-                Elements::Values | Elements::States => {
-                    all.add(at, values.get(kernel.program.last())?);
-                }
+        row.store_quad(&quad)
+    }
+
+    /// The result of a row or of a grid.
+    fn result(&self, row: &mut Row<'_, '_>) -> Result<u64, HostError> {
+        let joined = match self.kernel.grids {
+            Some(size) => self.joined_grid(row, size)?,
+            None => {
+                let mut all = Joined::of(self.kernel.reducer, self.kernel.elements);
+                row.join(&mut all, &self.elements, row.len())?;
+                all
             }
+        };
+        row.values = vec![joined.result()];
+        row.value(&self.last, 0)
+    }
+
+    /// The elements of a grid, whose size is an element of an input.
+    fn joined_grid(&self, row: &mut Row<'_, '_>, size: usize) -> Result<Joined, HostError> {
+        let size = row.element(size, 0)?;
+        let mut all = Joined::of_grid(self.kernel.reducer);
+        for of_grid in 0..low_word(size >> 32) {
+            row.coordinate[LAST_OUTER] = of_grid;
+            row.join(&mut all, &self.elements, low_word(size))?;
         }
-    }
-    let result = all.result();
-    // The reduced value is the first input of the last program.
-    let first = kernel.elements_of_rows().len();
-    let inputs = [&[kernel.output], &kernel.inputs[first..]].concat();
-    let load = |input, by| match input {
-        0 => Ok(result),
-        _ => operands.load(dispatch, space, &coordinate, (first + input - 1, by), (0, 0)),
-    };
-    let mut values = Values::of(&kernel.last, &inputs, load, parameter)?;
-    values.get(kernel.last.last())
-}
-
-/// The elements of a row while they are joined, in blocks of `length` and `lanes` lanes.
-pub(crate) struct Joined {
-    reducer: &'static Reducer,
-    lanes: u32,
-    length: u32,
-    block: Vec<State>,
-    blocks: Vec<State>,
-}
-
-impl Joined {
-    /// No elements yet, of a row of values.
-    pub(crate) fn of_values(reducer: &'static Reducer) -> Self {
-        Self::of(reducer, LANES, Elements::Values.block_length())
-    }
-
-    fn of(reducer: &'static Reducer, lanes: u32, length: u32) -> Self {
-        Self { reducer, lanes, length, block: Self::neutral(reducer, lanes), blocks: vec![] }
-    }
-
-    fn neutral(reducer: &Reducer, lanes: u32) -> Vec<State> {
-        vec![reducer.start(); lanes as usize]
-    }
-
-    /// Joins the element with the number `at` to the elements before it.
-    pub(crate) fn add(&mut self, at: u32, element: u64) {
-        self.add_state(at, &self.reducer.state_of(element));
-    }
-
-    fn add_state(&mut self, at: u32, state: &State) {
-        if at > 0 && at.is_multiple_of(self.length) {
-            let next = Self::neutral(self.reducer, self.lanes);
-            self.blocks.push(self.reducer.tree(std::mem::replace(&mut self.block, next)));
-        }
-        let lane = &mut self.block[(at % self.lanes) as usize];
-        *lane = self.reducer.join(lane, state);
-    }
-
-    /// The result of the row.
-    pub(crate) fn result(mut self) -> u64 {
-        self.blocks.push(self.reducer.tree(self.block));
-        self.reducer.result(&self.reducer.tree(self.blocks))
-    }
-}
-
-impl Reducer {
-    /// The state of an element, to which nothing has been lost by rounding.
-    fn state_of(&self, element: u64) -> State {
-        let mut state = vec![0; self.join.len()];
-        state[0] = element;
-        state
-    }
-
-    /// The join of all states, pairwise with their neighbours until one is left.
-    fn tree(&self, mut states: Vec<State>) -> State {
-        while states.len() > 1 {
-            let pair = |pair: &[State]| match pair {
-                [left, right] => self.join(left, right),
-                alone => alone.concat(),
-            };
-            states = states.chunks(2).map(pair).collect();
-        }
-        states.concat()
-    }
-
-    fn join(&self, state: &State, other: &State) -> State {
-        let numbers = [state.as_slice(), other].concat();
-        self.join.iter().map(|function| (function.twin)(&numbers)).collect()
-    }
-
-    fn result(&self, state: &State) -> u64 {
-        self.result.first().map_or(state[0], |function| (function.twin)(state))
+        row.coordinate[LAST_OUTER] = 0;
+        Ok(all)
     }
 }

@@ -2,12 +2,10 @@
 //! program on the result.
 
 mod host;
+mod joined;
 mod joining;
 mod reducer;
 mod sums;
-
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
@@ -15,12 +13,13 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, LinkedKernel, Operand, Program, Quads, Skeletons, Value, least, operands, touch,
+    COUNT, Calls, LinkedKernel, LinkedKernels, Operand, Program, Quads, Skeletons, Value, least,
+    operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source};
 
-pub(crate) use host::Joined;
+pub(crate) use joined::{Joined, State};
 pub(crate) use joining::Joining;
 pub use reducer::*;
 
@@ -53,8 +52,7 @@ static GROUPS: Skeletons = [
 static GRIDS: (usize, &Source) = (7, &kernels::REDUCE_GRIDS);
 
 /// The kernels that have been linked.
-static LINKED: LazyLock<Mutex<HashMap<(Reduce, NativeTypes), &'static KernelModule>>> =
-    LazyLock::new(Mutex::default);
+static LINKED: LinkedKernels<(Reduce, NativeTypes)> = LinkedKernels::new();
 
 /// Elements in a block of a row: [`Elements::Values`] and [`Elements::States`].
 const BLOCK_LENGTH: u32 = 128;
@@ -195,11 +193,8 @@ impl Reduce {
 
     /// The kernel as plans name it, which may use `types`, linked at the first call and never freed.
     pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
-        linked
-            .entry((kernel, types))
-            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
+        LINKED.get((kernel, types), |(it, _)| it.module(types))
     }
 
     fn module(&self, types: NativeTypes) -> KernelModule {

@@ -75,15 +75,6 @@ impl Reducer {
     pub(super) fn registers(&self) -> usize {
         if self.is_wide() { 2 } else { self.join.len() }
     }
-
-    /// The numbers of the neutral state.
-    pub(super) fn start(&self) -> Vec<u64> {
-        let [low, high] = self.neutral.map(u64::from);
-        match self.is_wide() {
-            true => vec![low | high << 32],
-            false => [low, high][..self.join.len()].to_vec(),
-        }
-    }
 }
 
 /// Reducers are equal if they are the same row of the table.

@@ -2,16 +2,14 @@
 
 mod host;
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use dml_core::capabilities::with_float_modes;
-use dml_core::host::{HostDispatch, HostError};
+use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, LinkedKernel, Operand, Program, Quads, Registers, Value, Values, operands, touch,
+    Calls, Formula, LinkedKernel, LinkedKernels, Operand, Program, Quads, Registers, operands,
+    touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
@@ -26,8 +24,7 @@ static GROUPS: Skeletons = [(1, &kernels::ROWS_GROUP_1), (7, &kernels::ROWS_GROU
 static LONG: Skeletons = [(1, &kernels::ROWS_LONG_1), (7, &kernels::ROWS_LONG_7)];
 
 /// The kernels that have been linked.
-static LINKED: LazyLock<Mutex<HashMap<(Rows, NativeTypes), &'static KernelModule>>> =
-    LazyLock::new(Mutex::default);
+static LINKED: LinkedKernels<(Rows, NativeTypes)> = LinkedKernels::new();
 
 /// The largest number of row values in a kernel.
 pub const MAX_ROW_VALUES: usize = 16;
@@ -56,26 +53,6 @@ pub struct Phase {
     pub formula: Formula,
     /// How its value is used.
     pub action: Action,
-}
-
-/// A program, and where the kernel finds each of its inputs.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Formula {
-    /// The inputs of the program.
-    pub sources: Vec<Source>,
-    /// The computation.
-    pub program: Program,
-}
-
-/// An input of a phase's program. Row values and kept values have 32 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// The element of an input; in the computation of a row value, the element at the start of the row.
-    Operand(usize),
-    /// A row value, numbered in the order of the phases that compute row values.
-    Row(usize),
-    /// The element's value that an earlier phase kept.
-    Kept,
 }
 
 /// The use of the results of a phase's program.
@@ -193,11 +170,8 @@ impl Rows {
 
     /// The kernel as plans name it, which may use `types`, linked at the first call and never freed.
     pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
-        linked
-            .entry((kernel, types))
-            .or_insert_with_key(|(it, _)| Box::leak(Box::new(it.module(types))))
+        LINKED.get((kernel, types), |(it, _)| it.module(types))
     }
 
     fn module(&self, types: NativeTypes) -> KernelModule {
@@ -226,50 +200,9 @@ impl Phase {
     }
 }
 
-impl Formula {
-    /// The value of the program, in a function of the kernel.
-    pub(crate) fn result(&self, calls: &mut Calls<'_>) -> Registers {
-        let sources = self.sources.iter().map(|source| match *source {
-            Source::Operand(index) => calls.value(Value::Input(index)),
-            Source::Row(number) => {
-                vec![calls.call(Callee::Exported("row_value"), vec![literal(number)])]
-            }
-            Source::Kept => vec![calls.call(Callee::Exported("kept"), vec![])],
-        });
-        let sources = sources.collect();
-        calls.run_on(&self.program, sources)
-    }
-
-    /// The value of the program on the host, where `load` gives that of each source.
-    pub(crate) fn value(
-        &self,
-        load: impl FnMut(Source) -> Result<u64, HostError>,
-        parameter: impl Fn(usize) -> u32,
-    ) -> Result<u64, HostError> {
-        let mut load = load;
-        let inputs = vec![host::VALUE; self.sources.len()];
-        let load = |number: usize, _| load(self.sources[number]);
-        Values::of(&self.program, &inputs, load, parameter)?.get(self.program.last())
-    }
-
-    /// The program with its sources: `i` inputs, `r` values of the row, or the kept value.
-    pub(crate) fn name(&self) -> String {
-        let source = |it: &Source| match it {
-            Source::Operand(index) => format!("i{index}"),
-            Source::Row(number) => format!("r{number}"),
-            Source::Kept => "kept".to_owned(),
-        };
-        let sources: Vec<String> = self.sources.iter().map(source).collect();
-        format!("{} ({})", self.program.name(), sources.join(" "))
-    }
-}
-
 /// The body that stores `value`, which `calls` has computed, as a row value.
 pub(crate) fn set_row(mut calls: Calls<'_>, number: usize, value: &Registers) -> Vec<Call> {
-    calls.call(Callee::Exported("set_row_value"), vec![literal(number), value[0]]);
+    let number = Argument::Literal(u32::try_from(number).expect("a kernel has few values"));
+    calls.call(Callee::Exported("set_row_value"), vec![number, value[0]]);
     calls.made
-}
-
-fn literal(value: usize) -> Argument {
-    Argument::Literal(u32::try_from(value).expect("a kernel has few values"))
 }

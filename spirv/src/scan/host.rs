@@ -5,10 +5,8 @@ use dml_core::host::{HostDispatch, HostError};
 use super::record::Block;
 use super::{ELEMENTS, Scan};
 use crate::element_wise::{OUTPUT_BINDING, PushConstants};
+use crate::reduce::State;
 use crate::twins::dispatch::for_each_group_below;
-
-/// The numbers of a state.
-type State = Vec<u64>;
 
 /// Runs the kernel for every work group of a dispatch.
 pub(super) fn run(kernel: Scan, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
@@ -25,17 +23,17 @@ pub(super) fn run(kernel: Scan, dispatch: &mut HostDispatch<'_>) -> Result<(), H
         let mut distance = 1;
         while distance < block.end_of_distances() {
             let joined = |place: u32| {
-                let state = states[place as usize].clone()?;
+                let state = states[place as usize]?;
                 let before = block.before(&part, place, distance);
-                let before = before.and_then(|it| states[it as usize].as_ref());
-                Some(before.map_or(state.clone(), |before| kernel.joined(before, &state)))
+                let before = before.and_then(|it| states[it as usize]);
+                Some(before.map_or(state, |before| kernel.reducer.join(before, state)))
             };
             states = (0..ELEMENTS).map(joined).collect();
             distance *= 2;
         }
         for (place, state) in (0..ELEMENTS).zip(&states).filter(|it| block.is_written(it.0)) {
             if let (Some(element), Some(state)) = (block.element(&part, place), state) {
-                memory.store(dispatch, element, state)?;
+                memory.store(dispatch, element, *state)?;
             }
         }
         Ok(())
@@ -43,11 +41,6 @@ pub(super) fn run(kernel: Scan, dispatch: &mut HostDispatch<'_>) -> Result<(), H
 }
 
 impl Scan {
-    fn joined(self, before: &State, state: &State) -> State {
-        let numbers = [before.as_slice(), state].concat();
-        self.reducer.joins().iter().map(|function| (function.twin)(&numbers)).collect()
-    }
-
     /// The place of a binding among those of the kernel.
     fn descriptor(self, binding: u32) -> usize {
         let all = self.bindings();
@@ -78,17 +71,14 @@ impl Memory {
         if self.kernel.reducer.is_wide() {
             let at = self.word(0, element, 2);
             let [low, high] = [word(0, at)?, word(0, at.wrapping_add(1))?].map(u64::from);
-            return Ok(vec![low | high << 32]);
+            return Ok([low | high << 32, 0]);
         }
-        let mut state = vec![word(0, self.word(0, element, 1))?.into()];
-        if self.kernel.is_of_pairs() {
-            let rest = match self.kernel.begins {
-                true => 0,
-                false => word(1, self.word(1, element, 1))?,
-            };
-            state.push(rest.into());
-        }
-        Ok(state)
+        let number = word(0, self.word(0, element, 1))?;
+        let rest = match self.kernel.is_of_pairs() && !self.kernel.begins {
+            true => word(1, self.word(1, element, 1))?,
+            false => 0,
+        };
+        Ok([number, rest].map(u64::from))
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the words of a number")]
@@ -96,7 +86,7 @@ impl Memory {
         &self,
         dispatch: &mut HostDispatch<'_>,
         element: u32,
-        state: &State,
+        state: State,
     ) -> Result<(), HostError> {
         let output = OUTPUT_BINDING;
         let mut store = |binding, at, word: u64| {
@@ -107,9 +97,9 @@ impl Memory {
             store(output, at, state[0])?;
             return store(output, at.wrapping_add(1), state[0] >> 32);
         }
-        if let [_, rest] = state.as_slice() {
+        if self.kernel.is_of_pairs() {
             let binding = super::RESTS_BINDING;
-            store(binding, self.word(binding, element, 1), *rest)?;
+            store(binding, self.word(binding, element, 1), state[1])?;
         }
         store(output, self.word(output, element, 1), state[0])
     }

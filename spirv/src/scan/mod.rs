@@ -3,15 +3,12 @@
 mod host;
 mod record;
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use dml_core::host::HostDispatch;
 use dml_core::kernel::{KernelBinding, KernelModule};
 use dml_core::plan::Access as Touch;
 
 use crate::NativeTypes;
-use crate::element_wise::{Calls, LinkedKernel, OUTPUT_BINDING, Registers};
+use crate::element_wise::{Calls, LinkedKernel, LinkedKernels, OUTPUT_BINDING, Registers};
 use crate::kernels;
 use crate::link::{self, Argument, Call, Callee, Source};
 use crate::reduce::Reducer;
@@ -26,8 +23,7 @@ const ELEMENT_BITS: u32 = 11;
 pub const RESTS_BINDING: u32 = 6;
 
 /// The kernels that have been linked.
-static LINKED: LazyLock<Mutex<HashMap<(Scan, NativeTypes), &'static KernelModule>>> =
-    LazyLock::new(Mutex::default);
+static LINKED: LinkedKernels<(Scan, NativeTypes)> = LinkedKernels::new();
 
 /// A scan kernel. States of one number of 32 or 64 bits are read at binding 0 and written at the binding of an
 /// element-wise kernel's output. Of states of two words, these bindings have the first words, and bindings 1 and
@@ -73,8 +69,7 @@ impl Scan {
     pub fn variant(self, types: NativeTypes) -> &'static KernelModule {
         // For states of one number, elements and states are read alike.
         let kernel = Self { begins: self.begins && self.is_of_pairs(), ..self };
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        linked.entry((kernel, types)).or_insert_with(|| Box::leak(Box::new(kernel.module(types))))
+        LINKED.get((kernel, types), |_| kernel.module(types))
     }
 
     fn module(self, types: NativeTypes) -> KernelModule {

@@ -2,10 +2,10 @@
 
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{Attention, GREATEST, SUM};
-use dml_spirv::element_wise::{Access, Operand, Program, Quads, Value};
+use dml_spirv::element_wise::{Access, Formula, Operand, Program, Quads, Source, Value};
 use dml_spirv::functions;
 use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_I32};
-use dml_spirv::rows::{Action, Formula, Phase, Rows, Source};
+use dml_spirv::rows::{Action, Phase, Rows};
 
 /// A kernel that reduces rows.
 pub(crate) fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) -> Reduce {

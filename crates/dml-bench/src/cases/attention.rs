@@ -1,7 +1,8 @@
 //! Attention of one sequence, from a short one to a long one.
 
 use dml::core::operators::MultiheadAttentionDesc;
-use dml::{DataType, MultiheadAttentionMaskType, TensorDesc};
+use dml::{DataType, TensorDesc};
+use dml_reference::descriptors;
 use serde_json::json;
 
 use crate::case::{Baseline, Case, Other};
@@ -28,24 +29,8 @@ pub(super) fn groups() -> Vec<Vec<Case>> {
 fn attention(of: Attention) -> Operation {
     let tensor = || TensorDesc::packed(DataType::Float32, &[1, of.steps, of.heads * of.elements]);
     let desc = MultiheadAttentionDesc {
-        query_tensor: Some(tensor()),
-        key_tensor: Some(tensor()),
-        value_tensor: Some(tensor()),
-        stacked_query_key_tensor: None,
-        stacked_key_value_tensor: None,
-        stacked_query_key_value_tensor: None,
-        bias_tensor: None,
-        mask_tensor: None,
-        relative_position_bias_tensor: None,
-        past_key_tensor: None,
-        past_value_tensor: None,
-        output_tensor: tensor(),
-        output_present_key_tensor: None,
-        output_present_value_tensor: None,
         scale: of.scale(),
-        mask_filter_value: 0.0,
-        head_count: of.heads,
-        mask_type: MultiheadAttentionMaskType::None,
+        ..descriptors::attention([tensor(), tensor(), tensor(), tensor()], of.heads)
     };
     Operation::new(desc, move |inputs| of.of([&inputs[0], &inputs[1], &inputs[2]]))
         .with_most(2)

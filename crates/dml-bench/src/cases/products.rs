@@ -1,7 +1,8 @@
 //! Products of matrices, and convolutions of known networks.
 
-use dml::core::operators::{ConvolutionDesc, GemmDesc};
-use dml::{ConvolutionDirection, ConvolutionMode, DataType, MatrixTransform, TensorDesc};
+use dml::core::operators::ConvolutionDesc;
+use dml::{ConvolutionDirection, DataType, MatrixTransform, TensorDesc};
+use dml_reference::descriptors;
 use serde_json::json;
 
 use crate::case::{Baseline, Case, LAVAPIPE, Other};
@@ -55,17 +56,10 @@ fn gemm_peers(data_type: DataType, sizes: [u32; 3]) -> Vec<Other> {
 
 fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> Operation {
     let tensor = |height, width| TensorDesc::packed(data_type, &[1, 1, height, width]);
-    let desc = GemmDesc {
-        a_tensor: tensor(rows, depth),
-        b_tensor: tensor(depth, columns),
-        c_tensor: None,
-        output_tensor: tensor(rows, columns),
-        trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::None,
-        alpha: 1.0,
-        beta: 0.0,
-        fused_activation: None,
-    };
+    let desc = descriptors::gemm(
+        [tensor(rows, depth), tensor(depth, columns), tensor(rows, columns)],
+        MatrixTransform::None,
+    );
     let sizes = [rows, columns].map(|it| it as usize);
     Operation::new(desc, move |inputs| product(&inputs[0], &inputs[1], sizes)).with_most(MOST)
 }
@@ -157,19 +151,5 @@ fn up_convolution(of: UpConvolution) -> Operation {
 fn plain(sizes: [[u32; 4]; 3]) -> ConvolutionDesc {
     let [input_tensor, filter_tensor, output_tensor] =
         sizes.map(|it| TensorDesc::packed(DataType::Float32, &it));
-    ConvolutionDesc {
-        input_tensor,
-        filter_tensor,
-        bias_tensor: None,
-        output_tensor,
-        mode: ConvolutionMode::CrossCorrelation,
-        direction: ConvolutionDirection::Forward,
-        strides: vec![1; 2],
-        dilations: vec![1; 2],
-        start_padding: vec![0; 2],
-        end_padding: vec![0; 2],
-        output_padding: vec![0; 2],
-        group_count: 1,
-        fused_activation: None,
-    }
+    descriptors::convolution([input_tensor, filter_tensor, output_tensor])
 }

@@ -34,6 +34,9 @@ struct Kept {
     programs: Vec<KeptProgram>,
     /// How many programs have been added.
     added: u64,
+    /// The bytes of the programs' own device memory; `None` after a program came or went, which may share buffers
+    /// with others.
+    bytes: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -55,7 +58,7 @@ enum Victims {
 impl ProgramCache {
     /// A cache of programs that use `arenas`.
     pub(crate) fn new(bounds: Bounds, arenas: &Arc<Arenas<Recording>>) -> Self {
-        let kept = Mutex::new(Kept { bounds, programs: vec![], added: 0 });
+        let kept = Mutex::new(Kept { bounds, programs: vec![], added: 0, bytes: None });
         Self { arenas: Arc::clone(arenas), kept }
     }
 
@@ -100,6 +103,7 @@ impl ProgramCache {
         }
         kept.added += 1;
         let (executable, last_use) = (Arc::clone(executable), kept.added);
+        kept.bytes = None;
         kept.programs.push(KeptProgram { executable, uses: 1, last_use });
         drop(kept);
         drop(evicted);
@@ -118,10 +122,10 @@ impl ProgramCache {
         }
     }
 
-    /// The bytes of device memory that only one program uses, of all programs.
+    /// The bytes of device memory that only one program uses, of all programs. They are counted again only after
+    /// a program came or went.
     pub(crate) fn bytes(&self) -> u64 {
-        let programs = self.programs();
-        programs.iter().map(|it| it.own_bytes()).fold(0, u64::saturating_add)
+        self.lock().bytes()
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -144,6 +148,13 @@ impl Evict for ProgramCache {
 }
 
 impl Kept {
+    fn bytes(&mut self) -> u64 {
+        let own = || self.programs.iter().map(|it| it.executable.own_bytes());
+        let bytes = self.bytes.unwrap_or_else(|| own().fold(0, u64::saturating_add));
+        self.bytes = Some(bytes);
+        bytes
+    }
+
     /// Takes the program that is evicted first.
     fn take(&mut self, victims: Victims) -> Option<Arc<Executable>> {
         let is_candidate =
@@ -154,6 +165,7 @@ impl Kept {
         let candidates = || self.programs.iter().enumerate().filter(|(_, it)| is_candidate(it));
         let once = candidates().find(|(_, it)| ran_once(it));
         let (index, _) = once.or_else(|| candidates().next())?;
+        self.bytes = None;
         Some(self.programs.remove(index).executable)
     }
 }

@@ -1,8 +1,10 @@
 //! The device's part of an evaluation: DirectML operators, in the order in which they are added.
 
 use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use dml_core::operators::RANDOM_GENERATOR;
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, FeatureLevel, KnownOperators, validate};
 
@@ -40,6 +42,13 @@ pub(crate) struct DeviceNode {
     pub(crate) band: Option<Band>,
 }
 
+impl DeviceNode {
+    /// Whether the operator draws random numbers.
+    fn draws(&self) -> bool {
+        self.operator.schema().name == RANDOM_GENERATOR.name
+    }
+}
+
 /// A moment of an evaluation: the number of operators, and the questions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
@@ -59,6 +68,8 @@ pub(crate) struct DeviceNodes {
     reading: Option<Reading>,
     /// Operators of earlier evaluations.
     known: Arc<KnownOperators>,
+    /// For each node of the model the number of its operators RANDOM_GENERATOR.
+    draws: RefCell<HashMap<Arc<NodeName>, u64>>,
 }
 
 /// The model's node that operators are added for; `index` is `None` for an output of the graph.
@@ -90,6 +101,7 @@ impl DeviceNodes {
             selects: Cell::default(),
             reading: None,
             known: Arc::clone(known),
+            draws: RefCell::default(),
         }
     }
 
@@ -156,10 +168,20 @@ impl DeviceNodes {
 
     /// Removes the operators and the questions that were added since `mark`, to which no value refers.
     pub(crate) fn truncate(&self, mark: Mark) {
-        self.nodes.borrow_mut().truncate(mark.nodes);
+        let mut draws = self.draws.borrow_mut();
+        for node in self.nodes.borrow_mut().drain(mark.nodes..).filter(DeviceNode::draws) {
+            if let Some(count) = draws.get_mut(&node.name) {
+                *count -= 1;
+            }
+        }
         if let Some(reading) = &self.reading {
             reading.forget_since(mark.asked);
         }
+    }
+
+    /// How many times a node of the model has drawn random numbers so far.
+    pub(crate) fn draws_of(&self, name: &NodeName) -> u64 {
+        self.draws.borrow().get(name).copied().unwrap_or_default()
     }
 
     /// Adds the operator that `build` makes. It reads `inputs`, and writes packed values of the kinds
@@ -194,6 +216,9 @@ impl DeviceNodes {
                     inputs.resize(operator.bindings(FieldKind::Input).count(), None);
                     let outputs = outputs.clone();
                     let node = DeviceNode { name, label, origin, operator, inputs, outputs, band };
+                    if node.draws() {
+                        *self.draws.borrow_mut().entry(Arc::clone(&node.name)).or_default() += 1;
+                    }
                     self.nodes.borrow_mut().push(node);
                 }
                 Err(error) => {
@@ -283,4 +308,48 @@ fn carried(node: &NodeName, element: ElementType, error: &dml_core::Error) -> Op
 /// The error of an element type without a DirectML counterpart.
 pub(crate) fn no_counterpart(node: &NodeName, element: ElementType) -> Error {
     node.not_supported(format!("{element} has no counterpart among DirectML's types"))
+}
+
+#[cfg(test)]
+mod tests {
+    use dml_core::operators::RandomGeneratorDesc;
+    use dml_core::{DataType, RandomGeneratorType, TensorDesc};
+
+    use super::*;
+
+    /// Adds an operator that draws numbers.
+    fn draw(nodes: &DeviceNodes, owner: &Owner) {
+        let tensor = |count| TensorDesc::packed(DataType::Uint32, &[1, 1, 1, count]);
+        let kind = Kind { element: ElementType::Dml(DataType::Uint32), shape: vec![4] };
+        let written = nodes.add(owner, vec![], vec![kind], || {
+            let desc = RandomGeneratorDesc {
+                input_state_tensor: tensor(6),
+                output_tensor: tensor(4),
+                output_state_tensor: None,
+                r#type: RandomGeneratorType::Philox4x3210,
+            };
+            Ok(desc.into())
+        });
+        assert!(written[0].check().is_ok());
+    }
+
+    #[test]
+    fn draws_are_counted_for_each_node_and_forgotten_with_the_operators() {
+        let nodes = DeviceNodes::new(&Arc::default());
+        let owner = |name: &str| Owner::outside(Arc::new(NodeName::new("RandomUniform", name)));
+        let (one, other) = (owner("one"), owner("other"));
+        let counts = || [&one, &other].map(|it| nodes.draws_of(&it.name));
+        for _ in 0..3 {
+            draw(&nodes, &one);
+        }
+        draw(&nodes, &other);
+        assert_eq!(counts(), [3, 1]);
+        let mark = nodes.mark();
+        draw(&nodes, &one);
+        draw(&nodes, &other);
+        nodes.truncate(mark);
+        assert_eq!(counts(), [3, 1]);
+        draw(&nodes, &one);
+        assert_eq!(counts(), [4, 1]);
+    }
 }

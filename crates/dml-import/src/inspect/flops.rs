@@ -190,6 +190,7 @@ mod tests {
     use dml_core::operators::{
         ActivationReluDesc, ConvolutionDesc, ElementWiseIdentityDesc, GemmDesc,
     };
+    use dml_reference::descriptors::{self, gemm};
 
     use super::*;
 
@@ -200,15 +201,11 @@ mod tests {
     #[test]
     fn a_product_is_two_for_each_element_of_a_row() {
         let gemm = |trans_a, a: &[u32]| GemmDesc {
-            a_tensor: tensor(a),
-            b_tensor: tensor(&[1, 2, 5, 7]),
-            c_tensor: None,
-            output_tensor: tensor(&[1, 2, 3, 7]),
             trans_a,
-            trans_b: dml_core::MatrixTransform::None,
-            alpha: 1.0,
-            beta: 0.0,
-            fused_activation: None,
+            ..gemm(
+                [tensor(a), tensor(&[1, 2, 5, 7]), tensor(&[1, 2, 3, 7])],
+                dml_core::MatrixTransform::None,
+            )
         };
         let transform = dml_core::MatrixTransform::None;
         assert_eq!(flops(&gemm(transform, &[1, 2, 3, 5]).into()), 2 * 2 * 3 * 7 * 5);
@@ -233,19 +230,9 @@ mod tests {
         output: [u32; 4],
     ) -> AbstractOperator {
         ConvolutionDesc {
-            input_tensor: tensor(&input),
-            filter_tensor: tensor(&filter),
-            bias_tensor: None,
-            output_tensor: tensor(&output),
-            mode: dml_core::ConvolutionMode::CrossCorrelation,
             direction,
-            strides: vec![1, 1],
-            dilations: vec![1, 1],
-            start_padding: vec![0, 0],
-            end_padding: vec![0, 0],
-            output_padding: vec![0, 0],
             group_count: 2,
-            fused_activation: None,
+            ..descriptors::convolution([tensor(&input), tensor(&filter), tensor(&output)])
         }
         .into()
     }

@@ -8,10 +8,12 @@ use dml::core::plan::{Aliases, Plan};
 use dml::core::schema::FieldKind;
 use dml::core::{Capabilities, Tuning, validate, validate_graph};
 use dml_import::program::{Binding, Dispatch, Initial, Output, Source, Step, Work};
-use dml_import::{Program, Tensor};
+use dml_import::{Inputs, Model, Program, Tensor};
 use dml_ops::graph::{GraphOptions, compile_graph};
 use dml_ops::{Target, TransferUse};
 use dml_reference::graphs::interpreted;
+
+use super::onnx;
 
 /// The inputs that operators own since initialization, by operator and input index.
 type Kept = HashMap<(usize, usize), Vec<u8>>;
@@ -64,6 +66,28 @@ pub(crate) fn run(program: &Program) -> Vec<Output> {
         }
     }
     outputs
+}
+
+/// The only output of a node with these inputs, in a version of ai.onnx.
+pub(crate) fn run_node(
+    version: i64,
+    node: onnx::Message,
+    inputs: &[(&str, Tensor)],
+) -> Result<Tensor, String> {
+    let declared = inputs.iter().map(|(name, tensor)| {
+        let rank = vec![None; tensor.shape().len()];
+        onnx::value(name, onnx::number(tensor.element_type()), &rank)
+    });
+    let graph = onnx::Graph {
+        nodes: vec![node],
+        inputs: declared.collect(),
+        outputs: onnx::outputs(),
+        ..onnx::Graph::default()
+    };
+    let given = inputs.iter().cloned();
+    let given = given.fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
+    let program = Model::from_bytes(onnx::model(version, graph)).and_then(|it| it.bind(&given));
+    program.map(|it| run(&it).remove(0).tensor).map_err(|error| error.to_string())
 }
 
 fn input(program: &Program, index: usize) -> Tensor {

@@ -7,12 +7,8 @@ use dml_core::{Capabilities, Error, Tuning, Validated};
 use super::{Explanation, GraphOptions, compile_graph};
 use crate::{Target, TransferUse};
 
-/// All options: the default, then without fusing, then also without sharing memory.
-pub const WAYS: [GraphOptions; 3] = [
-    GraphOptions { fuse: true, share_memory: true },
-    GraphOptions { fuse: false, share_memory: true },
-    GraphOptions { fuse: false, share_memory: false },
-];
+/// All options: the default, then without fusing.
+pub const WAYS: [GraphOptions; 2] = [GraphOptions { fuse: true }, GraphOptions { fuse: false }];
 
 /// Compiles `graph` for the least device.
 ///

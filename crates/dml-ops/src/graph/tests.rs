@@ -17,6 +17,7 @@ use dml_core::{
     Tuning, ValidatedGraph, validate_graph,
 };
 use dml_reference::Random;
+use dml_reference::descriptors::gemm;
 use dml_reference::graphs::{self, random_graph};
 
 use super::every_way::{self, WAYS};
@@ -188,15 +189,9 @@ fn product_then_sum(data_type: DataType, addend: &Addend, is_output: bool) -> Va
     let of_sizes = |sizes: &[u32]| TensorDesc::packed(data_type, sizes);
     let tensor = || of_sizes(&[4, 100]);
     let gemm = |c_tensor| GemmDesc {
-        a_tensor: tensor(),
-        b_tensor: of_sizes(&[100, 100]),
         c_tensor,
-        output_tensor: tensor(),
-        trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::None,
-        alpha: 1.0,
         beta: 1.0,
-        fused_activation: None,
+        ..gemm([tensor(), of_sizes(&[100, 100]), tensor()], MatrixTransform::None)
     };
     let relu = || ActivationReluDesc { input_tensor: tensor(), output_tensor: tensor() };
     let sum =

@@ -1,8 +1,7 @@
 //! Attention: the scores of queries and keys, their softmax, and the sum of values that it weighs.
 
 use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, QUERY_DIMENSION};
-use dml_spirv::element_wise::DIMENSIONS;
-use dml_spirv::rows::Formula;
+use dml_spirv::element_wise::{DIMENSIONS, Formula};
 
 use super::buffer::Buffer;
 use super::space::Operand;

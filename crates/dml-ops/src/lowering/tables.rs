@@ -28,47 +28,25 @@ impl MapBuilder {
         }
         let mut map = Self::default();
         let values = compute(&mut map);
+        let Computation { program, parameters, .. } = &map.computation;
         let mut tables = values.map(|_| vec![]);
         for coordinate in coordinates(sizes) {
-            let elements = map.elements(coordinate);
+            let numbers = map.numbers(coordinate);
+            let evaluated = program.evaluated(&numbers, parameters);
             for (table, value) in tables.iter_mut().zip(values) {
-                table.push(elements.get(value));
+                table.push(word(evaluated.get(value)));
             }
         }
         tables.map(|words| self.input(recorder.table(words, &sizes)))
     }
 
-    /// Evaluates the computation at a coordinate, by the functions' twins.
-    fn elements(&self, coordinate: [u32; DIMENSIONS]) -> Elements<'_> {
+    /// The inputs of the computation at a coordinate.
+    fn numbers(&self, coordinate: [u32; DIMENSIONS]) -> Vec<u64> {
         let number = |it: &Operand| {
             debug_assert!(it.buffer.is_none(), "a table depends on coordinates alone");
-            word(it.element(coordinate).cast_unsigned())
+            word(it.element(coordinate).cast_unsigned()).into()
         };
-        let inputs = self.inputs.iter().map(number).collect();
-        let mut elements = Elements { computation: &self.computation, inputs, results: vec![] };
-        for step in &self.computation.program.steps {
-            let arguments: Vec<u64> =
-                step.arguments.iter().map(|it| elements.get(*it).into()).collect();
-            elements.results.push(word((step.function.twin)(&arguments)));
-        }
-        elements
-    }
-}
-
-/// The values of a computation at one coordinate, of 32 bits each.
-struct Elements<'a> {
-    computation: &'a Computation,
-    inputs: Vec<u32>,
-    results: Vec<u32>,
-}
-
-impl Elements<'_> {
-    fn get(&self, value: Value) -> u32 {
-        match value {
-            Value::Input(index) => self.inputs[index],
-            Value::Result(index) => self.results[index],
-            Value::Parameter(index) => self.computation.parameters[index as usize],
-        }
+        self.inputs.iter().map(number).collect()
     }
 }
 

@@ -6,6 +6,7 @@
 //! tried.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A result that needs memory during its lifetime.
@@ -62,31 +63,113 @@ pub(super) fn lower_bound(buffers: &[Buffer], alignment: u64) -> u64 {
     u64::try_from(sums.max().unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
+/// Places the buffers in this order.
 fn place_in(order: &[usize], buffers: &[Buffer], alignment: u64) -> Placement {
-    let mut offsets = vec![0; buffers.len()];
-    // The buffers that are placed, by their offsets.
-    let mut placed: Vec<usize> = Vec::with_capacity(buffers.len());
-    let mut size = 0;
-    for at in order.iter().copied().filter(|at| buffers[*at].size > 0) {
-        let bytes = buffers[at].size.next_multiple_of(alignment);
-        let lives = &buffers[at].lives;
-        let overlaps = |other: &&usize| {
-            let other = &buffers[**other].lives;
-            lives.start < other.end && other.start < lives.end
-        };
-        let mut offset = 0;
-        for other in placed.iter().filter(overlaps) {
-            if offsets[*other] >= offset + bytes {
+    let mut placed = Placed::of(buffers, alignment, MOST_NEIGHBOURS);
+    placed.place_all(order);
+    Placement { offsets: placed.offsets, size: placed.size }
+}
+
+/// The most placed buffers that another one is compared with. A buffer that lives together with more is placed
+/// above all.
+const MOST_NEIGHBOURS: usize = 1 << 12;
+
+/// The buffers that are placed.
+struct Placed<'a> {
+    buffers: &'a [Buffer],
+    alignment: u64,
+    most_neighbours: usize,
+    /// The steps at which buffers begin to live, in order.
+    starts: Vec<usize>,
+    offsets: Vec<u64>,
+    size: u64,
+    /// A binary tree over `starts`, the root at 1: a node has the buffers that are alive at all of its starts and
+    /// not at all of its parent's.
+    alive: Vec<Vec<usize>>,
+    /// The start of each buffer, and its index.
+    begun: BTreeSet<(usize, usize)>,
+    /// The number of comparisons so far.
+    compared: usize,
+}
+
+impl<'a> Placed<'a> {
+    fn of(buffers: &'a [Buffer], alignment: u64, most_neighbours: usize) -> Self {
+        let mut starts: Vec<usize> = buffers.iter().map(|it| it.lives.start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let alive = vec![vec![]; 2 * starts.len()];
+        let (offsets, begun) = (vec![0; buffers.len()], BTreeSet::new());
+        let (size, compared) = (0, 0);
+        Self { buffers, alignment, most_neighbours, starts, offsets, size, alive, begun, compared }
+    }
+
+    fn place_all(&mut self, order: &[usize]) {
+        for at in order.iter().copied().filter(|at| self.buffers[*at].size > 0) {
+            let offset = self.lowest_offset(at);
+            self.offsets[at] = offset;
+            self.size = self.size.max(offset + self.bytes(at));
+            self.insert(at);
+        }
+    }
+
+    fn bytes(&self, at: usize) -> u64 {
+        self.buffers[at].size.next_multiple_of(self.alignment)
+    }
+
+    /// The lowest offset that is free while the buffer lives.
+    fn lowest_offset(&mut self, at: usize) -> u64 {
+        let mut neighbours = self.neighbours(at);
+        self.compared += neighbours.len();
+        if neighbours.len() > self.most_neighbours {
+            return self.size;
+        }
+        neighbours.sort_unstable_by_key(|other| self.offsets[*other]);
+        let (bytes, mut offset) = (self.bytes(at), 0);
+        for other in neighbours {
+            if self.offsets[other] >= offset + bytes {
                 break;
             }
-            offset = offset.max(offsets[*other] + buffers[*other].size.next_multiple_of(alignment));
+            offset = offset.max(self.offsets[other] + self.bytes(other));
         }
-        offsets[at] = offset;
-        let place = placed.partition_point(|other| offsets[*other] <= offset);
-        placed.insert(place, at);
-        size = size.max(offset + bytes);
+        offset
     }
-    Placement { offsets, size }
+
+    /// The placed buffers that live together with this one; one more than are compared if there are more.
+    fn neighbours(&self, at: usize) -> Vec<usize> {
+        let lives = &self.buffers[at].lives;
+        let leaf = self.rank(lives.start) + self.starts.len();
+        let nodes =
+            std::iter::successors(Some(leaf), |node| Some(node / 2)).take_while(|it| *it > 0);
+        let at_start = nodes.flat_map(|node| self.alive[node].iter().copied());
+        let later = self
+            .begun
+            .range((lives.start + 1, 0)..(lives.end.max(lives.start + 1), 0))
+            .map(|(_, other)| *other);
+        at_start.chain(later).take(self.most_neighbours + 1).collect()
+    }
+
+    /// The number of starts before a step.
+    fn rank(&self, step: usize) -> usize {
+        self.starts.partition_point(|start| *start < step)
+    }
+
+    fn insert(&mut self, at: usize) {
+        let lives = &self.buffers[at].lives;
+        let leaves = [lives.start, lives.end].map(|step| self.rank(step) + self.starts.len());
+        let [mut first, mut end] = leaves;
+        while first < end {
+            if first % 2 == 1 {
+                self.alive[first].push(at);
+                first += 1;
+            }
+            if end % 2 == 1 {
+                end -= 1;
+                self.alive[end].push(at);
+            }
+            (first, end) = (first / 2, end / 2);
+        }
+        self.begun.insert((lives.start, at));
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +205,47 @@ mod tests {
         usize::try_from(*state >> 33).expect("31 bits")
     }
 
+    /// The offsets by comparisons of every two buffers.
+    fn placed_by_all_pairs(order: &[usize], buffers: &[Buffer], alignment: u64) -> Vec<u64> {
+        let mut offsets = vec![0; buffers.len()];
+        let mut placed: Vec<usize> = vec![];
+        for at in order.iter().copied().filter(|at| buffers[*at].size > 0) {
+            let end =
+                |at: usize, offset: u64| offset + buffers[at].size.next_multiple_of(alignment);
+            let lives = &buffers[at].lives;
+            let together = placed.iter().copied().filter(|other| {
+                let other = &buffers[*other].lives;
+                lives.start < other.end && other.start < lives.end
+            });
+            let together: Vec<usize> = together.collect();
+            let is_free = |offset: &u64| {
+                let mut others = together.iter();
+                others
+                    .all(|it| end(*it, offsets[*it]) <= *offset || end(at, *offset) <= offsets[*it])
+            };
+            let ends = together.iter().map(|it| end(*it, offsets[*it]));
+            offsets[at] = ends.chain([0]).filter(is_free).min().expect("above all");
+            placed.push(at);
+        }
+        offsets
+    }
+
+    fn comparisons(buffers: &[Buffer], most_neighbours: usize) -> (usize, u64) {
+        let mut placed = Placed::of(buffers, 64, most_neighbours);
+        placed.place_all(&(0..buffers.len()).collect::<Vec<_>>());
+        (placed.compared, placed.size)
+    }
+
+    #[test]
+    fn a_buffer_is_compared_with_those_that_live_together_with_it_and_no_more_than_the_bound() {
+        let chain: Vec<Buffer> = (0..50_000).map(|at| buffer(100, at..at + 3)).collect();
+        assert_eq!(comparisons(&chain, MOST_NEIGHBOURS), (2 * 50_000 - 3, 3 * 128));
+        let together: Vec<Buffer> = (0..10_000).map(|at| buffer(100, at..20_000)).collect();
+        let (compared, size) = comparisons(&together, 16);
+        assert!(compared <= 17 * 10_000, "{compared}");
+        assert_eq!(size, lower_bound(&together, 64));
+    }
+
     #[test]
     fn no_two_that_live_together_share_a_byte_and_first_fit_is_never_better() {
         let mut state = 7;
@@ -133,6 +257,9 @@ mod tests {
                 })
                 .collect();
             let placement = place(&buffers, 64);
+            let order: Vec<usize> = (0..count).rev().collect();
+            let by_all_pairs = placed_by_all_pairs(&order, &buffers, 64);
+            assert_eq!(place_in(&order, &buffers, 64).offsets, by_all_pairs);
             assert!(placement.size <= first_fit(&buffers, 64).size);
             assert!(placement.size >= lower_bound(&buffers, 64));
             let end = |at: usize| placement.offsets[at] + buffers[at].size;

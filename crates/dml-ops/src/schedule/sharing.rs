@@ -31,22 +31,17 @@ struct Use {
 }
 
 impl Scheduled<'_> {
-    /// Places the parts of the temporary resource; with `share` parts with different lifetimes share bytes.
-    pub(crate) fn place_temporaries(&mut self, share: bool) -> TemporaryBytes {
+    /// Places the parts of the temporary resource. Parts with different lifetimes share bytes.
+    pub(crate) fn place_temporaries(&mut self) -> TemporaryBytes {
         let limits = &self.target.capabilities.limits;
         let alignment = limits.min_storage_buffer_offset_alignment.max(16);
         let uses = self.uses();
         let mut blocks = self.blocks(&uses);
         // The block of each part.
         let mut block_of: Vec<usize> = (0..blocks.len()).collect();
-        if share {
-            self.write_where_read(&uses, &mut blocks, &mut block_of);
-        }
+        self.write_where_read(&uses, &mut blocks, &mut block_of);
         let lower_bound = memory::lower_bound(&blocks, alignment);
         let separate = blocks.iter().map(|it| it.size.next_multiple_of(alignment)).sum();
-        if !share {
-            blocks.iter_mut().for_each(|it| it.lives = 0..usize::MAX);
-        }
         let placement = memory::place(&blocks, alignment);
         self.move_temporaries(|part| placement.offsets[block_of[part]]);
         self.temporary_size = placement.size;

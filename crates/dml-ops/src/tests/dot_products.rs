@@ -3,13 +3,14 @@
 
 use dml_core::capabilities::{Feature, Limit};
 use dml_core::operators::{
-    CONVOLUTION_INTEGER, GemmDesc, MATRIX_MULTIPLY_INTEGER, MATRIX_MULTIPLY_INTEGER_TO_FLOAT,
+    CONVOLUTION_INTEGER, MATRIX_MULTIPLY_INTEGER, MATRIX_MULTIPLY_INTEGER_TO_FLOAT,
     MatrixMultiplyIntegerDesc, QUANTIZED_LINEAR_CONVOLUTION, QUANTIZED_LINEAR_MATRIX_MULTIPLY,
 };
 use dml_core::plan::{Plan, Slot};
 use dml_core::{
     Capabilities, DataType, MatrixTransform, Strategy, TensorDesc, TensorFlags, Tuning,
 };
+use dml_reference::descriptors::gemm;
 
 use super::{OPERATORS, check_operators, kinds, lower_for, with_window};
 use crate::{Target, TransferUse};
@@ -102,17 +103,7 @@ fn only_products_of_halves_are_fused() {
     let large = with_dot_products(Capabilities::vulkan_minimum());
     let fused = |data_type, tuning| {
         let tensor = || TensorDesc::packed(data_type, &[1, 1, 64, 64]);
-        let desc = GemmDesc {
-            a_tensor: tensor(),
-            b_tensor: tensor(),
-            c_tensor: None,
-            output_tensor: tensor(),
-            trans_a: MatrixTransform::None,
-            trans_b: MatrixTransform::None,
-            alpha: 1.0,
-            beta: 0.0,
-            fused_activation: None,
-        };
+        let desc = gemm([tensor(), tensor(), tensor()], MatrixTransform::None);
         let target = Target { capabilities: &large, tuning, transfer: TransferUse::Allowed };
         let plan = lower_for(desc, &target);
         let products = kinds(&plan).into_iter().filter(|it| it.starts_with("product_"));

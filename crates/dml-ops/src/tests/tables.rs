@@ -88,7 +88,7 @@ fn quantized_sigmoid(count: u32, fuse: bool) -> Plan {
     let graph = validate_graph(&graph.finish(), FeatureLevel::HIGHEST).unwrap();
     let (capabilities, tuning) = (&Capabilities::vulkan_minimum(), Tuning::new());
     let target = Target { capabilities, tuning, transfer: TransferUse::Allowed };
-    let options = GraphOptions { fuse, share_memory: true };
+    let options = GraphOptions { fuse };
     compile_graph(&graph, &target, options).unwrap().0
 }
 

@@ -108,10 +108,15 @@ impl Op for CachedAttention {
         let attention = Attention { outputs: 1, ..attention };
         // There is no gap between past and new keys.
         let is_joined = batches == 1 && keys == earlier.saturating_add(steps);
-        let all = |(past, at): (&Value, (usize, &str))| match keys == earlier {
-            true => self.written(operands, past, at),
-            false if is_joined => self.joined(operands, past, at),
-            false => self.appended(operands, past, at, keys),
+        let all = |(past, at): (&Value, (usize, &str))| {
+            let new = self.by_steps(operands, past, at)?;
+            match keys == earlier {
+                true => self.written(operands, past, &new),
+                false if is_joined => {
+                    join(operands, &[past, &new.transposed(&[0, 2, 1, 3])], 2, at.1)
+                }
+                false => self.appended(operands, past, (&new, at.1), keys),
+            }
         };
         let all = [all((past_keys, (1, "key")))?, all((past_values, (2, "value")))?];
         let mut outputs = if keys == earlier || is_joined {
@@ -129,30 +134,14 @@ impl Op for CachedAttention {
 impl CachedAttention {
     /// The past, with the new steps of each sequence written after those of it that count. Where the two lie in one
     /// buffer, only the new steps are written.
-    fn written(
-        &self,
-        operands: &Operands<'_>,
-        past: &Value,
-        (index, name): (usize, &str),
-    ) -> Result<Value> {
-        let new = self.by_steps(operands, past, (index, name))?.transposed(&[0, 2, 1, 3]);
+    fn written(&self, operands: &Operands<'_>, past: &Value, new: &Value) -> Result<Value> {
+        let new = new.transposed(&[0, 2, 1, 3]);
         let shape = new.shape()?;
         let before = operands.value(6, "before")?;
         let before = operands.reshaped(before, &[shape[0], 1, 1, 1])?;
         let steps = numbers(operands, before.element()?, &[1, 1, shape[2], 1])?;
         let places = apply(operands, ADD, &[before, steps])?.broadcast(shape);
         scattered(operands, [past, &places, &new], 2)
-    }
-
-    /// The past followed by the new steps.
-    fn joined(
-        &self,
-        operands: &Operands<'_>,
-        past: &Value,
-        (index, name): (usize, &str),
-    ) -> Result<Value> {
-        let new = self.by_steps(operands, past, (index, name))?.transposed(&[0, 2, 1, 3]);
-        join(operands, &[past, &new], 2, name)
     }
 
     /// The new steps as `[batches, steps, heads, elements]`, with the heads of the past.
@@ -181,14 +170,13 @@ impl CachedAttention {
         &self,
         operands: &Operands<'_>,
         past: &Value,
-        (index, name): (usize, &str),
+        (new, name): (&Value, &str),
         keys: u64,
     ) -> Result<Value> {
-        let new = self.by_steps(operands, past, (index, name))?;
         let ([batches, _, room, _], [_, steps, ..]) = (past.shape()?, new.shape()?) else {
             return Err(operands.node.invalid(name, 0, "has no steps", "1 and more"));
         };
-        let all = join(operands, &[&past.transposed(&[0, 2, 1, 3]), &new], 1, name)?;
+        let all = join(operands, &[&past.transposed(&[0, 2, 1, 3]), new], 1, name)?;
         let before = operands.value(6, "before")?;
         let element = before.element()?;
         let number = |it: u64| Value::scalar(element, from_integer(it.into(), element));

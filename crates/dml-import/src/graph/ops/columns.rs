@@ -4,7 +4,7 @@ use dml_core::operators::FoldDesc;
 
 use crate::error::Result;
 use crate::graph::dml::MAX_RANK;
-use crate::graph::ops::packed::{count, write};
+use crate::graph::ops::packed::{Use, count, write};
 use crate::graph::ops::pooling::setting;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -73,18 +73,19 @@ impl Op for Columns {
         let all: Vec<Along> = ones.iter().map(|_| ONE).chain(all).collect();
         let values = |of: fn(&Along) -> u32| all.iter().map(of).collect::<Vec<u32>>();
         let inputs = [(data, &[batches, rows, windows][..])];
-        let folded = write(operands, &inputs, kind, &seen, |mut inputs, output_tensor| {
-            FoldDesc {
-                input_tensor: inputs.remove(0),
-                output_tensor,
-                window_sizes: values(|it| it.window),
-                strides: values(|it| it.step),
-                dilations: values(|it| it.dilation),
-                start_padding: values(|it| it.start),
-                end_padding: values(|it| it.end),
-            }
-            .into()
-        });
+        let folded =
+            write(operands, Use::Computed, &inputs, kind, &seen, |mut inputs, output_tensor| {
+                FoldDesc {
+                    input_tensor: inputs.remove(0),
+                    output_tensor,
+                    window_sizes: values(|it| it.window),
+                    strides: values(|it| it.step),
+                    dilations: values(|it| it.dilation),
+                    start_padding: values(|it| it.start),
+                    end_padding: values(|it| it.end),
+                }
+                .into()
+            });
         folded.map(|it| vec![it])
     }
 }

@@ -4,7 +4,7 @@ use dml_core::operators::{GatherDesc, GatherElementsDesc, GatherNd1Desc};
 
 use crate::error::Result;
 use crate::graph::ops::operands::{Operator, Place};
-use crate::graph::ops::packed::{around, count, dimension, write};
+use crate::graph::ops::packed::{Use, around, count, dimension, write};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{element_count, host_elements, text};
@@ -53,8 +53,9 @@ impl Op for Gather {
         let count = count(of_indices);
         let inputs = [(data, &[outer, size, inner][..]), (indices, &[count][..])];
         let seen = [outer, count, inner];
+        let kind = Kind { element, shape };
         let gathered =
-            write(operands, &inputs, Kind { element, shape }, &seen, |mut it, output_tensor| {
+            write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
                 let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
                 let axis = dimension(1, 3);
                 GatherDesc {
@@ -113,11 +114,12 @@ impl Op for GatherElements {
         let seen = [outer, given[axis], inner];
         let inputs = [(&data, &[outer, size, inner][..]), (indices, &seen[..])];
         let kind = Kind { element, shape: given.to_vec() };
-        let gathered = write(operands, &inputs, kind, &seen, |mut it, output_tensor| {
-            let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
-            let axis = dimension(1, 3);
-            GatherElementsDesc { input_tensor, indices_tensor, output_tensor, axis }.into()
-        });
+        let gathered =
+            write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
+                let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
+                let axis = dimension(1, 3);
+                GatherElementsDesc { input_tensor, indices_tensor, output_tensor, axis }.into()
+            });
         gathered.map(|it| vec![it])
     }
 }
@@ -154,8 +156,9 @@ impl Op for GatherNd {
         let [input_dimension_count, indices_dimension_count] =
             [&of_data, &of_indices].map(|it| u32::try_from(it.len()).unwrap_or(u32::MAX));
         let inputs = [(data, of_data.as_slice()), (indices, of_indices.as_slice())];
+        let kind = Kind { element, shape };
         let gathered =
-            write(operands, &inputs, Kind { element, shape }, &seen, |mut it, output_tensor| {
+            write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
                 let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
                 GatherNd1Desc {
                     input_tensor,

@@ -7,7 +7,7 @@ use dml_core::operators::NonzeroCoordinatesDesc;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::cast::cast;
-use crate::graph::ops::packed::{count, write_all};
+use crate::graph::ops::packed::{Use, count, write_all};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, host_elements};
@@ -41,14 +41,20 @@ fn found(operands: &Operands<'_>, data: &Value) -> Result<Value> {
         Kind { element, shape: shape.to_vec() }
     };
     let outputs = vec![(index(&one), &one[..]), (index(&rows), &rows[..])];
-    let found = write_all(operands, &[(data, &shape)], outputs, |mut inputs, mut outputs| {
-        NonzeroCoordinatesDesc {
-            input_tensor: inputs.remove(0),
-            output_count_tensor: outputs.remove(0),
-            output_coordinates_tensor: outputs.remove(0),
-        }
-        .into()
-    })?;
+    let found = write_all(
+        operands,
+        Use::Computed,
+        &[(data, &shape)],
+        outputs,
+        |mut inputs, mut outputs| {
+            NonzeroCoordinatesDesc {
+                input_tensor: inputs.remove(0),
+                output_count_tensor: outputs.remove(0),
+                output_coordinates_tensor: outputs.remove(0),
+            }
+            .into()
+        },
+    )?;
     // Types and ranks that NONZERO_COORDINATES does not support.
     if found[0].check().is_err() {
         return on_host(operands);

@@ -18,7 +18,7 @@ use crate::graph::ops::cast::cast;
 use crate::graph::ops::double::{self, DOUBLE};
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
-use crate::graph::ops::packed::{self, around, count, dimension};
+use crate::graph::ops::packed::{self, Use, around, count, dimension};
 use crate::graph::ops::reduce::{along, axes_of, reduced};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::Value;
@@ -186,7 +186,7 @@ fn write(
     build: impl FnOnce(Vec<TensorDesc>, TensorDesc) -> AbstractOperator,
 ) -> Result<Value> {
     let (first, seen) = values[0];
-    packed::write(operands, values, first.kind()?, seen, build)
+    packed::write(operands, Use::Computed, values, first.kind()?, seen, build)
 }
 
 impl Op for Normalize {

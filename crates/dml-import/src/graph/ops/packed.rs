@@ -4,7 +4,7 @@ use dml_core::{AbstractOperator, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::device::no_counterpart;
+use crate::graph::device::{level, no_counterpart};
 use crate::graph::dml::{packed_tensor, storage, strided_tensor};
 use crate::graph::ops::Operands;
 use crate::graph::value::Storage;
@@ -36,18 +36,20 @@ type Seen<'a, T> = (T, &'a [u64]);
 /// the output, which has the elements of `output` in the shape `seen`.
 pub(super) fn write(
     operands: &Operands<'_>,
+    of_elements: Use,
     inputs: &[Seen<'_, &Value>],
     output: Kind,
     seen: &[u64],
     build: impl FnOnce(Vec<TensorDesc>, TensorDesc) -> AbstractOperator,
 ) -> Result<Value> {
     let build = |inputs, mut outputs: Vec<TensorDesc>| build(inputs, outputs.remove(0));
-    Ok(write_all(operands, inputs, vec![(output, seen)], build)?.remove(0))
+    Ok(write_all(operands, of_elements, inputs, vec![(output, seen)], build)?.remove(0))
 }
 
 /// Adds an operator like [`write`](fn@write), with several outputs; if one is empty, all are.
 pub(super) fn write_all(
     operands: &Operands<'_>,
+    of_elements: Use,
     inputs: &[Seen<'_, &Value>],
     outputs: Vec<Seen<'_, Kind>>,
     build: impl FnOnce(Vec<TensorDesc>, Vec<TensorDesc>) -> AbstractOperator,
@@ -76,35 +78,28 @@ pub(super) fn write_all(
         let inputs = elements.iter().zip(shapes).map(|(it, shape)| tensor(*it, shape));
         let outputs = results.iter().zip(written).map(|(it, shape)| tensor(*it, shape));
         let built = build(inputs.collect::<Result<_>>()?, outputs.collect::<Result<_>>()?);
-        refuse_patterns(operands, &elements, built)
+        refuse_patterns(operands, &elements, of_elements, built)
     }))
 }
 
-/// Operators that compare or add up elements of integer types.
-const COMPUTING: [&str; 13] = [
-    "ARGMAX",
-    "ARGMIN",
-    "CUMULATIVE_PRODUCT",
-    "CUMULATIVE_SUMMATION",
-    "MAX_POOLING",
-    "MAX_POOLING1",
-    "MAX_POOLING2",
-    "NONZERO_COORDINATES",
-    "REDUCE",
-    "RESAMPLE1",
-    "RESAMPLE2",
-    "TOP_K",
-    "TOP_K1",
-];
+/// How an operator uses the elements of its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// The operator moves elements as they are.
+    Moved,
+    /// The operator computes with numbers, or compares them.
+    Computed,
+}
 
-/// Refuses an operator that would take the bits of floats for integers.
+/// Refuses an operator that would take the bits of floats for integers, which DirectML supports.
 fn refuse_patterns(
     operands: &Operands<'_>,
     elements: &[ElementType],
+    of_elements: Use,
     operator: AbstractOperator,
 ) -> Result<AbstractOperator> {
-    let pattern = elements.iter().find(|it| it.is_pattern());
-    match pattern.filter(|_| COMPUTING.contains(&operator.schema().name)) {
+    let pattern = elements.iter().find(|it| it.is_pattern() && of_elements == Use::Computed);
+    match pattern.filter(|_| level(&operator).is_some()) {
         Some(element) => Err(no_counterpart(operands.node, *element)),
         None => Ok(operator),
     }

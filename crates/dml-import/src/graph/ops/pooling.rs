@@ -8,7 +8,7 @@ use dml_core::{AbstractOperator, DataType, PaddingMode, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::packed::{count, write, write_all};
+use crate::graph::ops::packed::{Use, count, write, write_all};
 use crate::graph::ops::pad::padded;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -265,7 +265,7 @@ fn pooled(
     }
     let inputs = [(data, &seen[..])];
     let kinds = kinds.into_iter().map(|kind| (kind, &seen_output[..])).collect();
-    let mut outputs = write_all(operands, &inputs, kinds, |mut inputs, outputs| {
+    let mut outputs = write_all(operands, Use::Computed, &inputs, kinds, |mut inputs, outputs| {
         pooling.operator(inputs.remove(0), outputs, &all)
     })?;
     if let Some(indices) = outputs.get_mut(1) {
@@ -382,18 +382,19 @@ impl Op for LocalResponse {
         let seen = [batches, channels, 1, count(rest)];
         let [alpha, beta, bias] = self.factors;
         let inputs = [(data, &seen[..])];
-        let output = write(operands, &inputs, kind.clone(), &seen, |mut it, output_tensor| {
-            LocalResponseNormalizationDesc {
-                input_tensor: it.remove(0),
-                output_tensor,
-                cross_channel: true,
-                local_size,
-                alpha,
-                beta,
-                bias,
-            }
-            .into()
-        })?;
+        let output =
+            write(operands, Use::Computed, &inputs, kind, &seen, |mut it, output_tensor| {
+                LocalResponseNormalizationDesc {
+                    input_tensor: it.remove(0),
+                    output_tensor,
+                    cross_channel: true,
+                    local_size,
+                    alpha,
+                    beta,
+                    bias,
+                }
+                .into()
+            })?;
         Ok(vec![output])
     }
 }

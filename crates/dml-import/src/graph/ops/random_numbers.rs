@@ -15,7 +15,7 @@ use crate::graph::ops::bits::BitShift;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
-use crate::graph::ops::packed::{count, write};
+use crate::graph::ops::packed::{Use, count, write};
 use crate::graph::ops::split::parts;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -142,17 +142,18 @@ impl Source {
         let state = Value::host(Tensor::of_bits(WORD, [6], self.state(operands))?);
         let kind = Kind { element: WORD, shape: shape.to_vec() };
         let inputs = [(&state, &[6][..])];
-        let words = write(operands, &inputs, kind, shape, |mut inputs, output_tensor| {
-            let r#type = RandomGeneratorType::Philox4x3210;
-            let input_state_tensor = inputs.remove(0);
-            RandomGeneratorDesc {
-                input_state_tensor,
-                output_tensor,
-                output_state_tensor: None,
-                r#type,
-            }
-            .into()
-        })?;
+        let words =
+            write(operands, Use::Computed, &inputs, kind, shape, |mut inputs, output_tensor| {
+                let r#type = RandomGeneratorType::Philox4x3210;
+                let input_state_tensor = inputs.remove(0);
+                RandomGeneratorDesc {
+                    input_state_tensor,
+                    output_tensor,
+                    output_state_tensor: None,
+                    r#type,
+                }
+                .into()
+            })?;
         let unused = Value::scalar(WORD, (32 - DIGITS).into());
         let whole = BitShift::Right.moved(operands, &words, &unused)?;
         let whole = cast(operands, &whole, SINGLE)?;
@@ -161,10 +162,7 @@ impl Source {
 
     /// The generator's counter, lowest word first, and its key.
     fn state(self, operands: &Operands<'_>) -> [u64; 6] {
-        let is_own = |it: &&crate::graph::DeviceNode| {
-            it.name == operands.owner.name && it.operator.schema().name == "RANDOM_GENERATOR"
-        };
-        let uses = operands.device.all().iter().filter(is_own).count() as u64;
+        let uses = operands.device.draws_of(&operands.owner.name);
         let key = match self.seed {
             Some(seed) => seed.to_bits().into(),
             None => hash(&operands.node.to_string()),

@@ -13,7 +13,7 @@ use crate::graph::ops::clip::ends;
 use crate::graph::ops::double::{self, DOUBLE};
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::operands::{Operator, Place};
-use crate::graph::ops::packed::{self, dimension};
+use crate::graph::ops::packed::{self, Use, dimension};
 use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::strides::{packed as packed_strides, positions};
@@ -205,7 +205,7 @@ fn on_device(
     let (sizes, along) = folded(data.shape()?, is_reduced);
     let (seen, axes) = (kept(&sizes, &along, true), axes_of(&along));
     let inputs = [(data, sizes.as_slice())];
-    packed::write(operands, &inputs, output, &seen, |mut inputs, output| {
+    packed::write(operands, Use::Computed, &inputs, output, &seen, |mut inputs, output| {
         build(inputs.remove(0), output, axes)
     })
 }

@@ -11,7 +11,7 @@ use crate::graph::ops::arithmetic::{ADD, MAXIMUM, MULTIPLY, SUBTRACT, WHERE};
 use crate::graph::ops::composed::ABSOLUTE;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::apply;
-use crate::graph::ops::packed::write;
+use crate::graph::ops::packed::{Use, write};
 use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -106,25 +106,36 @@ impl RoiAlign {
         let shapes = [data.shape()?, regions.shape()?, batches.shape()?];
         let inputs: Vec<(&Value, &[u64])> = inputs.into_iter().zip(shapes).collect();
         let function = if self.is_maximum { ReduceFunction::Max } else { ReduceFunction::Average };
-        write(operands, &inputs, kind.clone(), &kind.shape, |mut it, output_tensor| {
-            RoiAlign1Desc {
-                input_tensor: it.remove(0),
-                roi_tensor: it.remove(0),
-                batch_indices_tensor: it.remove(0),
-                output_tensor,
-                reduction_function: function,
-                interpolation_mode: InterpolationMode::Linear,
-                spatial_scale_x: self.scale,
-                spatial_scale_y: self.scale,
-                input_pixel_offset: if self.is_half_pixel { 0.5 } else { 0.0 },
-                output_pixel_offset: -0.5,
-                out_of_bounds_input_value: 0.0,
-                minimum_samples_per_output: self.samples.max(1),
-                maximum_samples_per_output: if self.samples > 0 { self.samples } else { u32::MAX },
-                align_regions_to_corners: false,
-            }
-            .into()
-        })
+        write(
+            operands,
+            Use::Computed,
+            &inputs,
+            kind.clone(),
+            &kind.shape,
+            |mut it, output_tensor| {
+                RoiAlign1Desc {
+                    input_tensor: it.remove(0),
+                    roi_tensor: it.remove(0),
+                    batch_indices_tensor: it.remove(0),
+                    output_tensor,
+                    reduction_function: function,
+                    interpolation_mode: InterpolationMode::Linear,
+                    spatial_scale_x: self.scale,
+                    spatial_scale_y: self.scale,
+                    input_pixel_offset: if self.is_half_pixel { 0.5 } else { 0.0 },
+                    output_pixel_offset: -0.5,
+                    out_of_bounds_input_value: 0.0,
+                    minimum_samples_per_output: self.samples.max(1),
+                    maximum_samples_per_output: if self.samples > 0 {
+                        self.samples
+                    } else {
+                        u32::MAX
+                    },
+                    align_regions_to_corners: false,
+                }
+                .into()
+            },
+        )
     }
 }
 
@@ -150,16 +161,17 @@ impl Op for MaxRoiPool {
         let inputs = [(data, data.shape()?), (regions, regions.shape()?)];
         let [down, across] = self.cells.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
         let shape = kind.shape.clone();
-        let pooled = write(operands, &inputs, kind, &shape, |mut it, output_tensor| {
-            RoiPoolingDesc {
-                input_tensor: it.remove(0),
-                roi_tensor: it.remove(0),
-                output_tensor,
-                spatial_scale: self.scale,
-                pooled_size: [across, down],
-            }
-            .into()
-        });
+        let pooled =
+            write(operands, Use::Computed, &inputs, kind, &shape, |mut it, output_tensor| {
+                RoiPoolingDesc {
+                    input_tensor: it.remove(0),
+                    roi_tensor: it.remove(0),
+                    output_tensor,
+                    spatial_scale: self.scale,
+                    pooled_size: [across, down],
+                }
+                .into()
+            });
         pooled.map(|it| vec![it])
     }
 }

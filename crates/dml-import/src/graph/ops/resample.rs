@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::graph::ops::Operands;
 use crate::graph::ops::index::gathered;
 use crate::graph::ops::movement::{joined, leading};
-use crate::graph::ops::packed::write;
+use crate::graph::ops::packed::{Use, write};
 use crate::graph::ops::resized::{Axis, Nearest, SinglePrecision};
 use crate::graph::ops::table::table;
 use crate::graph::ops::weigh::{Filter, Weighing};
@@ -157,5 +157,5 @@ fn resampled(
             .into(),
         }
     };
-    write(operands, &[(data, &input)], kind, &output, build)
+    write(operands, Use::Computed, &[(data, &input)], kind, &output, build)
 }

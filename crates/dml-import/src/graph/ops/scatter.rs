@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::index::Tuples;
-use crate::graph::ops::packed::{around, count, dimension, write};
+use crate::graph::ops::packed::{Use, around, count, dimension, write};
 use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
@@ -68,7 +68,7 @@ fn elements(
     }
     let (of_data, of_indices) = (around(shape, axis), around(given, axis));
     let inputs = [(data, &of_data[..]), (indices, &of_indices[..]), (updates, &of_indices[..])];
-    write(operands, &inputs, kind.clone(), &of_data, |mut it, output_tensor| {
+    write(operands, Use::Moved, &inputs, kind.clone(), &of_data, |mut it, output_tensor| {
         let [input_tensor, indices_tensor, updates_tensor] =
             [it.remove(0), it.remove(0), it.remove(0)];
         let axis = dimension(1, 3);
@@ -114,7 +114,7 @@ fn parts(
     let [input_dimension_count, indices_dimension_count] =
         [&of_data, &of_indices].map(|it| u32::try_from(it.len()).unwrap_or(u32::MAX));
     let inputs = [(data, &of_data[..]), (indices, &of_indices[..]), (updates, &of_updates[..])];
-    write(operands, &inputs, kind, &of_data, |mut it, output_tensor| {
+    write(operands, Use::Moved, &inputs, kind, &of_data, |mut it, output_tensor| {
         let [input_tensor, indices_tensor, updates_tensor] =
             [it.remove(0), it.remove(0), it.remove(0)];
         ScatterNdDesc {
@@ -167,10 +167,11 @@ impl Op for MaxUnpool {
         let (all, total) = ([count(&shape)], [count(&output)]);
         let inputs = [(data, &all[..]), (&indices, &all[..])];
         let kind = Kind { element, shape: output };
-        let unpooled = write(operands, &inputs, kind, &total, |mut it, output_tensor| {
-            let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
-            MaxUnpoolingDesc { input_tensor, indices_tensor, output_tensor }.into()
-        })?;
+        let unpooled =
+            write(operands, Use::Moved, &inputs, kind, &total, |mut it, output_tensor| {
+                let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
+                MaxUnpoolingDesc { input_tensor, indices_tensor, output_tensor }.into()
+            })?;
         Ok(vec![unpooled])
     }
 }

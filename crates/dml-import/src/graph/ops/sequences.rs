@@ -6,7 +6,7 @@ use dml_core::operators::{OneHotDesc, ReverseSubsequencesDesc};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::cast::cast;
-use crate::graph::ops::packed::{around, count, dimension, write};
+use crate::graph::ops::packed::{Use, around, count, dimension, write};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
@@ -61,7 +61,7 @@ impl Op for OneHot {
         let [outer, _, inner] = seen;
         let inputs = [(&indices, &[outer, 1, inner][..]), (values, &[2][..])];
         let kind = Kind { element: values.element()?, shape };
-        let output = write(operands, &inputs, kind, &seen, |mut it, output_tensor| {
+        let output = write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
             let [indices_tensor, values_tensor] = [it.remove(0), it.remove(0)];
             let axis = dimension(1, 3);
             OneHotDesc { indices_tensor, values_tensor, output_tensor, axis }.into()
@@ -107,7 +107,7 @@ impl Op for ReverseSequence {
         let seen = [kind.shape[0], kind.shape[1], count(&kind.shape[2..])];
         let inputs = [(data, &seen[..]), (&lengths, &[batches][..])];
         let axis = dimension(time, 3);
-        let output = write(operands, &inputs, kind, &seen, |mut it, output_tensor| {
+        let output = write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
             let [input_tensor, mut sequence_lengths_tensor] = [it.remove(0), it.remove(0)];
             // All sequences of a batch share a length.
             sequence_lengths_tensor.sizes.clone_from(&input_tensor.sizes);

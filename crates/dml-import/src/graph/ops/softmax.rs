@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::graph::ops::arithmetic::{DIVIDE, EXP, LOG, SUBTRACT};
 use crate::graph::ops::double::DOUBLE;
 use crate::graph::ops::element_wise::apply;
-use crate::graph::ops::packed::{self, count};
+use crate::graph::ops::packed::{self, Use, count};
 use crate::graph::ops::reduce::reduced;
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::Value;
@@ -59,7 +59,7 @@ impl Op for Softmax {
             AbstractOperator::new(schema, [&tensors, axes].concat()).expect("the schema's fields")
         };
         let inputs = [(input, folded.as_slice())];
-        Ok(vec![packed::write(operands, &inputs, kind.clone(), &folded, build)?])
+        Ok(vec![packed::write(operands, Use::Computed, &inputs, kind.clone(), &folded, build)?])
     }
 }
 

@@ -5,7 +5,7 @@ use dml_core::{AxisDirection, DataType};
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::packed::{around, dimension, write_all};
+use crate::graph::ops::packed::{Use, around, dimension, write_all};
 use crate::graph::ops::{Need, Op, Operands};
 use crate::graph::value::{Kind, Value};
 
@@ -44,17 +44,23 @@ impl Op for TopK {
         let coordinates =
             Kind { element: ElementType::Dml(DataType::Uint64), shape: shape.clone() };
         let outputs = vec![(Kind { element, shape }, &found[..]), (coordinates, &found[..])];
-        let found = write_all(operands, &[(data, &of_data)], outputs, |mut it, mut outputs| {
-            TopK1Desc {
-                input_tensor: it.remove(0),
-                output_value_tensor: outputs.remove(0),
-                output_index_tensor: outputs.remove(0),
-                axis: dimension(1, 3),
-                k: u32::try_from(count).unwrap_or(u32::MAX),
-                axis_direction: self.direction,
-            }
-            .into()
-        })?;
+        let found = write_all(
+            operands,
+            Use::Computed,
+            &[(data, &of_data)],
+            outputs,
+            |mut it, mut outputs| {
+                TopK1Desc {
+                    input_tensor: it.remove(0),
+                    output_value_tensor: outputs.remove(0),
+                    output_index_tensor: outputs.remove(0),
+                    axis: dimension(1, 3),
+                    k: u32::try_from(count).unwrap_or(u32::MAX),
+                    axis_direction: self.direction,
+                }
+                .into()
+            },
+        )?;
         let signed = |(at, it): (usize, Value)| match at {
             0 => it,
             _ => Value { element: Some(ElementType::INT64), ..it },

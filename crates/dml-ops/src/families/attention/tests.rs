@@ -2,11 +2,8 @@
 
 use dml_core::operators::MultiheadAttentionDesc;
 use dml_core::plan::{Plan, Step};
-use dml_core::{
-    Capabilities, DataType, FeatureLevel, MultiheadAttentionMaskType, Strategy, TensorDesc, Tuning,
-    validate,
-};
-use dml_reference::{Memory, Signature, run_on_host};
+use dml_core::{Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning, validate};
+use dml_reference::{Memory, Signature, descriptors, run_on_host};
 
 use super::{OPERATORS, lowering};
 use crate::schedule;
@@ -47,24 +44,8 @@ fn queries_that_are_answered_apart_find_the_same() {
 fn of_steps(steps: u32) -> MultiheadAttentionDesc {
     let tensor = || TensorDesc::packed(DataType::Float32, &[1, steps, 12 * 64]);
     MultiheadAttentionDesc {
-        query_tensor: Some(tensor()),
-        key_tensor: Some(tensor()),
-        value_tensor: Some(tensor()),
-        stacked_query_key_tensor: None,
-        stacked_key_value_tensor: None,
-        stacked_query_key_value_tensor: None,
-        bias_tensor: None,
-        mask_tensor: None,
-        relative_position_bias_tensor: None,
-        past_key_tensor: None,
-        past_value_tensor: None,
-        output_tensor: tensor(),
-        output_present_key_tensor: None,
-        output_present_value_tensor: None,
         scale: 0.125,
-        mask_filter_value: 0.0,
-        head_count: 12,
-        mask_type: MultiheadAttentionMaskType::None,
+        ..descriptors::attention([tensor(), tensor(), tensor(), tensor()], 12)
     }
 }
 

@@ -185,7 +185,7 @@ fn attributes(operator: &Validated, computed: DataType) -> Result<Vec<u32>, Erro
             true => widened(data_type),
             false => conversion(data_type, computed),
         };
-        let element = chain.iter().fold(bits, |bits, function| (function.twin)(&[bits]));
+        let element = Program::chain(chain).evaluated(&[bits], &[]).result();
         let of_element = (0..computed.bits().div_ceil(32)).map(|at| element >> (32 * at));
         words.extend(of_element.map(|it| u32::try_from(it & 0xffff_ffff).unwrap_or_default()));
     }

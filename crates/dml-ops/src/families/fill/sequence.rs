@@ -28,9 +28,9 @@ fn sequence(data_type: DataType, start: u64, delta: u64) -> Computation {
     let ends = || [low_and_high(start), low_and_high(delta)];
     match data_type {
         DataType::Float16 | DataType::Float32 => {
-            let to_single = conversion(data_type, DataType::Float32);
+            let to_single = Program::chain(conversion(data_type, DataType::Float32));
             let [start, delta] = [start, delta]
-                .map(|bits| to_single.iter().fold(bits, |bits, function| (function.twin)(&[bits])))
+                .map(|bits| to_single.evaluated(&[bits], &[]).result())
                 .map(|bits| f32::from_bits(low_and_high(bits)[0]));
             of_floats(data_type, start, delta)
         }

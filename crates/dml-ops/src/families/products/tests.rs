@@ -4,26 +4,20 @@ use dml_core::capabilities::Features;
 use dml_core::operators::{ConvolutionDesc, GemmDesc};
 use dml_core::plan::{Plan, Slot, Step};
 use dml_core::{
-    Capabilities, ConvolutionDirection, ConvolutionMode, DataType, MatrixTransform, Strategy,
-    TensorDesc, TensorFlags, Tuning,
+    Capabilities, ConvolutionDirection, DataType, MatrixTransform, Strategy, TensorDesc,
+    TensorFlags, Tuning,
 };
+use dml_reference::descriptors;
 
 use crate::tests::{kind, kinds, lower_for, lower_with};
 use crate::{Target, TransferUse};
 
 fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> GemmDesc {
     let tensor = |sizes: [u32; 2]| TensorDesc::packed(data_type, &[1, 1, sizes[0], sizes[1]]);
-    GemmDesc {
-        a_tensor: tensor([rows, depth]),
-        b_tensor: tensor([depth, columns]),
-        c_tensor: None,
-        output_tensor: tensor([rows, columns]),
-        trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::None,
-        alpha: 1.0,
-        beta: 0.0,
-        fused_activation: None,
-    }
+    descriptors::gemm(
+        [tensor([rows, depth]), tensor([depth, columns]), tensor([rows, columns])],
+        MatrixTransform::None,
+    )
 }
 
 /// A product whose second matrix is transposed, and so has to be rearranged.
@@ -89,21 +83,11 @@ fn of_all(row: u32) -> Plan {
     let sizes = [1, 40, 2, 40];
     let tensor = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
     let strides = [80 * row, 2 * row, row, 1];
-    let desc = ConvolutionDesc {
-        input_tensor: tensor(&sizes).with_strides(&strides),
-        filter_tensor: tensor(&sizes),
-        bias_tensor: None,
-        output_tensor: tensor(&[1, 1, 1, 1]),
-        mode: ConvolutionMode::CrossCorrelation,
-        direction: ConvolutionDirection::Forward,
-        strides: vec![1; 2],
-        dilations: vec![1; 2],
-        start_padding: vec![0; 2],
-        end_padding: vec![0; 2],
-        output_padding: vec![0; 2],
-        group_count: 1,
-        fused_activation: None,
-    };
+    let desc = descriptors::convolution([
+        tensor(&sizes).with_strides(&strides),
+        tensor(&sizes),
+        tensor(&[1, 1, 1, 1]),
+    ]);
     lower_with(desc, Tuning::new(), TransferUse::Allowed)
 }
 
@@ -142,19 +126,15 @@ fn upsampling(size: u32, window: u32) -> Plan {
     let tensor = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
     let padding = (window - 2) / 2;
     let desc = ConvolutionDesc {
-        input_tensor: tensor(&[1, 8, size, size]),
-        filter_tensor: tensor(&[8, 16, window, window]),
-        bias_tensor: None,
-        output_tensor: tensor(&[1, 16, 2 * size, 2 * size]),
-        mode: ConvolutionMode::CrossCorrelation,
         direction: ConvolutionDirection::Backward,
         strides: vec![2; 2],
-        dilations: vec![1; 2],
         start_padding: vec![padding; 2],
         end_padding: vec![padding; 2],
-        output_padding: vec![0; 2],
-        group_count: 1,
-        fused_activation: None,
+        ..descriptors::convolution([
+            tensor(&[1, 8, size, size]),
+            tensor(&[8, 16, window, window]),
+            tensor(&[1, 16, 2 * size, 2 * size]),
+        ])
     };
     lower_with(desc, Tuning::new(), TransferUse::Allowed)
 }

@@ -28,20 +28,17 @@ impl Product {
         let vector = graph.input();
         let inputs: Vec<_> = (0..inputs).map(|_| graph.input()).collect();
         let matrix = graph.operator(factor, &inputs);
-        let product = GemmDesc {
-            a_tensor: single(&[1, 1, 1, self.depth]),
-            b_tensor: single(&self.matrix()),
-            c_tensor: None,
-            output_tensor: single(&[1, 1, 1, self.columns]),
-            trans_a: MatrixTransform::None,
-            trans_b: match self.is_transposed {
+        let product = gemm(
+            [
+                single(&[1, 1, 1, self.depth]),
+                single(&self.matrix()),
+                single(&[1, 1, 1, self.columns]),
+            ],
+            match self.is_transposed {
                 true => MatrixTransform::Transpose,
                 false => MatrixTransform::None,
             },
-            alpha: 1.0,
-            beta: 0.0,
-            fused_activation: None,
-        };
+        );
         let result = graph.operator(product, &[vector, matrix]);
         graph.output(result);
         let name = format!("{self:?}");
@@ -130,18 +127,16 @@ fn sum(product: Product, data_type: DataType, has_bias: bool) -> GraphDesc {
     let mut graph = GraphBuilder::new();
     let [vector, matrix, bias, other] = std::array::from_fn(|_| graph.input());
     let desc = GemmDesc {
-        a_tensor: tensor(&[1, 1, 1, product.depth]),
-        b_tensor: tensor(&product.matrix()),
         c_tensor: has_bias.then(of_result),
-        output_tensor: of_result(),
-        trans_a: MatrixTransform::None,
-        trans_b: match product.is_transposed {
-            true => MatrixTransform::Transpose,
-            false => MatrixTransform::None,
-        },
         alpha: 0.5,
         beta: 3.0,
-        fused_activation: None,
+        ..gemm(
+            [tensor(&[1, 1, 1, product.depth]), tensor(&product.matrix()), of_result()],
+            match product.is_transposed {
+                true => MatrixTransform::Transpose,
+                false => MatrixTransform::None,
+            },
+        )
     };
     let inputs = [vector, matrix, bias];
     let result = graph.operator(desc, &inputs[..if has_bias { 3 } else { 2 }]);

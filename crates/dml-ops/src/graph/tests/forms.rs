@@ -93,17 +93,7 @@ impl Form {
     pub(super) fn product(&mut self, a: Sized, b: Sized, trans_b: MatrixTransform) -> Sized {
         let columns = if trans_b == MatrixTransform::None { b.1[3] } else { b.1[2] };
         let sizes = [a.1[0], a.1[1], a.1[2], columns];
-        let desc = GemmDesc {
-            a_tensor: packed(a.1),
-            b_tensor: packed(b.1),
-            c_tensor: None,
-            output_tensor: packed(sizes),
-            trans_a: MatrixTransform::None,
-            trans_b,
-            alpha: 1.0,
-            beta: 0.0,
-            fused_activation: None,
-        };
+        let desc = gemm([packed(a.1), packed(b.1), packed(sizes)], trans_b);
         (self.0.operator(desc, &[a.0, b.0]), sizes)
     }
 

@@ -168,21 +168,14 @@ impl Tables {
     fn table(&self, map: &Map, unary: &Unary) -> Vec<u8> {
         let Map { computation, .. } = map;
         let width = unary.width(map).bytes() as usize;
-        let mut results = vec![0; computation.program.steps.len()];
+        let functions = unary.functions(&computation.program.steps);
+        let known = self.known.iter().map(|it| it.unwrap_or_default());
+        let mut inputs: Vec<u64> = [0].into_iter().chain(known).collect();
         let mut bytes = Vec::with_capacity(width << unary.bits);
         for element in 0..1_u64 << unary.bits {
-            for (at, step) in unary.own(&computation.program.steps) {
-                let argument = |value: &Value| match *value {
-                    Value::Parameter(at) => computation.parameters[at as usize].into(),
-                    Value::Result(at) if unary.has_step[at] => results[at],
-                    value if value == unary.source => element,
-                    Value::Input(at) => self.known[at].unwrap_or_default(),
-                    Value::Result(_) => 0,
-                };
-                let arguments: Vec<u64> = step.arguments.iter().map(argument).collect();
-                results[at] = (step.function.twin)(&arguments);
-            }
-            bytes.extend(&results[unary.last].to_le_bytes()[..width]);
+            inputs[0] = element;
+            let result = functions.evaluated(&inputs, &computation.parameters).result();
+            bytes.extend(&result.to_le_bytes()[..width]);
         }
         bytes
     }
@@ -201,6 +194,23 @@ struct Unary {
 impl Unary {
     fn own<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = (usize, &'a Step)> {
         steps.iter().enumerate().filter(|(at, _)| self.has_step[*at])
+    }
+
+    /// These steps up to the last one, as a program of the source, its input 0, and of the Map's inputs after it.
+    fn functions(&self, steps: &[Step]) -> Functions {
+        let mut functions = Functions::default();
+        let mut results = vec![Value::Input(0); steps.len()];
+        for (at, step) in self.own(steps).take_while(|(at, _)| *at <= self.last) {
+            let argument = |value: &Value| match *value {
+                value if value == self.source => Value::Input(0),
+                Value::Input(at) => Value::Input(at + 1),
+                Value::Result(at) => results[at],
+                value @ Value::Parameter(_) => value,
+            };
+            let arguments = step.arguments.iter().map(argument).collect();
+            results[at] = functions.apply(step.function, arguments);
+        }
+        functions
     }
 
     /// The estimated size of a kernel of these steps, in bytes.

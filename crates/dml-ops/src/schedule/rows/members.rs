@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions};
+use dml_spirv::element_wise::{
+    DIMENSIONS, Formula, MAX_INPUTS, MAX_PARAMETERS, Program as Functions, Source,
+};
 use dml_spirv::reduce::Elements;
-use dml_spirv::rows::{Action, Formula, MAX_ROW_VALUES, Phase, Source};
+use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase};
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::with_parameters_from;

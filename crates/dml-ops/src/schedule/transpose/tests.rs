@@ -4,6 +4,7 @@ use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::operators::{ElementWiseIdentityDesc, GemmDesc, SpaceToDepthDesc};
 use dml_core::plan::{BindingRequirement, BoundAt, Plan};
 use dml_core::{Capabilities, DataType, MatrixTransform, TensorDesc, Tuning};
+use dml_reference::descriptors::gemm;
 use dml_spirv::ElementWidth;
 
 use super::*;
@@ -189,15 +190,8 @@ fn factors_that_are_packed_by_columns_are_copied_in_tiles() {
     let tensor = TensorDesc::packed(DataType::Float32, &[1, 1, 256, 256]);
     let count = |transform, tuning| {
         let desc = GemmDesc {
-            a_tensor: tensor.clone(),
-            b_tensor: tensor.clone(),
-            c_tensor: None,
-            output_tensor: tensor.clone(),
             trans_a: transform,
-            trans_b: transform,
-            alpha: 1.0,
-            beta: 0.0,
-            fused_activation: None,
+            ..gemm([tensor.clone(), tensor.clone(), tensor.clone()], transform)
         };
         tiled(&lower_with(desc, tuning, TransferUse::Allowed))
     };

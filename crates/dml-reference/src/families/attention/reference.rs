@@ -2,14 +2,11 @@
 
 use dml_core::operators::attention::{LENGTHS, Role, Sizes};
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
-use dml_core::{
-    AbstractOperator, DataType, Error, MultiheadAttentionMaskType as MaskType, TensorLayout,
-    Validated,
-};
+use dml_core::{DataType, Error, MultiheadAttentionMaskType as MaskType, TensorLayout, Validated};
 
 use super::cases::Maker;
 use crate::number::{double, encoded, single};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
+use crate::{Random, Reference};
 
 /// The reference of an attention operator.
 pub(super) struct Attention {
@@ -252,19 +249,5 @@ impl Reference for Attention {
         Comparison::Ulp(bound.saturating_add(of_keys))
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, signature });
 }

@@ -1,11 +1,11 @@
 //! References of gather and scatter operators by the documentation, by coordinates.
 
 use dml_core::schema::{FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 
 use super::cases::{self, Maker};
 use super::meaning::{Meaning, coordinates};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
+use crate::{Random, Reference};
 
 /// The reference of a gather or scatter operator.
 pub(super) struct Indexed {
@@ -240,19 +240,5 @@ impl Reference for Indexed {
         true
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, meaning: self.meaning, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, meaning: self.meaning, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, meaning: self.meaning, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, meaning: self.meaning, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, meaning: self.meaning, signature });
 }

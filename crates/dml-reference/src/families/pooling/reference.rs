@@ -1,13 +1,13 @@
 //! References of pooling operators by the documentation, window by window.
 
 use dml_core::schema::OperatorSchema;
-use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 
 use super::cases::Maker;
 use super::meaning::Meaning;
 use crate::families::rows::factor_of;
 use crate::number::{double, encoded, single};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
+use crate::{Random, Reference, Signature};
 
 /// The reference of a pooling operator.
 pub(super) struct OfWindows {
@@ -276,21 +276,7 @@ impl Reference for OfWindows {
         true
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        self.maker(signature).minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        self.maker(signature).cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        self.maker(signature).random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        self.maker(signature).broken_rules()
-    }
+    cases_by!(self, signature: self.maker(signature));
 }
 
 impl OfWindows {

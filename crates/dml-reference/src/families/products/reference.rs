@@ -2,7 +2,7 @@
 //! integers.
 
 use dml_core::schema::{Comparison, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 
 use super::cases::{Maker, Shapes, elements};
 use super::fields::{
@@ -13,7 +13,7 @@ use crate::families::element_wise::{activated, fused};
 use crate::families::rows::softmax_of_rows;
 use crate::number;
 use crate::number::{encoded, single};
-use crate::{BrokenRule, Case, Random, Reference, Signature, coordinate};
+use crate::{Random, Reference, Signature, coordinate};
 
 /// The reference of a matrix product or convolution.
 pub(crate) struct OfProducts {
@@ -247,21 +247,7 @@ impl Reference for OfProducts {
         Comparison::Ulp(of_sum.saturating_add(bound + of_activation))
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        self.maker(signature).minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        self.maker(signature).cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        self.maker(signature).random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        self.maker(signature).broken_rules()
-    }
+    cases_by!(self, signature: self.maker(signature));
 }
 
 impl OfProducts {

@@ -3,21 +3,19 @@ use dml_core::{
     AbstractOperator, DataType, FeatureLevel, MatrixTransform, Numerics, TensorDesc, validate,
 };
 
+use crate::descriptors::gemm;
 use crate::{Case, Memory, MemoryAfter};
 
 /// A row of four FLOAT32 elements times a column of ones, with this Alpha and activation.
 fn product(alpha: f32, fused_activation: Option<AbstractOperator>) -> AbstractOperator {
     let tensor = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
     GemmDesc {
-        a_tensor: tensor(&[1, 1, 1, 4]),
-        b_tensor: tensor(&[1, 1, 4, 1]),
-        c_tensor: None,
-        output_tensor: tensor(&[1, 1, 1, 1]),
-        trans_a: MatrixTransform::None,
-        trans_b: MatrixTransform::None,
         alpha,
-        beta: 0.0,
         fused_activation,
+        ..gemm(
+            [tensor(&[1, 1, 1, 4]), tensor(&[1, 1, 4, 1]), tensor(&[1, 1, 1, 1])],
+            MatrixTransform::None,
+        )
     }
     .into()
 }

@@ -1,11 +1,11 @@
 //! References of operators with blocks by the documentation, element by element.
 
 use dml_core::schema::OperatorSchema;
-use dml_core::{AbstractOperator, DataType, Error, Validated};
+use dml_core::{DataType, Error, Validated};
 
 use super::cases::Maker;
+use crate::Reference;
 use crate::number::{Number, double, flush, single};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
 
 /// Applied to each intermediate number that a device may flush to zero.
 type Step = fn(f64) -> f64;
@@ -114,19 +114,5 @@ impl Reference for OfBlocks {
         true
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, signature });
 }

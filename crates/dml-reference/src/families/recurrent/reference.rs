@@ -2,12 +2,12 @@
 
 use dml_core::operators::recurrent::{Network, flag, functions, threshold};
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 
 use super::cases::Maker;
 use crate::families::element_wise;
 use crate::number::{double, encoded};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
+use crate::{Random, Reference};
 
 /// The reference of a network with this cell.
 pub(super) struct Recurrent {
@@ -270,19 +270,5 @@ impl Reference for Recurrent {
         Comparison::Ulp(bound.saturating_add(of_steps))
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, signature });
 }

@@ -1,13 +1,11 @@
 //! References of resampling by the documentation, element by element.
 
 use dml_core::schema::{Comparison, OperatorSchema};
-use dml_core::{
-    AbstractOperator, AxisDirection, DataType, Error, InterpolationMode, TensorLayout, Validated,
-};
+use dml_core::{AxisDirection, DataType, Error, InterpolationMode, TensorLayout, Validated};
 
 use super::cases::Maker;
 use crate::number::{double, encoded};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
+use crate::{Random, Reference};
 
 /// The reference of a resampling operator.
 pub(super) struct Resampled {
@@ -140,21 +138,7 @@ impl Reference for Resampled {
         (0..layout.element_count()).map(|_| element()).collect()
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, signature });
 }
 
 /// The weighted mean of elements; integers are rounded to nearest, ties to even.

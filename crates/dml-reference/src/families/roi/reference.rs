@@ -2,13 +2,11 @@
 
 use dml_core::operators::MOST_ROI_SAMPLES;
 use dml_core::schema::{Comparison, OperatorSchema};
-use dml_core::{
-    AbstractOperator, DataType, Error, InterpolationMode, ReduceFunction, TensorLayout, Validated,
-};
+use dml_core::{DataType, Error, InterpolationMode, ReduceFunction, TensorLayout, Validated};
 
 use super::cases::{Maker, drawn};
 use crate::number::{double, encoded};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
+use crate::{Random, Reference};
 
 /// The reference of an operator on regions of interest.
 pub(super) struct OfRegions {
@@ -206,21 +204,7 @@ impl Reference for OfRegions {
         drawn(random, operator, index, layout, is_moved(operator))
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, signature });
 }
 
 /// The greatest element of a cell, whose elements `at` gives; 0 if the cell is empty.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
+use dml_core::{DataType, Error, TensorLayout, Validated};
 
 use super::cases::Maker;
 use super::elements::Elements;
 use crate::number::{Number, double, encoded, flush, single};
-use crate::{BrokenRule, Case, Random, Reference, Signature};
+use crate::{Random, Reference};
 
 /// Applied to each intermediate number that a device may flush to zero.
 pub(crate) type Step = fn(f64) -> f64;
@@ -226,19 +226,5 @@ impl Reference for OverRows {
         true
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, signature });
 }

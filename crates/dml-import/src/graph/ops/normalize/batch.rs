@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, MULTIPLY};
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::element_wise::apply;
-use crate::graph::ops::packed::{self, count};
+use crate::graph::ops::packed::{self, Use, count};
 use crate::graph::ops::{Op, Operands};
 use crate::graph::value::{Kind, Value};
 
@@ -102,23 +102,24 @@ impl Op for BatchTraining {
             (moment(), &of_scales[..]),
         ];
         let epsilon = self.epsilon;
-        let results = packed::write_all(operands, &values, outputs, |inputs, outputs| {
-            let (mut inputs, mut outputs) = (inputs.into_iter(), outputs.into_iter());
-            let mut input = || inputs.next().expect("three inputs");
-            let mut output = || outputs.next().expect("three outputs");
-            BatchNormalizationTrainingDesc {
-                input_tensor: input(),
-                scale_tensor: input(),
-                bias_tensor: input(),
-                fused_add_tensor: None,
-                output_tensor: output(),
-                output_mean_tensor: output(),
-                output_variance_tensor: output(),
-                epsilon,
-                fused_activation: None,
-            }
-            .into()
-        });
+        let results =
+            packed::write_all(operands, Use::Computed, &values, outputs, |inputs, outputs| {
+                let (mut inputs, mut outputs) = (inputs.into_iter(), outputs.into_iter());
+                let mut input = || inputs.next().expect("three inputs");
+                let mut output = || outputs.next().expect("three outputs");
+                BatchNormalizationTrainingDesc {
+                    input_tensor: input(),
+                    scale_tensor: input(),
+                    bias_tensor: input(),
+                    fused_add_tensor: None,
+                    output_tensor: output(),
+                    output_mean_tensor: output(),
+                    output_variance_tensor: output(),
+                    epsilon,
+                    fused_activation: None,
+                }
+                .into()
+            });
         let mut results = results?;
         for (at, name) in [(1, "input_mean"), (2, "input_var")] {
             if self.outputs > at {

@@ -2,8 +2,7 @@
 
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, QUERY_DIMENSION, SUM};
-use dml_spirv::element_wise::{DIMENSIONS, Program as Functions};
-use dml_spirv::rows::{Formula, Source};
+use dml_spirv::element_wise::{DIMENSIONS, Formula, Program as Functions, Source};
 
 use super::axes::{Axes, Axis};
 use super::softmax::Softmax;

@@ -2,9 +2,8 @@
 
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{GREATEST, SUM};
-use dml_spirv::element_wise::{DIMENSIONS, Program as Functions, Value};
+use dml_spirv::element_wise::{DIMENSIONS, Formula, Program as Functions, Source, Value};
 use dml_spirv::reduce::{Elements, GREATEST_F32, Reducer, SUM_F32};
-use dml_spirv::rows::{Formula, Source};
 
 use crate::ir::optimize::merge::append;
 use crate::ir::space::{IterationSpace, Operand};

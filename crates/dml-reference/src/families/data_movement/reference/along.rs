@@ -1,10 +1,10 @@
 //! References of JOIN and SPLIT by the documentation.
 
 use dml_core::schema::{FieldKind, OperatorSchema};
-use dml_core::{AbstractOperator, Error, TensorLayout, Validated};
+use dml_core::{Error, TensorLayout, Validated};
 
+use crate::Reference;
 use crate::families::data_movement::cases::AlongAxis as Maker;
-use crate::{BrokenRule, Case, Random, Reference, Signature};
 
 /// The reference of JOIN or SPLIT.
 pub(in super::super) struct AlongAxis {
@@ -47,19 +47,5 @@ impl Reference for AlongAxis {
         Ok(outputs)
     }
 
-    fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
-    }
-
-    fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
-    }
-
-    fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
-    }
-
-    fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
-    }
+    cases_by!(self, signature: Maker { schema: self.schema, signature });
 }
