@@ -12,12 +12,13 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, DIMENSIONS, LinkedKernel, Operand, Quads, Registers, operands, touch,
+    Calls, DIMENSIONS, LinkedKernel, Operand, Quads, Registers, Step, Value, operands, touch,
 };
+use crate::functions::{self as f, Function};
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
 use crate::reduce::{Elements, Form, GREATEST_F32, Joining, Reducer, STATE_AT, SUM_F32};
-use crate::rows::{Formula, set_row};
+use crate::rows::{Formula, Source, set_row};
 
 /// Queries of a work group.
 pub const QUERIES: u32 = 32;
@@ -76,6 +77,47 @@ pub struct Attention {
     pub output: Operand,
     /// Elements of a value that there is room for: 64, 128 or 256.
     pub elements: u32,
+    /// How often it goes through the keys.
+    pub passes: Passes,
+}
+
+/// How often a kernel goes through the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Passes {
+    /// For the greatest score, then for weights: the bits of separate products and reductions.
+    Several,
+    /// Once, by online softmax: the share is applied to weighted values. Only where [`can_be_online`]. Its bits are
+    /// others; the host computes those of several passes.
+    Once,
+}
+
+/// Whether weights and shares are such that weighted values may be scaled instead of them: a weight is an exponential of the
+/// distance of a score to the greatest one, and a share is its quotient by the sum, each at most rounded to another type.
+pub fn can_be_online(weight: &Formula, share: Option<&Formula>) -> bool {
+    let is = |step: &Step, function: &'static Function| std::ptr::eq(step.function, function);
+    let (weights, row) = (&weight.program.steps, Source::Row(GREATEST));
+    let Some(at) = weights.iter().position(|it| is(it, &f::EXP_BELOW_F32)) else { return false };
+    let reads_greatest = |step: &Step| {
+        let mut arguments = step.arguments.iter();
+        arguments.any(|it| matches!(it, Value::Input(input) if weight.sources[*input] == row))
+    };
+    let is_conversion = |step: &Step| step.function.arity == 1;
+    let is_weight = weights[at]
+        .arguments
+        .get(1)
+        .is_some_and(|it| matches!(it, Value::Input(input) if weight.sources[*input] == row))
+        && weights.iter().filter(|it| reads_greatest(it)).count() == 1
+        && weights[at + 1..].iter().all(is_conversion);
+    let is_quotient = |share: &Formula| match share.program.steps.as_slice() {
+        [first, rest @ ..] => {
+            share.sources == [Source::Kept, Source::Row(SUM)]
+                && is(first, &f::DIVIDE_F32)
+                && first.arguments == [Value::Input(0), Value::Input(1)]
+                && rest.iter().all(is_conversion)
+        }
+        [] => false,
+    };
+    is_weight && share.is_none_or(is_quotient)
 }
 
 impl Attention {
@@ -93,14 +135,18 @@ impl Attention {
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
-        let mut phases = vec![("greatest_phase", self.greatest(types))];
-        match self.share {
-            None => phases.push(("sum_and_value_phase", self.sum(types))),
-            Some(_) => {
-                phases
-                    .extend([("sum_phase", self.sum(types)), ("value_phase", self.shares(types))]);
-            }
-        }
+        let mut phases = match (self.passes, &self.share) {
+            (Passes::Once, _) => vec![("online_phase", self.online(types))],
+            (Passes::Several, None) => vec![
+                ("greatest_phase", self.greatest(types)),
+                ("sum_and_value_phase", self.sum(types)),
+            ],
+            (Passes::Several, Some(_)) => vec![
+                ("greatest_phase", self.greatest(types)),
+                ("sum_phase", self.sum(types)),
+                ("value_phase", self.shares(types)),
+            ],
+        };
         phases.push(("write_phase", self.results(types)));
         let call = |(name, bodies): (&'static str, Vec<Body>)| {
             let bodies = bodies.into_iter().chain(self.loads(types)).collect();
@@ -133,6 +179,19 @@ impl Attention {
         self.joined(&GREATEST_F32, quad, score, GREATEST, types)
     }
 
+    /// Joins scores to the greatest one, and computes weights.
+    fn online(&self, types: NativeTypes) -> Vec<Body> {
+        let mut element = self.calls(types);
+        let kept = self.weight.result(&mut element);
+        let mut change = self.calls(types);
+        let scores = [0, 1]
+            .map(|at| vec![change.call(Callee::Exported("held"), vec![Argument::Parameter(at)])]);
+        let power = change.apply(&f::EXP_BELOW_F32, &scores, &[]);
+        change.call(Callee::Exported("replace"), vec![Argument::Parameter(0), power[0]]);
+        let own = [("element", keep(element, &kept)), ("change", change.made)];
+        self.greatest(types).into_iter().chain(own).collect()
+    }
+
     /// Computes weights, and joins them to their sum.
     fn sum(&self, types: NativeTypes) -> Vec<Body> {
         let mut quad = self.calls(types);
@@ -157,6 +216,10 @@ impl Attention {
     /// Writes the output.
     fn results(&self, types: NativeTypes) -> Vec<Body> {
         let mut element = self.calls(types);
+        if let (Passes::Once, Some(share)) = (self.passes, &self.share) {
+            let kept = share.result(&mut element);
+            element.call(Callee::Exported("keep"), vec![kept[0]]);
+        }
         let result = self.result.result(&mut element);
         element.store(self.output, &result);
         vec![("element", element.made)]
@@ -195,7 +258,8 @@ impl Attention {
         let formulas = formulas.chain(&self.share).chain([&self.result]).map(Formula::name);
         let formulas: Vec<String> = formulas.collect();
         let operands = operands(&self.inputs, self.output);
-        let name = format!("{} {} {operands}", skeleton.name, formulas.join("; "));
+        let passes = if self.passes == Passes::Once { " online" } else { "" };
+        let name = format!("{}{passes} {} {operands}", skeleton.name, formulas.join("; "));
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let linked =

@@ -19,18 +19,27 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     let space = Space::of(kernel.skeleton_dimensions(), |index| dispatch.uniform_word(index));
     let push = PushConstants::of(dispatch);
     if kernel.form == Form::Columns {
-        let of_a_row = Form::invocations_of_columns(space.columns());
+        let of_a_row = Form::invocations_of_columns(space.last_size());
         return for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
             let coordinate = space.outer_coordinate(index / of_a_row);
             let first = index % of_a_row * COLUMNS;
-            let quads = (first..space.columns().min(first + COLUMNS)).step_by(QUAD as usize);
-            quads
-                .into_iter()
-                .try_for_each(|first| reduce_columns(kernel, &space, dispatch, coordinate, first))
+            let place = |column| {
+                let mut place = Place { coordinate, x: 0 };
+                place.coordinate[LAST_OUTER] = column;
+                place
+            };
+            let quads = (first..space.last_size().min(first + COLUMNS)).step_by(QUAD as usize);
+            quads.into_iter().try_for_each(|first| {
+                reduce_columns(kernel, &space, dispatch, &[0, 1, 2, 3].map(|it| place(first + it)))
+            })
         });
     }
+    if kernel.form == Form::ColumnGroups {
+        return run_column_groups(kernel, &space, dispatch, &push);
+    }
     let row = |dispatch: &mut HostDispatch<'_>, index| {
-        reduce(kernel, &space, dispatch, space.outer_coordinate(index))
+        let place = Place { coordinate: space.outer_coordinate(index), x: 0 };
+        reduce_columns(kernel, &space, dispatch, &[place])
     };
     let blocks = space.inner().div_ceil(kernel.elements.block_length());
     let Some(rows) = kernel.form.rows_of_a_group(blocks) else {
@@ -43,33 +52,48 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     })
 }
 
-/// Reduces the row at a coordinate, and writes the result.
-fn reduce(
+/// The first element of a row.
+#[derive(Clone, Copy)]
+struct Place {
+    coordinate: [u32; LAST_OUTER + 1],
+    x: u32,
+}
+
+/// Runs the kernel for work groups of columns.
+fn run_column_groups(
     kernel: &Reduce,
     space: &Space,
     dispatch: &mut HostDispatch<'_>,
-    coordinate: [u32; LAST_OUTER + 1],
+    push: &PushConstants,
 ) -> Result<(), HostError> {
-    let value = reduced(kernel, space, dispatch, coordinate)?;
-    let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    operands.store(dispatch, space.element(OUTPUT, &coordinate, 0), value)
+    let blocks = space.last_size().div_ceil(kernel.elements.block_length());
+    let of_a_row = Form::groups_of_columns(space.inner(), blocks);
+    let columns = Form::columns_of_a_group(space.inner(), blocks);
+    for_each_group_below(dispatch, push.first_group, push.count, |dispatch, group| {
+        let coordinate = space.outer_coordinate(group / of_a_row);
+        let first = group % of_a_row * columns;
+        let end = space.inner().min(first + columns);
+        (first..end).step_by(QUAD as usize).try_for_each(|first| {
+            let quad = first..end.min(first + QUAD);
+            let places: Vec<Place> = quad.map(|x| Place { coordinate, x }).collect();
+            reduce_columns(kernel, space, dispatch, &places)
+        })
+    })
 }
 
-/// Reduces a quad of columns, and writes the results.
+/// Reduces rows, whose results are in one quad of the output, and writes the results.
 fn reduce_columns(
     kernel: &Reduce,
     space: &Space,
     dispatch: &mut HostDispatch<'_>,
-    mut coordinate: [u32; LAST_OUTER + 1],
-    first: u32,
+    rows: &[Place],
 ) -> Result<(), HostError> {
     let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
-    let mut of_column = |column| {
-        coordinate[LAST_OUTER] = column;
-        let value = reduced(kernel, space, dispatch, coordinate)?;
-        Ok((space.element(OUTPUT, &coordinate, 0), value))
+    let mut result = |row: &Place| {
+        let value = reduced(kernel, space, dispatch, *row)?;
+        Ok((space.element(OUTPUT, &row.coordinate, row.x), value))
     };
-    let quad = (first..first + QUAD).map(&mut of_column).collect::<Result<Vec<_>, HostError>>()?;
+    let quad = rows.iter().map(&mut result).collect::<Result<Vec<_>, HostError>>()?;
     if kernel.output.access == Access::Whole && kernel.output.width.bits() < 32 {
         let values: Vec<u64> = quad.iter().map(|(_, value)| *value).collect();
         return operands.store_whole(dispatch, quad[0].0, &values);
@@ -77,12 +101,12 @@ fn reduce_columns(
     quad.into_iter().try_for_each(|(element, value)| operands.store(dispatch, element, value))
 }
 
-/// The result of the row at a coordinate.
+/// The result of a row.
 fn reduced(
     kernel: &Reduce,
     space: &Space,
     dispatch: &mut HostDispatch<'_>,
-    coordinate: [u32; LAST_OUTER + 1],
+    Place { coordinate, x: first }: Place,
 ) -> Result<u64, HostError> {
     let operands = Operands { inputs: &kernel.inputs, output: kernel.output };
     let parameter = |index| space.parameter(index);
@@ -91,6 +115,7 @@ fn reduced(
             let size = operands.load(dispatch, space, &coordinate, (input, 0), (0, 0))?;
             (low_word(size), low_word(size >> 32))
         }
+        None if kernel.form == Form::ColumnGroups => (space.last_size(), 1),
         None => (space.inner(), 1),
     };
     let mut all = match kernel.grids {
@@ -103,8 +128,11 @@ fn reduced(
             coordinate[LAST_OUTER] = row;
         }
         for at in 0..columns {
-            let load =
-                |input, of| operands.load(dispatch, space, &coordinate, (input, of), (at, 0));
+            let mut x = at;
+            if kernel.form == Form::ColumnGroups {
+                (coordinate[LAST_OUTER], x) = (at, first);
+            }
+            let load = |input, of| operands.load(dispatch, space, &coordinate, (input, of), (x, 0));
             let mut values = Values::of(&kernel.program, &kernel.inputs, load, parameter)?;
             match kernel.elements {
                 Elements::States if kernel.reducer.join.len() > 1 => {
@@ -119,11 +147,11 @@ fn reduced(
     }
     let result = all.result();
     // The reduced value is the first input of the last program.
-    let first = kernel.elements_of_rows().len();
-    let inputs = [&[kernel.output], &kernel.inputs[first..]].concat();
+    let first_end = kernel.elements_of_rows().len();
+    let inputs = [&[kernel.output], &kernel.inputs[first_end..]].concat();
     let load = |input, by| match input {
         0 => Ok(result),
-        _ => operands.load(dispatch, space, &coordinate, (first + input - 1, by), (0, 0)),
+        _ => operands.load(dispatch, space, &coordinate, (first_end + input - 1, by), (first, 0)),
     };
     let mut values = Values::of(&kernel.last, &inputs, load, parameter)?;
     values.get(kernel.last.last())

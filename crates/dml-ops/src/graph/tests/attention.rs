@@ -1,7 +1,7 @@
 //! Attention as exporters write it: products, a softmax and products become one kernel on a GPU.
 
-use dml_core::MultiheadAttentionMaskType;
 use dml_core::operators::{ActivationSoftmax1Desc, MultiheadAttentionDesc};
+use dml_core::{MultiheadAttentionMaskType, Numerics};
 
 use super::forms::{Form, Sized, packed};
 use super::*;
@@ -21,7 +21,15 @@ fn kernels(mut form: Form, result: Sized, what: &str) -> Vec<&'static str> {
     let plans = vec![("for a GPU".to_owned(), plan)];
     graphs::check(&graph, &mut Random::new(what), &card, every_way::lowered, plans).expect(what);
     let kernels = explanation.parts.into_iter().flat_map(|it| it.kernels);
-    kernels.map(|(name, _)| name).collect()
+    let kernels: Vec<&str> = kernels.map(|(name, _)| name).collect();
+    let fast = Target { tuning: tuning.with_numerics(Numerics::Fast), ..target };
+    let (_, explanation) = compile_graph(&graph, &fast, WAYS[0]).unwrap();
+    let names = explanation.parts.into_iter().flat_map(|it| it.kernels).map(|(name, _)| name);
+    let attention = |names: &[&str]| names.iter().filter(|it| it.starts_with("attention_")).count();
+    let online: Vec<&str> = names.filter(|it| it.contains(" online ")).collect();
+    assert_eq!(attention(&online), attention(&kernels), "{what}: passes with fast numerics");
+    assert!(kernels.iter().all(|it| !it.contains(" online ")), "{what}: {kernels:?}");
+    kernels
 }
 
 fn are_one(kernels: &[&str], what: &str) {
