@@ -94,30 +94,42 @@ pub enum Passes {
 /// Whether weights and shares are such that weighted values may be scaled instead of them: a weight is an exponential of the
 /// distance of a score to the greatest one, and a share is its quotient by the sum, each at most rounded to another type.
 pub fn can_be_online(weight: &Formula, share: Option<&Formula>) -> bool {
-    let is = |step: &Step, function: &'static Function| std::ptr::eq(step.function, function);
-    let (weights, row) = (&weight.program.steps, Source::Row(GREATEST));
-    let Some(at) = weights.iter().position(|it| is(it, &f::EXP_BELOW_F32)) else { return false };
-    let reads_greatest = |step: &Step| {
-        let mut arguments = step.arguments.iter();
-        arguments.any(|it| matches!(it, Value::Input(input) if weight.sources[*input] == row))
+    is_exponential(weight) && share.is_none_or(is_quotient)
+}
+
+fn is(step: &Step, function: &'static Function) -> bool {
+    std::ptr::eq(step.function, function)
+}
+
+/// Whether a step only rounds a number to FLOAT16, or reads such a number.
+fn is_rounding(step: &Step) -> bool {
+    is(step, &f::F32_TO_F16) || is(step, &f::F16_TO_F32)
+}
+
+/// Whether a weight is the exponential of a score less the greatest one, which nothing else reads.
+fn is_exponential(weight: &Formula) -> bool {
+    let steps = &weight.program.steps;
+    let is_greatest = |value: &Value| matches!(value, Value::Input(at) if weight.sources[*at] == Source::Row(GREATEST));
+    let subtracts = |step: &Step, function| {
+        is(step, function) && !is_greatest(&step.arguments[0]) && is_greatest(&step.arguments[1])
     };
-    let is_conversion = |step: &Step| step.function.arity == 1;
-    let is_weight = weights[at]
-        .arguments
-        .get(1)
-        .is_some_and(|it| matches!(it, Value::Input(input) if weight.sources[*input] == row))
-        && weights.iter().filter(|it| reads_greatest(it)).count() == 1
-        && weights[at + 1..].iter().all(is_conversion);
-    let is_quotient = |share: &Formula| match share.program.steps.as_slice() {
-        [first, rest @ ..] => {
-            share.sources == [Source::Kept, Source::Row(SUM)]
-                && is(first, &f::DIVIDE_F32)
-                && first.arguments == [Value::Input(0), Value::Input(1)]
-                && rest.iter().all(is_conversion)
-        }
-        [] => false,
+    let is_power = |step: &Step| match step.arguments.as_slice() {
+        [Value::Result(at)] => is(step, &f::EXP_F32) && subtracts(&steps[*at], &f::SUBTRACT_F32),
+        _ => subtracts(step, &f::EXP_BELOW_F32),
     };
-    is_weight && share.is_none_or(is_quotient)
+    let mut readers = steps.iter().filter(|step| step.arguments.iter().any(is_greatest));
+    let is_read_once = readers.next().is_some() && readers.next().is_none();
+    let power = steps.iter().position(is_power);
+    is_read_once && power.is_some_and(|at| steps[at + 1..].iter().all(is_rounding))
+}
+
+/// Whether a share is the quotient of a weight and the sum.
+fn is_quotient(share: &Formula) -> bool {
+    let [first, rest @ ..] = share.program.steps.as_slice() else { return false };
+    share.sources == [Source::Kept, Source::Row(SUM)]
+        && is(first, &f::DIVIDE_F32)
+        && first.arguments == [Value::Input(0), Value::Input(1)]
+        && rest.iter().all(is_rounding)
 }
 
 impl Attention {
