@@ -1,8 +1,9 @@
 // A skeleton: attention. A work group has 32 queries of a head, and goes through all keys, 64 at a time: first for the
 // greatest score of each query, then for the weights, their sum, and the weighted sum of the values. Scores are computed
 // again in each pass, so none is ever written to a buffer. Invocations and shared bytes are those that every device has.
+// Where any bits will do there is one pass (include/attention_online.glsl).
 //
-// Bits are those of the separate products and reductions: products are added in the order of the depths and of the keys,
+// Bits of the passes are those of the separate products and reductions: products are added in the order of the depths and of the keys,
 // weights are joined in the tree of include/rows.glsl. The dimensions of the space are four of batches and heads, the
 // queries, the keys and the elements of a value; a row goes along the depths. Operands 0 to 2 are queries, keys and values,
 // the others are inputs of scores, whose elements of a row are keys.
@@ -204,6 +205,28 @@ void multiply(const uint first_key) {
 
 #include "include/attention_sums.glsl"
 
+// Joins the scores of four queries and a quad of keys to a state for each query.
+void join_scores(const uint first_key, inout uvec4 a[QUAD], inout uvec4 b[QUAD]) {
+    const uint x = first_key + QUAD * key_quad();
+    for (uint at = 0u; at < QUAD; ++at) {
+        const uint query = first_query + QUAD * query_quad() + at;
+        kept_quad = floatBitsToUint(products[at]);
+        linked_quad(low_of_query(query), high_of_query(query), within(x, keys), elements_of_quad(x, keys), a[at], b[at]);
+    }
+}
+
+// The states of four queries, each in a lane, of those that the invocations with these queries have.
+void join_queries(inout uvec4 a[QUAD], inout uvec4 b[QUAD], out uvec4 all_a, out uvec4 all_b) {
+    for (uint at = 0u; at < QUAD; ++at) {
+        linked_lanes(a[at], b[at]);
+    }
+    all_a = uvec4(a[0].x, a[1].x, a[2].x, a[3].x);
+    all_b = uvec4(b[0].x, b[1].x, b[2].x, b[3].x);
+    for (uint step = QUERY_QUADS; step < LOCAL_SIZE; step <<= 1) {
+        join_invocations(step, all_a, all_b);
+    }
+}
+
 // Finds the greatest score of each query.
 void greatest_phase() {
     uvec4 a[QUAD];
@@ -211,33 +234,20 @@ void greatest_phase() {
     for (uint at = 0u; at < QUAD; ++at) {
         linked_start(a[at], b[at]);
     }
-    const uint first_of_invocation = first_query + QUAD * query_quad();
     uint first_key = 0u;
     do {
         multiply(first_key);
-        const uint x = first_key + QUAD * key_quad();
-        for (uint at = 0u; at < QUAD; ++at) {
-            const uint query = first_of_invocation + at;
-            kept_quad = floatBitsToUint(products[at]);
-            linked_quad(low_of_query(query), high_of_query(query), within(x, keys),
-                elements_of_quad(x, keys), a[at], b[at]);
-        }
+        join_scores(first_key, a, b);
         first_key += KEYS;
     } while (first_key < keys);
-    for (uint at = 0u; at < QUAD; ++at) {
-        linked_lanes(a[at], b[at]);
-    }
-    uvec4 all_a = uvec4(a[0].x, a[1].x, a[2].x, a[3].x);
-    uvec4 all_b = uvec4(b[0].x, b[1].x, b[2].x, b[3].x);
-    for (uint step = QUERY_QUADS; step < LOCAL_SIZE; step <<= 1) {
-        join_invocations(step, all_a, all_b);
-    }
+    uvec4 all_a;
+    uvec4 all_b;
+    join_queries(a, b, all_a, all_b);
     linked_row(head_low, head_high, 0u, 1u, all_a, all_b);
 }
 
-// Computes the weights of a tile of keys.
-void weigh(const uint first_key) {
-    multiply(first_key);
+// Computes the weights of a tile of keys, of products.
+void weigh_products(const uint first_key) {
     const uint x = first_key + QUAD * key_quad();
     uvec4 some_weights[QUAD];
     for (uint at = 0u; at < QUAD; ++at) {
@@ -254,6 +264,12 @@ void weigh(const uint first_key) {
             some_weights[0][at], some_weights[1][at], some_weights[2][at], some_weights[3][at]);
     }
     barrier();
+}
+
+// Computes the weights of a tile of keys.
+void weigh(const uint first_key) {
+    multiply(first_key);
+    weigh_products(first_key);
 }
 
 // The sums of the weights of four queries.
@@ -293,45 +309,8 @@ void add_values(const uint first_key) {
     } while (first < end);
 }
 
-// Adds up the weights of each query.
-void sum_phase() {
-    Sum sum;
-    sum.blocks = 0u;
-    sum.level = 0u;
-    uint first_key = 0u;
-    do {
-        weigh(first_key);
-        add_weights(first_key, sum);
-        first_key += KEYS;
-    } while (first_key < keys);
-    end_sum(sum);
-    row_values[1] = sums_of(query_quad());
-}
-
-// Adds up weighted values.
-void value_phase() {
-    uint first_key = 0u;
-    do {
-        weigh(first_key);
-        add_values(first_key);
-        first_key += KEYS;
-    } while (first_key < keys);
-}
-
-// Both in one pass, where weights do not depend on their sum.
-void sum_and_value_phase() {
-    Sum sum;
-    sum.blocks = 0u;
-    sum.level = 0u;
-    uint first_key = 0u;
-    do {
-        weigh(first_key);
-        add_weights(first_key, sum);
-        add_values(first_key);
-        first_key += KEYS;
-    } while (first_key < keys);
-    end_sum(sum);
-}
+#include "include/attention_phases.glsl"
+#include "include/attention_online.glsl"
 
 // Writes what is found.
 void write_phase() {
@@ -357,6 +336,7 @@ void linked_phases() {
     sum_phase();
     value_phase();
     sum_and_value_phase();
+    online_phase();
     write_phase();
 }
 

@@ -2112,6 +2112,22 @@ pub static REDUCE_BLOCK_7: Source = Source {
     },
 };
 
+/// Makes one element of every row, where rows are columns, several invocations to a quad of columns.
+pub static REDUCE_COLUMNS: Source = Source {
+    name: "reduce_columns",
+    spirv: include_bytes!("../compiled/reduce_columns.spv"),
+    relocations: include_bytes!("../compiled/reduce_columns.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Makes one element of every grid, of as many columns and rows as an input says.
 pub static REDUCE_GRIDS: Source = Source {
     name: "reduce_grids",
@@ -2612,6 +2628,7 @@ pub static LINKED: &[&Source] = &[
     &REDUCE_BLOCK_2,
     &REDUCE_BLOCK_4,
     &REDUCE_BLOCK_7,
+    &REDUCE_COLUMNS,
     &REDUCE_GRIDS,
     &REDUCE_GROUP_0,
     &REDUCE_GROUP_1,

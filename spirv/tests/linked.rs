@@ -109,7 +109,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
         }
     }
     for reducer in [&SUM_F32, &GREATEST_F32, &SUM_I64] {
-        for form in [Form::OneBlock, Form::Group] {
+        for form in [Form::OneBlock, Form::Group, Form::ColumnGroups] {
             let kernel = Reduce { form, ..rows::reduce(reducer, Access::Whole, 1) };
             let quads = Quads { in_every_row: 1, ..kernel.quads };
             for kernel in [Reduce { quads, ..kernel.clone() }, kernel] {
@@ -120,14 +120,14 @@ fn every_kernel() -> BTreeMap<String, Link> {
         let kernel = rows::reduce_grids(reducer);
         insert(&mut all, format!("{reducer:?} grids"), move |types| kernel.spirv(types));
     }
-    for form in [Form::Blocks, Form::OneBlock, Form::Group] {
+    for form in [Form::Blocks, Form::OneBlock, Form::Group, Form::ColumnGroups] {
         let inputs = vec![Operand { width: ElementWidth::B64, access: Access::Whole }];
         let states = rows::reduce(&SUM_F32, Access::Whole, 1);
         let kernel = Reduce { elements: Elements::States, form, inputs, ..states };
         insert(&mut all, format!("states {form:?}"), move |types| kernel.spirv(types));
     }
     for reducer in [&ROUNDED_SUM_F32, &SUM_I32] {
-        for form in [Form::Blocks, Form::Columns, Form::Group] {
+        for form in [Form::Blocks, Form::Columns, Form::Group, Form::ColumnGroups] {
             let kernel = rows::products(reducer, form);
             insert(&mut all, format!("products {reducer:?} {form:?}"), move |types| {
                 kernel.spirv(types)

@@ -7,7 +7,7 @@ mod common;
 use common::graphs::check;
 use common::on_every_device;
 use dml::core::operators::ActivationSoftmax1Desc;
-use dml::core::{Strategy, Tuning};
+use dml::core::{Numerics, Strategy, Tuning};
 use dml::{
     BufferBinding, DataType, Device, ElementWiseAddDesc, GemmDesc, GraphBuilder, GraphDesc,
     MatrixTransform, MultiheadAttentionDesc, MultiheadAttentionMaskType, TensorDesc,
@@ -113,6 +113,16 @@ fn with_bias(sizes: Sizes, data_type: DataType, mask: bool) -> MultiheadAttentio
 
 /// The bytes that an operator writes, of inputs that follow from its name.
 fn written(device: &Device, desc: &MultiheadAttentionDesc, name: &str) -> Vec<u8> {
+    written_of(device, desc, name, |_, _| ())
+}
+
+/// As [`written`], of inputs that `change` has changed, given the number of each.
+fn written_of(
+    device: &Device,
+    desc: &MultiheadAttentionDesc,
+    name: &str,
+    change: impl Fn(usize, &mut [u8]),
+) -> Vec<u8> {
     let operator = device.compile(desc.clone()).unwrap();
     let mut random = Random::new(name);
     let data_type = desc.output_tensor.data_type;
@@ -125,7 +135,8 @@ fn written(device: &Device, desc: &MultiheadAttentionDesc, name: &str) -> Vec<u8
                 _ => random.word() & 0x80ff_ffff | 0x3e00_0000,
             };
             let words = (0..size.div_ceil(4)).flat_map(|_| word(&mut random).to_le_bytes());
-            let bytes: Vec<u8> = words.collect();
+            let mut bytes: Vec<u8> = words.collect();
+            change(at, &mut bytes);
             (size > 0).then(|| {
                 let buffer = device.create_buffer(size).unwrap();
                 let size = usize::try_from(size).unwrap();
@@ -157,6 +168,62 @@ fn one_kernel_and_its_members_give_the_same_bits() {
                 assert!(members.iter().any(|it| *it != members[0]), "{sizes:?} {data_type}");
             }
         }
+    });
+}
+
+/// Number of the input of biases among the inputs.
+const BIASES: usize = 8;
+
+/// Scores of which the first 64 keys are infinite for every second query, the rest greater and greater tile by tile, and all
+/// infinite for the last query of each head.
+fn with_infinities(sizes: Sizes, bytes: &mut [u8]) {
+    let [queries, keys] = [sizes.queries, sizes.keys].map(|it| it as usize);
+    for (at, bias) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let (query, key) = (at / keys % queries, at % keys);
+        let is_infinite = (query % 2 == 1 && key < 64 && keys > 64) || query == queries - 1;
+        let tile = f32::from(u8::try_from(key / 64).unwrap());
+        let bias_now =
+            if is_infinite { f32::NEG_INFINITY } else { f32::from_le_bytes(*bias) + tile };
+        *bias = bias_now.to_le_bytes();
+    }
+}
+
+#[test]
+fn fast_numerics_find_the_same_in_one_pass_but_for_rounding() {
+    on_every_device(|device| {
+        let mut differing = 0;
+        for sizes in SIZES {
+            let desc = with_bias(sizes, DataType::Float32, false);
+            let tuning = Tuning::new().with_strategy(Strategy::RowGroups);
+            let found = |tuning| {
+                let change = |at: usize, bytes: &mut [u8]| {
+                    if at == BIASES {
+                        with_infinities(sizes, bytes);
+                    }
+                };
+                written_of(&device.with_tuning(tuning), &desc, "fast attention", change)
+            };
+            let fast = tuning.with_numerics(Numerics::Fast);
+            let [exact, fast, again] = [tuning, fast, fast].map(found);
+            assert!(fast == again, "{sizes:?}: bits differ from run to run");
+            differing += u32::from(exact != fast);
+            let numbers = |bytes: &[u8]| -> Vec<f32> {
+                bytes.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect()
+            };
+            let (exact, fast) = (numbers(&exact), numbers(&fast));
+            let width = (sizes.heads * sizes.of_value) as usize;
+            for (at, (exact, fast)) in exact.iter().zip(&fast).enumerate() {
+                let has_weights = at / width % sizes.queries as usize != sizes.queries as usize - 1;
+                assert_eq!(exact.is_nan(), !has_weights, "{sizes:?}: element {at}");
+                // Values are below 1, and so are their weighted sums.
+                let is_near = (exact - fast).abs() < 4e-6;
+                assert!(
+                    is_near || (!has_weights && fast.is_nan()),
+                    "{sizes:?} {at}: {exact} {fast}"
+                );
+            }
+        }
+        assert!(differing > 2, "no bits of a single pass are its own");
     });
 }
 

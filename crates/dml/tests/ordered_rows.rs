@@ -7,9 +7,11 @@ mod common;
 use common::on_every_device;
 use dml::core::operators::{
     ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc,
-    MeanVarianceNormalization2Desc, TopK1Desc,
+    MeanVarianceNormalization2Desc, ReduceDesc, TopK1Desc,
 };
-use dml::core::{AbstractOperator, AxisDirection, MatrixTransform, Strategy, Tuning};
+use dml::core::{
+    AbstractOperator, AxisDirection, MatrixTransform, ReduceFunction, Strategy, Tuning,
+};
 use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
 use dml_reference::Random;
 use dml_reference::descriptors::gemm;
@@ -179,6 +181,73 @@ fn rows_of_several_turns_are_normalized_alike() {
                 fused_activation: None,
             };
             check(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
+        }
+    });
+}
+
+/// A work group has up to 16 quads of columns, or all 64 if columns are short, and joins 4 blocks of long columns at one
+/// time, or up to 64 if there are few columns.
+#[test]
+fn columns_are_reduced_to_the_bits_of_rows() {
+    const SHAPES: [[u32; 3]; 8] = [
+        [3, 17, 5],
+        [2, 128, 260],
+        [3, 129, 68],
+        [1, 515, 67],
+        [2, 1_024, 3],
+        [1, 4_100, 33],
+        [1, 9_001, 8],
+        [1, 20_001, 2],
+    ];
+    on_every_device(|device| {
+        let mut random = Random::new("columns");
+        for (function, data_type) in [
+            (ReduceFunction::Sum, DataType::Float32),
+            (ReduceFunction::L2, DataType::Float32),
+            (ReduceFunction::Average, DataType::Float16),
+            (ReduceFunction::Multiply, DataType::Float32),
+            (ReduceFunction::Max, DataType::Float16),
+            (ReduceFunction::Sum, DataType::Int64),
+            (ReduceFunction::Min, DataType::Int8),
+        ] {
+            for sizes @ [outer, depth, columns] in SHAPES {
+                let mut bytes = elements(&mut random, data_type, sizes.iter().product());
+                if function == ReduceFunction::Max {
+                    // Of several NaNs any may come out.
+                    bytes.iter_mut().skip(1).step_by(2).for_each(|byte| *byte &= 0xbf);
+                }
+                let desc = ReduceDesc {
+                    function,
+                    input_tensor: TensorDesc::packed(data_type, &sizes),
+                    output_tensor: TensorDesc::packed(data_type, &[outer, 1, columns]),
+                    axes: vec![1],
+                };
+                let name = format!("{function:?} {data_type} {sizes:?}");
+                // The same columns, stored as rows.
+                let width = data_type.bits() as usize / 8;
+                let [depth, columns] = [depth, columns].map(|it| it as usize);
+                let of_rows: Vec<u8> = bytes
+                    .chunks(depth * columns * width)
+                    .flat_map(|matrix| {
+                        let place = move |at: usize| (at % depth * columns + at / depth) * width;
+                        (0..depth * columns).flat_map(move |at| &matrix[place(at)..][..width])
+                    })
+                    .copied()
+                    .collect();
+                let rows = ReduceDesc {
+                    input_tensor: TensorDesc::packed(data_type, &sizes).with_strides(&[
+                        sizes[1] * sizes[2],
+                        1,
+                        sizes[1],
+                    ]),
+                    ..desc.clone()
+                };
+                let passes = Tuning::new().with_strategy(Strategy::Kernel);
+                let expected = run(&device.with_tuning(passes), &rows.into(), &of_rows);
+                let groups = Tuning::new().with_strategy(Strategy::RowGroups);
+                let found = run(&device.with_tuning(groups), &desc.into(), &bytes);
+                assert!(found == expected, "{name}");
+            }
         }
     });
 }

@@ -53,6 +53,16 @@ uvec4 minimum(const uvec4 a, const uvec4 b) {
     return masked(masked(uvec4(total_order(lesser)), a, is_nan(a)), b, is_nan(b));
 }
 
+// The range of numbers and 0, as its greatest number, and as a number that is not above its least one or is 0: that of
+// the numbers of two such ranges.
+uvec4 range_high(const uvec4 a, const uvec4 a_low, const uvec4 b, const uvec4 b_low) {
+    return maximum(a, b);
+}
+
+uvec4 range_low(const uvec4 a, const uvec4 a_low, const uvec4 b, const uvec4 b_low) {
+    return minimum(minimum(a, b), minimum(a_low, b_low));
+}
+
 // minimum(maximum(a, least), most).
 uvec4 clip(const uvec4 a, const uint least, const uint most) {
     const ivec2 bounds = ivec2(least, most);

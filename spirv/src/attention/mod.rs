@@ -9,9 +9,10 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, DIMENSIONS, Formula, LinkedKernel, LinkedKernels, Operand, Quads, Registers, operands,
-    touch,
+    Calls, DIMENSIONS, Formula, LinkedKernel, LinkedKernels, Operand, Quads, Registers, Source,
+    Step, Value, operands, touch,
 };
+use crate::functions::{self as f, Function};
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
 use crate::reduce::{Elements, Form, GREATEST_F32, Joining, Reducer, STATE_AT, SUM_F32};
@@ -73,6 +74,59 @@ pub struct Attention {
     pub output: Operand,
     /// Elements of a value that there is room for: 64, 128 or 256.
     pub elements: u32,
+    /// How often it goes through the keys.
+    pub passes: Passes,
+}
+
+/// How often a kernel goes through the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Passes {
+    /// For the greatest score, then for weights: the bits of separate products and reductions.
+    Several,
+    /// Once, by online softmax: the share is applied to weighted values. Only where [`can_be_online`]. Its bits are
+    /// others; the host computes those of several passes.
+    Once,
+}
+
+/// Whether weights and shares are such that weighted values may be scaled instead of them: a weight is an exponential of the
+/// distance of a score to the greatest one, and a share is its quotient by the sum, each at most rounded to another type.
+pub fn can_be_online(weight: &Formula, share: Option<&Formula>) -> bool {
+    is_exponential(weight) && share.is_none_or(is_quotient)
+}
+
+fn is(step: &Step, function: &'static Function) -> bool {
+    std::ptr::eq(step.function, function)
+}
+
+/// Whether a step only rounds a number to FLOAT16, or reads such a number.
+fn is_rounding(step: &Step) -> bool {
+    is(step, &f::F32_TO_F16) || is(step, &f::F16_TO_F32)
+}
+
+/// Whether a weight is the exponential of a score less the greatest one, which nothing else reads.
+fn is_exponential(weight: &Formula) -> bool {
+    let steps = &weight.program.steps;
+    let is_greatest = |value: &Value| matches!(value, Value::Input(at) if weight.sources[*at] == Source::Row(GREATEST));
+    let subtracts = |step: &Step, function| {
+        is(step, function) && !is_greatest(&step.arguments[0]) && is_greatest(&step.arguments[1])
+    };
+    let is_power = |step: &Step| match step.arguments.as_slice() {
+        [Value::Result(at)] => is(step, &f::EXP_F32) && subtracts(&steps[*at], &f::SUBTRACT_F32),
+        _ => subtracts(step, &f::EXP_BELOW_F32),
+    };
+    let mut readers = steps.iter().filter(|step| step.arguments.iter().any(is_greatest));
+    let is_read_once = readers.next().is_some() && readers.next().is_none();
+    let power = steps.iter().position(is_power);
+    is_read_once && power.is_some_and(|at| steps[at + 1..].iter().all(is_rounding))
+}
+
+/// Whether a share is the quotient of a weight and the sum.
+fn is_quotient(share: &Formula) -> bool {
+    let [first, rest @ ..] = share.program.steps.as_slice() else { return false };
+    share.sources == [Source::Kept, Source::Row(SUM)]
+        && is(first, &f::DIVIDE_F32)
+        && first.arguments == [Value::Input(0), Value::Input(1)]
+        && rest.iter().all(is_rounding)
 }
 
 impl Attention {
@@ -90,14 +144,18 @@ impl Attention {
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
-        let mut phases = vec![("greatest_phase", self.greatest(types))];
-        match self.share {
-            None => phases.push(("sum_and_value_phase", self.sum(types))),
-            Some(_) => {
-                phases
-                    .extend([("sum_phase", self.sum(types)), ("value_phase", self.shares(types))]);
-            }
-        }
+        let mut phases = match (self.passes, &self.share) {
+            (Passes::Once, _) => vec![("online_phase", self.online(types))],
+            (Passes::Several, None) => vec![
+                ("greatest_phase", self.greatest(types)),
+                ("sum_and_value_phase", self.sum(types)),
+            ],
+            (Passes::Several, Some(_)) => vec![
+                ("greatest_phase", self.greatest(types)),
+                ("sum_phase", self.sum(types)),
+                ("value_phase", self.shares(types)),
+            ],
+        };
         phases.push(("write_phase", self.results(types)));
         let call = |(name, bodies): (&'static str, Vec<Body>)| {
             let bodies = bodies.into_iter().chain(self.loads(types)).collect();
@@ -130,6 +188,19 @@ impl Attention {
         self.joined(&GREATEST_F32, quad, score, GREATEST, types)
     }
 
+    /// Joins scores to the greatest one, and computes weights.
+    fn online(&self, types: NativeTypes) -> Vec<Body> {
+        let mut element = self.calls(types);
+        let kept = self.weight.result(&mut element);
+        let mut change = self.calls(types);
+        let scores = [0, 1]
+            .map(|at| vec![change.call(Callee::Exported("held"), vec![Argument::Parameter(at)])]);
+        let power = change.apply(&f::EXP_BELOW_F32, &scores, &[]);
+        change.call(Callee::Exported("replace"), vec![Argument::Parameter(0), power[0]]);
+        let own = [("element", keep(element, &kept)), ("change", change.made)];
+        self.greatest(types).into_iter().chain(own).collect()
+    }
+
     /// Computes weights, and joins them to their sum.
     fn sum(&self, types: NativeTypes) -> Vec<Body> {
         let mut quad = self.calls(types);
@@ -154,6 +225,10 @@ impl Attention {
     /// Writes the output.
     fn results(&self, types: NativeTypes) -> Vec<Body> {
         let mut element = self.calls(types);
+        if let (Passes::Once, Some(share)) = (self.passes, &self.share) {
+            let kept = share.result(&mut element);
+            element.call(Callee::Exported("keep"), vec![kept[0]]);
+        }
         let result = self.result.result(&mut element);
         element.store(self.output, &result);
         vec![("element", element.made)]
@@ -189,7 +264,8 @@ impl Attention {
         let formulas = formulas.chain(&self.share).chain([&self.result]).map(Formula::name);
         let formulas: Vec<String> = formulas.collect();
         let operands = operands(&self.inputs, self.output);
-        let name = format!("{} {} {operands}", skeleton.name, formulas.join("; "));
+        let passes = if self.passes == Passes::Once { " online" } else { "" };
+        let name = format!("{}{passes} {} {operands}", skeleton.name, formulas.join("; "));
         let kernel = self.clone();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let linked =

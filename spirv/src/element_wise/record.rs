@@ -64,8 +64,9 @@ pub struct Record {
 
 /// Offsets in the block, in words.
 const OUTER_AT: usize = 4;
-/// The number of columns, in kernels for columns: beside the size and the divisor of the last outer dimension.
-const COLUMNS_AT: usize = OUTER_AT + 4 * (OUTER - 1) + 3;
+/// The size of the last outer dimension, in kernels that go through it: beside the size that rows have, and its
+/// divisor.
+const LAST_SIZE_AT: usize = OUTER_AT + 4 * (OUTER - 1) + 3;
 const STARTS_AT: usize = OUTER_AT + 4 * OUTER;
 const INNER_STRIDES_AT: usize = STARTS_AT + 8;
 const STRIDES_AT: usize = INNER_STRIDES_AT + 8;
@@ -116,11 +117,18 @@ impl Record {
     /// The block of a kernel for columns: the last outer dimension goes from a column to the next, and
     /// the output is written along it.
     pub fn words_of_columns(&self) -> Vec<u32> {
+        let mut of_columns = self.clone();
+        of_columns.output.strides[OUTER] = self.output.strides[OUTER - 1];
+        of_columns.words_beside_last()
+    }
+
+    /// The block of a kernel that goes through the last outer dimension in each invocation or work group: rows
+    /// do not have it.
+    pub fn words_beside_last(&self) -> Vec<u32> {
         let mut of_rows = self.clone();
         of_rows.sizes[OUTER - 1] = 1;
-        of_rows.output.strides[OUTER] = self.output.strides[OUTER - 1];
         let mut words = of_rows.words(OUTER);
-        words[COLUMNS_AT] = self.sizes[OUTER - 1];
+        words[LAST_SIZE_AT] = self.sizes[OUTER - 1];
         words
     }
 }
@@ -155,9 +163,9 @@ impl Space {
         self.words[PARAMETERS_AT + index]
     }
 
-    /// The number of columns, in the block of a kernel for columns.
-    pub(crate) fn columns(&self) -> u32 {
-        self.words[COLUMNS_AT]
+    /// The size of the last outer dimension, in the block of a kernel that goes through it.
+    pub(crate) fn last_size(&self) -> u32 {
+        self.words[LAST_SIZE_AT]
     }
 
     fn divisor(&self, at: usize) -> Divisor {

@@ -1,7 +1,7 @@
 //! Twins of `kernels/functions/reductions.glsl`.
 
-use super::{Function, Shape, f32, low};
-use crate::kernels::REDUCTIONS;
+use super::{Function, MAXIMUM_F32, MINIMUM_F32, Shape, f32, low};
+use crate::kernels::{F32, REDUCTIONS};
 
 functions! {
     /// The higher word of the sum of two numbers of two words each.
@@ -25,6 +25,13 @@ functions! {
         let all = [f32(a[0]), f32(a[2]), product].map(|it| it.abs().to_bits());
         let is_small = all.iter().any(|it| *it < LEAST_FACTOR);
         if is_small { 0 } else { (lost + rest).to_bits().into() }
+    };
+    /// The greater of the greatest numbers of two ranges, each a greatest and a low number.
+    RANGE_HIGH_F32 = F32.range_high(4) Alike |a| (MAXIMUM_F32.twin)(&[a[0], a[2]]);
+    /// The least of all numbers of two such ranges. A range of one number has the low number 0.
+    RANGE_LOW_F32 = F32.range_low(4) Alike |a| {
+        let [numbers, low] = [[a[0], a[2]], [a[1], a[3]]].map(|it| (MINIMUM_F32.twin)(&it));
+        (MINIMUM_F32.twin)(&[numbers, low])
     };
     /// The third element, an index, if the first equals the second, which is the greatest; else no index.
     /// Zeros of both signs are equal, and so are NaNs.

@@ -17,13 +17,16 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
     let reduction = Reduction::of(kernel);
     let push = PushConstants::of(dispatch);
     if kernel.form == Form::Columns {
-        let of_a_row = Form::invocations_of_columns(space.columns());
+        let of_a_row = Form::invocations_of_columns(space.last_size());
         return for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
             let mut row = Row::at(&operands, dispatch, space.outer_coordinate(index / of_a_row));
             let first = index % of_a_row * COLUMNS;
-            let mut quads = (first..space.columns().min(first + COLUMNS)).step_by(QUAD as usize);
+            let mut quads = (first..space.last_size().min(first + COLUMNS)).step_by(QUAD as usize);
             quads.try_for_each(|first| reduction.write_columns(&mut row, first))
         });
+    }
+    if kernel.form == Form::ColumnGroups {
+        return reduction.run_column_groups(&operands, dispatch, &push);
     }
     let blocks = space.inner().div_ceil(kernel.elements.block_length());
     kernel.form.for_each_row(dispatch, &push, blocks, |dispatch, index| {
@@ -72,6 +75,45 @@ impl<'a> Reduction<'a> {
             elements: Formula::of_operands(&kernel.program, first),
             last: Formula { sources, program: kernel.last.clone() },
         }
+    }
+
+    /// Runs the kernel for work groups of columns, whose elements lie along the last outer dimension.
+    fn run_column_groups(
+        &self,
+        operands: &Operands<'_>,
+        dispatch: &mut HostDispatch<'_>,
+        push: &PushConstants,
+    ) -> Result<(), HostError> {
+        let space = &operands.space;
+        let (all, length) = (space.inner(), space.last_size());
+        let blocks = length.div_ceil(self.kernel.elements.block_length());
+        let of_a_row = Form::groups_of_columns(all, blocks);
+        let columns = Form::columns_of_a_group(all, blocks);
+        for_each_group_below(dispatch, push.first_group, push.count, |dispatch, group| {
+            let mut row = Row::at(operands, dispatch, space.outer_coordinate(group / of_a_row));
+            let first = group % of_a_row * columns;
+            let end = all.min(first + columns);
+            (first..end).step_by(QUAD as usize).try_for_each(|first| {
+                let mut quad = vec![];
+                for column in first..end.min(first + QUAD) {
+                    quad.push((row.place(column), self.column(&mut row, column, length)?));
+                }
+                row.store_quad(&quad)
+            })
+        })
+    }
+
+    /// The result of a column of so many elements.
+    fn column(&self, row: &mut Row<'_, '_>, column: u32, length: u32) -> Result<u64, HostError> {
+        let mut all = Joined::of(self.kernel.reducer, self.kernel.elements);
+        let first = row.coordinate[LAST_OUTER];
+        for at in 0..length {
+            row.coordinate[LAST_OUTER] = at;
+            all.add(at, row.value(&self.elements, column)?);
+        }
+        row.coordinate[LAST_OUTER] = first;
+        row.values = vec![all.result()];
+        row.value(&self.last, column)
     }
 
     /// Writes the results of a quad of columns.

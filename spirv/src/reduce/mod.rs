@@ -13,8 +13,8 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, LinkedKernel, LinkedKernels, Operand, Program, Quads, Skeletons, Value, least,
-    operands, touch,
+    COUNT, Calls, LinkedKernel, LinkedKernels, Operand, Program, QUAD, Quads, Skeletons, Value,
+    least, operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source};
@@ -48,6 +48,9 @@ static GROUPS: Skeletons = [
     (7, &kernels::REDUCE_GROUP_7),
 ];
 
+/// The skeleton of [`Form::ColumnGroups`].
+static COLUMN_GROUPS: (usize, &Source) = (7, &kernels::REDUCE_COLUMNS);
+
 /// The skeleton for grids.
 static GRIDS: (usize, &Source) = (7, &kernels::REDUCE_GRIDS);
 
@@ -59,6 +62,8 @@ const BLOCK_LENGTH: u32 = 128;
 const LANES: u32 = 16;
 /// Columns that one invocation computes.
 const COLUMNS: u32 = 8;
+/// The largest number of quads of columns that a work group has, unless they are short.
+const QUADS_OF_COLUMNS: u32 = 16;
 /// Invocations of a work group, which several rows may share.
 const GROUP_SIZE: u32 = 256;
 
@@ -76,6 +81,11 @@ pub enum Form {
     Columns,
     /// Four invocations of a work group for each block; no row has more than [`MOST_BLOCKS`].
     Group,
+    /// Rows are columns: the last dimension goes from a column to the next, and the last outer one along the rows. A work
+    /// group has up to 16 quads of columns, more if rows are short, and 16 or more invocations for each. The record
+    /// is that of [`Record::words_beside_last`](crate::element_wise::Record); indices are work groups,
+    /// [`Self::groups_of_columns`]. No row has more than [`MOST_BLOCKS`].
+    ColumnGroups,
     /// A work group goes through a row, [`MOST_BLOCKS`] at a time; no row has more than
     /// [`MOST_BLOCKS_OF_LONG`]. Only kernels of [`crate::rows`] have this form.
     Long,
@@ -87,14 +97,33 @@ impl Form {
         columns.div_ceil(COLUMNS)
     }
 
-    /// The number of rows, of so many blocks each, in a work group; `None` if each invocation has whole rows.
+    /// The number of work groups for so many columns, of so many blocks each, of [`Self::ColumnGroups`].
+    pub fn groups_of_columns(columns: u32, blocks: u32) -> u32 {
+        columns.div_ceil(Self::columns_of_a_group(columns, blocks))
+    }
+
+    /// The number of columns in a work group of [`Self::ColumnGroups`].
+    fn columns_of_a_group(columns: u32, blocks: u32) -> u32 {
+        let at_once = blocks.next_power_of_two().min(blocks_of_a_turn(columns));
+        QUAD * GROUP_SIZE / (4 * at_once)
+    }
+
+    /// The number of indices, of rows of so many blocks each, in a work group; `None` if each invocation has whole
+    /// rows.
     pub fn rows_of_a_group(self, blocks: u32) -> Option<u32> {
         match self {
             Self::Blocks | Self::OneBlock | Self::Columns => None,
             Self::Group => Some(GROUP_SIZE / (4 * blocks.next_power_of_two())),
-            Self::Long => Some(1),
+            Self::Long | Self::ColumnGroups => Some(1),
         }
     }
+}
+
+/// The number of blocks of long columns, of which there are so many, that a work group of [`Form::ColumnGroups`] joins
+/// at a time.
+pub fn blocks_of_a_turn(columns: u32) -> u32 {
+    let quads = columns.div_ceil(QUAD).next_power_of_two();
+    GROUP_SIZE / (4 * quads.min(QUADS_OF_COLUMNS))
 }
 
 /// The largest number of blocks that a kernel joins, or that a work group joins at a time.
@@ -169,6 +198,7 @@ impl Reduce {
             Form::Blocks => &BLOCKS,
             Form::OneBlock => &ONE_BLOCK,
             Form::Group => &GROUPS,
+            Form::ColumnGroups => return COLUMN_GROUPS,
             Form::Columns => unreachable!("it has skeletons of its own"),
             Form::Long => unreachable!("only kernels for row groups have it"),
         };

@@ -39,6 +39,7 @@ impl Reducer {
     pub fn of_parts(&'static self) -> &'static Self {
         match self.join {
             [_] => self,
+            _ if *self == RANGE_F32 => self,
             [high, ..] if *high == PRODUCT_F32.join[0] => &PRODUCT_STATE_F32,
             _ => &SUM_STATE_F32,
         }
@@ -155,6 +156,9 @@ reducers! {
     SUM_STATE_F32 = "sum_state_f32" [0x8000_0000; 2], [SUM_HIGH_F32, SUM_REST_F32] => PAIR;
     /// The state of a product: in the low word the rounded product, and in the high word its rounding error.
     PRODUCT_STATE_F32 = "product_state_f32" [0x3f80_0000, 0], [PRODUCT_HIGH_F32, PRODUCT_REST_F32] => PAIR;
+    /// The range of numbers and 0: in the low word the greatest number, or 0 if it is negative; the least number, or 0 if
+    /// it is positive, is the lesser of both words and 0. NaN in both words if there is one.
+    RANGE_F32 = "range_f32" [0, 0], [RANGE_HIGH_F32, RANGE_LOW_F32] => PAIR;
     /// The least unsigned integer of 32 bits.
     LEAST_U32 = "least_u32" [u32::MAX; 2], [MINIMUM_U32];
 }

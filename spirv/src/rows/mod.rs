@@ -96,7 +96,9 @@ impl Rows {
             Form::OneBlock => ONE_BLOCK,
             Form::Group => GROUPS,
             Form::Long => LONG,
-            Form::Columns => unreachable!("only kernels for products have it"),
+            Form::Columns | Form::ColumnGroups => {
+                unreachable!("only kernels of one Reduce have it")
+            }
         };
         if self.outer_dimensions <= few.0 { few } else { many }
     }

@@ -1,7 +1,7 @@
 //! Kernels for rows.
 
 use dml_spirv::ElementWidth;
-use dml_spirv::attention::{Attention, GREATEST, SUM};
+use dml_spirv::attention::{Attention, GREATEST, Passes, SUM, can_be_online};
 use dml_spirv::element_wise::{Access, Formula, Operand, Program, Quads, Source, Value};
 use dml_spirv::functions;
 use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_I32};
@@ -66,7 +66,7 @@ pub(crate) fn softmax(form: Form) -> Rows {
     let (keep, kept) = match form {
         Form::Group => (Action::Keep, Source::Kept),
         Form::Blocks | Form::OneBlock | Form::Long => (Action::Write, Source::Operand(1)),
-        Form::Columns => unreachable!("no group of rows has it"),
+        Form::Columns | Form::ColumnGroups => unreachable!("no group of rows has it"),
     };
     let powers = Program::of(&functions::EXP_BELOW_F32);
     let phases = vec![
@@ -97,14 +97,15 @@ pub(crate) fn norm(form: Form) -> Rows {
 pub(crate) fn attentions() -> Vec<(String, Attention)> {
     let rooms = [64, 128, 256].into_iter();
     let of_room = |room| {
-        let named = ["weights", "shares"].map(|by| format!("attention of {room} by {by}"));
-        named.into_iter().zip(attentions_of(room))
+        let by = ["weights", "shares", "weights online", "shares online"];
+        by.map(|by| format!("attention of {room} by {by}")).into_iter().zip(attentions_of(room))
     };
     rooms.flat_map(of_room).collect()
 }
 
-/// Attentions whose scores have a bias. Sums are divided by the sum of weights at the end, or weights before.
-fn attentions_of(elements: u32) -> [Attention; 2] {
+/// Attentions whose scores have a bias. Sums are divided by the sum of weights at the end, or weights before; each in several
+/// passes and in one.
+fn attentions_of(elements: u32) -> [Attention; 4] {
     let operand = |access| Operand { width: ElementWidth::B32, access };
     let formula = |sources: &[Source], program| Formula { sources: sources.to_vec(), program };
     let copy = |source| formula(&[source], Program::default());
@@ -122,8 +123,13 @@ fn attentions_of(elements: u32) -> [Attention; 2] {
         inputs: vec![operand(Access::Whole); 4],
         output: operand(Access::Whole),
         elements,
+        passes: Passes::Several,
     };
     let by_shares =
         Attention { share: Some(by_sum()), result: copy(Source::Kept), ..kernel.clone() };
-    [kernel, by_shares]
+    let online = |kernel: &Attention| {
+        assert!(can_be_online(&kernel.weight, kernel.share.as_ref()));
+        Attention { passes: Passes::Once, ..kernel.clone() }
+    };
+    [kernel.clone(), by_shares.clone(), online(&kernel), online(&by_shares)]
 }

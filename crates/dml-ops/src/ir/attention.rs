@@ -1,6 +1,6 @@
 //! Attention: the scores of queries and keys, their softmax, and the sum of values that it weighs.
 
-use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, QUERY_DIMENSION};
+use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, Passes, QUERY_DIMENSION};
 use dml_spirv::element_wise::{DIMENSIONS, Formula};
 
 use super::buffer::Buffer;
@@ -28,6 +28,8 @@ pub(crate) struct Attention {
     pub(crate) formulas: Formulas,
     /// The parameters of all formulas.
     pub(crate) parameters: Vec<u32>,
+    /// How often the kernel goes through the keys.
+    pub(crate) passes: Passes,
 }
 
 /// An operand that is read.
@@ -90,7 +92,11 @@ impl Attention {
 
     /// Passes over the keys, in each of which the products of queries and keys are computed.
     pub(crate) fn passes(&self) -> u64 {
-        if self.formulas.share.is_some() { 3 } else { 2 }
+        match (self.passes, &self.formulas.share) {
+            (Passes::Once, _) => 1,
+            (Passes::Several, None) => 2,
+            (Passes::Several, Some(_)) => 3,
+        }
     }
 
     /// Multiplications, additions and functions of all passes.

@@ -108,6 +108,7 @@ impl Schedule<'_> {
             inputs,
             output,
             elements,
+            passes: attention.passes,
         };
         let variant = kernel.variant(self.target.native_types());
         if !can_run(variant, self.target.capabilities) {

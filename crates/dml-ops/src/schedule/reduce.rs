@@ -9,6 +9,7 @@
 //! (`reduce/columns.rs`). Rows of several dimensions that are not contiguous are first written to contiguous
 //! memory.
 
+mod column_groups;
 mod columns;
 
 use dml_core::kernel::can_run;
@@ -17,6 +18,7 @@ use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{self, Access, DIMENSIONS, Quads};
 use dml_spirv::reduce::{Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
 
+use column_groups::packed_by_columns;
 use columns::are_columns;
 
 use super::Schedule;
@@ -41,6 +43,14 @@ const MANY_ROWS: u64 = 1 << 16;
 const LAST: usize = DIMENSIONS - 1;
 const LAST_BUT_ONE: usize = LAST - 1;
 const ROWS_OF_GRIDS: usize = LAST - 1;
+
+/// The states of parts of rows that are next to each other in memory.
+#[derive(Clone, Copy)]
+enum AdjacentStates {
+    OfARow,
+    /// States of the same part of rows that are neighbouring columns.
+    OfColumns,
+}
 
 /// Whether rows go along a dimension: the output's stride is 0 there.
 fn is_of_rows(space: &IterationSpace<Slot>, dimension: usize) -> bool {
@@ -95,7 +105,7 @@ impl Schedule<'_> {
     ) -> Result<(), Error> {
         let mut sizes = space.sizes;
         sizes[innermost] = 1;
-        let partial = self.partial(reduction, sizes);
+        let partial = self.partial(reduction, sizes, AdjacentStates::OfARow);
         let (elements, ends) = reduction.divided(&space.inputs);
         let of_parts =
             IterationSpace { inputs: elements.to_vec(), output: partial.clone(), ..space.clone() };
@@ -139,10 +149,19 @@ impl Schedule<'_> {
         }
     }
 
-    /// Temporary memory for the states of parts of rows; states along the last dimension are adjacent.
-    fn partial(&mut self, reduction: &Reduction, sizes: [u32; DIMENSIONS]) -> Operand<Slot> {
+    /// Temporary memory for the states of parts of rows, which are along the last dimension.
+    fn partial(
+        &mut self,
+        reduction: &Reduction,
+        sizes: [u32; DIMENSIONS],
+        adjacent: AdjacentStates,
+    ) -> Operand<Slot> {
         let count = sizes.iter().map(|size| u64::from(*size)).product();
-        self.temporary(reduction.reducer.of_parts().output_width(), count).packed(&sizes)
+        let states = self.temporary(reduction.reducer.of_parts().output_width(), count);
+        match adjacent {
+            AdjacentStates::OfARow => states.packed(&sizes),
+            AdjacentStates::OfColumns => packed_by_columns(states, sizes),
+        }
     }
 
     /// Reduces rows along the last dimension.
@@ -153,7 +172,11 @@ impl Schedule<'_> {
         let boxes = dispatches.boxes(space.sizes, &placements)?;
         let (size, shown) = (space.sizes[LAST], boxes.most()[LAST]);
         let block = reduction.elements.block_length();
-        let at_once = most_at_once(&space, reduction, self.target);
+        let has_column_groups = self.has_column_groups(&space, &boxes, reduction);
+        let at_once = match has_column_groups {
+            true => column_groups::most_at_once(&space, reduction),
+            false => most_at_once(&space, reduction, self.target),
+        };
         if size > at_once || shown < size {
             let elements = reduction.divided(&space.inputs).0;
             let is_packed = elements.iter().all(|it| it.strides[LAST] == 1);
@@ -162,9 +185,18 @@ impl Schedule<'_> {
             }
             let length = part_length(block, at_once.min(shown));
             return match space.sizes.iter().position(|size| *size == 1) {
-                Some(dimension) => self.parts(space, dimension, length, reduction),
+                Some(dimension) => {
+                    let adjacent = match has_column_groups {
+                        true => AdjacentStates::OfColumns,
+                        false => AdjacentStates::OfARow,
+                    };
+                    self.parts(space, dimension, length, adjacent, reduction)
+                }
                 None => space.outermost().try_for_each(|it| self.rows(it, reduction)),
             };
+        }
+        if has_column_groups {
+            return self.column_groups(space, boxes, reduction);
         }
         if reduction.ends > 0 && are_columns(reduction.divided(&space.inputs).0, &space) {
             return self.rows_before_ends(&space, reduction);
@@ -234,6 +266,7 @@ impl Schedule<'_> {
         space: IterationSpace<Slot>,
         dimension: usize,
         length: u32,
+        adjacent: AdjacentStates,
         reduction: &Reduction,
     ) -> Result<(), Error> {
         if length < 2 {
@@ -244,7 +277,7 @@ impl Schedule<'_> {
         let (count, rest) = (space.sizes[LAST] / length, space.sizes[LAST] % length);
         let mut sizes = space.sizes;
         sizes[LAST] = count + u32::from(rest > 0);
-        let partial = self.partial(reduction, sizes);
+        let partial = self.partial(reduction, sizes, adjacent);
         let (elements_of_rows, ends) = reduction.divided(&space.inputs);
         let ranges = [(0, count, length), (count, 1, rest)];
         for (first, count, elements) in ranges.into_iter().filter(|(.., elements)| *elements > 0) {

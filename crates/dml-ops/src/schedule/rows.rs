@@ -105,13 +105,13 @@ impl Schedule<'_> {
     /// Whether a kernel of this form suits the device better than separate members.
     fn is_worth_a_kernel(&self, space: &IterationSpace<Slot>, form: Form) -> bool {
         let mut stored = space.operands().filter(|it| it.buffer.is_some());
-        let are_neighbours = stored.all(|it| (0..=1).contains(&it.strides[LAST]));
+        let are_neighbours = stored.all(|it| it.repeats > 0 || (0..=1).contains(&it.strides[LAST]));
         let has_rows = cost::elements(&space.sizes[..LAST]) >= FEW_ROWS;
         match form {
             Form::OneBlock => true,
             Form::Blocks => has_rows,
             Form::Group => are_neighbours,
-            Form::Columns => unreachable!("no group of rows has it"),
+            Form::Columns | Form::ColumnGroups => unreachable!("no group of rows has it"),
             Form::Long => (has_rows || self.target.tuning.strategy.is_some()) && are_neighbours,
         }
     }

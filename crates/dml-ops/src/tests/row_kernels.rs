@@ -2,13 +2,13 @@
 
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::operators::{
-    ActivationLogSoftmax1Desc, ActivationSoftmax1Desc, LpNormalizationDesc,
-    MeanVarianceNormalization2Desc,
+    ActivationLogSoftmax1Desc, ActivationSoftmax1Desc, DynamicQuantizeLinearDesc,
+    LpNormalizationDesc, MeanVarianceNormalization2Desc, ReduceDesc,
 };
 use dml_core::plan::{Plan, Step};
 use dml_core::{
-    AbstractOperator, Capabilities, DataType, FeatureLevel, Strategy, TensorDesc, Tuning,
-    Validated, validate,
+    AbstractOperator, Capabilities, DataType, FeatureLevel, ReduceFunction, Strategy, TensorDesc,
+    Tuning, Validated, validate,
 };
 use dml_reference::Random;
 
@@ -166,39 +166,121 @@ fn long_rows_have_work_groups_on_gpus_where_they_are_several() {
     }
 }
 
-/// A row of a group normalization has several channels, each with a scale and a bias.
-#[test]
-fn what_goes_along_rows_unevenly_is_a_map_after_their_kernel() {
+/// A group normalization: a row has several channels, each with a scale and a bias.
+fn group_normalization(data_type: DataType, sizes: [u32; 4]) -> Validated {
+    let tensor = || TensorDesc::packed(data_type, &sizes);
+    let of_channels = || Some(tensor().with_strides(&[0, sizes[2], 1, 0]));
+    let desc = MeanVarianceNormalization2Desc {
+        input_tensor: tensor(),
+        scale_tensor: of_channels(),
+        bias_tensor: of_channels(),
+        output_tensor: tensor(),
+        axes: vec![2, 3],
+        use_mean: true,
+        use_variance: true,
+        epsilon: 1e-5,
+        fused_activation: None,
+    };
+    validate(&desc.into(), FeatureLevel::HIGHEST).unwrap()
+}
+
+/// Checks that a device with an invocation for each row and one with work groups give the bits of the members, in so many
+/// dispatches.
+fn check_group_normalization(data_type: DataType, sizes: [u32; 4], count: usize) {
     let [least, card] = [Capabilities::vulkan_minimum(), card()];
     let transfer = TransferUse::Allowed;
     let alone = Target { capabilities: &least, tuning: Tuning::new(), transfer };
     let tuning = Tuning::new().with_strategy(Strategy::RowGroups);
     let groups = Target { capabilities: &card, tuning, transfer };
+    let operator = group_normalization(data_type, sizes);
+    let name = operator.schema().name;
+    let expected = of_members(&operator, data_type, &alone);
+    for target in [&alone, &groups] {
+        let plan = crate::lower(&operator, target).unwrap();
+        // Few long rows have no kernel of their own where an invocation would have each.
+        let is_idle = sizes[2] * sizes[3] > 128 && target.tuning.strategy.is_none();
+        if !is_idle {
+            assert_eq!(dispatches(&plan), count, "{data_type} {sizes:?} {target:?}");
+        }
+        let found = executed(&plan, data_type, name, target.capabilities);
+        assert!(found == expected, "{data_type} {sizes:?} {target:?}");
+    }
+}
+
+#[test]
+fn what_goes_along_rows_unevenly_is_a_map_after_their_kernel() {
     for sizes in [[1, 4, 3, 20], [2, 3, 5, 50], [1, 2, 3, 3000]] {
-        let tensor = || TensorDesc::packed(DataType::Float32, &sizes);
-        let of_channels = || Some(tensor().with_strides(&[0, sizes[2], 1, 0]));
-        let desc = MeanVarianceNormalization2Desc {
-            input_tensor: tensor(),
-            scale_tensor: of_channels(),
-            bias_tensor: of_channels(),
-            output_tensor: tensor(),
-            axes: vec![2, 3],
-            use_mean: true,
-            use_variance: true,
-            epsilon: 1e-5,
-            fused_activation: None,
-        };
-        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
-        let name = operator.schema().name;
-        let expected = of_members(&operator, DataType::Float32, &alone);
-        for target in [&alone, &groups] {
-            let plan = crate::lower(&operator, target).unwrap();
-            let is_idle = sizes[3] > 20 && target.tuning.strategy.is_none();
-            if !is_idle {
-                assert_eq!(dispatches(&plan), 2, "{sizes:?} {target:?}");
-            }
-            let found = executed(&plan, DataType::Float32, name, target.capabilities);
-            assert!(found == expected, "{sizes:?} {target:?}");
+        check_group_normalization(DataType::Float32, sizes, 2);
+    }
+}
+
+#[test]
+fn channels_of_a_power_of_two_elements_are_part_of_the_kernel() {
+    for sizes in [[1, 4, 3, 32], [2, 3, 5, 4], [2, 3, 5, 64], [1, 2, 3, 4096]] {
+        for data_type in [DataType::Float32, DataType::Float16] {
+            check_group_normalization(data_type, sizes, 1);
         }
     }
+}
+
+/// The kernels of a plan, by the first words of their names, and their work groups.
+fn kernels(plan: &Plan) -> Vec<(&'static str, u32)> {
+    let dispatch = |step: &Step| match step {
+        Step::Dispatch(it) => {
+            let name = it.kernel.variant.name;
+            Some((name.split(' ').next().unwrap_or(name), it.groups.iter().product()))
+        }
+        _ => None,
+    };
+    plan.exec.iter().filter_map(dispatch).collect()
+}
+
+#[test]
+fn columns_have_work_groups_enough_to_keep_a_gpu_busy() {
+    let capabilities = card();
+    let tuning = Tuning::new().with_shared_tiles();
+    let target = Target { capabilities: &capabilities, tuning, transfer: TransferUse::Allowed };
+    let of = |sizes: [u32; 3]| {
+        let desc = ReduceDesc {
+            function: ReduceFunction::Sum,
+            input_tensor: TensorDesc::packed(DataType::Float32, &sizes),
+            output_tensor: TensorDesc::packed(DataType::Float32, &[sizes[0], 1, sizes[2]]),
+            axes: vec![1],
+        };
+        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+        kernels(&crate::lower(&operator, &target).unwrap())
+    };
+    // Parts of 512 rows in each of 64 work groups of 64 columns, and the states of 8 parts for each column.
+    assert_eq!(of([1, 4096, 4096]), [("reduce_columns", 512), ("reduce_block_1", 64)]);
+    // No parts where there are work groups enough.
+    assert_eq!(of([8, 600, 4096]), [("reduce_columns", 512)]);
+    assert_eq!(of([512, 600, 60]), [("reduce_columns", 512)]);
+    // Few columns: a work group has all blocks of a part at one time.
+    assert_eq!(of([1, 1 << 20, 3]), [("reduce_columns", 256), ("reduce_columns", 1)]);
+    // So short columns have one invocation each.
+    assert_eq!(of([64, 16, 64])[0].0, "reduce_block_2");
+}
+
+#[test]
+fn dynamic_quantization_reads_its_range_once() {
+    let capabilities = card();
+    let tuning = Tuning::new().with_shared_tiles();
+    let target = Target { capabilities: &capabilities, tuning, transfer: TransferUse::Allowed };
+    let of = |count: u32| {
+        let tensor = |data_type, count| TensorDesc::packed(data_type, &[1, count]);
+        let desc = DynamicQuantizeLinearDesc {
+            input_tensor: tensor(DataType::Float32, count),
+            output_tensor: tensor(DataType::Uint8, count),
+            output_scale_tensor: tensor(DataType::Float32, 1),
+            output_zero_point_tensor: tensor(DataType::Uint8, 1),
+        };
+        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+        let plan = crate::lower(&operator, &target).unwrap();
+        let names = kernels(&plan).into_iter().map(|(name, _)| name);
+        let reductions = names.filter(|it| it.starts_with("reduce")).count();
+        (dispatches(&plan), reductions)
+    };
+    // The scale, the zero point and the elements follow the range, which parts of 4,096 elements need a second reduction for.
+    assert_eq!(of(8192), (4, 1));
+    assert_eq!(of(1 << 22), (5, 2));
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use dml::core::capabilities::Features;
-use dml::core::{Capabilities, Strategy, Tuning, validate};
+use dml::core::{Capabilities, Numerics, Strategy, Tuning, validate};
 use dml::{AbstractOperator, DataType, FeatureLevel};
 use dml_ops::{OPERATORS, TransferUse};
 use dml_reference::{Case, REFERENCES, Random, Reference, Signature};
@@ -174,7 +174,8 @@ pub fn transfer(random: &mut Random) -> TransferUse {
     if random.one_in(4) { TransferUse::StorageOnly } else { TransferUse::Allowed }
 }
 
-/// A random tuning: other than the default in most draws, with a strategy in half of them.
+/// A random tuning: other than the default in most draws, with a strategy in half of them, and with fast numerics in one
+/// of four.
 pub fn tuning(random: &mut Random) -> Tuning {
     let mut tuning = Tuning::default();
     if random.one_in(2) {
@@ -184,6 +185,9 @@ pub fn tuning(random: &mut Random) -> Tuning {
     }
     if random.one_in(2) {
         tuning = tuning.with_strategy(random.pick(&Strategy::ALL));
+    }
+    if random.one_in(4) {
+        tuning = tuning.with_numerics(Numerics::Fast);
     }
     tuning
 }

@@ -2,69 +2,81 @@
 //! range of the integers.
 
 use dml_core::{DataType, Error, Validated};
+use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{Program, Value};
 use dml_spirv::functions as f;
-use dml_spirv::reduce::LEAST_F32;
+use dml_spirv::reduce::RANGE_F32;
 
 use crate::Target;
-use crate::ir::space::Operand;
-use crate::ir::{self, Reduction};
+use crate::ir::space::{IterationSpace, Operand};
+use crate::ir::{self, Computation, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::lowering::rows::{Axes, Rows};
+use crate::lowering::rows::{Axes, Rows, repeated};
 
-/// Writes the outputs: the integers, the scale, and the zero point.
+/// Writes the outputs: the integers, the scale, and the zero point. The range is found by one reduction, and scale and
+/// zero point are computed from it independently, so that neither waits for the other.
 pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut rows = Rows::new(operator, target)?;
     let integer = operator.required_tensor("OutputTensor")?.data_type();
-    let greatest = rows.greatest()?;
-    let program = Program::chain(rows.widening());
-    let least = rows.reduce(vec![], Reduction { program, ..Reduction::of(&LEAST_F32) })?;
-    let scale = scale(&mut rows, greatest, least.clone())?;
-    let zero_point = zero_point(&mut rows, least, scale.clone(), integer)?;
     let one = rows.sizes_of(Axes::Kept);
-    let output = rows.output(1)?;
-    rows.compute(one, vec![scale.clone()], output, Program::default())?;
-    let narrowing = Program::chain(conversion(DataType::Float32, integer));
-    let output = rows.output(2)?;
-    rows.compute(one, vec![zero_point.clone()], output, narrowing)?;
+    let range = rows.temporary(ElementWidth::B64, one);
+    let program = Program::chain(rows.widening());
+    rows.reduce_to(range.clone(), vec![], Reduction { program, ..Reduction::of(&RANGE_F32) })?;
+    let constants = [0.0, 255.0, 1.0].map(|it| rows.single(it));
+    let [scale, zero_point] = [rows.output(1)?, rows.output(2)?].map(|it| repeated(it, one));
+    let inputs = [&[range.clone()], constants.as_slice()].concat();
+    rows.compute(one, inputs, scale.clone(), Scale::new().program)?;
+    write_zero_point(&mut rows, range, constants, zero_point.clone(), integer)?;
     let (mut program, element) = rows.of_element();
-    let quotient = program.apply(&f::QUANTIZE_F32, vec![element, Value::Input(1), Value::Input(2)]);
+    let zero_point_at = program.apply_all(conversion(integer, DataType::Float32), Value::Input(2));
+    let quotient = program.apply(&f::QUANTIZE_F32, vec![element, Value::Input(1), zero_point_at]);
     program.apply_all(conversion(DataType::Float32, integer), quotient);
     let inputs = vec![rows.input.clone(), scale, zero_point];
     rows.write(rows.sizes, inputs, program)?;
     Ok(rows.finish())
 }
 
-/// The scale: the range, including 0, divided by 255; 1 where all elements are 0.
-fn scale(rows: &mut Rows<'_>, greatest: Operand, least: Operand) -> Result<Operand, Error> {
-    let [zero, steps, one] = [0.0, 255.0, 1.0].map(|it| rows.single(it));
-    let [greatest_at, least_at, zero_at, steps_at, one_at] = [0, 1, 2, 3, 4].map(Value::Input);
-    let mut program = Program::default();
-    let above = program.apply(&f::MAXIMUM_F32, vec![greatest_at, zero_at]);
-    let below = program.apply(&f::MINIMUM_F32, vec![least_at, zero_at]);
-    let range = program.apply(&f::SUBTRACT_F32, vec![above, below]);
-    let scale = program.apply(&f::DIVIDE_F32, vec![range, steps_at]);
-    let is_zero = program.apply(&f::EQUALS_F32, vec![scale, zero_at]);
-    program.apply(&f::CHOOSE_WORD, vec![is_zero, one_at, scale]);
-    rows.of_rows(vec![greatest, least, zero, steps, one], program)
+/// The computation of the scale: the range, including 0, divided by 255; 1 where all elements are 0.
+struct Scale {
+    /// Its inputs are the range, 0, 255 and 1; its last value is the scale.
+    program: Program,
+    /// The lower end of the range.
+    below: Value,
+    scale: Value,
 }
 
-/// The zero point, as FLOAT32.
-fn zero_point(
+impl Scale {
+    fn new() -> Self {
+        let [range_at, zero_at, steps_at, one_at] = [0, 1, 2, 3].map(Value::Input);
+        let mut program = Program::default();
+        let high = program.apply(&f::LOW_WORDS, vec![range_at]);
+        let low = program.apply(&f::HIGH_WORDS, vec![range_at]);
+        let above = program.apply(&f::MAXIMUM_F32, vec![high, zero_at]);
+        let least = program.apply(&f::MINIMUM_F32, vec![high, low]);
+        let below = program.apply(&f::MINIMUM_F32, vec![least, zero_at]);
+        let range = program.apply(&f::SUBTRACT_F32, vec![above, below]);
+        let quotient = program.apply(&f::DIVIDE_F32, vec![range, steps_at]);
+        let is_zero = program.apply(&f::EQUALS_F32, vec![quotient, zero_at]);
+        let scale = program.apply(&f::CHOOSE_WORD, vec![is_zero, one_at, quotient]);
+        Self { program, below, scale }
+    }
+}
+
+/// Writes the zero point: the integer that the number 0 becomes.
+fn write_zero_point(
     rows: &mut Rows<'_>,
-    least: Operand,
-    scale: Operand,
+    range: Operand,
+    constants: [Operand; 3],
+    output: Operand,
     integer: DataType,
-) -> Result<Operand, Error> {
-    let first = if integer == DataType::Int8 { -128.0 } else { 0.0 };
-    let [zero, first] = [0.0, first].map(|it| rows.single(it));
-    let [least_at, scale_at, zero_at, first_at] = [0, 1, 2, 3].map(Value::Input);
-    let mut program = Program::default();
-    let below = program.apply(&f::MINIMUM_F32, vec![least_at, zero_at]);
-    let steps = program.apply(&f::DIVIDE_F32, vec![below, scale_at]);
-    let place = program.apply(&f::SUBTRACT_F32, vec![first_at, steps]);
+) -> Result<(), Error> {
+    let first = rows.single(if integer == DataType::Int8 { -128.0 } else { 0.0 });
+    let Scale { mut program, below, scale } = Scale::new();
+    let steps = program.apply(&f::DIVIDE_F32, vec![below, scale]);
+    let place = program.apply(&f::SUBTRACT_F32, vec![Value::Input(4), steps]);
     let nearest = program.apply(&f::ROUND_F32, vec![place, Value::Parameter(0)]);
     program.apply_all(conversion(DataType::Float32, integer), nearest);
-    program.apply_all(conversion(integer, DataType::Float32), program.last());
-    rows.of_rows_with(vec![least, scale, zero, first], program, vec![0])
+    let inputs = [&[range], constants.as_slice(), &[first]].concat();
+    let space = IterationSpace { sizes: rows.sizes_of(Axes::Kept), inputs, output };
+    rows.recorder.map(space, Computation { program, parameters: vec![0], packed: None })
 }

@@ -1,7 +1,7 @@
 //! Attention as exporters write it: products, a softmax and products become one kernel on a GPU.
 
-use dml_core::MultiheadAttentionMaskType;
 use dml_core::operators::{ActivationSoftmax1Desc, MultiheadAttentionDesc};
+use dml_core::{MultiheadAttentionMaskType, Numerics};
 
 use super::forms::{Form, Sized, packed};
 use super::*;
@@ -10,7 +10,12 @@ use super::*;
 const SIZES: [[u32; 4]; 4] = [[2, 3, 40, 8], [1, 70, 130, 16], [3, 5, 200, 65], [2, 2, 9, 3]];
 
 /// The kernels of a graph on a GPU, whose results are checked against its operators one by one.
-fn kernels(mut form: Form, result: Sized, what: &str) -> Vec<&'static str> {
+fn kernels(form: Form, result: Sized, what: &str) -> Vec<&'static str> {
+    exact_and_fast(form, result, what).0
+}
+
+/// The same, and how many kernels have one pass over the keys with fast numerics.
+fn exact_and_fast(mut form: Form, result: Sized, what: &str) -> (Vec<&'static str>, usize) {
     form.0.output(result.0);
     let graph = valid(&form.0.finish());
     check(&graph, &mut Random::new(what), what);
@@ -21,7 +26,13 @@ fn kernels(mut form: Form, result: Sized, what: &str) -> Vec<&'static str> {
     let plans = vec![("for a GPU".to_owned(), plan)];
     graphs::check(&graph, &mut Random::new(what), &card, every_way::lowered, plans).expect(what);
     let kernels = explanation.parts.into_iter().flat_map(|it| it.kernels);
-    kernels.map(|(name, _)| name).collect()
+    let kernels: Vec<&str> = kernels.map(|(name, _)| name).collect();
+    let fast = Target { tuning: tuning.with_numerics(Numerics::Fast), ..target };
+    let (_, explanation) = compile_graph(&graph, &fast, WAYS[0]).unwrap();
+    let names = explanation.parts.into_iter().flat_map(|it| it.kernels).map(|(name, _)| name);
+    let online = names.filter(|it| it.contains(" online ")).count();
+    assert!(kernels.iter().all(|it| !it.contains(" online ")), "{what}: {kernels:?}");
+    (kernels, online)
 }
 
 fn are_one(kernels: &[&str], what: &str) {
@@ -45,7 +56,9 @@ fn decomposed_attention_is_one_kernel_on_a_gpu() {
         let shares = form.softmax(scaled);
         let result = form.product(shares, value, MatrixTransform::None);
         let what = format!("attention of {sizes:?}");
-        are_one(&kernels(form, result, &what), &what);
+        let (kernels, online) = exact_and_fast(form, result, &what);
+        are_one(&kernels, &what);
+        assert_eq!(online, 1, "{what}: passes with fast numerics");
     }
 }
 
@@ -72,7 +85,8 @@ fn masks_and_keys_that_are_transposed_already_are_part_of_the_kernel() {
         let residual = form.input(result.1);
         let result = form.add(result, residual);
         let what = format!("masked attention of {sizes:?}");
-        let found = kernels(form, result, &what);
+        let (found, online) = exact_and_fast(form, result, &what);
+        assert_eq!(online, 1, "{what}: passes with fast numerics");
         assert!(found.iter().filter(|it| it.starts_with("attention_")).count() == 1, "{found:?}");
         assert!(found.len() <= 2, "{what}: {found:?}");
     }
@@ -115,7 +129,8 @@ fn probabilities_may_be_multiplied_by_themselves() {
     let scores = form.product(query, key, MatrixTransform::Transpose);
     let shares = form.softmax(scores);
     let result = form.product(shares, shares, MatrixTransform::None);
-    let found = kernels(form, result, "squared probabilities");
+    let (found, online) = exact_and_fast(form, result, "squared probabilities");
+    assert_eq!(online, 0, "squares of weights do not scale as weights do");
     assert!(found.iter().all(|it| !it.starts_with("attention_")), "{found:?}");
 }
 

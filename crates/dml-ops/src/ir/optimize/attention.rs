@@ -8,7 +8,9 @@ mod axes;
 mod parts;
 mod softmax;
 
+use dml_core::Numerics;
 use dml_spirv::ElementWidth;
+use dml_spirv::attention::{Passes, can_be_online};
 use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
 
 use super::fuse::origin_of;
@@ -67,7 +69,11 @@ fn found(
     // Where there is no room for the inputs of conversions, these are nodes of their own.
     [true, false].into_iter().find_map(|converts| {
         let members = Members::of(program, uses, number, converts)?;
-        let attention = members.parts().attention()?;
+        let mut attention = members.parts().attention()?;
+        let Formulas { weight, share, .. } = &attention.formulas;
+        if target.numerics() == Numerics::Fast && can_be_online(weight, share.as_ref()) {
+            attention.passes = Passes::Once;
+        }
         let fits = attention.inputs.len() <= MAX_INPUTS
             && attention.parameters.len() <= MAX_PARAMETERS
             && bytes(&attention.formulas) <= MOST_BYTES

@@ -13,6 +13,9 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::with_parameters_from;
 use crate::ir::{Buffer, Map, Node, Reduce, RowGroup, RowOrder};
 
+const LAST: usize = DIMENSIONS - 1;
+const LAST_BUT_ONE: usize = LAST - 1;
+
 /// The place where a kernel keeps the values of elements that a phase computes for later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeptIn {
@@ -226,7 +229,8 @@ impl Members {
         (0..DIMENSIONS).any(|at| is_along(at) && operand.strides[at] != 0)
     }
 
-    /// The space of the kernel, whose last dimension goes along rows; `None` if rows have several dimensions.
+    /// The space of the kernel, whose last dimension goes along rows; `None` if rows have several dimensions, unless these
+    /// are blocks of a power of two elements, for each of which some inputs have one element: the channels of a group.
     pub(super) fn space(&self) -> Option<IterationSpace> {
         // One for each row, so that rows stay apart, and in the order of the descriptor.
         let rows = Operand::numbers(0, [0; DIMENSIONS]).packed(&self.of_rows);
@@ -234,9 +238,12 @@ impl Members {
         let space = IterationSpace { sizes: self.sizes, inputs, output: rows }.coalesced();
         let is_along = |at: &usize| space.sizes[*at] > 1 && space.output.strides[*at] == 0;
         let along: Vec<usize> = (0..DIMENSIONS).filter(is_along).collect();
-        let [dimension] = along.as_slice() else { return None };
-        let mut space = space.with_last(*dimension);
+        let mut space = match along.as_slice() {
+            [dimension] => space.with_last(*dimension),
+            [LAST_BUT_ONE, LAST] => space.with_blocks(u32::MAX)?,
+            _ => return None,
+        };
         space.output = space.inputs.pop()?;
-        Some(space)
+        (space.output.repeats == 0).then_some(space)
     }
 }

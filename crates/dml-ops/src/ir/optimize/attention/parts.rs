@@ -1,7 +1,7 @@
 //! The node that computes an attention, of its members' dimensions, operands and programs.
 
 use dml_spirv::ElementWidth;
-use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, QUERY_DIMENSION, SUM};
+use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, Passes, QUERY_DIMENSION, SUM};
 use dml_spirv::element_wise::{DIMENSIONS, Formula, Program as Functions, Source};
 
 use super::axes::{Axes, Axis};
@@ -260,6 +260,7 @@ impl Parts<'_, '_> {
                 result,
             },
             parameters,
+            passes: Passes::Several,
         })
     }
 
