@@ -21,7 +21,8 @@ pub(crate) use transfer::{DataTransfer, Location, copy, location};
 /// Whether this system has device memory: elsewhere tensors come from the host and go back there.
 pub(crate) const IS_OFFERED: bool = cfg!(target_os = "linux");
 
-/// Values of at most this many bytes are always known to the host, such as shapes and lengths.
+/// Values of at most this many bytes are always known to the host, such as shapes and lengths: programs depend on at
+/// most 64 integers of an input.
 pub(crate) const SMALL: usize = 1 << 10;
 
 /// The memory of the process.

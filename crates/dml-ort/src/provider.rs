@@ -26,6 +26,10 @@ const SMALL: usize = 1 << 16;
 /// The most logged reasons for the nodes of a graph that are not claimed.
 const REASONS: usize = 20;
 
+/// The operators with graphs, which ONNX Runtime runs itself.
+const CONTROL: [&str; 3] = ["If", "Loop", "Scan"];
+const CONTROLS: &str = "ONNX Runtime runs it, and the nodes of its graphs are judged by themselves";
+
 /// The provider, which ONNX Runtime uses as an OrtEp: the table is the first member.
 #[repr(C)]
 pub(crate) struct Provider {
@@ -125,6 +129,8 @@ impl Provider {
         let count = refused.clone().count();
         self.logger.log(INFO, &format!("{} of {all} nodes can be run", all - count));
         for (node, reason) in refused.take(REASONS) {
+            let is_control = CONTROL.contains(&node.operator.as_str());
+            let reason = if is_control { CONTROLS } else { reason };
             self.logger.log(INFO, &format!("{} '{}': {reason}", node.operator, node.name));
         }
         if count > REASONS {

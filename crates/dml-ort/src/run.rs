@@ -7,7 +7,7 @@ use bytes::Bytes;
 use dml::Device;
 use dml_import::onnx::element_type;
 use dml_import::program::{Destination, Output, Read, Source, Step};
-use dml_import::{DeviceTensor, ElementType, Inputs, IoBinding, Program, Session, Tensor};
+use dml_import::{DeviceTensor, ElementType, Error, Inputs, IoBinding, Program, Session, Tensor};
 
 use crate::abi::{OrtKernelContext, OrtValue};
 use crate::api::Api;
@@ -139,7 +139,7 @@ impl Run<'_> {
         let ran = session.run_bound_with(binding, &inputs, |program, binding| {
             // SAFETY: the caller's promise.
             targets = unsafe { self.prepare(program, binding) }
-                .map_err(|it| dml_import::Error::Malformed(it.message().to_owned()))?;
+                .map_err(|it| Error::Malformed(it.message().to_owned()))?;
             Ok(())
         });
         let found = match ran {
