@@ -12,7 +12,7 @@ use crate::{devices, onnxruntime, peers, pip, process, setup, workspace};
 
 /// Decode 64 tokens with SmolLM2-135M on the CPU drivers, compare them with those of ONNX Runtime's CPU provider, and
 /// print times and memory, built as for users; fetches the model, 93 MB
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub(crate) struct Args {
     /// Measure a prompt of 128 tokens and 64 tokens beside ONNX Runtime's WebGPU and its CPU instead, in turns, on the
     /// lavapipe of the distribution's backports; installs WebGPU in target/peers

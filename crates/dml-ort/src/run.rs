@@ -278,12 +278,13 @@ impl Run<'_> {
         }
         match location {
             Location::Device(place) => {
-                place.allocation.write(place.offset, size, value.from_output(&output.reads))
+                place.allocation.write(place.offset, size, value.of_output(&output.reads))
             }
             Location::Host(_) if size == 0 => Ok(()),
-            // SAFETY: the output has so many bytes, which nobody else uses during the run.
             Location::Host(to) => {
-                value.copy_to(unsafe { std::slice::from_raw_parts_mut(to, size) })
+                // SAFETY: the output has so many bytes, which nobody else uses during the run.
+                let to = unsafe { std::slice::from_raw_parts_mut(to, size) };
+                value.copy_to(to)
             }
         }
     }

@@ -49,7 +49,7 @@ impl Value {
     }
 
     /// The value as that of an output.
-    pub(crate) fn from_output(self, output: &Arc<OutputUse>) -> Self {
+    pub(crate) fn of_output(self, output: &Arc<OutputUse>) -> Self {
         Self { output: Some(Arc::clone(output)), ..self }
     }
 
@@ -292,7 +292,7 @@ mod tests {
     fn outputs_stay_on_the_device_unless_only_the_host_reads_them() {
         let (output, allocation) = (Arc::new(OutputUse::default()), Allocation::new(SMALL + 1));
         assert!(output.stays(SMALL + 1) && !output.stays(SMALL));
-        let value = host(&[1; SMALL + 1]).from_output(&output);
+        let value = host(&[1; SMALL + 1]).of_output(&output);
         allocation.write(0, SMALL + 1, value.clone()).unwrap();
         assert!(output.stays(SMALL + 1));
         read(&allocation, 0, SMALL + 1);

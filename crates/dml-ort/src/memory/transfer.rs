@@ -43,10 +43,8 @@ pub(crate) unsafe fn location(api: Api, value: *const OrtValue) -> Result<(Locat
     // SAFETY: as above.
     let device = unsafe { api.ep.Value_GetMemoryDevice()(value) };
     // SAFETY: the device is the value's.
-    if !device.is_null()
-        && unsafe { api.ep.MemoryDevice_GetDeviceType()(device) } != CPU
-        && size > 0
-    {
+    let is_host = device.is_null() || unsafe { api.ep.MemoryDevice_GetDeviceType()(device) } == CPU;
+    if !is_host && size > 0 {
         return Err(Failure::invalid(format!(
             "address {data:?} is not memory of this provider; accepted: memory of its allocator, or of the host"
         )));
