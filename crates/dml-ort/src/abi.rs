@@ -85,6 +85,7 @@ table!(OrtApi[391] {
     90 KernelContext_GetInput(*const OrtKernelContext, usize, *mut *const OrtValue) -> Status;
     91 KernelContext_GetOutput(*mut OrtKernelContext, usize, *const i64, usize, *mut *mut OrtValue) -> Status;
     93 ReleaseStatus(Status);
+    94 ReleaseMemoryInfo(*mut OrtMemoryInfo);
     96 ReleaseValue(*mut OrtValue);
     99 ReleaseTensorTypeAndShapeInfo(*mut OrtTensorTypeAndShapeInfo);
     247 Logger_LogMessage(*const OrtLogger, c_int, *const c_char, *const c_char, c_int, *const c_char) -> Status;
@@ -334,7 +335,7 @@ mod tests {
         let places = places!(
             CreateStatus GetErrorMessage CastTypeInfoToTensorInfo
             GetTensorElementType GetDimensionsCount GetDimensions GetTensorTypeAndShape
-            KernelContext_GetInput KernelContext_GetOutput ReleaseStatus ReleaseValue
+            KernelContext_GetInput KernelContext_GetOutput ReleaseStatus ReleaseMemoryInfo ReleaseValue
             ReleaseTensorTypeAndShapeInfo Logger_LogMessage ReadOpAttr GetValueInfoName
             GetValueInfoTypeInfo CreateKeyValuePairs AddKeyValuePair GetKeyValuePairs
             ReleaseKeyValuePairs HardwareDevice_Type HardwareDevice_VendorId HardwareDevice_DeviceId

@@ -102,6 +102,13 @@ unsafe fn refused(base: *const OrtApiBase, message: String) -> Status {
     Failure::new(Code::NotImplemented, message).status_by(create)
 }
 
+impl Drop for Factory {
+    fn drop(&mut self) {
+        // SAFETY: the entries of its devices are gone, and so are the allocators that ONNX Runtime has made of them.
+        unsafe { self.memory.release() };
+    }
+}
+
 impl Factory {
     fn new(api: Api, logger: Logger) -> Result<Self> {
         let memory = MemoryInfo::new(api)?;

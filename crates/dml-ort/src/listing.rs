@@ -175,7 +175,7 @@ impl Listing {
         })?;
         let entry = Entry { api: self.api, raw };
         if let Some(memory) = self.memory {
-            // SAFETY: the entry was just made, and the description is never released.
+            // SAFETY: the entry was just made, and the description is alive as long as the factory.
             let added = unsafe { self.api.ep.EpDevice_AddAllocatorInfo()(raw, memory.raw) };
             self.api.check(added)?;
         }

@@ -18,8 +18,7 @@ const VENDOR: u32 = 0;
 /// The number of the memory. Other providers count their devices from 0.
 const NUMBER: c_int = 64;
 
-/// The description of the device memory. It is never released: ONNX Runtime's allocators refer to it, also after the
-/// library was unregistered.
+/// The description of the device memory, which the factory releases at its end.
 #[derive(Clone, Copy)]
 pub(crate) struct MemoryInfo {
     api: Api,
@@ -41,6 +40,16 @@ impl MemoryInfo {
         Ok(Self { api, raw })
     }
 
+    /// Releases the description.
+    ///
+    /// # Safety
+    ///
+    /// Nothing uses it any more.
+    pub(crate) unsafe fn release(self) {
+        // SAFETY: the caller's promise; it was made by `new`.
+        unsafe { self.api.ort.ReleaseMemoryInfo()(self.raw.cast_mut()) };
+    }
+
     /// Whether `device` is this memory.
     ///
     /// # Safety
@@ -50,7 +59,7 @@ impl MemoryInfo {
         if device.is_null() {
             return false;
         }
-        // SAFETY: the description is never released.
+        // SAFETY: the description is alive as long as the factory.
         let own = unsafe { self.api.ep.MemoryInfo_GetMemoryDevice()(self.raw) };
         // SAFETY: both are alive.
         unsafe { self.api.ep.MemoryDevice_AreEqual()(own, device) }
