@@ -128,7 +128,7 @@ fn run(command: Command) -> Result<i32> {
         Command::Budgets(args) => budgets::run(&sh, args),
         Command::Wheel(wheel::Args {}) => wheel::run(&sh).map(|()| 0),
         Command::Onnxruntime(args) => onnxruntime::run(&sh, &args),
-        Command::Decoding(decoding::Args {}) => decoding::run(&sh),
+        Command::Decoding(args) => decoding::run(&sh, &args),
         Command::Stress(args) => stress::run(&sh, &args),
         Command::Fuzz(args) => fuzz::run(&sh, &args),
         Command::BuildShaders(args) => build_shaders::run(&sh, args).map(|()| 0),

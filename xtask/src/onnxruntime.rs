@@ -45,6 +45,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         eprintln!("ONNX Runtime {version}");
         for script in [
             cmd!(sh, "python3 {TESTS}/test_provider.py"),
+            cmd!(sh, "python3 {TESTS}/test_memory.py"),
             cmd!(sh, "python3 {TESTS}/test_claims.py"),
             cmd!(sh, "python3 {TESTS}/models.py {models}"),
         ] {

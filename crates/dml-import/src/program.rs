@@ -255,6 +255,12 @@ pub struct Output {
 }
 
 impl Program {
+    /// Whether the host has to know values that the device computes: if they are others than the program was made for,
+    /// the outputs of a run are not those of the model.
+    pub fn asks_device(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
     /// Whether the program only computes device values that the host asks for.
     pub(crate) fn is_open(&self) -> bool {
         self.questions.iter().any(|it| it.answer.is_none())

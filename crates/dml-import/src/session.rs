@@ -118,8 +118,25 @@ impl Session {
     /// # Errors
     /// See [`Model::bind`], [`Program::compile`] and [`Executable::run_bound`].
     pub fn run_bound(&self, binding: &mut IoBinding, inputs: &Inputs) -> Result<Vec<Output>> {
+        self.run_bound_with(binding, inputs, |_, _| Ok(()))
+    }
+
+    /// Runs the model like [`run_bound`](Self::run_bound). Before each program that is run for it, `prepare` sees the
+    /// program and may change which outputs stay on the device, and which inputs are caches.
+    ///
+    /// # Errors
+    /// See [`run_bound`](Self::run_bound), and the errors of `prepare`.
+    pub fn run_bound_with(
+        &self,
+        binding: &mut IoBinding,
+        inputs: &Inputs,
+        mut prepare: impl FnMut(&Program, &mut IoBinding) -> Result<()>,
+    ) -> Result<Vec<Output>> {
         let shapes = binding.shapes(inputs)?;
-        let ran = self.run_as(&shapes, &|_| (), |it| it.run_bound_reading(binding, inputs));
+        let ran = self.run_as(&shapes, &|_| (), |it| {
+            prepare(it.program(), binding)?;
+            it.run_bound_reading(binding, inputs)
+        });
         ran.map_err(|error| binding.explained(error))
     }
 

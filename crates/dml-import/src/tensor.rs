@@ -65,6 +65,11 @@ impl Tensor {
         &self.bytes
     }
 
+    /// The elements, without a copy.
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
     /// Reinterprets the bits as another type of the same size.
     ///
     /// # Errors

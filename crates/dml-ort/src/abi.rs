@@ -18,9 +18,10 @@ macro_rules! opaque {
 }
 
 opaque! {
-    OrtEpDevice OrtEpGraphSupportInfo OrtGraph OrtHardwareDevice OrtKernelContext OrtKeyValuePairs
-    OrtLogger OrtNode OrtNodeComputeContext OrtOpAttr OrtSessionOptions OrtStatus
-    OrtTensorTypeAndShapeInfo OrtTypeInfo OrtValue OrtValueInfo
+    OrtDataType OrtEpDevice OrtEpGraphSupportInfo OrtGraph OrtHardwareDevice OrtKernelContext
+    OrtKernelDef OrtKernelDefBuilder OrtKernelInfo OrtKernelRegistry OrtKeyValuePairs OrtLogger
+    OrtMemoryDevice OrtMemoryInfo OrtNode OrtNodeComputeContext OrtOpAttr OrtSessionOptions OrtStatus
+    OrtSyncStream OrtTensorTypeAndShapeInfo OrtTypeInfo OrtValue OrtValueInfo
 }
 
 /// The result of a function: null is success.
@@ -76,7 +77,6 @@ macro_rules! table {
 table!(OrtApi[391] {
     0 CreateStatus(c_int, *const c_char) -> Status;
     2 GetErrorMessage(*const OrtStatus) -> *const c_char;
-    51 GetTensorMutableData(*mut OrtValue, *mut *mut c_void) -> Status;
     55 CastTypeInfoToTensorInfo(*const OrtTypeInfo, *mut *const OrtTensorTypeAndShapeInfo) -> Status;
     60 GetTensorElementType(*const OrtTensorTypeAndShapeInfo, *mut c_int) -> Status;
     61 GetDimensionsCount(*const OrtTensorTypeAndShapeInfo, *mut usize) -> Status;
@@ -85,6 +85,7 @@ table!(OrtApi[391] {
     90 KernelContext_GetInput(*const OrtKernelContext, usize, *mut *const OrtValue) -> Status;
     91 KernelContext_GetOutput(*mut OrtKernelContext, usize, *const i64, usize, *mut *mut OrtValue) -> Status;
     93 ReleaseStatus(Status);
+    94 ReleaseMemoryInfo(*mut OrtMemoryInfo);
     96 ReleaseValue(*mut OrtValue);
     99 ReleaseTensorTypeAndShapeInfo(*mut OrtTensorTypeAndShapeInfo);
     247 Logger_LogMessage(*const OrtLogger, c_int, *const c_char, *const c_char, c_int, *const c_char) -> Status;
@@ -100,6 +101,7 @@ table!(OrtApi[391] {
     310 HardwareDevice_DeviceId(*const OrtHardwareDevice) -> u32;
     317 GetEpApi() -> *const OrtEpApi;
     318 GetTensorSizeInBytes(*const OrtValue, *mut usize) -> Status;
+    320 CreateMemoryInfo_V2(*const c_char, c_int, u32, i32, c_int, usize, c_int, *mut *mut OrtMemoryInfo) -> Status;
     326 ValueInfo_GetInitializerValue(*const OrtValueInfo, *mut *const OrtValue) -> Status;
     331 ValueInfo_IsConstantInitializer(*const OrtValueInfo, *mut bool) -> Status;
     336 Graph_GetNumOperatorSets(*const OrtGraph, *mut usize) -> Status;
@@ -126,12 +128,32 @@ table!(OrtApi[391] {
     390 TensorTypeAndShape_HasShape(*const OrtTensorTypeAndShapeInfo) -> bool;
 });
 
-table!(OrtEpApi[18] {
+table!(OrtEpApi[41] {
     0 CreateEpDevice(*mut OrtEpFactory, *const OrtHardwareDevice, *const OrtKeyValuePairs, *const OrtKeyValuePairs, *mut *mut OrtEpDevice) -> Status;
     1 ReleaseEpDevice(*mut OrtEpDevice);
     2 EpGraphSupportInfo_AddNodesToFuse(*mut OrtEpGraphSupportInfo, *const *const OrtNode, usize, *const OrtNodeFusionOptions) -> Status;
+    5 EpDevice_AddAllocatorInfo(*mut OrtEpDevice, *const OrtMemoryInfo) -> Status;
+    6 MemoryInfo_GetMemoryDevice(*const OrtMemoryInfo) -> *const OrtMemoryDevice;
+    7 Value_GetMemoryDevice(*const OrtValue) -> *const OrtMemoryDevice;
+    8 MemoryDevice_AreEqual(*const OrtMemoryDevice, *const OrtMemoryDevice) -> bool;
+    9 MemoryDevice_GetDeviceType(*const OrtMemoryDevice) -> c_int;
     16 CreateHardwareDevice(c_int, u32, u32, *const c_char, *const OrtKeyValuePairs, *mut *mut OrtHardwareDevice) -> Status;
     17 ReleaseHardwareDevice(*mut OrtHardwareDevice);
+    18 CreateKernelRegistry(*mut *mut OrtKernelRegistry) -> Status;
+    19 ReleaseKernelRegistry(*mut OrtKernelRegistry);
+    20 KernelRegistry_AddKernel(*mut OrtKernelRegistry, *const OrtKernelDef, OrtKernelCreateFunc, *mut c_void) -> Status;
+    21 CreateKernelDefBuilder(*mut *mut OrtKernelDefBuilder) -> Status;
+    22 ReleaseKernelDefBuilder(*mut OrtKernelDefBuilder);
+    23 KernelDefBuilder_SetOperatorType(*mut OrtKernelDefBuilder, *const c_char) -> Status;
+    24 KernelDefBuilder_SetDomain(*mut OrtKernelDefBuilder, *const c_char) -> Status;
+    25 KernelDefBuilder_SetSinceVersion(*mut OrtKernelDefBuilder, c_int, c_int) -> Status;
+    26 KernelDefBuilder_SetExecutionProvider(*mut OrtKernelDefBuilder, *const c_char) -> Status;
+    27 KernelDefBuilder_SetInputMemType(*mut OrtKernelDefBuilder, usize, c_int) -> Status;
+    28 KernelDefBuilder_SetOutputMemType(*mut OrtKernelDefBuilder, usize, c_int) -> Status;
+    29 KernelDefBuilder_AddTypeConstraint(*mut OrtKernelDefBuilder, *const c_char, *const *const OrtDataType, usize) -> Status;
+    32 KernelDefBuilder_Build(*mut OrtKernelDefBuilder, *mut *mut OrtKernelDef) -> Status;
+    33 ReleaseKernelDef(*mut OrtKernelDef);
+    40 GetTensorDataType(c_int, *mut *const OrtDataType) -> Status;
 });
 
 /// The entry point of ONNX Runtime's interface, which gives the tables.
@@ -199,9 +221,15 @@ pub(crate) struct OrtEpFactory {
     pub(crate) GetVendorId: unsafe extern "C" fn(*const Self) -> u32,
     pub(crate) GetVersion: unsafe extern "C" fn(*const Self) -> *const c_char,
     pub(crate) ValidateCompiledModelCompatibilityInfo: None,
-    pub(crate) CreateAllocator: None,
-    pub(crate) ReleaseAllocator: None,
-    pub(crate) CreateDataTransfer: unsafe extern "C" fn(*mut Self, *mut *mut c_void) -> Status,
+    pub(crate) CreateAllocator: unsafe extern "C" fn(
+        *mut Self,
+        *const OrtMemoryInfo,
+        *const OrtKeyValuePairs,
+        *mut *mut OrtAllocator,
+    ) -> Status,
+    pub(crate) ReleaseAllocator: unsafe extern "C" fn(*mut Self, *mut OrtAllocator),
+    pub(crate) CreateDataTransfer:
+        unsafe extern "C" fn(*mut Self, *mut *mut OrtDataTransferImpl) -> Status,
     pub(crate) IsStreamAware: unsafe extern "C" fn(*const Self) -> bool,
     pub(crate) CreateSyncStreamForDevice: None,
     pub(crate) SetEnvironmentOptions:
@@ -227,9 +255,56 @@ pub(crate) struct OrtEp {
     ) -> Status,
     pub(crate) ReleaseNodeComputeInfos:
         unsafe extern "C" fn(*mut Self, *mut *mut OrtNodeComputeInfo, usize),
-    /// The members from GetPreferredDataLayout on, more than this version has.
-    pub(crate) rest: [None; 16],
+    /// The members from GetPreferredDataLayout to GetCompiledModelCompatibilityInfo.
+    pub(crate) optional: [None; 8],
+    pub(crate) GetKernelRegistry:
+        unsafe extern "C" fn(*mut Self, *mut *const OrtKernelRegistry) -> Status,
+    /// Further members, more than this version has.
+    pub(crate) rest: [None; 8],
 }
+
+/// OrtAllocator, which gives device memory to ONNX Runtime.
+#[repr(C)]
+pub(crate) struct OrtAllocator {
+    pub(crate) version: u32,
+    pub(crate) Alloc: unsafe extern "C" fn(*mut Self, usize) -> *mut c_void,
+    pub(crate) Free: unsafe extern "C" fn(*mut Self, *mut c_void),
+    pub(crate) Info: unsafe extern "C" fn(*const Self) -> *const OrtMemoryInfo,
+    /// The members from Reserve on, more than this version has.
+    pub(crate) rest: [None; 8],
+}
+
+/// OrtDataTransferImpl, which copies tensors.
+#[repr(C)]
+pub(crate) struct OrtDataTransferImpl {
+    pub(crate) ort_version_supported: u32,
+    pub(crate) Release: unsafe extern "C" fn(*mut Self),
+    pub(crate) CanCopy:
+        unsafe extern "C" fn(*const Self, *const OrtMemoryDevice, *const OrtMemoryDevice) -> bool,
+    pub(crate) CopyTensors: unsafe extern "C" fn(
+        *mut Self,
+        *const *const OrtValue,
+        *const *mut OrtValue,
+        *const *mut OrtSyncStream,
+        usize,
+    ) -> Status,
+}
+
+/// OrtKernelImpl, which runs one node.
+#[repr(C)]
+pub(crate) struct OrtKernelImpl {
+    pub(crate) ort_version_supported: u32,
+    /// For ONNX Runtime's own use; 0.
+    pub(crate) flags: u32,
+    pub(crate) Compute: unsafe extern "C" fn(*mut Self, *mut OrtKernelContext) -> Status,
+    pub(crate) Release: unsafe extern "C" fn(*mut Self),
+    /// Further members, more than this version has.
+    pub(crate) rest: [None; 8],
+}
+
+/// The function that makes the kernel of a node.
+pub(crate) type OrtKernelCreateFunc =
+    unsafe extern "C" fn(*mut c_void, *const OrtKernelInfo, *mut *mut OrtKernelImpl) -> Status;
 
 /// OrtNodeComputeInfo, which computes a group of nodes.
 #[repr(C)]
@@ -258,13 +333,13 @@ mod tests {
     #[test]
     fn functions_have_the_places_that_others_declare() {
         let places = places!(
-            CreateStatus GetErrorMessage GetTensorMutableData CastTypeInfoToTensorInfo
+            CreateStatus GetErrorMessage CastTypeInfoToTensorInfo
             GetTensorElementType GetDimensionsCount GetDimensions GetTensorTypeAndShape
-            KernelContext_GetInput KernelContext_GetOutput ReleaseStatus ReleaseValue
+            KernelContext_GetInput KernelContext_GetOutput ReleaseStatus ReleaseMemoryInfo ReleaseValue
             ReleaseTensorTypeAndShapeInfo Logger_LogMessage ReadOpAttr GetValueInfoName
             GetValueInfoTypeInfo CreateKeyValuePairs AddKeyValuePair GetKeyValuePairs
             ReleaseKeyValuePairs HardwareDevice_Type HardwareDevice_VendorId HardwareDevice_DeviceId
-            GetEpApi GetTensorSizeInBytes ValueInfo_GetInitializerValue
+            GetEpApi GetTensorSizeInBytes CreateMemoryInfo_V2 ValueInfo_GetInitializerValue
             ValueInfo_IsConstantInitializer Graph_GetNumOperatorSets Graph_GetOperatorSets
             Graph_GetNumNodes Graph_GetNodes Node_GetName Node_GetOperatorType Node_GetDomain
             Node_GetNumInputs Node_GetInputs Node_GetNumOutputs Node_GetOutputs

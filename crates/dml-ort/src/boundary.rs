@@ -37,6 +37,11 @@ impl Failure {
         Self::new(Code::InvalidArgument, message)
     }
 
+    /// The failure with the name of what it is about.
+    pub(crate) fn within(self, name: &str) -> Self {
+        Self { message: format!("{name}: {}", self.message), ..self }
+    }
+
     /// The message.
     pub(crate) fn message(&self) -> &str {
         &self.message

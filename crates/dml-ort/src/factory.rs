@@ -1,18 +1,20 @@
 //! The library's two exported functions, and the factory of providers.
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 
 use dml::DeviceSelector;
 
 use crate::abi::{
-    API_VERSION, INFO, OrtApiBase, OrtEp, OrtEpDevice, OrtEpFactory, OrtHardwareDevice,
-    OrtKeyValuePairs, OrtLogger, OrtSessionOptions, Status, create_status,
+    API_VERSION, INFO, OrtAllocator, OrtApiBase, OrtDataTransferImpl, OrtEp, OrtEpDevice,
+    OrtEpFactory, OrtHardwareDevice, OrtKeyValuePairs, OrtLogger, OrtMemoryInfo, OrtSessionOptions,
+    Status, create_status,
 };
 use crate::api::{Api, Logger, slice};
 use crate::boundary::{Code, Failure, Result, call, release};
 use crate::device::OpenDevices;
 use crate::listing::{Entry, Listing, UUID};
+use crate::memory::{self, Allocator, DataTransfer, MemoryInfo};
 use crate::options;
 use crate::provider::Provider;
 
@@ -27,6 +29,7 @@ struct Factory {
     version: CString,
     listing: Listing,
     open: OpenDevices,
+    memory: MemoryInfo,
 }
 
 /// ONNX Runtime calls this function when the library is registered.
@@ -56,7 +59,7 @@ pub(crate) unsafe extern "C" fn CreateEpFactories(
         }
         // SAFETY: ONNX Runtime's own logger outlives the library.
         let logger = unsafe { Logger::new(api, logger) };
-        let factory = Box::into_raw(Box::new(Factory::new(api, logger)));
+        let factory = Box::into_raw(Box::new(Factory::new(api, logger)?));
         // SAFETY: there is room for one.
         unsafe { factories.write(factory.cast()) };
         // SAFETY: a place for a number.
@@ -99,8 +102,16 @@ unsafe fn refused(base: *const OrtApiBase, message: String) -> Status {
     Failure::new(Code::NotImplemented, message).status_by(create)
 }
 
+impl Drop for Factory {
+    fn drop(&mut self) {
+        // SAFETY: the entries of its devices are gone, and so are the allocators that ONNX Runtime has made of them.
+        unsafe { self.memory.release() };
+    }
+}
+
 impl Factory {
-    fn new(api: Api, logger: Logger) -> Self {
+    fn new(api: Api, logger: Logger) -> Result<Self> {
+        let memory = MemoryInfo::new(api)?;
         let table = OrtEpFactory {
             ort_version_supported: API_VERSION,
             GetName: get_name,
@@ -111,22 +122,23 @@ impl Factory {
             GetVendorId: get_vendor_id,
             GetVersion: get_version,
             ValidateCompiledModelCompatibilityInfo: ptr::null(),
-            CreateAllocator: ptr::null(),
-            ReleaseAllocator: ptr::null(),
+            CreateAllocator: create_allocator,
+            ReleaseAllocator: release_allocator,
             CreateDataTransfer: create_data_transfer,
             IsStreamAware: is_stream_aware,
             CreateSyncStreamForDevice: ptr::null(),
             SetEnvironmentOptions: set_environment_options,
             rest: [ptr::null(); _],
         };
-        Self {
+        Ok(Self {
             table,
             api,
             logger,
             version: CString::new(env!("CARGO_PKG_VERSION")).unwrap_or_default(),
-            listing: Listing::new(api, logger),
+            listing: Listing::new(api, logger, memory::IS_OFFERED.then_some(memory)),
             open: OpenDevices::default(),
-        }
+            memory,
+        })
     }
 
     /// The provider of a session.
@@ -150,7 +162,7 @@ impl Factory {
             let count = selected.len();
             logger.log(INFO, &format!("of {count} devices {name} is used"));
         }
-        Ok(Provider::new(self.api, logger, open, options.program_bytes))
+        Provider::new(self.api, logger, open, options.program_bytes)
     }
 }
 
@@ -232,16 +244,36 @@ unsafe extern "C" fn create_ep(
     })
 }
 
-/// No data transfer: all tensors are in host memory.
-unsafe extern "C" fn create_data_transfer(
-    _factory: *mut OrtEpFactory,
-    transfer: *mut *mut c_void,
+unsafe extern "C" fn create_allocator(
+    this: *mut OrtEpFactory,
+    _info: *const OrtMemoryInfo,
+    _options: *const OrtKeyValuePairs,
+    allocator: *mut *mut OrtAllocator,
 ) -> Status {
+    // SAFETY: ONNX Runtime calls it with its factory.
+    let this = unsafe { factory(this) };
     // SAFETY: a place for a pointer.
-    unsafe { transfer.write(ptr::null_mut()) };
+    unsafe { allocator.write(Allocator::new_raw(this.memory)) };
     ptr::null_mut()
 }
 
+unsafe extern "C" fn release_allocator(_factory: *mut OrtEpFactory, allocator: *mut OrtAllocator) {
+    // SAFETY: it is from `create_allocator`.
+    release("ReleaseAllocator", || unsafe { Allocator::release(allocator) });
+}
+
+unsafe extern "C" fn create_data_transfer(
+    this: *mut OrtEpFactory,
+    transfer: *mut *mut OrtDataTransferImpl,
+) -> Status {
+    // SAFETY: ONNX Runtime calls it with its factory.
+    let this = unsafe { factory(this) };
+    // SAFETY: a place for a pointer.
+    unsafe { transfer.write(DataTransfer::new_raw(this.api, this.memory)) };
+    ptr::null_mut()
+}
+
+/// No streams: a run has ended when its nodes have, and copies when they return.
 unsafe extern "C" fn is_stream_aware(_factory: *const OrtEpFactory) -> bool {
     false
 }

@@ -2,19 +2,22 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
-use dml_import::onnx::element_type;
-use dml_import::program::{Destination, Output};
-use dml_import::{Inputs, Session, SessionMemory, Tensor};
+use dml::Device;
+use dml_import::{Inputs, IoBinding, Session, SessionMemory};
 
 use crate::abi::{
-    API_VERSION, OrtKernelContext, OrtNodeComputeContext, OrtNodeComputeInfo, OrtValue, Status,
+    API_VERSION, OrtKernelContext, OrtNodeComputeContext, OrtNodeComputeInfo, Status,
 };
 use crate::api::Api;
-use crate::boundary::{Code, Failure, Result, call};
+use crate::boundary::{Result, call};
 use crate::process;
-use crate::view::Reader;
+use crate::run::{Given, GroupOutput, Run};
+
+/// How many recordings of different runs are kept: an output that becomes an input of the next run alternates between
+/// up to three tensors, and shapes change.
+const RECORDINGS: usize = 8;
 
 /// A group of nodes with the session that computes it. ONNX Runtime has a pointer to the table, which is the
 /// first member.
@@ -22,20 +25,23 @@ use crate::view::Reader;
 pub(crate) struct Kernel {
     table: OrtNodeComputeInfo,
     api: Api,
+    device: Device,
     /// The session that computes the outputs; `None` if no output is read.
     session: Option<Session>,
     /// The inputs of a run: index and name.
     inputs: Vec<(usize, String)>,
     /// The session's output for each output that ONNX Runtime asks for.
-    outputs: Vec<String>,
+    outputs: Vec<GroupOutput>,
+    /// The bindings of runs that have ended, with what they have recorded: one for each run at the same time.
+    bindings: Mutex<Vec<IoBinding>>,
 }
 
 impl Kernel {
     pub(crate) fn new(
         api: Api,
+        device: Device,
         session: Option<Session>,
-        inputs: Vec<(usize, String)>,
-        outputs: Vec<String>,
+        (inputs, outputs): (Vec<(usize, String)>, Vec<String>),
     ) -> Self {
         let table = OrtNodeComputeInfo {
             ort_version_supported: API_VERSION,
@@ -43,7 +49,8 @@ impl Kernel {
             Compute: compute,
             ReleaseState: release_state,
         };
-        Self { table, api, session, inputs, outputs }
+        let outputs = outputs.into_iter().map(GroupOutput::new).collect();
+        Self { table, api, device, session, inputs, outputs, bindings: Mutex::default() }
     }
 
     /// Compiles for inputs of these shapes, unless the compilation needs their values.
@@ -89,77 +96,29 @@ impl Kernel {
     unsafe fn run(&self, context: *mut OrtKernelContext) -> Result<()> {
         process::check()?;
         let Some(session) = &self.session else { return Ok(()) };
-        // SAFETY: what is read below are the inputs of the run.
-        let reader = unsafe { Reader::new(self.api) };
-        let mut inputs = Inputs::new();
+        let mut given = Vec::with_capacity(self.inputs.len());
         for (index, name) in &self.inputs {
             let value = self.api.get(ptr::null(), |out| {
                 // SAFETY: the caller's promise.
                 unsafe { self.api.ort.KernelContext_GetInput()(context, *index, out) }
             })?;
-            inputs = inputs.with_tensor(name, tensor(reader, value, name)?);
-        }
-        let found = session.run(&inputs)?;
-        for (index, name) in self.outputs.iter().enumerate() {
-            let is_it =
-                |it: &&Output| matches!(&it.destination, Destination::Output(own) if own == name);
-            let output = found.iter().find(is_it).ok_or_else(|| {
-                Failure::new(Code::Fail, format!("output '{name}' was not computed"))
-            })?;
-            // SAFETY: the caller's promise.
-            unsafe { self.write(context, index, &output.tensor) }?;
-        }
-        Ok(())
-    }
-
-    /// # Safety
-    ///
-    /// `context` is that of a run of these nodes.
-    unsafe fn write(
-        &self,
-        context: *mut OrtKernelContext,
-        index: usize,
-        tensor: &Tensor,
-    ) -> Result<()> {
-        let size =
-            |size: &u64| i64::try_from(*size).map_err(|_| Failure::invalid("a size is too large"));
-        let shape = tensor.shape().iter().map(size).collect::<Result<Vec<i64>>>()?;
-        let value = self.api.get(ptr::null_mut(), |out| {
-            let get = self.api.ort.KernelContext_GetOutput();
-            // SAFETY: the caller's promise; the shape has so many sizes.
-            unsafe { get(context, index, shape.as_ptr(), shape.len(), out) }
-        })?;
-        let bytes = tensor.bytes();
-        if value.is_null() || bytes.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the value was just made.
-        let room =
-            self.api.get(0, |out| unsafe { self.api.ort.GetTensorSizeInBytes()(value, out) })?;
-        if room != bytes.len() {
-            let given = bytes.len();
-            return Err(Failure::new(Code::Fail, format!("{given} bytes for an output of {room}")));
-        }
-        let data = self.api.get(ptr::null_mut(), |out| {
             // SAFETY: as above.
-            unsafe { self.api.ort.GetTensorMutableData()(value, out) }
-        })?;
-        // SAFETY: the tensor is new, and has room for so many bytes.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast::<u8>(), bytes.len()) };
-        Ok(())
+            given.push(unsafe { Given::new(self.api, name, value) }?);
+        }
+        let run =
+            Run { api: self.api, device: &self.device, context, given, outputs: &self.outputs };
+        let mut binding = self.bindings().pop().unwrap_or_default();
+        // SAFETY: the caller's promise.
+        let ran = unsafe { run.run(session, &mut binding) };
+        binding.clear_inputs();
+        binding.keep_recordings(RECORDINGS);
+        self.bindings().push(binding);
+        ran
     }
-}
 
-/// A copy of an input tensor of a run.
-fn tensor(reader: Reader, value: *const OrtValue, name: &str) -> Result<Tensor> {
-    if value.is_null() {
-        return Err(Failure::invalid(format!("input '{name}' is not given")));
+    fn bindings(&self) -> MutexGuard<'_, Vec<IoBinding>> {
+        self.bindings.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let (number, shape) = reader.kind(value)?;
-    let element = element_type(number)
-        .ok_or_else(|| Failure::invalid(format!("input '{name}': {number} is no type")))?;
-    let bytes: Bytes = reader.bytes(value)?;
-    Ok(Tensor::new(element, shape, bytes)?)
 }
 
 unsafe extern "C" fn create_state(

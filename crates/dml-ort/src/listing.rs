@@ -11,6 +11,7 @@ use dml::{Instance, InstanceDesc, PhysicalDevice};
 use crate::abi::{CPU, GPU, INFO, OrtEpDevice, OrtEpFactory, OrtHardwareDevice, WARNING};
 use crate::api::{Api, Logger};
 use crate::boundary::Result;
+use crate::memory::MemoryInfo;
 use crate::process;
 
 /// The metadata key of an entry with the device's UUID.
@@ -40,6 +41,8 @@ impl Drop for Entry {
 pub(crate) struct Listing {
     api: Api,
     logger: Logger,
+    /// The memory of all devices, if this system has it.
+    memory: Option<MemoryInfo>,
     /// Whether to list GPUs that ONNX Runtime does not find.
     allows_virtual: AtomicBool,
     /// The listed devices that ONNX Runtime did not find. ONNX Runtime refers to them until the factory is released.
@@ -55,10 +58,11 @@ struct VirtualDevice(*mut OrtHardwareDevice);
 unsafe impl Send for VirtualDevice {}
 
 impl Listing {
-    pub(crate) fn new(api: Api, logger: Logger) -> Self {
+    pub(crate) fn new(api: Api, logger: Logger, memory: Option<MemoryInfo>) -> Self {
         Self {
             api,
             logger,
+            memory,
             allows_virtual: AtomicBool::new(false),
             virtual_devices: Mutex::default(),
             instance: Mutex::default(),
@@ -169,7 +173,13 @@ impl Listing {
             // SAFETY: the caller's promise; the pairs are copied.
             unsafe { create(factory, hardware, metadata.raw, ptr::null(), out) }
         })?;
-        Ok(Entry { api: self.api, raw })
+        let entry = Entry { api: self.api, raw };
+        if let Some(memory) = self.memory {
+            // SAFETY: the entry was just made, and the description is alive as long as the factory.
+            let added = unsafe { self.api.ep.EpDevice_AddAllocatorInfo()(raw, memory.raw) };
+            self.api.check(added)?;
+        }
+        Ok(entry)
     }
 
     /// ONNX Runtime's list: an entry for each device, best first.

@@ -9,11 +9,12 @@ use dml_import::claims::{Claim, claims, may_join};
 use dml_import::{Model, Session};
 
 use crate::abi::{
-    API_VERSION, INFO, OrtEp, OrtEpGraphSupportInfo, OrtGraph, OrtNode, OrtNodeComputeInfo,
-    OrtNodeFusionOptions, Status, WARNING,
+    API_VERSION, INFO, OrtEp, OrtEpGraphSupportInfo, OrtGraph, OrtKernelRegistry, OrtNode,
+    OrtNodeComputeInfo, OrtNodeFusionOptions, Status, WARNING,
 };
 use crate::api::{Api, Logger, slice};
 use crate::boundary::{Result, call, guarded, release};
+use crate::copies::Registry;
 use crate::device::OpenDevice;
 use crate::kernel::Kernel;
 use crate::options;
@@ -25,6 +26,10 @@ const SMALL: usize = 1 << 16;
 /// The most logged reasons for the nodes of a graph that are not claimed.
 const REASONS: usize = 20;
 
+/// The operators with graphs, which ONNX Runtime runs itself.
+const CONTROL: [&str; 3] = ["If", "Loop", "Scan"];
+const CONTROLS: &str = "ONNX Runtime runs it, and the nodes of its graphs are judged by themselves";
+
 /// The provider, which ONNX Runtime uses as an OrtEp: the table is the first member.
 #[repr(C)]
 pub(crate) struct Provider {
@@ -34,6 +39,7 @@ pub(crate) struct Provider {
     device: Arc<OpenDevice>,
     /// The most bytes of device memory that the programs of a graph have for themselves, if the session says it.
     program_bytes: Option<u64>,
+    copies: Registry,
 }
 
 impl Provider {
@@ -42,16 +48,19 @@ impl Provider {
         logger: Logger,
         device: Arc<OpenDevice>,
         program_bytes: Option<u64>,
-    ) -> Self {
+    ) -> Result<Self> {
         let table = OrtEp {
             ort_version_supported: API_VERSION,
             GetName: get_name,
             GetCapability: get_capability,
             Compile: compile,
             ReleaseNodeComputeInfos: release_node_compute_infos,
+            optional: [ptr::null(); _],
+            GetKernelRegistry: get_kernel_registry,
             rest: [ptr::null(); _],
         };
-        Self { table, api, logger, device, program_bytes }
+        let copies = Registry::new(api)?;
+        Ok(Self { table, api, logger, device, program_bytes, copies })
     }
 
     /// The table for ONNX Runtime, to be passed to [`Provider::release`].
@@ -98,6 +107,7 @@ impl Provider {
         for group in groups {
             // A group that only the host would compute stays with ONNX Runtime.
             if !group.iter().any(|node| claims[*node] == Claim::Device) {
+                self.report_left(&view, &group);
                 continue;
             }
             let nodes: Vec<*const OrtNode> = group.iter().map(|node| view.nodes[*node]).collect();
@@ -119,10 +129,20 @@ impl Provider {
         let count = refused.clone().count();
         self.logger.log(INFO, &format!("{} of {all} nodes can be run", all - count));
         for (node, reason) in refused.take(REASONS) {
+            let is_control = CONTROL.contains(&node.operator.as_str());
+            let reason = if is_control { CONTROLS } else { reason };
             self.logger.log(INFO, &format!("{} '{}': {reason}", node.operator, node.name));
         }
         if count > REASONS {
             self.logger.log(INFO, &format!("and {} more", count - REASONS));
+        }
+    }
+
+    /// Logs which nodes are left although they can be run.
+    fn report_left(&self, view: &GraphView, group: &[usize]) {
+        for node in group.iter().map(|node| &view.source.nodes[*node]).take(REASONS) {
+            let reason = "it computes shapes or views, and no node beside it computes elements";
+            self.logger.log(INFO, &format!("{} '{}': {reason}", node.operator, node.name));
         }
     }
 
@@ -149,7 +169,7 @@ impl Provider {
                 None => session,
             }
         });
-        let kernel = Kernel::new(self.api, session, inputs, outputs);
+        let kernel = Kernel::new(self.api, self.device.device.clone(), session, (inputs, outputs));
         match known {
             Some(shapes) => {
                 kernel.compile(&shapes)?;
@@ -189,6 +209,17 @@ fn producers(view: &GraphView) -> Vec<Vec<usize>> {
 
 unsafe extern "C" fn get_name(_provider: *const OrtEp) -> *const c_char {
     options::NAME.as_ptr()
+}
+
+unsafe extern "C" fn get_kernel_registry(
+    provider: *mut OrtEp,
+    registry: *mut *const OrtKernelRegistry,
+) -> Status {
+    // SAFETY: the table is the first field of a provider that is not released yet, and is only read.
+    let provider = unsafe { &*provider.cast::<Provider>() };
+    // SAFETY: a place for a pointer.
+    unsafe { registry.write(provider.copies.raw) };
+    ptr::null_mut()
 }
 
 unsafe extern "C" fn get_capability(

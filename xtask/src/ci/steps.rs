@@ -71,7 +71,9 @@ pub(super) static NIGHTLY: &[Step] = &[
     step("seeded-models", 30, seeded_models),
     step("staged-models", 40, |sh| whole_models(sh, &["--staged-transfers", "on", "--validation"])),
     step("full-onnxruntime", 30, |sh| onnxruntime(sh, true)),
-    step("decoding", 30, |sh| no_failure("decoding", decoding::run(sh)?)),
+    step("decoding", 30, |sh| {
+        no_failure("decoding", decoding::run(sh, &decoding::Args::default())?)
+    }),
     step("full-dist", 20, dist::check),
     step("html-report", 4, html_report::check),
     step("leaks", 6, leaks::run),

@@ -287,7 +287,7 @@ fn unsafe_code_is_accounted_for() {
     let (kinds, found): (Vec<_>, Vec<_>) =
         rows.into_iter().map(|mut row| (row.pop().unwrap_or_default(), row)).unzip();
     assert_rows("Unsafe code", &found, &expected);
-    let known = ["F", "V", "C", "O", "P", "K", "S", "T", "all"];
+    let known = ["F", "V", "C", "O", "P", "K", "A", "S", "T", "all"];
     for kind in kinds.iter().flat_map(|it| it.split(", ")) {
         assert!(known.contains(&kind), "docs/security.md explains no '{kind}'");
     }

@@ -101,6 +101,46 @@ impl DeviceTensor {
         Tensor::new(self.element, self.shape.clone(), bytes)
     }
 
+    /// Copies the elements to `into`, after waiting for all work submitted so far.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]: `into` has another size than the tensor; [`Error::Device`]: as [`read`](Self::read).
+    pub fn read_into(&self, into: &mut [u8]) -> Result<()> {
+        let bytes = byte_count(self.element, &self.shape).unwrap_or(0);
+        if into.len() as u64 != bytes {
+            let given = into.len();
+            return Err(Error::malformed(format!(
+                "a place of {given} bytes is given for {bytes} bytes"
+            )));
+        }
+        let Some(buffer) = self.buffer() else { return Ok(()) };
+        let read = self.storage.device.vulkan().read_buffer_into(buffer, 0, into);
+        read.map_err(|error| at(&its_buffers(), error.into()))
+    }
+
+    /// The same bytes as a tensor of another shape or type.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]: the shape and type have another number of bytes.
+    pub fn reinterpreted(&self, element: ElementType, shape: &[u64]) -> Result<Self> {
+        let has = byte_count(self.element, &self.shape);
+        match byte_count(element, shape) == has {
+            true => Ok(self.viewed(element, shape)),
+            false => Err(Error::malformed(format!(
+                "{} {} cannot be seen as {element} {}: the number of bytes differs",
+                self.element,
+                text(&self.shape),
+                text(shape)
+            ))),
+        }
+    }
+
+    /// Whether the elements are in memory of `device`.
+    pub fn is_on(&self, device: &Device) -> bool {
+        let [own, other] = [&self.storage.device, device].map(|it| it.vulkan().raw().handle());
+        own == other
+    }
+
     /// A tensor whose elements are written later; `content` describes it in errors.
     pub(super) fn undefined(
         device: &Device,

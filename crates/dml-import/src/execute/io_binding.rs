@@ -139,6 +139,32 @@ impl IoBinding {
         self.outputs.get(name)?.tensor.as_ref()
     }
 
+    /// Keeps these outputs on the device, and no others.
+    pub fn set_outputs<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        let mut before = std::mem::take(&mut self.outputs);
+        let kept = |name: &str| (name.to_owned(), before.remove(name).unwrap_or_default());
+        self.outputs = names.into_iter().map(kept).collect();
+    }
+
+    /// Makes an input that is bound a cache of this output, see [`with_cache`](Self::with_cache).
+    pub fn set_cache(&mut self, output: impl Into<String>, input: impl Into<String>) {
+        let state = State { output: output.into(), input: input.into(), initial: None };
+        self.states.retain(|it| it.input != state.input);
+        self.states.push(state);
+    }
+
+    /// Unbinds all inputs; states and caches become outputs.
+    pub fn clear_inputs(&mut self) {
+        self.inputs.clear();
+        self.states.clear();
+    }
+
+    /// Forgets the recorded commands of runs but for those of the last `most` different ones, and with them the
+    /// tensors that only they use.
+    pub fn keep_recordings(&mut self, most: usize) {
+        self.recorded.drain(..self.recorded.len().saturating_sub(most));
+    }
+
     /// Gives all states but caches their initial values, which costs nothing.
     pub fn reset(&mut self) {
         for state in &self.states {

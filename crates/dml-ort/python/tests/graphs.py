@@ -1,6 +1,9 @@
 """Small models, and sessions that run them on the device."""
 
 import gc
+import os
+import re
+import tempfile
 
 import numpy as np
 import onnxruntime as ort
@@ -22,6 +25,17 @@ def register(name="dmlvk"):
 
 def devices():
     return [it for it in ort.get_ep_devices() if it.ep_name in ep.get_ep_names()]
+
+
+def memory(device):
+    """The arguments for the device memory in ONNX Runtime's functions: type, number and vendor."""
+    info = device.memory_info(ort.OrtDeviceMemoryType.DEFAULT)
+    return "gpu", info.device_id, info.device_vendor_id
+
+
+def copy(sources, targets):
+    """Copies values, wherever they are."""
+    ort.copy_tensors(sources, targets, None)
 
 
 def model(nodes, inputs, outputs, constants=(), opset=17):
@@ -118,6 +132,23 @@ def session(source, device, options=None, settings=None):
     made = ort.InferenceSession(source, chosen, enable_fallback=0)
     made.disable_fallback()
     return made
+
+
+def reasons(source, device):
+    """Why nodes are not on the device, by operator: what the provider logs while a session is created."""
+    with tempfile.TemporaryFile() as log:
+        before = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            chosen = ort.SessionOptions()
+            chosen.log_severity_level = 1
+            chosen.add_provider_for_devices([device], {})
+            ort.InferenceSession(source, chosen, enable_fallback=0)
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        log.seek(0)
+        return dict(re.findall(r"dmlvk: (\w+) '[^']*': (.*)", log.read().decode(errors="replace")))
 
 
 def on_cpu(source, feeds):

@@ -1,6 +1,6 @@
 """models.py FOLDER [NAME...]: models that others made, with the CPU provider for what does not run.
 
-Prints a table: nodes on the device and in all, which others there are, the greatest difference to the
+Prints a table: nodes on the device and in all, which others there are and why, the greatest difference to the
 CPU provider's answer as a part of its greatest element.
 """
 
@@ -33,6 +33,16 @@ def run(folder, device):
     return sum(groups, []), len(groups), collections.Counter(others), far
 
 
+def explained(source, device, others):
+    """The nodes that are not on the device, by the reason."""
+    if not others:
+        return ""
+    why, groups = graphs.reasons(source, device), collections.defaultdict(list)
+    for name, count in others.most_common():
+        groups[why.get(name, "ONNX Runtime keeps it")].append(f"{count} {name}")
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in groups.items())
+
+
 def main():
     folder, names, wrong = pathlib.Path(sys.argv[1]), sys.argv[2:], []
     device = graphs.register()[-1]
@@ -41,7 +51,7 @@ def main():
         if names and path.name not in names:
             continue
         own, groups, others, far = run(path, device)
-        listed = ", ".join(f"{count} {name}" for name, count in others.most_common())
+        listed = explained(str(path / "model.onnx"), device, others)
         print(f"| {path.name} | {len(own)} of {len(own) + others.total()} | {groups} | {listed} | {far:.1e} |", flush=True)
         computing = sum(name not in graphs.ARITHMETIC for name in own)
         missed = sum(count for name, count in others.items() if name not in graphs.ARITHMETIC | CONTROL)

@@ -104,6 +104,25 @@ class Provider(unittest.TestCase):
             found = self.check(source, {"c": np.array(c), "x": np.random.rand(2, 2).astype("f")})
             self.assertEqual(found, ([["Add"], ["MatMul"]], ["If"]))
 
+    def test_graphs_of_loops_are_judged_too(self):
+        value = helper.make_tensor_value_info
+        body = helper.make_graph(
+            [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("MatMul", ["h", "w"], ["p"]),
+             helper.make_node("Tanh", ["p"], ["next"]), helper.make_node("Neg", ["next"], ["seen"])],
+            "body",
+            [value("i", I, []), value("go", TensorProto.BOOL, []), value("h", F, [20, 20])],
+            [value("on", TensorProto.BOOL, []), value("next", F, [20, 20]), value("seen", F, [20, 20])],
+        )
+        node = helper.make_node("Loop", ["n", "", "x"], ["last", "all"], body=body)
+        outputs = [("last", F, [20, 20]), ("all", F, None)]
+        weights = [("w", np.random.rand(20, 20).astype("f") - 0.5)]
+        source = graphs.model([node], [("n", I, []), ("x", F, [20, 20])], outputs, weights)
+        for n in (3, 0, 2):
+            found = self.check(source, {"n": np.array(n), "x": np.random.rand(20, 20).astype("f")})
+            self.assertEqual(found, ([["MatMul", "Neg", "Tanh"]], ["Identity", "Loop"]))
+        self.assertIn("ONNX Runtime runs it", graphs.reasons(source, DEVICES[0])["Loop"])
+        self.assertIn("computes shapes or views", graphs.reasons(source, DEVICES[0])["Identity"])
+
     def test_all_of_a_decoder_runs_on_the_device(self):
         layers, source = 6, graphs.decoder()
         names = [f"{kind}_{at}" for at in range(layers) for kind in ("key", "value")]
@@ -317,7 +336,7 @@ else:
         programs = re.findall("```python\n(.*?)```", text, re.DOTALL)
         # That of onnxruntime-genai needs a model of its own: genai.py does what it says.
         programs = [it for it in programs if "onnxruntime_genai" not in it]
-        self.assertEqual(len(programs), 2)
+        self.assertEqual(len(programs), 3)
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "model.onnx").write_bytes(graphs.add())
             said = self.run_alone("".join(programs), folder)
