@@ -13,6 +13,7 @@ mod check;
 mod copy_check;
 mod cost;
 mod describe;
+mod divisions;
 mod in_place;
 mod invalid;
 pub mod kernel;
@@ -25,6 +26,7 @@ pub(crate) mod twin;
 pub use alias::Aliases;
 pub use cost::{Cost, WorkBound};
 pub use describe::Totals;
+pub use divisions::{DIVISION_ALIGNMENT, Divisions};
 pub use in_place::{InPlace, InPlaceSteps};
 pub use invalid::{InvalidCopy, InvalidDispatch, InvalidPlan, InvalidStep, Phase};
 pub use region::{CopyRegion, Repeat};
@@ -283,6 +285,8 @@ pub struct Plan {
     pub temporary_size: u64,
     /// The size of [`Slot::Persistent`] in bytes, a multiple of 4; 0 if it is not used.
     pub persistent_size: u64,
+    /// Where the two resources may be divided into several buffers.
+    pub divisions: Divisions,
     /// Contents of [`Slot::Constants`].
     pub constants: Vec<u8>,
 }

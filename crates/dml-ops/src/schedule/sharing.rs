@@ -9,6 +9,7 @@ use dml_core::plan::Slot;
 
 use super::memory::{self, Buffer as Block};
 use super::relocate::relocated;
+use super::resource::Resource;
 use super::{Scheduled, ScheduledNode};
 use crate::ir::{Band, Buffer, Map, Node};
 
@@ -47,10 +48,11 @@ impl Scheduled<'_> {
         if !share {
             blocks.iter_mut().for_each(|it| it.lives = 0..usize::MAX);
         }
-        let placement = memory::place(&blocks, alignment);
+        let placement = memory::place(&blocks, alignment, self.target.max_buffer());
         self.move_temporaries(|part| placement.offsets[block_of[part]]);
-        self.temporary_size = placement.size;
-        TemporaryBytes { separate, planned: placement.size, lower_bound }
+        let planned = placement.size;
+        self.temporary = Resource { size: planned, divisions: placement.divisions };
+        TemporaryBytes { separate, planned, lower_bound }
     }
 
     /// The uses of each local buffer.
