@@ -6,6 +6,7 @@ mod cache;
 mod device_tensor;
 mod in_place;
 mod io_binding;
+mod lent;
 mod memory;
 mod packing;
 mod preparation;
@@ -349,6 +350,13 @@ impl Executable {
             Step::Read(read) => Some((index, read)),
             Step::Initialize(_) | Step::Dispatch(_) => None,
         })
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        self.resources = None;
+        self.memory.weights.forget_dropped();
     }
 }
 
