@@ -212,8 +212,8 @@ impl Device {
         &self.shared.shortfalls
     }
 
-    /// The number of pipelines that the device has made so far, those included that were freed since. A new shape of an operator makes none,
-    /// because pipelines do not depend on sizes and strides.
+    /// The number of pipelines that the device has made so far, those included that were freed since. A new shape of
+    /// an operator makes none, because pipelines do not depend on sizes and strides.
     pub fn pipeline_count(&self) -> usize {
         self.shared.pipelines.len()
     }
