@@ -4,11 +4,7 @@ use std::ops::Range;
 
 use super::invalid::{InvalidPlan, InvalidStep, Phase};
 use super::slot::{Slot, Use};
-use super::{Plan, Step};
-
-/// A division is at a multiple of this many bytes: the largest alignment of a descriptor's start that a device may
-/// demand (Vulkan's required limits, minStorageBufferOffsetAlignment).
-pub const DIVISION_ALIGNMENT: u64 = 256;
+use super::{DIVISION_ALIGNMENT, Plan, Step};
 
 /// The byte offsets, ascending, at which resources are divided. Each piece may be in a buffer of its own; a buffer
 /// may also hold the whole resource. Every step uses bytes of one piece alone for each window, and for the source and

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::divisions::DIVISION_ALIGNMENT;
 use super::push::PushField;
 use super::region::CopyRegion;
 use super::slot::Slot;
-use super::{MAX_UPDATE_BYTES, UNIFORM_ALIGNMENT};
+use super::{DIVISION_ALIGNMENT, MAX_UPDATE_BYTES, UNIFORM_ALIGNMENT};
 
 /// The phase in which steps of a plan are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
