@@ -7,7 +7,10 @@ use super::resources::Resources;
 /// Commands of an arena in the hands of an [`IoBinding`](super::IoBinding): `None` once the arena has taken them back.
 /// An idle binding then holds no buffer of the arena, and none of its program.
 #[derive(Debug)]
-pub(super) struct Lent<C>(Arc<Mutex<Option<C>>>);
+pub(super) struct Lent<C>(Arc<Slot<C>>);
+
+/// The place of lent commands; `None` once they are taken back.
+type Slot<C> = Mutex<Option<C>>;
 
 impl<C> Lent<C> {
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<C>> {
@@ -17,7 +20,7 @@ impl<C> Lent<C> {
 
 /// The commands that an arena has lent, each with its program.
 #[derive(Debug)]
-pub(super) struct AllLent<C>(Vec<(Weak<Resources>, Weak<Mutex<Option<C>>>)>);
+pub(super) struct AllLent<C>(Vec<(Weak<Resources>, Weak<Slot<C>>)>);
 
 impl<C> Default for AllLent<C> {
     fn default() -> Self {
@@ -36,7 +39,7 @@ impl<C> AllLent<C> {
     /// Takes back the commands of programs for which `is_over` holds. No run uses them: the caller has the arena.
     pub(super) fn take_back(&mut self, is_over: impl Fn(&Weak<Resources>) -> bool) -> Vec<C> {
         let over = self.0.extract_if(.., |(of, _)| is_over(of));
-        let commands = |(_, lent): (_, Weak<Mutex<Option<C>>>)| {
+        let commands = |(_, lent): (_, Weak<Slot<C>>)| {
             let lent = lent.upgrade()?;
             lock(&lent).take()
         };
