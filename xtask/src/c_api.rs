@@ -13,7 +13,7 @@ use crate::process::find_program;
 use crate::{build_tools, devices, install_capi, setup, test, workspace};
 
 /// The programs of crates/dml-capi/examples/c, and whether the layer has something to say.
-const PROGRAMS: [(&str, bool); 8] = [
+const PROGRAMS: [(&str, bool); 9] = [
     ("layout", false),
     ("owning", false),
     ("owning-static", false),
@@ -21,6 +21,7 @@ const PROGRAMS: [(&str, bool); 8] = [
     ("streaming", false),
     ("fill_descs", false),
     ("bring_your_own", false),
+    ("lifecycle", false),
     // The positive control.
     ("bring_your_own-OMIT_BARRIER", true),
 ];

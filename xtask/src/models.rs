@@ -1,6 +1,7 @@
 //! `cargo xtask models`: runs complete public models on every device.
 
 mod filled;
+mod memory_cap;
 mod package;
 mod peers;
 mod seeded;
@@ -33,6 +34,10 @@ pub(crate) struct Args {
     /// Run the models of conformance/models/seeded.json instead, and compare without measuring
     #[arg(long, conflicts_with = "peers")]
     pub(crate) seeded: bool,
+    /// Run as on a device whose largest buffer has so many bytes (maxMemoryAllocationSize), such as 16M, and compare
+    /// without measuring; models with a larger tensor are refused
+    #[arg(long, value_name = "BYTES", value_parser = memory_cap::bytes, conflicts_with = "peers")]
+    pub(crate) memory_cap: Option<u64>,
     /// For `dml-conformance onnx`: --filter GLOB, --device D, --json FILE, --markdown FILE and so on
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
@@ -85,7 +90,11 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     }
     // The build of `ci`, which runs beside other steps, is not suitable for measuring. Drivers that only
     // workers see cannot be measured.
-    if !setup::in_ci() && !given("--icd") && !args.seeded {
+    if let Some(bytes) = args.memory_cap {
+        options.extend(["--profile".into(), memory_cap::profile(sh, bytes)?.into()]);
+    }
+    let is_measured = !setup::in_ci() && !given("--icd") && !args.seeded;
+    if is_measured && args.memory_cap.is_none() {
         let beside = filled::measured(sh, &folder)?;
         options.extend(["--measure".into(), "--beside".into(), beside.into()]);
         options.extend(["--made-by".into(), args.shown().into()]);

@@ -1,7 +1,9 @@
 //! One dispatch by itself, with a buffer for each memory that it touches.
 
 use dml::core::Strategy;
-use dml::core::plan::{Aliases, BindingRequirement, BoundAt, Dispatch, Plan, Slot, Step};
+use dml::core::plan::{
+    Aliases, BindingRequirement, BoundAt, Dispatch, Divisions, Plan, Slot, Step,
+};
 
 /// One dispatch, and what the memory that it touches holds before it.
 pub struct Replay {
@@ -54,6 +56,7 @@ impl Replay {
             in_place: Vec::new(),
             temporary_size: 0,
             persistent_size: 0,
+            divisions: Divisions::default(),
             constants: plan.constants.clone(),
         };
         Some(Self { plan, before, slots, aliases: aliases.clone() })

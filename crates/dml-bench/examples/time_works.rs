@@ -88,8 +88,8 @@ impl Buffers {
         let bindings = Bindings {
             inputs: &inputs,
             outputs: &outputs,
-            temporary: whole(&self.temporary),
-            persistent: whole(&self.persistent),
+            temporary: &self.temporary.iter().map(BufferBinding::whole).collect::<Vec<_>>(),
+            persistent: &self.persistent.iter().map(BufferBinding::whole).collect::<Vec<_>>(),
         };
         Ok(BindingTable::new(&compiled, &bindings)?)
     }

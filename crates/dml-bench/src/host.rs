@@ -64,8 +64,8 @@ fn bound(device: &Device, compiled: &CompiledOperator) -> Result<BindingTable> {
     let bindings = Bindings {
         inputs: &inputs.iter().map(whole).collect::<Vec<_>>(),
         outputs: &outputs.iter().map(whole).collect::<Vec<_>>(),
-        temporary: temporary.first().and_then(whole),
-        persistent: None,
+        temporary: &temporary.iter().map(BufferBinding::whole).collect::<Vec<_>>(),
+        persistent: &[],
     };
     Ok(BindingTable::new(compiled.vulkan(), &bindings)?)
 }

@@ -68,8 +68,8 @@ impl<'a> Lane<'a> {
         let bindings = Bindings {
             inputs: &inputs,
             outputs: &outputs,
-            temporary: temporary.as_ref().map(BufferBinding::whole),
-            persistent: None,
+            temporary: &temporary.iter().map(BufferBinding::whole).collect::<Vec<_>>(),
+            persistent: &[],
         };
         let table = BindingTable::new(compiled.vulkan(), &bindings)?;
         Self::new(device, Some(buffer), expected, timed, |it| it.dispatch(&table))

@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use dml::core::Strategy;
-use dml::core::plan::{BindingRequirement, BoundAt, Copy, CopyRegion, Plan, Repeat, Slot, Step};
+use dml::core::plan::{
+    BindingRequirement, BoundAt, Copy, CopyRegion, Divisions, Plan, Repeat, Slot, Step,
+};
 use dml::vk::{BindingTable, Bindings, CompileInput};
 use dml::{Buffer, BufferBinding, DataType, Device};
 
@@ -111,6 +113,7 @@ fn copy_plan(piece: u64) -> Result<Plan> {
         in_place: Vec::new(),
         temporary_size: 0,
         persistent_size: 0,
+        divisions: Divisions::default(),
         constants: vec![BLOCK_BYTE; usize::try_from(piece)?],
     })
 }

@@ -98,8 +98,8 @@ pub unsafe extern "C" fn dmlvk_create_initializer_table(
         let lists: Vec<_> = given.iter().map(GivenBindings::lists).collect();
         let bound: Vec<_> = operators
             .iter()
-            .zip(given.iter().zip(&lists))
-            .map(|(object, (given, lists))| (object.operator.vulkan(), given.bindings(lists)))
+            .zip(&lists)
+            .map(|(object, lists)| (object.operator.vulkan(), lists.bindings()))
             .collect();
         Ok(BindingTable::for_initializations(device.vulkan(), &bound)?)
     };

@@ -113,8 +113,13 @@ pub(crate) struct GivenBindings {
     persistent: BufferRange,
 }
 
-/// Inputs and outputs.
-type Lists<'a> = [Vec<Option<BufferBinding<'a>>>; 2];
+/// The bindings that [`Bindings`] borrows.
+pub(crate) struct Lists<'a> {
+    inputs: Vec<Option<BufferBinding<'a>>>,
+    outputs: Vec<Option<BufferBinding<'a>>>,
+    temporary: Option<BufferBinding<'a>>,
+    persistent: Option<BufferBinding<'a>>,
+}
 
 impl GivenBindings {
     /// Looks up the bindings `given` of `operator`; `name` is their name in messages.
@@ -141,12 +146,23 @@ impl GivenBindings {
     }
 
     pub(crate) fn lists(&self) -> Lists<'_> {
-        [bindings(&self.inputs), bindings(&self.outputs)]
+        Lists {
+            inputs: bindings(&self.inputs),
+            outputs: bindings(&self.outputs),
+            temporary: self.temporary.binding(),
+            persistent: self.persistent.binding(),
+        }
     }
+}
 
-    pub(crate) fn bindings<'a>(&'a self, [inputs, outputs]: &'a Lists<'a>) -> Bindings<'a> {
-        let (temporary, persistent) = (self.temporary.binding(), self.persistent.binding());
-        Bindings { inputs, outputs, temporary, persistent }
+impl Lists<'_> {
+    pub(crate) fn bindings(&self) -> Bindings<'_> {
+        Bindings {
+            inputs: &self.inputs,
+            outputs: &self.outputs,
+            temporary: self.temporary.as_slice(),
+            persistent: self.persistent.as_slice(),
+        }
     }
 }
 
@@ -179,7 +195,7 @@ pub unsafe extern "C" fn dmlvk_create_binding_table(
         // SAFETY: the caller's promise.
         let given = unsafe { GivenBindings::look_up(&given, operator, "bindings") }?;
         let lists = given.lists();
-        let bindings = given.bindings(&lists);
+        let bindings = lists.bindings();
         match phase {
             DMLVK_PHASE_INITIALIZE => {
                 Ok(BindingTable::for_initialization(operator.vulkan(), &bindings)?)

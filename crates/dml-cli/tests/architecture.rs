@@ -127,8 +127,8 @@ fn executed(injector: &Injector, device: &Device, plan: &Plan) -> (String, Vec<u
     let bindings = Bindings {
         inputs: &[Some(BufferBinding::whole(&input))],
         outputs: &[Some(BufferBinding::whole(&output))],
-        temporary: temporary.as_ref().map(BufferBinding::whole),
-        persistent: None,
+        temporary: &temporary.iter().map(BufferBinding::whole).collect::<Vec<_>>(),
+        persistent: &[],
     };
     let table = BindingTable::new(&operator, &bindings).unwrap();
     let mut recorder = Recorder::new(device).unwrap();

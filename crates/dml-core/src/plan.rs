@@ -13,6 +13,7 @@ mod check;
 mod copy_check;
 mod cost;
 mod describe;
+mod divisions;
 mod in_place;
 mod invalid;
 pub mod kernel;
@@ -25,6 +26,7 @@ pub(crate) mod twin;
 pub use alias::Aliases;
 pub use cost::{Cost, WorkBound};
 pub use describe::Totals;
+pub use divisions::Divisions;
 pub use in_place::{InPlace, InPlaceSteps};
 pub use invalid::{InvalidCopy, InvalidDispatch, InvalidPlan, InvalidStep, Phase};
 pub use region::{CopyRegion, Repeat};
@@ -47,6 +49,10 @@ pub const MAX_PUSH_CONSTANT_BYTES: usize = 128;
 /// The largest alignment of a uniform block's offset that a device may require (Vulkan's required limits,
 /// minUniformBufferOffsetAlignment).
 pub const UNIFORM_ALIGNMENT: u64 = 256;
+
+/// A resource is divided at a multiple of this many bytes: the largest alignment of a descriptor's start that a device
+/// may demand (Vulkan's required limits, minStorageBufferOffsetAlignment).
+pub const DIVISION_ALIGNMENT: u64 = 256;
 
 /// The most bytes of a uniform block, which every device supports (Vulkan's required limits,
 /// maxUniformBufferRange).
@@ -283,6 +289,8 @@ pub struct Plan {
     pub temporary_size: u64,
     /// The size of [`Slot::Persistent`] in bytes, a multiple of 4; 0 if it is not used.
     pub persistent_size: u64,
+    /// Where the two resources may be divided into several buffers.
+    pub divisions: Divisions,
     /// Contents of [`Slot::Constants`].
     pub constants: Vec<u8>,
 }

@@ -4,9 +4,9 @@ mod arena;
 mod bound;
 mod cache;
 mod device_tensor;
-mod halves;
 mod in_place;
 mod io_binding;
+mod lent;
 mod memory;
 mod packing;
 mod preparation;
@@ -16,6 +16,7 @@ mod resources;
 mod run_bound;
 mod weights;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use dml::{CompiledOperator, Device, GraphCompiler};
@@ -122,23 +123,14 @@ impl Program {
         Ok(Some(Arc::new(resources)))
     }
 
-    /// The compiled operators; `None` for those that are executed once. Graphs are divided until their resources fit
-    /// the device's largest buffer.
-    fn compiled(&mut self, compiler: &GraphCompiler) -> Result<Vec<Option<CompiledOperator>>> {
-        let mut operators = Vec::new();
-        while operators.len() < self.operators.len() {
-            let index = operators.len();
-            let mut in_runs = self.steps.iter().filter_map(operator_of);
-            if !in_runs.any(|operator| operator == index) {
-                operators.push(None);
-                continue;
-            }
-            let operator = compiled(compiler, &self.operators[index])?;
-            if halves::fits(compiler.device(), &operator) || !halves::divide(self, index) {
-                operators.push(Some(operator));
-            }
-        }
-        Ok(operators)
+    /// The compiled operators; `None` for those that are executed once.
+    fn compiled(&self, compiler: &GraphCompiler) -> Result<Vec<Option<CompiledOperator>>> {
+        let in_runs: HashSet<usize> = self.steps.iter().filter_map(operator_of).collect();
+        let operators = self.operators.iter().enumerate();
+        let compiled = |(index, operator): (usize, &Operator)| {
+            in_runs.contains(&index).then(|| compiled(compiler, operator)).transpose()
+        };
+        operators.map(compiled).collect()
     }
 
     /// The outputs of a program that needs no device.
@@ -358,6 +350,13 @@ impl Executable {
             Step::Read(read) => Some((index, read)),
             Step::Initialize(_) | Step::Dispatch(_) => None,
         })
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        self.resources = None;
+        self.memory.weights.forget_dropped();
     }
 }
 

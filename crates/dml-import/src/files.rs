@@ -16,24 +16,7 @@ use crate::error::{Error, Result, shortened};
 /// # Errors
 /// [`Error::Unreadable`].
 pub(crate) fn read(path: &Path, limit: u64) -> Result<Bytes> {
-    let mut file = open(path)?;
-    let length = length(&file)?;
-    if length > limit {
-        let problem = format!("{length} bytes are too many; accepted: up to {limit}");
-        return Err(Error::Unreadable(problem));
-    }
-    read_exactly(&mut file, length)
-}
-
-/// Reads a range of a file.
-///
-/// # Errors
-/// [`Error::Unreadable`]; [`Error::Malformed`]: the file ends before the range does.
-pub(crate) fn read_range(path: &Path, offset: u64, bytes: u64) -> Result<Bytes> {
-    let mut file = open(path)?;
-    check_range(length(&file)?, offset, bytes)?;
-    file.seek(SeekFrom::Start(offset)).map_err(unreadable)?;
-    read_exactly(&mut file, bytes)
+    OpenFile::open(path)?.read(limit)
 }
 
 /// Checks that `offset` and `bytes` lie within a file of `length` bytes.
@@ -46,18 +29,12 @@ pub(crate) fn check_range(length: u64, offset: u64, bytes: u64) -> Result<()> {
     Err(Error::Malformed(problem))
 }
 
-/// The length of a regular file.
-///
-/// # Errors
-/// [`Error::Unreadable`].
-pub(crate) fn length_of(path: &Path) -> Result<u64> {
-    length(&open(path)?)
-}
-
-/// The length and the time of modification of a file, which tell it from one that is written to its path later.
+/// The facts about a file that tell it from one that is written to its path later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileVersion {
     length: u64,
+    /// The numbers of the file system and of the file; `None` where the system has none.
+    identity: Option<(u64, u64)>,
     /// `None` where the system does not tell it.
     modified: Option<SystemTime>,
 }
@@ -78,20 +55,72 @@ impl FileRange {
     /// [`Error::Unreadable`], also if the file was written since the model was read; [`Error::Malformed`]: the file
     /// ends before the range does.
     pub(crate) fn read(&self, bytes: u64) -> Result<Bytes> {
-        if version_of(&self.path)? != self.version {
+        let mut file = OpenFile::open(&self.path)?;
+        if file.version != self.version {
             let problem = "was written since the model was read; accepted: the same file";
             return Err(Error::Unreadable(problem.to_owned()));
         }
-        read_range(&self.path, self.offset, bytes)
+        file.range(self.offset, bytes)
+    }
+}
+
+/// A regular file that is open, with its version when it was opened. No read gives bytes of another version.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    file: File,
+    version: FileVersion,
+}
+
+impl OpenFile {
+    /// # Errors
+    /// [`Error::Unreadable`].
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = open(path)?;
+        let version = FileVersion::of(&file)?;
+        Ok(Self { file, version })
+    }
+
+    pub(crate) fn version(&self) -> FileVersion {
+        self.version
+    }
+
+    /// The whole file, of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`], also if the file was written since it was opened.
+    pub(crate) fn read(&mut self, limit: u64) -> Result<Bytes> {
+        let length = self.version.length;
+        if length > limit {
+            let problem = format!("{length} bytes are too many; accepted: up to {limit}");
+            return Err(Error::Unreadable(problem));
+        }
+        self.range(0, length)
+    }
+
+    /// A range of the file.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`], also if the file was written since it was opened; [`Error::Malformed`]: the file ends
+    /// before the range does.
+    pub(crate) fn range(&mut self, offset: u64, bytes: u64) -> Result<Bytes> {
+        check_range(self.version.length, offset, bytes)?;
+        self.file.seek(SeekFrom::Start(offset)).map_err(unreadable)?;
+        let found = read_exactly(&mut self.file, bytes);
+        if FileVersion::of(&self.file)? != self.version {
+            let problem = "was written while it was read; accepted: a file that nobody writes";
+            return Err(Error::Unreadable(problem.to_owned()));
+        }
+        found
     }
 }
 
 /// The file of a model, and its content.
-#[derive(Debug)]
-struct OwnFile {
-    path: PathBuf,
-    version: FileVersion,
-    bytes: Bytes,
+#[derive(Clone, Debug)]
+pub(crate) struct OwnFile {
+    pub(crate) path: PathBuf,
+    /// The version that `bytes` are from.
+    pub(crate) version: FileVersion,
+    pub(crate) bytes: Bytes,
 }
 
 /// The version of a regular file.
@@ -99,11 +128,22 @@ struct OwnFile {
 /// # Errors
 /// [`Error::Unreadable`].
 pub(crate) fn version_of(path: &Path) -> Result<FileVersion> {
-    let metadata = open(path)?.metadata().map_err(unreadable)?;
-    Ok(FileVersion { length: metadata.len(), modified: metadata.modified().ok() })
+    Ok(OpenFile::open(path)?.version)
 }
 
 impl FileVersion {
+    fn of(file: &File) -> Result<Self> {
+        let metadata = file.metadata().map_err(unreadable)?;
+        #[cfg(unix)]
+        let identity = {
+            use std::os::unix::fs::MetadataExt as _;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        #[cfg(not(unix))]
+        let identity = None;
+        Ok(Self { length: metadata.len(), identity, modified: metadata.modified().ok() })
+    }
+
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
@@ -124,10 +164,9 @@ impl Folder {
         Self { path: path.into(), own: None, named: RefCell::default() }
     }
 
-    /// This folder, with the model's own file, which was read as `bytes`.
-    pub(crate) fn with_own_file(self, path: &Path, bytes: &Bytes) -> Result<Self> {
-        let (path, version) = (path.to_owned(), version_of(path)?);
-        Ok(Self { own: Some(OwnFile { path, version, bytes: bytes.clone() }), ..self })
+    /// This folder, with the model's own file.
+    pub(crate) fn with_own_file(self, own: OwnFile) -> Self {
+        Self { own: Some(own), ..self }
     }
 
     /// The place in the model's own file of `part`, which shares the memory of the bytes that were read.
@@ -205,10 +244,6 @@ fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(unreadable)
 }
 
-fn length(file: &File) -> Result<u64> {
-    Ok(file.metadata().map_err(unreadable)?.len())
-}
-
 fn read_exactly(file: &mut File, bytes: u64) -> Result<Bytes> {
     let mut all = Vec::new();
     let reserve = usize::try_from(bytes).ok().map(|bytes| all.try_reserve_exact(bytes));
@@ -260,7 +295,9 @@ mod tests {
         let path = folder.path().join("x");
         std::fs::write(&path, b"12345").unwrap();
         let bytes = read(&path, 5).unwrap();
-        let own = Folder::new(folder.path()).with_own_file(&path, &bytes).unwrap();
+        let (path, version) = (path.clone(), version_of(&path).unwrap());
+        let own = OwnFile { path: path.clone(), version, bytes: bytes.clone() };
+        let own = Folder::new(folder.path()).with_own_file(own);
         let place = own.place_of(&bytes.slice(1..4)).unwrap();
         assert_eq!((place.offset, &place.read(3).unwrap()[..]), (1, &b"234"[..]));
         assert_eq!(own.place_of(&Bytes::from(vec![0; 3])), None);
@@ -277,9 +314,42 @@ mod tests {
         assert_eq!(read(&path, 5).unwrap().len(), 5);
         let error = read(&path, 4).unwrap_err().to_string();
         assert_eq!(error, "5 bytes are too many; accepted: up to 4");
-        assert_eq!(&read_range(&path, 1, 2).unwrap()[..], b"23");
-        assert!(read_range(&path, 4, 2).is_err());
-        assert!(read_range(&path, u64::MAX, 2).is_err());
+        let range = |offset, bytes| OpenFile::open(&path).unwrap().range(offset, bytes);
+        assert_eq!(&range(1, 2).unwrap()[..], b"23");
+        assert!(range(4, 2).is_err());
+        assert!(range(u64::MAX, 2).is_err());
         assert!(read(folder.path(), 5).is_err());
+    }
+
+    #[test]
+    fn no_bytes_are_given_of_a_file_that_is_written_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"12345").unwrap();
+        let mut file = OpenFile::open(&path).unwrap();
+        assert_eq!(&file.range(0, 2).unwrap()[..], b"12");
+        std::fs::write(&path, b"abcdefg").unwrap();
+        let error = file.range(2, 3).unwrap_err().to_string();
+        assert!(error.starts_with("was written while it was read"), "{error}");
+        let error = file.read(9).unwrap_err().to_string();
+        assert!(error.starts_with("was written while it was read"), "{error}");
+    }
+
+    /// The bytes are those of the file that was opened, and its version is not the new file's.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_replaces_another_of_the_same_length_and_time_is_another_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["x", "y"].map(|name| folder.path().join(name));
+        std::fs::write(&path, b"12345").unwrap();
+        std::fs::write(&other, b"abcde").unwrap();
+        let time = std::fs::metadata(&path).unwrap().modified().unwrap();
+        File::options().append(true).open(&other).unwrap().set_modified(time).unwrap();
+        let mut file = OpenFile::open(&path).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        assert_eq!(&file.read(5).unwrap()[..], b"12345");
+        let range = FileRange { path, offset: 0, version: file.version() };
+        let error = range.read(5).unwrap_err().to_string();
+        assert!(error.starts_with("was written since the model was read"), "{error}");
     }
 }

@@ -13,7 +13,7 @@ use dml_core::KnownOperators;
 use crate::assemble::{assemble, assemble_questions};
 use crate::dxdispatch::Script;
 use crate::error::{Error, Result};
-use crate::files::Folder;
+use crate::files::{Folder, OpenFile, OwnFile};
 use crate::format::{BEGINNING, Format};
 #[cfg(feature = "execute")]
 use crate::graph::typed;
@@ -25,7 +25,7 @@ use crate::inspect::{self, Report};
 #[cfg(feature = "execute")]
 use crate::program::ProgramInput;
 use crate::program::{Destination, Program};
-use crate::{dxdispatch, files, format, onnx, openvino, random};
+use crate::{dxdispatch, format, onnx, openvino, random};
 
 pub use forms::InputForm;
 use forms::set_form;
@@ -59,10 +59,12 @@ impl Model {
     }
 
     fn read_at(path: &Path) -> Result<Self> {
-        let length = files::length_of(path)?;
-        let format = Format::of(&files::read_range(path, 0, length.min(BEGINNING as u64))?);
-        let bytes = files::read(path, format.limit())?;
-        Self::parse(format, bytes, Some(path))
+        let mut file = OpenFile::open(path)?;
+        let version = file.version();
+        let format = Format::of(&file.range(0, version.length().min(BEGINNING as u64))?);
+        let bytes = file.read(format.limit())?;
+        let own = OwnFile { path: path.to_owned(), version, bytes: bytes.clone() };
+        Self::parse(format, bytes, Some(own))
     }
 
     /// Reads a model from memory. It cannot name other files: neither the external data of ONNX, nor
@@ -106,13 +108,14 @@ impl Model {
         Ok(self)
     }
 
-    fn parse(format: Format, bytes: Bytes, path: Option<&Path>) -> Result<Self> {
+    /// A model of this content, which is that of the file `own` if there is one.
+    fn parse(format: Format, bytes: Bytes, own: Option<OwnFile>) -> Result<Self> {
+        let path = own.as_ref().map(|own| own.path.clone());
+        let path = path.as_deref();
         let mut folder = path.and_then(Path::parent).map(Folder::new);
         let content = match format {
             Format::Onnx => {
-                if let Some((own, path)) = folder.take().zip(path) {
-                    folder = Some(own.with_own_file(path, &bytes)?);
-                }
+                folder = folder.zip(own).map(|(folder, own)| folder.with_own_file(own));
                 let graph = onnx::read(bytes.clone(), folder.as_ref());
                 Content::Graph(graph.map_err(|error| format::explained(error, &bytes))?)
             }

@@ -6,15 +6,16 @@ mod common;
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 
+use bytes::Bytes;
 use common::device::{on_every_device, on_every_device_under};
 use common::images::{WEIGHT_BYTES, image, network};
 use common::onnx::{Graph, floats, model, node, value};
 use common::{host, tensors};
 use dml::core::capabilities::Limit;
 use dml::{CapabilityCap, Device};
-use dml_import::{Inputs, Model, Progress, Session, SessionMemory, Tensor};
+use dml_import::{Inputs, IoBinding, Model, Progress, Session, SessionMemory, Tensor};
 
 fn opened(device: &Device) -> Session {
     Session::new(device, Model::from_bytes(network()).unwrap())
@@ -215,9 +216,9 @@ fn tensors_that_fit_run_where_all_together_do_not() {
             let outputs = tensors(&session.run(&inputs).unwrap());
             assert_eq!(outputs, expected(&session, &inputs));
             assert_eq!(tensors(&session.run(&inputs).unwrap()), outputs);
-            let program = session.executable(&inputs).unwrap();
-            let whole = session.model().bind(&inputs).unwrap().operators().len();
-            assert!(program.program().operators().len() > whole);
+            // No buffer is larger than the limit, and all results are in more than one.
+            let temporary: u64 = session.memory_report().arenas;
+            assert!(temporary > MOST, "{temporary}");
         });
     }
 }
@@ -248,5 +249,80 @@ fn large_weights_are_read_from_the_file_again() {
         std::fs::write(&path, b"another file").unwrap();
         let error = session.run(&inputs).unwrap_err().to_string();
         assert!(error.contains("was written since the model was read"), "{error}");
+    });
+}
+
+/// The buffers that a session frees are freed, although a binding has run with them.
+#[test]
+fn an_idle_binding_holds_no_buffer_of_the_session() {
+    on_every_device(|device| {
+        for capacity in [1, 16] {
+            let session = opened(device).with_capacity(NonZeroUsize::new(capacity).unwrap());
+            let mut binding = IoBinding::new().with_output("y");
+            session.run_bound(&mut binding, &image(6, 6)).unwrap();
+            let output = binding.output("y").unwrap().clone();
+            // The program is evicted, or its buffers are replaced by larger ones.
+            session.run(&image(24, 24)).unwrap();
+            let with = device.vulkan().memory_report();
+            drop(binding);
+            let without = device.vulkan().memory_report();
+            assert_eq!((with.buffers, with.allocated), (without.buffers, without.allocated));
+            drop(output);
+            assert!(device.vulkan().memory_report().buffers < without.buffers);
+        }
+    });
+}
+
+/// A model's file in host memory, which tells when it is freed.
+struct HostCopy {
+    bytes: Vec<u8>,
+    _alive: Arc<()>,
+}
+
+impl AsRef<[u8]> for HostCopy {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[test]
+fn weights_on_the_host_are_freed_with_their_session() {
+    on_every_device(|device| {
+        let model = Model::from_bytes(three_products(8)).unwrap();
+        let other = Session::new(device, model);
+        let x = common::f32s(&[8, 8], &[0.5; 64]);
+        other.run(&Inputs::new().with_tensor("x", x)).unwrap();
+        let alive = Arc::new(());
+        let copy = HostCopy { bytes: network(), _alive: Arc::clone(&alive) };
+        let session = Session::new(device, Model::from_bytes(Bytes::from_owner(copy)).unwrap());
+        session.run(&image(8, 8)).unwrap();
+        assert_eq!(Arc::strong_count(&alive), 2);
+        drop(session);
+        assert_eq!(Arc::strong_count(&alive), 1);
+        drop(other);
+    });
+}
+
+#[test]
+fn a_trimmed_session_holds_nothing_and_runs_again() {
+    on_every_device(|device| {
+        device.vulkan().trim();
+        let before = device.vulkan().memory_report();
+        let session = opened(device);
+        let outputs = tensors(&session.run(&image(8, 8)).unwrap());
+        let made = device.vulkan().pipeline_count();
+        session.trim();
+        assert_eq!(session.compiled_count(), 0);
+        let held = session.memory_report();
+        assert_eq!((of_weights(held), held.arenas, held.programs), (0, 0, 0), "{held}");
+        let after = device.vulkan().memory_report();
+        assert_eq!((after.buffers, after.allocated), (before.buffers, before.allocated));
+        // Pipelines were freed: they are made once more. Those of a program that is kept are not.
+        assert_eq!(tensors(&session.run(&image(8, 8)).unwrap()), outputs);
+        let again = device.vulkan().pipeline_count();
+        assert!(again > made, "{again} of {made}");
+        device.vulkan().trim();
+        assert_eq!(tensors(&session.run(&image(8, 8)).unwrap()), outputs);
+        assert_eq!(device.vulkan().pipeline_count(), again);
     });
 }

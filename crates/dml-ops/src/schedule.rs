@@ -24,6 +24,7 @@ mod piece;
 mod places;
 mod reduce;
 pub(crate) mod relocate;
+pub(crate) mod resource;
 mod rows;
 mod scan;
 pub(crate) mod seed;
@@ -36,7 +37,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use dml_core::kernel::{KernelModule, can_run};
-use dml_core::plan::{InPlace, Plan, Slot, Step};
+use dml_core::plan::{Divisions, InPlace, Plan, Slot, Step};
 use dml_core::{Error, Strategy};
 
 use crate::Target;
@@ -46,6 +47,7 @@ use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
 use dispatches::Dispatches;
 use owned::Kept;
+use resource::Resource;
 
 pub(crate) use sharing::TemporaryBytes;
 
@@ -78,7 +80,7 @@ pub(crate) struct Scheduled<'a> {
     kept: Kept,
     strategy: Strategy,
     in_place: Vec<InPlace>,
-    temporary_size: u64,
+    temporary: Resource,
 }
 
 /// The steps of a node, or of some members of a group.
@@ -113,7 +115,7 @@ struct Schedule<'a> {
     steps_before: usize,
     nodes: Vec<ScheduledNode<'a>>,
     temporaries: Vec<Temporary>,
-    temporary_size: u64,
+    temporary: Resource,
     locals: Vec<Option<(Slot, u64)>>,
     /// The words for the parts of sums, and their number; later sums that need no more reuse them.
     parts: Option<(Operand<Slot>, u64)>,
@@ -160,8 +162,12 @@ impl<'a> Scheduled<'a> {
             init: self.kept.init,
             exec: self.nodes.into_iter().flat_map(|it| it.steps).collect(),
             in_place: self.in_place,
-            temporary_size: self.temporary_size,
-            persistent_size: self.kept.size,
+            temporary_size: self.temporary.size,
+            persistent_size: self.kept.resource.size,
+            divisions: Divisions {
+                temporary: self.temporary.divisions,
+                persistent: self.kept.resource.divisions,
+            },
             constants: self.constants,
         }
     }
@@ -180,7 +186,7 @@ impl<'a> Schedule<'a> {
             steps_before: 0,
             nodes: Vec::new(),
             temporaries: Vec::new(),
-            temporary_size: 0,
+            temporary: Resource::default(),
             locals: vec![None; program.locals.len()],
             parts: None,
             strategy: Strategy::Kernel,
@@ -270,7 +276,7 @@ impl<'a> Schedule<'a> {
             kept: self.kept,
             strategy: self.strategy,
             in_place: self.in_place,
-            temporary_size: self.temporary_size,
+            temporary: self.temporary,
         }
     }
 

@@ -61,6 +61,12 @@ impl Target<'_> {
         self.tuning.with_local_size(preferred.min(most)).local_size
     }
 
+    /// The most bytes of a buffer: maxBufferSize and maxMemoryAllocationSize.
+    pub(crate) fn max_buffer(&self) -> u64 {
+        let limits = &self.capabilities.limits;
+        limits.max_buffer_size.min(limits.max_memory_allocation_size)
+    }
+
     /// The largest byte range that a descriptor can cover for a tensor that starts at any multiple of 16: the
     /// descriptor starts at the aligned address below.
     pub fn max_window(&self) -> u64 {

@@ -8,8 +8,8 @@ use common::{OFFSET, buffer, each_device, part};
 use dml::vk::{BindingTable, Bindings, CompileInput, Device, Recorder};
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::plan::{
-    Access as Touch, Aliases, BindingRequirement, BoundAt, Cost, Dispatch, InPlace, KernelKey,
-    Plan, Slot, Step as PlanStep, Window,
+    Access as Touch, Aliases, BindingRequirement, BoundAt, Cost, Dispatch, Divisions, InPlace,
+    KernelKey, Plan, Slot, Step as PlanStep, Window,
 };
 use dml_core::{Capabilities, Strategy};
 use dml_fault::compile;
@@ -114,6 +114,7 @@ fn plan(adds: &[Add]) -> Plan {
         in_place: vec![InPlace::by_same_steps(0, 0), InPlace::by_same_steps(1, 0)],
         temporary_size: 0,
         persistent_size: 0,
+        divisions: Divisions::default(),
         constants,
     }
 }

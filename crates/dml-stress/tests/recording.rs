@@ -126,8 +126,8 @@ impl Work {
         let bindings = Bindings {
             inputs: &inputs.each_ref().map(whole),
             outputs: &[whole(&output)],
-            temporary: whole(&temporary),
-            persistent: None,
+            temporary: &[BufferBinding::whole(&temporary)],
+            persistent: &[],
         };
         let table = BindingTable::new(graph.vulkan(), &bindings).unwrap();
         Self { table, output }

@@ -126,6 +126,7 @@ impl Device {
     /// transfer usage; [`Error::OutOfMemory`], [`Error::DeviceLost`], or [`Error::Vulkan`] if the driver
     /// refuses.
     pub fn with_desc(physical: &PhysicalDevice, desc: &DeviceDesc) -> Result<Self> {
+        physical.instance.process.ensure_current()?;
         let family = physical.queue_family(desc.queue)?;
         check_desc(desc)?;
         let mut enablement = physical.enablement(desc);
@@ -211,8 +212,8 @@ impl Device {
         &self.shared.shortfalls
     }
 
-    /// The number of pipelines that the device has made so far. A new shape of an operator makes none,
-    /// because pipelines do not depend on sizes and strides.
+    /// The number of pipelines that the device has made so far, those included that were freed since. A new shape of
+    /// an operator makes none, because pipelines do not depend on sizes and strides.
     pub fn pipeline_count(&self) -> usize {
         self.shared.pipelines.len()
     }

@@ -91,6 +91,16 @@ pub enum Error {
         /// The call that reported it first.
         call: &'static str,
     },
+    /// The device or instance belongs to the process that this one was forked from. Every call on it fails in the
+    /// same way, and nothing of it is destroyed here.
+    #[error(
+        "the device belongs to process {parent}, which this process was forked from; create a new instance and a \
+         new device"
+    )]
+    Forked {
+        /// The process that created it.
+        parent: u32,
+    },
     /// There is not enough memory for this call. The device remains usable.
     #[error("out of {kind} memory in {call}")]
     OutOfMemory {
@@ -138,9 +148,9 @@ impl std::fmt::Display for MemoryKind {
 }
 
 impl Error {
-    /// Whether the device was lost.
+    /// Whether the device was lost, or was left behind in the process that this one was forked from.
     pub fn is_device_lost(&self) -> bool {
-        matches!(self, Self::DeviceLost { .. })
+        matches!(self, Self::DeviceLost { .. } | Self::Forked { .. })
     }
 
     /// Whether memory ran out.
@@ -181,7 +191,7 @@ impl Error {
             | Self::MissingFeatures { .. }
             | Self::NoLoader { .. }
             | Self::NoDevice { .. } => HResult::DXGI_ERROR_UNSUPPORTED,
-            Self::DeviceLost { .. } => HResult::DXGI_ERROR_DEVICE_REMOVED,
+            Self::DeviceLost { .. } | Self::Forked { .. } => HResult::DXGI_ERROR_DEVICE_REMOVED,
             Self::OutOfMemory { .. } => HResult::E_OUTOFMEMORY,
             Self::Vulkan { .. } | Self::Internal { .. } => HResult::E_UNEXPECTED,
         }

@@ -6,6 +6,7 @@ pub(crate) mod entry;
 pub(crate) mod features;
 pub(crate) mod info;
 pub(crate) mod physical;
+pub(crate) mod process;
 pub(crate) mod queues;
 pub(crate) mod raw;
 pub(crate) mod select;
@@ -20,6 +21,7 @@ use crate::error::{Error, Result, VkContext};
 use crate::instance::debug::{ValidationLog, ValidationMessage};
 use crate::instance::entry::{EntryPoints, InstanceTable, Loader};
 use crate::instance::physical::PhysicalDevice;
+use crate::instance::process::Process;
 use crate::instance::select::DeviceSelector;
 
 pub(crate) const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -88,6 +90,7 @@ impl Instance {
             api_version,
             debug_utils: extensions.debug_utils,
             owned: true,
+            process: Process::current(),
             validated: desc.validation == Validation::Required || is_validated_by_environment(),
             log,
             loader,
@@ -111,6 +114,7 @@ impl Instance {
     ///
     /// [`Error::OutOfMemory`], or [`Error::Vulkan`] if the loader cannot list the devices.
     pub fn physical_devices(&self) -> Result<Vec<PhysicalDevice>> {
+        self.shared.process.ensure_current()?;
         // SAFETY: the instance is alive, as `self` owns it.
         let handles = unsafe { self.shared.table.core().enumerate_physical_devices() }
             .call("vkEnumeratePhysicalDevices")?;
@@ -156,6 +160,7 @@ pub(crate) struct InstanceShared {
     pub(crate) debug_utils: bool,
     /// Whether the instance is destroyed with `self`.
     owned: bool,
+    pub(crate) process: Process,
     /// Whether the validation layer is known to be on.
     pub(crate) validated: bool,
     log: Arc<ValidationLog>,
@@ -179,12 +184,16 @@ impl InstanceShared {
         let log = Arc::default();
         let validated = is_validated_by_environment();
         let (messenger, owned) = (None, false);
-        Self { messenger, table, api_version, debug_utils, owned, validated, log, loader }
+        let process = Process::current();
+        Self { messenger, table, api_version, debug_utils, owned, process, validated, log, loader }
     }
 }
 
 impl Drop for InstanceShared {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            return;
+        }
         let core = self.table.core();
         if let Some(messenger) = self.messenger.take() {
             let destroy = messenger.functions.destroy_debug_utils_messenger_ext;

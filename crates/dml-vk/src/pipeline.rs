@@ -129,6 +129,14 @@ impl PipelineCache {
         matches!(slot, Some(Ok(slot)) if slot.is_some())
     }
 
+    /// Destroys the pipelines that no operator uses.
+    pub(crate) fn trim(&self) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let unused: Vec<_> = made.extract_if(|_, slot| is_unused(slot)).collect();
+        drop(made);
+        drop(unused);
+    }
+
     /// Writes the file if enough pipelines are new, so that they survive a killed process.
     pub(crate) fn keep(&self) {
         self.save(false);
@@ -144,6 +152,13 @@ impl PipelineCache {
     }
 }
 
+/// Whether nobody makes the pipeline now, and nobody uses it.
+fn is_unused(slot: &Arc<Slot>) -> bool {
+    let is_held = |pipeline: &Arc<Pipeline>| Arc::strong_count(pipeline) > 1;
+    Arc::strong_count(slot) == 1
+        && slot.try_lock().is_ok_and(|pipeline| !pipeline.as_ref().is_some_and(is_held))
+}
+
 fn create(raw: &RawDevice, initial: &[u8]) -> Result<vk::PipelineCache> {
     let info = vk::PipelineCacheCreateInfo::default().initial_data(initial);
     // SAFETY: `initial` is empty, or was seen to be what this device's driver has written.
@@ -153,6 +168,9 @@ fn create(raw: &RawDevice, initial: &[u8]) -> Result<vk::PipelineCache> {
 
 impl Drop for PipelineCache {
     fn drop(&mut self) {
+        if self.raw.is_forked() {
+            return;
+        }
         self.save(true);
         // SAFETY: only methods use the cache, and they borrow `self`.
         unsafe { self.raw.core().destroy_pipeline_cache(self.handle, None) };

@@ -10,8 +10,8 @@ use common::{
 use dml_core::HResult;
 use dml_core::plan::{InPlace, Plan, Slot};
 use dml_vk::{
-    BindingTable, Bindings, BufferDesc, BufferUsage, CompileInput, CompiledOperator, Device, Error,
-    MemoryLocation, Recorder,
+    BindingTable, Bindings, BufferBinding, BufferDesc, BufferUsage, CompileInput, CompiledOperator,
+    Device, Error, MemoryLocation, Recorder,
 };
 
 const OUT: Slot = Slot::Output(0);
@@ -37,12 +37,12 @@ fn a_binding_that_does_not_fit_is_named() {
     each_device(|device| {
         let compiled = operator(device);
         let (a, b, c) = (buffer(device, 1024), buffer(device, 1024), buffer(device, 1024));
-        let check = |input, output, temporary, wanted: &str| {
+        let check = |input, output, temporary: Option<BufferBinding<'_>>, wanted: &str| {
             let bindings = Bindings {
                 inputs: &[input, None],
                 outputs: &[output],
-                temporary,
-                persistent: None,
+                temporary: temporary.as_slice(),
+                persistent: &[],
             };
             invalid(BindingTable::new(&compiled, &bindings), wanted);
         };
@@ -104,8 +104,8 @@ fn a_binding_that_does_not_fit_is_named() {
         let bindings = Bindings {
             inputs: &[part(&a, 0, 256), None],
             outputs: &[part(&a, 256, 256)],
-            temporary: part(&a, 512, 256),
-            persistent: None,
+            temporary: &[BufferBinding { buffer: &a, offset: 512, size: 256 }],
+            persistent: &[],
         };
         BindingTable::new(&compiled, &bindings).unwrap();
     });

@@ -36,6 +36,7 @@ impl Work {
         let (buffer, temporary) = (buffer(device, 1024), buffer(device, 512));
         device.write_buffer(&buffer, 0, &GUARD.to_le_bytes().repeat(256)).unwrap();
         let (outputs, temporary) = ([part(&buffer, 256, 512)], part(&temporary, 0, 512));
+        let temporary = temporary.as_slice();
         let bindings = Bindings { outputs: &outputs, temporary, ..Bindings::default() };
         let table = BindingTable::new(&compiled, &bindings).unwrap();
         Self { device: device.clone(), compiled, buffer, table }

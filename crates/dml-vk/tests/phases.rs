@@ -37,9 +37,9 @@ type List<'a> = &'a [Option<BufferBinding<'a>>];
 fn bindings<'a>(
     inputs: List<'a>,
     outputs: List<'a>,
-    persistent: Option<BufferBinding<'a>>,
+    persistent: &'a [BufferBinding<'a>],
 ) -> Bindings<'a> {
-    Bindings { inputs, outputs, temporary: None, persistent }
+    Bindings { inputs, outputs, temporary: &[], persistent }
 }
 
 fn bind(
@@ -255,6 +255,7 @@ fn an_owned_input_is_bound_at_initialization_only() {
         assert!(compiled.needs_initialization());
         let [input, output, kept] = [(); 3].map(|()| buffer(device, 256));
         let [input, output, kept] = [&input, &output, &kept].map(|it| part(it, 0, 256));
+        let kept = kept.as_slice();
 
         let initialize =
             BindingTable::for_initialization(&compiled, &bindings(&[input], &[], kept)).unwrap();
@@ -297,9 +298,9 @@ fn other_tensors_are_bound_at_execution_only() {
         let table = |bindings: Bindings<'_>| BindingTable::for_initialization(&compiled, &bindings);
         let bound = "a buffer is bound, but the tensor is not OWNED_BY_DML \
                      (accepted: no binding at initialization; it is bound at execution)";
-        refused(table(bindings(&[whole], &[], None)), &format!("TEST: InputTensor: {bound}"));
-        refused(table(bindings(&[None], &[whole], None)), &format!("TEST: OutputTensor: {bound}"));
-        let empty = table(bindings(&[], &[None], None)).unwrap();
+        refused(table(bindings(&[whole], &[], &[])), &format!("TEST: InputTensor: {bound}"));
+        refused(table(bindings(&[None], &[whole], &[])), &format!("TEST: OutputTensor: {bound}"));
+        let empty = table(bindings(&[], &[None], &[])).unwrap();
         run(device, |recorder| recorder.initialize(&empty));
     });
 }

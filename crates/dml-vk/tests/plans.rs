@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +16,7 @@ use common::{
 };
 use dml_core::capabilities::Limit;
 use dml_core::kernel::{KernelDescription, KernelModule};
-use dml_core::plan::{Copy, CopyRegion, KernelKey, Plan, Slot, Step, Update};
+use dml_core::plan::{Copy, CopyRegion, Divisions, KernelKey, Plan, Slot, Step, Update};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
     Error, LowerPlan, MemoryLocation, Recorder, Result,
@@ -116,12 +117,12 @@ fn every_slot_is_bound_to_its_buffer() {
         let buffers = [(); 4].map(|()| buffer(device, 1024));
         let [input, output, temporary, persistent] = &buffers;
         device.write_buffer(input, 0, &[1, 0, 0, 0].repeat(256)).unwrap();
-        let part = |buffer, offset| Some(BufferBinding { buffer, offset, size: 512 });
+        let part = |buffer, offset| BufferBinding { buffer, offset, size: 512 };
         let bindings = Bindings {
-            inputs: &[part(input, 16), None],
-            outputs: &[part(output, 512)],
-            temporary: part(temporary, 256),
-            persistent: part(persistent, 512),
+            inputs: &[Some(part(input, 16)), None],
+            outputs: &[Some(part(output, 512))],
+            temporary: &[part(temporary, 256)],
+            persistent: &[part(persistent, 512)],
         };
         let initialize = Bindings { inputs: &[], outputs: &[], ..bindings };
         let initialize = BindingTable::for_initialization(&compiled, &initialize).unwrap();
@@ -130,6 +131,73 @@ fn every_slot_is_bound_to_its_buffer() {
         execute(device, &table);
         let expected: Vec<u32> = (0..128).map(|word| 101 + word * 1001).collect();
         assert_eq!(words(&device.read_buffer(output, 512..1024).unwrap()), expected);
+    });
+}
+
+/// As [`with_every_slot`], with both resources divided in the middle.
+fn divided() -> Plan {
+    let halves = [0..256, 256..512];
+    let init = halves.clone().map(|it| {
+        let first = 100 + u32::try_from(it.start / 4).unwrap();
+        ramp(Slot::Persistent, it, first)
+    });
+    let of_half = |half: Range<u64>| {
+        let bytes = |slot| (slot, half.clone());
+        [
+            copy((IN, half.start), (Slot::Temporary, half.start), 256),
+            sum(bytes(Slot::Temporary), bytes(Slot::Constants)),
+            sum(bytes(Slot::Temporary), bytes(Slot::Persistent)),
+            copy((Slot::Temporary, half.start), (OUT, half.start), 256),
+        ]
+    };
+    Plan {
+        init: init.to_vec(),
+        exec: halves.into_iter().flat_map(of_half).collect(),
+        divisions: Divisions { temporary: vec![256], persistent: vec![256] },
+        ..with_every_slot()
+    }
+}
+
+#[test]
+fn a_divided_resource_is_in_one_buffer_or_in_several() {
+    each_device(|device| {
+        let compiled = compile(device, divided());
+        assert_eq!(compiled.temporary_buffers(BufferUsage::all()), [256, 256]);
+        assert_eq!(compiled.persistent_buffers(), [256, 256]);
+        let buffers = [(); 6].map(|()| buffer(device, 1024));
+        let [input, output, resources @ ..] = &buffers;
+        device.write_buffer(input, 0, &[1, 0, 0, 0].repeat(256)).unwrap();
+        let part = |buffer, offset, size| BufferBinding { buffer, offset, size };
+        let [one, other] = [&resources[..2], &resources[2..]]
+            .map(|it| [part(&it[0], 256, 256), part(&it[1], 512, 256)]);
+        let whole = [&resources[0], &resources[2]].map(|it| [part(it, 256, 512)]);
+        for [temporary, persistent] in [[&one[..], &other[..]], whole.each_ref().map(|it| &it[..])]
+        {
+            device.write_buffer(output, 0, &[0; 1024]).unwrap();
+            let bindings = Bindings {
+                inputs: &[Some(part(input, 16, 512)), None],
+                outputs: &[Some(part(output, 512, 512))],
+                temporary,
+                persistent,
+            };
+            let initialize = Bindings { inputs: &[], outputs: &[], ..bindings };
+            let initialize = BindingTable::for_initialization(&compiled, &initialize).unwrap();
+            run(device, |recorder| recorder.initialize(&initialize));
+            execute(device, &BindingTable::new(&compiled, &bindings).unwrap());
+            let expected: Vec<u32> = (0..128).map(|word| 101 + word * 1001).collect();
+            assert_eq!(words(&device.read_buffer(output, 512..1024).unwrap()), expected);
+        }
+        let too_small =
+            Bindings { temporary: &[part(&resources[0], 0, 256)], ..Bindings::default() };
+        let error = BindingTable::for_initialization(&compiled, &too_small).unwrap_err();
+        let expected =
+            "TEST: TemporaryResource: a range of 256 bytes (accepted: at least 512 bytes)";
+        assert_eq!(error.to_string(), expected);
+        let overlapping = [part(&resources[0], 0, 256); 2];
+        let bindings =
+            Bindings { temporary: &overlapping, persistent: &other, ..Bindings::default() };
+        let error = BindingTable::for_initialization(&compiled, &bindings).unwrap_err();
+        assert!(error.to_string().starts_with("TEST: TemporaryResource[1]: bytes"), "{error}");
     });
 }
 

@@ -140,8 +140,8 @@ fn a_device_gives_what_the_host_gives() {
                 let bindings = Bindings {
                     inputs: &[Some(BufferBinding::whole(input))],
                     outputs: &[Some(BufferBinding::whole(&output))],
-                    temporary: Some(BufferBinding::whole(&temporary)),
-                    persistent: None,
+                    temporary: &[BufferBinding::whole(&temporary)],
+                    persistent: &[],
                 };
                 let table = BindingTable::new(&compiled, &bindings).unwrap();
                 execute(device, &table);

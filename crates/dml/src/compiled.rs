@@ -38,8 +38,8 @@ impl LazyExplanation {
 pub struct CompiledOperator {
     work: Work,
     pub(crate) vulkan: dml_vk::CompiledOperator,
-    /// The persistent resource, for all clones; made by the first initialization that needs one.
-    pub(crate) persistent: Arc<OnceLock<Buffer>>,
+    /// The buffers of the persistent resource, for all clones; made by the first initialization that needs one.
+    pub(crate) persistent: Arc<OnceLock<Vec<Buffer>>>,
     /// Whether initialization has completed, for all clones.
     pub(crate) initialized: Arc<AtomicBool>,
 }

@@ -40,7 +40,8 @@ impl Plan {
                 .map_err(|reason| InvalidPlan::Step { phase, index, reason })?;
             }
         }
-        self.check_in_place()
+        self.check_in_place()?;
+        self.check_divisions()
     }
 
     /// Checks the pairs of inputs and outputs, and the steps of executions with shared slots.

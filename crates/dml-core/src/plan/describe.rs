@@ -134,7 +134,7 @@ impl fmt::Display for Step {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fill, Repeat, Slot, Update};
+    use super::super::{Divisions, Fill, Repeat, Slot, Update};
     use super::*;
     use crate::Strategy;
 
@@ -157,6 +157,7 @@ mod tests {
             in_place: vec![InPlace::by_same_steps(1, 0), InPlace::by_own_steps(0, 0, vec![])],
             temporary_size: 0,
             persistent_size: 0,
+            divisions: Divisions::default(),
             constants: vec![0; 8],
         };
         let expected = "TEST: seed-and-copy\n  each time: fill output 0 0..16 with 0x00000007\n  \

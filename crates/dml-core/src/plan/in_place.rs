@@ -113,7 +113,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fill, Slot};
+    use super::super::{Divisions, Fill, Slot};
     use super::*;
     use crate::types::Strategy;
 
@@ -138,6 +138,7 @@ mod tests {
             ],
             temporary_size: 0,
             persistent_size: 0,
+            divisions: Divisions::default(),
             constants: vec![],
         };
         let steps = |pairs: &[(u32, u32)]| {
@@ -169,6 +170,7 @@ mod tests {
             ],
             temporary_size: 0,
             persistent_size: 0,
+            divisions: Divisions::default(),
             constants: vec![],
         };
         let steps = |pairs: &[(u32, u32)]| {

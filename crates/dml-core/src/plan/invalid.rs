@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::push::PushField;
 use super::region::CopyRegion;
 use super::slot::Slot;
-use super::{MAX_UPDATE_BYTES, UNIFORM_ALIGNMENT};
+use super::{DIVISION_ALIGNMENT, MAX_UPDATE_BYTES, UNIFORM_ALIGNMENT};
 
 /// The phase in which steps of a plan are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,17 @@ pub enum InvalidPlan {
         slot: Slot,
         /// Its size in bytes.
         size: u64,
+    },
+    /// A resource is divided at a wrong place.
+    #[error(
+        "the {slot} resource has a piece {piece:?} (accepted: pieces of 1 byte and more, in order, from a \
+         multiple of {DIVISION_ALIGNMENT})"
+    )]
+    Division {
+        /// The resource.
+        slot: Slot,
+        /// The bytes of the piece.
+        piece: Range<u64>,
     },
     /// A pair that may be bound to the same bytes is listed twice, or one of the two is not bound at
     /// executions, or leaves out steps that there are not.
@@ -82,6 +93,14 @@ pub enum InvalidStep {
         range: Range<u64>,
         /// The size of the binding in bytes.
         size: u64,
+    },
+    /// The step uses bytes on both sides of a division, which may be in different buffers.
+    #[error("{slot}: bytes {range:?} are not in one piece of the resource with all others")]
+    Divided {
+        /// The resource.
+        slot: Slot,
+        /// The bytes.
+        range: Range<u64>,
     },
     /// An update has more bytes than vkCmdUpdateBuffer allows.
     #[error("an update of {size} bytes (accepted: at most {MAX_UPDATE_BYTES})")]

@@ -10,6 +10,7 @@ use dml::{Buffer, BufferUsage, Device, MemoryLocation};
 
 use crate::error::Result;
 
+use super::lent::{AllLent, Lent};
 use super::memory::{create, create_for_transfers};
 use super::resources::Resources;
 
@@ -46,6 +47,8 @@ pub(super) struct Arena<C> {
     buffers: ArenaBuffers,
     /// Commands of programs whose inputs and outputs are on the host.
     recordings: Vec<(Weak<Resources>, C)>,
+    /// Commands of programs with device tensors of a caller.
+    lent: AllLent<C>,
     /// The needs of all programs that have used the arena and still exist.
     demands: Vec<(Weak<Resources>, Demand)>,
     state: Arc<State>,
@@ -89,7 +92,11 @@ impl Stamp {
 }
 
 /// Buffers and commands to drop once locks are released.
-type Surplus<C> = (ArenaBuffers, Vec<(Weak<Resources>, C)>);
+struct Surplus<C> {
+    _buffers: ArenaBuffers,
+    _recordings: Vec<(Weak<Resources>, C)>,
+    _lent: Vec<C>,
+}
 
 impl<C> Arenas<C> {
     /// Runs `run` with an arena that no other run uses, preferably one that `program` has used before.
@@ -114,6 +121,7 @@ impl<C> Arenas<C> {
         let arena = Arena {
             buffers: ArenaBuffers::default(),
             recordings: vec![],
+            lent: AllLent::default(),
             demands: vec![],
             state: Arc::clone(&state),
         };
@@ -148,7 +156,7 @@ impl<C> Arenas<C> {
         for mut arena in all.iter().filter_map(|place| place.unused()) {
             taken.push(match is_surplus(&arena) {
                 true => arena.take(),
-                false => (ArenaBuffers::default(), arena.take_dropped()),
+                false => arena.take_dropped(),
             });
         }
         drop(all);
@@ -201,6 +209,7 @@ impl<C> Arena<C> {
     ) -> Result<(ArenaBuffers, Stamp)> {
         if self.buffers.have_one_smaller_than(&demand) {
             self.recordings.clear();
+            drop(self.lent.take_back(|_| true));
             self.state.generation.fetch_add(1, Ordering::Relaxed);
         }
         let grown = self.buffers.grow(device, &demand, content);
@@ -218,10 +227,20 @@ impl<C> Arena<C> {
         self.demands.iter().any(|(it, _)| is(it, program))
     }
 
+    /// Lends commands that use the arena's buffers, until it frees one of these or the program exists no more.
+    pub(super) fn lend(&mut self, of: &Arc<Resources>, commands: C) -> Lent<C> {
+        self.lent.lend(of, commands)
+    }
+
     /// Takes the commands of programs that exist no more.
-    fn take_dropped(&mut self) -> Vec<(Weak<Resources>, C)> {
-        self.demands.retain(|(it, _)| it.strong_count() > 0);
-        self.recordings.extract_if(.., |(it, _)| it.strong_count() == 0).collect()
+    fn take_dropped(&mut self) -> Surplus<C> {
+        let is_over = |of: &Weak<Resources>| of.strong_count() == 0;
+        self.demands.retain(|(it, _)| !is_over(it));
+        Surplus {
+            _buffers: ArenaBuffers::default(),
+            _recordings: self.recordings.extract_if(.., |(it, _)| is_over(it)).collect(),
+            _lent: self.lent.take_back(is_over),
+        }
     }
 
     /// Whether a buffer is larger than the programs need that still exist.
@@ -243,7 +262,11 @@ impl<C> Arena<C> {
         self.demands.clear();
         self.state.generation.fetch_add(1, Ordering::Relaxed);
         self.state.bytes.store(0, Ordering::Relaxed);
-        (std::mem::take(&mut self.buffers), std::mem::take(&mut self.recordings))
+        Surplus {
+            _buffers: std::mem::take(&mut self.buffers),
+            _recordings: std::mem::take(&mut self.recordings),
+            _lent: self.lent.take_back(|_| true),
+        }
     }
 }
 

@@ -49,8 +49,8 @@ pub(super) struct Bound<'a> {
     pub(super) buffers: &'a [Option<Buffer>],
     pub(super) operator: usize,
     pub(super) compiled: &'a CompiledOperator,
-    pub(super) temporary: Option<&'a Buffer>,
-    pub(super) persistent: Option<&'a Buffer>,
+    pub(super) temporary: &'a [Buffer],
+    pub(super) persistent: &'a [Buffer],
 }
 
 impl Bound<'_> {
@@ -88,23 +88,33 @@ impl Bound<'_> {
         let inputs = self.inputs(&dispatch.inputs, BoundAt::Execution);
         let bound = |it: &Option<Binding>| it.as_ref().and_then(|binding| self.binding(binding));
         let outputs: Vec<_> = dispatch.outputs.iter().map(bound).collect();
-        let bindings = Bindings { outputs: &outputs, ..self.bindings(&inputs) };
+        let [temporary, persistent] = self.resources();
+        let bindings = Bindings {
+            inputs: &inputs,
+            outputs: &outputs,
+            temporary: &temporary,
+            persistent: &persistent,
+        };
         let table = BindingTable::new(self.compiled.vulkan(), &bindings);
         table.map_err(|error| self.failed(error))
     }
 
     fn initialized(&self, inputs: &[Option<Binding>]) -> Result<BindingTable> {
         let inputs = self.inputs(inputs, BoundAt::Initialization);
-        let table =
-            BindingTable::for_initialization(self.compiled.vulkan(), &self.bindings(&inputs));
+        let [temporary, persistent] = self.resources();
+        let bindings = Bindings {
+            inputs: &inputs,
+            outputs: &[],
+            temporary: &temporary,
+            persistent: &persistent,
+        };
+        let table = BindingTable::for_initialization(self.compiled.vulkan(), &bindings);
         table.map_err(|error| self.failed(error))
     }
 
-    /// Bindings of these inputs, without outputs.
-    fn bindings<'b>(&'b self, inputs: &'b [Option<BufferBinding<'b>>]) -> Bindings<'b> {
-        let temporary = self.temporary.map(BufferBinding::whole);
-        let persistent = self.persistent.map(BufferBinding::whole);
-        Bindings { inputs, outputs: &[], temporary, persistent }
+    /// The temporary and the persistent resource.
+    fn resources(&self) -> [Vec<BufferBinding<'_>>; 2] {
+        [self.temporary, self.persistent].map(|it| it.iter().map(BufferBinding::whole).collect())
     }
 
     /// The inputs that are bound at initialization, or those bound at execution.

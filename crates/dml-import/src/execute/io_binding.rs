@@ -9,6 +9,7 @@ use crate::inputs::Inputs;
 
 use super::arena::Arena;
 use super::device_tensor::DeviceTensor;
+use super::lent::Lent;
 use super::recording::{Places, Recording};
 use super::resources::Resources;
 
@@ -64,7 +65,14 @@ pub(super) struct Slot {
 #[derive(Debug)]
 struct Recorded {
     of: Weak<Resources>,
-    recording: Recording,
+    recording: Lent<Recording>,
+}
+
+impl Recorded {
+    /// Whether the arena has not taken the recording back, and `holds` is true for it.
+    fn is(&self, holds: impl FnOnce(&Recording) -> bool) -> bool {
+        self.recording.lock().as_ref().is_some_and(holds)
+    }
 }
 
 impl IoBinding {
@@ -220,21 +228,26 @@ impl IoBinding {
         }
     }
 
-    /// The recording of a program for these places with the buffers of `arena`; `record` makes a new one.
-    pub(super) fn recording(
+    /// Runs `run` with the recording of a program for these places with the buffers of `arena`; `record` makes a new
+    /// one.
+    pub(super) fn with_recording<T>(
         &mut self,
         (of, arena): (&Arc<Resources>, &mut Arena<Recording>),
         places: Places,
         record: impl FnOnce(Places, &mut Arena<Recording>) -> Result<Recording>,
-    ) -> Result<&mut Recording> {
+        run: impl FnOnce(&mut Recording) -> Result<T>,
+    ) -> Result<T> {
         self.forget_dropped();
         let is_of = |it: &Recorded| it.of.as_ptr() == Arc::as_ptr(of);
         let is_same = |it: &Recorded| {
-            is_of(it) && it.recording.stamp().is_of(arena) && *it.recording.places() == places
+            is_of(it) && it.is(|it| it.stamp().is_of(arena) && *it.places() == places)
         };
         let recorded = match self.recorded.iter().position(is_same) {
             Some(known) => self.recorded.remove(known),
-            None => Recorded { of: Arc::downgrade(of), recording: record(places, arena)? },
+            None => {
+                let recording = record(places, arena)?;
+                Recorded { of: Arc::downgrade(of), recording: arena.lend(of, recording) }
+            }
         };
         // The arena may have grown, so that the buffers of earlier recordings can be freed.
         self.forget_dropped();
@@ -243,15 +256,18 @@ impl IoBinding {
         {
             self.recorded.remove(oldest);
         }
+        let ran = match recorded.recording.lock().as_mut() {
+            Some(recording) => run(recording),
+            None => Err(Error::malformed("a recording was taken back while its arena is in use")),
+        };
         // Recordings are in the order of their last use, the most recent one last.
         self.recorded.push(recorded);
-        let last = self.recorded.len() - 1;
-        Ok(&mut self.recorded[last].recording)
+        ran
     }
 
-    /// Drops recordings of programs that exist no more, or with buffers that their arena has replaced.
+    /// Drops recordings of programs that exist no more, or that their arena has taken back.
     fn forget_dropped(&mut self) {
-        self.recorded.retain(|it| it.of.strong_count() > 0 && it.recording.stamp().is_current());
+        self.recorded.retain(|it| it.of.strong_count() > 0 && it.is(|it| it.stamp().is_current()));
     }
 
     /// Stores the outputs that a run has left on the device.
@@ -262,7 +278,8 @@ impl IoBinding {
             }
         }
         let recorded = &self.recorded;
-        let is_recorded = |it: &DeviceTensor| recorded.iter().any(|one| one.recording.uses(it));
+        let is_recorded =
+            |tensor: &DeviceTensor| recorded.iter().any(|one| one.is(|it| it.uses(tensor)));
         for (name, tensor) in written {
             let Some(slot) = self.outputs.get_mut(&name) else { continue };
             slot.spare.extend(slot.tensor.take());

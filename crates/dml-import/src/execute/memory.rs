@@ -70,42 +70,49 @@ pub(super) fn output(read: &Read) -> String {
     tensor(&called, read.element, &read.shape)
 }
 
-/// The most temporary memory that one of the operators needs for buffers of this usage: its bytes, and the index that
-/// is given with the operator.
+/// The buffers for the temporary resource of any one of the operators, if bound buffers have this usage: the bytes of
+/// each, and the index that is given with the operator that needs as many.
 pub(super) fn largest_scratch<'a>(
     operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
     usage: BufferUsage,
-) -> Option<(u64, usize)> {
-    let sizes = operators.map(|(index, operator)| {
-        let properties = operator.vulkan().binding_properties_for(usage);
-        (properties.temporary_resource_size, index)
-    });
-    sizes.max().filter(|(size, _)| *size > 0)
+) -> Vec<(u64, usize)> {
+    let mut largest: Vec<(u64, usize)> = Vec::new();
+    for (index, operator) in operators {
+        let sizes = operator.vulkan().temporary_buffers(usage);
+        largest.resize(largest.len().max(sizes.len()), (0, index));
+        for (known, size) in largest.iter_mut().zip(sizes) {
+            *known = (size, index).max(*known);
+        }
+    }
+    largest
 }
 
-/// The temporary buffer that operators share, one after the other.
+/// The temporary buffers that operators share, one after the other.
 pub(super) fn scratch<'a>(
     device: &Device,
     program: &Program,
     operators: impl Iterator<Item = (usize, &'a CompiledOperator)>,
-) -> Result<Option<Buffer>> {
+) -> Result<Vec<Buffer>> {
     let largest = largest_scratch(operators, BufferUsage::all());
     let buffer =
         |(size, index): (u64, usize)| create(device, size, || temporary(&program.operators[index]));
-    largest.map(buffer).transpose()
+    largest.into_iter().map(buffer).collect()
 }
 
-/// The persistent resource of an operator, if it needs one.
+/// The buffers of an operator's persistent resource; none if it needs none.
 pub(super) fn persistent(
     device: &Device,
     node: &NodeName,
     operator: &CompiledOperator,
-) -> Result<Option<Buffer>> {
-    let properties = operator.vulkan().binding_properties_for(BufferUsage::all());
-    match properties.persistent_resource_size {
-        0 => Ok(None),
-        size => create(device, size, || format!("weights that {node} keeps")).map(Some),
-    }
+) -> Result<Vec<Buffer>> {
+    let sizes = operator.vulkan().persistent_buffers().into_iter();
+    let content = || format!("weights that {node} keeps");
+    sizes.map(|size| create(device, size, content)).collect()
+}
+
+/// The bytes of all buffers.
+pub(super) fn bytes_of<'a>(buffers: impl IntoIterator<Item = &'a Buffer>) -> u64 {
+    buffers.into_iter().map(Buffer::size).fold(0, u64::saturating_add)
 }
 
 impl Program {

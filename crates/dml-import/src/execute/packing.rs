@@ -10,12 +10,14 @@ use crate::error::Result;
 use crate::program::{Binding, Dispatch, Program, Step};
 
 use super::bound::{Bound, is_owned, is_packed};
-use super::memory::{persistent, scratch};
+use super::memory::{bytes_of, persistent, scratch};
 use super::preparation::{Input, Upload, Written, constant, submit};
 
 /// The packed weights of a device, by the weights that they are made of.
 #[derive(Debug, Default)]
-pub(super) struct Packings(Mutex<HashMap<Vec<Option<Input>>, Alike>>);
+pub(super) struct Packings(Mutex<Known>);
+
+type Known = HashMap<Vec<Option<Input>>, Alike>;
 
 /// Packings of the same weights.
 type Alike = Vec<(Packing, Weak<PackedWeights>)>;
@@ -26,13 +28,15 @@ struct Packing {
     /// The steps, each with the constants that it reads.
     steps: Vec<(PlanStep, Vec<u8>)>,
     size: u64,
+    /// The pieces that the packed weights are divided into.
+    divisions: Vec<u64>,
 }
 
 /// The persistent resource of an initialized operator.
 #[derive(Debug)]
 pub(super) struct PackedWeights {
-    /// `None` if the operator keeps nothing.
-    buffer: Option<Buffer>,
+    /// None if the operator keeps nothing.
+    buffers: Vec<Buffer>,
 }
 
 /// An operator whose packed weights no program has yet.
@@ -46,13 +50,13 @@ struct Missing<'a> {
 }
 
 impl PackedWeights {
-    pub(super) fn buffer(&self) -> Option<&Buffer> {
-        self.buffer.as_ref()
+    pub(super) fn buffers(&self) -> &[Buffer] {
+        &self.buffers
     }
 
-    /// The bytes of the buffer.
+    /// The bytes of the buffers.
     pub(super) fn bytes(&self) -> u64 {
-        self.buffer.as_ref().map_or(0, Buffer::size)
+        bytes_of(&self.buffers)
     }
 }
 
@@ -90,8 +94,8 @@ impl Packings {
                 Some(found) => found,
                 None => {
                     let node = &program.operators[operator].node;
-                    let buffer = persistent(device, node, compiled)?;
-                    let packed = Arc::new(PackedWeights { buffer });
+                    let buffers = persistent(device, node, compiled)?;
+                    let packed = Arc::new(PackedWeights { buffers });
                     let new = Arc::clone(&packed);
                     missing.push(Missing { operator, compiled, dispatch, key, packed: new });
                     packed
@@ -101,10 +105,7 @@ impl Packings {
         }
         if !missing.is_empty() {
             execute(device, program, (buffers, upload), &missing)?;
-            for alike in known.values_mut() {
-                alike.retain(|(_, packed)| packed.strong_count() > 0);
-            }
-            known.retain(|_, alike| !alike.is_empty());
+            forget(&mut known);
             for Missing { key, packed, .. } in missing {
                 let Some((inputs, packing)) = key else { continue };
                 known.entry(inputs).or_default().push((packing, Arc::downgrade(&packed)));
@@ -113,12 +114,27 @@ impl Packings {
         Ok(all)
     }
 
+    /// Forgets what no program uses any more, unless another thread packs weights now.
+    pub(super) fn forget_dropped(&self) {
+        if let Ok(mut known) = self.0.try_lock() {
+            forget(&mut known);
+        }
+    }
+
     /// The bytes of all packed weights.
     pub(super) fn bytes(&self) -> u64 {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let packed = known.values().flatten().filter_map(|(_, packed)| packed.upgrade());
         packed.map(|it| it.bytes()).fold(0, u64::saturating_add)
     }
+}
+
+/// Forgets packed weights that no program uses.
+fn forget(known: &mut Known) {
+    known.retain(|_, alike| {
+        alike.retain(|(_, packed)| packed.strong_count() > 0);
+        !alike.is_empty()
+    });
 }
 
 impl Packing {
@@ -138,7 +154,8 @@ impl Packing {
             }
             (step, constants)
         });
-        Self { steps: steps.collect(), size: plan.persistent_size }
+        let divisions = plan.divisions.persistent.clone();
+        Self { steps: steps.collect(), size: plan.persistent_size, divisions }
     }
 }
 
@@ -211,8 +228,8 @@ fn execute(
             buffers: &buffers,
             operator: it.operator,
             compiled: it.compiled,
-            temporary: scratch.as_ref(),
-            persistent: it.packed.buffer(),
+            temporary: &scratch,
+            persistent: it.packed.buffers(),
         };
         bound.packing(it.dispatch)
     });

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Step, Weight, Work};
 
 use super::bound::{Bound, Table, When};
-use super::memory::{create, persistent, scratch};
+use super::memory::{bytes_of, create, persistent, scratch};
 use super::{at, compiled, its_buffers};
 
 /// Results of steps that are executed once. The first program that needs a result computes it, and it lives as
@@ -118,6 +118,13 @@ impl Preparations {
         Ok((all, written))
     }
 
+    /// Forgets results that no program uses any more, unless another thread prepares some now.
+    pub(super) fn forget_dropped(&self) {
+        if let Ok(mut known) = self.0.try_lock() {
+            known.forget_dropped();
+        }
+    }
+
     /// The bytes of all results.
     pub(super) fn bytes(&self) -> u64 {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +136,7 @@ impl Preparations {
 impl PreparedOutputs {
     /// The bytes of the outputs.
     pub(super) fn bytes(&self) -> u64 {
-        self.outputs.iter().flatten().map(Buffer::size).fold(0, u64::saturating_add)
+        bytes_of(self.outputs.iter().flatten())
     }
 }
 
@@ -139,12 +146,16 @@ impl Known {
         alike.iter().filter(|(it, _)| it == work).find_map(|(_, prepared)| prepared.upgrade())
     }
 
-    /// Adds new results, and removes those that no program uses any more.
-    fn insert(&mut self, program: &Program, made: Vec<Missing<'_>>) {
+    fn forget_dropped(&mut self) {
         self.prepared.retain(|_, alike| {
             alike.retain(|(_, prepared)| prepared.strong_count() > 0);
             !alike.is_empty()
         });
+    }
+
+    /// Adds new results, and removes those that no program uses any more.
+    fn insert(&mut self, program: &Program, made: Vec<Missing<'_>>) {
+        self.forget_dropped();
         for Missing { dispatch, inputs, prepared } in made {
             let work = program.operators[dispatch.operator].work.clone();
             self.prepared.entry(inputs).or_default().push((work, Arc::downgrade(&prepared)));
@@ -214,8 +225,8 @@ fn execute(
             buffers: &buffers,
             operator: step.dispatch.operator,
             compiled: operator,
-            temporary: scratch.as_ref(),
-            persistent: persistent.as_ref(),
+            temporary: &scratch,
+            persistent: &persistent,
         };
         tables.push(bound.dispatch(step.dispatch, (true, When::Once), &nothing_is_written)?);
     }

@@ -2,6 +2,7 @@
 //! to where the host reads them.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dml::vk::{CommandList, Recorder};
@@ -93,8 +94,8 @@ struct Segment {
 enum Content {
     /// The program's buffer with this index.
     Buffer(usize),
-    /// Temporary memory, which is largest for the operator with this index.
-    Scratch(usize),
+    /// A buffer of temporary memory, by its place among these, which is largest for the operator with this index.
+    Scratch { piece: usize, operator: usize },
 }
 
 impl Transfers {
@@ -160,7 +161,10 @@ impl Recording {
             let is_own = buffers[index].is_none() && !matches!(plan.initial, Initial::Weight(_));
             is_own.then_some((plan.size, Content::Buffer(index)))
         });
-        let scratch = scratch.map(|(size, operator)| (size, Content::Scratch(operator)));
+        let scratch = scratch
+            .into_iter()
+            .enumerate()
+            .map(|(piece, (size, operator))| (size, Content::Scratch { piece, operator }));
         let mut needed: Vec<(u64, Content)> = own.chain(scratch).collect();
         needed.sort_by_key(|(size, _)| Reverse(*size));
         let transfers = Transfers::new(device, program, &places);
@@ -171,17 +175,20 @@ impl Recording {
         };
         let content = |index: usize| match needed[index].1 {
             Content::Buffer(index) => program.content(index),
-            Content::Scratch(operator) => temporary(&program.operators[operator]),
+            Content::Scratch { operator, .. } => temporary(&program.operators[operator]),
         };
         let (arena, stamp) = arena.reserve(device, (resources, demand), content)?;
-        let mut temporary = None;
+        let mut temporary = BTreeMap::new();
         for ((_, content), buffer) in needed.iter().zip(arena.device) {
             match content {
                 Content::Buffer(index) => buffers[*index] = buffer,
-                Content::Scratch(_) => temporary = buffer,
+                Content::Scratch { piece, .. } => {
+                    temporary.extend(buffer.map(|buffer| (*piece, buffer)));
+                }
             }
         }
-        let bound = (&buffers[..], temporary.as_ref());
+        let temporary: Vec<Buffer> = temporary.into_values().collect();
+        let bound = (&buffers[..], &temporary[..]);
         let tables = resources.tables(program, bound)?;
         let upload = arena.upload.filter(|_| transfers.upload > 0);
         let readback = arena.readback.filter(|_| transfers.readback > 0);

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Read, Source, Step};
 
 use super::bound::{Bound, Table, When, is_owned, is_packed};
-use super::memory::{create, largest_scratch, persistent};
+use super::memory::{bytes_of, create, largest_scratch, persistent};
 use super::packing::PackedWeights;
 use super::preparation::PreparedOutputs;
 use super::progress::{Progress, Uploads};
@@ -28,8 +28,8 @@ pub(crate) struct Resources {
     /// Which of the buffers runs write.
     is_written: Vec<bool>,
     refilled: Mutex<Vec<(Buffer, Initial)>>,
-    /// The persistent resource of each operator.
-    persistent: Vec<Option<Buffer>>,
+    /// The buffers of each operator's persistent resource.
+    persistent: Vec<Vec<Buffer>>,
     /// Owners of buffers shared with other programs, kept alive as long as these resources.
     shared: Shared,
     /// The bytes of the buffers that no other program has.
@@ -107,13 +107,16 @@ impl Resources {
         for ((operator, of), packed) in operators.iter().zip(&program.operators).zip(packed) {
             all.push(match (operator, packed) {
                 (_, Some(packed)) => {
-                    let buffer = packed.buffer().cloned();
+                    let buffers = packed.buffers().to_vec();
                     shared.packed.push(packed);
-                    buffer
+                    buffers
                 }
-                (Some(operator), None) => persistent(device, &of.node, operator)?
-                    .inspect(|own| own_bytes = own_bytes.saturating_add(own.size())),
-                (None, None) => None,
+                (Some(operator), None) => {
+                    let own = persistent(device, &of.node, operator)?;
+                    own_bytes = own_bytes.saturating_add(bytes_of(&own));
+                    own
+                }
+                (None, None) => vec![],
             });
         }
         let constants = operators.iter().flatten().map(|it| it.vulkan().plan().constants.len());
@@ -148,8 +151,9 @@ impl Resources {
         self.refilled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The most temporary memory that an operator needs for buffers of this usage: its bytes and the operator.
-    pub(super) fn largest_scratch(&self, usage: BufferUsage) -> Option<(u64, usize)> {
+    /// The buffers of temporary memory that operators need for bound buffers of this usage: the bytes of each, and the
+    /// operator that needs as many.
+    pub(super) fn largest_scratch(&self, usage: BufferUsage) -> Vec<(u64, usize)> {
         largest_scratch(numbered(&self.operators), usage)
     }
 
@@ -157,7 +161,7 @@ impl Resources {
     pub(super) fn tables(
         &self,
         program: &Program,
-        (buffers, temporary): (&[Option<Buffer>], Option<&Buffer>),
+        (buffers, temporary): (&[Option<Buffer>], &[Buffer]),
     ) -> Result<Vec<Table>> {
         let mut initialized = vec![false; self.operators.len()];
         let mut tables = Vec::new();
@@ -165,7 +169,7 @@ impl Resources {
             let Some(operator) = operator_of(step) else { continue };
             let Some(compiled) = &self.operators[operator] else { continue };
             let is_first = !std::mem::replace(&mut initialized[operator], true);
-            let persistent = self.persistent[operator].as_ref();
+            let persistent = &self.persistent[operator][..];
             let of = Bound { program, buffers, operator, compiled, temporary, persistent };
             tables.push(match step {
                 Step::Initialize(step) => of.initialization(step)?,

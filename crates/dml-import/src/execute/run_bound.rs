@@ -70,8 +70,9 @@ impl Executable {
                 let record = |places, arena: &mut Arena<Recording>| {
                     Recording::new(device, program, resources, (places, arena))
                 };
-                let recording = binding.recording((resources, arena), places, record)?;
-                recording.run(device, program, &refilled, &given.host)
+                binding.with_recording((resources, arena), places, record, |recording| {
+                    recording.run(device, program, &refilled, &given.host)
+                })
             })
         })?;
         let found = self.read(outputs);

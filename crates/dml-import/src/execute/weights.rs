@@ -130,6 +130,16 @@ impl Weights {
         Ok(buffer)
     }
 
+    /// Forgets weights that no program uses any more, and with them their copies on the host. Where another thread
+    /// adds some now, that thread forgets them.
+    pub(super) fn forget_dropped(&self) {
+        if let Ok(mut uploaded) = self.uploaded.try_lock() {
+            uploaded.retain(|_, buffer| buffer.strong_count() > 0);
+        }
+        self.prepared.forget_dropped();
+        self.packed.forget_dropped();
+    }
+
     /// The bytes of weights as they are in the file.
     pub(crate) fn uploaded_bytes(&self) -> u64 {
         let uploaded = lock(&self.uploaded);

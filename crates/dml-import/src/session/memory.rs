@@ -52,6 +52,14 @@ impl Session {
         }
     }
 
+    /// Frees what no run uses now: compiled programs, the buffers of runs, weights that nobody else reads, and what the
+    /// device keeps for later use (see [`dml::vk::Device::trim`]). Later runs compile again.
+    pub fn trim(&self) {
+        while self.compiled.evict(u64::MAX) {}
+        self.memory.arenas.clear();
+        self.compiler.device().vulkan().trim();
+    }
+
     /// The result of `work`. While memory runs out for it, programs that no run uses are evicted, the least used first,
     /// those of other sessions of the device after the session's own, and then the buffers that no run uses; after that, the error is returned.
     pub(super) fn with_memory<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {

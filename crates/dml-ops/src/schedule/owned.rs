@@ -11,21 +11,16 @@ use crate::ir::Computation;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::schedule::constants::Constants;
 use crate::schedule::map;
+use crate::schedule::resource::Resource;
 use crate::{Target, TransferUse};
-
-/// The alignment in bytes of parts of the temporary and of the persistent resource: the largest that a device
-/// may demand of a descriptor's start (Vulkan's required limits, minStorageBufferOffsetAlignment). A
-/// descriptor of one part then covers no bytes of another, and steps on different parts do not wait for each
-/// other.
-pub(crate) const PART_ALIGNMENT: u64 = 256;
 
 /// The copies of owned inputs that initialization makes.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// The steps of initialization.
     pub(crate) init: Vec<Step>,
-    /// Bytes of the persistent resource.
-    pub(crate) size: u64,
+    /// The persistent resource.
+    pub(crate) resource: Resource,
     /// The byte offset of each copied input in the persistent resource.
     inputs: HashMap<u32, u64>,
 }
@@ -51,8 +46,8 @@ impl Kept {
         if let Some(start) = self.inputs.get(&input) {
             return Ok((Slot::Persistent, *start));
         }
-        let (start, bytes) = (self.size.next_multiple_of(PART_ALIGNMENT), tensor.minimum_size());
-        self.size = start + bytes;
+        let bytes = tensor.minimum_size();
+        let start = self.resource.add(bytes, target.max_buffer());
         self.inputs.insert(input, start);
         self.init.extend(match target.transfer {
             TransferUse::Allowed => vec![Step::Copy(Copy {

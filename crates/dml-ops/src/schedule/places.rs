@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use dml_core::plan::Slot;
 use dml_spirv::ElementWidth;
 
-use super::owned::PART_ALIGNMENT;
 use super::{Schedule, Temporary};
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, Content, Place, Stage, ZeroPoints};
@@ -77,16 +76,18 @@ impl Schedule<'_> {
         stage: Stage,
         node: Option<usize>,
     ) -> (Slot, u64) {
-        let (slot, size) = match stage {
-            Stage::Execution => (Slot::Temporary, &mut self.temporary_size),
-            Stage::Compilation | Stage::Initialization => (Slot::Persistent, &mut self.kept.size),
+        let (slot, resource) = match stage {
+            Stage::Execution => (Slot::Temporary, &mut self.temporary),
+            Stage::Compilation | Stage::Initialization => {
+                (Slot::Persistent, &mut self.kept.resource)
+            }
         };
-        let start = size.next_multiple_of(PART_ALIGNMENT);
         // No two parts begin at the same byte.
         let bytes = count.max(1).saturating_mul(width.bytes().into());
-        *size = start.saturating_add(bytes.checked_next_multiple_of(4).unwrap_or(bytes));
+        let bytes = bytes.checked_next_multiple_of(4).unwrap_or(bytes);
+        let start = resource.add(bytes, self.target.max_buffer());
         if slot == Slot::Temporary {
-            self.temporaries.push(Temporary { range: start..*size, node });
+            self.temporaries.push(Temporary { range: start..resource.size, node });
         }
         (slot, start)
     }

@@ -9,6 +9,7 @@ use dml_core::plan::Slot;
 
 use super::memory::{self, Buffer as Block};
 use super::relocate::relocated;
+use super::resource::Resource;
 use super::{Scheduled, ScheduledNode};
 use crate::ir::{Band, Buffer, Map, Node};
 
@@ -42,10 +43,11 @@ impl Scheduled<'_> {
         self.write_where_read(&uses, &mut blocks, &mut block_of);
         let lower_bound = memory::lower_bound(&blocks, alignment);
         let separate = blocks.iter().map(|it| it.size.next_multiple_of(alignment)).sum();
-        let placement = memory::place(&blocks, alignment);
+        let placement = memory::place(&blocks, alignment, self.target.max_buffer());
         self.move_temporaries(|part| placement.offsets[block_of[part]]);
-        self.temporary_size = placement.size;
-        TemporaryBytes { separate, planned: placement.size, lower_bound }
+        let planned = placement.size;
+        self.temporary = Resource { size: planned, divisions: placement.divisions };
+        TemporaryBytes { separate, planned, lower_bound }
     }
 
     /// The uses of each local buffer.

@@ -194,9 +194,11 @@ pub(crate) fn record(caller: &Caller, device: &Device) -> Answer {
         };
         let temporary = resource(properties.temporary_resource_size)?;
         let persistent = resource(properties.persistent_resource_size)?;
+        let [temporary, persistent] =
+            [&temporary, &persistent].map(|it| it.as_ref().map(BufferBinding::whole));
         let resources = Bindings {
-            temporary: temporary.as_ref().map(BufferBinding::whole),
-            persistent: persistent.as_ref().map(BufferBinding::whole),
+            temporary: temporary.as_slice(),
+            persistent: persistent.as_slice(),
             ..Bindings::default()
         };
         let input = threes.as_ref().map(BufferBinding::whole);

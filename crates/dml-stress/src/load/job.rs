@@ -80,7 +80,9 @@ impl Job {
         }
         if self.operator.needs_initialization() {
             let inputs = self.buffers.inputs(&self.work.memory, true);
-            let bindings = Bindings { inputs: &inputs, ..self.resources() };
+            let [temporary, persistent] = self.resources();
+            let (temporary, persistent) = (temporary.as_slice(), persistent.as_slice());
+            let bindings = Bindings { inputs: &inputs, outputs: &[], temporary, persistent };
             let table = BindingTable::for_initialization(self.operator.vulkan(), &bindings)?;
             let mut recorder = Recorder::new(device.vulkan())?;
             recorder.initialize(&table)?;
@@ -96,16 +98,19 @@ impl Job {
     pub(crate) fn table(&self) -> dml::Result<BindingTable> {
         let inputs = self.buffers.inputs(&self.work.memory, false);
         let outputs = self.buffers.outputs(&self.work.memory);
-        let bindings = Bindings { inputs: &inputs, outputs: &outputs, ..self.resources() };
+        let [temporary, persistent] = self.resources();
+        let bindings = Bindings {
+            inputs: &inputs,
+            outputs: &outputs,
+            temporary: temporary.as_slice(),
+            persistent: persistent.as_slice(),
+        };
         Ok(BindingTable::new(self.operator.vulkan(), &bindings)?)
     }
 
-    fn resources(&self) -> Bindings<'_> {
-        Bindings {
-            temporary: self.temporary.as_ref().map(BufferBinding::whole),
-            persistent: self.persistent.as_ref().map(BufferBinding::whole),
-            ..Bindings::default()
-        }
+    /// The temporary and the persistent resource.
+    fn resources(&self) -> [Option<BufferBinding<'_>>; 2] {
+        [&self.temporary, &self.persistent].map(|it| it.as_ref().map(BufferBinding::whole))
     }
 
     /// Starts one execution.

@@ -4,7 +4,7 @@ use dml::vk::{BindingTable, Bindings, Buffer, CompileInput, Device, Recorder};
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::kernel::KernelModule;
 use dml_core::plan::{
-    Access as Touch, BindingRequirement, BoundAt, Cost, Dispatch, KernelKey, Plan, Slot,
+    Access as Touch, BindingRequirement, BoundAt, Cost, Dispatch, Divisions, KernelKey, Plan, Slot,
     Step as PlanStep, Window,
 };
 use dml_core::{Capabilities, Strategy};
@@ -69,6 +69,7 @@ impl Run {
             in_place: Vec::new(),
             temporary_size: 0,
             persistent_size: 0,
+            divisions: Divisions::default(),
             constants,
         }
     }

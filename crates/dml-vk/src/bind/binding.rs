@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::ops::Range;
 
 use dml_core::plan::{Aliases, BindingRequirement, BoundAt, InPlace, Plan, Slot};
 
@@ -39,16 +40,20 @@ pub struct Bindings<'a> {
     /// One entry for each output: `None` for an absent optional output. Outputs are bound at execution only;
     /// may be empty at initialization.
     pub outputs: &'a [Option<BufferBinding<'a>>],
-    /// The temporary resource; ignored if the operator needs none.
-    pub temporary: Option<BufferBinding<'a>>,
-    /// The persistent resource; ignored if the operator needs none.
-    pub persistent: Option<BufferBinding<'a>>,
+    /// The temporary resource: one range for all of it, or the ranges of
+    /// [`CompiledOperator::temporary_buffers`]. Ignored if the operator needs none.
+    pub temporary: &'a [BufferBinding<'a>],
+    /// The persistent resource: one range for all of it, or the ranges of
+    /// [`CompiledOperator::persistent_buffers`]. Ignored if the operator needs none.
+    pub persistent: &'a [BufferBinding<'a>],
 }
 
 /// One checked binding with its role.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedBinding {
     pub(crate) slot: Slot,
+    /// The byte of the slot that the range begins with: 0, except for later pieces of a resource.
+    pub(crate) start: u64,
     pub(crate) field: String,
     pub(crate) buffer: Buffer,
     pub(crate) offset: u64,
@@ -85,13 +90,11 @@ pub(crate) fn check_bindings(
     checker.tensors("inputs", Slot::Input, compiled.inputs(), bindings.inputs, &mut bound)?;
     checker.tensors("outputs", Slot::Output, compiled.outputs(), bindings.outputs, &mut bound)?;
     let resources = [
-        (Slot::Temporary, "TemporaryResource", plan.temporary_size, &bindings.temporary),
-        (Slot::Persistent, "PersistentResource", plan.persistent_size, &bindings.persistent),
+        (Slot::Temporary, plan.temporary_pieces(), bindings.temporary),
+        (Slot::Persistent, plan.persistent_pieces(), bindings.persistent),
     ];
-    for (slot, field, size, binding) in resources {
-        if size > 0 {
-            bound.push(checker.one(slot, field, (size, RESOURCE_ALIGNMENT), binding.as_ref())?);
-        }
+    for (slot, pieces, given) in resources {
+        checker.resource(slot, &pieces, given, &mut bound)?;
     }
     let aliases = checker.overlaps(&bound)?;
     Ok((bound, aliases))
@@ -146,6 +149,30 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Checks the ranges of a resource: one for all pieces, or one for each.
+    fn resource(
+        &self,
+        slot: Slot,
+        pieces: &[Range<u64>],
+        given: &[BufferBinding<'_>],
+        bound: &mut Vec<CheckedBinding>,
+    ) -> Result<()> {
+        let field =
+            if slot == Slot::Temporary { "TemporaryResource" } else { "PersistentResource" };
+        let whole = pieces.last().map(|last| 0..last.end);
+        let pieces = if given.len() == 1 { whole.as_slice() } else { pieces };
+        for (index, piece) in pieces.iter().enumerate() {
+            let field = match pieces.len() {
+                1 => field.to_owned(),
+                _ => format!("{field}[{index}]"),
+            };
+            let rule = (piece.end - piece.start, RESOURCE_ALIGNMENT);
+            let checked = self.one(slot, &field, rule, given.get(index))?;
+            bound.push(CheckedBinding { start: piece.start, ..checked });
+        }
+        Ok(())
+    }
+
     /// Checks one binding against its size in bytes and the alignment of its offset.
     fn one(
         &self,
@@ -182,7 +209,7 @@ impl Checker<'_> {
             return Err(self.error(field, problem, "a usage with STORAGE".to_owned()));
         }
         let (field, buffer) = (field.to_owned(), buffer.clone());
-        Ok(CheckedBinding { slot, field, buffer, offset, size: given })
+        Ok(CheckedBinding { slot, start: 0, field, buffer, offset, size: given })
     }
 
     fn out_of_phase(&self, needed: &BindingRequirement) -> Error {

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use dml_core::plan::{BindingRequirement, InPlace, Plan, Step};
@@ -122,13 +123,36 @@ impl CompiledOperator {
     /// [`BufferUsage`] they are those of the preferred plan, and no other plan is made.
     pub fn binding_properties_for(&self, usage: BufferUsage) -> BindingProperties {
         let preferred = properties(self.preferred());
+        self.storage_only_for(usage).map_or(preferred, |plan| larger(preferred, properties(plan)))
+    }
+
+    /// The sizes in bytes of the buffers for the temporary resource, if every buffer has at least this usage: one,
+    /// unless a single buffer would exceed maxMemoryAllocationSize or maxBufferSize; none if there is no resource.
+    pub fn temporary_buffers(&self, usage: BufferUsage) -> Vec<u64> {
+        let sizes = |plan: &Plan| plan.temporary_pieces().iter().map(length).collect();
+        let mut largest: Vec<u64> = sizes(self.preferred());
+        let other = self.storage_only_for(usage).map(|plan| sizes(plan)).unwrap_or_default();
+        largest.resize(largest.len().max(other.len()), 0);
+        for (size, other) in largest.iter_mut().zip(other) {
+            *size = other.max(*size);
+        }
+        largest
+    }
+
+    /// The sizes in bytes of the buffers for the persistent resource, as [`temporary_buffers`](Self::temporary_buffers)
+    /// gives them for the temporary one.
+    pub fn persistent_buffers(&self) -> Vec<u64> {
+        self.preferred().persistent_pieces().iter().map(length).collect()
+    }
+
+    /// The plan for buffers of storage usage alone, if buffers of `usage` may need it and it can be made.
+    fn storage_only_for(&self, usage: BufferUsage) -> Option<&Arc<Plan>> {
         if usage.contains(BufferUsage::all()) {
-            return preferred;
+            return None;
         }
         // A plan that cannot be made is reported when such buffers are bound.
-        let storage_only = self.shared.storage_only.as_ref();
-        let plan = storage_only.and_then(|it| it.plan(self.device(), self.preferred()).ok());
-        plan.map_or(preferred, |plan| larger(preferred, properties(plan)))
+        let storage_only = self.shared.storage_only.as_ref()?;
+        storage_only.plan(self.device(), self.preferred()).ok()
     }
 
     /// The size and alignment that each input binding needs; `None` for an absent optional input.
@@ -171,6 +195,10 @@ impl fmt::Debug for CompiledShared {
             .field("properties", &properties(&self.preferred.plan))
             .finish_non_exhaustive()
     }
+}
+
+fn length(range: &Range<u64>) -> u64 {
+    range.end - range.start
 }
 
 fn properties(plan: &Plan) -> BindingProperties {

@@ -91,6 +91,7 @@ fn check_alternative(plan: &Plan, alternative: &Plan) -> Result<()> {
         && plan.outputs == alternative.outputs
         && permissions(plan) == permissions(alternative);
     let keeps_the_same = plan.persistent_size == alternative.persistent_size
+        && plan.divisions.persistent == alternative.divisions.persistent
         && needs_initialization(plan) == needs_initialization(alternative);
     let problem = match (binds_the_same, keeps_the_same) {
         (false, _) => "binds other tensors",

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ash::vk;
-use dml_core::plan::{CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step};
+use dml_core::plan::{
+    CopyRegion, Dispatch, MAX_PUSH_CONSTANT_BYTES, PlacedWindow, Slot, Step, Window,
+};
 
 use crate::bind::binding::CheckedBinding;
 use crate::bind::compiled_plan::CompiledPlan;
@@ -48,33 +50,61 @@ impl BoundDispatch {
 /// Maps a plan's slots to buffers and offsets.
 pub(crate) struct Places<'a> {
     device: &'a Device,
-    /// The buffer of each slot, and the slot's offset in it.
-    slots: HashMap<Slot, (vk::Buffer, u64)>,
+    /// The buffers of each slot, in the order of the bytes that they hold.
+    slots: HashMap<Slot, Vec<Place>>,
+}
+
+/// A buffer with the bytes of a slot from `start` on, up to the next place of the slot.
+#[derive(Clone, Copy)]
+struct Place {
+    start: u64,
+    buffer: vk::Buffer,
+    /// The offset of byte `start` in the buffer.
+    offset: u64,
+}
+
+impl Place {
+    /// The offset in the buffer of a byte of the slot.
+    fn at(&self, byte: u64) -> u64 {
+        self.offset + (byte - self.start)
+    }
 }
 
 impl<'a> Places<'a> {
     pub(crate) fn new(device: &'a Device, plan: &CompiledPlan, bound: &[CheckedBinding]) -> Self {
-        let constants = plan.constants.as_ref().map(|it| (Slot::Constants, (it.raw(), 0)));
-        let bound = bound.iter().map(|it| (it.slot, (it.buffer.raw(), it.offset)));
-        Self { device, slots: bound.chain(constants).collect() }
+        let mut slots: HashMap<Slot, Vec<Place>> = HashMap::new();
+        for CheckedBinding { slot, start, buffer, offset, .. } in bound {
+            let place = Place { start: *start, buffer: buffer.raw(), offset: *offset };
+            slots.entry(*slot).or_default().push(place);
+        }
+        if let Some(constants) = &plan.constants {
+            let place = Place { start: 0, buffer: constants.raw(), offset: 0 };
+            slots.insert(Slot::Constants, vec![place]);
+        }
+        Self { device, slots }
     }
 
-    fn place(&self, slot: Slot) -> Result<(vk::Buffer, u64)> {
-        self.slots.get(&slot).copied().ok_or_else(|| unbound(slot))
+    /// The place of the byte; all bytes that a step uses with it are in the same buffer.
+    fn place(&self, slot: Slot, byte: u64) -> Result<Place> {
+        let places = self.slots.get(&slot);
+        let place = places.and_then(|all| all.iter().rfind(|place| place.start <= byte));
+        place.copied().ok_or_else(|| unbound(slot))
     }
 
     fn window(&self, dispatch: &Dispatch, index: usize) -> Result<(vk::Buffer, PlacedWindow)> {
         let window = &dispatch.windows[index];
         let limits = &self.device.shared.capabilities.limits;
-        let (buffer, offset) = self.place(window.slot)?;
-        let placed = window.place(offset, limits.min_storage_buffer_offset_alignment);
+        let place = self.place(window.slot, window.range.start)?;
+        let range = window.range.start - place.start..window.range.end - place.start;
+        let window = Window { range, ..window.clone() };
+        let placed = window.place(place.offset, limits.min_storage_buffer_offset_alignment);
         if placed.size > limits.max_storage_buffer_range {
             return Err(Error::internal(format!(
                 "{}: a descriptor of {} bytes exceeds maxStorageBufferRange {}",
                 dispatch.kernel.variant.name, placed.size, limits.max_storage_buffer_range
             )));
         }
-        Ok((buffer, placed))
+        Ok((place.buffer, placed))
     }
 
     pub(crate) fn descriptors(&self, dispatch: &Dispatch) -> Result<Vec<Descriptor>> {
@@ -93,7 +123,7 @@ impl<'a> Places<'a> {
         if let (Some(binding), Some(range)) =
             (dispatch.kernel.variant.uniform_binding, &dispatch.uniform)
         {
-            let (buffer, _) = self.place(Slot::Constants)?;
+            let Place { buffer, .. } = self.place(Slot::Constants, range.start)?;
             let info = vk::DescriptorBufferInfo::default()
                 .buffer(buffer)
                 .offset(range.start)
@@ -112,24 +142,27 @@ impl<'a> Places<'a> {
     ) -> Result<Command> {
         Ok(match step {
             Step::Fill(fill) => {
-                let (buffer, at) = self.place(fill.slot)?;
+                let place = self.place(fill.slot, fill.range.start)?;
                 let size = fill.range.end - fill.range.start;
-                let offset = at + fill.range.start;
-                Command::Fill { buffer, offset, size, pattern: fill.pattern }
+                let offset = place.at(fill.range.start);
+                Command::Fill { buffer: place.buffer, offset, size, pattern: fill.pattern }
             }
             Step::Update(update) => {
-                let (buffer, at) = self.place(update.slot)?;
-                Command::Update { buffer, offset: at + update.offset, data: update.data.clone() }
+                let place = self.place(update.slot, update.offset)?;
+                let (buffer, offset) = (place.buffer, place.at(update.offset));
+                Command::Update { buffer, offset, data: update.data.clone() }
             }
             Step::Copy(copy) => {
-                let (source, from) = self.place(copy.source)?;
-                let (destination, to) = self.place(copy.destination)?;
+                let first = copy.regions.first().ok_or_else(|| unbound(copy.source))?;
+                let source = self.place(copy.source, first.source_offset)?;
+                let destination = self.place(copy.destination, first.destination_offset)?;
                 let shifted = |region: &CopyRegion| CopyRegion {
-                    source_offset: from + region.source_offset,
-                    destination_offset: to + region.destination_offset,
+                    source_offset: source.at(region.source_offset),
+                    destination_offset: destination.at(region.destination_offset),
                     ..*region
                 };
                 let regions = copy.regions.iter().map(shifted).collect();
+                let (source, destination) = (source.buffer, destination.buffer);
                 Command::Copy { source, destination, regions }
             }
             Step::Dispatch(dispatch) => {

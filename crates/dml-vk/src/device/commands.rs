@@ -78,6 +78,9 @@ impl CommandPools {
 
 impl Drop for CommandPools {
     fn drop(&mut self) {
+        if self.raw.is_forked() {
+            return;
+        }
         let free = self.free.get_mut().unwrap_or_else(PoisonError::into_inner);
         for handles in free.drain(..) {
             // SAFETY: nobody uses the pool; its command buffers are freed with it.
@@ -109,6 +112,9 @@ impl CommandPool {
 
 impl Drop for CommandPool {
     fn drop(&mut self) {
+        if self.home.raw.is_forked() {
+            return;
+        }
         let handles = std::mem::take(&mut self.handles);
         let mut free = self.home.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < MOST_KEPT {

@@ -362,6 +362,9 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
+        if self.raw.is_forked() {
+            return;
+        }
         // SAFETY: whoever submits or waits owns a reference to the queue's device, whose queue
         // this is, until the value that it waits for is signalled: nothing uses the semaphore.
         unsafe { self.raw.core().destroy_semaphore(self.semaphore, None) };

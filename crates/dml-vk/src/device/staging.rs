@@ -68,6 +68,14 @@ impl Device {
         self.shared.uploads.clear();
         self.shared.read_backs.clear();
     }
+
+    /// Frees what the device keeps for later use and nothing uses now: pipelines of operators that exist no more, and
+    /// staging memory. For programs that live long and have gone through many operators; later operators make their
+    /// pipelines again.
+    pub fn trim(&self) {
+        self.shared.pipelines.trim();
+        self.release_unused();
+    }
 }
 
 /// A block in use. It is dropped when the device's work with it has completed.
@@ -78,6 +86,9 @@ pub(crate) struct StagingBlock {
 
 impl Drop for StagingBlock {
     fn drop(&mut self) {
+        if self.buffer.shared.allocator.raw().is_forked() {
+            return;
+        }
         let mut free = self.home.free.lock().unwrap_or_else(PoisonError::into_inner);
         let kept: u64 = free.iter().map(Buffer::size).sum();
         if kept.saturating_add(self.buffer.size()) <= MOST_KEPT {

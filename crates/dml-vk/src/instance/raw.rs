@@ -10,12 +10,14 @@ use ash::vk;
 use crate::error::{Error, Result};
 use crate::instance::InstanceShared;
 use crate::instance::entry::DeviceTable;
+use crate::instance::process::Process;
 
 /// A VkDevice, owned or the caller's. Remembers whether it was lost.
 pub(crate) struct RawDevice {
     table: DeviceTable,
     /// Whether the device is destroyed with `self`.
     owned: bool,
+    process: Process,
     /// The first call that reported the loss.
     lost: OnceLock<&'static str>,
     /// Keeps the VkInstance alive; dropped after the device was destroyed.
@@ -26,7 +28,8 @@ impl RawDevice {
     /// `table`'s device, which was created from `instance`. An owned one belongs to nobody else; any other
     /// is destroyed by its owner after `self` is gone.
     pub(crate) fn new(table: DeviceTable, instance: Arc<InstanceShared>, owned: bool) -> Self {
-        Self { table, owned, lost: OnceLock::new(), _instance: instance }
+        let (process, lost) = (instance.process, OnceLock::new());
+        Self { table, owned, process, lost, _instance: instance }
     }
 
     /// Whether this crate created the device.
@@ -64,9 +67,16 @@ impl RawDevice {
         }
     }
 
-    /// Fails if the device was lost.
+    /// Fails if the device was lost, or belongs to the process that this one was forked from.
     pub(crate) fn ensure_alive(&self) -> Result<()> {
+        self.process.ensure_current()?;
         self.lost.get().map_or(Ok(()), |call| Err(Error::DeviceLost { call }))
+    }
+
+    /// Whether this process was forked from the device's. Objects of the device are then not destroyed, and no lock
+    /// of it is taken: a thread that this process does not have may hold it.
+    pub(crate) fn is_forked(&self) -> bool {
+        !self.process.is_current()
     }
 
     /// Whether the device was lost.
@@ -93,7 +103,7 @@ impl RawDevice {
 
 impl Drop for RawDevice {
     fn drop(&mut self) {
-        if self.owned {
+        if self.owned && !self.is_forked() {
             // SAFETY: every object of the device owned a reference to `self`, so none is left, and
             // nothing is in flight, as a submission keeps what it uses until it has completed.
             unsafe { self.core().destroy_device(None) };

@@ -1,5 +1,6 @@
 //! Device memory: gpu-allocator under a lock, with errors that name the call.
 
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
@@ -76,8 +77,8 @@ pub struct MemoryReport {
 
 /// Allocates the memory of one device.
 pub(crate) struct MemoryAllocator {
-    // Frees its blocks when it is dropped, so it must be dropped before the device.
-    inner: Mutex<Allocator>,
+    /// Frees its blocks when it is dropped.
+    inner: Mutex<ManuallyDrop<Allocator>>,
     raw: Arc<RawDevice>,
     non_coherent_atom_size: u64,
     max_allocation: u64,
@@ -112,7 +113,7 @@ impl MemoryAllocator {
         })
         .map_err(|error| Error::internal(error.to_string()))?;
         Ok(Self {
-            inner: Mutex::new(inner),
+            inner: Mutex::new(ManuallyDrop::new(inner)),
             raw: Arc::clone(raw),
             non_coherent_atom_size: physical.non_coherent_atom_size.max(1),
             max_allocation,
@@ -238,6 +239,18 @@ impl MemoryAllocator {
         // SAFETY: the handle is only named in the range; the allocation outlives its use.
         let memory = unsafe { allocation.memory() };
         Some(vk::MappedMemoryRange::default().memory(memory).offset(start).size(size))
+    }
+}
+
+impl Drop for MemoryAllocator {
+    fn drop(&mut self) {
+        if self.raw.is_forked() {
+            return;
+        }
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `self` is dropped, so nobody uses the allocator afterwards. Its device is alive: `self` has a
+        // reference to it.
+        unsafe { ManuallyDrop::drop(inner) };
     }
 }
 

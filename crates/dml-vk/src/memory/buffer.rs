@@ -235,7 +235,7 @@ impl BufferShared {
 
 impl Drop for BufferShared {
     fn drop(&mut self) {
-        if !self.owned {
+        if !self.owned || self.allocator.raw().is_forked() {
             return;
         }
         // SAFETY: whoever uses the buffer owns a reference to `self`, work in flight included.

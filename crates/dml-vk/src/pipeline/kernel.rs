@@ -49,6 +49,9 @@ impl Pipeline {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
+        if self.raw.is_forked() {
+            return;
+        }
         // SAFETY: whoever records or runs the pipeline owns a reference to `self`.
         unsafe { self.raw.core().destroy_pipeline(self.handle, None) };
     }

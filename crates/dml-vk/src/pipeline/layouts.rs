@@ -72,6 +72,9 @@ impl PipelineLayout {
 
 impl Drop for PipelineLayout {
     fn drop(&mut self) {
+        if self.raw.is_forked() {
+            return;
+        }
         // SAFETY: whoever records with the layout owns a reference to `self`.
         unsafe { self.raw.core().destroy_pipeline_layout(self.handle, None) };
     }

@@ -114,6 +114,9 @@ impl SetLayout {
 
 impl Drop for SetLayout {
     fn drop(&mut self) {
+        if self.raw.is_forked() {
+            return;
+        }
         let core = self.raw.core();
         for pool in std::mem::take(&mut self.sets().pools) {
             // SAFETY: whoever uses a set owns a reference to `self`.
@@ -133,6 +136,9 @@ pub(crate) struct TakenSets {
 
 impl Drop for TakenSets {
     fn drop(&mut self) {
+        if self.layout.raw.is_forked() {
+            return;
+        }
         self.layout.sets().free.append(&mut self.sets);
     }
 }

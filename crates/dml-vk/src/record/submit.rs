@@ -143,7 +143,8 @@ impl Drop for Submission {
     fn drop(&mut self) {
         match self.wait_patiently() {
             // A lost device executes nothing any more, so its objects may be destroyed.
-            Ok(()) | Err(Error::DeviceLost { .. }) => {}
+            // In a forked process nothing is destroyed.
+            Ok(()) | Err(Error::DeviceLost { .. } | Error::Forked { .. }) => {}
             Err(error) => {
                 log::error!("waiting for dropped work failed, its objects are leaked: {error}");
                 std::mem::forget(self.list.take());

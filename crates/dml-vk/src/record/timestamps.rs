@@ -190,6 +190,9 @@ fn properties(device: &Device) -> (f64, u32) {
 
 impl Drop for TimestampsShared {
     fn drop(&mut self) {
+        if self.device.shared.raw.is_forked() {
+            return;
+        }
         // SAFETY: recorded work owns a reference to `self` until it has completed.
         unsafe { self.device.raw().destroy_query_pool(self.pool, None) };
     }

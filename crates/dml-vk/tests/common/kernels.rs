@@ -10,8 +10,8 @@ use dml_core::kernel::{
     KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
 };
 use dml_core::plan::{
-    Access, BindingRequirement, BoundAt, Copy, CopyRegion, Cost, Dispatch, Fill, KernelKey, Plan,
-    Slot, Step, Update, Window,
+    Access, BindingRequirement, BoundAt, Copy, CopyRegion, Cost, Dispatch, Divisions, Fill,
+    KernelKey, Plan, Slot, Step, Update, Window,
 };
 
 const LOCAL_SIZE: &[SpecializationConstant] =
@@ -177,6 +177,7 @@ pub fn plan(size: u64, exec: Vec<Step>) -> Plan {
         in_place: Vec::new(),
         temporary_size: 0,
         persistent_size: 0,
+        divisions: Divisions::default(),
         constants: Vec::new(),
     }
 }

@@ -57,14 +57,11 @@ impl Device {
             return Err(Error::NotInitialized { operator: operator.vulkan.operator() });
         }
         let usage = usage(inputs) & usage(outputs);
-        let size = operator.vulkan.binding_properties_for(usage).temporary_resource_size;
-        let temporary = self.create_scratch("temporary", size)?;
-        let bindings = Bindings {
-            inputs,
-            outputs,
-            temporary: temporary.as_ref().map(BufferBinding::whole),
-            persistent: operator.persistent.get().map(BufferBinding::whole),
-        };
+        let temporary =
+            self.create_scratch("temporary", &operator.vulkan.temporary_buffers(usage))?;
+        let persistent = operator.persistent.get().map_or(&[][..], Vec::as_slice);
+        let [temporary, persistent] = [&temporary[..], persistent].map(whole);
+        let bindings = Bindings { inputs, outputs, temporary: &temporary, persistent: &persistent };
         let mut recorder = Recorder::new(&self.vulkan)?;
         recorder.dispatch(&BindingTable::new(&operator.vulkan, &bindings)?)?;
         Ok(self.vulkan.submit(recorder.finish()?)?)
@@ -94,7 +91,7 @@ impl Device {
     /// As [`Device::initialize`], and if an operator is listed twice. Then no operator is initialized.
     pub fn initialize_all(&self, all: &[Initialization<'_>]) -> Result<()> {
         let mut seen = HashSet::new();
-        let mut temporary_size = 0;
+        let mut temporary_sizes = Vec::new();
         let mut persistent = Vec::with_capacity(all.len());
         for Initialization { operator, inputs } in all {
             self.check_own(operator)?;
@@ -103,33 +100,32 @@ impl Device {
                 let problem = "it is among the operators to be initialized twice".to_owned();
                 return Err(dml_vk::Error::InvalidArgument { argument, problem }.into());
             }
-            let properties = operator.vulkan.binding_properties_for(usage(inputs));
-            temporary_size = properties.temporary_resource_size.max(temporary_size);
+            let sizes = operator.vulkan.temporary_buffers(usage(inputs));
+            temporary_sizes = larger(temporary_sizes, &sizes);
             // Not at compilation, because callers that record bring their own persistent resource.
             persistent.push(match operator.persistent.get().cloned() {
-                Some(buffer) => Some(buffer),
-                None => self.create_scratch("persistent", properties.persistent_resource_size)?,
+                Some(buffers) => buffers,
+                None => self.create_scratch("persistent", &operator.vulkan.persistent_buffers())?,
             });
         }
-        let temporary = self.create_scratch("temporary", temporary_size)?;
-        let bound = all.iter().zip(&persistent).map(|(one, persistent)| {
-            let bindings = Bindings {
-                inputs: one.inputs,
-                outputs: &[],
-                temporary: temporary.as_ref().map(BufferBinding::whole),
-                persistent: persistent.as_ref().map(BufferBinding::whole),
-            };
+        let temporary = self.create_scratch("temporary", &temporary_sizes)?;
+        let temporary = whole(&temporary);
+        let bound_persistent: Vec<_> = persistent.iter().map(|it| whole(it)).collect();
+        let bound = all.iter().zip(&bound_persistent).map(|(one, persistent)| {
+            let inputs = one.inputs;
+            let bindings = Bindings { inputs, outputs: &[], temporary: &temporary, persistent };
             (&one.operator.vulkan, bindings)
         });
         let bound: Vec<_> = bound.collect();
         let mut recorder = Recorder::new(&self.vulkan)?;
         recorder.initialize(&BindingTable::for_initializations(&self.vulkan, &bound)?)?;
         self.vulkan.submit(recorder.finish()?)?.wait()?;
-        for (one, buffer) in all.iter().zip(persistent) {
-            // A buffer is kept only after initialization has filled it. If another thread was faster, its
-            // buffer is kept.
-            if let Some(buffer) = buffer {
-                let _ = one.operator.persistent.set(buffer);
+        drop(bound_persistent);
+        for (one, buffers) in all.iter().zip(persistent) {
+            // Buffers are kept only after initialization has filled them. If another thread was faster, its
+            // buffers are kept.
+            if !buffers.is_empty() {
+                let _ = one.operator.persistent.set(buffers);
             }
             one.operator.initialized.store(true, Ordering::Release);
         }
@@ -143,14 +139,24 @@ impl Device {
         Err(Error::OtherDevice { operator: operator.vulkan.operator() })
     }
 
-    fn create_scratch(&self, name: &str, size: u64) -> Result<Option<Buffer>> {
-        if size == 0 {
-            return Ok(None);
-        }
-        let usage = BufferUsage::all();
-        let location = MemoryLocation::Device;
-        Ok(Some(self.vulkan.create_buffer(&BufferDesc { size, usage, location, name })?))
+    fn create_scratch(&self, name: &str, sizes: &[u64]) -> Result<Vec<Buffer>> {
+        let (usage, location) = (BufferUsage::all(), MemoryLocation::Device);
+        let buffer = |size: &u64| {
+            self.vulkan.create_buffer(&BufferDesc { size: *size, usage, location, name })
+        };
+        Ok(sizes.iter().map(buffer).collect::<dml_vk::Result<_>>()?)
     }
+}
+
+fn whole(buffers: &[Buffer]) -> Vec<BufferBinding<'_>> {
+    buffers.iter().map(BufferBinding::whole).collect()
+}
+
+/// The larger size of each buffer.
+fn larger(mut sizes: Vec<u64>, others: &[u64]) -> Vec<u64> {
+    sizes.resize(sizes.len().max(others.len()), 0);
+    sizes.iter_mut().zip(others).for_each(|(size, other)| *size = *other.max(size));
+    sizes
 }
 
 /// The usage that all of these buffers have.

@@ -1,5 +1,7 @@
 use super::super::kernel::{KernelBinding, KernelDescription, KernelModule};
-use super::super::{Access, Copy, CopyRegion, Cost, Fill, InPlace, KernelKey, Update, Window};
+use super::super::{
+    Access, Copy, CopyRegion, Cost, Divisions, Fill, InPlace, KernelKey, Update, Window,
+};
 use super::*;
 use crate::types::Strategy;
 
@@ -37,6 +39,7 @@ fn plan(phase: Phase, steps: Vec<Step>) -> Plan {
         in_place: vec![],
         temporary_size: 8,
         persistent_size: 8,
+        divisions: Divisions::default(),
         constants: vec![0; 6],
     };
     match phase {

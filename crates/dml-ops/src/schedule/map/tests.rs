@@ -1,6 +1,6 @@
 use dml_core::Capabilities;
 use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::plan::{BindingRequirement, BoundAt, Plan, Slot};
+use dml_core::plan::{BindingRequirement, BoundAt, Divisions, Plan, Slot};
 use dml_core::{Strategy, Tuning};
 use dml_reference::Random;
 use dml_spirv::ElementWidth;
@@ -143,6 +143,7 @@ fn run(
         in_place: vec![],
         temporary_size: 0,
         persistent_size: 0,
+        divisions: Divisions::default(),
         constants: constants.bytes,
     };
     check_limits(&plan, &target);

@@ -2,7 +2,7 @@
 
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::operators::{ElementWiseIdentityDesc, GemmDesc, SpaceToDepthDesc};
-use dml_core::plan::{BindingRequirement, BoundAt, Plan};
+use dml_core::plan::{BindingRequirement, BoundAt, Divisions, Plan};
 use dml_core::{Capabilities, DataType, MatrixTransform, TensorDesc, Tuning};
 use dml_reference::descriptors::gemm;
 use dml_spirv::ElementWidth;
@@ -102,6 +102,7 @@ fn run(
         in_place: vec![],
         temporary_size: 0,
         persistent_size: 0,
+        divisions: Divisions::default(),
         constants: constants.bytes,
     };
     check_limits(&plan, target);
