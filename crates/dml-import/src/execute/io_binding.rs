@@ -198,17 +198,17 @@ impl IoBinding {
     pub(super) fn recording(
         &mut self,
         (of, arena): (&Arc<Resources>, &mut Arena<Recording>),
-        places: Places,
+        places: &Places,
         record: impl FnOnce(Places, &mut Arena<Recording>) -> Result<Recording>,
     ) -> Result<&mut Recording> {
         self.forget_dropped();
         let is_of = |it: &Recorded| it.of.as_ptr() == Arc::as_ptr(of);
         let is_same = |it: &Recorded| {
-            is_of(it) && it.recording.stamp().is_of(arena) && *it.recording.places() == places
+            is_of(it) && it.recording.stamp().is_of(arena) && it.recording.places() == places
         };
         let recorded = match self.recorded.iter().position(is_same) {
             Some(known) => self.recorded.remove(known),
-            None => Recorded { of: Arc::downgrade(of), recording: record(places, arena)? },
+            None => Recorded { of: Arc::downgrade(of), recording: record(places.clone(), arena)? },
         };
         // The arena may have grown, so that the buffers of earlier recordings can be freed.
         self.forget_dropped();
