@@ -204,7 +204,7 @@ impl Device {
     /// [`Error::Unsupported`] if the device was wrapped without a queue, [`Error::DeviceLost`],
     /// [`Error::OutOfMemory`].
     pub fn wait_idle(&self) -> Result<()> {
-        self.shared.upload_batches.flush(self)?;
+        self.flush_uploads()?;
         self.queue()?.wait_idle()
     }
 
@@ -236,7 +236,7 @@ impl Device {
     /// [`Error::Unsupported`] if the device was wrapped without a queue.
     pub fn with_queue<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> Result<R> {
         let queue = self.queue()?;
-        self.shared.upload_batches.flush(self)?;
+        self.flush_uploads()?;
         Ok(queue.with(work))
     }
 

@@ -83,7 +83,7 @@ impl Device {
             Some(mapped) => self.write_mapped_after_use(buffer, mapped, (range.start, bytes)),
             None => {
                 buffer.require_usage(BufferUsage::TRANSFER_DST, "written")?;
-                self.shared.upload_batches.add(self, (buffer, range.start), bytes)
+                self.add_upload((buffer, range.start), bytes)
             }
         }
     }

@@ -66,7 +66,7 @@ impl Device {
     /// Frees staging memory that the device keeps for later transfers. For programs that run out of memory.
     pub fn release_unused(&self) {
         if self.shared.has_queue()
-            && let Err(error) = self.shared.upload_batches.finish(self)
+            && let Err(error) = self.finish_uploads()
         {
             log::debug!("uploads could not be finished: {error}");
         }

@@ -51,6 +51,11 @@ impl Batches {
         Ok(command_buffer)
     }
 
+    /// The pool, which owns the command buffers.
+    pub(crate) fn into_pool(self) -> CommandPool {
+        self.pool
+    }
+
     /// All of them, in their order.
     pub(crate) fn all(&self) -> &[vk::CommandBuffer] {
         &self.begun

@@ -66,7 +66,7 @@ impl Device {
         if all.any(|it| it.semaphore == vk::Semaphore::null()) {
             return Err(Error::invalid("semaphores", "one of them is null"));
         }
-        self.shared.upload_batches.flush(self)?;
+        self.flush_uploads()?;
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
         // submission keeps it until the value is signalled; it gives back only what is repeatable. The
         // semaphores are the caller's promise.
