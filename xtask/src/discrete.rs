@@ -20,7 +20,8 @@ pub(crate) struct Args {
 
 /// Test files, whichever crates have them, that transfer bytes in all the ways that there are. None of them has
 /// a caller with memory of its own: callers take coherent memory, which Vulkan promises and these cards lack.
-const TESTS: [&str; 5] = ["graphs", "transfers", "execute", "roundtrip", "streaming"];
+const TESTS: [&str; 7] =
+    ["graphs", "transfers", "execute", "roundtrip", "streaming", "uploads", "steady_transfers"];
 
 /// Runs of the suite. Kernels are chosen as for a GPU, so rows have work groups, but in the last run. Together with the
 /// runs of `cargo xtask ci` on the drivers as they are, every two of schedule, robust access, the range that a descriptor

@@ -70,7 +70,6 @@ entry_points! {
     Call PFN_vkSetDebugUtilsObjectNameEXT(_, _), HOST, DEVICE;
     GetQueue PFN_vkGetDeviceQueue(_, _, _, _);
     Call PFN_vkQueueSubmit(_, _, _, _), HOST, DEVICE, LOST;
-    Call PFN_vkQueueWaitIdle(_), HOST, DEVICE, LOST;
     Create PFN_vkCreateSemaphore(_, _, _, _), HOST, DEVICE;
     Destroy PFN_vkDestroySemaphore(_, _, _);
     Call PFN_vkGetSemaphoreCounterValue(_, _, _), HOST, DEVICE, LOST;

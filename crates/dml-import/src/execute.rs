@@ -35,6 +35,7 @@ use arena::Arenas;
 pub(crate) use cache::{Bounds, ProgramCache};
 pub use device_tensor::DeviceTensor;
 pub use io_binding::IoBinding;
+pub(crate) use memory::is_out_of_memory;
 pub use progress::Progress;
 use recording::{Places, Recording};
 use resources::{Resources, operator_of};
@@ -53,8 +54,9 @@ pub(crate) enum Reading {
     },
 }
 
-/// A program compiled for a device, with its buffers. Runs may be repeated, from any thread; concurrent runs
-/// wait for each other. A run is one submission, except where DxDispatch's commands refill a buffer that they
+/// A program compiled for a device, with its buffers. Runs may be repeated, from any thread. Two runs may overlap, each
+/// with its own buffers for inputs, outputs and temporary memory; more wait for one of them, as do runs of programs
+/// whose operators write what all runs share (such as DxDispatch's). A run is one submission, except where DxDispatch's commands refill a buffer that they
 /// also write, and where a device without copies has to read a buffer before a later command writes it again.
 #[derive(Debug)]
 pub struct Executable {
@@ -329,12 +331,12 @@ impl Executable {
         let given = Given::on_host(program.tensors(inputs)?);
         let reads: Vec<&Read> = self.reads().map(|(_, read)| read).collect();
         self.outputs(&reads, &given, |resources| {
-            let refilled = resources.turn();
+            let _turn = resources.turn();
             self.memory.arenas.with(resources, |arena| {
                 let recording = arena.recording(resources, |arena| {
                     Recording::new(device, program, resources, (Places::of_host(program), arena))
                 })?;
-                recording.run(device, program, &refilled, &given.host)
+                recording.run(device, program, resources.refilled(), &given.host)
             })
         })
     }

@@ -32,7 +32,7 @@ const PART_OF_HEAP: u64 = 4;
 /// A program is compiled for each set of shapes, and of values that shapes depend on. Up to 16 programs are kept, as
 /// long as what they have for themselves takes at most a quarter of the device's largest heap; those that ran once
 /// are evicted first. Runs that do not overlap use the same temporary memory and the same buffers for inputs and
-/// outputs. Programs share the model's weights, and the results that depend only on weights, with all sessions of
+/// outputs. Two runs may overlap, each with its own; more wait for one of them. Programs share the model's weights, and the results that depend only on weights, with all sessions of
 /// the device; these stay there as long as a program reads them.
 ///
 /// Where device memory runs out, programs that no run uses are evicted, also those of other sessions of the device,

@@ -8,7 +8,7 @@ use common::device::{on_every_device_as, options};
 use common::images::{image, network};
 use common::tensors;
 use dml::ash::vk::Result as VkResult;
-use dml::{Device, DeviceOptions, InstanceDesc};
+use dml::{Device, DeviceOptions};
 use dml_fault::{EntryPoint, Fault, Injector};
 use dml_import::{Error, Inputs, Model, Session, Tensor};
 
@@ -27,26 +27,29 @@ fn prepared(device: &Device) -> (Session, Inputs) {
 fn sessions_evict_programs_and_try_again() {
     let injector = Injector::new().unwrap();
     injector.inject_everywhere();
-    let instance =
-        InstanceDesc { entry_points: injector.entry_points(), ..InstanceDesc::default() };
-    on_every_device_as(&DeviceOptions { instance, ..options() }, |device| {
-        let (session, third) = prepared(device);
-        injector.arm(None);
-        let expected = tensors(&session.run(&third).unwrap());
-        let calls = injector.calls();
-        drop(session);
-        let can_fail = |it: &&EntryPoint| it.failures().contains(&OUT_OF_MEMORY);
-        let failing: Vec<usize> =
-            (1..=calls.len()).filter(|number| can_fail(&calls[number - 1])).collect();
-        assert!(failing.len() > 20, "{failing:?}");
-        for number in failing {
-            single_failure(device, &injector, (number, &expected));
-        }
-        other_sessions(device, &injector, &expected);
-        for name in ["vkCreateBuffer", "vkQueueSubmit", "vkAllocateDescriptorSets"] {
-            lasting_failure(device, &injector, (name, &expected));
-        }
-    });
+    for staged in [false, true] {
+        let options = DeviceOptions { staged_transfers: Some(staged), ..options() };
+        on_every_device_as(&options, |device| every_failure(device, &injector));
+    }
+}
+
+fn every_failure(device: &Device, injector: &Injector) {
+    let (session, third) = prepared(device);
+    injector.arm(None);
+    let expected = tensors(&session.run(&third).unwrap());
+    let calls = injector.calls();
+    drop(session);
+    let can_fail = |it: &&EntryPoint| it.failures().contains(&OUT_OF_MEMORY);
+    let failing: Vec<usize> =
+        (1..=calls.len()).filter(|number| can_fail(&calls[number - 1])).collect();
+    assert!(failing.len() > 10, "{failing:?}");
+    for number in failing {
+        single_failure(device, injector, (number, &expected));
+    }
+    other_sessions(device, injector, &expected);
+    for name in ["vkCreateBuffer", "vkQueueSubmit", "vkAllocateDescriptorSets"] {
+        lasting_failure(device, injector, (name, &expected));
+    }
 }
 
 /// If one call of a run has no memory, a program is evicted and the run succeeds.

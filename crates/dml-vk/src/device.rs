@@ -2,15 +2,16 @@
 
 pub(crate) mod buffers;
 pub(crate) mod commands;
+pub(crate) mod desc;
 pub(crate) mod enablement;
 pub(crate) mod heap;
 pub(crate) mod queue;
+pub(crate) mod semaphores;
 pub(crate) mod staging;
+pub(crate) mod upload_batches;
 pub(crate) mod wrap;
 
 use std::fmt;
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use ash::vk;
@@ -18,58 +19,19 @@ use dml_core::capabilities::{Capabilities, CapabilityCap, Feature, Features, Sho
 use dml_core::plan::WorkBound;
 
 use crate::device::commands::CommandPools;
+use crate::device::desc::{DeviceDesc, check_desc, compile_threads};
 use crate::device::enablement::Enablement;
 use crate::device::queue::Queue;
 use crate::device::staging::Staging;
+use crate::device::upload_batches::UploadBatches;
 use crate::error::{Error, Result};
 use crate::instance::info::{DeviceInfo, packed_version};
 use crate::instance::physical::{PhysicalDevice, lacks_timeline};
-use crate::instance::queues::QueueChoice;
 use crate::instance::raw::RawDevice;
 use crate::memory::allocator::{MemoryAllocator, MemoryReport};
 use crate::memory::buffer::BufferUsage;
 use crate::pipeline::PipelineCache;
 use crate::pipeline::file::PipelineFile;
-
-/// The options for creating a [`Device`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeviceDesc {
-    /// Behave as if the host could not map memory of [`crate::MemoryLocation::Device`], so that every
-    /// transfer uses a staging buffer, as on most discrete GPUs. The default is off.
-    #[cfg(feature = "testing")]
-    pub always_stage: bool,
-    /// Limits and features that the device is treated as not exceeding. The default changes nothing.
-    pub cap: CapabilityCap,
-    /// The folder for compiled pipelines, which outlive the process: one file for each device and driver
-    /// version, written while operators are compiled and when the device is destroyed, so that most pipelines
-    /// survive a killed process. Damaged or foreign files are ignored and replaced, several processes may use
-    /// the folder at once, and failures are only logged. No other user should be able to write there, as
-    /// drivers trust such data. The default, `None`, saves nothing.
-    pub pipeline_cache: Option<PathBuf>,
-    /// Create the device without robustBufferAccess. With it, a defective kernel only reaches the buffers
-    /// that are bound; without it, such a defect has undefined behaviour, but some GPUs compute addresses
-    /// faster. For a caller's own device it decides what [`PhysicalDevice::enablement`] returns.
-    pub without_robust_access: bool,
-    /// The number of threads that make the pipelines of one operator or graph. The default, `None`, is one
-    /// for each core of the host.
-    pub compile_threads: Option<NonZeroUsize>,
-    /// The most work that the device is given at one time. The default, `None`, is that of its
-    /// [type](crate::DeviceType::work_bound).
-    pub work_bound: Option<WorkBound>,
-    /// Which family of queues to use. A caller's own device has its family already.
-    pub queue: QueueChoice,
-}
-
-impl DeviceDesc {
-    /// Whether no transfer may use memory of [`crate::MemoryLocation::Device`] directly.
-    fn always_stages(&self) -> bool {
-        #[cfg(feature = "testing")]
-        let always_stages = self.always_stage;
-        #[cfg(not(feature = "testing"))]
-        let always_stages = false;
-        always_stages
-    }
-}
 
 /// A logical device.
 ///
@@ -89,6 +51,7 @@ pub(crate) struct DeviceShared {
     pub(crate) commands: Arc<CommandPools>,
     pub(crate) uploads: Arc<Staging>,
     pub(crate) read_backs: Arc<Staging>,
+    pub(crate) upload_batches: UploadBatches,
     pub(crate) allocator: Arc<MemoryAllocator>,
     pub(crate) pipelines: PipelineCache,
     /// Limits, and the features that are enabled.
@@ -159,6 +122,7 @@ impl Device {
             commands: Arc::new(CommandPools::new(&raw, queue_family)),
             uploads: Arc::new(Staging::upload()),
             read_backs: Arc::new(Staging::read_back()),
+            upload_batches: UploadBatches::default(),
             allocator: Arc::new(MemoryAllocator::new(&raw, &physical, max_allocation)?),
             pipelines: PipelineCache::new(&raw, file)?,
             capabilities,
@@ -220,6 +184,11 @@ impl Device {
 
     /// The memory that the device's buffers have now; wrapped buffers do not count.
     pub fn memory_report(&self) -> MemoryReport {
+        if let Some(queue) = &self.shared.queue
+            && let Err(error) = self.shared.upload_batches.retire(queue)
+        {
+            log::debug!("the staging memory of uploads is not freed: {error}");
+        }
         self.shared.allocator.report()
     }
 
@@ -236,6 +205,7 @@ impl Device {
     /// [`Error::Unsupported`] if the device was wrapped without a queue, [`Error::DeviceLost`],
     /// [`Error::OutOfMemory`].
     pub fn wait_idle(&self) -> Result<()> {
+        self.flush_uploads()?;
         self.queue()?.wait_idle()
     }
 
@@ -257,7 +227,8 @@ impl Device {
         self.shared.queue_family
     }
 
-    /// Calls `work` with the device's queue while nothing else uses it.
+    /// Calls `work` with the device's queue while nothing else uses it. What it submits sees all uploads before, such
+    /// as the constants of compiled operators.
     ///
     /// `work` must not call this device's submissions, waits or timestamps: it would deadlock.
     ///
@@ -265,7 +236,9 @@ impl Device {
     ///
     /// [`Error::Unsupported`] if the device was wrapped without a queue.
     pub fn with_queue<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> Result<R> {
-        Ok(self.queue()?.with(work))
+        let queue = self.queue()?;
+        self.flush_uploads()?;
+        Ok(queue.with(work))
     }
 
     /// The timeline semaphore that counts the batches of the device's submissions, to chain other work to
@@ -294,6 +267,20 @@ impl Device {
     /// Whether `self` and `other` are the same device.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl DeviceShared {
+    pub(crate) fn has_queue(&self) -> bool {
+        self.queue.is_some()
+    }
+}
+
+impl Drop for DeviceShared {
+    fn drop(&mut self) {
+        if let Some(queue) = &self.queue {
+            self.upload_batches.end(queue);
+        }
     }
 }
 
@@ -342,19 +329,6 @@ fn capped(physical: &PhysicalDevice, cap: &CapabilityCap) -> (Capabilities, Vec<
         log::warn!("{}: the cap states {shortfall}", physical.info().name);
     }
     (capabilities, shortfalls)
-}
-
-fn compile_threads(desc: &DeviceDesc) -> usize {
-    let all = || std::thread::available_parallelism().ok();
-    desc.compile_threads.or_else(all).map_or(1, NonZeroUsize::get)
-}
-
-/// Checks the options that do not depend on the device.
-pub(crate) fn check_desc(desc: &DeviceDesc) -> Result<()> {
-    if desc.always_stages() && desc.cap.no_transfer_usage() {
-        return Err(Error::invalid("always_stage", "true, but no buffer has transfer usage"));
-    }
-    Ok(())
 }
 
 /// The version of Vulkan to use with `physical` under the cap.

@@ -8,4 +8,5 @@ pub(crate) mod recorder;
 pub(crate) mod staged;
 pub(crate) mod submit;
 pub(crate) mod timestamps;
+pub(crate) mod uploads;
 pub(crate) mod writer;

@@ -25,6 +25,17 @@ const PIECE: usize = 16 << 20;
 /// The number of pieces in flight at once, so that the host copies while the device does.
 const PIECES_UNDER_WAY: usize = 3;
 
+/// How the host reaches buffers of [`MemoryLocation::Device`]: in place, or by a copy of the device through staging
+/// memory. [`Device::write_buffer`] and [`Device::read_buffer`] choose for each buffer. Where the best memory ran out,
+/// buffers may be in memory that is reached otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostAccess {
+    /// Bytes are written in place: the host can map the memory.
+    pub writes: bool,
+    /// Bytes are read in place: the host can map the memory, and caches it.
+    pub reads: bool,
+}
+
 impl Device {
     /// Writes `bytes` to `buffer` from `offset` on, after all earlier submissions by [`Device::submit`].
     ///
@@ -43,22 +54,51 @@ impl Device {
         }
         match self.direct_write(buffer) {
             Some(mapped) => {
-                let write = || write_mapped(buffer, mapped, range.start, bytes);
-                let last = || buffer.shared.last_use();
-                self.queue()?.copy_by_host(&buffer.shared, last, write)
+                self.queue()?;
+                self.write_mapped_after_use(buffer, mapped, (range.start, bytes))
             }
             None => self.write_staged(buffer, range, bytes),
         }
     }
 
-    /// Writes `bytes` to the start of a buffer that no submission has used: without waiting, if the host can
-    /// map its memory.
-    pub(crate) fn write_unused(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
-        let range = self.checked_range(buffer, 0, Some(bytes.len() as u64))?;
-        match self.direct_write(buffer) {
-            Some(mapped) => write_mapped(buffer, mapped, 0, bytes),
-            None => self.write_staged(buffer, range, bytes),
+    /// Writes as [`Device::write_buffer`], without waiting for the device: for constants and weights. Later
+    /// submissions through this device, and through [`Device::with_queue`], see the bytes, and so do later calls
+    /// of [`Device::read_buffer`].
+    ///
+    /// If the host cannot map the buffer's memory, uploads are collected: the next submission of any thread submits
+    /// them as one batch, as do 16 MiB of them. An upload only waits if more than 64 MiB are under way, for the
+    /// oldest ones. If the host can map the memory, the bytes are copied at once, after this crate's submissions that
+    /// use the buffer, of which a new buffer has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::write_buffer`].
+    pub fn upload(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.shared.raw.ensure_alive()?;
+        let range = self.checked_range(buffer, offset, offset.checked_add(bytes.len() as u64))?;
+        if range.is_empty() {
+            return Ok(());
         }
+        match self.direct_write(buffer) {
+            Some(mapped) => self.write_mapped_after_use(buffer, mapped, (range.start, bytes)),
+            None => {
+                buffer.require_usage(BufferUsage::TRANSFER_DST, "written")?;
+                self.add_upload((buffer, range.start), bytes)
+            }
+        }
+    }
+
+    /// Writes mapped memory once this crate's submissions that use the buffer have completed.
+    fn write_mapped_after_use(
+        &self,
+        buffer: &Buffer,
+        mapped: NonNull<u8>,
+        (offset, bytes): (u64, &[u8]),
+    ) -> Result<()> {
+        let write = || write_mapped(buffer, mapped, offset, bytes);
+        // A device without a queue submits nothing.
+        let Ok(queue) = self.queue() else { return write() };
+        queue.copy_by_host(&buffer.shared, || buffer.shared.last_use(), write)
     }
 
     /// Reads `range` (in bytes) of `buffer`, after all earlier submissions by [`Device::submit`].
@@ -103,6 +143,17 @@ impl Device {
     fn checked_range(&self, buffer: &Buffer, start: u64, end: Option<u64>) -> Result<Range<u64>> {
         self.check_owns(buffer)?;
         buffer.range(start, end)
+    }
+
+    /// How the host reaches buffers of [`MemoryLocation::Device`] on this device.
+    pub fn host_access(&self) -> HostAccess {
+        let properties = self.shared.allocator.best_type(MemoryLocation::Device);
+        let visible = properties.contains(vk::MemoryPropertyFlags::HOST_VISIBLE);
+        let writes = visible && !self.shared.always_stage;
+        HostAccess {
+            writes,
+            reads: writes && properties.contains(vk::MemoryPropertyFlags::HOST_CACHED),
+        }
     }
 
     fn direct_write(&self, buffer: &Buffer) -> Option<NonNull<u8>> {

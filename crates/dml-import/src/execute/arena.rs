@@ -1,38 +1,62 @@
 //! Buffers that the programs of a session use in turn: temporary memory, inputs, outputs, and staging memory.
 //!
 //! A run has an arena for itself. Runs that do not overlap use the same arena, which is as large as the largest of
-//! their programs; a run of another program that begins meanwhile gets another arena.
+//! their programs. A run that begins meanwhile, of the same program or another one, gets a second arena, so that the
+//! host copies for one run while the device computes another. Further runs wait for one of the two.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use dml::{Buffer, BufferUsage, Device, MemoryLocation};
 
 use crate::error::Result;
 
 use super::lent::{AllLent, Lent};
-use super::memory::{create, create_for_transfers};
+use super::memory::{create, create_for_transfers, is_out_of_memory};
 use super::resources::Resources;
+
+/// The most arenas of a session: the device executes one submission at a time.
+const MOST_ARENAS: usize = 2;
 
 /// The arenas of a session, or of one program, with commands of type `C` that were recorded for them.
 #[derive(Debug)]
 pub(crate) struct Arenas<C> {
-    all: Mutex<Vec<Arc<Place<C>>>>,
+    all: Mutex<All<C>>,
+    /// Notified when a run has ended.
+    freed: Condvar,
+}
+
+#[derive(Debug)]
+struct All<C> {
+    /// Arenas that no run has.
+    unused: Vec<Arena<C>>,
+    /// The states of all arenas.
+    states: Vec<Arc<State>>,
+    /// How many arenas there may be.
+    most: usize,
 }
 
 impl<C> Default for Arenas<C> {
     fn default() -> Self {
-        Self { all: Mutex::default() }
+        let all = All { unused: vec![], states: vec![], most: MOST_ARENAS };
+        Self { all: Mutex::new(all), freed: Condvar::new() }
     }
 }
 
-/// An arena, and its state that others may look at while a run has it.
-#[derive(Debug)]
-struct Place<C> {
-    state: Arc<State>,
-    arena: Mutex<Arena<C>>,
+/// The arena of a run, which gives it back at its end.
+struct InUse<'a, C> {
+    of: &'a Arenas<C>,
+    arena: Option<Arena<C>>,
 }
 
+impl<C> Drop for InUse<'_, C> {
+    fn drop(&mut self) {
+        self.of.lock().unused.extend(self.arena.take());
+        self.of.freed.notify_one();
+    }
+}
+
+/// The state of an arena that others may look at while a run has it.
 #[derive(Debug, Default)]
 struct State {
     /// Rises when a buffer is replaced or freed.
@@ -99,37 +123,52 @@ struct Surplus<C> {
 }
 
 impl<C> Arenas<C> {
-    /// Runs `run` with an arena that no other run uses, preferably one that `program` has used before.
+    /// Runs `run` with an arena that no other run uses, preferably one that `program` has used before. If there is no
+    /// memory for two arenas, the session has one from then on, and `run` is tried again with that.
     pub(super) fn with<T>(
         &self,
         program: &Arc<Resources>,
-        run: impl FnOnce(&mut Arena<C>) -> Result<T>,
+        mut run: impl FnMut(&mut Arena<C>) -> Result<T>,
     ) -> Result<T> {
-        let mut all = self.lock();
-        let known = all.clone();
-        let mut free: Vec<MutexGuard<'_, Arena<C>>> =
-            known.iter().filter_map(|place| place.unused()).collect();
-        if !free.is_empty() {
-            let used_before = free.iter().position(|arena| arena.has_served(program));
-            let mut arena = free.swap_remove(used_before.unwrap_or(0));
-            drop(free);
-            drop(all);
+        loop {
+            let mut in_use = InUse { of: self, arena: Some(self.wait_for_one(program)) };
+            let Some(arena) = &mut in_use.arena else { continue };
             drop(arena.take_dropped());
-            return run(&mut arena);
+            match run(arena) {
+                Err(error) if is_out_of_memory(&error) && self.forget_second(&arena.state) => {
+                    drop(in_use.arena.take().map(|mut it| it.take()));
+                }
+                result => return result,
+            }
         }
-        let state = Arc::<State>::default();
-        let arena = Arena {
-            buffers: ArenaBuffers::default(),
-            recordings: vec![],
-            lent: AllLent::default(),
-            demands: vec![],
-            state: Arc::clone(&state),
-        };
-        let new = Arc::new(Place { state, arena: Mutex::new(arena) });
-        let mut arena = new.arena.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(Arc::clone(&new));
-        drop(all);
-        run(&mut arena)
+    }
+
+    /// An arena that no run has, once there is one.
+    fn wait_for_one(&self, program: &Arc<Resources>) -> Arena<C> {
+        let mut all = self.lock();
+        while all.unused.is_empty() && all.states.len() >= all.most {
+            all = self.freed.wait(all).unwrap_or_else(PoisonError::into_inner);
+        }
+        if all.unused.is_empty() {
+            let state = Arc::<State>::default();
+            all.states.push(Arc::clone(&state));
+            let buffers = ArenaBuffers::default();
+            let lent = AllLent::default();
+            return Arena { buffers, recordings: vec![], lent, demands: vec![], state };
+        }
+        let used_before = all.unused.iter().position(|arena| arena.has_served(program));
+        all.unused.swap_remove(used_before.unwrap_or(0))
+    }
+
+    /// Forgets the arena with this state, and allows one arena from now on. Returns false if it is the only one.
+    fn forget_second(&self, state: &Arc<State>) -> bool {
+        let mut all = self.lock();
+        if all.states.len() < MOST_ARENAS {
+            return false;
+        }
+        all.most = 1;
+        all.states.retain(|it| !Arc::ptr_eq(it, state));
+        true
     }
 
     /// Frees what unused arenas have for programs that exist no more: their commands, and all buffers if one is larger
@@ -145,16 +184,16 @@ impl<C> Arenas<C> {
 
     /// The bytes of all buffers.
     pub(crate) fn bytes(&self) -> u64 {
-        self.lock().iter().map(|place| place.state.bytes.load(Ordering::Relaxed)).sum()
+        self.lock().states.iter().map(|state| state.bytes.load(Ordering::Relaxed)).sum()
     }
 
     /// Takes the buffers of unused arenas for which `is_surplus` holds, and drops them after the lock is released:
     /// runs need it.
     fn take(&self, is_surplus: impl Fn(&Arena<C>) -> bool) {
         let mut taken: Vec<Surplus<C>> = Vec::new();
-        let all = self.lock();
-        for mut arena in all.iter().filter_map(|place| place.unused()) {
-            taken.push(match is_surplus(&arena) {
+        let mut all = self.lock();
+        for arena in &mut all.unused {
+            taken.push(match is_surplus(arena) {
                 true => arena.take(),
                 false => arena.take_dropped(),
             });
@@ -163,19 +202,8 @@ impl<C> Arenas<C> {
         drop(taken);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Place<C>>>> {
+    fn lock(&self) -> MutexGuard<'_, All<C>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<C> Place<C> {
-    /// The arena, unless a run uses it.
-    fn unused(&self) -> Option<MutexGuard<'_, Arena<C>>> {
-        match self.arena.try_lock() {
-            Ok(arena) => Some(arena),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
     }
 }
 

@@ -233,19 +233,19 @@ impl IoBinding {
     pub(super) fn with_recording<T>(
         &mut self,
         (of, arena): (&Arc<Resources>, &mut Arena<Recording>),
-        places: Places,
+        places: &Places,
         record: impl FnOnce(Places, &mut Arena<Recording>) -> Result<Recording>,
         run: impl FnOnce(&mut Recording) -> Result<T>,
     ) -> Result<T> {
         self.forget_dropped();
         let is_of = |it: &Recorded| it.of.as_ptr() == Arc::as_ptr(of);
         let is_same = |it: &Recorded| {
-            is_of(it) && it.is(|it| it.stamp().is_of(arena) && *it.places() == places)
+            is_of(it) && it.is(|it| it.stamp().is_of(arena) && it.places() == places)
         };
         let recorded = match self.recorded.iter().position(is_same) {
             Some(known) => self.recorded.remove(known),
             None => {
-                let recording = record(places, arena)?;
+                let recording = record(places.clone(), arena)?;
                 Recorded { of: Arc::downgrade(of), recording: arena.lend(of, recording) }
             }
         };

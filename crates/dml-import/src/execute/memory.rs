@@ -21,6 +21,11 @@ pub(super) fn create(
     device.create_buffer(size).map_err(|error| missing(device, (size, content), error))
 }
 
+/// Whether an error is that memory ran out.
+pub(crate) fn is_out_of_memory(error: &Error) -> bool {
+    error.device_error().is_some_and(dml::Error::is_out_of_memory)
+}
+
 /// Creates a staging buffer, which the host writes or reads.
 pub(super) fn create_for_transfers(
     device: &Device,

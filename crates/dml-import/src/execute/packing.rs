@@ -1,8 +1,9 @@
 //! Weights that operators repack at initialization, which all programs share that pack them in the same way.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use dml::vk::Submission;
 use dml::{Buffer, CompiledOperator, Device};
 use dml_core::plan::{Plan, Slot, Step as PlanStep};
 
@@ -11,11 +12,15 @@ use crate::program::{Binding, Dispatch, Program, Step};
 
 use super::bound::{Bound, is_owned, is_packed};
 use super::memory::{bytes_of, persistent, scratch};
-use super::preparation::{Input, Upload, Written, constant, submit};
+use super::preparation::{Input, Upload, Written, constant, finish, submit};
 
 /// The packed weights of a device, by the weights that they are made of.
 #[derive(Debug, Default)]
-pub(super) struct Packings(Mutex<Known>);
+pub(super) struct Packings {
+    known: Mutex<Known>,
+    /// Held by the thread that packs weights.
+    turn: Mutex<()>,
+}
 
 type Known = HashMap<Vec<Option<Input>>, Alike>;
 
@@ -65,7 +70,8 @@ impl Packings {
     /// other program has are packed now, in one submission: `buffers` are the program's constants, and `upload`
     /// gives weights that only packing reads.
     ///
-    /// Other threads that compile wait meanwhile: they mostly need the same weights.
+    /// Other threads that compile programs with such operators wait until the packing is submitted: they mostly need
+    /// the same weights. Nobody but the caller waits for the submission.
     pub(super) fn pack(
         &self,
         device: &Device,
@@ -73,8 +79,11 @@ impl Packings {
         (operators, is_written): (&[Option<CompiledOperator>], &[bool]),
         (buffers, written, upload): (&[Option<Buffer>], &Written, &mut Upload<'_>),
     ) -> Result<Vec<Option<Arc<PackedWeights>>>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Option<Arc<PackedWeights>>> = vec![None; operators.len()];
+        if owning(program, operators).next().is_none() {
+            return Ok(all);
+        }
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut missing = Vec::new();
         for dispatch in owning(program, operators) {
             let operator = dispatch.operator;
@@ -87,6 +96,7 @@ impl Packings {
             // Runs that initialize the operator again write the resource.
             let key = key.filter(|_| !is_initialized_by_runs(program, operator));
             let found = key.as_ref().and_then(|(inputs, packing)| {
+                let known = self.known();
                 let (_, packed) = known.get(inputs)?.iter().find(|(it, _)| it == packing)?;
                 packed.upgrade()
             });
@@ -104,26 +114,36 @@ impl Packings {
             all[operator] = Some(packed);
         }
         if !missing.is_empty() {
-            execute(device, program, (buffers, upload), &missing)?;
-            forget(&mut known);
-            for Missing { key, packed, .. } in missing {
-                let Some((inputs, packing)) = key else { continue };
-                known.entry(inputs).or_default().push((packing, Arc::downgrade(&packed)));
-            }
+            let submission = execute(device, program, (buffers, upload), &missing)?;
+            self.insert(missing);
+            drop(turn);
+            finish(submission)?;
         }
         Ok(all)
     }
 
-    /// Forgets what no program uses any more, unless another thread packs weights now.
+    /// Forgets what no program uses any more.
     pub(super) fn forget_dropped(&self) {
-        if let Ok(mut known) = self.0.try_lock() {
-            forget(&mut known);
+        forget(&mut self.known());
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds new weights, and removes those that no program uses any more.
+    fn insert(&self, packed: Vec<Missing<'_>>) {
+        let mut known = self.known();
+        forget(&mut known);
+        for Missing { key, packed, .. } in packed {
+            let Some((inputs, packing)) = key else { continue };
+            known.entry(inputs).or_default().push((packing, Arc::downgrade(&packed)));
         }
     }
 
     /// The bytes of all packed weights.
     pub(super) fn bytes(&self) -> u64 {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known();
         let packed = known.values().flatten().filter_map(|(_, packed)| packed.upgrade());
         packed.map(|it| it.bytes()).fold(0, u64::saturating_add)
     }
@@ -205,13 +225,13 @@ fn owned<'a>(
     inputs.map(|(index, it)| it.as_ref().filter(|_| is_owned(compiled, index)))
 }
 
-/// Packs weights and waits for it. Buffers that only packing reads are freed afterwards.
+/// Submits the packing of weights. Buffers that only packing reads are freed with the submission.
 fn execute(
     device: &Device,
     program: &Program,
     (buffers, upload): (&[Option<Buffer>], &mut Upload<'_>),
     missing: &[Missing<'_>],
-) -> Result<()> {
+) -> Result<Option<Submission>> {
     let (mut buffers, mut uploaded) = (buffers.to_vec(), Vec::new());
     for binding in missing.iter().flat_map(|it| owned(it.compiled, it.dispatch)).flatten() {
         if buffers[binding.buffer].is_none() {

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use dml::vk::Recorder;
+use dml::vk::{Recorder, Submission};
 use dml::{Buffer, Device, GraphCompiler};
 
 use crate::error::{Error, Result};
@@ -17,7 +17,11 @@ use super::{at, compiled, its_buffers};
 /// Results of steps that are executed once. The first program that needs a result computes it, and it lives as
 /// long as a program uses it.
 #[derive(Debug, Default)]
-pub(super) struct Preparations(Mutex<Known>);
+pub(super) struct Preparations {
+    known: Mutex<Known>,
+    /// Held by the thread that computes results.
+    turn: Mutex<()>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -74,7 +78,8 @@ impl Preparations {
     /// gives the buffers of weights that are needed for it. The outputs live as long as the returned handles. Also
     /// returns which buffers they are in.
     ///
-    /// Other threads that compile wait meanwhile: they mostly need the same results.
+    /// Other threads that compile programs with such steps wait until the results are submitted: they mostly need the
+    /// same ones. Nobody but the caller waits for the submission.
     pub(super) fn prepare(
         &self,
         device: &Device,
@@ -82,13 +87,17 @@ impl Preparations {
         buffers: &mut [Option<Buffer>],
         upload: &mut Upload<'_>,
     ) -> Result<(Vec<Arc<PreparedOutputs>>, Written)> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut missing) = (Vec::new(), Vec::new());
         let mut written = Written::new();
+        if once(program).next().is_none() {
+            return Ok((all, written));
+        }
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         for dispatch in once(program) {
             let inputs = inputs(program, dispatch, &written)?;
             let work = &program.operators[dispatch.operator].work;
-            let prepared = match known.find(&inputs, work) {
+            let found = self.known().find(&inputs, work);
+            let prepared = match found {
                 Some(found) => found,
                 None => {
                     let output = |it: &Option<Binding>| {
@@ -98,8 +107,8 @@ impl Preparations {
                     };
                     let outputs = dispatch.outputs.iter().map(|it| output(it).transpose());
                     let outputs = outputs.collect::<Result<_>>()?;
-                    known.count += 1;
-                    let prepared = Arc::new(PreparedOutputs { number: known.count, outputs });
+                    let number = self.known().next_number();
+                    let prepared = Arc::new(PreparedOutputs { number, outputs });
                     missing.push(Missing { dispatch, inputs, prepared: Arc::clone(&prepared) });
                     prepared
                 }
@@ -112,22 +121,26 @@ impl Preparations {
             all.push(prepared);
         }
         if !missing.is_empty() {
-            execute(device, program, (buffers, upload), &missing)?;
-            known.insert(program, missing);
+            let submission = execute(device, program, (buffers, upload), &missing)?;
+            self.known().insert(program, missing);
+            drop(turn);
+            finish(submission)?;
         }
         Ok((all, written))
     }
 
-    /// Forgets results that no program uses any more, unless another thread prepares some now.
+    /// Forgets results that no program uses any more.
     pub(super) fn forget_dropped(&self) {
-        if let Ok(mut known) = self.0.try_lock() {
-            known.forget_dropped();
-        }
+        self.known().forget_dropped();
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The bytes of all results.
     pub(super) fn bytes(&self) -> u64 {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known();
         let all = known.prepared.values().flatten().filter_map(|(_, prepared)| prepared.upgrade());
         all.map(|it| it.bytes()).fold(0, u64::saturating_add)
     }
@@ -144,6 +157,11 @@ impl Known {
     fn find(&self, inputs: &[Option<Input>], work: &Work) -> Option<Arc<PreparedOutputs>> {
         let alike = self.prepared.get(inputs)?;
         alike.iter().filter(|(it, _)| it == work).find_map(|(_, prepared)| prepared.upgrade())
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.count += 1;
+        self.count
     }
 
     fn forget_dropped(&mut self) {
@@ -193,13 +211,13 @@ fn bytes(all: &[u8], range: &Range<u64>) -> Option<Vec<u8>> {
     all.get(start?..end).map(<[u8]>::to_vec)
 }
 
-/// Executes these steps and waits for them. Buffers that only they need are freed afterwards.
+/// Submits these steps. Buffers that only they need are freed with the submission.
 fn execute(
     device: &Device,
     program: &Program,
     (buffers, upload): (&[Option<Buffer>], &mut Upload<'_>),
     steps: &[Missing<'_>],
-) -> Result<()> {
+) -> Result<Option<Submission>> {
     // They are compiled once, so that others gain nothing from them.
     let compiler = GraphCompiler::new(device, Arc::default());
     let operators =
@@ -233,16 +251,24 @@ fn execute(
     submit(device, &tables)
 }
 
-/// Records and submits `tables`, and waits for them.
-pub(super) fn submit(device: &Device, tables: &[Table]) -> Result<()> {
+/// Records and submits `tables`; `None` if they have no commands.
+pub(super) fn submit(device: &Device, tables: &[Table]) -> Result<Option<Submission>> {
     if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
-        return Ok(());
+        return Ok(None);
     }
-    let failed = |error: dml::vk::Error| at(&its_buffers(), error.into());
     let mut recorder = Recorder::new(device.vulkan()).map_err(failed)?;
     for table in tables {
         table.record(&mut recorder).map_err(failed)?;
     }
     let list = recorder.finish().map_err(failed)?;
-    device.vulkan().submit(list).and_then(|it| it.wait()).map_err(failed)
+    device.vulkan().submit(list).map(Some).map_err(failed)
+}
+
+/// Waits for work that frees the weights which it read: runs allocate their memory after that.
+pub(super) fn finish(submission: Option<Submission>) -> Result<()> {
+    submission.map_or(Ok(()), |it| it.wait()).map_err(failed)
+}
+
+fn failed(error: dml::vk::Error) -> Error {
+    at(&its_buffers(), error.into())
 }

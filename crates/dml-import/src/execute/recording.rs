@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use dml::vk::{CommandList, Recorder};
@@ -25,7 +26,7 @@ use super::weights::fill;
 const ALIGNMENT: u64 = 16;
 
 /// The inputs and outputs of a program that stay on the device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Places {
     /// The caller's buffers, by the program's buffer indices.
     pub(super) buffers: Vec<Option<Buffer>>,
@@ -57,7 +58,7 @@ pub(crate) struct Recording {
     /// The arena's buffers that the commands use.
     stamp: Stamp,
     transfers: Transfers,
-    /// The staging buffers of inputs and of outputs, if the device supports copies.
+    /// The staging buffers of inputs and of outputs; `None` where the host reaches all of these in place.
     upload: Option<Buffer>,
     readback: Option<Buffer>,
     /// All buffers of the program, by index.
@@ -69,10 +70,9 @@ pub(crate) struct Recording {
 #[derive(Debug, Default)]
 struct Transfers {
     /// Each input's buffer index and offset in the staging buffer. Without a staging buffer, inputs are written
-    /// directly to their buffers, since a device may not support copies.
+    /// in place, into their own buffers.
     inputs: Vec<(usize, u64)>,
-    /// The submissions of a run: one, if outputs are copied. Without a staging buffer, outputs are read directly from
-    /// their buffers.
+    /// The submissions of a run: one, unless the device does not support copies.
     segments: Vec<Segment>,
     /// The sizes of the staging buffers in bytes; 0 where none is needed.
     upload: u64,
@@ -82,9 +82,9 @@ struct Transfers {
 /// The steps of one submission, and the ranges that are read after it.
 #[derive(Debug, Default)]
 struct Segment {
-    steps: std::ops::Range<usize>,
-    /// Ranges to read, from the buffer with this index, or from the staging buffer.
-    reads: Vec<(Option<usize>, std::ops::Range<u64>)>,
+    steps: Range<usize>,
+    /// Ranges to read: in place, from the buffer with this index, or from the staging buffer.
+    reads: Vec<(Option<usize>, Range<u64>)>,
     /// `None` before it is recorded, while it runs, and after a run that failed.
     list: Option<CommandList>,
 }
@@ -99,10 +99,11 @@ enum Content {
 }
 
 impl Transfers {
-    /// Lays out the staging buffers, and divides the steps into submissions where a buffer must be read before
-    /// a later step.
-    fn new(device: &Device, program: &Program, places: &Places) -> Self {
+    /// Lays out the staging buffers, and divides the steps into submissions where a device without copies must read a
+    /// buffer before a later step.
+    fn new(device: &Device, program: &Program, places: &Places, resources: &Resources) -> Self {
         let copies = device.vulkan().buffer_usages() == BufferUsage::all();
+        let access = device.vulkan().host_access();
         let mut transfers = Self::default();
         let mut end = 0u64;
         for (index, plan) in program.buffers.iter().enumerate() {
@@ -111,7 +112,10 @@ impl Transfers {
                 end = end.saturating_add(plan.size.next_multiple_of(ALIGNMENT));
             }
         }
-        transfers.upload = if copies { end } else { 0 };
+        transfers.upload = if copies && !access.writes { end } else { 0 };
+        // Reading a buffer in place would keep others from submitting work that uses it.
+        let is_of_run =
+            |index: usize| places.buffers[index].is_none() && resources.buffer(index).is_none();
         let (mut end, mut segment) = (0u64, Segment::default());
         for (index, step) in program.steps.iter().enumerate() {
             match step {
@@ -123,18 +127,35 @@ impl Transfers {
                     if !places.is_kept[index] =>
                 {
                     let bytes = byte_count(*element, shape).unwrap_or(0);
-                    let own = (!copies).then_some(binding.buffer);
-                    let start = if copies { end } else { binding.offset };
+                    let buffer = binding.buffer;
+                    let in_place =
+                        access.reads && is_of_run(buffer) && !program.writes_after(index, buffer);
+                    let own = (!copies || in_place).then_some(buffer);
+                    let start = if own.is_some() { binding.offset } else { end };
                     segment.reads.push((own, start..start.saturating_add(bytes)));
-                    end = end.saturating_add(bytes).next_multiple_of(ALIGNMENT);
+                    if own.is_none() {
+                        end = end.saturating_add(bytes).next_multiple_of(ALIGNMENT);
+                    }
                 }
                 _ => {}
             }
             segment.steps.end = index + 1;
         }
         transfers.segments.push(segment);
-        transfers.readback = if copies { end } else { 0 };
+        transfers.readback = end;
         transfers
+    }
+}
+
+impl Program {
+    /// Whether a step after the one with this index writes the buffer.
+    fn writes_after(&self, step: usize, buffer: usize) -> bool {
+        self.steps[step..].iter().any(|it| match it {
+            Step::Dispatch(dispatch) => {
+                dispatch.outputs.iter().flatten().any(|binding| binding.buffer == buffer)
+            }
+            Step::Initialize(_) | Step::Read(_) => false,
+        })
     }
 }
 
@@ -167,7 +188,7 @@ impl Recording {
             .map(|(piece, (size, operator))| (size, Content::Scratch { piece, operator }));
         let mut needed: Vec<(u64, Content)> = own.chain(scratch).collect();
         needed.sort_by_key(|(size, _)| Reverse(*size));
-        let transfers = Transfers::new(device, program, &places);
+        let transfers = Transfers::new(device, program, &places, resources);
         let demand = Demand {
             device: needed.iter().map(|(size, _)| *size).collect(),
             upload: transfers.upload,
@@ -229,6 +250,7 @@ impl Recording {
         }
         let before = program.steps[..segment.steps.start].iter().filter_map(operator_of).count();
         let (mut tables, mut reads) = (self.tables[before..].iter(), segment.reads.iter());
+        let mut copies = OutputCopies::default();
         for index in segment.steps.clone() {
             match &program.steps[index] {
                 step @ (Step::Initialize(_) | Step::Dispatch(_)) => {
@@ -246,15 +268,15 @@ impl Recording {
                     else {
                         continue;
                     };
-                    recorder.barrier_all();
-                    let size = range.end - range.start;
-                    let copied =
-                        recorder.copy_buffer(from, binding.offset, readback, range.start, size);
-                    copied.map_err(failed)?;
+                    copies.add((from, binding.offset), (readback, range));
+                    if program.writes_after(index, binding.buffer) {
+                        copies.record(&mut recorder).map_err(failed)?;
+                    }
                 }
                 Step::Read(_) => {}
             }
         }
+        copies.record(&mut recorder).map_err(failed)?;
         recorder.finish().map_err(failed)
     }
 
@@ -299,5 +321,38 @@ impl Recording {
             }
         }
         Ok(outputs)
+    }
+}
+
+/// Copies of outputs to the staging buffer that have one barrier before them.
+#[derive(Default)]
+struct OutputCopies<'a>(Vec<OutputCopy<'a>>);
+
+struct OutputCopy<'a> {
+    from: &'a Buffer,
+    offset: u64,
+    to: &'a Buffer,
+    range: &'a Range<u64>,
+}
+
+impl<'a> OutputCopies<'a> {
+    fn add(
+        &mut self,
+        (from, offset): (&'a Buffer, u64),
+        (to, range): (&'a Buffer, &'a Range<u64>),
+    ) {
+        self.0.push(OutputCopy { from, offset, to, range });
+    }
+
+    /// Records all copies so far.
+    fn record(&mut self, recorder: &mut Recorder) -> std::result::Result<(), dml::vk::Error> {
+        if !self.0.is_empty() {
+            recorder.barrier_all();
+        }
+        for OutputCopy { from, offset, to, range } in self.0.drain(..) {
+            let size = range.end - range.start;
+            recorder.copy_buffer(from, offset, to, range.start, size)?;
+        }
+        Ok(())
     }
 }

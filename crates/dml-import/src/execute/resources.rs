@@ -27,7 +27,9 @@ pub(crate) struct Resources {
     buffers: Vec<Option<Buffer>>,
     /// Which of the buffers runs write.
     is_written: Vec<bool>,
-    refilled: Mutex<Vec<(Buffer, Initial)>>,
+    refilled: Vec<(Buffer, Initial)>,
+    /// Held by the run whose turn it is; `None` if runs only write their own arenas.
+    turn: Option<Mutex<()>>,
     /// The buffers of each operator's persistent resource.
     persistent: Vec<Vec<Buffer>>,
     /// Owners of buffers shared with other programs, kept alive as long as these resources.
@@ -104,6 +106,9 @@ impl Resources {
         // Weights that other programs have already prepared are not uploaded.
         (0..buffers.len()).for_each(|index| uploads.filled(index));
         let mut all = Vec::new();
+        // Runs initialize operators whose resources are not packed, or that a step initializes.
+        let mut writes_persistent =
+            program.steps.iter().any(|step| matches!(step, Step::Initialize(_)));
         for ((operator, of), packed) in operators.iter().zip(&program.operators).zip(packed) {
             all.push(match (operator, packed) {
                 (_, Some(packed)) => {
@@ -113,6 +118,7 @@ impl Resources {
                 }
                 (Some(operator), None) => {
                     let own = persistent(device, &of.node, operator)?;
+                    writes_persistent |= !own.is_empty();
                     own_bytes = own_bytes.saturating_add(bytes_of(&own));
                     own
                 }
@@ -121,8 +127,9 @@ impl Resources {
         }
         let constants = operators.iter().flatten().map(|it| it.vulkan().plan().constants.len());
         let own_bytes = constants.fold(own_bytes, |all, it| all.saturating_add(it as u64));
-        let (is_written, persistent, refilled) = (uses.is_written, all, Mutex::new(refilled));
-        Ok(Self { operators, buffers, is_written, refilled, persistent, shared, own_bytes })
+        let (is_written, persistent) = (uses.is_written, all);
+        let turn = (writes_persistent || !refilled.is_empty()).then(Mutex::default);
+        Ok(Self { operators, buffers, is_written, refilled, turn, persistent, shared, own_bytes })
     }
 
     /// The bytes of device memory that are freed with the program: those of its own, and of buffers that no other
@@ -145,10 +152,15 @@ impl Resources {
         self.operators.get(index).and_then(Option::as_ref)
     }
 
-    /// The buffers to refill before a run. A run holds this lock: its operators may write persistent resources, which
-    /// all recordings of the program share.
-    pub(super) fn turn(&self) -> MutexGuard<'_, Vec<(Buffer, Initial)>> {
-        self.refilled.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The buffers to refill before a run.
+    pub(super) fn refilled(&self) -> &Refilled {
+        &self.refilled
+    }
+
+    /// A run's turn, which it holds until it has ended, if runs write buffers that all recordings of the program share:
+    /// persistent resources, or constants that are filled again. `None` if runs may overlap.
+    pub(super) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        self.turn.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The buffers of temporary memory that operators need for bound buffers of this usage: the bytes of each, and the

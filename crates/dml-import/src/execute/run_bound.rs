@@ -65,13 +65,13 @@ impl Executable {
         let is_read = |(index, _): &(usize, &Read)| !places.is_kept[*index];
         let reads: Vec<&Read> = self.reads().filter(is_read).map(|(_, read)| read).collect();
         let outputs = self.outputs(&reads, &given, |resources| {
-            let refilled = resources.turn();
+            let _turn = resources.turn();
             self.memory.arenas.with(resources, |arena| {
                 let record = |places, arena: &mut Arena<Recording>| {
                     Recording::new(device, program, resources, (places, arena))
                 };
-                binding.with_recording((resources, arena), places, record, |recording| {
-                    recording.run(device, program, &refilled, &given.host)
+                binding.with_recording((resources, arena), &places, record, |recording| {
+                    recording.run(device, program, resources.refilled(), &given.host)
                 })
             })
         })?;

@@ -33,12 +33,15 @@ pub(crate) trait Evict: Send + Sync + std::fmt::Debug {
 pub(crate) struct Weights {
     device: Device,
     contents: Mutex<Contents>,
-    uploaded: Mutex<HashMap<Weight, Weak<Buffer>>>,
+    uploaded: Mutex<HashMap<Weight, Arc<UploadedWeight>>>,
     pub(super) prepared: Preparations,
     pub(super) packed: Packings,
     /// The programs of all sessions of the device.
     sessions: Mutex<Vec<Weak<dyn Evict>>>,
 }
+
+/// The buffer of a weight, as long as a program uses it. Whoever uploads it holds the lock.
+type UploadedWeight = Mutex<Weak<Buffer>>;
 
 /// Finds weights of equal content, such as those of a file that was read twice.
 #[derive(Debug, Default)]
@@ -111,39 +114,48 @@ impl Weights {
         }
     }
 
-    /// The buffer of a weight; the first caller uploads it.
+    /// The buffer of a weight. The first caller uploads it, and those that want the same weight wait meanwhile.
     pub(super) fn buffer(
         &self,
         device: &Device,
         plan: &BufferPlan,
         of: &Weight,
     ) -> Result<Arc<Buffer>> {
-        let mut uploaded = lock(&self.uploaded);
-        if let Some(known) = uploaded.get(of).and_then(Weak::upgrade) {
+        let of_weight = self.uploaded_weight(of);
+        let mut uploaded = lock(&of_weight);
+        if let Some(known) = uploaded.upgrade() {
             return Ok(known);
         }
-        uploaded.retain(|_, buffer| buffer.strong_count() > 0);
         let buffer = Arc::new(create(device, plan.size, || memory::weight(of))?);
         fill(device, &buffer, &plan.initial)?;
-        // The key keeps the weight alive, so that its address cannot be reused.
-        uploaded.insert(of.clone(), Arc::downgrade(&buffer));
+        *uploaded = Arc::downgrade(&buffer);
         Ok(buffer)
     }
 
-    /// Forgets weights that no program uses any more, and with them their copies on the host. Where another thread
-    /// adds some now, that thread forgets them.
+    /// Forgets weights that no program uses any more, and with them their copies on the host.
     pub(super) fn forget_dropped(&self) {
-        if let Ok(mut uploaded) = self.uploaded.try_lock() {
-            uploaded.retain(|_, buffer| buffer.strong_count() > 0);
-        }
+        forget(&mut lock(&self.uploaded));
         self.prepared.forget_dropped();
         self.packed.forget_dropped();
+    }
+
+    fn uploaded_weight(&self, of: &Weight) -> Arc<UploadedWeight> {
+        let mut all = lock(&self.uploaded);
+        if let Some(known) = all.get(of) {
+            return Arc::clone(known);
+        }
+        forget(&mut all);
+        let new = Arc::<UploadedWeight>::default();
+        // The key keeps the weight alive, so that its address cannot be reused.
+        all.insert(of.clone(), Arc::clone(&new));
+        new
     }
 
     /// The bytes of weights as they are in the file.
     pub(crate) fn uploaded_bytes(&self) -> u64 {
         let uploaded = lock(&self.uploaded);
-        uploaded.values().filter_map(Weak::upgrade).map(|it| it.size()).fold(0, u64::saturating_add)
+        let buffers = uploaded.values().filter_map(|it| buffer_of(it));
+        buffers.map(|it| it.size()).fold(0, u64::saturating_add)
     }
 
     /// The bytes of results that depend only on weights.
@@ -195,14 +207,24 @@ impl Contents {
     }
 }
 
+/// The buffer of an uploaded weight; `None` while it is uploaded.
+fn buffer_of(weight: &UploadedWeight) -> Option<Arc<Buffer>> {
+    weight.try_lock().ok()?.upgrade()
+}
+
+/// Removes weights that no program uses any more. Another thread may be about to upload what it has a handle of.
+fn forget(uploaded: &mut HashMap<Weight, Arc<UploadedWeight>>) {
+    uploaded.retain(|_, it| Arc::strong_count(it) > 1 || buffer_of(it).is_some());
+}
+
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes the initial content of a buffer; runs write inputs.
+/// Uploads the initial content of a buffer, which nobody waits for; runs write inputs.
 pub(super) fn fill(device: &Device, buffer: &Buffer, initial: &Initial) -> Result<()> {
     let write = |offset, bytes: &[u8]| {
-        let written = device.vulkan().write_buffer(buffer, offset, bytes);
+        let written = device.vulkan().upload(buffer, offset, bytes);
         written.map_err(|error| at(&its_buffers(), error.into()))
     };
     match initial {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::execute::Evict;
+use crate::execute::{Evict, is_out_of_memory};
 use crate::session::Session;
 
 /// The device memory that a session holds, in bytes, see [`Session::memory_report`].
@@ -83,8 +83,4 @@ impl Session {
             self.compiler.device().vulkan().release_unused();
         }
     }
-}
-
-fn is_out_of_memory(error: &Error) -> bool {
-    error.device_error().is_some_and(dml::Error::is_out_of_memory)
 }

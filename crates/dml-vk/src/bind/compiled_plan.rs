@@ -113,7 +113,7 @@ impl Device {
             location,
             name: &format!("{} constants", plan.operator),
         })?;
-        self.write_unused(&buffer, &plan.constants)?;
+        self.upload(&buffer, 0, &plan.constants)?;
         Ok(Some(buffer))
     }
 }

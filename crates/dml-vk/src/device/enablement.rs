@@ -5,7 +5,8 @@ use std::ffi::CStr;
 use ash::{khr, vk};
 use dml_core::capabilities::{Enabling, Feature, Features};
 
-use crate::device::{DeviceDesc, usable_version};
+use crate::device::desc::DeviceDesc;
+use crate::device::usable_version;
 use crate::instance::features::{FeatureStructures, is_core};
 use crate::instance::physical::PhysicalDevice;
 

@@ -3,14 +3,20 @@
 //! The queue of a device that this crate created is used through [`Queue::with`] alone. A caller's own queue is
 //! shared: every use of it holds the caller's lock as well.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ash::vk;
 
-use crate::error::Result;
+use crate::device::semaphores::{Batch, Operations, SubmitSemaphores};
+use crate::error::{Error, Result};
 use crate::instance::raw::RawDevice;
 use crate::memory::buffer::BufferShared;
+
+/// The number of further attempts to wait if there is no memory for that, and the pause between them.
+const PATIENCE: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A lock that keeps others from a queue that the caller shares with a [`crate::Device`].
 ///
@@ -28,57 +34,6 @@ pub unsafe trait QueueLock: Send + Sync {
     fn unlock(&self);
 }
 
-/// A semaphore of the caller's, to wait for or to signal.
-#[derive(Clone, Copy, Debug)]
-pub struct SemaphoreValue {
-    /// The semaphore: binary or timeline.
-    pub semaphore: vk::Semaphore,
-    /// The value of a timeline semaphore; ignored for a binary one.
-    pub value: u64,
-}
-
-/// The caller's semaphores that order a submission, see [`crate::Device::submit_with`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SubmitSemaphores<'a> {
-    /// Semaphores that must be signalled before any work of the submission begins.
-    pub wait: &'a [SemaphoreValue],
-    /// Semaphores that are signalled when all work of the submission has completed.
-    pub signal: &'a [SemaphoreValue],
-}
-
-/// The semaphores in the arrays that Vulkan takes.
-struct Operations {
-    handles: Vec<vk::Semaphore>,
-    values: Vec<u64>,
-}
-
-impl Operations {
-    fn of(semaphores: &[SemaphoreValue]) -> Self {
-        let (handles, values) = semaphores.iter().map(|it| (it.semaphore, it.value)).unzip();
-        Self { handles, values }
-    }
-
-    fn with(mut self, semaphore: vk::Semaphore, value: u64) -> Self {
-        self.handles.push(semaphore);
-        self.values.push(value);
-        self
-    }
-}
-
-/// The semaphores of a batch. What one waits for holds back those after it, and a signal covers those before it.
-struct Batch {
-    waits: Operations,
-    signals: Operations,
-}
-
-impl Batch {
-    fn values(&self) -> vk::TimelineSemaphoreSubmitInfo<'_> {
-        vk::TimelineSemaphoreSubmitInfo::default()
-            .wait_semaphore_values(&self.waits.values)
-            .signal_semaphore_values(&self.signals.values)
-    }
-}
-
 /// A queue of which each batch signals the next value of a timeline semaphore.
 pub(crate) struct Queue {
     raw: Arc<RawDevice>,
@@ -86,6 +41,8 @@ pub(crate) struct Queue {
     semaphore: vk::Semaphore,
     /// The queue may be used while this lock is held, once `shared` is locked too.
     state: Mutex<QueueState>,
+    /// The highest value that is known to have been signalled.
+    reached: AtomicU64,
     /// Notified whenever a host copy has ended.
     host_copy_ended: Condvar,
     /// The caller's lock of a queue that others use as well.
@@ -108,6 +65,16 @@ pub(crate) trait SubmittedResources {
     /// Records on every resource that the submission signalling `value` uses it. No other submission happens
     /// meanwhile.
     fn note_submitted(&self, value: u64);
+}
+
+struct NoResources;
+
+impl SubmittedResources for NoResources {
+    fn is_copied_by_host(&self) -> bool {
+        false
+    }
+
+    fn note_submitted(&self, _value: u64) {}
 }
 
 /// A copy by the host from or to the mapped memory of one buffer. While it lives, no work that uses the buffer is
@@ -188,6 +155,7 @@ impl Queue {
             handle,
             semaphore,
             state: Mutex::default(),
+            reached: AtomicU64::new(0),
             host_copy_ended: Condvar::new(),
             shared,
         })
@@ -220,14 +188,15 @@ impl Queue {
         state
     }
 
-    /// Calls `work` while nobody else uses the queue.
+    /// Calls `work` while nobody else uses the queue. It submits nothing through this crate.
     pub(crate) fn with<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> R {
         let _exclusive = self.exclusive(self.lock());
         work(self.handle)
     }
 
     /// Submits command buffers, each a batch of its own, without waiting for the device; returns the value that
-    /// the last one will signal. `resources` get that value before another submission is possible.
+    /// the last one will signal. `resources` get that value before another submission is possible. Without command
+    /// buffers, an empty batch signals that all earlier work of the queue has completed.
     ///
     /// Each batch signals a value: Mesa's drivers join batches that have no signal between them to one, for
     /// which the kernel's watchdog waits as a whole.
@@ -244,10 +213,14 @@ impl Queue {
         resources: &dyn SubmittedResources,
     ) -> Result<u64> {
         self.raw.ensure_alive()?;
-        let last = command_buffers.len().saturating_sub(1);
+        let mut commands: Vec<&[vk::CommandBuffer]> = command_buffers.chunks(1).collect();
+        if commands.is_empty() {
+            commands.push(&[]);
+        }
+        let last = commands.len() - 1;
         let mut queue = self.exclusive(self.lock_for(resources));
         let before = queue.state.last;
-        let batches: Vec<Batch> = (0..command_buffers.len())
+        let batches: Vec<Batch> = (0..commands.len())
             .map(|at| Batch {
                 waits: Operations::of(if at == 0 { semaphores.wait } else { &[] }),
                 signals: Operations::of(if at == last { semaphores.signal } else { &[] })
@@ -256,12 +229,12 @@ impl Queue {
             .collect();
         let mut timelines: Vec<_> = batches.iter().map(Batch::values).collect();
         let stages = vec![vk::PipelineStageFlags::ALL_COMMANDS; semaphores.wait.len()];
-        let submits: Vec<_> = command_buffers
-            .iter()
+        let submits: Vec<_> = commands
+            .into_iter()
             .zip(batches.iter().zip(&mut timelines))
-            .map(|(command_buffer, (batch, timeline))| {
+            .map(|(command_buffers, (batch, timeline))| {
                 vk::SubmitInfo::default()
-                    .command_buffers(std::slice::from_ref(command_buffer))
+                    .command_buffers(command_buffers)
                     .wait_semaphores(&batch.waits.handles)
                     .wait_dst_stage_mask(&stages[..batch.waits.handles.len()])
                     .signal_semaphores(&batch.signals.handles)
@@ -287,14 +260,37 @@ impl Queue {
         // SAFETY: the semaphore is a timeline semaphore of this device.
         let result = unsafe { get(self.raw.core().handle(), self.semaphore, &raw mut value) };
         self.raw.check("vkGetSemaphoreCounterValue", result.result())?;
+        self.reached.fetch_max(value, Ordering::AcqRel);
         Ok(value)
     }
 
-    /// Waits until `value` is signalled, however long it takes.
+    /// Waits until `value` is signalled, however long it takes. Vulkan is not called for a value that is known to have
+    /// been.
     pub(crate) fn wait(&self, value: u64) -> Result<()> {
+        if value <= self.reached.load(Ordering::Acquire) {
+            return self.raw.ensure_alive();
+        }
         // A driver may limit a wait to less than the given time.
         while !self.wait_timeout(value, Duration::MAX)? {}
         Ok(())
+    }
+
+    /// Waits until `value` is signalled, repeatedly if there is no memory to wait. A lost device has completed
+    /// everything.
+    pub(crate) fn wait_patiently(&self, value: u64) -> Result<()> {
+        let mut waited = self.wait(value);
+        for _ in 0..PATIENCE {
+            if !waited.as_ref().is_err_and(Error::is_out_of_memory) {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            waited = self.wait(value);
+        }
+        match waited {
+            // A lost device executes nothing any more, so its objects may be destroyed.
+            Err(Error::DeviceLost { .. }) => Ok(()),
+            waited => waited,
+        }
     }
 
     /// Waits until `value` is signalled; false where `timeout` passed first.
@@ -308,7 +304,11 @@ impl Queue {
         let result = unsafe { wait(self.raw.core().handle(), &raw const info, nanoseconds) };
         match result {
             vk::Result::TIMEOUT => Ok(false),
-            result => self.raw.check("vkWaitSemaphores", result.result()).map(|()| true),
+            result => {
+                self.raw.check("vkWaitSemaphores", result.result())?;
+                self.reached.fetch_max(value, Ordering::AcqRel);
+                Ok(true)
+            }
         }
     }
 
@@ -350,13 +350,12 @@ impl Queue {
         Ok(copy)
     }
 
-    /// Waits until the queue is idle, including work of other users.
+    /// Waits until all work of the queue so far has completed, that of other users included. Others may submit
+    /// meanwhile, which vkQueueWaitIdle would not allow.
     pub(crate) fn wait_idle(&self) -> Result<()> {
-        self.raw.ensure_alive()?;
-        let _exclusive = self.exclusive(self.lock());
-        // SAFETY: nobody else uses the queue.
-        let result = unsafe { self.raw.core().queue_wait_idle(self.handle) };
-        self.raw.check("vkQueueWaitIdle", result)
+        // SAFETY: there are no command buffers and no semaphores.
+        let value = unsafe { self.submit(&[], &SubmitSemaphores::default(), &NoResources) }?;
+        self.wait(value)
     }
 }
 

@@ -65,6 +65,11 @@ impl Staging {
 impl Device {
     /// Frees staging memory that the device keeps for later transfers. For programs that run out of memory.
     pub fn release_unused(&self) {
+        if self.shared.has_queue()
+            && let Err(error) = self.finish_uploads()
+        {
+            log::debug!("uploads could not be finished: {error}");
+        }
         self.shared.uploads.clear();
         self.shared.read_backs.clear();
     }
@@ -119,16 +124,31 @@ impl Blocks {
         &mut self,
         size: u64,
         take: impl FnOnce() -> Result<StagingBlock>,
-    ) -> Result<(&Arc<StagingBlock>, u64)> {
-        let room = self.blocks.last().map_or(0, |it| it.buffer.size());
-        let mut at = self.used.next_multiple_of(ALIGNMENT);
-        if at.checked_add(size).is_none_or(|end| end > room) {
-            self.blocks.push(Arc::new(take()?));
-            at = 0;
+    ) -> Result<(Arc<StagingBlock>, u64)> {
+        match self.place(size) {
+            Some(place) => Ok(place),
+            None => self.add(take()?, size),
         }
-        self.used = at + size;
-        let block = self.blocks.last();
-        block.map(|it| (it, at)).ok_or_else(|| Error::internal("a list has no staging block"))
+    }
+
+    /// Reserves `size` bytes in the last block; `None` if there is no room.
+    pub(crate) fn place(&mut self, size: u64) -> Option<(Arc<StagingBlock>, u64)> {
+        let block = self.blocks.last()?;
+        let at = self.used.next_multiple_of(ALIGNMENT);
+        let end = at.checked_add(size).filter(|end| *end <= block.buffer.size())?;
+        self.used = end;
+        Some((Arc::clone(block), at))
+    }
+
+    /// Adds a block, and reserves its first `size` bytes.
+    pub(crate) fn add(
+        &mut self,
+        block: StagingBlock,
+        size: u64,
+    ) -> Result<(Arc<StagingBlock>, u64)> {
+        self.blocks.push(Arc::new(block));
+        self.used = 0;
+        self.place(size).ok_or_else(|| Error::internal("a staging block is too small"))
     }
 }
 

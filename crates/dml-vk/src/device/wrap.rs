@@ -10,9 +10,10 @@ use std::sync::Arc;
 use ash::{ext, khr, vk};
 use dml_core::capabilities::{Feature, Features};
 
+use crate::device::desc::{DeviceDesc, check_desc};
 use crate::device::enablement::alone;
 use crate::device::queue::{Queue, QueueLock};
-use crate::device::{Device, DeviceDesc, Parts, check_desc, usable_version};
+use crate::device::{Device, Parts, usable_version};
 use crate::error::{Error, Result, VkContext};
 use crate::instance::InstanceShared;
 use crate::instance::entry::{EntryPoints, Loader};

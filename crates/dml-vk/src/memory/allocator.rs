@@ -39,9 +39,33 @@ const USABLE: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
         | vk::MemoryPropertyFlags::HOST_CACHED.as_raw(),
 );
 
+/// A memory type of a device.
+#[derive(Clone, Copy, Debug)]
+struct MemoryType {
+    properties: vk::MemoryPropertyFlags,
+    /// Whether its heap is the largest one of device-local memory.
+    is_of_largest_local_heap: bool,
+}
+
+impl MemoryType {
+    /// All memory types of a device.
+    fn all(memory: &vk::PhysicalDeviceMemoryProperties) -> Vec<Self> {
+        let heaps = memory.memory_heaps_as_slice();
+        let local = heaps.iter().filter(|it| it.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
+        let largest = local.map(|it| it.size).max();
+        let types = memory.memory_types_as_slice().iter().map(|it| Self {
+            properties: it.property_flags,
+            is_of_largest_local_heap: heaps.get(it.heap_index as usize).map(|it| it.size)
+                == largest,
+        });
+        types.collect()
+    }
+}
+
 impl MemoryLocation {
-    /// The rank of memory with these properties for this location, the lowest first; `None` if it is not suitable.
-    fn rank(self, properties: vk::MemoryPropertyFlags) -> Option<[bool; 3]> {
+    /// The rank of this memory for this location, the lowest first; `None` if it is not suitable.
+    fn rank(self, memory: &MemoryType) -> Option<[bool; 3]> {
+        let properties = memory.properties;
         let lacks = |flag| !properties.contains(flag);
         let (local, visible) =
             (vk::MemoryPropertyFlags::DEVICE_LOCAL, vk::MemoryPropertyFlags::HOST_VISIBLE);
@@ -52,7 +76,11 @@ impl MemoryLocation {
         }
         match self {
             Self::Device if lacks(local) => None,
-            Self::Device => Some([false; 3]),
+            // Where all of the device's memory can be mapped (integrated GPUs, resizable BAR), bytes are written in
+            // place. A small part of it that can be mapped is left to others.
+            Self::Device => {
+                Some([lacks(visible) || !memory.is_of_largest_local_heap, false, false])
+            }
             _ if lacks(visible) => None,
             // Read by the device once: mapped device memory is scarce on most discrete GPUs.
             Self::Upload => Some([lacks(coherent), !lacks(local), !lacks(cached)]),
@@ -82,8 +110,7 @@ pub(crate) struct MemoryAllocator {
     raw: Arc<RawDevice>,
     non_coherent_atom_size: u64,
     max_allocation: u64,
-    /// The properties of each memory type.
-    types: Vec<vk::MemoryPropertyFlags>,
+    types: Vec<MemoryType>,
 }
 
 impl MemoryAllocator {
@@ -96,8 +123,7 @@ impl MemoryAllocator {
         let core = physical.instance.table.core();
         // SAFETY: the handle was enumerated from this instance, which is alive.
         let memory = unsafe { core.get_physical_device_memory_properties(physical.raw()) };
-        let types = memory.memory_types_as_slice().iter();
-        let types = types.map(|memory_type| memory_type.property_flags).collect();
+        let types = MemoryType::all(&memory);
         let whole_blocks = |size: u64| (size - size % MIN_BLOCK).max(MIN_BLOCK);
         let block = |size: u64| whole_blocks(size.min(max_allocation));
         let sizes = AllocationSizes::new(block(8 * MIB), block(8 * MIB))
@@ -123,6 +149,12 @@ impl MemoryAllocator {
 
     pub(crate) fn raw(&self) -> &Arc<RawDevice> {
         &self.raw
+    }
+
+    /// The properties of the memory type that suits the location best.
+    pub(crate) fn best_type(&self, location: MemoryLocation) -> vk::MemoryPropertyFlags {
+        let best = types_for(location, u32::MAX, &self.types).first().copied();
+        best.map_or(vk::MemoryPropertyFlags::empty(), |index| self.types[index].properties)
     }
 
     /// Allocates memory for `buffer`. It starts and ends at nonCoherentAtomSize, so that flushing or
@@ -254,16 +286,12 @@ impl Drop for MemoryAllocator {
     }
 }
 
-/// The memory types among `allowed` (bits) that suit the location, the best one first. `types` has the
-/// properties of all.
-fn types_for(
-    location: MemoryLocation,
-    allowed: u32,
-    types: &[vk::MemoryPropertyFlags],
-) -> Vec<usize> {
-    let ranked = (0..u32::BITS).zip(types).enumerate().filter_map(|(index, (bit, properties))| {
+/// The memory types among `allowed` (bits) that suit the location, the best one first. `types` are all of the
+/// device.
+fn types_for(location: MemoryLocation, allowed: u32, types: &[MemoryType]) -> Vec<usize> {
+    let ranked = (0..u32::BITS).zip(types).enumerate().filter_map(|(index, (bit, memory))| {
         let is_allowed = allowed & 1 << bit != 0;
-        Some((location.rank(*properties).filter(|_| is_allowed)?, index))
+        Some((location.rank(memory).filter(|_| is_allowed)?, index))
     });
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort();
@@ -321,21 +349,46 @@ mod tests {
         use vk::MemoryPropertyFlags as Properties;
         let (local, visible) = (Properties::DEVICE_LOCAL, Properties::HOST_VISIBLE);
         let (coherent, cached) = (Properties::HOST_COHERENT, Properties::HOST_CACHED);
-        let of = |location, allowed, types: &[Properties]| types_for(location, allowed, types);
+        let of = |location, allowed, types: &[MemoryType]| types_for(location, allowed, types);
+        let types = |heap_of_each: &[(Properties, u32)]| {
+            let mut memory = vk::PhysicalDeviceMemoryProperties {
+                memory_heap_count: 3,
+                memory_type_count: u32::try_from(heap_of_each.len()).unwrap(),
+                ..Default::default()
+            };
+            let in_device = vk::MemoryHeapFlags::DEVICE_LOCAL;
+            let heaps = [(8, in_device), (32, vk::MemoryHeapFlags::empty()), (1, in_device)];
+            for (to, (size, flags)) in memory.memory_heaps.iter_mut().zip(heaps) {
+                *to = vk::MemoryHeap { size, flags };
+            }
+            for (to, (property_flags, heap_index)) in
+                memory.memory_types.iter_mut().zip(heap_of_each)
+            {
+                let (property_flags, heap_index) = (*property_flags, *heap_index);
+                *to = vk::MemoryType { property_flags, heap_index };
+            }
+            MemoryType::all(&memory)
+        };
         // A discrete card: host memory, device memory, and a part of it that the host sees (BAR).
-        let discrete = [
-            local,
-            visible | coherent,
-            visible | coherent | cached,
-            local | visible | coherent,
-            local | visible | coherent | Properties::DEVICE_COHERENT_AMD,
-        ];
+        let card = |seen: u32| {
+            types(&[
+                (local, 0),
+                (visible | coherent, 1),
+                (visible | coherent | cached, 1),
+                (local | visible | coherent, seen),
+                (local | visible | coherent | Properties::DEVICE_COHERENT_AMD, seen),
+            ])
+        };
+        let discrete = card(2);
         assert_eq!(of(MemoryLocation::Device, !0, &discrete), [0, 3]);
         assert_eq!(of(MemoryLocation::Upload, !0, &discrete), [1, 2, 3]);
         assert_eq!(of(MemoryLocation::Readback, !0, &discrete), [2, 1, 3]);
         assert_eq!(of(MemoryLocation::Upload, 0b1100, &discrete), [2, 3]);
+        // The host sees all of the device's memory (resizable BAR).
+        assert_eq!(of(MemoryLocation::Device, !0, &card(0)), [3, 0]);
         // An integrated GPU whose cached memory is not coherent.
-        let integrated = [local | visible | coherent, local | visible | cached];
+        let integrated = types(&[(local | visible | coherent, 0), (local | visible | cached, 0)]);
+        assert_eq!(of(MemoryLocation::Device, !0, &integrated), [0, 1]);
         assert_eq!(of(MemoryLocation::Upload, !0, &integrated), [0, 1]);
         assert_eq!(of(MemoryLocation::Readback, !0, &integrated), [1, 0]);
         assert!(of(MemoryLocation::Device, 0, &integrated).is_empty());

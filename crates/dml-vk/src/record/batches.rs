@@ -51,6 +51,11 @@ impl Batches {
         Ok(command_buffer)
     }
 
+    /// The pool, which owns the command buffers.
+    pub(crate) fn into_pool(self) -> CommandPool {
+        self.pool
+    }
+
     /// All of them, in their order.
     pub(crate) fn all(&self) -> &[vk::CommandBuffer] {
         &self.begun
@@ -111,12 +116,21 @@ impl Batches {
         Barrier::all()
     }
 
-    /// Ends all of them.
+    /// Ends all of them, with a barrier after which later submissions, and the host, see everything that was written.
     ///
     /// # Errors
     ///
     /// [`crate::Error::OutOfMemory`], also for what a driver could not record.
-    pub(crate) fn end(&self, raw: &RawDevice) -> Result<()> {
+    pub(crate) fn close(&self, raw: &RawDevice) -> Result<()> {
+        let all = Barrier::all();
+        let barrier = Barrier {
+            dst_stages: all.dst_stages | vk::PipelineStageFlags::HOST,
+            dst_access: all.dst_access | vk::AccessFlags::HOST_READ,
+            ..all
+        };
+        let writer = Writer { raw, command_buffer: self.current() };
+        // SAFETY: the command buffer is recording, and used by this thread alone.
+        unsafe { writer.barrier(&barrier) };
         self.begun.iter().try_for_each(|command_buffer| {
             // SAFETY: the command buffer is recording, and used by nobody else.
             let ended = unsafe { raw.core().end_command_buffer(*command_buffer) };

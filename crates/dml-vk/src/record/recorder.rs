@@ -242,16 +242,8 @@ impl Recorder {
     ///
     /// [`Error::OutOfMemory`], also if the driver could not record a command.
     pub fn finish(self) -> Result<CommandList> {
-        let all = Barrier::all();
-        let barrier = Barrier {
-            dst_stages: all.dst_stages | vk::PipelineStageFlags::HOST,
-            dst_access: all.dst_access | vk::AccessFlags::HOST_READ,
-            ..all
-        };
         let list = self.list;
-        // SAFETY: the command buffer is recording, and owned by `list`.
-        unsafe { list.writer().barrier(&barrier) };
-        list.batches.end(&list.device.shared.raw)?;
+        list.batches.close(&list.device.shared.raw)?;
         Ok(list)
     }
 

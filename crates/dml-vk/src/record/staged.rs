@@ -50,7 +50,6 @@ impl Recorder {
         let device = self.device().clone();
         let take = || device.shared.read_backs.take(&device, size);
         let (block, at) = self.staged().read_backs.reserve(size, take)?;
-        let block = Arc::clone(block);
         let submitted = Arc::clone(&self.staged().submitted);
         self.copy_buffer(buffer, range.start, &block.buffer, at, size)?;
         Ok(ReadBack { block, range: at..at + size, submitted, device })

@@ -5,13 +5,9 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::device::Device;
-use crate::device::queue::SubmitSemaphores;
+use crate::device::semaphores::SubmitSemaphores;
 use crate::error::{Error, Result};
 use crate::record::recorder::CommandList;
-
-/// The number of attempts of a dropped ticket to wait if there is no memory for that, and the pause between them.
-const PATIENCE: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// A ticket for work that was submitted. It owns everything that the work uses.
 ///
@@ -70,6 +66,7 @@ impl Device {
         if all.any(|it| it.semaphore == vk::Semaphore::null()) {
             return Err(Error::invalid("semaphores", "one of them is null"));
         }
+        self.flush_uploads()?;
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
         // submission keeps it until the value is signalled; it gives back only what is repeatable. The
         // semaphores are the caller's promise.
@@ -124,27 +121,13 @@ impl Submission {
             None => Err(Error::invalid("list", "it was recorded to be submitted once")),
         }
     }
-
-    /// Waits as [`Submission::wait`], repeatedly if there is no memory to wait.
-    fn wait_patiently(&self) -> Result<()> {
-        let mut waited = self.wait();
-        for _ in 0..PATIENCE {
-            if !waited.as_ref().is_err_and(Error::is_out_of_memory) {
-                break;
-            }
-            std::thread::sleep(PAUSE);
-            waited = self.wait();
-        }
-        waited
-    }
 }
 
 impl Drop for Submission {
     fn drop(&mut self) {
-        match self.wait_patiently() {
-            // A lost device executes nothing any more, so its objects may be destroyed.
+        match self.device.queue().and_then(|queue| queue.wait_patiently(self.value)) {
             // In a forked process nothing is destroyed.
-            Ok(()) | Err(Error::DeviceLost { .. } | Error::Forked { .. }) => {}
+            Ok(()) | Err(Error::Forked { .. }) => {}
             Err(error) => {
                 log::error!("waiting for dropped work failed, its objects are leaked: {error}");
                 std::mem::forget(self.list.take());
