@@ -63,7 +63,7 @@ pub use bind::table::BindingTable;
 pub use device::buffers::RawBufferDesc;
 pub use device::enablement::Enablement;
 pub use device::heap::HeapReport;
-pub use device::queue::{QueueLock, SemaphoreValue, SubmitSemaphores};
+pub use device::queue::{QueueLock, SemaphoreValue, SubmitSemaphores, WorkCounts};
 pub use device::wrap::{RawDeviceDesc, RawPhysicalDevice, RawQueue};
 pub use device::{Device, DeviceDesc, LiveObjects};
 pub use error::{Error, MemoryKind, Result};

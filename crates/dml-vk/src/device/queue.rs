@@ -92,10 +92,20 @@ pub(crate) struct Queue {
     shared: Option<Arc<dyn QueueLock>>,
 }
 
+/// The work that a device was given through this crate since it was made, see [`crate::Device::work_counts`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkCounts {
+    /// Calls of [`crate::Device::submit`], including the transfers that go through staging memory.
+    pub submissions: u64,
+    /// Compute dispatches of the submitted lists: a list that is submitted twice counts twice.
+    pub dispatches: u64,
+}
+
 #[derive(Default)]
 struct QueueState {
     /// The value that the last submission signals; 0 before the first.
     last: u64,
+    counts: WorkCounts,
     /// The number of host copies in progress.
     host_copies: usize,
 }
@@ -104,6 +114,9 @@ struct QueueState {
 pub(crate) trait SubmittedResources {
     /// Whether the host is copying from or to one of the buffers.
     fn is_copied_by_host(&self) -> bool;
+
+    /// The number of dispatches.
+    fn dispatch_count(&self) -> u64;
 
     /// Records on every resource that the submission signalling `value` uses it. No other submission happens
     /// meanwhile.
@@ -275,8 +288,15 @@ impl Queue {
         let value = before + submits.len() as u64;
         self.raw.check("vkQueueSubmit", result)?;
         queue.state.last = value;
+        queue.state.counts.submissions += 1;
+        queue.state.counts.dispatches += resources.dispatch_count();
         resources.note_submitted(value);
         Ok(value)
+    }
+
+    /// The work that was submitted so far.
+    pub(crate) fn work_counts(&self) -> WorkCounts {
+        self.lock().counts
     }
 
     /// The highest value that has been signalled.
