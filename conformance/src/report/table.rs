@@ -279,8 +279,8 @@ mod tests {
         run.targets[0].kernels = Some(KernelUse { distinct: 3, pipelines: 4, operators });
         let text = written(&run);
         let line = "\ndispatched kernels for 1 of 2 operators that were executed: 3 kernels, \
-                    4 pipelines compiled; the host made all bytes of 2 cases, no evidence about the \
-                    driver; no case dispatched a kernel for: OTHER\n";
+                    4 pipelines compiled; the bytes of 2 cases come from the host alone and say nothing \
+                    of the driver; no case dispatched a kernel for: OTHER\n";
         assert!(text.contains(line), "{text}");
         assert!(text.ends_with("3 cases on 1 target: conformant, 3 pass\n"), "{text}");
         run.targets[0].kernels = None;

@@ -167,7 +167,9 @@ impl TargetRun {
         );
         if total.host_made() > 0 {
             let cases = count(total.host_made(), "case");
-            text += &format!("; the host made all bytes of {cases}, no evidence about the driver");
+            text += &format!(
+                "; the bytes of {cases} come from the host alone and say nothing of the driver"
+            );
         }
         if !not_dispatched.is_empty() {
             text += &format!("; no case dispatched a kernel for: {}", not_dispatched.join(", "));

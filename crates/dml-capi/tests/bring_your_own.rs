@@ -294,7 +294,7 @@ fn what_can_be_seen_to_be_wrong_is_refused() {
         let names: [*const c_char; 1] = [c"VK_no_such_thing".as_ptr()];
         let device_extensions = names.as_ptr();
         let one = DmlVkRawDeviceDesc { device_extensions, device_extension_count: 1, ..good };
-        refuse(one, "VK_no_such_thing is said to be enabled, but not offered");
+        refuse(one, "VK_no_such_thing is listed as enabled, but the device does not support it");
         let (code, device) = wrap(&good);
         ok(code);
         let operator = Diagonal::new(1, &[2, 2], 16, 0, 1.0).compiled(device);

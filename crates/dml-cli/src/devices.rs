@@ -13,7 +13,7 @@ use crate::ProfileArgs;
 /// The arguments of `dml devices`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print a JSON array
+    /// Print a JSON array, with all limits
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -131,16 +131,16 @@ impl Entry {
             bytes(limits.max_compute_shared_memory_size.into()),
             limits.subgroup_size,
         ));
-        let enabled = |it: &&'static str| self.enabled_features.contains(it);
+        let enabled = |name: &&'static str| self.enabled_features.contains(name);
         let (on, off): (Vec<_>, Vec<_>) = self.features.iter().copied().partition(enabled);
-        for (what, names) in [("enabled", on), ("offered and not enabled", off)] {
+        for (title, names) in [("enabled", on), ("supported, not enabled", off)] {
             if !names.is_empty() {
-                lines.push(format!("   {what}: {}", names.join(", ")));
+                lines.push(format!("   {title}: {}", names.join(", ")));
             }
         }
         if !self.shortfalls.is_empty() {
-            lines.push("   the profile states more:".to_owned());
-            lines.extend(self.shortfalls.iter().map(|it| format!("     {it}")));
+            lines.push("   stated by the profile, but missing:".to_owned());
+            lines.extend(self.shortfalls.iter().map(|shortfall| format!("     {shortfall}")));
         }
         if let Some(reason) = &self.unusable {
             lines.push(format!("   cannot be used: {reason}"));
@@ -149,7 +149,7 @@ impl Entry {
     }
 }
 
-/// Lists every device; without any, the error tells what to install.
+/// Prints every device; without any, the error tells what to install.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let cap = args.profile.cap()?;
     let options = DeviceOptions { cap: Some(cap), ..DeviceOptions::default() }.resolved()?;

@@ -17,7 +17,7 @@ use crate::{DeviceArgs, files, matrix, whole_number};
 /// The arguments of `dml diag`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Sizes of the output, outermost first, such as 1,1,3,3
+    /// Sizes of the output, outermost first, such as 3,4
     #[arg(
         long,
         value_name = "N,..",
@@ -26,7 +26,7 @@ pub(crate) struct Args {
         value_parser = whole_number::<u32>
     )]
     sizes: Vec<u32>,
-    /// The number of the diagonal: 0 is the main diagonal, positive is right and up, negative left and down
+    /// Diagonal to write: 0 is the main diagonal, positive numbers lie above it, negative ones below
     #[arg(
         long,
         value_name = "N",
@@ -35,8 +35,7 @@ pub(crate) struct Args {
         value_parser = whole_number::<i32>
     )]
     offset: i32,
-    /// A band of diagonals instead: from the first up to, not including, the second; if the first is larger,
-    /// all diagonals outside of the band. Executed as DIAGONAL_MATRIX1 without an input
+    /// Write the diagonals BEGIN to END - 1 instead (all others if BEGIN > END), by DIAGONAL_MATRIX1
     #[arg(
         long,
         value_name = "BEGIN,END",
@@ -45,27 +44,27 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     band: Option<(i32, i32)>,
-    /// The value to write along the diagonal
-    #[arg(long, value_name = "V", default_value_t = 1.0, allow_negative_numbers = true)]
+    /// Value to write
+    #[arg(long, value_name = "VALUE", default_value_t = 1.0, allow_negative_numbers = true)]
     value: f32,
-    /// The data type of the output, under DirectML's name
-    #[arg(long = "type", value_name = "T", default_value = "float32")]
+    /// Data type of the output, such as float32 or int8
+    #[arg(long = "type", value_name = "TYPE", default_value = "float32")]
     data_type: DataType,
     /// Strides of the output in elements; packed if not given
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = whole_number::<u32>)]
     strides: Option<Vec<u32>>,
-    /// Use this strategy if it supports the tensor: inline, fill, fill-and-scatter, seed-and-copy, row-copies or
-    /// kernel. The result is the same
-    #[arg(long, value_name = "S")]
+    /// How to write the tensor: inline, fill, fill-and-scatter, seed-and-copy, row-copies or kernel; the result
+    /// is the same
+    #[arg(long, value_name = "STRATEGY")]
     strategy: Option<Strategy>,
-    /// Also print the plan, before the result
+    /// Print the program and the plan before the result
     #[arg(long)]
     explain: bool,
+    /// Write the result to a .npy file as well
+    #[arg(long, value_name = "FILE.npy")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     device: DeviceArgs,
-    /// Also write the result to this .npy file
-    #[arg(long, value_name = "F.npy")]
-    output: Option<PathBuf>,
 }
 
 fn parse_band(text: &str) -> Result<(i32, i32), String> {

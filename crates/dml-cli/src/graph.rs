@@ -24,15 +24,15 @@ const MAX_BYTES: u64 = 16 << 20;
 /// The arguments of `dml graph`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A graph in JSON, under the names of DML_GRAPH_DESC's members
+    /// Graph in JSON, with the names of DML_GRAPH_DESC's members (docs/graphs.md)
     file: PathBuf,
     /// Print which nodes are fused, which are not and why, and the memory of intermediate results
     #[arg(long)]
     explain: bool,
-    /// Write a picture to this file, in Graphviz's language DOT; - prints it and nothing else
-    #[arg(long, value_name = "OUT")]
+    /// Write the compiled graph to FILE in Graphviz's DOT language; - prints it instead of the report
+    #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
-    /// Do not fuse nodes
+    /// Compile without fusing nodes
     #[arg(long)]
     no_fuse: bool,
     #[command(flatten)]
@@ -81,8 +81,8 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
     read.context("cannot be read")?;
     let is_whole = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
-    anyhow::ensure!(is_whole, "the file is too large; accepted: up to {MAX_BYTES} bytes");
-    let mut graph = json::graph(&serde_json::from_slice(&bytes).context("is not JSON")?)?;
+    anyhow::ensure!(is_whole, "too large; accepted: up to {MAX_BYTES} bytes");
+    let mut graph = json::graph(&serde_json::from_slice(&bytes).context("not a JSON file")?)?;
     // Names are part of whatever is printed.
     for node in &mut graph.nodes {
         node.name = printable(&node.name).into();
@@ -114,9 +114,9 @@ fn compile(args: &Args, desc: &GraphDesc, graph: &ValidatedGraph) -> anyhow::Res
     let profile = args.device.profile.chosen()?;
     let what = match &profile {
         Some(profile) => format!("profile {}", profile.name),
-        None => "the least that Vulkan guarantees".to_owned(),
+        None => "the minimum limits of Vulkan".to_owned(),
     };
-    eprintln!("note: there is no Vulkan device; compiled for {what}");
+    eprintln!("note: no Vulkan device found; compiled for {what}");
     let capabilities = &profile.map(|profile| profile.cap).unwrap_or_default().alone();
     let target = Target {
         capabilities,

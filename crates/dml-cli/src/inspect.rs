@@ -21,12 +21,12 @@ use memory::Memory;
 /// The arguments of `dml inspect`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An ONNX model, an OpenVINO .xml file, or a DxDispatch .json file
+    /// ONNX model, OpenVINO .xml file, or DxDispatch .json file
     model: PathBuf,
     #[command(flatten)]
     inputs: InputArgs,
-    /// Write a picture to this file, in Graphviz's language DOT; - prints it and nothing else
-    #[arg(long, value_name = "OUT")]
+    /// Write the graph of nodes to FILE in Graphviz's DOT language; - prints it instead of the list
+    #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
     #[command(flatten)]
     numerics: NumericsArgs,

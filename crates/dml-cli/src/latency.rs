@@ -27,6 +27,11 @@ impl Latency {
         result
     }
 
+    /// The preparations and the first run, with their durations.
+    pub(crate) fn steps(&self) -> &[(&'static str, Duration)] {
+        &self.before
+    }
+
     /// Runs `work` and records its duration as one of the repeated runs.
     pub(crate) fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -36,6 +41,7 @@ impl Latency {
     }
 }
 
+/// `1.500 ms`
 fn milliseconds(duration: Duration) -> String {
     format!("{:.3} ms", duration.as_secs_f64() * 1e3)
 }

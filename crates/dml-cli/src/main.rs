@@ -33,11 +33,20 @@ const WRONG_USAGE: u8 = 2;
 /// There is no device to run on.
 const NO_DEVICE: u8 = 3;
 
-/// Runs DirectML-style operators on Vulkan devices.
-///
-/// Exit code: 0 success, 1 refused or failed, 2 wrong usage, 3 no device.
+/// Shown after the help of `dml`.
+const EXAMPLES: &str = "\
+Examples:
+  dml devices                                           which devices there are
+  dml inspect model.onnx                                what a model needs, and whether it runs
+  dml run model.onnx --input x=x.npy --output-dir out   run it
+  dml run model.onnx --random --repeat 20               how fast it is
+  dml support CONVOLUTION                               data types and ranks of an operator
+
+Exit codes: 0 success, 1 refused or failed, 2 wrong usage, 3 no device";
+
+/// Run models, graphs and operators with DirectML's operators on Vulkan devices
 #[derive(Debug, Parser)]
-#[command(name = "dml", version)]
+#[command(name = "dml", version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -45,18 +54,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lists the Vulkan devices of this machine and what they offer
-    Devices(devices::Args),
-    /// Executes DIAGONAL_MATRIX or DIAGONAL_MATRIX1 and prints the result
-    Diag(diag::Args),
-    /// Compiles a graph of operators, explains the result, and draws it
-    Graph(graph::Args),
-    /// Lists the inputs, outputs and operators of an ONNX, OpenVINO or DxDispatch model, and whether they run
-    Inspect(inspect::Args),
-    /// Runs an ONNX, OpenVINO or DxDispatch model and shows its outputs, or writes them as .npy files
+    /// Run an ONNX, OpenVINO or DxDispatch model; print its outputs or write them to files
     Run(run::Args),
-    /// Tells which operators, data types and ranks run on a device or profile, and how
+    /// List a model's inputs, outputs and nodes, and whether they run (needs no device)
+    Inspect(inspect::Args),
+    /// List the Vulkan devices, their limits and features
+    Devices(devices::Args),
+    /// Tell which operators, data types and ranks a device or a profile supports
     Support(support::Args),
+    /// Compile a graph of operators in JSON, and show what was fused
+    Graph(graph::Args),
+    /// Execute one operator, DIAGONAL_MATRIX, and print the matrix
+    Diag(diag::Args),
 }
 
 /// A whole number of an option.
@@ -66,21 +75,22 @@ fn whole_number<T: FromStr>(text: &str) -> Result<T, String> {
 
 /// A device and its feature level.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Device")]
 struct NameArgs {
-    /// The DirectML feature level that the device is created at
-    #[arg(long, visible_alias = "level", value_name = "L", default_value_t)]
+    /// DirectML feature level; operators and data types above it are refused
+    #[arg(long, visible_alias = "level", value_name = "LEVEL", default_value_t)]
     feature_level: FeatureLevel,
-    /// A device by index, name or UUID; the best one if not given
-    #[arg(long, value_name = "D")]
+    /// Index, UUID or part of the name of a device (see `dml devices`); the best one if not given
+    #[arg(long, value_name = "DEVICE")]
     device: Option<DeviceSelector>,
 }
 
 /// The profile that caps a device's features and limits.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Device")]
 struct ProfileArgs {
-    /// Cap the device's features and limits by this profile: a name, a part of it, or a file; the profile in
-    /// DML_PROFILE if not given
-    #[arg(long, value_name = "P", value_parser = NamedProfile::find)]
+    /// Cap the device by a profile (docs/profiles.md): a name, a part of it, or a file [env: DML_PROFILE]
+    #[arg(long, value_name = "PROFILE", value_parser = NamedProfile::find)]
     profile: Option<NamedProfile>,
 }
 
@@ -121,14 +131,16 @@ impl ProfileArgs {
 
 /// Whether results have the same bits on every device.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Device")]
 struct NumericsArgs {
-    /// Whether sums of products have the same bits on every device (exact), or may differ and be faster (fast)
+    /// exact: the same bits on every device; fast: sums of products may differ, and take less time
     #[arg(long, value_name = "exact|fast", default_value_t)]
     numerics: Numerics,
 }
 
 /// The device that runs an operator.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Device")]
 struct DeviceArgs {
     #[command(flatten)]
     name: NameArgs,
@@ -136,7 +148,7 @@ struct DeviceArgs {
     numerics: NumericsArgs,
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Run under the Vulkan validation layer; any of its messages is an error
+    /// Run under the Vulkan validation layer; any message of the layer is an error
     #[arg(long)]
     validation: bool,
 }

@@ -15,11 +15,10 @@ use tensor_file::TensorFile;
 /// The inputs of a model.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// Give an input the values of a NumPy .npy file, of an array of an .npz file (FILE.npz:ARRAY), or of a
-    /// TensorProto .pb file; FILE.npz alone gives each input the array of its name; may be repeated
+    /// Values of an input: FILE.npy, FILE.npz:ARRAY, or a TensorProto FILE.pb (FILE.npz alone: inputs by name)
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = source)]
     inputs: Vec<Source>,
-    /// Give an input a shape, without values, such as 2x3 or 2,3; may be repeated
+    /// Shape of an input without values, such as 2x3 or 2,3
     #[arg(long = "shape", value_name = "NAME=2x3", value_parser = assignment::<Shape>)]
     shapes: Vec<Assignment<Shape>>,
 }

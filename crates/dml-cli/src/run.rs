@@ -2,6 +2,7 @@
 
 mod delivery;
 mod names;
+mod report;
 mod summary;
 
 use std::io::Write as _;
@@ -10,23 +11,23 @@ use std::sync::Arc;
 
 use dml_file::{InputFiles, eprintln, stdout};
 use dml_import::program::Output;
-use dml_import::{Error, Executable, Inputs, Model, Program, Requirement, Session};
+use dml_import::{Error, Inputs, Model, Program, Requirement, Session};
 
 use crate::latency::Latency;
 use crate::model_inputs::{InputArgs, explained};
 use crate::progress::Line;
 use crate::{DeviceArgs, whole_number};
 use delivery::Delivery;
+use report::{DeviceWork, Report};
 
 /// The arguments of `dml run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An ONNX model, an OpenVINO .xml file, or a DxDispatch .json file
+    /// ONNX model, OpenVINO .xml file, or DxDispatch .json file
     model: PathBuf,
     #[command(flatten)]
     inputs: InputArgs,
-    /// Give every other input random values: floats from -1 to 1, integers and truth values 0 or 1. They
-    /// follow from the seed, which is 0 if not given, and the input's name
+    /// Random values for the other inputs: floats from -1 to 1, integers and booleans 0 or 1 [seed: 0]
     #[arg(
         long,
         value_name = "SEED",
@@ -36,26 +37,23 @@ pub(crate) struct Args {
         value_parser = whole_number::<u64>
     )]
     random: Option<u64>,
-    /// Write each output to a .npy file in this folder, which is created if it is missing; nothing is written
-    /// if not given
+    /// Write each output to DIR/NAME.npy; nothing is written if not given
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Run the model this many more times, and print how long a run took: copying its inputs to the device, its
-    /// operators, and copying its outputs back. Inputs without values get random ones
+    /// Run N more times and print the median time, copies included; inputs without values get random ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repeat: Option<u64>,
-    /// Keep compiled programs of a model whose shapes depend on values as long as they have at most this many bytes
-    /// of device memory for themselves; a quarter of the device's memory if not given
+    /// Device memory for programs of a model whose shapes depend on values; a quarter of it if not given
     #[arg(long, value_name = "BYTES", value_parser = whole_number::<u64>)]
     program_bytes: Option<u64>,
-    /// Show neither outputs nor progress nor notes; --repeat still prints how long runs took
+    /// Print no outputs, progress, notes or report; --repeat still prints its times
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
-/// Runs the model, shows every output, and writes the outputs to files if requested.
+/// Runs the model, shows every output, writes the outputs to files if requested, and says what was done.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let line = if args.quiet { Line::hidden() } else { Line::new("reading") };
     let mut latency = Latency::new(args.device.numerics.numerics);
@@ -68,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         let error = explained(error, &model, &inputs);
         if is_named { error } else { error.context(args.model.display().to_string()) }
     };
-    let outputs = match program {
+    let (outputs, work) = match program {
         Ok(program) => outputs(&program, args, (&line, &mut latency), in_model),
         Err(_) if model.needs_session(&inputs) => args.device.with_device(|device| {
             let session = Session::new(device, Arc::clone(&model));
@@ -77,14 +75,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
                 None => session,
             };
             let run = || session.run_with_progress(&inputs, &|progress| line.tell(progress));
-            repeated(run, args.repeat, &line, &mut latency).map_err(in_model)
+            let first = || latency.once("compile, upload and run", &run);
+            let (outputs, work) = DeviceWork::counted(device, first);
+            let outputs = outputs.map_err(&in_model)?;
+            repeat(run, args.repeat, &line, &mut latency).map_err(in_model)?;
+            Ok((outputs, Some(work)))
         }),
         Err(error) => Err(explained(error, &model, &inputs)),
     }?;
     drop(line);
-    delivery.deliver(&outputs)?;
+    let delivered = delivery.deliver(&outputs)?;
     if args.repeat.is_some() {
         writeln!(stdout(), "{latency}")?;
+    }
+    if !args.quiet {
+        let model = args.model.clone();
+        eprintln!("{}", Report { model, work, latency: &latency, delivered });
     }
     Ok(())
 }
@@ -119,43 +125,46 @@ fn lacks_values(model: &Model, given: &Inputs) -> anyhow::Result<bool> {
     Ok(inputs.iter().any(|input| input.requirement == Some(Requirement::Values)))
 }
 
-/// Runs the program, repeatedly if requested. `explained` converts the program's errors to the command's; errors
-/// of the device are returned unchanged.
+/// Runs the program, repeatedly if requested; also returns the work of the first run, if it needs a device.
+/// `explained` converts the program's errors to the command's; errors of the device are returned unchanged.
 fn outputs(
     program: &Program,
     args: &Args,
     (line, latency): (&Line, &mut Latency),
     explained: impl Fn(dml_import::Error) -> anyhow::Error,
-) -> anyhow::Result<Vec<Output>> {
+) -> anyhow::Result<(Vec<Output>, Option<DeviceWork>)> {
     let nothing = Inputs::new();
     if !program.needs_device() {
         let run = || program.run_on_host(&nothing);
-        return repeated(run, args.repeat, line, latency).map_err(explained);
+        let outputs = latency.once("first run", run).map_err(&explained)?;
+        repeat(run, args.repeat, line, latency).map_err(explained)?;
+        return Ok((outputs, None));
     }
     args.device.with_device(|device| {
         let tell = |progress| line.tell(progress);
-        let executable =
-            latency.once("compile and upload", || program.compile_with_progress(device, &tell));
-        let run = |it: Executable| {
-            line.say("running");
-            repeated(|| it.run(&nothing), args.repeat, line, latency)
-        };
-        executable.and_then(run).map_err(explained)
+        let compile = || program.compile_with_progress(device, &tell);
+        let executable = latency.once("compile and upload", compile).map_err(&explained)?;
+        line.say("running");
+        let run = || executable.run(&nothing);
+        let first = || latency.once("first run", run);
+        let (outputs, work) = DeviceWork::counted(device, first);
+        let outputs = outputs.map_err(&explained)?;
+        repeat(run, args.repeat, line, latency).map_err(explained)?;
+        Ok((outputs, Some(work)))
     })
 }
 
-/// The outputs of the first run. The further runs are only timed.
-fn repeated(
+/// Repeats the run as often as requested, to time it.
+fn repeat(
     run: impl Fn() -> dml_import::Result<Vec<Output>>,
     times: Option<u64>,
     line: &Line,
     latency: &mut Latency,
-) -> dml_import::Result<Vec<Output>> {
-    let outputs = latency.once("first run", &run)?;
+) -> dml_import::Result<()> {
     let times = times.unwrap_or(0);
     for done in 0..times {
         line.ran(done, times);
         latency.run(&run)?;
     }
-    Ok(outputs)
+    Ok(())
 }

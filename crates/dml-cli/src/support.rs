@@ -19,22 +19,22 @@ use crate::{NameArgs, ProfileArgs};
 /// The arguments of `dml support`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An operator under DirectML's name; all of them if not given
+    /// Operator under DirectML's name, such as GEMM; all operators if not given
     #[arg(value_name = "OPERATOR", value_parser = operator)]
     operator: Option<&'static OperatorSchema>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Print docs/operators.md, the page of implemented operators; needs no device
+    #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level"])]
+    implemented: bool,
+    /// Print docs/onnx-operators.md, the page of ONNX's operators; needs no device
+    #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level", "implemented"])]
+    onnx: bool,
     #[command(flatten)]
     name: NameArgs,
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// Print the implemented operators as a page in Markdown, docs/operators.md, for no device in particular
-    #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level"])]
-    implemented: bool,
-    /// Print ONNX's operators and what they run as, as a page in Markdown, docs/onnx-operators.md
-    #[arg(long, conflicts_with_all = ["operator", "json", "device", "profile", "feature_level", "implemented"])]
-    onnx: bool,
 }
 
 /// The device or profile, and the level, that the answers are for.

@@ -38,12 +38,15 @@ fn commands_end_quietly_when_nobody_reads_their_output() {
         &["diag", "--sizes", "300,300"],
         &["inspect", &model],
         &["inspect", &model, "--dot", "-"],
-        &["run", &model, "--shape", "x=30x30"],
         &["--help"],
         &["--version"],
     ] {
         assert_eq!(without_stdout(arguments), (Some(0), String::new()), "{arguments:?}");
     }
+    // What it did is on standard error.
+    let (code, report) = without_stdout(&["run", &model, "--shape", "x=30x30"]);
+    assert!(report.starts_with("ran ") && report.lines().count() == 3, "{report}");
+    assert_eq!(code, Some(0));
 }
 
 /// An output file is written even if nobody reads the standard output.

@@ -65,7 +65,7 @@ fn a_graph_is_compiled_and_explained() {
 fn without_a_device_the_note_says_what_it_is_compiled_for() {
     let (_folder, path) = file(graph("the sum"));
     let note = |arguments: &[&str]| text(&without_device(arguments).stderr);
-    let least = "note: there is no Vulkan device; compiled for the least that Vulkan guarantees\n";
+    let least = "note: no Vulkan device found; compiled for the minimum limits of Vulkan\n";
     assert_eq!(note(&["graph", &path]), least);
     let profile = note(&["graph", &path, "--profile", "no-transfer-usage"]);
     assert!(profile.ends_with("; compiled for profile no-transfer-usage\n"), "{profile}");
@@ -115,7 +115,7 @@ fn refusals_are_1_with_the_file_and_the_path() {
     failed(
         without_device(&["graph", &path]),
         1,
-        &format!("{path}: is not JSON: EOF while parsing"),
+        &format!("{path}: not a JSON file: EOF while parsing"),
     );
     let (_folder, path) = file("[".repeat(1 << 20));
     failed(without_device(&["graph", &path]), 1, "recursion limit exceeded");

@@ -10,7 +10,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{dml, failed, stdout, without_device};
+use common::{dml, failed, stdout, text, without_device};
 
 /// A name that would end a label.
 const X: &str = "x\"]; evil [label=\"";
@@ -187,7 +187,9 @@ fn a_repeated_run_says_how_long_it_took_after_its_outputs() {
     let out = folder.path().to_str().unwrap();
     let arguments = ["run", path.to_str().unwrap(), "--output-dir", out, "--repeat"];
     let output = dml(&[&arguments[..], &["3"]].concat());
-    assert!(output.stderr.is_empty(), "no progress where nobody watches: {output:?}");
+    let report = text(&output.stderr);
+    assert!(report.starts_with("ran "), "{report}");
+    assert_eq!(report.lines().count(), 3, "no progress where nobody watches: {report}");
     let printed = stdout(output);
     let lines: Vec<&str> = printed.lines().rev().take(2).collect();
     assert!(lines[0].starts_with("runs: 3, median ") && lines[0].contains(", p99 "), "{printed}");

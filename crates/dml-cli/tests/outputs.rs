@@ -80,6 +80,41 @@ fn without_a_folder_outputs_are_shown_and_nothing_is_written() {
     assert!(quiet.stdout.is_empty() && quiet.stderr.is_empty(), "{quiet:?}");
 }
 
+/// Lines on standard error, so that standard output has the outputs alone.
+#[test]
+fn a_run_ends_with_three_lines_on_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("m.onnx"), model(ones())).unwrap();
+    write_input(&path.join("x.npy"));
+    let input = ["run", "m.onnx", "--input", "x=x.npy"];
+    let report = |options: &[&str]| {
+        let output = dml_in(path, &[&input[..], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        text(&output.stderr).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let lines = report(&["--level", "5_1", "--numerics", "fast"]);
+    let [device, work, outputs] = &lines[..] else { panic!("{lines:?}") };
+    assert!(device.starts_with("ran m.onnx on "), "{device}");
+    assert!(device.ends_with(", feature level 5_1, fast numerics"), "{device}");
+    assert!(work.starts_with("1 dispatch in 1 submission; "), "{work}");
+    assert!(work.contains(" in all: read ") && work.contains(", first run "), "{work}");
+    assert_eq!(outputs, "1 output, not written to files (--output-dir DIR writes them)");
+    let lines = report(&["--output-dir", "out"]);
+    assert_eq!(lines.last().map(String::as_str), Some("1 output, 1 written to out"));
+    // A constant is known to the host.
+    let graph = onnx::Graph {
+        nodes: vec![onnx::node("Identity", &["w"], &["y"], &[])],
+        initializers: vec![ones()],
+        outputs: onnx::outputs(),
+        ..Default::default()
+    };
+    fs::write(path.join("c.onnx"), onnx::model(13, graph)).unwrap();
+    let output = dml_in(path, &["run", "c.onnx"]);
+    let report = text(&output.stderr);
+    assert!(report.starts_with("ran c.onnx on the host: no output needs a device\n"), "{report}");
+}
+
 #[test]
 fn an_input_is_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();

@@ -203,7 +203,10 @@ fn devices_are_shown_as_the_profile_leaves_them() {
         assert_eq!(device["limits"]["maxStorageBufferRange"], 16_384);
     }
     let list = dml().args(["devices", "--profile", "rtx-5090"]).output().unwrap();
-    assert!(stdout(list).contains("the profile states more:\n     Vulkan 1.4.341 (it is 1.3"));
+    assert!(
+        stdout(list)
+            .contains("stated by the profile, but missing:\n     Vulkan 1.4.341 (it is 1.3")
+    );
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! The pure half of the runtime: what a DirectML-style operator *is*, before any device is involved.
+//! Descriptors, validation, graphs and plans of DirectML's operators: the part of the runtime that needs no device.
 //!
 //! ```text
 //! AbstractOperator  --validate(level)-->  Validated  --(dml-ops) lower-->  Plan
 //! ```
 //!
 //! - Descriptors ([`TensorDesc`], [`AbstractOperator`]) are unchecked data, as a caller fills them.
-//! - [`validate()`] finds every mistake that a caller can make; after it a wrong value is our bug.
+//! - [`validate()`] finds every mistake that a caller can make; its result, [`Validated`], is never refused for one.
 //! - [`plan`] is what `dml-ops` produces and `dml-vk` executes; [`host`] executes the same plan on
 //!   the CPU, so that lowering is testable without a device.
 //!
@@ -22,7 +22,8 @@
 //! let refusal = validate(&eye(DataType::Int64).into(), FeatureLevel::V4_0).unwrap_err();
 //! assert_eq!(
 //!     refusal.to_string(),
-//!     "DIAGONAL_MATRIX: OutputTensor.DataType: INT64 needs feature level 5_1; this device was created at 4_0 \
+//!     "DIAGONAL_MATRIX: OutputTensor.DataType: INT64 needs feature level 5_1; \
+//!      this device was created at 4_0 \
 //!      (allowed: FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8)"
 //! );
 //! ```
@@ -31,8 +32,7 @@
 //! says otherwise. Feature levels, operators and fields are those of DirectML.h; [`schema`] has them as data, read
 //! from one table for each operator.
 //!
-//! Three things are absent on purpose and a test keeps them so: Vulkan bindings, the name of any
-//! kernel, and `unsafe`.
+//! The crate has no Vulkan bindings, names no kernel and has no `unsafe`; a test keeps it so.
 #![forbid(unsafe_code)]
 
 pub mod c_layout;

@@ -239,7 +239,7 @@ fn leaves(name: &str) -> Error {
 fn open(path: &Path) -> Result<File> {
     // Opening a pipe would wait for its other end.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(Error::Unreadable("is not a regular file".to_owned()));
+        return Err(Error::Unreadable("not a regular file".to_owned()));
     }
     File::open(path).map_err(unreadable)
 }

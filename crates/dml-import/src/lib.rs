@@ -1,7 +1,7 @@
 //! Runs models that were made for other runtimes: ONNX, OpenVINO IR and DxDispatch JSON.
 //!
 //! ```text
-//! file --Model::read--> Model --bind(inputs)--> Program --compile(device)--> Executable --run--> tensors
+//! file --read--> Model --bind(inputs)--> Program --compile--> Executable --run--> tensors
 //! ```
 //!
 //! - A [`Model`] is read once. Its shapes may be open.
@@ -10,8 +10,9 @@
 //!   the one with the lowest feature level that can express the node.
 //! - A [`Program`] runs any number of times on any device, also with other values of its inputs: each
 //!   run is one submission.
-//! - A `Session` runs a model with inputs of any shapes: it keeps the programs that it has compiled.
-//! - An `IoBinding` says which inputs and outputs stay on the device, such as the state of a recurrent model.
+//! - A [`Session`](struct.Session.html) runs a model with inputs of any shapes: it keeps the programs that it has
+//!   compiled.
+//! - An [`IoBinding`](struct.IoBinding.html) says which inputs and outputs stay on the device, such as the state of a recurrent model.
 //!
 //! # A model of ONNX
 //!
@@ -46,7 +47,8 @@
 //! let start = DeviceTensor::new(&device, &zeros)?;
 //! let mut binding = IoBinding::new().with_state("stateN", "state", start);
 //! for chunk in chunks {
-//!     let outputs = session.run_bound(&mut binding, &Inputs::new().with_tensor("input", chunk))?;
+//!     let inputs = Inputs::new().with_tensor("input", chunk);
+//!     let outputs = session.run_bound(&mut binding, &inputs)?;
 //! }
 //! # Ok(())
 //! # }
@@ -67,7 +69,8 @@
 //!     "resources": { "Out": { "initialValuesDataType": "FLOAT32",
 //!                             "initialValues": { "valueCount": 6, "value": 0 } } },
 //!     "dispatchables": { "eye": { "type": "DIAGONAL_MATRIX", "desc": {
-//!         "OutputTensor": { "DataType": "FLOAT32", "Sizes": [2, 3] }, "Offset": 0, "Value": 1 } } },
+//!         "OutputTensor": { "DataType": "FLOAT32", "Sizes": [2, 3] },
+//!         "Offset": 0, "Value": 1 } } },
 //!     "commands": [
 //!         { "type": "dispatch", "dispatchable": "eye", "bindings": { "OutputTensor": "Out" } },
 //!         { "type": "print", "resource": "Out" } ]

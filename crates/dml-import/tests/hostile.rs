@@ -126,7 +126,7 @@ fn what_is_no_model_is_refused() {
         assert!(error.contains("not a") || error.contains("is not "), "{error}");
     }
     let error = Model::read(data("models")).unwrap_err().to_string();
-    assert!(error.ends_with("models: is not a regular file"), "{error}");
+    assert!(error.ends_with("models: not a regular file"), "{error}");
 }
 
 /// The budget of an iteration counts values and attribute entries as well as nodes.

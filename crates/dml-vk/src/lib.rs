@@ -64,7 +64,7 @@ pub use device::buffers::RawBufferDesc;
 pub use device::desc::DeviceDesc;
 pub use device::enablement::Enablement;
 pub use device::heap::HeapReport;
-pub use device::queue::QueueLock;
+pub use device::queue::{QueueLock, WorkCounts};
 pub use device::semaphores::{SemaphoreValue, SubmitSemaphores};
 pub use device::wrap::{RawDeviceDesc, RawPhysicalDevice, RawQueue};
 pub use device::{Device, LiveObjects};

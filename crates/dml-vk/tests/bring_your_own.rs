@@ -159,13 +159,14 @@ fn what_is_wrong_and_can_be_seen_is_refused() {
         refused(old, "which needs VK_KHR_timeline_semaphore");
         let features = good.features.with(Feature::VulkanMemoryModelDeviceScope, false);
         if features.has(Feature::VulkanMemoryModel) {
-            let expected = "may not be without vulkanMemoryModelDeviceScope";
+            let expected = "which also needs vulkanMemoryModelDeviceScope";
             refused(RawDeviceDesc { features, ..good.clone() }, expected);
         }
         let offered = wrap(caller).physical().capabilities().features;
         for feature in Features::ALL.without(offered).iter() {
             let features = good.features.with(feature, true);
-            let expected = format!("{feature} is said to be enabled, but not offered");
+            let expected =
+                format!("{feature} is listed as enabled, but the device does not support it");
             refused(RawDeviceDesc { features, ..good.clone() }, &expected);
         }
         let device = wrap(caller);

@@ -18,7 +18,8 @@
 //! };
 //! let add = device.compile(desc)?;
 //!
-//! let [a, sum] = [device.create_buffer(add.input_size(0))?, device.create_buffer(add.output_size(0))?];
+//! let a = device.create_buffer(add.input_size(0))?;
+//! let sum = device.create_buffer(add.output_size(0))?;
 //! device.write(&a, 0, &tensor, &[1i64, 2, 3, 4, 5, 6])?;
 //! let input = Some(BufferBinding::whole(&a));
 //! device.execute(&add, &[input, input], &[Some(BufferBinding::whole(&sum))])?;
@@ -50,7 +51,7 @@
 //!
 //! # Graphs
 //!
-//! Operators that read each other's results belong into a graph: they are fused where that changes no bit, and
+//! Operators that read each other's results belong in a graph: they are fused where that changes no bit, and
 //! their intermediate tensors share memory or are never stored.
 //!
 //! ```no_run
@@ -60,7 +61,8 @@
 //! # let tensor = || TensorDesc::packed(DataType::Float32, &[3, 4]);
 //! let mut graph = GraphBuilder::new();
 //! let [a, b] = [graph.input(), graph.input()];
-//! let sum = ElementWiseAddDesc { a_tensor: tensor(), b_tensor: tensor(), output_tensor: tensor() };
+//! let [a_tensor, b_tensor, output_tensor] = [tensor(), tensor(), tensor()];
+//! let sum = ElementWiseAddDesc { a_tensor, b_tensor, output_tensor };
 //! let sum = graph.operator(sum, &[a, b]);
 //! let relu = ActivationReluDesc { input_tensor: tensor(), output_tensor: tensor() };
 //! let relu = graph.operator(relu, &[sum]);

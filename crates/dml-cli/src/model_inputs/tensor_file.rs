@@ -94,7 +94,7 @@ fn kind(bytes: &[u8]) -> Kind {
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let read = || {
         let metadata = std::fs::metadata(path).context("cannot be read")?;
-        anyhow::ensure!(metadata.is_file(), "is not a regular file");
+        anyhow::ensure!(metadata.is_file(), "not a regular file");
         let length = metadata.len();
         anyhow::ensure!(length <= MAX_BYTES, "{length} bytes are too many; accepted: {MAX_BYTES}");
         std::fs::read(path).context("cannot be read")

@@ -1,5 +1,6 @@
 //! Showing and writing the outputs of a model.
 
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use dml_import::program::{Destination, Output};
 use dml_import::{ElementType, Tensor};
 
 use super::names::file_names;
+use super::report::counted;
 use super::summary::summary;
 use crate::files::{printable, write_npy, write_raw};
 use crate::matrix;
@@ -17,6 +19,7 @@ use crate::matrix;
 pub(super) struct Delivery {
     /// The files in the order of the outputs; `None` for an output that is not written.
     paths: Vec<Option<PathBuf>>,
+    folder: Option<PathBuf>,
     /// Whether outputs are shown.
     shows: bool,
 }
@@ -48,11 +51,11 @@ impl Delivery {
             let shown = printable(&path.display().to_string());
             anyhow::ensure!(!path.is_dir(), "cannot write {shown}: it is a folder");
         }
-        Ok(Self { paths, shows })
+        Ok(Self { paths, folder: folder.map(Path::to_owned), shows })
     }
 
     /// Writes and shows the outputs.
-    pub(super) fn deliver(&self, outputs: &[Output]) -> anyhow::Result<()> {
+    pub(super) fn deliver(&self, outputs: &[Output]) -> anyhow::Result<Delivered> {
         for (index, output) in outputs.iter().enumerate() {
             let path = self.paths.get(index).and_then(Option::as_deref);
             if let Some(path) = path {
@@ -62,13 +65,36 @@ impl Delivery {
                 show(output, path)?;
             }
         }
-        Ok(())
+        let written = self.paths.iter().flatten().count();
+        Ok(Delivered { outputs: outputs.len(), written, folder: self.folder.clone() })
+    }
+}
+
+/// The number of a model's outputs, and where they were written.
+pub(super) struct Delivered {
+    outputs: usize,
+    written: usize,
+    /// `None` if nothing was to be written.
+    folder: Option<PathBuf>,
+}
+
+impl fmt::Display for Delivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outputs = counted(self.outputs as u64, "output", "outputs");
+        match &self.folder {
+            None => write!(f, "{outputs}, not written to files (--output-dir DIR writes them)"),
+            Some(folder) => {
+                let folder = printable(&folder.display().to_string());
+                write!(f, "{outputs}, {} written to {folder}", self.written)
+            }
+        }
     }
 }
 
 fn write(path: &Path, output: &Output) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
-        let cannot = || format!("cannot make {}", printable(&folder.display().to_string()));
+        let cannot =
+            || format!("cannot make the folder {}", printable(&folder.display().to_string()));
         std::fs::create_dir_all(folder).with_context(cannot)?;
     }
     let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));

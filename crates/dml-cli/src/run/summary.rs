@@ -16,7 +16,8 @@ pub(super) fn summary(data_type: DataType, shape: &[u64], bytes: &[u8]) -> Strin
     if count <= WHOLE {
         return matrix::format(data_type, shape, bytes);
     }
-    let first = matrix::elements(data_type, &bytes[..FIRST * width]).join(" ");
+    let first = bytes.chunks_exact(width).take(FIRST).map(|element| text(data_type, element));
+    let first = first.collect::<Vec<_>>().join(" ");
     let values = bytes.chunks_exact(width).map(|element| number(data_type, element));
     let (mut least, mut greatest, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
     let (mut numbers, mut not_finite) = (0u64, 0u64);
@@ -42,6 +43,14 @@ pub(super) fn summary(data_type: DataType, shape: &[u64], bytes: &[u8]) -> Strin
         text += &format!(", {not_finite} of them NaN or infinite");
     }
     text
+}
+
+/// An element at the beginning of a summary: integers whole, floats with six digits.
+fn text(data_type: DataType, element: &[u8]) -> String {
+    match data_type.integer_value(0) {
+        Some(_) => matrix::elements(data_type, element).join(" "),
+        None => short(number(data_type, element)),
+    }
 }
 
 /// A number with six digits, the precision of FLOAT32.
@@ -83,6 +92,18 @@ mod tests {
         let bytes: Vec<u8> = (0..=100).collect();
         let expected = "[0 1 2 3 4 5 ...], 101 elements: least 0, mean 50, greatest 100";
         assert_eq!(summary(DataType::Uint8, &[101], &bytes), expected);
+    }
+
+    #[test]
+    fn the_first_floats_have_six_digits_and_integers_all() {
+        let floats: Vec<u8> =
+            [2.295_157_7e-10f32; 200].iter().flat_map(|it| it.to_le_bytes()).collect();
+        let text = summary(DataType::Float32, &[200], &floats);
+        assert!(text.starts_with("[2.29516e-10 2.29516e-10 "), "{text}");
+        let integers: Vec<u8> =
+            [12_345_678_901i64; 200].iter().flat_map(|it| it.to_le_bytes()).collect();
+        let text = summary(DataType::Int64, &[200], &integers);
+        assert!(text.starts_with("[12345678901 12345678901 "), "{text}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::bind::binding::{Bindings, CheckedBinding, sharing};
 use crate::bind::compiled::CompiledOperator;
 use crate::bind::compiled_plan::Phase;
 use crate::bind::part::TablePart;
+use crate::bind::places::Command;
 use crate::device::Device;
 use crate::device::queue::SubmittedResources;
 use crate::error::{Error, Result};
@@ -34,6 +35,7 @@ pub struct BindingTable {
 pub(crate) struct TableShared {
     pub(crate) parts: Vec<TablePart>,
     phase: Phase,
+    dispatch_count: u64,
     device: Device,
 }
 
@@ -46,6 +48,10 @@ impl TableShared {
 impl SubmittedResources for TableShared {
     fn is_copied_by_host(&self) -> bool {
         self.buffers().any(BufferShared::is_copied_by_host)
+    }
+
+    fn dispatch_count(&self) -> u64 {
+        self.dispatch_count
     }
 
     fn note_submitted(&self, value: u64) {
@@ -110,7 +116,12 @@ impl BindingTable {
     }
 
     fn of(device: &Device, parts: Vec<TablePart>, phase: Phase) -> Self {
-        Self { shared: Arc::new(TableShared { parts, phase, device: device.clone() }) }
+        let steps = parts.iter().flat_map(|part| &part.steps);
+        let dispatches = steps.filter(|step| matches!(step.command, Command::Dispatch(_)));
+        let dispatch_count = dispatches.count() as u64;
+        Self {
+            shared: Arc::new(TableShared { parts, phase, dispatch_count, device: device.clone() }),
+        }
     }
 
     /// The operators: exactly one if the table is for executions.

@@ -49,10 +49,20 @@ pub(crate) struct Queue {
     shared: Option<Arc<dyn QueueLock>>,
 }
 
+/// The work that a device was given through this crate since it was made, see [`crate::Device::work_counts`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkCounts {
+    /// Calls of vkQueueSubmit with commands: lists, and the uploads and transfers of staging memory.
+    pub submissions: u64,
+    /// Compute dispatches of the submitted lists: a list that is submitted twice counts twice.
+    pub dispatches: u64,
+}
+
 #[derive(Default)]
 struct QueueState {
     /// The value that the last submission signals; 0 before the first.
     last: u64,
+    counts: WorkCounts,
     /// The number of host copies in progress.
     host_copies: usize,
 }
@@ -61,6 +71,9 @@ struct QueueState {
 pub(crate) trait SubmittedResources {
     /// Whether the host is copying from or to one of the buffers.
     fn is_copied_by_host(&self) -> bool;
+
+    /// The number of dispatches.
+    fn dispatch_count(&self) -> u64;
 
     /// Records on every resource that the submission signalling `value` uses it. No other submission happens
     /// meanwhile.
@@ -72,6 +85,10 @@ struct NoResources;
 impl SubmittedResources for NoResources {
     fn is_copied_by_host(&self) -> bool {
         false
+    }
+
+    fn dispatch_count(&self) -> u64 {
+        0
     }
 
     fn note_submitted(&self, _value: u64) {}
@@ -248,8 +265,15 @@ impl Queue {
         let value = before + submits.len() as u64;
         self.raw.check("vkQueueSubmit", result)?;
         queue.state.last = value;
+        queue.state.counts.submissions += u64::from(!command_buffers.is_empty());
+        queue.state.counts.dispatches += resources.dispatch_count();
         resources.note_submitted(value);
         Ok(value)
+    }
+
+    /// The work that was submitted so far.
+    pub(crate) fn work_counts(&self) -> WorkCounts {
+        self.lock().counts
     }
 
     /// The highest value that has been signalled.

@@ -64,6 +64,10 @@ impl SubmittedResources for UploadBatch {
         self.copies.iter().any(|copy| copy.buffer.shared.is_copied_by_host())
     }
 
+    fn dispatch_count(&self) -> u64 {
+        0
+    }
+
     fn note_submitted(&self, value: u64) {
         self.copies.iter().for_each(|copy| copy.buffer.shared.note_submitted(value));
     }

@@ -211,16 +211,17 @@ fn check_physical(instance: &InstanceShared, handle: vk::PhysicalDevice) -> Resu
 fn check_enabled(raw: &RawDeviceDesc<'_>, physical: &PhysicalDevice) -> Result<()> {
     let missing = raw.features.without(physical.capabilities().features);
     if let Some(feature) = missing.iter().next() {
-        let problem = format!("{feature} is said to be enabled, but not offered");
+        let problem = format!("{feature} is listed as enabled, but the device does not support it");
         return Err(Error::invalid("features", problem));
     }
     let unknown = |name: &&&CStr| !physical.has_extension(name);
     if let Some(name) = raw.device_extensions.iter().find(unknown) {
-        let problem = format!("{} is said to be enabled, but not offered", name.to_string_lossy());
+        let name = name.to_string_lossy();
+        let problem = format!("{name} is listed as enabled, but the device does not support it");
         return Err(Error::invalid("device_extensions", problem));
     }
     if let Some((feature, other)) = alone(raw.features) {
-        let problem = format!("{feature} is said to be enabled, and may not be without {other}");
+        let problem = format!("{feature} is listed as enabled, which also needs {other}");
         return Err(Error::invalid("features", problem));
     }
     for feature in raw.features.iter() {
@@ -229,7 +230,7 @@ fn check_enabled(raw: &RawDeviceDesc<'_>, physical: &PhysicalDevice) -> Result<(
             && !raw.device_extensions.contains(&extension.name)
         {
             let name = extension.name.to_string_lossy();
-            let problem = format!("{feature} is said to be enabled, which needs {name}");
+            let problem = format!("{feature} is listed as enabled, which needs {name}");
             return Err(Error::invalid("device_extensions", problem));
         }
     }

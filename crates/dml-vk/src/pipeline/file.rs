@@ -64,21 +64,21 @@ pub(crate) enum FileContent {
 pub(crate) enum Rejection {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("it is no regular file")]
+    #[error("not a regular file")]
     Special,
-    #[error("its {0} bytes are more than {MAX_BYTES}")]
+    #[error("{0} bytes; at most {MAX_BYTES} are read")]
     TooLong(u64),
-    #[error("it is no pipeline cache of this project")]
+    #[error("not a pipeline cache of dml")]
     Magic,
-    #[error("its format is {0}, this version knows {FORMAT}")]
+    #[error("written in format {0}; this version reads format {FORMAT}")]
     Format(u32),
-    #[error("it has {found} bytes of data, its header says {stated}")]
+    #[error("{found} bytes of data, but the header states {stated}")]
     Length { stated: u64, found: usize },
-    #[error("its checksum is wrong")]
+    #[error("wrong checksum")]
     Checksum,
     #[error("Vulkan's header is missing or of an unknown version")]
     VulkanHeader,
-    #[error("it belongs to another device or driver version")]
+    #[error("written for another device or driver version")]
     Foreign,
 }
 

@@ -284,6 +284,10 @@ impl SubmittedResources for CommandList {
             || self.buffers.iter().any(|buffer| buffer.shared.is_copied_by_host())
     }
 
+    fn dispatch_count(&self) -> u64 {
+        self.operators.iter().map(|operator| operator.dispatch_count()).sum()
+    }
+
     fn note_submitted(&self, value: u64) {
         self.operators.iter().for_each(|operator| operator.note_submitted(value));
         self.buffers.iter().for_each(|buffer| buffer.shared.note_submitted(value));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::device::Device;
+use crate::device::queue::{Queue, WorkCounts};
 use crate::device::semaphores::SubmitSemaphores;
 use crate::error::{Error, Result};
 use crate::record::recorder::CommandList;
@@ -72,6 +73,12 @@ impl Device {
         // semaphores are the caller's promise.
         let value = unsafe { self.queue()?.submit(list.command_buffers(), semaphores, &list) }?;
         Ok(Submission { device: self.clone(), value, list: Some(list) })
+    }
+
+    /// How many submissions and dispatches the device was given through this crate; none without a queue. Work of
+    /// [`record_plan`](crate::record_plan), which the caller submits, is not counted.
+    pub fn work_counts(&self) -> WorkCounts {
+        self.queue().map(Queue::work_counts).unwrap_or_default()
     }
 }
 

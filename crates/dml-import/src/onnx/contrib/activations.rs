@@ -27,6 +27,23 @@ SkipSimplifiedLayerNormalization<epsilon: float>(input, skip, gamma, bias?) -> (
   input_skip_bias_sum = Add(Add(input, skip), bias?)
   output = RMSNormalization<epsilon=@epsilon|1e-12>(input_skip_bias_sum, gamma)
 
+GatedAdd<>(X, Y, gate, gate_weight?) -> (output)
+  refuse gate_weight: its projection of the gate is not computed
+  output = Add(X, Mul(Y, gate))
+
+GatedRMSNorm<activation: text, epsilon: float>(X, scale, gate) -> (Y)
+  refuse activation and not activation in silu swish sigmoid: its activation is not known
+  x = Cast<to=1>(Reshape(X, Concat<axis=0>(Shape<end=-1>(X), [-1], Shape(scale))))
+  y = Reshape(RMSNormalization<epsilon=@epsilon|1e-5>(x, Cast<to=1>(scale)), Shape(X))
+  if activation in sigmoid: g = Sigmoid(Cast<to=1>(gate))
+  if not activation in sigmoid: g = Swish(Cast<to=1>(gate))
+  Y = CastLike(Mul(y, g), X)
+
+LinearAttentionGate<>(a, dt_bias, decay_scale, b?) -> (decay, beta?)
+  refuse beta and not b: its output beta needs the input b
+  decay = CastLike(Mul(decay_scale, Softplus(Add(Cast<to=1>(a), dt_bias))), a)
+  if b: beta? = Sigmoid(b)
+
 EmbedLayerNormalization<epsilon: float, mask_index_type: int>(input_ids, segment_ids?, word_embedding, position_embedding, segment_embedding?, gamma, beta, mask?, position_ids?) -> (output, mask_index?, embedding_sum?)
   words = Gather(word_embedding, input_ids)
   if position_ids: places = Gather(position_embedding, position_ids)

@@ -2,7 +2,7 @@
 
 use super::build::{self, Built};
 use super::element_wise::swish;
-use super::{INTERNAL, MICROSOFT, Row, quantization, recurrent, row};
+use super::{INTERNAL, MICROSOFT, Row, quantization, recurrent, row, states};
 use crate::graph::{
     Attention, CachedAttention, DequantizeHalves, KeyMask, MatrixProduct, RotaryEmbedding, Turned,
 };
@@ -50,6 +50,20 @@ pub(super) static ROWS: &[Row] = &[
     of(Row {
         outputs: 0..=3,
         ..row("DynamicQuantizeLSTM", 1, &recurrent::QUANTIZED, 12..=12, recurrent::quantized)
+    }),
+    of(Row {
+        outputs: 1..=2,
+        ..row(
+            "LinearAttention",
+            1,
+            &states::RUNTIME_LINEAR_ATTENTION,
+            3..=6,
+            states::runtime_linear_attention,
+        )
+    }),
+    of(Row {
+        outputs: 1..=2,
+        ..row("CausalConvWithState", 1, &states::RUNTIME_CAUSAL, 2..=4, states::runtime_causal)
     }),
     of(row("Trilu", 1, &[("upper", Kind::Int)], 1..=2, build::trilu)),
     of(row("Pad", 1, &[("mode", Kind::Text)], 2..=3, |it| {

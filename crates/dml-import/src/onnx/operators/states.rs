@@ -17,6 +17,23 @@ const LINEAR_ATTENTION: [(&str, Kind); 5] = [
     ("update_rule", Kind::Text),
 ];
 const CAUSAL: [(&str, Kind); 1] = [("activation", Kind::Text)];
+/// Attributes of com.microsoft's LinearAttention, which ONNX Runtime's builder for generation writes.
+pub(super) const RUNTIME_LINEAR_ATTENTION: [(&str, Kind); 6] = [
+    ("chunk_size", Kind::Int),
+    ("kv_num_heads", Kind::Int),
+    ("q_num_heads", Kind::Int),
+    ("scale", Kind::Float),
+    ("state_window", Kind::Int),
+    ("update_rule", Kind::Text),
+];
+/// Attributes of com.microsoft's CausalConvWithState.
+pub(super) const RUNTIME_CAUSAL: [(&str, Kind); 5] = [
+    ("activation", Kind::Text),
+    ("channels_last", Kind::Int),
+    ("dilation", Kind::Int),
+    ("ndim", Kind::Int),
+    ("state_window", Kind::Int),
+];
 const SCATTER: [(&str, Kind); 2] = [("axis", Kind::Int), ("mode", Kind::Text)];
 const DEFORMABLE: [(&str, Kind); 6] = [
     ("dilations", Kind::Ints),
@@ -69,6 +86,32 @@ fn causal(it: &Attributes<'_>) -> Built {
     let activations = [("none", false), ("silu", true), ("swish", true)];
     let has_swish = choice(it, "activation", &given, &activations)?;
     Ok(Box::new(CausalConvolution { has_swish }))
+}
+
+/// com.microsoft's LinearAttention: that of ai.onnx, with states of the last step alone.
+pub(super) fn runtime_linear_attention(it: &Attributes<'_>) -> Built {
+    only(it, "state_window", 0)?;
+    linear_attention(it)
+}
+
+/// com.microsoft's CausalConvWithState, with the attributes that make it that of ai.onnx.
+pub(super) fn runtime_causal(it: &Attributes<'_>) -> Built {
+    for (name, default) in [("channels_last", 0), ("dilation", 1), ("ndim", 1), ("state_window", 0)]
+    {
+        only(it, name, default)?;
+    }
+    causal(it)
+}
+
+/// Refuses values of an attribute other than its default.
+fn only(it: &Attributes<'_>, name: &str, default: i64) -> Result<()> {
+    match it.int(name).filter(|given| *given != default) {
+        Some(given) => {
+            let path = format!("attribute {name}");
+            Err(it.node.invalid(path, given, "is not supported", default.to_string()))
+        }
+        None => Ok(()),
+    }
 }
 
 fn cache_update(it: &Attributes<'_>) -> Built {
