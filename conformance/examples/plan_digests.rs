@@ -127,8 +127,8 @@ fn validated(operator: &Operator) -> Vec<Validated> {
     let reference = dml_reference::find(schema.operator_type).expect("one of each operator");
     let signatures = Signature::all(schema);
     let cases = signatures
-        .filter(|it| is_accepted(reference, it))
-        .flat_map(|it| reference.chosen_cases(&it));
+        .filter(|signature| is_accepted(reference, signature))
+        .flat_map(|signature| reference.chosen_cases(&signature));
     cases.filter_map(|case| validate(&case.operator, FeatureLevel::HIGHEST).ok()).collect()
 }
 

@@ -16,11 +16,11 @@ pub fn compare(targets: &mut [Outcomes]) -> Option<Agreement> {
         return None;
     }
     let mut firsts = HashMap::<&CaseId, First>::new();
-    let mut differing = Vec::<[Place; 2]>::new();
+    let mut differing = Vec::<[CaseOnTarget; 2]>::new();
     for target in devices {
         for (case, (listed, digest)) in targets[target].passed().enumerate() {
             let Some(digest) = digest else { continue };
-            let place = Place { target, case };
+            let place = CaseOnTarget { target, case };
             let Some(first) = firsts.get_mut(&listed.id) else {
                 firsts.insert(&listed.id, First { place, digest, is_alike: None });
                 continue;
@@ -32,7 +32,8 @@ pub fn compare(targets: &mut [Outcomes]) -> Option<Agreement> {
             }
         }
     }
-    let count = |alike| firsts.values().filter(|it| it.is_alike == Some(alike)).count() as u64;
+    let count =
+        |alike| firsts.values().filter(|first| first.is_alike == Some(alike)).count() as u64;
     let (agreed, differ) = (count(true), count(false));
     for [first, other] in differing {
         accuse(targets, first, other.target);
@@ -43,14 +44,14 @@ pub fn compare(targets: &mut [Outcomes]) -> Option<Agreement> {
 
 /// A case on a target, by their indices.
 #[derive(Clone, Copy)]
-struct Place {
+struct CaseOnTarget {
     target: usize,
     case: usize,
 }
 
 /// The first target that passed a case.
 struct First {
-    place: Place,
+    place: CaseOnTarget,
     /// The digest of its results.
     digest: u64,
     /// Whether the other targets have equal results; `None` without other targets.
@@ -58,7 +59,7 @@ struct First {
 }
 
 /// Marks a case as failed because its results differ from those of the target `other`, once for each target.
-fn accuse(targets: &mut [Outcomes], place: Place, other: usize) {
+fn accuse(targets: &mut [Outcomes], place: CaseOnTarget, other: usize) {
     let [this, other] = [place.target, other].map(|target| targets[target].target().title());
     targets[place.target].change_one(place.case, |result| {
         let detail = format!(

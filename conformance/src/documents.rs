@@ -15,7 +15,7 @@ use dml::{AbstractOperator, DataType, FeatureLevel};
 use serde::Deserialize;
 use serde_json::Value;
 
-use page::{Entry, Exception, Page, Row, Table, page};
+use page::{Entry, Exception, Page, Table, TensorLimits, page};
 
 const TABLES: &str = include_str!("../../crates/dml-core/tests/data/directml_support_tables.json");
 
@@ -33,7 +33,7 @@ static PAGES: LazyLock<BTreeMap<String, Page>> = LazyLock::new(|| {
 const PART_LEVELS: &str =
     include_str!("../../crates/dml-core/tests/data/directml_part_levels.json");
 
-static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
+static PARTS: LazyLock<Vec<Statement>> = LazyLock::new(|| {
     let rows: Vec<PartRow> = serde_json::from_str(PART_LEVELS).expect("a test reads the levels");
     rows.into_iter().map(|row| row.part().expect("a test reads the levels")).collect()
 });
@@ -41,7 +41,7 @@ static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
 /// A statement in an operator's page or the history beside the tables: the level from which a tensor may be
 /// left out, or a choice is available, or, without either, the operator may be nested, if that is later than
 /// its use.
-struct Part {
+struct Statement {
     row: PartRow,
     from: FeatureLevel,
 }
@@ -56,13 +56,13 @@ struct PartRow {
 }
 
 impl PartRow {
-    fn part(self) -> Option<Part> {
+    fn part(self) -> Option<Statement> {
         let from = self.from.parse().ok()?;
-        Some(Part { row: self, from })
+        Some(Statement { row: self, from })
     }
 }
 
-impl Part {
+impl Statement {
     fn is(&self, operator: &str, left_out: Option<&str>) -> bool {
         let row = &self.row;
         (row.operator.as_str(), row.left_out.as_deref()) == (operator, left_out)
@@ -119,7 +119,7 @@ pub(crate) fn ask(operator: &AbstractOperator, level: FeatureLevel) -> Answer {
 /// The name of the operator's choice, if its support depends on that.
 fn choice(operator: &AbstractOperator) -> Option<&'static str> {
     let varied = operator.schema().varied.as_ref()?;
-    let field = operator.schema().fields.iter().find(|it| it.name == varied.field)?;
+    let field = operator.schema().fields.iter().find(|field| field.name == varied.field)?;
     let Some(FieldValue::Uint(number)) = operator.field(varied.field) else { return None };
     let mut values = field.enumeration?.values.iter();
     values.find(|(_, value)| value == number).map(|(name, _)| *name)
@@ -132,7 +132,7 @@ fn ask_choice(
     tensors: &[Tensor<'_>],
 ) -> Answer {
     let Some(table) = table_at(operator, choice, level) else { return Answer::NoOperator };
-    let all = |accepts: &dyn Fn(&Row, &Tensor<'_>) -> bool| {
+    let all = |accepts: &dyn Fn(&TensorLimits, &Tensor<'_>) -> bool| {
         tensors.iter().all(|tensor| table.get(tensor.field).is_some_and(|row| accepts(row, tensor)))
     };
     if !all(&|row, tensor| row.data_types.contains(&tensor.data_type)) {
@@ -195,8 +195,9 @@ pub(crate) fn first(operator: &str, level: FeatureLevel, field: &str) -> Option<
 pub(crate) fn types(operator: &str, level: FeatureLevel, field: &str) -> Vec<DataType> {
     let choices = PAGES.get(operator).into_iter().flat_map(|page| &page.0);
     let choices: BTreeSet<Option<&str>> =
-        choices.map(|it| it.choices.first().map(String::as_str)).collect();
-    let rows = choices.into_iter().filter_map(|it| table_at(operator, it, level)?.get(field));
+        choices.map(|choice| choice.choices.first().map(String::as_str)).collect();
+    let rows =
+        choices.into_iter().filter_map(|choice| table_at(operator, choice, level)?.get(field));
     let types: BTreeSet<DataType> = rows.flat_map(|row| row.data_types.iter().copied()).collect();
     types.into_iter().collect()
 }
@@ -349,7 +350,8 @@ mod tests {
             FeatureLevel::ALL.into_iter().flat_map(|it| Signature::all(&CAST).map(move |s| (it, s)))
         {
             let desc = |it: &DataType| dml::TensorDesc::packed(*it, &vec![1; signature.rank]);
-            let fields = signature.types.iter().map(|it| FieldValue::Tensor(Some(desc(it))));
+            let fields =
+                signature.types.iter().map(|data_type| FieldValue::Tensor(Some(desc(data_type))));
             let operator = AbstractOperator::new(&CAST, fields.collect()).unwrap();
             let tensors = tensors(&operator);
             let is_accepted = ask_choice("CAST", None, level, &tensors) == Answer::Accepted;

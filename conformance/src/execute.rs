@@ -344,7 +344,7 @@ fn bindings(compiled: &dyn Executable, bad: BadBinding) -> Result<(), String> {
 fn bound_slots(operator: &Validated) -> Vec<Slot> {
     let of = |kind, slot: fn(u32) -> Slot| {
         let is_bound = |layout: Option<&TensorLayout>| {
-            layout.is_some_and(|it| !it.flags().contains(TensorFlags::OWNED_BY_DML))
+            layout.is_some_and(|layout| !layout.flags().contains(TensorFlags::OWNED_BY_DML))
         };
         let tensors = (0..).zip(operator.tensors(kind));
         let bound = tensors.filter(move |(_, (_, layout))| is_bound(*layout));

@@ -33,7 +33,7 @@ pub enum Format {
 
 /// The form of a report, and its additional content.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Form {
+pub struct ReportOptions {
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -43,7 +43,7 @@ pub struct Form {
     pub errors: bool,
 }
 
-impl Form {
+impl ReportOptions {
     /// Writes `run` in this form. Only the table takes the option of the largest errors; other forms always
     /// or never have them.
     ///

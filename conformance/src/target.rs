@@ -28,7 +28,7 @@ pub use survey::{Devices, Profiles, Survey};
 pub struct Target {
     /// The device or its replacement, its profile, strategy, features and limits; without results.
     pub run: TargetRun,
-    place: Place,
+    place: TargetLocation,
 }
 
 /// The options for opening devices, beside their profile.
@@ -50,7 +50,7 @@ pub struct Opening {
 /// The way to open a target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Place {
+enum TargetLocation {
     Device {
         /// The text of a `DeviceSelector`.
         selector: String,
@@ -63,7 +63,7 @@ impl Target {
         device: DeviceIdentity,
         profile: Option<ProfileRun>,
         capabilities: &Capabilities,
-        place: Place,
+        place: TargetLocation,
         opened: Opening,
     ) -> Self {
         let features = Feature::ALL
@@ -142,7 +142,7 @@ impl Target {
 
     /// Whether it can run cases of this kind: the host interpreter has no bindings that could be refused.
     pub fn can_run(&self, kind: Kind) -> bool {
-        matches!(self.place, Place::Device { .. }) || kind != Kind::Binding
+        matches!(self.place, TargetLocation::Device { .. }) || kind != Kind::Binding
     }
 
     /// Opens it. With a `lowering` its plans are executed, otherwise the runtime's.
@@ -167,7 +167,7 @@ impl Target {
     /// # Errors
     /// As [`Target::open`].
     pub fn device(&self) -> anyhow::Result<Option<(Instance, Device)>> {
-        let Place::Device { selector } = &self.place else { return Ok(None) };
+        let TargetLocation::Device { selector } = &self.place else { return Ok(None) };
         let TargetRun { validation, robust_access, staged_transfers, work_bound, .. } = self.run;
         let staged_transfers = Some(staged_transfers);
         let opening = Opening { validation, robust_access, staged_transfers, work_bound };

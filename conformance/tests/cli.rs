@@ -32,7 +32,8 @@ fn the_largest_errors_follow_the_table_of_a_run_and_of_its_report() {
     let (run, output) = folder.run(runner(), &[&INTERPRETER[..], &arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let errors = run.targets[0].errors.iter();
-    let errors: Vec<_> = errors.map(|it| (&*it.data_type, it.allowed, it.ulp, it.cases)).collect();
+    let errors: Vec<_> =
+        errors.map(|error| (&*error.data_type, error.allowed, error.ulp, error.cases)).collect();
     assert_eq!(errors, [("FLOAT16", 0, Some(0), 1), ("FLOAT32", 0, Some(0), 1)]);
     let printed = text(&output.stdout);
     let lines = printed.lines().filter(|line| line.starts_with("| ELEMENT_WISE_ADD "));
@@ -66,7 +67,10 @@ fn a_profile_lowers_what_a_device_has() {
         let (run, output) = folder.run(runner(), &[&filter, profile].concat());
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let target = &run.targets[0];
-        (target.limits["maxStorageBufferRange"], target.profile.as_ref().map(|it| it.name.clone()))
+        (
+            target.limits["maxStorageBufferRange"],
+            target.profile.as_ref().map(|profile| profile.name.clone()),
+        )
     };
     let name = "storage-range-16-kib";
     assert_eq!(limit(&["--profile", "16-kib"]), (16_384, Some(name.to_owned())));
@@ -109,11 +113,14 @@ fn all_profiles_run_once_for_each_effect_on_a_device() {
     let devices: std::collections::BTreeSet<_> =
         run.targets.iter().map(|target| &target.device.uuid).collect();
     for uuid in devices {
-        let targets: Vec<_> = run.targets.iter().filter(|it| it.device.uuid == *uuid).collect();
-        let profiles = targets.iter().map(|it| 1 + it.profile.as_ref().unwrap().also.len());
+        let targets: Vec<_> =
+            run.targets.iter().filter(|target| target.device.uuid == *uuid).collect();
+        let profiles = targets.iter().map(|target| 1 + target.profile.as_ref().unwrap().also.len());
         assert_eq!(profiles.sum::<usize>(), dml::profiles::names().count());
         assert!(targets.len() > 5);
-        assert!(targets.iter().any(|it| !it.profile.as_ref().unwrap().shortfalls.is_empty()));
+        assert!(
+            targets.iter().any(|target| !target.profile.as_ref().unwrap().shortfalls.is_empty())
+        );
     }
 }
 

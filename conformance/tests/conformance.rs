@@ -115,7 +115,7 @@ fn the_interpreter_passes_under_every_profile() {
     let random = random(FeatureLevel::HIGHEST, &everything, 8, 1).filter(is_chosen);
     let cases: Vec<Case> = chosen().chain(random).collect();
     let targets = targets(Devices::Interpreter, Profiles::All);
-    let profiles = targets.iter().map(|it| 1 + it.run.profile.as_ref().unwrap().also.len());
+    let profiles = targets.iter().map(|target| 1 + target.run.profile.as_ref().unwrap().also.len());
     assert_eq!(profiles.sum::<usize>(), dml::profiles::names().count());
     for target in &targets {
         let outcomes = run(target, &cases, None);

@@ -103,7 +103,7 @@ fn operators_of_the_whole_have_every_case_and_others_a_sample() {
     };
     let whole: Vec<&str> = listed.lines().filter(is_exported).collect();
     export(&folder, &["--random", "0", "--filter", filter, "--sample", "3"]);
-    let ids: Vec<String> = manifest(&folder).cases.iter().map(|it| it.id.to_string()).collect();
+    let ids: Vec<String> = manifest(&folder).cases.iter().map(|case| case.id.to_string()).collect();
     let (diagonal, tile): (Vec<&String>, Vec<&String>) =
         ids.iter().partition(|id| id.contains("/diagonal_matrix/"));
     assert_eq!(diagonal, whole);
@@ -126,7 +126,7 @@ fn three_cases() -> (Folder, Vec<String>) {
         &["--filter", "5_1/diagonal_matrix/int32/rank3/{shape_row,value_zero,strides_transposed}"],
     );
     pretend(&folder);
-    let ids: Vec<String> = manifest(&folder).cases.iter().map(|it| it.id.to_string()).collect();
+    let ids: Vec<String> = manifest(&folder).cases.iter().map(|case| case.id.to_string()).collect();
     assert_eq!(ids.len(), 3, "{ids:?}");
     (folder, ids)
 }

@@ -100,11 +100,11 @@ fn what_cannot_be_run_says_why() {
     assert_eq!(
         details,
         [
-            "noSuchOperation: it is no operation of WebNN that is known here",
+            "noSuchOperation: it is not an operation of WebNN that is known here",
             "lstm: weight is missing",
             "input 'x': 3 numbers are no [2]",
-            "input 'x': \"one\" is no number",
-            "softmax: axis: 0.5 is no integer",
+            "input 'x': \"one\" is not a number",
+            "softmax: axis: 0.5 is not an integer",
         ]
     );
 }
@@ -122,7 +122,7 @@ fn relu_takes_integers() {
     ];
     let (output, target) = run(&tests, &[]);
     let outcomes = target["tests"].as_array().unwrap().iter().map(|it| &it["outcome"]);
-    assert!(outcomes.into_iter().all(|it| it == "passed"), "{target}");
+    assert!(outcomes.into_iter().all(|outcome| outcome == "passed"), "{target}");
     assert_eq!(output.status.code(), Some(0));
 }
 

@@ -97,7 +97,7 @@ mod tests {
             let kernel = &crate::kernels::DIAGONAL_WRITE;
             let last = kernel.variants(element_width).last().copied();
             assert_eq!(last, Some(kernel.variant(element_width)));
-            assert!(last.is_some_and(|it| it.required_features.is_empty()));
+            assert!(last.is_some_and(|last| last.required_features.is_empty()));
         }
     }
 

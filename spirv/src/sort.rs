@@ -6,7 +6,7 @@ use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::KernelModule;
 use dml_core::plan::Access as Touch;
 
-use crate::element_wise::{Access, LinkedKernel, Operand, PushConstants};
+use crate::element_wise::{AccessPattern, KernelOperand, LinkedKernel, PushConstants};
 use crate::twins::dispatch::for_each_group_below;
 use crate::{ElementWidth, kernels, link};
 
@@ -58,7 +58,7 @@ pub fn sort() -> &'static KernelModule {
     static MODULE: LazyLock<KernelModule> = LazyLock::new(|| {
         let skeleton = &kernels::SORT;
         let (name, spirv) = (skeleton.name.to_owned(), link::link(skeleton, &[]));
-        let input = Operand { width: ElementWidth::B64, access: Access::Ragged };
+        let input = KernelOperand { width: ElementWidth::B64, access: AccessPattern::Ragged };
         let linked = LinkedKernel { name, spirv, skeleton, host: Box::new(run) };
         linked.module(&[input], Touch::Write)
     });

@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use dml_spirv::element_wise::{Access, ElementWise, Operand, Program, Quads, Step, Value};
+use dml_spirv::element_wise::{
+    AccessPattern, ElementFormula, ElementWise, FunctionCall, KernelOperand, Quads, Value,
+};
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Arithmetic, Product, Tile, cooperative};
 use dml_spirv::reduce::{
@@ -32,40 +34,47 @@ const MOST_BYTES_OF_ATTENTION: usize = 80 << 10;
 /// A kernel of one function.
 fn kernel(
     function: &'static Function,
-    access: [Access; 2],
+    access: [AccessPattern; 2],
     outer_dimensions: usize,
 ) -> ElementWise {
     let [input, output] = function.widths();
-    let inputs = vec![Operand { width: input, access: access[0] }; function.arity];
-    let steps = vec![Step::of(function)];
-    let output = Operand { width: output, access: access[1] };
-    ElementWise { program: Program { steps }, inputs, output, second: None, outer_dimensions }
+    let inputs = vec![KernelOperand { width: input, access: access[0] }; function.arity];
+    let steps = vec![FunctionCall::of(function)];
+    let output = KernelOperand { width: output, access: access[1] };
+    ElementWise {
+        program: ElementFormula { steps },
+        inputs,
+        output,
+        second: None,
+        outer_dimensions,
+    }
 }
 
 /// A kernel that copies elements.
-fn copy(width: ElementWidth, access: [Access; 2], outer_dimensions: usize) -> ElementWise {
-    let [input, output] = access.map(|access| Operand { width, access });
-    let (program, inputs) = (Program::default(), vec![input]);
+fn copy(width: ElementWidth, access: [AccessPattern; 2], outer_dimensions: usize) -> ElementWise {
+    let [input, output] = access.map(|access| KernelOperand { width, access });
+    let (program, inputs) = (ElementFormula::default(), vec![input]);
     ElementWise { program, inputs, output, second: None, outer_dimensions }
 }
 
 /// A kernel that reads or writes elements where an index leads.
 fn displaced(width: ElementWidth, of_rows: bool, of_output: bool) -> ElementWise {
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let by = program.apply(
         &functions::CHECKED_I32,
         vec![Value::Input(1), Value::Parameter(0), Value::Parameter(1)],
     );
     program.apply(&functions::SAME, vec![Value::Input(0)]);
     let access = |is_displaced| match (is_displaced, of_rows) {
-        (false, false) => Access::Ragged,
-        (true, false) => Access::Displaced(by),
-        (false, true) => Access::Whole,
-        (true, true) => Access::Moved(by),
+        (false, false) => AccessPattern::Ragged,
+        (true, false) => AccessPattern::Displaced(by),
+        (false, true) => AccessPattern::Whole,
+        (true, true) => AccessPattern::Moved(by),
     };
-    let of_indices = if of_rows { Access::Single } else { Access::Ragged };
-    let indices = Operand { width: ElementWidth::B32, access: of_indices };
-    let [input, output] = [!of_output, of_output].map(|it| Operand { width, access: access(it) });
+    let of_indices = if of_rows { AccessPattern::Single } else { AccessPattern::Ragged };
+    let indices = KernelOperand { width: ElementWidth::B32, access: of_indices };
+    let [input, output] =
+        [!of_output, of_output].map(|it| KernelOperand { width, access: access(it) });
     ElementWise { program, inputs: vec![input, indices], output, second: None, outer_dimensions: 2 }
 }
 
@@ -101,7 +110,9 @@ fn insert(
 fn every_kernel() -> BTreeMap<String, Link> {
     let mut all: BTreeMap<String, Link> = BTreeMap::new();
     for reducer in REDUCERS {
-        for (access, outer) in [(Access::Whole, 1), (Access::Ragged, 7), (Access::Ragged, 0)] {
+        for (access, outer) in
+            [(AccessPattern::Whole, 1), (AccessPattern::Ragged, 7), (AccessPattern::Ragged, 0)]
+        {
             let kernel = rows::reduce(reducer, access, outer);
             insert(&mut all, format!("{reducer:?} {access:?} {outer}"), move |types| {
                 kernel.spirv(types)
@@ -110,7 +121,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
     }
     for reducer in [&SUM_F32, &GREATEST_F32, &SUM_I64] {
         for form in [Form::OneBlock, Form::Group, Form::ColumnGroups] {
-            let kernel = Reduce { form, ..rows::reduce(reducer, Access::Whole, 1) };
+            let kernel = Reduce { form, ..rows::reduce(reducer, AccessPattern::Whole, 1) };
             let quads = Quads { in_every_row: 1, ..kernel.quads };
             for kernel in [Reduce { quads, ..kernel.clone() }, kernel] {
                 let name = format!("{reducer:?} {form:?}{}", kernel.quads);
@@ -121,8 +132,8 @@ fn every_kernel() -> BTreeMap<String, Link> {
         insert(&mut all, format!("{reducer:?} grids"), move |types| kernel.spirv(types));
     }
     for form in [Form::Blocks, Form::OneBlock, Form::Group, Form::ColumnGroups] {
-        let inputs = vec![Operand { width: ElementWidth::B64, access: Access::Whole }];
-        let states = rows::reduce(&SUM_F32, Access::Whole, 1);
+        let inputs = vec![KernelOperand { width: ElementWidth::B64, access: AccessPattern::Whole }];
+        let states = rows::reduce(&SUM_F32, AccessPattern::Whole, 1);
         let kernel = Reduce { elements: Elements::States, form, inputs, ..states };
         insert(&mut all, format!("states {form:?}"), move |types| kernel.spirv(types));
     }
@@ -135,7 +146,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
         }
     }
     for form in [Form::OneBlock, Form::Group] {
-        let states = rows::reduce(&ROUNDED_SUM_F32, Access::Whole, 1);
+        let states = rows::reduce(&ROUNDED_SUM_F32, AccessPattern::Whole, 1);
         let kernel = Reduce { elements: Elements::States, form, ..states };
         insert(&mut all, format!("states of one word {form:?}"), move |types| kernel.spirv(types));
     }
@@ -166,7 +177,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
     all.insert("Cooperative".to_owned(), Box::new(move || words(cooperative().spirv)));
     all.insert("Sort".to_owned(), Box::new(move || words(sort().spirv)));
     for function in functions::all() {
-        let kernel = kernel(function, [Access::Whole; 2], 0);
+        let kernel = kernel(function, [AccessPattern::Whole; 2], 0);
         insert(&mut all, format!("{function:?}"), move |types| kernel.spirv(types));
     }
     for width in ElementWidth::ALL {
@@ -178,8 +189,8 @@ fn every_kernel() -> BTreeMap<String, Link> {
             let kernel = displaced(width, of_rows, of_output);
             insert(&mut all, format!("{width:?} {name} 2"), move |types| kernel.spirv(types));
         }
-        for input in [Access::Whole, Access::Ragged, Access::Single] {
-            for output in [Access::Whole, Access::Ragged] {
+        for input in [AccessPattern::Whole, AccessPattern::Ragged, AccessPattern::Single] {
+            for output in [AccessPattern::Whole, AccessPattern::Ragged] {
                 for outer in [0, 1, 2, 4, 7] {
                     let name = format!("{width:?} {input:?} {output:?} {outer}");
                     let kernel = copy(width, [input, output], outer);
@@ -192,7 +203,7 @@ fn every_kernel() -> BTreeMap<String, Link> {
 }
 
 fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|it| it.to_le_bytes()).collect()
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// The messages of spirv-val on a module; empty if it is valid, or if the tool is too old to know its instructions.
@@ -322,7 +333,7 @@ fn fused_kernels_differ_from_exact_ones_in_what_may_be_contracted_alone() {
 
 #[test]
 fn a_kernel_has_what_it_uses_and_no_more() {
-    let one = kernel(&functions::ADD_F32, [Access::Whole; 2], 0).spirv(NativeTypes::NONE);
+    let one = kernel(&functions::ADD_F32, [AccessPattern::Whole; 2], 0).spirv(NativeTypes::NONE);
     let variables = instructions(&one)
         .filter(|it| it[0] & 0xffff == OP_VARIABLE && it[3] == STORAGE_BUFFER)
         .count();
@@ -337,7 +348,7 @@ fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
         ShaderSignedZeroInfNanPreserveFloat16, StorageBuffer8BitAccess, StorageBuffer16BitAccess,
     };
     let features = |kernel: ElementWise, types| kernel.variant(types).required_features;
-    let add = |function| kernel(function, [Access::Whole; 2], 0);
+    let add = |function| kernel(function, [AccessPattern::Whole; 2], 0);
     let copied = |width, access| copy(width, [access; 2], 1);
     assert_eq!(features(add(&functions::ADD_I64), NATIVE), [ShaderInt64]);
     assert!(features(add(&functions::ADD_I64), NativeTypes::NONE).is_empty());
@@ -353,17 +364,17 @@ fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
         (ElementWidth::B16, StorageBuffer16BitAccess),
     ];
     for (width, feature) in narrow {
-        assert_eq!(features(copied(width, Access::Ragged), NATIVE), [feature]);
-        assert!(features(copied(width, Access::Ragged), NativeTypes::NONE).is_empty());
+        assert_eq!(features(copied(width, AccessPattern::Ragged), NATIVE), [feature]);
+        assert!(features(copied(width, AccessPattern::Ragged), NativeTypes::NONE).is_empty());
         // Whole words suffice for rows of whole quads.
-        assert!(features(copied(width, Access::Whole), NATIVE).is_empty());
+        assert!(features(copied(width, AccessPattern::Whole), NATIVE).is_empty());
     }
 }
 
 /// Compilers of GPUs write each native division out.
 #[test]
 fn a_kernel_with_several_divisions_of_64_bits_has_no_native_ones() {
-    let kernel = kernel(&functions::DIVIDE_U64, [Access::Whole; 2], 0);
+    let kernel = kernel(&functions::DIVIDE_U64, [AccessPattern::Whole; 2], 0);
     let mut twice = kernel.clone();
     twice.program.steps.push(kernel.program.steps[0].clone());
     assert_ne!(kernel.spirv(NATIVE), kernel.spirv(NativeTypes::NONE));
@@ -392,8 +403,9 @@ fn every_function_of_a_library_has_its_rows() {
 
 #[test]
 fn spaces_with_one_skeleton_have_one_kernel() {
-    let variant =
-        |outer| copy(ElementWidth::B32, [Access::Whole; 2], outer).variant(NativeTypes::NONE);
+    let variant = |outer| {
+        copy(ElementWidth::B32, [AccessPattern::Whole; 2], outer).variant(NativeTypes::NONE)
+    };
     assert!(std::ptr::eq(variant(3), variant(4)));
     assert!(!std::ptr::eq(variant(2), variant(4)));
 }

@@ -6,7 +6,9 @@ use dml_core::Capabilities;
 use dml_core::capabilities::Limit;
 use dml_core::kernel::{Feature, KernelDescription, KernelModule, PushField};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
-use dml_spirv::element_wise::{Access, ElementWise, MAX_INPUTS, Operand, Program};
+use dml_spirv::element_wise::{
+    AccessPattern, ElementFormula, ElementWise, KernelOperand, MAX_INPUTS,
+};
 use dml_spirv::{ElementWidth, NativeTypes, kernels};
 
 const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
@@ -35,9 +37,9 @@ fn push_constants_leave_room_on_every_device() {
 #[test]
 fn no_kernel_binds_more_than_every_device_takes() {
     let limits = Capabilities::vulkan_minimum().limits;
-    let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+    let operand = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Whole };
     let inputs = vec![operand; MAX_INPUTS];
-    let (program, output) = (Program::default(), operand);
+    let (program, output) = (ElementFormula::default(), operand);
     let linked = ElementWise { program, inputs, output, second: None, outer_dimensions: 0 }
         .variant(NativeTypes::NONE);
     for variant in kernels::ALL.iter().copied().chain([linked]) {
@@ -45,7 +47,7 @@ fn no_kernel_binds_more_than_every_device_takes() {
             assert!(needed <= limits.get(limit), "{}: {}", variant.name, limit.name());
         }
     }
-    let needed: Vec<u64> = linked.needed_limits().map(|it| it.1).collect();
+    let needed: Vec<u64> = linked.needed_limits().map(|needed_limit| needed_limit.1).collect();
     assert_eq!(needed, [40, MAX_INPUTS as u64 + 1, 1]);
 }
 
@@ -114,8 +116,8 @@ fn identities_are_all_different_and_the_same_again() {
 #[test]
 fn every_window_has_a_base_word_of_its_own() {
     for variant in kernels::ALL {
-        let fields = variant.push_fields.iter().filter(|it| it.takes_base_words());
-        let words: u32 = fields.map(|it| it.size / 4).sum();
+        let fields = variant.push_fields.iter().filter(|push_field| push_field.takes_base_words());
+        let words: u32 = fields.map(|field| field.size / 4).sum();
         assert_eq!(words as usize, variant.bindings.len(), "{}", variant.name);
     }
 }

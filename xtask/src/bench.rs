@@ -21,7 +21,7 @@ const PEERS: [&str; 8] =
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let environment = conformance::environment(sh, true)?;
     let mut arguments = args.args.clone();
-    if let Some(at) = arguments.iter().position(|it| it == "--peers") {
+    if let Some(at) = arguments.iter().position(|argument| argument == "--peers") {
         let folder = peers::make_sure(sh, &PEERS)?;
         arguments.insert(at + 1, folder.to_string_lossy().into_owned());
     }

@@ -42,7 +42,7 @@ const LIBRARIES: [Library; 5] = [
 ];
 
 /// A model, and the milliseconds that each library takes for it.
-struct Row {
+struct ModelLatencies {
     model: String,
     latencies: [Option<f64>; LIBRARIES.len()],
 }
@@ -84,7 +84,7 @@ fn milliseconds(cell: &str) -> Option<f64> {
 }
 
 /// The models that another library runs on the same device, the quickest first.
-fn rows(page: &str) -> Result<Vec<Row>> {
+fn rows(page: &str) -> Result<Vec<ModelLatencies>> {
     let tables = tables(page);
     let [alone, beside] = &tables[..] else {
         anyhow::bail!("{PAGE} has {} tables, not 2", tables.len());
@@ -98,12 +98,12 @@ fn rows(page: &str) -> Result<Vec<Row>> {
         let of = |column: &Vec<(&str, &str)>| {
             column.iter().find(|(name, _)| name == model).and_then(|(_, cell)| milliseconds(cell))
         };
-        Row {
+        ModelLatencies {
             model: model.trim_start_matches("light_").replace('_', " "),
             latencies: std::array::from_fn(|at| of(&columns[at])),
         }
     });
-    let mut rows: Vec<Row> =
+    let mut rows: Vec<ModelLatencies> =
         models.filter(|row| row.latencies[1..4].iter().any(Option::is_some)).collect();
     ensure!(!rows.is_empty(), "{PAGE} has no model that another library runs");
     rows.sort_by(|a, b| {
@@ -210,7 +210,7 @@ fn picture(page: &str) -> Result<String> {
         )?;
         // This runtime last, so that nothing hides it.
         for (library, latency) in LIBRARIES.iter().zip(row.latencies).rev() {
-            svg += &latency.map(|it| mark(library.class, x(it), y)).unwrap_or_default();
+            svg += &latency.map(|latency| mark(library.class, x(latency), y)).unwrap_or_default();
         }
         y += ROW;
     }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn models_that_no_other_library_runs_are_left_out() {
         let rows = rows(TEXT).unwrap();
-        let row = |name: &str| rows.iter().find(|it| it.model == name);
+        let row = |name: &str| rows.iter().find(|row| row.model == name);
         let resnet = row("resnet50").unwrap();
         assert_eq!(resnet.latencies, [Some(449.29), Some(773.48), None, None, Some(43.06)]);
         assert!(row("vgg19").is_none() && row("silero vad").is_none());

@@ -11,7 +11,7 @@ use anyhow::Result;
 use xshell::Shell;
 
 use crate::setup;
-use crate::step_runner::{self, Args, Mode, Step};
+use crate::step_runner::{self, Args, Check, Mode};
 use steps::{CI, NIGHTLY};
 
 const RECORD: &str = "xtask/passed.toml";
@@ -42,7 +42,7 @@ pub(crate) fn step(sh: &Shell, args: &StepArgs) -> Result<i32> {
 
 /// The command that runs one step with this program. Linux finds the program even if an earlier step has
 /// built another one in its place.
-fn this_program(step: &Step) -> Command {
+fn this_program(step: &Check) -> Command {
     let program = if cfg!(target_os = "linux") {
         "/proc/self/exe".into()
     } else {

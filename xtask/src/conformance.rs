@@ -78,7 +78,7 @@ fn worst(codes: &[i32]) -> i32 {
 
 fn run_with(sh: &Shell, environment: &Environment, arguments: &[String]) -> Result<i32> {
     let program = programs::build(sh, "dml-conformance", "dml-conformance")?;
-    let is_validated = arguments.iter().any(|it| it == "--validation");
+    let is_validated = arguments.iter().any(|argument| argument == "--validation");
     let hazards = is_validated.then(|| test::with_hazards(environment.clone()));
     let environment = hazards.as_ref().unwrap_or(environment);
     process::exit_code(environment.apply(cmd!(sh, "{program} run {arguments...}")))

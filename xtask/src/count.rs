@@ -54,7 +54,7 @@ fn count(sh: &Shell, revision: Option<&str>) -> Result<BTreeMap<String, Lines>> 
         let counted =
             if generated.contains(&path) { [0, 0, lines] } else { [lines - tests, tests, 0] };
         let owners = crates.iter().filter(|it| path.starts_with(&format!("{it}/")));
-        let owner = owners.max_by_key(|it| it.len()).cloned().unwrap_or_default();
+        let owner = owners.max_by_key(|owner| owner.len()).cloned().unwrap_or_default();
         let row = table.entry(owner).or_default();
         *row = [0, 1, 2].map(|column| row[column] + counted[column]);
     }
@@ -66,7 +66,7 @@ fn grep(sh: &Shell, revision: Option<&str>, options: &[&str]) -> Result<Vec<(Str
     let found = cmd!(sh, "git grep --null {options...} {revision...} -- {SOURCES...}");
     // It fails where it finds nothing.
     let found = found.quiet().ignore_status().read()?;
-    let prefix = revision.map(|it| format!("{it}:")).unwrap_or_default();
+    let prefix = revision.map(|revision| format!("{revision}:")).unwrap_or_default();
     let entry = |line: &str| {
         let (path, rest) = line.split_once('\0')?;
         let number = rest.split('\0').next()?.parse().ok()?;

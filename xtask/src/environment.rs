@@ -80,7 +80,7 @@ pub(crate) fn joined(paths: &[PathBuf]) -> Result<OsString> {
 /// for the current folder.
 fn prepend(folders: &[PathBuf], old: Option<&OsStr>) -> OsString {
     let old = old.map(std::env::split_paths).into_iter().flatten();
-    let kept = old.filter(|it| !it.as_os_str().is_empty() && !folders.contains(it));
+    let kept = old.filter(|old| !old.as_os_str().is_empty() && !folders.contains(old));
     let all: Vec<PathBuf> = folders.iter().cloned().chain(kept).collect();
     std::env::join_paths(all).expect("every entry was split from a list or was joined before")
 }

@@ -199,7 +199,7 @@ fn line(target: &str, report: &Result<Report>) -> String {
         Ok(report) => report,
         Err(error) => return format!("{target}: {error:#}"),
     };
-    let counts = counts.as_ref().map(|it| format!("{it}, ")).unwrap_or_default();
+    let counts = counts.as_ref().map(|count| format!("{count}, ")).unwrap_or_default();
     let mut text = format!("{target}: {counts}{} findings", findings.len());
     for finding in findings {
         let input = finding.strip_prefix(workspace::root()).unwrap_or(finding).display();

@@ -90,7 +90,8 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
     let environment =
         wrapping_driver::around(sh, &driver.path, Mode::Null, driver.environment.clone())?;
     let null_of = |family| Null { environment: environment.clone(), family };
-    let nulls: Vec<Null<'_>> = args.families.iter().map(|it| null_of(it.as_str())).collect();
+    let nulls: Vec<Null<'_>> =
+        args.families.iter().map(|family| null_of(family.as_str())).collect();
     if args.peers {
         peers::write_pages(sh, &nulls, &driver.version)?;
         return Ok(0);
@@ -136,7 +137,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 }
 
 /// A table to compare with.
-struct Before {
+struct PreviousTable {
     table: Table,
     /// Whether the table must be equal to that of this run.
     is_checked_in: bool,
@@ -144,10 +145,15 @@ struct Before {
 
 /// `given`, or, if that is the checked-in table of another compiler, the table of the parent commit with this
 /// compiler. `None` if nothing can be compared.
-fn by_this_compiler(sh: &Shell, given: Table, args: &Args, now: &Table) -> Result<Option<Before>> {
+fn by_this_compiler(
+    sh: &Shell,
+    given: Table,
+    args: &Args,
+    now: &Table,
+) -> Result<Option<PreviousTable>> {
     let is_checked_in = args.against.is_none();
     if given.compiler == now.compiler {
-        return Ok(Some(Before { table: given, is_checked_in }));
+        return Ok(Some(PreviousTable { table: given, is_checked_in }));
     }
     ensure!(is_checked_in, other_compiler(&given.compiler, &now.compiler));
     println!("{TABLE} is of Mesa {}, and this is {}", given.compiler, now.compiler);
@@ -158,7 +164,7 @@ fn by_this_compiler(sh: &Shell, given: Table, args: &Args, now: &Table) -> Resul
     if table.is_none() {
         println!("without the parent commit, spilled registers and scratch alone are checked");
     }
-    Ok(table.map(|table| Before { table, is_checked_in: false }))
+    Ok(table.map(|table| PreviousTable { table, is_checked_in: false }))
 }
 
 fn print_all(what: &str, lines: &[String]) {

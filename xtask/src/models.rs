@@ -83,7 +83,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
         false => conformance::environment(sh, args.cpu_drivers)?,
     };
     let program = program(sh)?;
-    let given = |option: &str| args.args.iter().any(|it| it.starts_with(option));
+    let given = |option: &str| args.args.iter().any(|arg| arg.starts_with(option));
     let mut options: Vec<OsString> = Vec::new();
     if !given("--timeout") && !given("--no-isolation") {
         options.extend(["--timeout".into(), TIMEOUT.into()]);
@@ -148,7 +148,7 @@ pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<Pat
     let (known, models) = (workspace::root().join(KNOWN), index(sh)?);
     let folder = workspace::root().join("target/models");
     sh.remove_path(&folder)?;
-    for model in models.iter().filter(|it| wanted(&it.name)) {
+    for model in models.iter().filter(|model| wanted(&model.name)) {
         lay_out(sh, model, &known, &folder.join(&model.name))
             .with_context(|| format!("laying out {}", model.name))?;
     }
@@ -158,7 +158,8 @@ pub(crate) fn make_sure(sh: &Shell, wanted: impl Fn(&str) -> bool) -> Result<Pat
 /// The file of a model of the index in its package, and the package's folder.
 pub(crate) fn packaged(sh: &Shell, name: &str) -> Result<(PathBuf, PathBuf)> {
     let models = index(sh)?;
-    let model = models.iter().find(|it| it.name == name).context("the index has no such model")?;
+    let model =
+        models.iter().find(|model| model.name == name).context("the index has no such model")?;
     let package = model.file.package(sh)?;
     Ok((model.file.find(sh)?, package))
 }

@@ -90,14 +90,14 @@ impl<'a> Packages<'a> {
         let work = setup.join("work");
         sh.remove_path(&work)?;
         let mut debs = self.download(sh, &setup.join("apt"), &work.join("archives"))?;
-        debs.retain(|it| !NEVER_UNPACKED.contains(&name_of(it)));
+        debs.retain(|deb| !NEVER_UNPACKED.contains(&name_of(deb)));
         ensure!(!debs.is_empty(), "apt has no package of these: {wanted}");
         let fresh = work.join("root");
         sh.create_dir(&fresh)?;
         for deb in &debs {
             cmd!(sh, "dpkg-deb --extract {deb} {fresh}").quiet().run()?;
         }
-        let versions = debs.iter().filter_map(|it| it.file_stem()?.to_str());
+        let versions = debs.iter().filter_map(|deb| deb.file_stem()?.to_str());
         let versions = versions.collect::<Vec<_>>().join(" ");
         (self.finish)(sh, &fresh)?;
         sh.write_file(fresh.join(STAMP), format!("{versions}\n{made_from}"))?;
@@ -148,7 +148,7 @@ impl<'a> Packages<'a> {
         }
         let debs = |sh: &Shell| -> Result<Vec<PathBuf>> {
             let mut files = sh.read_dir(archives)?;
-            files.retain(|it| it.extension().is_some_and(|extension| extension == "deb"));
+            files.retain(|file| file.extension().is_some_and(|extension| extension == "deb"));
             Ok(files)
         };
         alone.extend(debs(sh)?.iter().flat_map(|it| (self.beside)(name_of(it))));
@@ -194,7 +194,7 @@ impl Tree {
             folders.extend(if parent.is_dir() { sh.read_dir(parent)? } else { Vec::new() });
         }
         let is_multiarch = |name: &OsStr| name.to_string_lossy().contains("-linux-gnu");
-        folders.retain(|it| it.file_name().is_some_and(is_multiarch));
+        folders.retain(|folder| folder.file_name().is_some_and(is_multiarch));
         Ok(folders)
     }
 
@@ -206,7 +206,7 @@ impl Tree {
 
 /// The name of the package in the file `NAME_VERSION_ARCHITECTURE.deb`.
 fn name_of(deb: &Path) -> &str {
-    let file = deb.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+    let file = deb.file_name().and_then(|file_name| file_name.to_str()).unwrap_or_default();
     file.split('_').next().unwrap_or_default()
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Profile {
 
 /// Builds the packages, and returns the folder of the results.
 pub(crate) fn build_packages(sh: &Shell, names: &[&str], profile: Profile) -> Result<PathBuf> {
-    let packages: Vec<&str> = names.iter().flat_map(|&it| ["--package", it]).collect();
+    let packages: Vec<&str> = names.iter().flat_map(|&name| ["--package", name]).collect();
     if profile == Profile::Dev {
         return made(sh, &packages, "");
     }

@@ -139,7 +139,7 @@ fn contents(sh: &Shell, tree: &Tree) -> Result<Setup> {
     let drivers = [LAVAPIPE, SWIFTSHADER].into_iter().filter(|it| has(it));
     Ok(Setup {
         environment: tree.environment(sh)?.with("VK_LAYER_PATH", tree.root.join("layers")),
-        drivers: drivers.map(|it| tree.root.join(it)).collect(),
+        drivers: drivers.map(|driver| tree.root.join(driver)).collect(),
         missing: missing.collect(),
     })
 }

@@ -19,7 +19,7 @@ pub(crate) use record::Record;
 pub(crate) use record::listed;
 
 /// One check.
-pub(crate) struct Step {
+pub(crate) struct Check {
     /// The step's name.
     pub(crate) name: &'static str,
     /// The time limit: a step that takes longer has failed.
@@ -62,8 +62,11 @@ pub(crate) struct Args {
 ///
 /// # Errors
 /// No step has this name.
-pub(crate) fn find<'a>(steps: impl IntoIterator<Item = &'a Step>, name: &str) -> Result<&'a Step> {
-    let found = steps.into_iter().find(|it| it.name == name);
+pub(crate) fn find<'a>(
+    steps: impl IntoIterator<Item = &'a Check>,
+    name: &str,
+) -> Result<&'a Check> {
+    let found = steps.into_iter().find(|step| step.name == name);
     found.with_context(|| format!("there is no step {name}"))
 }
 
@@ -74,23 +77,23 @@ pub(crate) fn find<'a>(steps: impl IntoIterator<Item = &'a Step>, name: &str) ->
 /// The caller has asked for a step that does not exist.
 pub(crate) fn run<'a>(
     sh: &Shell,
-    steps: impl IntoIterator<Item = &'a Step>,
+    steps: impl IntoIterator<Item = &'a Check>,
     args: &Args,
     mode: &Mode,
-    command: impl Fn(&Step) -> Command,
+    command: impl Fn(&Check) -> Command,
 ) -> Result<i32> {
-    let steps: Vec<&Step> = steps.into_iter().collect();
+    let steps: Vec<&Check> = steps.into_iter().collect();
     if args.list {
-        steps.iter().for_each(|it| println!("{:18}at most {}", it.name, minutes(it.budget)));
+        steps.iter().for_each(|step| println!("{:18}at most {}", step.name, minutes(step.budget)));
         return Ok(0);
     }
     for name in &args.only {
-        let names: Vec<&str> = steps.iter().map(|it| it.name).collect();
+        let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
         let is_known = names.contains(&name.as_str());
         ensure!(is_known, "there is no step {name}; there are {}", names.join(", "));
     }
-    let is_asked_for = |step: &Step| args.only.iter().any(|name| name == step.name);
-    let chosen = steps.into_iter().filter(|it| args.only.is_empty() || is_asked_for(it));
+    let is_asked_for = |step: &Check| args.only.iter().any(|name| name == step.name);
+    let chosen = steps.into_iter().filter(|step| args.only.is_empty() || is_asked_for(step));
     let outcomes = run_all(chosen, |step| {
         if !mode.always && !is_asked_for(step) && Record::is_as_recorded(sh, mode.record, step) {
             return Outcome::Skipped;
@@ -110,10 +113,10 @@ pub(crate) fn run<'a>(
 
 /// Runs all steps, even after a failure.
 fn run_all<'a>(
-    steps: impl Iterator<Item = &'a Step>,
-    run: impl Fn(&Step) -> Outcome,
+    steps: impl Iterator<Item = &'a Check>,
+    run: impl Fn(&Check) -> Outcome,
 ) -> Vec<(&'static str, Outcome)> {
-    let one = |step: &'a Step| {
+    let one = |step: &'a Check| {
         println!("\n=== {} ===", step.name);
         let outcome = run(step);
         println!("=== {}: {}", step.name, describe(&outcome));
@@ -165,11 +168,11 @@ fn summary(outcomes: &[(&str, Outcome)]) -> String {
 mod tests {
     use super::*;
 
-    const fn step(name: &'static str) -> Step {
-        Step { name, budget: Duration::from_secs(60), inputs: &[], run: |_| Ok(()) }
+    const fn step(name: &'static str) -> Check {
+        Check { name, budget: Duration::from_secs(60), inputs: &[], run: |_| Ok(()) }
     }
 
-    const STEPS: [Step; 3] = [step("one"), step("two"), step("three")];
+    const STEPS: [Check; 3] = [step("one"), step("two"), step("three")];
 
     fn failed(why: &str, last_lines: &str) -> Outcome {
         let (why, last_lines) = (why.to_owned(), last_lines.to_owned());

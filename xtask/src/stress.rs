@@ -27,7 +27,7 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 
 /// A step of `nightly`: one command, which must hold.
 pub(crate) fn one(sh: &Shell, arguments: &[&str]) -> Result<()> {
-    let args = arguments.iter().map(|&it| it.to_owned()).collect();
+    let args = arguments.iter().map(|&argument| argument.to_owned()).collect();
     let shown = format!("`dml-stress {}`", arguments.join(" "));
     process::no_failure(&shown, run(sh, &Args { args })?)
 }

@@ -27,6 +27,7 @@ pub(crate) fn target_dir() -> PathBuf {
 /// every checkout finds them; below the checkout if there is no such folder.
 pub(crate) fn tools_dir() -> PathBuf {
     let strategy = etcetera::base_strategy::choose_native_strategy();
-    let cache = strategy.map(|it| it.cache_dir()).unwrap_or_else(|_| root().join("target"));
+    let cache =
+        strategy.map(|strategy| strategy.cache_dir()).unwrap_or_else(|_| root().join("target"));
     cache.join("dml-tools")
 }

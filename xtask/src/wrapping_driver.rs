@@ -27,7 +27,7 @@ pub(crate) fn around(
     environment: Environment,
 ) -> Result<Environment> {
     let driver = programs::example_library(sh, "dml-fault", "wrapping_driver")?;
-    let driver = driver.to_str().context("the path of this checkout is no text")?;
+    let driver = driver.to_str().context("the path of this checkout is not a text")?;
     let manifest = json!({
         "file_format_version": "1.0.0",
         "ICD": { "library_path": driver, "api_version": "1.3.0" },

@@ -31,7 +31,8 @@ impl Cell {
 
     pub(super) fn of(id: &CaseId) -> Option<Self> {
         let mut references = REFERENCES.iter().copied();
-        let reference = references.find(|it| it.schema().name.to_lowercase() == id.operator)?;
+        let reference =
+            references.find(|reference| reference.schema().name.to_lowercase() == id.operator)?;
         let (level, signature) = (id.level, id.signature.clone());
         let is_one = signature.types.len() == reference.schema().type_parameters().count()
             && (1..=MAX_DIMENSION_COUNT).contains(&signature.rank);
@@ -162,9 +163,16 @@ struct Parameters {
 impl Parameters {
     fn of(schema: &OperatorSchema, level: FeatureLevel) -> Self {
         let name = schema.name;
-        let types = schema.type_parameters().map(|it| documents::types(name, level, it.name));
-        let first = schema.type_parameters().map(|it| documents::first(name, level, it.name));
-        Self { types: types.collect(), first: first.map(|it| it.map(|(it, _)| it)).collect() }
+        let types = schema
+            .type_parameters()
+            .map(|type_parameter| documents::types(name, level, type_parameter.name));
+        let first = schema
+            .type_parameters()
+            .map(|type_parameter| documents::first(name, level, type_parameter.name));
+        Self {
+            types: types.collect(),
+            first: first.map(|first| first.map(|(first, _)| first)).collect(),
+        }
     }
 
     /// Whether the level may accept the signature, or refuse one type of it.

@@ -164,7 +164,7 @@ fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
     let tensors = [FieldKind::Output, FieldKind::Input].map(|kind| legal.bindings(kind));
     let mut cases = Vec::new();
     for (index, (tensor, desc)) in tensors.into_iter().flatten().enumerate() {
-        let rank = desc.map_or(rank, |it| it.sizes.len());
+        let rank = desc.map_or(rank, |desc| desc.sizes.len());
         let is_output = tensor.field.kind == FieldKind::Output;
         let breaks = BREAKS.iter().filter(|it| rank >= it.least_rank);
         for broken in breaks.filter(|it| is_output || !it.is_legal_input) {
@@ -329,7 +329,7 @@ mod tests {
                     *count += cases.len();
                     for case in cases {
                         let places = places(&signature).into_iter();
-                        pairs.extend(places.map(|it| (case.name.clone(), it)));
+                        pairs.extend(places.map(|place| (case.name.clone(), place)));
                     }
                 }
             }

@@ -9,7 +9,7 @@ use dml_file::InputFiles;
 
 use super::create;
 use crate::exit::Usage;
-use crate::report::{self, Form};
+use crate::report::{self, ReportOptions};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -17,7 +17,7 @@ pub(super) struct Args {
     #[arg(value_name = "RUN.json")]
     run: PathBuf,
     #[command(flatten)]
-    form: Form,
+    form: ReportOptions,
     /// Write it to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,

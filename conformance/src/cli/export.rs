@@ -47,7 +47,7 @@ fn make_empty(folder: &Path) -> anyhow::Result<()> {
 }
 
 fn summary(folder: &Path, manifest: &Manifest) -> String {
-    let mut operators: Vec<&str> = manifest.cases.iter().map(|it| &*it.operator).collect();
+    let mut operators: Vec<&str> = manifest.cases.iter().map(|case| &*case.operator).collect();
     operators.sort_unstable();
     operators.dedup();
     let left_out = manifest.left_out.iter().map(|(reason, count)| format!("{count} {reason}"));

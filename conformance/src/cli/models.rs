@@ -84,11 +84,12 @@ pub(super) fn run(
         json.map(|path| Ok::<_, Usage>((path, create("--json", path, &reads)?))).transpose()?;
     let pool = args.how.pool()?;
     let places = args.how.targets(&args.place, args.device.clone(), &pool)?;
-    let measuring = measuring.map(|it| it.start(&reads)).transpose().map_err(usage)?;
+    let measuring =
+        measuring.map(|measuring| measuring.start(&reads)).transpose().map_err(usage)?;
     let run_target = |target| run_target(target, kind, &tests, args, &pool);
     let targets = places.iter().map(run_target).collect::<anyhow::Result<Vec<_>>>()?;
     let is_whole = args.filter.is_none();
-    let mut changes = passing.as_ref().map(|it| it.compare(&tests, &targets, is_whole));
+    let mut changes = passing.as_ref().map(|passing| passing.compare(&tests, &targets, is_whole));
     if let Some(requirements) = &requirements {
         requirements.compare(&tests, &targets, changes.get_or_insert_default());
     }
@@ -100,7 +101,7 @@ pub(super) fn run(
         eprintln!("{} tests recorded", recorded.len());
     }
     let run = Run { tests, targets, changes };
-    let figures = measuring.map(|it| it.finish(&run, &places)).transpose()?;
+    let figures = measuring.map(|measuring| measuring.finish(&run, &places)).transpose()?;
     if let Some((path, mut output)) = json {
         let written = write_json(&run, &mut output).and_then(|()| output.commit());
         written.with_context(|| path.display().to_string())?;

@@ -137,7 +137,7 @@ fn parse_strategies(text: &str) -> Result<Strategies, String> {
     if text == "all" {
         return Ok(Strategies(Strategy::ALL.to_vec()));
     }
-    text.parse().map(|it| Strategies(vec![it])).map_err(|error| format!("{error}, all"))
+    text.parse().map(|parse| Strategies(vec![parse])).map_err(|error| format!("{error}, all"))
 }
 
 impl PoolArgs {

@@ -17,7 +17,7 @@ use crate::exit::{self, Usage};
 use crate::expectations::Expectations;
 use crate::outcomes::Outcomes;
 use crate::pool::Pool;
-use crate::report::{Form, Format};
+use crate::report::{Format, ReportOptions};
 use crate::results::{CaseResult, FORMAT, ResultCode, Run};
 use crate::runner::{run_in_process, run_isolated};
 use crate::selection::{Sample, Selection};
@@ -50,7 +50,7 @@ pub(super) struct Args {
     #[arg(long)]
     allow_unsupported: bool,
     #[command(flatten)]
-    form: Form,
+    form: ReportOptions,
     /// Write the report to this file; the table is printed as well
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -154,15 +154,15 @@ fn expectations(files: &[PathBuf]) -> anyhow::Result<Expectations> {
     Ok(all)
 }
 
-fn write(run: &Run, form: Form, output: Option<Output>) -> anyhow::Result<()> {
+fn write(run: &Run, form: ReportOptions, output: Option<Output>) -> anyhow::Result<()> {
     let Some(mut file) = output else { return print(run, form) };
     let written = form.write(run, &mut file).and_then(|()| file.commit());
     // The terminal first: a full disk must not hide what was found.
-    print(run, Form { format: Format::Table, ..form })?;
+    print(run, ReportOptions { format: Format::Table, ..form })?;
     written.context("cannot write --output")
 }
 
-fn print(run: &Run, form: Form) -> anyhow::Result<()> {
+fn print(run: &Run, form: ReportOptions) -> anyhow::Result<()> {
     let mut output = BufWriter::new(dml_file::stdout());
     form.write(run, &mut output)?;
     Ok(output.flush()?)

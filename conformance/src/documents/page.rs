@@ -18,10 +18,10 @@ pub(super) struct Entry {
 }
 
 /// A table: a row for each tensor field, by the field's name.
-pub(super) type Table = BTreeMap<String, Row>;
+pub(super) type Table = BTreeMap<String, TensorLimits>;
 
 /// A row of a table: what one tensor may be.
-pub(super) struct Row {
+pub(super) struct TensorLimits {
     pub(super) ranks: RangeInclusive<usize>,
     pub(super) data_types: Vec<DataType>,
 }
@@ -46,7 +46,7 @@ pub(super) fn page(row: &Value, exceptions: &[Exception]) -> Option<(String, Pag
     let name = row.get(0)?.as_str()?;
     let tables = row.get(4)?.as_array()?.iter();
     let mut page = Page(tables.map(table).collect::<Option<_>>()?);
-    for exception in exceptions.iter().filter(|it| it.operator == name) {
+    for exception in exceptions.iter().filter(|exception| exception.operator == name) {
         page.decide(exception)?;
     }
     page.0.sort_by_key(|entry| entry.level);
@@ -67,8 +67,11 @@ impl Page {
             return Some(());
         };
         let ranks = range(ranks)?;
-        let with_ranks = |(name, row): (&String, &Row)| {
-            (name.clone(), Row { ranks: ranks.clone(), data_types: row.data_types.clone() })
+        let with_ranks = |(name, row): (&String, &TensorLimits)| {
+            (
+                name.clone(),
+                TensorLimits { ranks: ranks.clone(), data_types: row.data_types.clone() },
+            )
         };
         let table = entry.table.iter().map(with_ranks).collect();
         let choices = entry.choices.clone();
@@ -97,10 +100,10 @@ fn table(table: &Value) -> Option<Entry> {
 }
 
 /// Reads `InputTensor input? 2-4 FLOAT32 FLOAT16`; types that the page does not state are none.
-fn named_row(cell: &str) -> Option<(String, Row)> {
+fn named_row(cell: &str) -> Option<(String, TensorLimits)> {
     let mut words = cell.split_whitespace();
     let (name, _kind) = (words.next()?, words.next()?);
     let ranks = range(words.next()?)?;
     let data_types = words.filter(|word| *word != "?").map(|word| word.parse().ok());
-    Some((name.to_owned(), Row { ranks, data_types: data_types.collect::<Option<_>>()? }))
+    Some((name.to_owned(), TensorLimits { ranks, data_types: data_types.collect::<Option<_>>()? }))
 }

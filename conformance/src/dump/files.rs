@@ -149,7 +149,7 @@ fn dispatch_folder(number: usize) -> String {
 
 /// The windows of a dispatch with the numbers of their bindings.
 fn bindings(dispatch: &Dispatch) -> impl Iterator<Item = (u32, &Window)> {
-    let bindings = dispatch.kernel.variant.bindings.iter().map(|it| it.binding);
+    let bindings = dispatch.kernel.variant.bindings.iter().map(|binding| binding.binding);
     bindings.zip(&dispatch.windows)
 }
 

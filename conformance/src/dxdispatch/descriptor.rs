@@ -50,7 +50,7 @@ fn given(
         FieldValue::UintArray(all) => json!(all),
         FieldValue::IntArray(all) => json!(all),
         FieldValue::Uint(number) => {
-            let name = field.enumeration.and_then(|it| it.name_of(*number));
+            let name = field.enumeration.and_then(|enumeration| enumeration.name_of(*number));
             name.map_or_else(|| json!(number), Value::from)
         }
         FieldValue::Uint64(number) => json!(number),
@@ -127,7 +127,7 @@ fn scalar_type(operator: &AbstractOperator, field: &FieldSchema) -> Option<DataT
 /// A scalar: an integer, a finite number, or the union's member. Halves are given as their bits, and only
 /// members may have the names of numbers.
 fn scalar(bits: u64, data_type: Option<DataType>) -> Result<Value, LeftOut> {
-    let Some(data_type) = data_type.filter(|it| it.bits() >= 8) else {
+    let Some(data_type) = data_type.filter(|data_type| data_type.bits() >= 8) else {
         return Err(LeftOut::FourBits);
     };
     let spare = 64 - data_type.bits();

@@ -220,7 +220,7 @@ impl fmt::Display for Comparison {
             Verdict::NotRun(detail) => Some(("not run", detail.clone())),
         };
         let all: Vec<_> =
-            self.cases.iter().filter_map(|it| Some((&it.id, of(&it.verdict)?))).collect();
+            self.cases.iter().filter_map(|case| Some((&case.id, of(&case.verdict)?))).collect();
         for kind in ["differs", "not run"] {
             let mut cases = all.iter().filter(|(_, (found, _))| *found == kind);
             for (id, (_, detail)) in cases.by_ref().take(SHOWN) {

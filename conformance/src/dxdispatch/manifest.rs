@@ -175,7 +175,8 @@ impl ExportedOutput {
 /// # Errors
 /// It is not.
 pub(super) fn inside(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let is_inside = Path::new(name).components().all(|it| matches!(it, Component::Normal(_)));
+    let is_inside =
+        Path::new(name).components().all(|component| matches!(component, Component::Normal(_)));
     ensure!(is_inside, "{MANIFEST}: {name:?} leaves the folder; accepted: a path below it");
     Ok(folder.join(name))
 }

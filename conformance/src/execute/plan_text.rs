@@ -40,7 +40,7 @@ fn field_text(field: &FieldSchema, value: &FieldValue) -> String {
             format!("{bits:#018x}")
         }
         FieldValue::Uint(value) => {
-            let name = field.enumeration.and_then(|it| it.name_of(*value));
+            let name = field.enumeration.and_then(|enumeration| enumeration.name_of(*value));
             name.map_or_else(|| value.to_string(), |name| format!("{name} ({value})"))
         }
         FieldValue::Uint64(value) => value.to_string(),
@@ -129,7 +129,12 @@ fn step(step: &Step) -> String {
                 .regions
                 .iter()
                 .take(SHOWN)
-                .map(|it| format!("{}+{} to {}", it.source_offset, it.size, it.destination_offset))
+                .map(|region| {
+                    format!(
+                        "{}+{} to {}",
+                        region.source_offset, region.size, region.destination_offset
+                    )
+                })
                 .collect();
             let more = copy.regions.len().saturating_sub(SHOWN);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -141,7 +146,7 @@ fn step(step: &Step) -> String {
             let windows: Vec<String> = dispatch
                 .windows
                 .iter()
-                .map(|it| format!("{:?} {:?} {:?}", it.slot, it.range, it.access))
+                .map(|window| format!("{:?} {:?} {:?}", window.slot, window.range, window.access))
                 .collect();
             let words = dispatch.push_constants.chunks(4);
             let words: Vec<String> = words

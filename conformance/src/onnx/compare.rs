@@ -141,7 +141,7 @@ fn numbers(tensor: &Tensor) -> impl Iterator<Item = Number> {
 
 /// Bytes of an element; every type that a tensor can have has a size.
 fn width(tensor: &Tensor) -> usize {
-    tensor.element_type().size().and_then(|it| usize::try_from(it).ok()).unwrap_or(1).max(1)
+    tensor.element_type().size().and_then(|size| usize::try_from(size).ok()).unwrap_or(1).max(1)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low bits are the element's")]
@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn floats(values: &[f32]) -> Tensor {
-        let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Tensor::new(ElementType::FLOAT32, [values.len() as u64], bytes).unwrap()
     }
 

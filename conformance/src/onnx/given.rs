@@ -20,7 +20,7 @@ pub(super) enum ValueKind {
 
 /// The value of an input or an output.
 #[derive(Debug, PartialEq)]
-pub(super) enum Given {
+pub(super) enum TestValue {
     Tensor(Tensor),
     /// An optional value that is a tensor.
     Element(Tensor),
@@ -29,10 +29,10 @@ pub(super) enum Given {
     Absent,
 }
 
-impl Given {
+impl TestValue {
     /// Reads the file of a value of this kind.
     pub(super) fn read(path: &Path, kind: ValueKind) -> Result<Self> {
-        if path.extension().is_some_and(|it| it == "npy") {
+        if path.extension().is_some_and(|extension| extension == "npy") {
             return npy::read(path).map(Self::Tensor);
         }
         let unreadable = |error| Error::Unreadable(format!("{}: {error}", path.display()));
@@ -75,9 +75,9 @@ impl Given {
     }
 }
 
-fn sequence(proto: SequenceProto) -> Result<Given> {
+fn sequence(proto: SequenceProto) -> Result<TestValue> {
     let tensors = proto.tensor_values.into_iter().map(Tensor::from_onnx);
-    tensors.collect::<Result<_>>().map(Given::Sequence)
+    tensors.collect::<Result<_>>().map(TestValue::Sequence)
 }
 
 #[cfg(test)]
@@ -87,11 +87,11 @@ mod tests {
     /// A TensorProto of the int8 tensor [7].
     const TENSOR: [u8; 6] = [0x08, 1, 0x10, 3, 0x28, 7];
 
-    fn read(kind: ValueKind, bytes: Vec<u8>) -> Given {
+    fn read(kind: ValueKind, bytes: Vec<u8>) -> TestValue {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("input_0.pb");
         fs::write(&path, bytes).unwrap();
-        Given::read(&path, kind).unwrap()
+        TestValue::read(&path, kind).unwrap()
     }
 
     #[test]
@@ -108,10 +108,13 @@ mod tests {
         );
         let tensor_value = Some(TENSOR.to_vec().into());
         let optional = OptionalProto { tensor_value, ..OptionalProto::default() };
-        assert_eq!(read(ValueKind::Optional, optional.encode_to_vec()), Given::Element(tensor));
+        assert_eq!(read(ValueKind::Optional, optional.encode_to_vec()), TestValue::Element(tensor));
         let sequence_value = Some(sequence);
         let optional = OptionalProto { sequence_value, ..OptionalProto::default() };
-        assert!(matches!(read(ValueKind::Optional, optional.encode_to_vec()), Given::Sequence(_)));
+        assert!(matches!(
+            read(ValueKind::Optional, optional.encode_to_vec()),
+            TestValue::Sequence(_)
+        ));
         let absent = read(ValueKind::Optional, vec![]);
         assert_eq!((absent.form(), absent.named("x").len()), (Some(InputForm::Absent), 0));
     }

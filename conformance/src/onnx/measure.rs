@@ -128,9 +128,9 @@ fn dispatches(program: &Program, device: &Device) -> anyhow::Result<usize> {
     };
     let count = |compiled: CompiledOperator| {
         let steps = &compiled.vulkan().plan().exec;
-        steps.iter().filter(|it| matches!(it, PlanStep::Dispatch(_))).count()
+        steps.iter().filter(|step| matches!(step, PlanStep::Dispatch(_))).count()
     };
-    let counts = program.operators().iter().map(|it| compile(&it.work).map(count));
+    let counts = program.operators().iter().map(|operator| compile(&operator.work).map(count));
     let counts = counts.collect::<dml::Result<Vec<_>>>()?;
     let executed = program.steps().iter().filter_map(|step| match step {
         Step::Dispatch(dispatch) => Some(counts[dispatch.operator]),

@@ -79,7 +79,7 @@ impl Outline {
     /// An operator whose results are random, if there is one. `is_zero` returns whether all elements of an
     /// input are known to be 0: Dropout keeps everything without training, and with a ratio of 0.
     pub(super) fn random(&self, is_zero: impl Fn(&str) -> bool) -> Option<&str> {
-        let always = self.operators.iter().find(|it| RANDOM.contains(&it.as_str()));
+        let always = self.operators.iter().find(|operator| RANDOM.contains(&operator.as_str()));
         let draws = |inputs: &Vec<String>| {
             let is_zero = |index: usize| inputs.get(index).is_some_and(|it| is_zero(it));
             !is_zero(2) && !is_zero(1)
@@ -115,12 +115,12 @@ pub(super) mod samples {
             |name: &str| ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() };
         let node = NodeProto {
             op_type: op_type.to_owned(),
-            input: inputs.iter().map(|it| (*it).to_owned()).collect(),
+            input: inputs.iter().map(|input| (*input).to_owned()).collect(),
             ..NodeProto::default()
         };
         let graph = GraphProto {
             node: vec![node],
-            input: inputs.iter().map(|it| value(it)).collect(),
+            input: inputs.iter().map(|input| value(input)).collect(),
             output: vec![value("y")],
             ..GraphProto::default()
         };

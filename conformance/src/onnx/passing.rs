@@ -53,7 +53,8 @@ impl Passing {
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let lines = text.lines().map(str::trim);
-        let ids = lines.filter(|it| !it.is_empty() && !it.starts_with('#')).map(str::to_owned);
+        let ids =
+            lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned);
         Ok(Self { path: path.to_owned(), ids: ids.collect() })
     }
 

@@ -68,7 +68,7 @@ impl Run {
     /// Whether an output is wrong or missing, or differs from the list.
     pub fn is_bad(&self) -> bool {
         self.targets.iter().any(|it| it.ended.iter().any(|it| it.outcome.is_bad()))
-            || self.changes.as_ref().is_some_and(|it| !it.is_empty())
+            || self.changes.as_ref().is_some_and(|change| !change.is_empty())
     }
 
     fn with<'a>(
@@ -89,7 +89,7 @@ impl Run {
         let mut all: BTreeMap<&str, Counts> = BTreeMap::new();
         for (test, ended) in self.with(target) {
             let operators = test.operators.iter().map(String::as_str);
-            operators.for_each(|it| all.entry(it).or_default().add(ended.outcome));
+            operators.for_each(|operator| all.entry(operator).or_default().add(ended.outcome));
         }
         all
     }
@@ -148,7 +148,7 @@ mod samples {
         let test = |id: &str, operators: &[&str]| Test {
             id: id.to_owned(),
             folder: id.into(),
-            operators: operators.iter().map(|it| (*it).to_owned()).collect(),
+            operators: operators.iter().map(|operator| (*operator).to_owned()).collect(),
         };
         let passed = || Ended::passed(None);
         let because = |outcome, detail: &str| Ended::because(outcome, detail);

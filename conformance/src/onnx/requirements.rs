@@ -52,8 +52,8 @@ impl Requirements {
                 format!("{}: '{line}' has no ':'; accepted: TEST: OPERATORS", at())
             })?;
             let operators: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
-            if let Some(unknown) = operators.iter().find(|it| find(it).is_none()) {
-                bail!("{}: '{unknown}' is no operator of DirectML", at());
+            if let Some(unknown) = operators.iter().find(|operator| find(operator).is_none()) {
+                bail!("{}: '{unknown}' is not an operator of DirectML", at());
             }
             tests.insert(id.trim().to_owned(), Requirement { operators, excuse });
         }
@@ -75,9 +75,10 @@ impl Requirements {
         changes: &mut Changes,
     ) {
         for (index, test) in tests.iter().enumerate() {
-            let has_to_run = |it: &&Requirement| it.operators.iter().all(|it| is_implemented(it));
+            let has_to_run =
+                |it: &&Requirement| it.operators.iter().all(|operator| is_implemented(operator));
             let Some(requirement) = self.tests.get(&test.id).filter(has_to_run) else { continue };
-            let mut ended = targets.iter().map(|it| (&it.title, &it.ended[index]));
+            let mut ended = targets.iter().map(|target| (&target.title, &target.ended[index]));
             let not_run = ended.find(|(_, it)| it.outcome == Outcome::NotRun);
             match (not_run, &requirement.excuse) {
                 (Some((title, ended)), None) => {
@@ -102,9 +103,9 @@ impl Requirements {
         let mut text = self.header;
         for (id, requirement) in &mut self.tests {
             let excuse = requirement.excuse.as_ref().filter(|_| !excused.contains(id));
-            let excuse = excuse.map(|it| format!(" # {it}")).unwrap_or_default();
+            let excuse = excuse.map(|excuse| format!(" # {excuse}")).unwrap_or_default();
             let operators: String =
-                requirement.operators.iter().map(|it| format!(" {it}")).collect();
+                requirement.operators.iter().map(|operator| format!(" {operator}")).collect();
             text.push_str(&format!("{id}:{operators}{excuse}\n"));
         }
         dml_file::write(&self.path, |output| output.write_all(text.as_bytes()))
@@ -159,7 +160,7 @@ mod tests {
     fn wrong_lines_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let error = requirements(&folder, "# x\n\na: NOTHING\n").unwrap_err().to_string();
-        assert!(error.ends_with("line 3: 'NOTHING' is no operator of DirectML"), "{error}");
+        assert!(error.ends_with("line 3: 'NOTHING' is not an operator of DirectML"), "{error}");
         let error = requirements(&folder, "a\n").unwrap_err().to_string();
         assert!(error.contains("line 1: 'a' has no ':'"), "{error}");
     }

@@ -51,14 +51,14 @@ pub(crate) fn run_in_process(
     tests: &[Test],
     mut progress: impl FnMut(&Ended),
 ) -> anyhow::Result<Vec<Ended>> {
-    let mut place = Place::open(target)?;
+    let mut place = OpenDevice::open(target)?;
     let mut results = Vec::with_capacity(tests.len());
     for test in tests {
         let ended = place.run(run, &test.to_string());
         progress(&ended);
         results.push(ended);
         if place.is_lost() {
-            place = Place::open(target)?;
+            place = OpenDevice::open(target)?;
         }
     }
     Ok(results)
@@ -70,7 +70,7 @@ pub(crate) fn run_in_process(
 /// The target cannot be opened, or standard output is closed.
 pub(crate) fn serve(target: &Target, run: RunTest, tests: &Receiver<String>) -> anyhow::Result<()> {
     let fault = Fault::from_environment(fault::VARIABLE, &fault::KINDS)?;
-    let place = Place::open(target)?;
+    let place = OpenDevice::open(target)?;
     answer(&Reply::Ready)?;
     for test in tests {
         if let Some(fault) = &fault {
@@ -87,12 +87,12 @@ pub(crate) fn serve(target: &Target, run: RunTest, tests: &Receiver<String>) -> 
 }
 
 /// An open device.
-struct Place {
+struct OpenDevice {
     instance: Instance,
     device: Device,
 }
 
-impl Place {
+impl OpenDevice {
     fn open(target: &Target) -> anyhow::Result<Self> {
         let (instance, device) =
             target.device()?.context("tests of models need a Vulkan device")?;

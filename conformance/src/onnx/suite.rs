@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use super::given::{Given, ValueKind};
+use super::given::{TestValue, ValueKind};
 use super::outline::{Outline, Value};
 use crate::pattern::Pattern;
 
@@ -44,7 +44,7 @@ pub fn find(root: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
     let mut tests = Vec::new();
     search(&absolute, "", 0, &mut tests)?;
     ensure!(!tests.is_empty(), "{}: no folder below it has a {MODEL}", root.display());
-    tests.retain(|test| filter.is_none_or(|it| it.is_match(&test.id)));
+    tests.retain(|test| filter.is_none_or(|filter| filter.is_match(&test.id)));
     tests.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(tests)
 }
@@ -52,7 +52,7 @@ pub fn find(root: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
 fn search(folder: &Path, id: &str, depth: usize, tests: &mut Vec<Test>) -> anyhow::Result<()> {
     if folder.join(MODEL).is_file() {
         let outline = fs::read(folder.join(MODEL)).ok().and_then(|it| Outline::read(it).ok());
-        let operators = outline.map(|it| it.operators).unwrap_or_default();
+        let operators = outline.map(|outline| outline.operators).unwrap_or_default();
         tests.push(Test { id: id.to_owned(), folder: folder.to_owned(), operators });
         return Ok(());
     }
@@ -63,7 +63,7 @@ fn search(folder: &Path, id: &str, depth: usize, tests: &mut Vec<Test>) -> anyho
         let entry = entry?;
         let name = entry.file_name();
         // Ids must be lines of text.
-        let name = name.to_str().filter(|it| !it.contains(char::is_control));
+        let name = name.to_str().filter(|to_str| !to_str.contains(char::is_control));
         if let Some(name) = name.filter(|_| entry.path().is_dir()) {
             let id = if id.is_empty() { name.to_owned() } else { format!("{id}/{name}") };
             search(&entry.path(), &id, depth + 1, tests)?;
@@ -110,12 +110,12 @@ impl Contents {
 
 impl Set {
     /// The inputs, which the model declares so.
-    pub(super) fn inputs(&self, declared: &[Value]) -> dml_import::Result<Vec<Given>> {
+    pub(super) fn inputs(&self, declared: &[Value]) -> dml_import::Result<Vec<TestValue>> {
         given(&self.inputs, declared)
     }
 
     /// The expected outputs, which the model declares so.
-    pub(super) fn outputs(&self, declared: &[Value]) -> dml_import::Result<Vec<Given>> {
+    pub(super) fn outputs(&self, declared: &[Value]) -> dml_import::Result<Vec<TestValue>> {
         given(&self.outputs, declared)
     }
 }
@@ -130,9 +130,9 @@ fn numbered(folder: &Path, name: &str) -> Vec<PathBuf> {
 }
 
 /// The values in files; one that the model does not declare is a tensor.
-fn given(files: &[PathBuf], declared: &[Value]) -> dml_import::Result<Vec<Given>> {
+fn given(files: &[PathBuf], declared: &[Value]) -> dml_import::Result<Vec<TestValue>> {
     let kinds = declared.iter().map(|it| it.kind).chain(std::iter::repeat(ValueKind::Tensor));
-    files.iter().zip(kinds).map(|(path, kind)| Given::read(path, kind)).collect()
+    files.iter().zip(kinds).map(|(path, kind)| TestValue::read(path, kind)).collect()
 }
 
 #[cfg(test)]
@@ -149,9 +149,9 @@ mod tests {
         }
         fs::create_dir(root.path().join("empty")).unwrap();
         let ids = |filter: Option<&str>| {
-            let filter = filter.map(|it| it.parse().unwrap());
+            let filter = filter.map(|filter| filter.parse().unwrap());
             let tests = find(root.path(), filter.as_ref()).unwrap();
-            tests.iter().map(|it| (it.id.clone(), it.operators.clone())).collect::<Vec<_>>()
+            tests.iter().map(|test| (test.id.clone(), test.operators.clone())).collect::<Vec<_>>()
         };
         let expected =
             |id: &str, operator: &str| (id.to_owned(), BTreeSet::from([operator.to_owned()]));

@@ -8,7 +8,7 @@ use dml_import::program::{Destination, Output};
 use dml_import::{Error, InputForm, Inputs, Model, Session, Tensor};
 
 use super::compare::{self, Tolerance, farthest};
-use super::given::{Given, ValueKind};
+use super::given::{TestValue, ValueKind};
 use super::outline::Value;
 use super::suite::{Contents, Set};
 use crate::results::onnx::{Distance, Ended, Outcome};
@@ -110,7 +110,7 @@ fn answer(
 }
 
 /// The tensors of values with their names.
-fn named(declared: &[Value], given: Vec<Given>) -> Vec<(String, Tensor)> {
+fn named(declared: &[Value], given: Vec<TestValue>) -> Vec<(String, Tensor)> {
     declared.iter().zip(given).flat_map(|(it, given)| given.named(&it.name)).collect()
 }
 
@@ -164,7 +164,7 @@ fn difference(
         }
         _ => {
             let difference = compare::difference(&found.tensor, expected, tolerance);
-            difference.map(|it| format!("output '{name}': {it}"))
+            difference.map(|difference| format!("output '{name}': {difference}"))
         }
     })
 }

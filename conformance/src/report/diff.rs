@@ -5,7 +5,7 @@ mod text;
 use std::collections::HashMap;
 
 use crate::cases::CaseId;
-use crate::results::block::Place;
+use crate::results::block::SignatureAtLevel;
 use crate::results::{CaseResult, Passes, ResultCode, Run, TargetRun};
 
 /// The differences between two runs. Their text is for people.
@@ -140,7 +140,7 @@ impl<'a> TargetDiff<'a> {
 }
 
 /// The number of cases that passed in each of two runs, by operator and place.
-struct Passed(HashMap<(String, Place), [u64; 2]>);
+struct Passed(HashMap<(String, SignatureAtLevel), [u64; 2]>);
 
 impl Passed {
     fn new(before: Option<&TargetRun>, after: &TargetRun) -> Self {
@@ -158,7 +158,7 @@ impl Passed {
         Self(places)
     }
 
-    fn key(id: &CaseId) -> (String, Place) {
+    fn key(id: &CaseId) -> (String, SignatureAtLevel) {
         (id.operator.clone(), (id.level, id.signature.clone()))
     }
 

@@ -11,7 +11,7 @@ use crate::figures;
 use crate::results::{LargestError, Run};
 
 /// The errors of one operator and data type on all targets.
-pub(super) struct Row<'a> {
+pub(super) struct OperatorErrors<'a> {
     pub(super) operator: &'a str,
     pub(super) data_type: &'a str,
     /// The errors on each target, one for each bound; empty if it executed no such case.
@@ -19,7 +19,7 @@ pub(super) struct Row<'a> {
 }
 
 /// The rows of a run, by operator.
-pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
+pub(super) fn rows(run: &Run) -> Vec<OperatorErrors<'_>> {
     let mut rows = BTreeMap::new();
     for (index, target) in run.targets.iter().enumerate() {
         for error in &target.errors {
@@ -28,7 +28,7 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
             row[index].push(error);
         }
     }
-    let row = |((operator, data_type), targets)| Row { operator, data_type, targets };
+    let row = |((operator, data_type), targets)| OperatorErrors { operator, data_type, targets };
     rows.into_iter().map(row).collect()
 }
 
@@ -39,7 +39,7 @@ fn farthest<'a, 'b: 'a>(
     errors.rev().copied().max_by_key(|error| (error.ulp.is_none(), error.ulp))
 }
 
-impl Row<'_> {
+impl OperatorErrors<'_> {
     /// The allowed error in units in the last place: the least and the greatest one, if cases differ.
     pub(super) fn allowed(&self) -> String {
         let bounds = || self.targets.iter().flatten().map(|error| u64::from(error.allowed));

@@ -13,7 +13,7 @@ use std::io;
 
 use askama::Template;
 
-use super::errors::{self, Row};
+use super::errors::{self, OperatorErrors};
 use super::text::{count, thousands};
 use crate::results::{ResultCode, Run};
 use grid::{ANSWERS, Answer};
@@ -46,7 +46,7 @@ struct Page<'a> {
     /// Failures on the page.
     failures: usize,
     /// The largest errors over all targets.
-    errors: Vec<Row<'a>>,
+    errors: Vec<OperatorErrors<'a>>,
     /// How the devices compare with each other.
     agreement: Option<String>,
     answers: [Answer; ANSWERS.len()],
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
     }
 
     /// The first target with the row's largest error, unless that is 0.
-    fn worst_target(&self, row: &Row<'_>) -> Option<&TargetView<'a>> {
+    fn worst_target(&self, row: &OperatorErrors<'_>) -> Option<&TargetView<'a>> {
         row.worst_target().and_then(|target| self.targets.get(target))
     }
 

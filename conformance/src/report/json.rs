@@ -106,7 +106,7 @@ fn parse(text: &[u8]) -> anyhow::Result<Run> {
         format: Option<serde_json::Value>,
     }
 
-    let head: Head = serde_json::from_slice(text).context("it is no report in JSON")?;
+    let head: Head = serde_json::from_slice(text).context("it is not a report in JSON")?;
     match head.format {
         Some(format) if format == FORMAT => {
             serde_json::from_slice(text).map_err(|error| with_member(text, error))

@@ -141,7 +141,7 @@ fn write_case(writer: &mut Xml<'_>, case: &CaseResult) -> io::Result<()> {
     };
     element.write_inner_content(|writer| {
         let detail = case.detail.as_deref().unwrap_or_default();
-        let reason = case.expected.as_ref().map(|it| it.reason.as_str());
+        let reason = case.expected.as_ref().map(|expected| expected.reason.as_str());
         let message = if outcome == "skipped" { reason.unwrap_or(detail) } else { detail };
         writer
             .create_element(outcome)

@@ -55,7 +55,7 @@ fn write_matrices(text: &mut String, matrices: &Excerpt) -> std::fmt::Result {
 }
 
 /// A matrix below the numbers of its columns, each as wide as its widest element.
-fn lines(columns: Range<u64>, rows: &[Row<'_>]) -> Vec<String> {
+fn lines(columns: Range<u64>, rows: &[ExcerptRow<'_>]) -> Vec<String> {
     // As wide as an element in its brackets.
     let mut table = vec![columns.map(|number| format!("{number} ")).collect::<Vec<_>>()];
     let element = |(text, differs): &(&str, bool)| match (one_line(text), differs) {
@@ -72,7 +72,7 @@ fn lines(columns: Range<u64>, rows: &[Row<'_>]) -> Vec<String> {
 }
 
 /// The index of a row, and its elements with whether each differs from the other matrix's.
-pub(super) type Row<'a> = (u64, Vec<(&'a str, bool)>);
+pub(super) type ExcerptRow<'a> = (u64, Vec<(&'a str, bool)>);
 
 impl Excerpt {
     /// The indices of the columns.
@@ -84,7 +84,7 @@ impl Excerpt {
 
     /// The expected and the actual matrix with their names, of the same size. An element that only
     /// one of them has differs.
-    pub(super) fn sides(&self) -> [(&'static str, Vec<Row<'_>>); 2] {
+    pub(super) fn sides(&self) -> [(&'static str, Vec<ExcerptRow<'_>>); 2] {
         let cells = self.cells();
         [("expected", 0), ("actual", 1)].map(|(name, side)| {
             let rows = cells.iter().map(|row| {

@@ -157,7 +157,7 @@ fn write_cases(target: &TargetRun, code: ResultCode, output: &mut dyn Write) -> 
 
 /// Why the case did not pass.
 fn why(case: &CaseResult) -> &str {
-    let reason = case.expected.as_ref().map(|it| it.reason.as_str());
+    let reason = case.expected.as_ref().map(|expected| expected.reason.as_str());
     let detail = case.detail.as_deref();
     let excused = case.result == ResultCode::ExpectedFail;
     let why = if excused { reason.or(detail) } else { detail.or(reason) };

@@ -130,7 +130,7 @@ impl TargetRun {
         let bound = self.work_bound.map(|bound| format!("work bound {bound}"));
         let sample = self.sample.as_ref().map(|part| format!("part {part} of the cases"));
         let parts = parts.chain(robust).chain(staged).chain(bound).chain(sample);
-        parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 

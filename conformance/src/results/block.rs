@@ -18,11 +18,13 @@ pub struct Block {
 }
 
 /// A signature at a level.
-pub(crate) type Place = (FeatureLevel, Signature);
+pub(crate) type SignatureAtLevel = (FeatureLevel, Signature);
 
 impl Block {
     /// Blocks for the places of each value: together they have every place once.
-    pub(crate) fn group<V: Ord>(places: impl IntoIterator<Item = (Place, V)>) -> Vec<(Self, V)> {
+    pub(crate) fn group<V: Ord>(
+        places: impl IntoIterator<Item = (SignatureAtLevel, V)>,
+    ) -> Vec<(Self, V)> {
         let mut by_signature = BTreeMap::<Signature, BTreeMap<FeatureLevel, V>>::new();
         for ((level, signature), value) in places {
             by_signature.entry(signature).or_default().insert(level, value);

@@ -25,7 +25,7 @@ pub(crate) fn interpreted() -> Run {
 /// A device with one case of every result.
 pub(crate) fn target() -> TargetRun {
     let names = ["int64", "int32", "int16", "int8", "float32", "float16", "float64", "uint8"];
-    let ids = names.map(|it| format!("5_1/diagonal_matrix/{it}/rank2/offset_zero"));
+    let ids = names.map(|name| format!("5_1/diagonal_matrix/{name}/rank2/offset_zero"));
     let cases = ids.iter().zip(ResultCode::ALL).map(|(id, result)| case(id, result));
     let mut target = TargetRun {
         device: DeviceIdentity {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::Place;
+use super::block::SignatureAtLevel;
 use super::{
     Block, CaseResult, Execution, Passes, ResultCode, SlowCase, TargetRun, TimeBand, Times,
 };
@@ -25,7 +25,7 @@ struct PlacePasses {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     /// How many cases passed at a place of an operator.
-    passes: BTreeMap<String, BTreeMap<Place, PlacePasses>>,
+    passes: BTreeMap<String, BTreeMap<SignatureAtLevel, PlacePasses>>,
     cases: Vec<CaseResult>,
     bands: [u64; BANDS.len() + 1],
     slowest: BTreeSet<(u64, CaseId)>,
@@ -109,11 +109,12 @@ mod tests {
         tally.add(samples::case("5_1/some/int8/rank2/c", ResultCode::Crash));
         let mut target = samples::target();
         tally.finish(&mut target);
-        let found: Vec<_> = target.passes.iter().map(|it| (&it.at.levels, it.cases)).collect();
+        let found: Vec<_> =
+            target.passes.iter().map(|pass| (&pass.at.levels, pass.cases)).collect();
         let levels = |first: &str, last: &str| [first.to_owned(), last.to_owned()];
         assert_eq!(found, [(&levels("5_0", "5_1"), 2), (&levels("6_4", "6_4"), 2)]);
         assert_eq!(target.passes[0].at.data_types, ["INT16", "INT8"]);
-        assert!(target.passes.iter().all(|it| it.operator == "SOME" && it.executed == 1));
+        assert!(target.passes.iter().all(|pass| pass.operator == "SOME" && pass.executed == 1));
         assert_eq!(target.cases.len(), 1);
         let total = target.total();
         assert_eq!((total.all(), total.of(ResultCode::Pass), total.executed()), (13, 12, 6));

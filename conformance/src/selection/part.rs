@@ -115,12 +115,12 @@ mod tests {
             both.map(Listed::generated).filter(|case| case.id.operator == "gemm").collect();
         let sample = "1/4".parse::<Shard>().unwrap().sample(&cases);
         let refusals =
-            |cases: &[Listed]| cases.iter().filter(|it| it.kind == Kind::Refusal).count();
+            |cases: &[Listed]| cases.iter().filter(|case| case.kind == Kind::Refusal).count();
         assert_eq!(refusals(&sample), refusals(&cases));
         let names = |level: FeatureLevel| -> Vec<String> {
             let executed =
                 sample.iter().filter(|it| it.kind != Kind::Refusal && it.id.level == level);
-            executed.map(|it| it.id.to_string()[4..].to_owned()).collect()
+            executed.map(|executed| executed.id.to_string()[4..].to_owned()).collect()
         };
         let (before, after) = (names(FeatureLevel::V5_1), names(FeatureLevel::V6_4));
         assert!(before.len() > 20 && before.iter().all(|name| after.contains(name)), "{before:?}");

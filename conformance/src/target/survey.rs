@@ -7,7 +7,7 @@ use dml::{CapabilityCap, DeviceOptions, DeviceSelector, Instance, PhysicalDevice
 use serde::{Deserialize, Serialize};
 
 use super::groups::{Effect, distinct};
-use super::{Opening, Place, Target, profile_run};
+use super::{Opening, Target, TargetLocation, profile_run};
 use crate::results::{DeviceIdentity, ProfileRun};
 
 /// The devices, profiles and options of a run.
@@ -106,7 +106,7 @@ impl Survey {
         }
         let Some((_, first)) = instances.first() else { return Ok(Vec::new()) };
         let target = |group: Effect<(Capabilities, _, _)>| {
-            let place = Place::Device { selector: selector.to_owned() };
+            let place = TargetLocation::Device { selector: selector.to_owned() };
             let capabilities = &group.effective.0;
             Target::new(identity(first), group.profile, capabilities, place, opened)
         };
@@ -177,7 +177,7 @@ fn interpreters(roles: Vec<Role>, opening: Opening) -> Vec<Target> {
     let target = |group: Effect<(Capabilities, bool)>| {
         let capabilities = &group.effective.0;
         let opened = Opening { robust_access: None, staged_transfers: None, ..opening };
-        Target::new(interpreter(), group.profile, capabilities, Place::Interpreter, opened)
+        Target::new(interpreter(), group.profile, capabilities, TargetLocation::Interpreter, opened)
     };
     distinct(roles.into_iter().map(effect).collect()).into_iter().map(target).collect()
 }
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(answer("UINT4"), "never");
         let signatures = |it: &&dml_ops::Operator| Signature::all(it.schema()).count();
         let all: usize = dml_ops::OPERATORS.iter().map(signatures).sum();
-        let places: u64 = answers.iter().map(|it| it.at.places_at_a_level()).sum();
+        let places: u64 = answers.iter().map(|answer| answer.at.places_at_a_level()).sum();
         assert_eq!(places, all as u64);
         // Few enough to be read.
         assert!(answers.len() < 4 * dml_ops::OPERATORS.len(), "{}", answers.len());

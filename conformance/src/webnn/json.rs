@@ -25,9 +25,9 @@ pub(super) struct Test {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Graph {
     #[serde(default)]
-    pub(super) inputs: BTreeMap<String, Operand>,
+    pub(super) inputs: BTreeMap<String, JsonOperand>,
     pub(super) operators: Vec<Operator>,
-    pub(super) expected_outputs: BTreeMap<String, Operand>,
+    pub(super) expected_outputs: BTreeMap<String, JsonOperand>,
 }
 
 /// An operation; its arguments stand in objects of one entry each.
@@ -40,7 +40,7 @@ pub(super) struct Operator {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Operand {
+pub(super) struct JsonOperand {
     data: Value,
     pub(super) descriptor: Descriptor,
 }
@@ -55,7 +55,7 @@ pub(super) struct Descriptor {
 impl Operator {
     /// The value of an argument or of an option; nothing stands for none.
     pub(super) fn argument(&self, name: &str) -> Option<&Value> {
-        let find = |name: &str| self.arguments.iter().find_map(|it| it.get(name));
+        let find = |name: &str| self.arguments.iter().find_map(|argument| argument.get(name));
         let option = || find("options").and_then(|it| it.get(name));
         find(name).or_else(option).filter(|it| !it.is_null())
     }
@@ -73,7 +73,7 @@ pub(super) fn names(value: &Value) -> anyhow::Result<Vec<String>> {
         Value::Array(all) => all.iter().map(name).collect::<Option<_>>(),
         one => name(one).map(|it| vec![it]),
     }
-    .with_context(|| format!("{value} is no name"))
+    .with_context(|| format!("{value} is not a name"))
 }
 
 impl Descriptor {
@@ -95,7 +95,7 @@ pub(super) fn element(name: &str) -> anyhow::Result<ElementType> {
         "uint8" => DataType::Uint8,
         "int4" => return Ok(ElementType::Int4),
         "uint4" => return Ok(ElementType::Uint4),
-        _ => bail!("'{name}' is no data type of WebNN"),
+        _ => bail!("'{name}' is not a data type of WebNN"),
     }))
 }
 
@@ -118,7 +118,7 @@ impl Number {
             Value::Bool(flag) => Some(Self::Integer((*flag).into())),
             other => integer().map(Self::Integer).or(other.as_f64().map(Self::Float)),
         };
-        number.with_context(|| format!("{value} is no number"))
+        number.with_context(|| format!("{value} is not a number"))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "as JavaScript does it")]
@@ -146,7 +146,7 @@ impl Number {
                 let range = element.storage().and_then(DataType::integer_range);
                 let fits = range.is_some_and(|(least, most)| (least..=most).contains(&value));
                 ensure!(fits, "{value} is no {element}");
-                let size = element.size().and_then(|it| usize::try_from(it).ok());
+                let size = element.size().and_then(|size| usize::try_from(size).ok());
                 value.to_le_bytes()[..size.unwrap_or(0).min(16)].to_vec()
             }
             (_, Self::Float(value)) if value.fract() == 0.0 => {
@@ -162,7 +162,7 @@ fn count(shape: &[u64]) -> anyhow::Result<usize> {
     const MOST: u64 = 1 << 26;
     let count = shape.iter().try_fold(1u64, |all, it| all.checked_mul(*it));
     let count =
-        count.filter(|it| *it <= MOST).with_context(|| format!("{shape:?} is too large"))?;
+        count.filter(|count| *count <= MOST).with_context(|| format!("{shape:?} is too large"))?;
     Ok(usize::try_from(count)?)
 }
 
@@ -173,11 +173,12 @@ pub(super) fn tensor(
     numbers: &[Number],
 ) -> anyhow::Result<Tensor> {
     ensure!(numbers.len() == count(shape)?, "{} numbers are no {shape:?}", numbers.len());
-    let bytes = numbers.iter().map(|it| it.bytes(element)).collect::<anyhow::Result<Vec<_>>>()?;
+    let bytes =
+        numbers.iter().map(|number| number.bytes(element)).collect::<anyhow::Result<Vec<_>>>()?;
     Ok(Tensor::new(element, shape, bytes.concat())?)
 }
 
-impl Operand {
+impl JsonOperand {
     pub(super) fn tensor(&self) -> anyhow::Result<Tensor> {
         let (element, shape) = (self.descriptor.element()?, &self.descriptor.shape);
         match &self.data {

@@ -63,7 +63,7 @@ pub(super) fn number(element: ElementType) -> anyhow::Result<i32> {
         ElementType::Dml(DataType::Uint64) => 13,
         ElementType::Uint4 => 21,
         ElementType::Int4 => 22,
-        other => anyhow::bail!("{other} is no type of WebNN"),
+        other => anyhow::bail!("{other} is not a type of WebNN"),
     })
 }
 
@@ -141,7 +141,8 @@ impl Builder {
 
     /// A constant of one dimension.
     pub(super) fn integers(&mut self, values: &[i64]) -> anyhow::Result<String> {
-        let numbers: Vec<Number> = values.iter().map(|it| Number::Integer((*it).into())).collect();
+        let numbers: Vec<Number> =
+            values.iter().map(|value| Number::Integer((*value).into())).collect();
         self.constant(ElementType::INT64, &[values.len() as u64], &numbers)
     }
 }
@@ -176,7 +177,7 @@ impl Call<'_> {
     /// A list of integers.
     pub(super) fn list(&self, name: &str) -> anyhow::Result<Option<Vec<i64>>> {
         let Some(value) = self.operator.argument(name) else { return Ok(None) };
-        let all = value.as_array().with_context(|| format!("{name}: {value} is no list"))?;
+        let all = value.as_array().with_context(|| format!("{name}: {value} is not a list"))?;
         all.iter().map(|it| integer(it, name)).collect::<anyhow::Result<_>>().map(Some)
     }
 
@@ -192,6 +193,6 @@ impl Call<'_> {
 fn integer(value: &Value, name: &str) -> anyhow::Result<i64> {
     match Number::of(value).with_context(|| name.to_owned())? {
         Number::Integer(value) => Ok(value.try_into()?),
-        Number::Float(value) => anyhow::bail!("{name}: {value} is no integer"),
+        Number::Float(value) => anyhow::bail!("{name}: {value} is not an integer"),
     }
 }

@@ -10,7 +10,7 @@ use super::model::Call;
 use super::{layers, normalize, recurrent, shapes};
 
 /// An operation.
-struct Row {
+struct OperationMapping {
     name: &'static str,
     mapping: Mapping,
 }
@@ -39,11 +39,11 @@ use Setting::{Flag, Float, Int};
 const UNARY: &[&str] = &["input"];
 const BINARY: &[&str] = &["a", "b"];
 
-const fn row(name: &'static str, mapping: Mapping) -> Row {
-    Row { name, mapping }
+const fn row(name: &'static str, mapping: Mapping) -> OperationMapping {
+    OperationMapping { name, mapping }
 }
 
-static ROWS: &[Row] = &[
+static ROWS: &[OperationMapping] = &[
     row("abs", Same("Abs", UNARY, &[])),
     row("ceil", Same("Ceil", UNARY, &[])),
     row("cos", Same("Cos", UNARY, &[])),
@@ -163,7 +163,7 @@ static ROWS: &[Row] = &[
 pub(super) fn translate(mut call: Call<'_>) -> anyhow::Result<Vec<String>> {
     let name = &call.operator.name;
     let Some(row) = ROWS.iter().find(|row| row.name == *name) else {
-        bail!("it is no operation of WebNN that is known here");
+        bail!("it is not an operation of WebNN that is known here");
     };
     let result = match &row.mapping {
         Same(op, names, given) => {
@@ -179,7 +179,8 @@ pub(super) fn translate(mut call: Call<'_>) -> anyhow::Result<Vec<String>> {
         }
         Logic(op, names) => {
             let operands = operands(&call, names)?;
-            let truths = operands.iter().map(|it| call.builder.cast(it, ElementType::Bool));
+            let truths =
+                operands.iter().map(|operand| call.builder.cast(operand, ElementType::Bool));
             let truths = truths.collect::<anyhow::Result<Vec<_>>>()?;
             let truth = call.builder.node(op, &truths, vec![]);
             call.builder.cast(&truth, UINT8)?
@@ -239,7 +240,7 @@ fn clamp(call: &mut Call<'_>) -> anyhow::Result<Vec<String>> {
     for name in ["minValue", "maxValue"] {
         // WebNN ignores a bound that is NaN.
         let bound = call.number(name)?.filter(|it| !it.float().is_nan());
-        let bound = bound.map(|it| call.builder.constant(element, &[], &[it])).transpose()?;
+        let bound = bound.map(|bound| call.builder.constant(element, &[], &[bound])).transpose()?;
         operands.push(bound.unwrap_or_default());
     }
     Ok(vec![call.builder.node("Clip", &operands, vec![])])

@@ -155,7 +155,7 @@ impl Network {
             other => bail!("direction: '{other}'; accepted: forward, backward, both"),
         };
         let mut functions: Vec<String> = match call.operator.argument("activations") {
-            None => self.functions.iter().map(|it| (*it).to_owned()).collect(),
+            None => self.functions.iter().map(|function| (*function).to_owned()).collect(),
             Some(given) => super::json::names(given)?,
         };
         if direction == "bidirectional" {

@@ -24,12 +24,12 @@ pub fn find(path: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
     for path in &files {
         let file = read(path)?;
         has_tests |= !file.tests.is_empty();
-        let stem = path.file_stem().map(|it| it.to_string_lossy().into_owned());
+        let stem = path.file_stem().map(|file_stem| file_stem.to_string_lossy().into_owned());
         let stem = stem.unwrap_or_default();
         let absolute = path.canonicalize().with_context(|| path.display().to_string())?;
         for (number, test) in file.tests.iter().enumerate() {
             let operators: BTreeSet<String> =
-                test.graph.operators.iter().map(|it| it.name.clone()).collect();
+                test.graph.operators.iter().map(|operator| operator.name.clone()).collect();
             let mut source = absolute.clone().into_os_string();
             source.push(format!("{SEPARATOR}{number}"));
             tests.push(Test {
@@ -40,7 +40,7 @@ pub fn find(path: &Path, filter: Option<&Pattern>) -> anyhow::Result<Vec<Test>> 
         }
     }
     ensure!(has_tests, "{}: there is no test in it", path.display());
-    tests.retain(|test| filter.is_none_or(|it| it.is_match(&test.id)));
+    tests.retain(|test| filter.is_none_or(|filter| filter.is_match(&test.id)));
     Ok(tests)
 }
 
@@ -66,7 +66,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "json") {
+        if path.extension().is_some_and(|extension| extension == "json") {
             files.push(path);
         }
     }

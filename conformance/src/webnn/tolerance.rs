@@ -5,7 +5,7 @@ use dml_import::ElementType;
 
 use crate::figures::{self, Figure};
 
-use super::json::{Graph, Operand, Operator, names};
+use super::json::{Graph, JsonOperand, Operator, names};
 
 /// An allowed error: in units in the last place, or as a difference. Meeting either is enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,12 +67,12 @@ pub(super) fn of(graph: &Graph, element: ElementType) -> Tolerance {
     sum
 }
 
-fn input<'a>(operator: &Operator, graph: &'a Graph, name: &str) -> Option<&'a Operand> {
+fn input<'a>(operator: &Operator, graph: &'a Graph, name: &str) -> Option<&'a JsonOperand> {
     let names = names(operator.argument(name)?).ok()?;
     graph.inputs.get(names.first()?)
 }
 
-impl Operand {
+impl JsonOperand {
     fn shape(&self) -> &[u64] {
         &self.descriptor.shape
     }

@@ -95,8 +95,12 @@ fn blocks(module: &mut Module) -> impl Iterator<Item = &mut Vec<Instruction>> {
 
 /// The ids of numbers, integers or floats, of so many bits.
 fn numbers_of(module: &Module, of: Op, bits: u32) -> Vec<Word> {
-    let types = module.types_global_values.iter().filter(|it| it.class.opcode == of);
-    let of_bits = types.filter(|it| it.operands.first() == Some(&Operand::LiteralBit32(bits)));
+    let types = module
+        .types_global_values
+        .iter()
+        .filter(|types_global_value| types_global_value.class.opcode == of);
+    let of_bits =
+        types.filter(|data_type| data_type.operands.first() == Some(&Operand::LiteralBit32(bits)));
     of_bits.filter_map(|it| it.result_id).collect()
 }
 

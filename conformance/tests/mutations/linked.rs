@@ -12,7 +12,7 @@ use dml_conformance::execute::{Details, Executor, Lowering, run};
 use dml_conformance::results::ResultCode;
 use dml_ops::{Target, TransferUse};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{Access, ElementWise};
+use dml_spirv::element_wise::{AccessPattern, ElementWise};
 use dml_spirv::functions::{self, Function};
 use rspirv::dr::{Module, Operand};
 use rspirv::spirv::{Decoration, Op};
@@ -74,16 +74,16 @@ fn is_found<'a>(mut cases: impl Iterator<Item = &'a Case>, executor: &dyn Execut
 #[derive(Clone, Copy, Debug)]
 struct WrongAccess {
     of_output: bool,
-    right: Access,
-    wrong: Access,
+    right: AccessPattern,
+    wrong: AccessPattern,
 }
 
 const WRONG_ACCESSES: [WrongAccess; 5] = [
-    WrongAccess { of_output: true, right: Access::Ragged, wrong: Access::Whole },
-    WrongAccess { of_output: false, right: Access::Ragged, wrong: Access::Whole },
-    WrongAccess { of_output: false, right: Access::Ragged, wrong: Access::Single },
-    WrongAccess { of_output: false, right: Access::Whole, wrong: Access::Single },
-    WrongAccess { of_output: false, right: Access::Single, wrong: Access::Whole },
+    WrongAccess { of_output: true, right: AccessPattern::Ragged, wrong: AccessPattern::Whole },
+    WrongAccess { of_output: false, right: AccessPattern::Ragged, wrong: AccessPattern::Whole },
+    WrongAccess { of_output: false, right: AccessPattern::Ragged, wrong: AccessPattern::Single },
+    WrongAccess { of_output: false, right: AccessPattern::Whole, wrong: AccessPattern::Single },
+    WrongAccess { of_output: false, right: AccessPattern::Single, wrong: AccessPattern::Whole },
 ];
 
 impl WrongAccess {
@@ -92,7 +92,7 @@ impl WrongAccess {
         let ElementWise { inputs, output, .. } = kernel;
         let operands = if self.of_output { std::slice::from_mut(output) } else { &mut inputs[..] };
         let mut operands = operands.iter_mut();
-        let is_one = |it: &&mut dml_spirv::element_wise::Operand| {
+        let is_one = |it: &&mut dml_spirv::element_wise::KernelOperand| {
             it.width == width && it.access == self.right
         };
         if let Some(operand) = operands.find(is_one) {
@@ -108,7 +108,7 @@ fn a_wrong_class_of_strides_is_found() {
         for width in ElementWidth::ALL {
             let relinked = Relinked(|kernel: &mut ElementWise| wrong.apply(width, kernel));
             let differs = |kernels: &[&'static KernelModule]| {
-                kernels.iter().any(|it| relinked.instead(it).is_some())
+                kernels.iter().any(|kernel| relinked.instead(kernel).is_some())
             };
             on_every_device(&relinked, |name, executor| {
                 // One after the other: the first ones find the defect, and running all takes long.
@@ -146,7 +146,7 @@ fn every_function_in_the_place_of_another_is_found() {
         for wrong in others.filter(is_told) {
             let relinked = Relinked(|kernel: &mut ElementWise| {
                 let steps = kernel.program.steps.iter_mut();
-                steps.filter(|it| it.function == right).for_each(|it| it.function = wrong);
+                steps.filter(|step| step.function == right).for_each(|step| step.function = wrong);
             });
             count += 1;
             if !is_found(executing.iter().copied(), &interpreter(&relinked)) {
@@ -174,8 +174,10 @@ fn contractable(module: &Module) -> (usize, usize) {
     let kept: BTreeSet<u32> = module
         .annotations
         .iter()
-        .filter(|it| it.class.opcode == Op::Decorate && it.operands[1] == decoration)
-        .map(|it| it.operands[0].unwrap_id_ref())
+        .filter(|annotation| {
+            annotation.class.opcode == Op::Decorate && annotation.operands[1] == decoration
+        })
+        .map(|annotation| annotation.operands[0].unwrap_id_ref())
         .collect();
     let is_rounded = |op: Op| {
         matches!(
@@ -183,7 +185,8 @@ fn contractable(module: &Module) -> (usize, usize) {
             Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FNegate | Op::VectorTimesScalar
         )
     };
-    let rounded = module.all_inst_iter().filter(|it| is_rounded(it.class.opcode));
+    let rounded =
+        module.all_inst_iter().filter(|all_inst_iter| is_rounded(all_inst_iter.class.opcode));
     let rounded: Vec<u32> = rounded.filter_map(|it| it.result_id).collect();
     (rounded.len(), rounded.iter().filter(|id| !kept.contains(id)).count())
 }

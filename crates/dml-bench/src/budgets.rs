@@ -22,7 +22,7 @@ pub use dispatches::PlannedDispatch;
 pub use file::TableFile;
 pub use models::of_folder;
 pub use profiles::{Profile, profiles};
-pub use table::{Change, Column, Row, Table};
+pub use table::{Change, Column, Table, WorkCount};
 pub use work::Work;
 pub use works::{names, work, works};
 
@@ -36,7 +36,7 @@ pub fn measured(works: &[Work]) -> Result<Table> {
     for work in works {
         for profile in &profiles {
             let counts = work.counts(profile)?;
-            rows.push(Row { work: work.name.clone(), profile: profile.name.clone(), counts });
+            rows.push(WorkCount { work: work.name.clone(), profile: profile.name.clone(), counts });
         }
     }
     Ok(Table { rows })

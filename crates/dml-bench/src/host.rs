@@ -50,7 +50,7 @@ pub(crate) fn recording(device: &Device, rounds: usize) -> Result<Vec<HostCost>>
 /// A binding table with its own buffers.
 fn bound(device: &Device, compiled: &CompiledOperator) -> Result<BindingTable> {
     let buffers = |sizes: Vec<u64>| {
-        sizes.into_iter().map(|it| device.create_buffer(it)).collect::<dml::Result<Vec<_>>>()
+        sizes.into_iter().map(|size| device.create_buffer(size)).collect::<dml::Result<Vec<_>>>()
     };
     let sizes = |count: usize, size: fn(&CompiledOperator, usize) -> u64| {
         (0..count).map(|at| size(compiled, at)).filter(|it| *it > 0).collect::<Vec<_>>()

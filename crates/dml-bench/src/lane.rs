@@ -60,11 +60,11 @@ impl<'a> Lane<'a> {
         let mut given = inputs.iter();
         let places = compiled.vulkan().inputs().iter();
         let inputs: Vec<_> = places
-            .map(|it| it.as_ref().and_then(|_| given.next()).map(BufferBinding::whole))
+            .map(|place| place.as_ref().and_then(|_| given.next()).map(BufferBinding::whole))
             .collect();
         let places = compiled.vulkan().outputs().iter();
         let outputs: Vec<_> =
-            places.map(|it| it.as_ref().map(|_| BufferBinding::whole(buffer))).collect();
+            places.map(|place| place.as_ref().map(|_| BufferBinding::whole(buffer))).collect();
         let bindings = Bindings {
             inputs: &inputs,
             outputs: &outputs,

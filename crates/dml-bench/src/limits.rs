@@ -37,7 +37,7 @@ pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
     let buffers = buffers(device, BYTES, rotation(BYTES, effort.cache))?;
     let mut whole: Vec<_> = buffers
         .iter()
-        .map(|it| Lane::baseline(device, Baseline::Fill, it, BYTES, None, true))
+        .map(|buffer| Lane::baseline(device, Baseline::Fill, buffer, BYTES, None, true))
         .collect::<Result<_>>()?;
     whole.iter_mut().try_for_each(first_run)?;
     let corner = corner();
@@ -46,15 +46,17 @@ pub(crate) fn measure(device: &Device, effort: Effort) -> Result<Vec<Limit>> {
     let compiled = device
         .with_tuning(device.tuning().with_strategy(Strategy::FillAndScatter))
         .compile(corner.operator())?;
-    let lanes = buffers.iter().map(|it| Lane::operator(device, &compiled, it, &[], expected, true));
+    let lanes =
+        buffers.iter().map(|buffer| Lane::operator(device, &compiled, buffer, &[], expected, true));
     let name = "a fill, and a dispatch for one element".to_owned();
     limits.push(one(name, lanes.collect::<Result<_>>()?, &mut whole, effort)?);
     for piece in PIECES {
-        let lanes = buffers.iter().map(|it| fills(device, it, piece)).collect::<Result<_>>()?;
+        let lanes =
+            buffers.iter().map(|buffer| fills(device, buffer, piece)).collect::<Result<_>>()?;
         limits.push(one(format!("fills of {}", bytes_text(piece)), lanes, &mut whole, effort)?);
     }
     for piece in PIECES {
-        let lanes = buffers.iter().map(|it| copies(device, it, piece, &blocks));
+        let lanes = buffers.iter().map(|buffer| copies(device, buffer, piece, &blocks));
         let lanes = lanes.collect::<Result<_>>()?;
         limits.push(one(format!("copies of {}", bytes_text(piece)), lanes, &mut whole, effort)?);
     }

@@ -207,7 +207,7 @@ fn is_refusal(error: &anyhow::Error) -> bool {
 }
 
 fn wall(samples: &[Sample]) -> Vec<Duration> {
-    samples.iter().map(|it| it.wall).collect()
+    samples.iter().map(|sample| sample.wall).collect()
 }
 
 fn summarize(
@@ -217,7 +217,7 @@ fn summarize(
     device: &str,
 ) -> CaseTimes {
     let on_device =
-        |samples: &[Sample]| samples.iter().map(|it| it.device).collect::<Option<Vec<_>>>();
+        |samples: &[Sample]| samples.iter().map(|sample| sample.device).collect::<Option<Vec<_>>>();
     let (operator, baseline) = (wall(&times.operator), wall(&times.baseline));
     let device_times = on_device(&times.operator).zip(on_device(&times.baseline));
     let memset = (!times.memset.is_empty()).then_some(&times.memset);

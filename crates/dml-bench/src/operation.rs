@@ -128,7 +128,7 @@ impl Operation {
 
     /// The sizes of each input.
     pub(crate) fn input_sizes(&self) -> Vec<Vec<u32>> {
-        self.inputs.iter().map(|it| it.layout.sizes().to_vec()).collect()
+        self.inputs.iter().map(|input| input.layout.sizes().to_vec()).collect()
     }
 
     fn numbers(&self) -> Vec<Vec<f32>> {
@@ -216,7 +216,7 @@ mod tests {
         let [a, b] = [0, 1].map(|at| floats(&sum.inputs()[at]));
         let sums: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
         assert_eq!(floats(&sum.expected()), sums);
-        assert!(a != b && sums.iter().any(|it| *it != sums[0]));
+        assert!(a != b && sums.iter().any(|sum| *sum != sums[0]));
         assert_eq!((sum.bytes(), sum.input_sizes()), (60, vec![vec![3, 5]; 2]));
     }
 

@@ -14,7 +14,7 @@ type Line = (&'static str, RGBColor, fn(&CaseTimes) -> Option<f64>);
 const LINES: [Line; 3] = [
     ("operator", RGBColor(31, 119, 180), |it| Some(it.operator.median)),
     ("vkCmdFillBuffer", RGBColor(255, 127, 14), |it| Some(it.baseline.median)),
-    ("memset", RGBColor(120, 120, 120), |it| it.memset.as_ref().map(|it| it.median)),
+    ("memset", RGBColor(120, 120, 120), |it| it.memset.as_ref().map(|memset| memset.median)),
 ];
 
 /// The plot of one device as SVG: packed FLOAT32 matrices. `None` where fewer than two of these were

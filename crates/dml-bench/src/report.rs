@@ -216,7 +216,7 @@ impl Verdict {
 impl CaseResult {
     /// The verdict on the operator against the baseline.
     pub(crate) fn verdict(&self) -> Verdict {
-        Verdict::of_ratio(self.measured().map(|it| &it.ratio), self.target)
+        Verdict::of_ratio(self.measured().map(|measured| &measured.ratio), self.target)
     }
 
     /// The times, if there are any.
@@ -261,7 +261,7 @@ impl HostCost {
 impl DeviceReport {
     /// The number of cases that failed.
     pub(crate) fn failures(&self) -> usize {
-        self.cases.iter().filter(|it| matches!(it.outcome, Outcome::Failed(_))).count()
+        self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Failed(_))).count()
     }
 
     /// The numbers of the device's targets that are met, and that are not.

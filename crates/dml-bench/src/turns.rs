@@ -76,8 +76,9 @@ impl<'a> Turns<'a> {
             0.0 => Expected::Bytes(&data.expected),
             tolerance => Expected::Near(&data.expected, tolerance),
         };
-        let operators =
-            buffers.iter().map(|it| Lane::operator(device, compiled, it, &inputs, expected, timed));
+        let operators = buffers
+            .iter()
+            .map(|buffer| Lane::operator(device, compiled, buffer, &inputs, expected, timed));
         // The first input if that is copied: the speed of memory depends on its address.
         let is_input = data.inputs.first() == Some(&data.source);
         let own = match &data.source[..] {
@@ -87,7 +88,7 @@ impl<'a> Turns<'a> {
         let source = own.as_ref().or(inputs.first()).map(|it| (it, &data.source[..]));
         let baselines = buffers
             .iter()
-            .map(|it| Lane::baseline(device, case.baseline, it, bytes, source, timed));
+            .map(|buffer| Lane::baseline(device, case.baseline, buffer, bytes, source, timed));
         let is_fill = case.baseline == Baseline::Fill;
         let host = if is_fill { count.min(4) } else { 0 };
         let length = usize::try_from(bytes)?;

@@ -24,12 +24,12 @@ fn a_planted_regression_is_found_and_named() {
     let counts = &mut table.rows[0].counts;
     counts.dispatches -= 1;
     counts.bytes_over_least -= 1;
-    counts.invocations = counts.invocations.map(|it| it * 2);
+    counts.invocations = counts.invocations.map(|invocation| invocation * 2);
     let changes = table.changes(&now);
     let found: Vec<Column> = changes
         .iter()
-        .map(|it| match it {
-            Change::Number { row, column, .. } if it.is_worse() => {
+        .map(|change| match change {
+            Change::Number { row, column, .. } if change.is_worse() => {
                 assert_eq!(row, "softmax-f32 on rx-7800-xt");
                 *column
             }
@@ -43,7 +43,7 @@ fn a_planted_regression_is_found_and_named() {
 #[test]
 fn counts_are_those_of_what_the_plans_do() {
     let table = TableFile::WORKS.read().unwrap();
-    let of = |work: &str| table.rows.iter().find(|it| it.work == work).unwrap().counts;
+    let of = |work: &str| table.rows.iter().find(|row| row.work == work).unwrap().counts;
     let add = of("add-f32");
     // Two matrices are read and one is written, with four elements for each invocation.
     assert_eq!((add.dispatches, add.barriers, add.bytes_over_least), (1, 0, 100));

@@ -85,7 +85,7 @@ fn with_a_low_bound_only_work_groups_that_nothing_divides_are_above_it() {
     let kernels = |profile: &Profile, bound: u64| {
         let profile = bounded(profile, bound);
         let plans = works().unwrap().into_iter().map(|it| it.plans(&profile).unwrap());
-        let plans = plans.flat_map(|it| it.of_runs.into_iter().chain(it.once));
+        let plans = plans.flat_map(|plan| plan.of_runs.into_iter().chain(plan.once));
         let names = plans.flat_map(|plan| above(&plan, bound));
         names.filter_map(|name| name.split(' ').next()).collect::<BTreeSet<_>>()
     };

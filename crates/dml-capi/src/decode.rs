@@ -50,7 +50,7 @@ unsafe fn nested(desc: *const DML_OPERATOR_DESC, depth: usize) -> Result<Abstrac
     let schema = OPERATORS.iter().find(|schema| schema.operator_type == desc.Type);
     let Some(schema) = schema else {
         let last = OPERATORS.last().map_or(0, |schema| schema.operator_type);
-        let problem = format!("{} is no operator (accepted: 1 to {last})", desc.Type);
+        let problem = format!("{} is not an operator (accepted: 1 to {last})", desc.Type);
         return Err(Failure::invalid("DML_OPERATOR_DESC.Type", problem));
     };
     if desc.Desc.is_null() {
@@ -180,7 +180,7 @@ impl Reader {
             FieldType::OperatorDescArray => {
                 let descs = array!(DML_OPERATOR_DESC);
                 // SAFETY: the caller's promise.
-                let operators = descs.iter().map(|it| unsafe { nested(it, self.depth + 1) });
+                let operators = descs.iter().map(|desc| unsafe { nested(desc, self.depth + 1) });
                 FieldValue::OperatorDescArray(operators.collect::<Result<_>>()?)
             }
             FieldType::UintArray => FieldValue::UintArray(array!(u32)),
@@ -256,7 +256,7 @@ impl Reader {
                 path,
                 "Type",
                 desc.Type,
-                "is no kind of tensor",
+                "is not a kind of tensor",
                 "1 (BUFFER)",
             ));
         }
@@ -265,14 +265,14 @@ impl Reader {
                 path,
                 "Desc",
                 "null",
-                "is no tensor",
+                "is not a tensor",
                 "a DML_BUFFER_TENSOR_DESC",
             ));
         }
         // SAFETY: the caller's promise.
         let desc = unsafe { read(desc.Desc.cast::<DML_BUFFER_TENSOR_DESC>(), path) }?;
         let data_type = DataType::from_dml_value(desc.DataType).ok_or_else(|| {
-            self.refused(path, "DataType", desc.DataType, "is no data type", "1 to 13")
+            self.refused(path, "DataType", desc.DataType, "is not a data type", "1 to 13")
         })?;
         let count = desc.DimensionCount;
         let fits = usize::try_from(count).is_ok_and(|count| count <= MAX_DIMENSION_COUNT);

@@ -118,27 +118,27 @@ pub(crate) fn features(bits: u64, name: &str) -> Result<Features> {
 
 /// A cached answer, which C has pointers into.
 #[derive(Clone, Copy)]
-struct Kept {
+struct CachedEnablement {
     features: Features,
     chain: &'static vk::PhysicalDeviceFeatures2<'static>,
     extensions: &'static [*const c_char],
 }
 
 // SAFETY: the pointers are to names that are part of the library, and nothing of it is ever changed.
-unsafe impl Send for Kept {}
+unsafe impl Send for CachedEnablement {}
 
 /// The cached answer for `found`, which is never freed. There is one for each combination of features and
 /// extensions.
-fn kept(mut found: Enablement) -> Kept {
+fn kept(mut found: Enablement) -> CachedEnablement {
     type Key = (Features, Vec<&'static CStr>);
-    static KEPT: LazyLock<Mutex<HashMap<Key, Kept>>> = LazyLock::new(Mutex::default);
+    static KEPT: LazyLock<Mutex<HashMap<Key, CachedEnablement>>> = LazyLock::new(Mutex::default);
     found.extensions.sort_unstable();
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     *kept.entry((found.features, found.extensions.clone())).or_insert_with(|| {
-        let extensions = found.extensions.iter().map(|it| it.as_ptr()).collect();
+        let extensions = found.extensions.iter().map(|extension| extension.as_ptr()).collect();
         let features = found.features;
         let chain = Box::leak(Box::new(Box::leak(Box::new(found)).chain()));
-        Kept { features, chain, extensions: Vec::leak(extensions) }
+        CachedEnablement { features, chain, extensions: Vec::leak(extensions) }
     })
 }
 

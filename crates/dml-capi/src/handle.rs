@@ -54,7 +54,7 @@ fn insert<T: Object, H, P>(object: T, parent: Option<*mut P>) -> Result<*mut H> 
     let object = Arc::new(object);
     let entry = Entry { object, kind: T::KIND, parent, children: BTreeSet::new() };
     registry.entries.insert(number, entry);
-    if let Some(parent) = parent.and_then(|it| registry.entries.get_mut(&it)) {
+    if let Some(parent) = parent.and_then(|parent| registry.entries.get_mut(&parent)) {
         parent.children.insert(number);
     }
     Ok(std::ptr::without_provenance_mut(number))
@@ -102,7 +102,7 @@ pub(crate) fn remove<T: Object, H>(handle: *mut H) -> Result<()> {
     let Some(parent) = registry.entries.get(&handle.addr()).map(|entry| entry.parent) else {
         return Err(unknown::<T>(false));
     };
-    if let Some(parent) = parent.and_then(|it| registry.entries.get_mut(&it)) {
+    if let Some(parent) = parent.and_then(|parent| registry.entries.get_mut(&parent)) {
         parent.children.remove(&handle.addr());
     }
     let mut removed = Vec::new();

@@ -55,7 +55,7 @@ pub unsafe extern "C" fn dmlvk_initialize_operators(
             unsafe { look_up(array.bindings, array.binding_count, most, &name) }
         });
         let ranges = ranges.collect::<Result<Vec<_>>>()?;
-        let lists: Vec<_> = ranges.iter().map(|it| bindings(it)).collect();
+        let lists: Vec<_> = ranges.iter().map(|range| bindings(range)).collect();
         let all = operators.iter().zip(&lists);
         let all = all.map(|(it, inputs)| Initialization { operator: &it.operator, inputs });
         let all: Vec<_> = all.collect();

@@ -143,16 +143,16 @@ fn unknown_types_are_refused_with_their_path() {
     all_refused(&[
         (
             |it| it.nodes[2].Type = 0,
-            "graph: Nodes[2].Type: 0 is no type of node; accepted: 1 (OPERATOR), 2 (CONSTANT)",
+            "graph: Nodes[2].Type: 0 is not a type of node; accepted: 1 (OPERATOR), 2 (CONSTANT)",
         ),
-        (|it| it.nodes[1].Type = 3, "graph: Nodes[1].Type: 3 is no type of node"),
+        (|it| it.nodes[1].Type = 3, "graph: Nodes[1].Type: 3 is not a type of node"),
         (
             |it| it.operators[1].Type = 1000,
-            "graph: Nodes[2].Operator: DML_OPERATOR_DESC.Type: 1000 is no operator",
+            "graph: Nodes[2].Operator: DML_OPERATOR_DESC.Type: 1000 is not an operator",
         ),
         (
             |it| it.buffers[0].DataType = 99,
-            "graph: Nodes[0].Operator: ELEMENT_WISE_ADD: ATensor.DataType: 99 is no data type",
+            "graph: Nodes[0].Operator: ELEMENT_WISE_ADD: ATensor.DataType: 99 is not a data type",
         ),
         (
             |it| it.input_edges[0].Type = 0,
@@ -203,7 +203,7 @@ fn names_with_line_breaks_do_not_break_a_message() {
 #[test]
 fn rules_of_graphs_hold() {
     all_refused(&[
-        (|it| it.input.ToNodeIndex = 7, "graph: InputEdges[0].ToNodeIndex: 7 is no node"),
+        (|it| it.input.ToNodeIndex = 7, "graph: InputEdges[0].ToNodeIndex: 7 is not a node"),
         (|it| it.output.FromNodeOutputIndex = 1, "graph: OutputEdges[0].FromNodeOutputIndex: 1"),
         (
             |it| {

@@ -100,7 +100,7 @@ fn wrong_sizes_and_unknown_values_are_refused() {
         refused(code, E_INVALIDARG, wanted);
         assert!(operator.is_null());
     };
-    compile(0, &[2, 2], 16, 0, "OutputTensor.DataType: 0 is no data type");
+    compile(0, &[2, 2], 16, 0, "OutputTensor.DataType: 0 is not a data type");
     compile(99, &[2, 2], 16, 0, "OutputTensor.DataType: 99");
     compile(1, &[2, 2], 15, 0, "TotalTensorSizeInBytes");
     compile(1, &[2, 0], 16, 0, "OutputTensor.Sizes[1]");
@@ -118,7 +118,7 @@ fn wrong_sizes_and_unknown_values_are_refused() {
     refused(no_tensor.compile(device, 0).0, E_INVALIDARG, "OutputTensor");
     let mut unknown = Diagonal::new(1, &[2, 2], 16, 0, 1.0);
     unknown.operator.Type = 1000;
-    refused(unknown.compile(device, 0).0, E_INVALIDARG, "1000 is no operator");
+    refused(unknown.compile(device, 0).0, E_INVALIDARG, "1000 is not an operator");
     let image = Diagonal::new(1, &[1, 1, 2, 2], 16, 0, 1.0);
     let regions = Diagonal::new(1, &[1, 1, 1, 4], 16, 0, 1.0);
     let indices = Diagonal::new(3, &[1, 1, 1, 1], 4, 0, 1.0);

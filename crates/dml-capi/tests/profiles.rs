@@ -23,7 +23,7 @@ fn profile(folder: &Path) -> PathBuf {
 }
 
 fn create(profile: Option<&str>) -> (HRESULT, DmlVkDevice) {
-    let profile = profile.map(|it| CString::new(it).unwrap());
+    let profile = profile.map(|profile| CString::new(profile).unwrap());
     let profile = profile.as_ref().map_or(ptr::null(), |it| it.as_ptr());
     let desc = DmlVkDeviceDesc { profile, ..device_desc() };
     try_create_device(&desc)

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         let operator = compile(device, desc, args)?;
         let bytes = execute(device, &operator, &tensor)?;
         let plan = operator.vulkan().plan();
-        Ok((program.map(|it| format!("{it}{}", plan.describe())), bytes))
+        Ok((program.map(|program| format!("{program}{}", plan.describe())), bytes))
     })?;
     let shape: Vec<u64> = args.sizes.iter().copied().map(u64::from).collect();
     let tensor = Tensor::new(ElementType::Dml(args.data_type), shape, bytes)?;

@@ -87,9 +87,10 @@ fn read(path: &Path) -> anyhow::Result<GraphDesc> {
     for node in &mut graph.nodes {
         node.name = printable(&node.name).into();
     }
-    let inputs = graph.input_edges.iter_mut().map(|it| &mut it.name);
-    let outputs = graph.output_edges.iter_mut().map(|it| &mut it.name);
-    let others = graph.intermediate_edges.iter_mut().map(|it| &mut it.name);
+    let inputs = graph.input_edges.iter_mut().map(|input_edge| &mut input_edge.name);
+    let outputs = graph.output_edges.iter_mut().map(|output_edge| &mut output_edge.name);
+    let others =
+        graph.intermediate_edges.iter_mut().map(|intermediate_edge| &mut intermediate_edge.name);
     for name in inputs.chain(outputs).chain(others) {
         *name = printable(name);
     }

@@ -202,7 +202,9 @@ fn scaled(count: u64) -> String {
 }
 
 fn input(input: &InputReport) -> String {
-    let needed = input.requirement.map(|it| format!(", needed: {}", option(&input.value, it)));
+    let needed = input
+        .requirement
+        .map(|requirement| format!(", needed: {}", option(&input.value, requirement)));
     value(&input.value) + &needed.unwrap_or_default()
 }
 
@@ -221,10 +223,12 @@ fn kind(value: &ValueReport) -> String {
 }
 
 fn node(report: &NodeReport) -> String {
-    let known = report.outputs.iter().filter(|it| it.element.is_some() || it.shape.is_some());
+    let known =
+        report.outputs.iter().filter(|output| output.element.is_some() || output.shape.is_some());
     let outputs: Vec<String> = known.map(kind).collect();
     let arrow = if outputs.is_empty() { "" } else { " -> " };
-    let flops = report.flops.filter(|it| *it > 0).map(|it| format!(", {} flops", scaled(it)));
+    let flops =
+        report.flops.filter(|flop| *flop > 0).map(|flop| format!(", {} flops", scaled(flop)));
     let support = support_text(&report.support);
     format!("{}{arrow}{}: {support}{}", report.node, outputs.join(", "), flops.unwrap_or_default())
 }

@@ -130,7 +130,7 @@ pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::
         _ => return error.into(),
     };
     let report = model.inspect(given).ok();
-    let input = report.and_then(|it| it.inputs.into_iter().find(|it| it.value.name == *name));
+    let input = report.and_then(|it| it.inputs.into_iter().find(|input| input.value.name == *name));
     match input {
         // The error may ask for the shape first, although the values are needed.
         Some(InputReport { value, requirement: all }) => {

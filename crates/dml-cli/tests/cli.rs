@@ -21,7 +21,7 @@ fn devices_are_listed_for_people_and_for_programs() {
         assert!(enabled.iter().any(|it| it == "timelineSemaphore"), "{enabled:?}");
         assert!(enabled.iter().all(|it| offered.contains(it)), "{enabled:?}");
         let line = |names: &[serde_json::Value]| {
-            names.iter().map(|it| it.as_str().unwrap()).collect::<Vec<_>>().join(", ")
+            names.iter().map(|name| name.as_str().unwrap()).collect::<Vec<_>>().join(", ")
         };
         assert!(list.contains(&format!("   enabled: {}", line(&enabled))), "{list}");
     }
@@ -128,7 +128,7 @@ fn diag_writes_npy() {
 
 #[test]
 fn refusals_are_1_with_a_message() {
-    fails(&["diag", "--sizes", "3,0"], 1, "OutputTensor.Sizes[1]: 0 is no size");
+    fails(&["diag", "--sizes", "3,0"], 1, "OutputTensor.Sizes[1]: 0 is not a size");
     fails(&["diag", "--sizes", "1,1,1,1,1,1,1,1,1"], 1, "DimensionCount: 9 is out of range");
     fails(&["diag", "--sizes", "3,3", "--strides", "1,1"], 1, "share an address");
     fails(&["diag", "--sizes", "3,3", "--strides", "1"], 1, "2 entries, as many as Sizes has");

@@ -106,11 +106,11 @@ fn refusals_are_1_with_the_file_and_the_path() {
     refused(json, "ELEMENT_WISE_ADD: Nodes[1].Operator.ATensor.Sizes[1]: -3 is out of range");
     let mut json = graph("x");
     json["InputEdges"][0]["ToNodeIndex"] = json!(7);
-    refused(json, "graph: InputEdges[0].ToNodeIndex: 7 is no node; accepted: 0 to 2");
+    refused(json, "graph: InputEdges[0].ToNodeIndex: 7 is not a node; accepted: 0 to 2");
     let mut json = graph("a\u{1b}[2J");
     json["Nodes"][1]["Operator"]["Desc"]["ATensor"]["Sizes"] = json!([2, 0]);
-    refused(json, "graph: Nodes[1] (a_[2J): ELEMENT_WISE_ADD: ATensor.Sizes[1]: 0 is no size");
-    refused(json!([]), "graph: json: [] is no object; accepted: an object");
+    refused(json, "graph: Nodes[1] (a_[2J): ELEMENT_WISE_ADD: ATensor.Sizes[1]: 0 is not a size");
+    refused(json!([]), "graph: json: [] is not an object; accepted: an object");
     let (_folder, path) = file("{ \"Nodes\": ");
     failed(
         without_device(&["graph", &path]),

@@ -28,7 +28,10 @@ fn a_shape_is_enough_for_eye_like() {
     assert!(printed.starts_with("y: float32 [2, 3] -> "), "{printed}");
     let (shape, values) = npy::<f32>(out.join("y.npy"));
     assert_eq!(shape, [2, 3]);
-    assert_eq!(values.iter().sum::<f32>(), values.iter().filter(|it| **it == 1.0).count() as f32);
+    assert_eq!(
+        values.iter().sum::<f32>(),
+        values.iter().filter(|value| **value == 1.0).count() as f32
+    );
 }
 
 #[test]
@@ -40,10 +43,10 @@ fn bfloat16_is_written_as_its_pattern_and_bool_as_bool() {
     };
     run("onnx_op22_f32_to_bfloat16_3x5_k1/model.onnx");
     let (_, values) = npy::<u16>(folder.path().join("y.npy"));
-    assert_eq!(values.iter().filter(|it| **it == 0x3F80).count(), 3);
+    assert_eq!(values.iter().filter(|value| **value == 0x3F80).count(), 3);
     run("onnx_op22_f32_to_bool_3x5_k1/model.onnx");
     let (_, values) = npy::<bool>(folder.path().join("y.npy"));
-    assert_eq!(values.iter().filter(|it| **it).count(), 3);
+    assert_eq!(values.iter().filter(|value| **value).count(), 3);
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn hostile_names_of_outputs_stay_in_the_folder() {
     let printed = stdout(dml(&run));
     assert!(!printed.contains('\u{1b}'), "{printed}");
     let files = std::fs::read_dir(&out).unwrap().map(|it| it.unwrap().file_name());
-    let mut files: Vec<String> = files.map(|it| it.into_string().unwrap()).collect();
+    let mut files: Vec<String> = files.map(|file| file.into_string().unwrap()).collect();
     files.sort();
     assert_eq!(files, [".._.._a.npy", ".._.._a_2.npy", "__31ma_.npy", "_a.npy"]);
     let beside = std::fs::read_dir(folder.path()).unwrap().count();

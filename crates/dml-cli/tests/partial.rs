@@ -28,7 +28,7 @@ fn assert_refused(output: &Output, path: &Path) {
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
-    entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]

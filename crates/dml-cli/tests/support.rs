@@ -46,9 +46,9 @@ fn answer(subject: &[&str], operator: &str, data_type: &str) -> String {
     let output = dml().args(arguments).args(subject).output().unwrap();
     let json: Value = serde_json::from_str(&stdout(output)).unwrap();
     let tensors = json["operators"][0]["tensors"].as_array().unwrap().iter();
-    let answers = tensors.flat_map(|it| it["answers"].as_array().unwrap());
-    let of_type = answers.filter(|it| it["data_type"] == data_type);
-    let texts: Vec<&str> = of_type.map(|it| it["answer"].as_str().unwrap()).collect();
+    let answers = tensors.flat_map(|tensor| tensor["answers"].as_array().unwrap());
+    let of_type = answers.filter(|answer| answer["data_type"] == data_type);
+    let texts: Vec<&str> = of_type.map(|of_type| of_type["answer"].as_str().unwrap()).collect();
     let best = ["native", "emulated"].into_iter().find(|it| texts.contains(it));
     best.unwrap_or("no").to_owned()
 }

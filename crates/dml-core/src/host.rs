@@ -125,7 +125,10 @@ fn run_dispatch(
     let constants = bound(memory, Slot::Constants)?;
     let uniform = dispatch.uniform.clone().map(|it| constants.indices(it));
     let uniform = uniform.map_or(Vec::new(), |it| constants.bytes[it].to_vec());
-    let names = variant.specialization_constants.iter().map(|it| it.name);
+    let names = variant
+        .specialization_constants
+        .iter()
+        .map(|specialization_constant| specialization_constant.name);
     let specialization: Vec<_> =
         names.zip(dispatch.kernel.specialization.iter().copied()).collect();
     let mut context = HostDispatch {

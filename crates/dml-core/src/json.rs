@@ -46,13 +46,13 @@ const COMPILE_TYPES: [&str; 2] = ["DmlCompileOp", "DmlCompileGraph"];
 /// # Errors
 /// [`Error::Invalid`] names the operator, the field's path, the value and the accepted values.
 pub fn operator(json: &Value) -> std::result::Result<AbstractOperator, Error> {
-    let form = Form::read("", json, &[COMPILE_TYPE])
+    let form = OperatorFields::read("", json, &[COMPILE_TYPE])
         .map_err(|field| Error::Invalid { operator: UNNAMED, field })?;
     let name = form.schema.name;
     let check = || {
         if let Some(compile_type) = json.get(COMPILE_TYPE) {
             let accepted = COMPILE_TYPES.join(", ");
-            let known = compile_type.as_str().is_some_and(|it| COMPILE_TYPES.contains(&it));
+            let known = compile_type.as_str().is_some_and(|as_str| COMPILE_TYPES.contains(&as_str));
             if !known {
                 return Err(refused(COMPILE_TYPE, compile_type, "is unknown", accepted));
             }
@@ -64,7 +64,7 @@ pub fn operator(json: &Value) -> std::result::Result<AbstractOperator, Error> {
 }
 
 /// An operator whose type is known and whose fields have been found.
-struct Form<'a> {
+struct OperatorFields<'a> {
     schema: &'static OperatorSchema,
     /// The path of the field that nests the operator; empty if it is not nested.
     path: &'a str,
@@ -73,7 +73,7 @@ struct Form<'a> {
     beside: Vec<&'a str>,
 }
 
-impl<'a> Form<'a> {
+impl<'a> OperatorFields<'a> {
     /// `beside` are further keys that are allowed next to the type.
     fn read(path: &'a str, json: &'a Value, beside: &[&'a str]) -> Result<Self> {
         let outer = object(path, json)?;
@@ -112,7 +112,7 @@ fn schema(path: &str, json: &Value) -> Result<&'static OperatorSchema> {
     json.as_str().and_then(find).ok_or_else(|| {
         let accepted = format!("DirectML's names; implemented: {}", implemented_summary());
         let suggestion = json.as_str().map(operators::suggestion).unwrap_or_default();
-        refused(path, json, &format!("is no known operator{suggestion}"), accepted)
+        refused(path, json, &format!("is not a known operator{suggestion}"), accepted)
     })
 }
 
@@ -172,7 +172,7 @@ fn missing(path: &str) -> InvalidField {
 }
 
 fn nested(path: &str, json: &Value) -> Result<AbstractOperator> {
-    let form = Form::read(path, json, &[])?;
+    let form = OperatorFields::read(path, json, &[])?;
     let fields = form.fields()?;
     AbstractOperator::new(form.schema, fields).map_err(|error| match error {
         Error::Invalid { field, .. } => field.inside(path),
@@ -184,7 +184,7 @@ fn uint(path: &str, field: &FieldSchema, json: &Value) -> Result<u32> {
     let Some(enumeration) = field.enumeration else { return number::integer(path, json) };
     json.as_str().and_then(|name| enumeration.value(name)).ok_or_else(|| {
         let similar = similar(json, enumeration.values.iter().map(|(name, _)| *name));
-        let problem = format!("is no name of DML_{}{similar}", enumeration.name);
+        let problem = format!("is not a name of DML_{}{similar}", enumeration.name);
         refused(path, json, &problem, enumeration.names())
     })
 }
@@ -197,7 +197,8 @@ fn scalar_type(outer: &str, field: &FieldSchema, object: &Object) -> Result<Data
 }
 
 fn array<T>(path: &str, json: &Value, item: impl Fn(&str, &Value) -> Result<T>) -> Result<Vec<T>> {
-    let items = json.as_array().ok_or_else(|| refused(path, json, "is no array", "an array"))?;
+    let items =
+        json.as_array().ok_or_else(|| refused(path, json, "is not an array", "an array"))?;
     let items = items.iter().enumerate();
     items.map(|(index, json)| item(&format!("{path}[{index}]"), json)).collect()
 }
@@ -217,7 +218,7 @@ fn pair<T>(
 
 fn object<'a>(path: &str, json: &'a Value) -> Result<&'a Object> {
     let path = if path.is_empty() { "json" } else { path };
-    json.as_object().ok_or_else(|| refused(path, json, "is no object", "an object"))
+    json.as_object().ok_or_else(|| refused(path, json, "is not an object", "an object"))
 }
 
 /// Refuses unknown keys.

@@ -220,7 +220,7 @@ impl OperatorSchema {
     ) -> impl Iterator<Item = (&'static [u32], &'static [SupportTable])> + Clone {
         let variants = self.varied.as_ref().map_or(&[][..], |varied| varied.variants);
         let all: (&[u32], _) = (&[], self.tables);
-        std::iter::once(all).chain(variants.iter().map(|it| (it.values, it.tables)))
+        std::iter::once(all).chain(variants.iter().map(|variant| (variant.values, variant.tables)))
     }
 }
 

@@ -74,7 +74,7 @@ fn distance(letters: &str, name: &str) -> usize {
 /// The letters and digits of a name, in upper case.
 fn letters(name: &str) -> String {
     let kept = name.chars().filter(char::is_ascii_alphanumeric);
-    kept.map(|it| it.to_ascii_uppercase()).collect()
+    kept.map(|kept| kept.to_ascii_uppercase()).collect()
 }
 
 #[cfg(test)]

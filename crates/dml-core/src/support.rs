@@ -182,7 +182,12 @@ pub fn query_tensors(operator: &AbstractOperator, level: FeatureLevel, used: Fea
     let ask = |(field, desc): (&'static str, &TensorDesc)| {
         let rank = desc.sizes.len();
         let is_asked = |tensor: &TensorSupport| tensor.field == field;
-        if !operator.support_tables().iter().flat_map(|it| it.tensors).any(is_asked) {
+        if !operator
+            .support_tables()
+            .iter()
+            .flat_map(|support_table| support_table.tensors)
+            .any(is_asked)
+        {
             return Support::Undocumented;
         }
         let tables = operator.support_tables().iter();

@@ -126,7 +126,8 @@ fn arrays_are_counted_by_their_own_field() {
 
 #[test]
 fn numbers_of_enumerations_name_theirs() {
-    let name = |operator, name| field(operator, name).enumeration.map(|it| it.name);
+    let name =
+        |operator, name| field(operator, name).enumeration.map(|enumeration| enumeration.name);
     assert_eq!(name("CONVOLUTION", "Direction"), Some("CONVOLUTION_DIRECTION"));
     assert_eq!(name("LSTM", "Direction"), Some("RECURRENT_NETWORK_DIRECTION"));
     assert_eq!(name("RANDOM_GENERATOR", "Type"), Some("RANDOM_GENERATOR_TYPE"));

@@ -58,7 +58,7 @@ fn exceptions() -> Vec<Value> {
 /// The page's tables with these exceptions.
 fn wanted(row: &Value, exceptions: &[&Value]) -> Vec<Page> {
     let mut pages = pages(row);
-    for exception in exceptions.iter().filter(|it| it["operator"] == row[0]) {
+    for exception in exceptions.iter().filter(|exception| exception["operator"] == row[0]) {
         let table = pages.iter().position(|page| page.level == exception["table"]).unwrap();
         let level = exception["applies_from"].as_str().unwrap().to_owned();
         let text = |key: &str| exception[key].as_str();
@@ -66,7 +66,7 @@ fn wanted(row: &Value, exceptions: &[&Value]) -> Vec<Page> {
             (None, None) => pages[table].level = level,
             (None, Some((tensor, types))) => {
                 let mut cells = pages[table].cells.iter_mut();
-                let cell = cells.find(|it| it.split(' ').next() == Some(tensor)).unwrap();
+                let cell = cells.find(|cell| cell.split(' ').next() == Some(tensor)).unwrap();
                 *cell = with_types(cell, types);
             }
             (Some(ranks), _) => {
@@ -98,7 +98,9 @@ fn found(schema: &OperatorSchema) -> Vec<Page> {
         // The tables of all values together are in no page.
         values.is_empty() != schema.varied.is_some()
     });
-    lists.flat_map(|(values, tables)| tables.iter().map(|it| page(schema, values, it))).collect()
+    lists
+        .flat_map(|(values, tables)| tables.iter().map(|table| page(schema, values, table)))
+        .collect()
 }
 
 fn field<'a>(schema: &'a OperatorSchema, name: &str) -> &'a FieldSchema {
@@ -159,7 +161,10 @@ fn every_exception_is_needed_and_says_why() {
         let others: Vec<&Value> = others.map(|(_, other)| other).collect();
         assert_ne!(found(OPERATORS[at]), wanted(&data[at], &others), "{name}");
         for words in ["reason", "sources"] {
-            assert!(exception[words].as_str().is_some_and(|it| it.len() > 20), "{name}: {words}");
+            assert!(
+                exception[words].as_str().is_some_and(|as_str| as_str.len() > 20),
+                "{name}: {words}"
+            );
         }
     }
 }

@@ -85,7 +85,8 @@ struct Compiled {
 
 impl Compiled {
     fn new(device: &ash::Device, kernel: &KernelModule) -> Result<Self> {
-        let bindings: Vec<_> = kernel.bindings.iter().map(|it| storage(it.binding)).collect();
+        let bindings: Vec<_> =
+            kernel.bindings.iter().map(|binding| storage(binding.binding)).collect();
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: the bindings outlive the call.
         let set_layout = unsafe { device.create_descriptor_set_layout(&info, None) }

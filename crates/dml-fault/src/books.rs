@@ -45,7 +45,7 @@ impl Books {
         let result = match self.fault? {
             Fault::Call { number, result } if number == self.calls.len() => result,
             Fault::Named { name, first, count, result } if name == entry_point.name() => {
-                let number = self.calls.iter().filter(|it| it.name() == name).count();
+                let number = self.calls.iter().filter(|call| call.name() == name).count();
                 (number >= first && number - first < count).then_some(result)?
             }
             _ => return None,

@@ -319,7 +319,7 @@ impl Caller {
 impl Drop for Caller {
     fn drop(&mut self) {
         let users = self.users.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if users.iter().any(|it| it.count() > 0) {
+        if users.iter().any(|user| user.count() > 0) {
             log::error!("a caller's device is leaked, as the runtime still uses it");
             std::mem::forget(self.instance.clone());
             return;
@@ -352,7 +352,8 @@ fn create_device(
 ) -> Result<ash::Device> {
     let queues =
         [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
-    let extensions: Vec<_> = enablement.extensions.iter().map(|it| it.as_ptr()).collect();
+    let extensions: Vec<_> =
+        enablement.extensions.iter().map(|extension| extension.as_ptr()).collect();
     let mut features = enablement.chain();
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)

@@ -141,7 +141,7 @@ fn allocate_block(size: usize, alignment: usize) -> *mut c_void {
             return ptr::null_mut();
         }
     }
-    let call = call.filter(|it| it.creates).map(|it| it.name);
+    let call = call.filter(|call| call.creates).map(|call| call.name);
     let Ok(layout) = Layout::from_size_align(size.max(1), alignment) else {
         return ptr::null_mut();
     };

@@ -92,8 +92,8 @@ pub fn validation_layer() -> Result<Option<String>> {
     let layers = unsafe { crate::bare::loader()?.enumerate_instance_layer_properties() }
         .call("vkEnumerateInstanceLayerProperties")?;
     let layer = layers.iter().find(|it| it.layer_name_as_c_str() == Ok(layer));
-    Ok(layer.map(|it| {
-        let version = it.spec_version;
+    Ok(layer.map(|layer| {
+        let version = layer.spec_version;
         let [major, minor] = [vk::api_version_major(version), vk::api_version_minor(version)];
         let patch = vk::api_version_patch(version);
         format!("VK_LAYER_KHRONOS_validation {major}.{minor}.{patch}")

@@ -95,10 +95,10 @@ fn the_card_says_that_it_is_discrete() {
         assert_eq!(memory.memory_heap_count, 2);
         let types = memory.memory_types_as_slice();
         let has = |kind: &vk::MemoryType, flag| kind.property_flags.contains(flag);
-        assert!(types.iter().all(|it| {
-            has(it, vk::MemoryPropertyFlags::DEVICE_LOCAL)
-                != has(it, vk::MemoryPropertyFlags::HOST_VISIBLE)
-                && !has(it, vk::MemoryPropertyFlags::HOST_COHERENT)
+        assert!(types.iter().all(|data_type| {
+            has(data_type, vk::MemoryPropertyFlags::DEVICE_LOCAL)
+                != has(data_type, vk::MemoryPropertyFlags::HOST_VISIBLE)
+                && !has(data_type, vk::MemoryPropertyFlags::HOST_COHERENT)
         }));
     });
 }

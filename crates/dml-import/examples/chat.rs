@@ -122,6 +122,6 @@ fn show(text: &mut Vec<u8>) -> std::io::Result<()> {
 }
 
 fn integers(shape: &[u64], tokens: &[Token]) -> dml_import::Result<Tensor> {
-    let bytes: Vec<u8> = tokens.iter().flat_map(|it| i64::from(*it).to_le_bytes()).collect();
+    let bytes: Vec<u8> = tokens.iter().flat_map(|token| i64::from(*token).to_le_bytes()).collect();
     Tensor::new(ElementType::INT64, shape, bytes)
 }

@@ -55,10 +55,10 @@ fn scores(
     features: &[i32],
 ) -> Result<Vec<Vec<f32>>, Box<dyn Error>> {
     let shape = [files as u64, (features.len() / files) as u64];
-    let bytes: Vec<u8> = features.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes: Vec<u8> = features.iter().flat_map(|feature| feature.to_le_bytes()).collect();
     let features = Tensor::new(ElementType::Dml(dml::DataType::Int32), shape, bytes)?;
     let outputs = session.run(&Inputs::new().with_tensor("bytes", features))?;
     let (words, _) = outputs[0].tensor.bytes().as_chunks();
-    let scores: Vec<f32> = words.iter().map(|it| f32::from_le_bytes(*it)).collect();
+    let scores: Vec<f32> = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
     Ok(scores.chunks(scores.len() / files).map(<[f32]>::to_vec).collect())
 }

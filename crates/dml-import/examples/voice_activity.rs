@@ -83,6 +83,6 @@ fn speech(probabilities: &[f32]) -> Vec<(f32, f32)> {
 }
 
 fn floats(shape: &[u64], values: &[f32]) -> dml_import::Result<Tensor> {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     Tensor::new(ElementType::FLOAT32, shape, bytes)
 }

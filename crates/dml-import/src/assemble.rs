@@ -18,14 +18,14 @@ use crate::graph::value::{Content, Storage, Value, View};
 use crate::graph::{DeviceNode, Evaluation, Graph, GraphOutput, Owner, Question, materialized};
 use crate::limits;
 use crate::program::{
-    Asked, Binding, BufferPlan, Destination, Initial, Program, ProgramInput, Read, Source, Step,
-    Weight, tensor_name,
+    Binding, BufferPlan, Destination, HostQuestion, Initial, Program, ProgramInput, Read, Source,
+    Step, Weight, tensor_name,
 };
 use crate::tensor::{Tensor, byte_count};
 
 use division::{constants, device_value, divided, needed};
 use owned::owning_weights;
-use stage::{Bound, Edge, InputKey, Stage};
+use stage::{Edge, GraphInputSource, InputKey, Stage};
 
 /// Bindings within the constant buffer start at multiples of this many bytes.
 const ALIGNMENT: usize = 16;
@@ -33,7 +33,7 @@ const ALIGNMENT: usize = 16;
 /// The program whose outputs are the graph's. It also computes the device values that the host was told.
 pub(crate) fn assemble(graph: &Graph, evaluation: &Evaluation) -> Result<Program> {
     let questions = evaluation.device.questions();
-    let answered = questions.into_iter().filter(|it| it.answer.is_some()).collect();
+    let answered = questions.into_iter().filter(|question| question.answer.is_some()).collect();
     assemble_with(graph, evaluation, &graph.outputs, answered)
 }
 
@@ -83,7 +83,8 @@ fn assemble_with(
             given: bound.is_given,
         });
     }
-    let asked = |it: Question| Asked { key: it.key, node: (*it.node).clone(), answer: it.answer };
+    let asked =
+        |it: Question| HostQuestion { key: it.key, node: (*it.node).clone(), answer: it.answer };
     program.questions = questions.into_iter().map(asked).collect();
     program.conclusions = Arc::clone(&evaluation.conclusions);
     Ok(program)
@@ -253,14 +254,14 @@ impl Assembler<'_> {
     }
 
     /// The buffer range of an input of the graph: tensors whose elements are `known` share the constant buffer.
-    fn bound(&mut self, storage: &Storage, known: Option<Tensor>) -> Result<Bound> {
+    fn bound(&mut self, storage: &Storage, known: Option<Tensor>) -> Result<GraphInputSource> {
         if let Some(tensor) = known {
             let start = self.constants.len().next_multiple_of(ALIGNMENT);
             self.constants.resize(start, 0);
             self.constants.extend_from_slice(tensor.bytes());
             let length = tensor.bytes().len().next_multiple_of(4);
             self.constants.resize(start + length, 0);
-            return Ok(Bound::Constant(start as u64, length as u64));
+            return Ok(GraphInputSource::Constant(start as u64, length as u64));
         }
         let (element, shape, initial) = match storage {
             Storage::Input(input) => {
@@ -273,13 +274,13 @@ impl Assembler<'_> {
             }
             // Stages before this one are complete.
             Storage::Device { node, output } => {
-                return Ok(Bound::Buffer(self.written[&(*node, *output)].clone()));
+                return Ok(GraphInputSource::Buffer(self.written[&(*node, *output)].clone()));
             }
             Storage::Tensor(_) => {
                 return Err(Error::malformed("an input of the graph has no storage"));
             }
         };
-        Ok(Bound::Buffer(self.buffer(element, &shape, initial)))
+        Ok(GraphInputSource::Buffer(self.buffer(element, &shape, initial)))
     }
 
     fn buffer(&mut self, element: ElementType, shape: &[u64], initial: Initial) -> Binding {

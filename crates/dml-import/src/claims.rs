@@ -79,9 +79,9 @@ pub fn claims(source: &Source, level: FeatureLevel) -> Result<Vec<Claim>> {
 /// The claim of a node that runs with none of the guesses for the whole graph; `why` is the reason they gave.
 fn by_itself(source: &Source, index: usize, (level, why): (FeatureLevel, String)) -> Result<Claim> {
     Ok(match probe::claim(source, index, level)? {
-        probe::Found::Runs(claim) => claim,
-        probe::Found::Settled => Claim::Refused(why),
-        probe::Found::None(sizes) => {
+        probe::ProbeResult::Runs(claim) => claim,
+        probe::ProbeResult::Settled => Claim::Refused(why),
+        probe::ProbeResult::None(sizes) => {
             let tried: Vec<String> = sizes.iter().rev().map(u64::to_string).collect();
             let tried = tried.join(", ");
             Claim::Refused(format!(
@@ -163,11 +163,11 @@ fn of_sequences(source: &Source) -> Vec<bool> {
     let mut found = Vec::with_capacity(source.nodes.len());
     for node in &source.nodes {
         let is_one = SEQUENCES.contains(&node.operator.as_str())
-            || node.inputs.iter().any(|it| sequences.contains(it.as_str()));
+            || node.inputs.iter().any(|input| sequences.contains(input.as_str()));
         if is_one {
             // A value that is no tensor has no element type.
-            let made = node.outputs.iter().filter(|it| it.element == 0);
-            sequences.extend(made.map(|it| it.name.as_str()));
+            let made = node.outputs.iter().filter(|output| output.element == 0);
+            sequences.extend(made.map(|made| made.name.as_str()));
         }
         found.push(is_one);
     }

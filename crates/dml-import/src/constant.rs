@@ -149,7 +149,7 @@ impl Data {
 impl Listed {
     /// The packed bytes of all elements, zeros included: `bytes` of them.
     fn dense(&self, bytes: Option<u64>) -> Bytes {
-        let bytes = bytes.and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+        let bytes = bytes.and_then(|byte| usize::try_from(byte).ok()).unwrap_or(0);
         let width = self.values.len().checked_div(self.positions.len()).unwrap_or(0);
         let mut dense = vec![0; bytes];
         for (position, value) in self.positions.iter().zip(self.values.chunks_exact(width.max(1))) {

@@ -102,7 +102,7 @@ pub(crate) fn from_integer(value: i128, to: ElementType) -> u64 {
         // Only the lowest bits count; they are sign-extended in the byte that carries them.
         _ => {
             let narrow = to.narrow_integer();
-            storage(to).integer_bits(narrow.map_or(value, |it| it.wrapped(value)))
+            storage(to).integer_bits(narrow.map_or(value, |narrow| narrow.wrapped(value)))
         }
     }
 }
@@ -117,7 +117,7 @@ pub(crate) fn from_float(value: f64, to: ElementType) -> u64 {
         // The results of ONNX's node tests wrap around.
         narrow if narrow.narrow_integer().is_some() => {
             let whole = DataType::Int32.saturated_bits(value);
-            from_integer(whole.map_or(0, |it| integer(it, ElementType::INT32)), to)
+            from_integer(whole.map_or(0, |whole| integer(whole, ElementType::INT32)), to)
         }
         _ => storage(to).saturated_bits(value).unwrap_or(value.to_bits()),
     }

@@ -82,7 +82,8 @@ impl ElementType {
     /// The first letter of the type's kind and its size in units of `unit_bits`, such as `f4` in bytes or `i64`
     /// in bits; `None` for types that are not DirectML's, or smaller than a byte.
     pub(crate) fn short_name(self, unit_bits: u32) -> Option<String> {
-        let data_type = self.storage().filter(|it| self == Self::Dml(*it) && it.bits() >= 8)?;
+        let data_type =
+            self.storage().filter(|storage| self == Self::Dml(*storage) && storage.bits() >= 8)?;
         let kind = data_type.name().chars().next()?.to_ascii_lowercase();
         Some(format!("{kind}{}", data_type.bits() / unit_bits))
     }
@@ -114,7 +115,7 @@ impl ElementType {
 
     /// Bytes of an element in memory; `None` if tensors cannot have the type.
     pub fn size(self) -> Option<u64> {
-        self.storage().map(|it| u64::from(it.bits() / 8))
+        self.storage().map(|storage| u64::from(storage.bits() / 8))
     }
 
     /// Whether the type is an integer or a truth value.
@@ -142,7 +143,7 @@ impl ElementType {
     /// `None` for types of whole bytes.
     pub(crate) fn packed_bits(self) -> Option<u32> {
         let of_float = self.small_float().map(SmallFloat::bits).filter(|bits| *bits < 8);
-        self.narrow_integer().map(|it| it.bits).or(of_float)
+        self.narrow_integer().map(|narrow_integer| narrow_integer.bits).or(of_float)
     }
 
     /// The least and the largest value of the byte that carries an element, for types that use only some of its

@@ -27,7 +27,7 @@ use crate::error::{Error, NodeName, Requirement, Result};
 use crate::graph::typed;
 use crate::inputs::{Input, Inputs};
 use crate::program::{
-    Asked, Destination, Operator, Output, Program, ProgramInput, Read, Source, Step, Work,
+    Destination, HostQuestion, Operator, Output, Program, ProgramInput, Read, Source, Step, Work,
 };
 use crate::tensor::{Tensor, text};
 
@@ -37,9 +37,9 @@ pub use device_tensor::DeviceTensor;
 pub use io_binding::IoBinding;
 pub(crate) use memory::is_out_of_memory;
 pub use progress::Progress;
-use recording::{Places, Recording};
+use recording::{DeviceBindings, Recording};
 use resources::{Resources, operator_of};
-use run_bound::Given;
+use run_bound::InputValues;
 pub(crate) use weights::{Evict, Weights};
 
 /// The result of a run.
@@ -155,7 +155,7 @@ impl Program {
 
     /// Checks that inputs on which shapes depend have the values that were bound.
     fn check_fixed(&self, given: &Inputs) -> Result<()> {
-        for input in self.inputs.iter().filter(|it| it.fixed) {
+        for input in self.inputs.iter().filter(|input| input.fixed) {
             let Some(Input::Tensor(found)) = given.get(&input.name) else { continue };
             // Other shapes are refused with the other inputs.
             let is_shape = found.shape() == input.shape;
@@ -305,12 +305,13 @@ impl Executable {
         let first = outputs.iter().position(is_answer).unwrap_or(outputs.len());
         let found: Vec<Tensor> = outputs.split_off(first).into_iter().map(|it| it.tensor).collect();
         let questions = &self.program.questions;
-        let is_wrong =
-            |(it, found): (&Asked, &Tensor)| it.answer.as_ref().is_some_and(|it| it != found);
+        let is_wrong = |(it, found): (&HostQuestion, &Tensor)| {
+            it.answer.as_ref().is_some_and(|answer| answer != found)
+        };
         let wrong = questions.iter().zip(&found).position(is_wrong);
         match wrong.is_none() && !self.program.is_open() {
             true => Reading::Outputs(outputs),
-            false => Reading::Answers { sure: wrong.map_or(found.len(), |it| it + 1), found },
+            false => Reading::Answers { sure: wrong.map_or(found.len(), |wrong| wrong + 1), found },
         }
     }
 
@@ -328,13 +329,18 @@ impl Executable {
 
     fn run_all(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         let (device, program) = (&self.device, &self.program);
-        let given = Given::on_host(program.tensors(inputs)?);
+        let given = InputValues::on_host(program.tensors(inputs)?);
         let reads: Vec<&Read> = self.reads().map(|(_, read)| read).collect();
         self.outputs(&reads, &given, |resources| {
             let _turn = resources.turn();
             self.memory.arenas.with(resources, |arena| {
                 let recording = arena.recording(resources, |arena| {
-                    Recording::new(device, program, resources, (Places::of_host(program), arena))
+                    Recording::new(
+                        device,
+                        program,
+                        resources,
+                        (DeviceBindings::of_host(program), arena),
+                    )
                 })?;
                 recording.run(device, program, resources.refilled(), &given.host)
             })
@@ -343,7 +349,7 @@ impl Executable {
 
     /// The bytes of device memory that are freed with the program: what no other program shares.
     pub(crate) fn own_bytes(&self) -> u64 {
-        self.resources.as_ref().map_or(0, |it| it.bytes())
+        self.resources.as_ref().map_or(0, |resource| resource.bytes())
     }
 
     /// The steps that read tensors, with their indices.

@@ -240,8 +240,9 @@ impl Reporter<'_> {
 /// The node that has to read a device value, if that is the cause of `error`.
 fn reader(evaluation: &Evaluation, error: &Error) -> Option<NodeName> {
     let questions = evaluation.device.questions();
-    let asks =
-        |name: &&NodeName| questions.iter().any(|it| it.answer.is_none() && *it.node == **name);
+    let asks = |name: &&NodeName| {
+        questions.iter().any(|question| question.answer.is_none() && *question.node == **name)
+    };
     error.node().filter(asks).cloned()
 }
 
@@ -266,7 +267,7 @@ pub(crate) fn support(
         };
     }
     if operators.is_empty() {
-        for value in values().filter(|it| !it.is_empty()) {
+        for value in values().filter(|value| !value.is_empty()) {
             let (Content::Fill(bits), Ok(kind)) = (&value.content, value.kind()) else { continue };
             match fill(&node.name, &kind, *bits) {
                 Ok(operator) => operators.push(operator),
@@ -275,7 +276,7 @@ pub(crate) fn support(
         }
     }
     let levels: Option<Vec<FeatureLevel>> = operators.iter().map(level).collect();
-    let highest = levels.map(|it| it.into_iter().max());
+    let highest = levels.map(|level| level.into_iter().max());
     match (operators.as_slice(), highest) {
         (_, None) => NodeSupport::Unsupported("not supported at any feature level".to_owned()),
         ([only], Some(Some(level))) => {

@@ -214,7 +214,7 @@ impl Model {
                     return Ok(None);
                 }
                 let whole = assemble(graph, &evaluation);
-                let is_open = questions.iter().any(|it| it.answer.is_none());
+                let is_open = questions.iter().any(|question| question.answer.is_none());
                 match whole {
                     Err(_) if is_open => assemble_questions(graph, &evaluation).map(Some),
                     whole => whole.map(Some),
@@ -240,7 +240,7 @@ impl Model {
             Ok(given.or_else(|| bound.tensor.clone()).map(|it| (it, is_other)))
         };
         let values: Result<Vec<_>> = program.inputs.iter().map(value).collect();
-        values.is_ok_and(|it| program.conclusions.hold(graph, it))
+        values.is_ok_and(|value| program.conclusions.hold(graph, value))
     }
 
     /// `given`, with random values for all other inputs that have no default, also for those of which only

@@ -2,9 +2,9 @@
 
 mod element_wise;
 mod layer;
+mod operator_version;
 mod operators;
 mod reader;
-mod row;
 mod weights;
 
 use std::path::{Path, PathBuf};

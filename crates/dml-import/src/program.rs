@@ -22,14 +22,14 @@ pub struct Program {
     pub(crate) operators: Vec<Operator>,
     pub(crate) steps: Vec<Step>,
     /// The device values that the host had to know, in the order of [`Destination::Answer`].
-    pub(crate) questions: Vec<Asked>,
+    pub(crate) questions: Vec<HostQuestion>,
     /// The results that depend on elements of fixed inputs.
     pub(crate) conclusions: Arc<Conclusions>,
 }
 
 /// A device value that the host had to know.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct HostQuestion {
     pub(crate) key: Key,
     /// The node that needs the value.
     #[cfg_attr(not(feature = "execute"), expect(dead_code, reason = "errors of runs name it"))]
@@ -263,7 +263,7 @@ impl Program {
 
     /// Whether the program only computes device values that the host asks for.
     pub(crate) fn is_open(&self) -> bool {
-        self.questions.iter().any(|it| it.answer.is_none())
+        self.questions.iter().any(|question| question.answer.is_none())
     }
 
     /// The inputs.
@@ -290,7 +290,10 @@ impl Program {
     pub(crate) fn reads(&self, input: usize) -> bool {
         let is_output = |step: &Step| matches!(step, Step::Read(Read { source: Source::Input(index), .. }) if *index == input);
         self.inputs.get(input).is_some_and(|it| it.fixed)
-            || self.buffers.iter().any(|it| matches!(it.initial, Initial::Input(i) if i == input))
+            || self
+                .buffers
+                .iter()
+                .any(|buffer| matches!(buffer.initial, Initial::Input(i) if i == input))
             || self.steps.iter().any(is_output)
     }
 

@@ -179,7 +179,7 @@ impl Session {
             let is_right = sure == found.len();
             let more = (guesses * 2).max(1).min(limits::ANSWERS - found.len());
             guesses = if is_right { more } else { 0 };
-            let keys = executable.program().questions.iter().map(|it| it.key);
+            let keys = executable.program().questions.iter().map(|question| question.key);
             let found: Vec<(Key, Tensor)> = keys.zip(found).collect();
             executable = self.known_or(inputs, (&found[..sure], Values::Alike), |session| {
                 session.compiled(session.answered(inputs, &found, (sure, guesses))?, tell)

@@ -42,7 +42,7 @@ impl Tensor {
         }
         if let Some((least, most)) = element.range() {
             let mut values = bytes.iter().map(|byte| integer(u64::from(*byte), element));
-            if let Some(wrong) = values.find(|it| !(least..=most).contains(it)) {
+            if let Some(wrong) = values.find(|value| !(least..=most).contains(value)) {
                 let problem = format!("{wrong} is no {element}; accepted: {least} to {most}");
                 return Err(Error::Malformed(problem));
             }

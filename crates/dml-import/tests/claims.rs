@@ -16,7 +16,7 @@ fn value(name: &str, element: i32, shape: Option<&[Option<u64>]>) -> SourceValue
 fn node(operator: &str, inputs: &[&str], output: &str) -> SourceNode {
     SourceNode {
         operator: operator.to_owned(),
-        inputs: inputs.iter().map(|it| (*it).to_owned()).collect(),
+        inputs: inputs.iter().map(|input| (*input).to_owned()).collect(),
         outputs: vec![value(output, FLOAT, None)],
         ..SourceNode::default()
     }
@@ -28,7 +28,7 @@ fn floats(shape: &[u64]) -> SourceTensor {
 }
 
 fn integers(values: &[i64]) -> SourceTensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     let shape = vec![values.len() as u64];
     SourceTensor { element: INT64, shape, bytes: bytes.into() }
 }
@@ -151,7 +151,7 @@ fn a_model_of_a_source_is_that_of_its_file() {
     let names: Vec<&str> = program
         .operators()
         .iter()
-        .flat_map(|it| it.operators())
+        .flat_map(|operator| operator.operators())
         .map(|it| it.schema().name)
         .collect();
     assert_eq!(names, ["JOIN"]);
@@ -210,12 +210,12 @@ fn a_node_that_no_size_fits_says_which_were_tried() {
 /// The number of operators of this node, executed one by one.
 fn operators(graph: &Source, index: usize, shapes: &[(&str, &[u64])]) -> usize {
     let node = graph.nodes[index].clone();
-    let is_read = |name: &str| node.inputs.iter().any(|it| it == name);
-    let values = graph.nodes.iter().flat_map(|it| &it.outputs).chain(&graph.inputs);
+    let is_read = |name: &str| node.inputs.iter().any(|input| input == name);
+    let values = graph.nodes.iter().flat_map(|node| &node.outputs).chain(&graph.inputs);
     let open = |it: &SourceValue| SourceValue { shape: None, ..it.clone() };
     let alone = Source {
         opset: graph.opset,
-        inputs: values.filter(|it| is_read(&it.name)).map(open).collect(),
+        inputs: values.filter(|value| is_read(&value.name)).map(open).collect(),
         constants: graph.constants.iter().filter(|(name, _)| is_read(name)).cloned().collect(),
         outputs: vec![node.outputs[0].name.clone()],
         nodes: vec![node.clone()],
@@ -279,7 +279,8 @@ fn what_follows_from_a_mask_is_the_devices() {
     const BOOL: i32 = 9;
     let int = |name: &str, value: i64| (name.to_owned(), SourceAttribute::Int(value));
     let of = |node: SourceNode, element: i32, attributes: Vec<(String, SourceAttribute)>| {
-        let outputs = node.outputs.into_iter().map(|it| SourceValue { element, ..it }).collect();
+        let outputs =
+            node.outputs.into_iter().map(|output| SourceValue { element, ..output }).collect();
         SourceNode { outputs, attributes, ..node }
     };
     let shaped = |name: &str, element, shape: &[Option<u64>]| value(name, element, Some(shape));

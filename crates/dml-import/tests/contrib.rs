@@ -74,10 +74,10 @@ fn tensor(text: &str) -> Tensor {
     let mut words = text.split(' ');
     let element = element(words.next().unwrap());
     let shape = words.next().unwrap().split('x').filter(|it| *it != "-");
-    let shape: Vec<u64> = shape.map(|it| it.parse().unwrap()).collect();
+    let shape: Vec<u64> = shape.map(|shape| shape.parse().unwrap()).collect();
     let count: u64 = shape.iter().product();
     let is_made = words.next() == Some("~");
-    let rest: Vec<&str> = words.filter(|it| !it.is_empty()).collect();
+    let rest: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     let numbers: Vec<f32> = match (is_made, rest.as_slice()) {
         (false, all) => all.iter().map(|it| it.parse().unwrap_or(f32::NAN)).collect(),
         (true, ["f", scale, kind]) => {
@@ -93,10 +93,10 @@ fn tensor(text: &str) -> Tensor {
         other => panic!("{other:?}"),
     };
     let size = usize::try_from(element.size().unwrap()).unwrap();
-    let bytes = numbers.into_iter().flat_map(|it| match element {
-        ElementType::FLOAT32 => it.to_le_bytes().to_vec(),
+    let bytes = numbers.into_iter().flat_map(|number| match element {
+        ElementType::FLOAT32 => number.to_le_bytes().to_vec(),
         #[expect(clippy::cast_possible_truncation, reason = "they are whole and small")]
-        _ => (it as i64).to_le_bytes()[..size].to_vec(),
+        _ => (number as i64).to_le_bytes()[..size].to_vec(),
     });
     Tensor::new(element, shape, bytes.collect::<Vec<u8>>()).unwrap()
 }
@@ -145,8 +145,8 @@ impl Case {
             nodes: vec![node.text(3, self.name).text(7, self.domain)],
             outputs: outputs
                 .iter()
-                .filter(|it| !it.is_empty())
-                .map(|it| value(it, 1, &[]))
+                .filter(|output| !output.is_empty())
+                .map(|output| value(output, 1, &[]))
                 .collect(),
             ..Graph::default()
         };
@@ -277,7 +277,7 @@ fn operators_of_com_microsoft_give_what_onnx_runtime_gives() {
     on_every_device(|device| {
         let on_it = |case: Case| {
             let outputs = bind(&case).and_then(|it| it.compile(device)?.run(&Inputs::new()));
-            case.check(outputs.map(|it| tensors(&it)).map_err(|error| error.to_string()))
+            case.check(outputs.map(|output| tensors(&output)).map_err(|error| error.to_string()))
         };
         let wrong: Vec<String> = cases().filter_map(on_it).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");

@@ -47,7 +47,7 @@ fn a_device_selects_between_branches_by_its_own_condition() {
         let program = bind(if_of_a_sum([&[2], &[2]]), &inputs).unwrap();
         assert!(!program.inputs()[0].fixed, "other values are the same program");
         let is_negative = values[0] + values[1] < 0.0;
-        let expected = if is_negative { values.map(|it| -it) } else { values };
+        let expected = if is_negative { values.map(|value| -value) } else { values };
         let greater = expected.iter().zip(values).map(|(y, x)| u8::from(*y > x));
         let greater = Tensor::new(ElementType::Bool, [2], greater.collect::<Vec<u8>>()).unwrap();
         let expected = [f32s(&[2], &expected), greater];
@@ -108,7 +108,7 @@ fn a_device_keeps_what_the_last_iteration_gave_that_its_own_condition_lets_count
         assert!(!program.inputs()[0].fixed, "other values are the same program");
         let (mut expected, mut count) = (values, 0);
         while count < 5 && expected[0] + expected[1] < 20.0 {
-            expected = expected.map(|it| it + it);
+            expected = expected.map(|expected| expected + expected);
             count += 1;
         }
         let expected = [f32s(&[2], &expected), int64(&[], &[count]), truth(count % 2 == 1)];

@@ -160,7 +160,7 @@ fn runs_at_the_same_time_do_not_share_buffers() {
         let session = &opened(device);
         let images: Vec<Inputs> =
             [(6, 6), (16, 6), (6, 16), (16, 16)].map(|(h, w)| image(h, w)).into();
-        let all: Vec<_> = images.iter().map(|it| (it, expected(session, it))).collect();
+        let all: Vec<_> = images.iter().map(|image| (image, expected(session, image))).collect();
         let barrier = &Barrier::new(all.len());
         std::thread::scope(|scope| {
             for start in 0..all.len() {
@@ -241,7 +241,7 @@ fn large_weights_are_read_from_the_file_again() {
     on_every_device(|device| {
         std::fs::write(&path, &bytes).unwrap();
         let session = Session::new(device, Model::read(&path).unwrap());
-        let sums: Vec<f32> = values.iter().map(|it| it + 2.0).collect();
+        let sums: Vec<f32> = values.iter().map(|value| value + 2.0).collect();
         let size = SIZE.cast_unsigned();
         assert_eq!(tensors(&session.run(&inputs).unwrap()), [common::f32s(&[size, size], &sums)]);
         drop(session);

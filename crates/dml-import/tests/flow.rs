@@ -64,7 +64,7 @@ fn submissions_complete_while_another_thread_reads_back_512_mib() {
                     (0..20).for_each(|run| check(&sessions[session], 5 + run % 2, 3));
                 })
             });
-            others.into_iter().for_each(|it| it.join().unwrap());
+            others.into_iter().for_each(|other| other.join().unwrap());
             held.release();
             reading.join().unwrap();
         });
@@ -85,7 +85,7 @@ fn two_runs_of_one_program_overlap_and_more_wait_for_one_of_them() {
             held.wait_until_begun();
             let others =
                 [(); 3].map(|()| scope.spawn(|| (0..5).for_each(|_| check(session, 64, 64))));
-            others.into_iter().for_each(|it| it.join().unwrap());
+            others.into_iter().for_each(|other| other.join().unwrap());
             assert_eq!(session.memory_report().arenas, 2 * one);
             held.release();
             first.join().unwrap();

@@ -11,7 +11,7 @@ use dml::Device;
 use dml_import::{ElementType, Inputs, Model, NodeSupport, Program, Tensor};
 
 fn f32s(shape: &[u64], values: &[f32]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     Tensor::new(ElementType::FLOAT32, shape, bytes).unwrap()
 }
 
@@ -22,7 +22,7 @@ fn counting(shape: &[u64]) -> Tensor {
 
 fn values(tensor: &Tensor) -> Vec<f32> {
     let (chunks, _) = tensor.bytes().as_chunks::<4>();
-    chunks.iter().map(|it| f32::from_le_bytes(*it)).collect()
+    chunks.iter().map(|chunk| f32::from_le_bytes(*chunk)).collect()
 }
 
 /// A model of one type, with inputs x and z of any shape and output y.
@@ -45,7 +45,7 @@ fn run(device: &Device, model: &Model, inputs: &Inputs) -> Tensor {
 
 /// The DirectML operators of a program.
 fn operators(program: &Program) -> Vec<&'static str> {
-    let all = program.operators().iter().flat_map(|it| it.operators());
+    let all = program.operators().iter().flat_map(|operator| operator.operators());
     all.map(|it| it.schema().name).collect()
 }
 
@@ -76,8 +76,8 @@ fn other_dimensions_of_the_same_elements_need_no_operator() {
     let aliases: Vec<&str> = report
         .nodes
         .iter()
-        .filter(|it| it.support == NodeSupport::Alias)
-        .map(|it| it.node.operator.as_str())
+        .filter(|node| node.support == NodeSupport::Alias)
+        .map(|node| node.node.operator.as_str())
         .collect();
     assert_eq!(aliases, ["Transpose", "Unsqueeze", "Expand", "Reshape"]);
 }
@@ -172,8 +172,10 @@ fn everything_but_0_is_true_on_a_device_as_on_the_host() {
             };
             let is_float = name.starts_with("float");
             let expected = [0, 1, u8::from(!is_float), 1, 1];
-            let bytes: Vec<u8> =
-                patterns.iter().flat_map(|it| it.to_le_bytes().into_iter().take(width)).collect();
+            let bytes: Vec<u8> = patterns
+                .iter()
+                .flat_map(|pattern| pattern.to_le_bytes().into_iter().take(width))
+                .collect();
             let x = Tensor::new(element(name), [5], bytes).unwrap();
             let number = common::onnx::number(element(name));
             let nodes = vec![node("Cast", &["x"], &["y"], &[("to", 9)])];
@@ -216,7 +218,7 @@ fn element_wise_functions_are_those_of_onnx() {
 fn clip_takes_bounds_that_the_host_knows() {
     let graph = |nodes| of_nodes(13, 6, nodes, vec![]);
     let int32 = |values: &[i32]| {
-        let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Tensor::new(ElementType::INT32, [values.len() as u64], bytes).unwrap()
     };
     let scalar =
@@ -230,7 +232,7 @@ fn clip_takes_bounds_that_the_host_knows() {
     });
     let program = below.bind(&inputs).unwrap();
     assert_eq!(operators(&program), ["ELEMENT_WISE_CLIP1"]);
-    let fixed: Vec<bool> = program.inputs().iter().map(|it| it.fixed).collect();
+    let fixed: Vec<bool> = program.inputs().iter().map(|input| input.fixed).collect();
     assert_eq!(fixed, [false, true]);
     let of_device = graph(vec![
         node("Add", &["z", "z"], &["m"], &[]),
@@ -269,7 +271,7 @@ fn all_nodes_that_do_not_run_are_listed() {
     let report = model.inspect(&Inputs::new()).unwrap();
     let refused = |it: &&dml_import::NodeReport| matches!(it.support, NodeSupport::Unsupported(_));
     let refused: Vec<&str> =
-        report.nodes.iter().filter(refused).map(|it| it.node.operator.as_str()).collect();
+        report.nodes.iter().filter(refused).map(|node| node.node.operator.as_str()).collect();
     assert_eq!(refused, ["Conv3", "Loop", "Sin3"]);
     let NodeSupport::Blocked(other) = &report.nodes[4].support else {
         panic!("{:?}", report.nodes[4])

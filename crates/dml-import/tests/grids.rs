@@ -23,7 +23,7 @@ fn row(mode: &str, padding: &str, places: &[f32], expected: &[f32]) {
     let count = places.len() as u64;
     let x = f32s(&[1, 1, 3, 1], &[1., 2., 4.]);
     for (corners, scale) in [(1, 1.), (0, 2. / 3.)] {
-        let grid: Vec<f32> = places.iter().flat_map(|it| [0., (it - 1.) * scale]).collect();
+        let grid: Vec<f32> = places.iter().flat_map(|place| [0., (place - 1.) * scale]).collect();
         let grid = f32s(&[1, 1, count, 2], &grid);
         check_near(
             &sample(mode, padding, corners),
@@ -55,7 +55,7 @@ fn mirrors_are_at_the_centers_or_the_edges_of_the_last_elements() {
     let x = f32s(&[1, 1, 3, 1], &[1., 2., 4.]);
     let at = |corners: i64, places: &[f32], expected: &[f32]| {
         let scale = if corners == 1 { 1. } else { 2. / 3. };
-        let grid: Vec<f32> = places.iter().flat_map(|it| [0., (it - 1.) * scale]).collect();
+        let grid: Vec<f32> = places.iter().flat_map(|place| [0., (place - 1.) * scale]).collect();
         let count = places.len() as u64;
         let grid = f32s(&[1, 1, count, 2], &grid);
         let sample = sample("linear", "reflection", corners);

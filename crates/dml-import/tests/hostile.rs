@@ -71,7 +71,7 @@ fn long_chains_do_not_exhaust_the_stack() {
     };
     let operators = |bytes| {
         let program = Model::from_bytes(bytes).unwrap().bind(&inputs).unwrap();
-        program.operators().iter().map(|it| it.operators().len()).sum::<usize>()
+        program.operators().iter().map(|operator| operator.operators().len()).sum::<usize>()
     };
     assert_eq!(operators(chain(cast, 13)), 50_000);
     let trilu = |from: &str, to: &str, _| node("Trilu", &[from], &[to], &[]);

@@ -17,7 +17,7 @@ fn on(device: &Device, tensor: &Tensor) -> DeviceTensor {
 
 /// A binding with both states of the recurrent model.
 fn states(device: &Device) -> IoBinding {
-    let [h, seen] = initial().map(|it| on(device, &it));
+    let [h, seen] = initial().map(|initial| on(device, &initial));
     IoBinding::new().with_state("next", "h", h).with_state("seen_next", "seen", seen)
 }
 
@@ -280,7 +280,7 @@ fn what_does_not_fit_is_named() {
         let refused = |mut binding: IoBinding, inputs: &Inputs| {
             session.run_bound(&mut binding, inputs).unwrap_err().kind().to_string()
         };
-        let [h, _] = initial().map(|it| on(device, &it));
+        let [h, _] = initial().map(|initial| on(device, &initial));
         let error = refused(states(device).with_output("z"), &given());
         let message = "unknown output 'z'; the model's outputs are: y, next, seen_next";
         assert_eq!(error, message);

@@ -239,7 +239,7 @@ fn bodies_of_the_wrong_form_are_refused() {
     let body = |inputs: &[(&str, i64)], outputs: &[&str]| Graph {
         nodes: vec![node("Cast", &["s"], &["t"], &[("to", 1)])],
         inputs: inputs.iter().map(|(name, element)| value(name, *element, &[])).collect(),
-        outputs: outputs.iter().map(|it| value(it, 1, &[])).collect(),
+        outputs: outputs.iter().map(|output| value(output, 1, &[])).collect(),
         ..Graph::default()
     };
     let refused = |op: &str, given: &[&str], body: Graph, more: &[Message], message: &str| {

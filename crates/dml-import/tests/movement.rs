@@ -32,7 +32,7 @@ fn run(node: Message, x: &Tensor, integers: &[&[i64]]) -> Result<(Tensor, Vec<St
     let names = program
         .operators()
         .iter()
-        .flat_map(|it| it.operators())
+        .flat_map(|operator| operator.operators())
         .map(|it| it.schema().name.to_owned())
         .collect();
     Ok((host::run(&program).remove(0).tensor, names))

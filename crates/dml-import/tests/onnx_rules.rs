@@ -51,7 +51,9 @@ fn versions_that_are_not_known_are_refused() {
         let inputs = Inputs::new().with_shape("x", [1, 1, 1]).with_shape("z", [1]);
         assert!(binary(opset, "Add", &[]).bind(&inputs).is_ok(), "{opset}");
     }
-    for (opset, message) in [(29, "is not known"), (0, "is no version"), (-1, "is no version")] {
+    for (opset, message) in
+        [(29, "is not known"), (0, "is not a version"), (-1, "is not a version")]
+    {
         let graph = Graph { outputs: vec![value("y", 1, &[])], ..Graph::default() };
         let error = Model::from_bytes(model(opset, graph)).unwrap_err().to_string();
         let expected = format!("opset_import: ai.onnx {opset} {message}; accepted: 1 to 28");
@@ -71,7 +73,8 @@ fn a_model_without_a_version_of_ai_onnx_is_refused_node_by_node() {
     let graph = Graph { nodes, inputs, outputs, ..Graph::default() };
     let bytes = Message::default().message(7, graph.message()).message(8, other).0;
     let report = Model::from_bytes(bytes).unwrap().inspect(&Inputs::new()).unwrap();
-    let reasons: Vec<String> = report.nodes.iter().map(|it| format!("{:?}", it.support)).collect();
+    let reasons: Vec<String> =
+        report.nodes.iter().map(|node| format!("{:?}", node.support)).collect();
     assert!(reasons[0].contains("no operator of the domain 'ai.onnx.ml' is run"), "{reasons:?}");
     assert!(reasons[1].contains("opset_import: nothing is said of ai.onnx"), "{reasons:?}");
 }
@@ -86,7 +89,7 @@ fn axes_and_lengths_are_where_their_version_has_them() {
         let graph = Graph { nodes: vec![node], initializers, inputs, outputs };
         let model = Model::from_bytes(model(opset, graph)).unwrap();
         let bound = model.bind(&Inputs::new().with_tensor("x", f32s(&[2, 1, 3], &[0.5; 6])));
-        bound.map(|it| result(&it).shape().to_vec()).map_err(|error| error.to_string())
+        bound.map(|bound| result(&bound).shape().to_vec()).map_err(|error| error.to_string())
     };
     for op in ["Squeeze", "Unsqueeze"] {
         let old = node(op, &["x"], &["y"], &[]).message(5, common::onnx::ints("axes", &[1]));
@@ -107,7 +110,7 @@ fn infinities_of_the_signs_that_are_named_are_found() {
         let x = f32s(&[4], &[f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1.0]);
         let model = Model::from_bytes(model(10, graph)).unwrap();
         let bound = model.bind(&Inputs::new().with_tensor("x", x));
-        bound.map(|it| result(&it).bytes().to_vec()).map_err(|error| error.to_string())
+        bound.map(|bound| result(&bound).bytes().to_vec()).map_err(|error| error.to_string())
     };
     assert_eq!(found(&[]).unwrap(), [1, 1, 0, 0]);
     assert_eq!(found(&[("detect_negative", 0)]).unwrap(), [1, 0, 0, 0]);
@@ -170,7 +173,7 @@ fn functions_that_call_each_other_without_end_are_refused() {
         let inputs = vec![value("x", 1, &[Some(1)])];
         let graph = Graph { nodes, inputs, outputs: vec![value("y", 1, &[])], ..Graph::default() };
         let model = Model::from_bytes(model_with(18, graph, functions));
-        model.and_then(|it| it.bind(&Inputs::new())).unwrap_err().to_string()
+        model.and_then(|model| model.bind(&Inputs::new())).unwrap_err().to_string()
     };
     let error = bind(vec![twice("f", "g"), twice("g", "f")]);
     assert!(error.contains("functions and subgraphs are nested deeper than 8"), "{error}");
@@ -213,7 +216,7 @@ fn the_branch_that_the_condition_names_is_taken() {
     };
     let program = bind(0).unwrap();
     assert_eq!(result(&program), f32s(&[1], &[3.0]));
-    let fixed: Vec<bool> = program.inputs().iter().map(|it| it.fixed).collect();
+    let fixed: Vec<bool> = program.inputs().iter().map(|input| input.fixed).collect();
     assert_eq!(fixed, [false, true]);
     let error = bind(1).unwrap_err().to_string();
     assert!(error.contains("NoOperator 'e': not supported"), "{error}");

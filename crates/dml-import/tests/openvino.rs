@@ -181,7 +181,7 @@ fn a_layer_that_is_not_read_is_refused_with_all_that_are() {
     let said = refused("Sigmoid", 0, "");
     assert!(said.contains("opset0 is too early; accepted: opset1 and later"), "{said}");
     let said = refused("Elu", 1, "alpha=\"x\"");
-    assert!(said.contains("attribute alpha: x is no number"), "{said}");
+    assert!(said.contains("attribute alpha: x is not a number"), "{said}");
     let said = refused("SpaceToDepth", 1, "block_size=\"2\" mode=\"depth_first\"");
     assert!(said.contains("its mode is depth_first"), "{said}");
     let said = refused("Round", 5, "mode=\"half_away_from_zero\"");

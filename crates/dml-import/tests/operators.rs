@@ -156,7 +156,7 @@ fn dropout_that_drops_nothing_is_run_in_training_too() {
     let run_with = |ratio: Option<f32>, training: u8| {
         let name = if ratio.is_some() { "r" } else { "" };
         let mut inputs = vec![("x", f32s(&[2], &[1.0, 2.0]))];
-        inputs.extend(ratio.map(|it| ("r", f32s(&[], &[it]))));
+        inputs.extend(ratio.map(|ratio| ("r", f32s(&[], &[ratio]))));
         inputs.push(("t", Tensor::new(ElementType::Bool, [], vec![training]).unwrap()));
         run(node("Dropout", &["x", name, "t"], &["y"], &[]), &inputs)
     };

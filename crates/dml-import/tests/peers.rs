@@ -5,7 +5,7 @@
 mod common;
 
 use common::device::on_every_device;
-use common::openvino::Operand;
+use common::openvino::EyeInput;
 use common::{data, element, eye, int64, onnx, openvino, run_on_both};
 use dml::Device;
 use dml_import::{Inputs, Model, Tensor};
@@ -67,7 +67,7 @@ fn run_all(device: &Device) -> usize {
 
 fn floats(tensor: &Tensor) -> Vec<f64> {
     let (chunks, _) = tensor.bytes().as_chunks::<4>();
-    chunks.iter().map(|it| f32::from_le_bytes(*it).into()).collect()
+    chunks.iter().map(|chunk| f32::from_le_bytes(*chunk).into()).collect()
 }
 
 /// 1 where any bit is set; the expected bits are compared with the formula.
@@ -93,21 +93,21 @@ fn onnx_model(case: &Case) -> ModelWithInputs {
 fn openvino_model(case: &Case) -> ModelWithInputs {
     let index = case.input_element.as_deref().unwrap_or("i64");
     let (batch, matrix) = case.shape.split_at(case.shape.len() - 2);
-    let constant = |value: u64| Operand {
+    let constant = |value: u64| EyeInput {
         element: index.to_owned(),
         shape: "1",
         values: Some(vec![i64::try_from(value).unwrap()]),
     };
     let mut operands = vec![constant(matrix[0]), constant(matrix[1])];
-    operands.push(Operand::parameter(index, ""));
+    operands.push(EyeInput::parameter(index, ""));
     let typed = |shape: &[u64], values: &[i64]| {
         let width = if index == "i32" { 4 } else { 8 };
-        let bytes = values.iter().flat_map(|it| it.to_le_bytes().into_iter().take(width));
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(width));
         Tensor::new(element(index), shape, bytes.collect::<Vec<u8>>()).unwrap()
     };
     let mut inputs = Inputs::new().with_tensor("k", typed(&[], &[case.k]));
     if case.batch {
-        operands.push(Operand::parameter(index, "?"));
+        operands.push(EyeInput::parameter(index, "?"));
         let sizes: Vec<i64> = batch.iter().map(|size| i64::try_from(*size).unwrap()).collect();
         inputs = inputs.with_tensor("batch", typed(&[sizes.len() as u64], &sizes));
     }
@@ -198,8 +198,8 @@ fn the_onnx_project_s_own_cases_pass_on_every_device() {
 
 #[test]
 fn openvino_s_own_refusals_are_refused() {
-    let scalar = || Operand::parameter("i64", "");
-    let refused = |operands: Vec<Operand>, inputs: Inputs, message: &str| {
+    let scalar = || EyeInput::parameter("i64", "");
+    let refused = |operands: Vec<EyeInput>, inputs: Inputs, message: &str| {
         let (xml, _) = openvino::eye("i32", &operands);
         let inputs = operands.iter().zip(["rows", "cols", "k", "batch"]).fold(
             inputs,
@@ -214,15 +214,15 @@ fn openvino_s_own_refusals_are_refused() {
     };
     let none = Inputs::new;
     let negative = none().with_tensor("cols", int64(&[], &[-6]));
-    refused(vec![scalar(), scalar(), scalar()], negative, "num_columns: -6 is no size");
+    refused(vec![scalar(), scalar(), scalar()], negative, "num_columns: -6 is not a size");
     let floats = none().with_shape("rows", []);
-    let operands = vec![Operand::parameter("bf16", ""), scalar(), scalar()];
+    let operands = vec![EyeInput::parameter("bf16", ""), scalar(), scalar()];
     refused(operands, floats, "num_rows: bfloat16 is the wrong type; accepted: int32, int64");
     let three = none().with_tensor("cols", int64(&[3], &[1, 1, 1]));
-    let operands = vec![scalar(), Operand::parameter("i64", "3"), scalar()];
+    let operands = vec![scalar(), EyeInput::parameter("i64", "3"), scalar()];
     refused(operands, three, "num_columns: [3] is the wrong shape");
     let nested = none().with_tensor("k", int64(&[1, 1], &[1]));
-    let operands = vec![scalar(), scalar(), Operand::parameter("i64", "1,1")];
+    let operands = vec![scalar(), scalar(), EyeInput::parameter("i64", "1,1")];
     refused(operands, nested, "diagonal_index: [1, 1] is the wrong shape");
     refused(vec![scalar()], none(), "inputs: 1 is the wrong number; accepted: 3 to 4");
 }

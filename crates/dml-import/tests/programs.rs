@@ -6,7 +6,7 @@ mod common;
 
 use common::device::on_every_device;
 use common::onnx::{Graph, eye_like, floats, initializer, model, node, number, value};
-use common::openvino::{self, Operand};
+use common::openvino::{self, EyeInput};
 use common::{element, eye, f32s, host, int64, run_on_both, tensors};
 use dml::{DeviceOptions, FeatureLevel};
 use dml_core::DataType;
@@ -73,7 +73,7 @@ fn a_program_runs_many_times_with_other_values() {
     let bound = Inputs::new().with_shape("x", [3, 3]).with_tensor("k", k);
     let program = model.bind(&bound).unwrap();
     let int32 = |values: [i32; 9]| {
-        let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Tensor::new(ElementType::INT32, [3, 3], bytes).unwrap()
     };
     on_every_device(|device| {
@@ -255,10 +255,10 @@ fn empty_matrices_need_no_dispatch() {
     }
     let one = |value| int64(&[], &[value]);
     let operands = [
-        Operand::parameter("i64", ""),
-        Operand::parameter("i64", ""),
-        Operand::parameter("i64", ""),
-        Operand::parameter("i64", "?"),
+        EyeInput::parameter("i64", ""),
+        EyeInput::parameter("i64", ""),
+        EyeInput::parameter("i64", ""),
+        EyeInput::parameter("i64", "?"),
     ];
     let (xml, _) = openvino::eye("u8", &operands);
     let eye = Model::from_bytes(xml).unwrap();
@@ -321,7 +321,7 @@ fn scripts_keep_what_is_owned_from_the_first_dispatch_on() {
         let executable = program.compile(device).unwrap();
         for _ in 0..2 {
             let outputs = executable.run(&Inputs::new()).unwrap();
-            let found: Vec<&[u8]> = outputs.iter().map(|it| it.tensor.bytes()).collect();
+            let found: Vec<&[u8]> = outputs.iter().map(|output| output.tensor.bytes()).collect();
             assert_eq!(found, expected);
         }
     });

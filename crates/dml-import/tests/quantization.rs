@@ -27,7 +27,7 @@ fn there_is_one_scale_or_one_for_each_place_along_the_axis() {
         let model = Model::from_bytes(model(13, graph)).unwrap();
         let x = f32s(&[2, 3], &[0.5, 1.5, 300.0, 3.0, -1.0, 5.0]);
         let bound = model.bind(&Inputs::new().with_tensor("x", x).with_tensor("scale", scale));
-        bound.map(|it| result(&it).bytes().to_vec()).map_err(|error| error.to_string())
+        bound.map(|bound| result(&bound).bytes().to_vec()).map_err(|error| error.to_string())
     };
     let by_row = f32s(&[2], &[1.0, 2.0]);
     assert_eq!(quantized(by_row.clone(), &[("axis", 0)]).unwrap(), [0, 2, 255, 2, 0, 2]);
@@ -69,7 +69,7 @@ fn blocks_along_an_axis_have_a_scale_each() {
         let x = f32s(&[2, 4], &[-1.0, 0.0, 10.0, 20.0, 3.0, 4.0, 100.0, 1e9]);
         let scale = f32s(&[2, 2], &[1.0, 10.0, 0.5, 100.0]);
         let bound = model.bind(&Inputs::new().with_tensor("x", x).with_tensor("scale", scale));
-        bound.map(|it| result(&it)).map_err(|error| error.to_string())
+        bound.map(|bound| result(&bound)).map_err(|error| error.to_string())
     };
     let whole = [-1.0, 0.0, 10.0, 20.0, 3.0, 4.0, 100.0];
     for (data_type, greatest) in
@@ -133,8 +133,8 @@ fn bytes_between_products(count: usize) -> u64 {
     let program = model.bind(&Inputs::new().with_shape("x0", [2, 64])).unwrap();
     let capabilities = &Capabilities::vulkan_minimum();
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::Allowed };
-    let temporary = program.operators().iter().map(|it| {
-        let Work::Graph { desc, .. } = &it.work else { return 0 };
+    let temporary = program.operators().iter().map(|operator| {
+        let Work::Graph { desc, .. } = &operator.work else { return 0 };
         let graph = validate_graph(desc, FeatureLevel::HIGHEST).unwrap();
         compile_graph(&graph, &target, Default::default()).unwrap().0.temporary_size
     });

@@ -63,7 +63,8 @@ impl Growing<'_> {
         let fits = |(_, tensor): &&(String, Tensor)| {
             self::number(tensor) == number && tensor.shape() == shape
         };
-        let all: Vec<String> = self.values.iter().filter(fits).map(|it| it.0.clone()).collect();
+        let all: Vec<String> =
+            self.values.iter().filter(fits).map(|value| value.0.clone()).collect();
         (!all.is_empty()).then(|| self.random.pick(&all))
     }
 
@@ -127,7 +128,7 @@ impl Growing<'_> {
             7 => {
                 let (a, b) = (shape[..axis].iter().product(), shape[axis..].iter().product());
                 let two: [u64; 2] = [a, b];
-                let wanted = two.map(|it| i64::try_from(it).unwrap());
+                let wanted = two.map(|two| i64::try_from(two).unwrap());
                 let wanted = self.integers(&wanted);
                 self.push("Reshape", &[&x, &wanted], 1, &[]);
             }

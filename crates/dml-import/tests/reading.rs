@@ -282,7 +282,7 @@ fn what_does_not_depend_on_each_other_is_read_together() {
         nodes.push(node("NonZero", &[mask], &[place], &[]));
         nodes.push(node("Size", &[place], &[size], &[]));
     }
-    let sizes: Vec<&str> = names.iter().map(|it| it[3].as_str()).collect();
+    let sizes: Vec<&str> = names.iter().map(|name| name[3].as_str()).collect();
     nodes.push(node("Sum", &sizes, &["y"], &[]));
     let graph = Graph {
         nodes,
@@ -304,7 +304,7 @@ fn a_report_says_what_only_a_run_knows() {
     let inputs = Inputs::new().with_shape("x", [3]);
     let report = read(selection()).inspect(&inputs).unwrap();
     let support = |operator: &str| {
-        let node = report.nodes.iter().find(|it| it.node.operator == operator).unwrap();
+        let node = report.nodes.iter().find(|node| node.node.operator == operator).unwrap();
         &node.support
     };
     assert!(matches!(support("Greater"), NodeSupport::Operator { .. }));

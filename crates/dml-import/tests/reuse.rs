@@ -67,9 +67,9 @@ fn threads_that_bring_one_shape_compile_it_once() {
                 session.executable(&step(5)).unwrap()
             };
             let threads = [(); 4].map(|()| scope.spawn(run));
-            threads.map(|it| it.join().unwrap()).into()
+            threads.map(|thread| thread.join().unwrap()).into()
         });
-        assert!(executables.iter().all(|it| Arc::ptr_eq(it, &executables[0])));
+        assert!(executables.iter().all(|executable| Arc::ptr_eq(executable, &executables[0])));
         assert_eq!(session.compiled_count(), 1);
     });
 }

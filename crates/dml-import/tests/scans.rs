@@ -11,7 +11,7 @@ use dml_import::{Inputs, Model, Tensor};
 /// The outputs of `graph` in a version of ONNX, or its error.
 fn run(opset: i64, graph: Graph, inputs: &Inputs) -> Result<Vec<Tensor>, String> {
     let program = Model::from_bytes(model(opset, graph)).and_then(|it| it.bind(inputs));
-    program.map(|it| tensors(&host::run(&it))).map_err(|error| error.to_string())
+    program.map(|program| tensors(&host::run(&program))).map_err(|error| error.to_string())
 }
 
 /// A body that adds each slice `e` to the sum `s`.
@@ -105,7 +105,7 @@ fn version_8_has_batches_of_sequences() {
     assert!(
         error(&[3, 4], 0).contains("sequence_lens: 4 is more than the slices; accepted: up to 3")
     );
-    assert!(error(&[3, -1], 0).contains("sequence_lens: -1 is no size"));
+    assert!(error(&[3, -1], 0).contains("sequence_lens: -1 is not a size"));
     assert!(error(&[3, 2], 1).contains("ONNX leaves open where a shorter sequence begins"));
 }
 

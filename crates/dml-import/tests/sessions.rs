@@ -240,7 +240,7 @@ fn a_loop_of_another_trip_count_is_another_program() {
                 .with_tensor("m", int64(&[], &[trips]));
             let found = tensors(&session.run(&inputs).unwrap());
             let steps: Vec<u16> = (2..).take(usize::try_from(trips).unwrap()).collect();
-            let all: Vec<f32> = steps.iter().map(|it| f32::from(*it) * x).collect();
+            let all: Vec<f32> = steps.iter().map(|step| f32::from(*step) * x).collect();
             let last = all.last().copied().unwrap_or(x);
             let expected =
                 [common::f32s(&[1], &[last]), common::f32s(&[all.len() as u64, 1], &all)];

@@ -44,7 +44,7 @@ fn a_spectrum_is_its_sum_whatever_the_length() {
         let dft = node("DFT", &["x", "n"], &["y"], &[]);
         let expected = spectrum(&pairs(&numbers), length, length);
         check_near(&dft, &[("x", &x), ("n", &n)], &[1, count.into(), 2], &expected);
-        let real: Vec<[f32; 2]> = numbers.iter().map(|it| [*it, 0.]).collect();
+        let real: Vec<[f32; 2]> = numbers.iter().map(|number| [*number, 0.]).collect();
         let x = f32s(&[16, 1], &numbers);
         let half = node("DFT", &["x", "n"], &["y"], &[("onesided", 1)]);
         let bins = length / 2 + 1;
@@ -74,7 +74,7 @@ fn a_dimension_in_the_middle_is_transformed_in_place() {
 #[test]
 fn inverse_transforms_give_signals_back() {
     let numbers = noise(7);
-    let real: Vec<[f32; 2]> = numbers.iter().map(|it| [*it, 0.]).collect();
+    let real: Vec<[f32; 2]> = numbers.iter().map(|number| [*number, 0.]).collect();
     let spectra = f32s(&[1, 7, 2], &spectrum(&real, 7, 7));
     let inverse = node("DFT", &["x"], &["y"], &[("inverse", 1)]);
     let expected: Vec<f32> = real.iter().flatten().copied().collect();
@@ -108,7 +108,7 @@ fn long_transforms_are_made_in_two_steps() {
     let dft = node("DFT", &["x", "n"], &["y"], &[]);
     let expected = spectrum(&pairs(&numbers), 1024, 1024);
     check_near(&dft, &[("x", &x), ("n", &n)], &[1, 1024, 2], &expected);
-    let real: Vec<[f32; 2]> = numbers.iter().map(|it| [*it, 0.]).collect();
+    let real: Vec<[f32; 2]> = numbers.iter().map(|number| [*number, 0.]).collect();
     let half = f32s(&[1, 1001, 2], &spectrum(&real, 2000, 1001));
     let inverse = node("DFT", &["x"], &["y"], &[("inverse", 1), ("onesided", 1)]);
     check_near(&inverse, &[("x", &half)], &[1, 2000, 1], &numbers);
@@ -132,7 +132,7 @@ fn signals_and_lengths_that_do_not_fit_are_refused() {
     let dft = node("DFT", &["x", "n"], &["y"], &[]);
     for (length, problem) in [
         (0, "dft_length: 0 is no length"),
-        (-1, "dft_length: -1 is no size"),
+        (-1, "dft_length: -1 is not a size"),
         (i64::MAX, "computes more on the host than 4194304 elements"),
         (200_003, "is too large to be computed on the host"),
     ] {
@@ -187,5 +187,5 @@ fn bands_beyond_the_spectrum_are_refused() {
     let error = weights(i64::MAX, 16, 4096.);
     assert!(error.contains("computes more on the host than 4194304 elements"), "{error}");
     let error = weights(i64::MAX, -1, 4096.);
-    assert!(error.contains("dft_length: -1 is no size"), "{error}");
+    assert!(error.contains("dft_length: -1 is not a size"), "{error}");
 }

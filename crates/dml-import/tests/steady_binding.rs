@@ -26,7 +26,7 @@ fn a_run_with_states_is_one_submission_and_makes_nothing() {
         InstanceDesc { entry_points: injector.entry_points(), ..InstanceDesc::default() };
     on_every_device_as(&DeviceOptions { instance, ..options() }, |device| {
         let session = Session::new(device, Model::from_bytes(recurrent()).unwrap());
-        let [h, seen] = initial().map(|it| DeviceTensor::new(device, &it).unwrap());
+        let [h, seen] = initial().map(|initial| DeviceTensor::new(device, &initial).unwrap());
         let mut binding = IoBinding::new()
             .with_state("next", "h", h)
             .with_state("seen_next", "seen", seen)
@@ -45,10 +45,10 @@ fn a_run_with_states_is_one_submission_and_makes_nothing() {
             let calls: Vec<&str> = injector.calls().into_iter().map(EntryPoint::name).collect();
             let made: BTreeSet<_> = calls
                 .iter()
-                .filter(|it| MAKING.iter().any(|start| it.starts_with(start)))
+                .filter(|call| MAKING.iter().any(|start| call.starts_with(start)))
                 .collect();
             assert!(made.is_empty(), "{made:?}");
-            assert_eq!(calls.iter().filter(|it| **it == "vkQueueSubmit").count(), 1);
+            assert_eq!(calls.iter().filter(|call| **call == "vkQueueSubmit").count(), 1);
         }
         assert_eq!(device.vulkan().pipeline_count(), pipelines);
         assert_eq!(device.vulkan().memory_report(), memory);

@@ -104,7 +104,7 @@ fn check(injector: &Injector, device: &Device, places: u64) {
         let is_made = |it: &&&str| MAKING.iter().any(|start| it.starts_with(start));
         let made: BTreeSet<_> = calls.iter().filter(is_made).collect();
         assert!(made.is_empty(), "{made:?}");
-        assert_eq!(calls.iter().filter(|it| **it == "vkQueueSubmit").count(), 1);
+        assert_eq!(calls.iter().filter(|call| **call == "vkQueueSubmit").count(), 1);
     }
     assert_eq!(session.compiled_count(), 2);
     // A clone is never written.

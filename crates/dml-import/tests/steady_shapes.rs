@@ -32,7 +32,7 @@ fn weights_are_prepared_once_for_all_shapes() {
             injector.arm(None);
             work();
             let calls: Vec<&str> = injector.calls().into_iter().map(EntryPoint::name).collect();
-            let count = |name: &str| calls.iter().filter(|it| **it == name).count();
+            let count = |name: &str| calls.iter().filter(|call| **call == name).count();
             [count("vkCmdDispatch"), count("vkCreateBuffer")]
         };
         let unused = device.vulkan().memory_report().buffers;
@@ -48,7 +48,7 @@ fn weights_are_prepared_once_for_all_shapes() {
             let [[first, buffers], later @ ..] = [4, 5, 6, 7].map(compiled);
             assert!(first > 0);
             // The weights, and the results of preparing some of them.
-            assert_eq!(later.map(|it| it[0]), [0; 3]);
+            assert_eq!(later.map(|later| later[0]), [0; 3]);
             assert!(later.iter().all(|it| it[1] + 1 < buffers), "{later:?}, at first {buffers}");
 
             // Sessions of one device share what is made of weights.

@@ -63,7 +63,7 @@ struct Counts {
 }
 
 fn counts(device: &Device, injector: &Injector) -> Counts {
-    let of = |name: &str| injector.calls().iter().filter(|it| it.name() == name).count();
+    let of = |name: &str| injector.calls().iter().filter(|call| call.name() == name).count();
     let session = Session::new(device, Model::from_bytes(network()).unwrap());
     let run = |rows| {
         injector.arm(None);

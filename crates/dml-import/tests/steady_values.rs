@@ -39,7 +39,7 @@ fn a_step_with_a_value_of_the_same_conclusions_makes_nothing() {
             assert_eq!(tensors(&outputs), tensors(&host::run(&program)), "{total}");
             let is_made = |it: &&str| it.starts_with("vkCreate") || it.starts_with("vkAllocate");
             let made: Vec<&str> = calls.iter().copied().filter(is_made).collect();
-            (made.len(), calls.iter().filter(|it| **it == "vkQueueSubmit").count())
+            (made.len(), calls.iter().filter(|call| **call == "vkQueueSubmit").count())
         };
         run(5);
         for total in [6, 7, 12, 16, 9] {

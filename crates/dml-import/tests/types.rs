@@ -70,7 +70,8 @@ fn casts_to_4_bits_keep_the_low_ones() {
             let of_bytes = (0..=255u8).map(|it| low(it.cast_signed().into(), to)).collect();
             check(3, &int8, of_bytes);
             #[expect(clippy::cast_possible_truncation, reason = "saturates, as a cast does")]
-            let of_numbers = numbers.iter().map(|it| low((*it as i32).into(), to)).collect();
+            let of_numbers =
+                numbers.iter().map(|number| low((*number as i32).into(), to)).collect();
             check(1, &f32s(&numbers), of_numbers);
         }
     });

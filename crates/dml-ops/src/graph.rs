@@ -25,7 +25,7 @@ use crate::ir::Program;
 use crate::ir::optimize::{Report, optimize};
 use crate::schedule::{Refusal, Scheduled, TemporaryBytes};
 
-pub use explain::{Explanation, Fusion, Memory, Part as ExplainedPart, quoted};
+pub use explain::{Explanation, Fusion, Memory, NodeGroup as ExplainedPart, quoted};
 pub use known::KnownPrograms;
 
 /// How a graph is compiled. What is turned off costs time or memory, and changes no result.

@@ -43,7 +43,9 @@ pub(crate) use attention::{Along, Attention, Formulas, Input};
 pub(crate) use buffer::{Buffer, Content, Stage};
 pub(crate) use buffers::Buffers;
 pub(crate) use computation::{Computation, low_and_high, with_parameters_from};
-pub(crate) use contraction::{Dimension, Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
+pub(crate) use contraction::{
+    BufferPosition, Dimension, Matrices, OPERANDS, SUMS, Sums, WholeMatrices,
+};
 pub(crate) use node::{
     AttentionGroup, Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,
 };

@@ -46,7 +46,7 @@ use crate::ir::{AttentionGroup, Binding, Buffer, Node, Origin, Program, Recorded
 use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
 use dispatches::Dispatches;
-use owned::Kept;
+use owned::OwnedCopies;
 use resource::Resource;
 
 pub(crate) use sharing::TemporaryBytes;
@@ -77,7 +77,7 @@ pub(crate) struct Scheduled<'a> {
     locals: Vec<Option<(Slot, u64)>>,
     temporaries: Vec<Temporary>,
     constants: Vec<u8>,
-    kept: Kept,
+    kept: OwnedCopies,
     strategy: Strategy,
     in_place: Vec<InPlace>,
     temporary: Resource,
@@ -108,7 +108,7 @@ struct Schedule<'a> {
     /// The origin of the node being scheduled.
     origin: &'a Origin,
     constants: Constants,
-    kept: Kept,
+    kept: OwnedCopies,
     /// The steps of the node being scheduled.
     exec: Vec<Step>,
     /// The number of steps of earlier nodes of the same operator.
@@ -160,7 +160,7 @@ impl<'a> Scheduled<'a> {
             inputs: requirements(&self.program.inputs),
             outputs: requirements(&self.program.outputs),
             init: self.kept.init,
-            exec: self.nodes.into_iter().flat_map(|it| it.steps).collect(),
+            exec: self.nodes.into_iter().flat_map(|node| node.steps).collect(),
             in_place: self.in_place,
             temporary_size: self.temporary.size,
             persistent_size: self.kept.resource.size,
@@ -181,7 +181,7 @@ impl<'a> Schedule<'a> {
             target,
             origin,
             constants: Constants::default(),
-            kept: Kept::default(),
+            kept: OwnedCopies::default(),
             exec: Vec::new(),
             steps_before: 0,
             nodes: Vec::new(),
@@ -194,7 +194,7 @@ impl<'a> Schedule<'a> {
                 .map(|(input, output)| InPlace::by_same_steps(*input, *output))
                 .collect(),
         };
-        schedule.place_locals(program.nodes.iter().flat_map(|it| it.node.outside()));
+        schedule.place_locals(program.nodes.iter().flat_map(|node| node.node.outside()));
         schedule
     }
 
@@ -318,7 +318,7 @@ impl<'a> Schedule<'a> {
     fn shares_rows(&self, kernel: impl FnOnce() -> &'static KernelModule) -> bool {
         let tuning = self.target.tuning;
         let is_preferred =
-            tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups);
+            tuning.strategy.map_or(tuning.shared_tiles, |strategy| strategy == Strategy::RowGroups);
         is_preferred && can_run(kernel(), self.target.capabilities)
     }
 

@@ -139,7 +139,12 @@ impl Target<'_> {
     /// The number of indices in a work group of `variant`: of each invocation, times the number of
     /// invocations. A kernel whose work group size is fixed has one index for each invocation.
     pub(crate) fn group_length(&self, variant: &'static KernelModule) -> u32 {
-        let has = |name| variant.specialization_constants.iter().any(|it| it.name == name);
+        let has = |name| {
+            variant
+                .specialization_constants
+                .iter()
+                .any(|specialization_constant| specialization_constant.name == name)
+        };
         let of_invocation = if has(RUN_LENGTH) { INDICES_IN_A_RUN } else { 1 };
         if has(LOCAL_SIZE) { self.local_size() * of_invocation } else { 1 }
     }
@@ -160,7 +165,7 @@ pub(crate) fn beyond_steps(operator: &'static str, field: &'static str, needed: 
 #[cfg(test)]
 mod tests {
     use dml_core::kernel::KernelDescription;
-    use dml_spirv::element_wise::{Access, ElementWise, Operand, Program};
+    use dml_spirv::element_wise::{AccessPattern, ElementFormula, ElementWise, KernelOperand};
     use dml_spirv::kernels;
 
     use super::*;
@@ -173,9 +178,9 @@ mod tests {
 
     /// A kernel of each skeleton.
     fn linked() -> impl Iterator<Item = &'static KernelModule> {
-        let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+        let operand = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Whole };
         (0..8).map(move |outer_dimensions| {
-            let (program, inputs) = (Program::default(), vec![operand]);
+            let (program, inputs) = (ElementFormula::default(), vec![operand]);
             ElementWise { program, inputs, output: operand, second: None, outer_dimensions }
                 .variant(NativeTypes::NONE)
         })

@@ -64,7 +64,7 @@ pub(crate) fn outputs_on_host(
         buffer.bytes[..bytes.len()].copy_from_slice(bytes);
     }
     interpret(&plan.exec, &mut memory, capabilities).unwrap();
-    memory.outputs.iter().flatten().map(|it| it.bytes.clone()).collect()
+    memory.outputs.iter().flatten().map(|output| output.bytes.clone()).collect()
 }
 
 /// Calls `test` with every item on as many threads as there are processors; the results in the order of threads.
@@ -141,7 +141,7 @@ pub(crate) fn check_limits(plan: &Plan, target: &Target<'_>) {
     plan.check(target.capabilities).unwrap();
     for step in plan.steps() {
         let Step::Dispatch(dispatch) = step else { continue };
-        let windows = dispatch.windows.iter().map(|it| it.range.end - it.range.start);
+        let windows = dispatch.windows.iter().map(|window| window.range.end - window.range.start);
         assert!(windows.clone().all(|it| it <= target.max_window()), "{step:?}");
         // The bytes of windows may be read and written, each once.
         let most = 2 * windows.sum::<u64>();

@@ -72,9 +72,9 @@ fn the_query_says_what_compiling_does() {
                     // The error names the first problem, so it can ask for less than everything would need.
                     let Error::FeatureLevel(refusal) = error else { panic!("{place}: {error}") };
                     match answer {
-                        Support::Never => assert!(refusal.needs.is_none_or(|it| it > level)),
+                        Support::Never => assert!(refusal.needs.is_none_or(|need| need > level)),
                         Support::NeedsLevel(needed) => {
-                            assert!(refusal.needs.is_some_and(|it| it <= needed), "{place}");
+                            assert!(refusal.needs.is_some_and(|need| need <= needed), "{place}");
                         }
                         other => panic!("{place}: {other}"),
                     }
@@ -116,15 +116,18 @@ fn native_is_what_the_selected_kernels_have_of_the_hardware() {
         for operator in OPERATORS.iter().copied() {
             for cell in space(operator) {
                 let answer = ask(operator, &cell, FeatureLevel::HIGHEST, &device);
-                let widths: Vec<u32> = cell.types.iter().map(|it| it.bits()).collect();
+                let widths: Vec<u32> =
+                    cell.types.iter().map(|data_type| data_type.bits()).collect();
                 let place = format!("{} {cell:?}: {answer}", operator.schema().name);
                 match answer {
                     Support::Native if device.features == Features::ALL => {}
-                    Support::Native => assert!(widths.iter().all(|it| *it == 32), "{place}"),
+                    Support::Native => assert!(widths.iter().all(|width| *width == 32), "{place}"),
                     Support::Emulated(Emulation::TwoWords) => {
                         assert!(widths.contains(&64), "{place}");
                     }
-                    Support::Emulated(_) => assert!(widths.iter().any(|it| *it < 32), "{place}"),
+                    Support::Emulated(_) => {
+                        assert!(widths.iter().any(|width| *width < 32), "{place}")
+                    }
                     _ => assert!(!answer.runs(), "{place}"),
                 }
             }

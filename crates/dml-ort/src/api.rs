@@ -34,7 +34,7 @@ impl Api {
         let version = unsafe { text(version) };
         // A host prints a message if it is asked for an unknown version, so older hosts are not asked.
         let minor = version.split('.').nth(1).and_then(|it| it.parse::<u32>().ok());
-        if version.starts_with("1.") && minor.is_some_and(|it| it < API_VERSION) {
+        if version.starts_with("1.") && minor.is_some_and(|minor| minor < API_VERSION) {
             return Err(format!(
                 "ONNX Runtime {version} is too old for this execution provider (accepted: 1.{API_VERSION} and later)"
             ));

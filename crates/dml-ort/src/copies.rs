@@ -113,7 +113,7 @@ impl Builder {
                 // SAFETY: a place for a pointer.
                 unsafe { ep.GetTensorDataType()(number, out) }
             });
-            types.extend(known.ok().filter(|it| !it.is_null()));
+            types.extend(known.ok().filter(|known| !known.is_null()));
         }
         let constrain = ep.KernelDefBuilder_AddTypeConstraint();
         // SAFETY: as above; the list has so many entries.

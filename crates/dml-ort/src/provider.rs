@@ -154,7 +154,7 @@ impl Provider {
         let reader = unsafe { Reader::new(self.api) };
         let GraphView { mut source, .. } = reader.graph(graph, Constants::All)?;
         let [given, outputs] = reader.ports(fused)?;
-        let is_needed = |name: &String| source.inputs.iter().any(|it| it.name == *name);
+        let is_needed = |name: &String| source.inputs.iter().any(|input| input.name == *name);
         let inputs: Vec<(usize, String)> =
             given.into_iter().enumerate().filter(|(_, name)| is_needed(name)).collect();
         let known: Option<Vec<(String, Vec<u64>)>> = source.inputs.iter_mut().map(fixed).collect();

@@ -55,7 +55,7 @@ impl<'a> Given<'a> {
         // SAFETY: the caller's promise, here and below.
         let (number, shape) = unsafe { Reader::new(api) }.kind(value)?;
         let element = element_type(number)
-            .ok_or_else(|| Failure::invalid(format!("input '{name}': {number} is no type")))?;
+            .ok_or_else(|| Failure::invalid(format!("input '{name}': {number} is not a type")))?;
         // SAFETY: as above.
         let (location, size) = unsafe { memory::location(api, value) }
             .map_err(|it| it.within(&format!("input '{name}'")))?;
@@ -204,7 +204,7 @@ impl Run<'_> {
         for target in targets {
             let Target::At(Location::Device(place), size) = target else { continue };
             let input = self.given.iter().find(|it| it.is_at(place) && it.size == *size);
-            if let Some(tensor) = input.and_then(|it| binding.input(it.name)) {
+            if let Some(tensor) = input.and_then(|input| binding.input(input.name)) {
                 place.allocation.write(place.offset, *size, Value::of_device(tensor.clone()))?;
             }
         }
@@ -251,7 +251,7 @@ impl Run<'_> {
         let is_it =
             |it: &&Output| matches!(&it.destination, Destination::Output(own) if own == name);
         let (tensor, host) = (binding.output(name), found.iter().find(is_it));
-        let shape = tensor.map(DeviceTensor::shape).or(host.map(|it| it.tensor.shape()));
+        let shape = tensor.map(DeviceTensor::shape).or(host.map(|host| host.tensor.shape()));
         let shape = shape
             .ok_or_else(|| Failure::new(Code::Fail, format!("output '{name}' was not computed")))?;
         let target = match target {
@@ -304,5 +304,5 @@ fn read_of<'a>(program: &'a Program, name: &str) -> Option<&'a Read> {
 fn byte_count(read: &Read) -> usize {
     let count = read.shape.iter().product::<u64>();
     let bytes = read.element.size().and_then(|size| count.checked_mul(size));
-    bytes.and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX)
+    bytes.and_then(|byte| usize::try_from(byte).ok()).unwrap_or(usize::MAX)
 }

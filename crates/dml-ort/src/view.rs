@@ -64,7 +64,7 @@ impl Reader {
             view.is_taken.push(!self.provider(*node)?.is_empty());
         }
         let outputs = view.source.nodes.iter().flat_map(|node| &node.outputs);
-        let written: HashSet<&str> = outputs.map(|it| it.name.as_str()).collect();
+        let written: HashSet<&str> = outputs.map(|output| output.name.as_str()).collect();
         read.retain(|name, _| !written.contains(name.as_str()));
         for (name, info) in read {
             match self.constant(info, constants)? {
@@ -138,7 +138,7 @@ impl Reader {
             },
         )?;
         // SAFETY: the names are strings of the graph.
-        let names = domains.into_iter().map(|it| unsafe { text(it) });
+        let names = domains.into_iter().map(|domain| unsafe { text(domain) });
         let own = names.zip(versions).find(|(name, _)| matches!(name.as_str(), "" | "ai.onnx"));
         Ok(own.map_or(0, |(_, version)| version))
     }
@@ -162,7 +162,7 @@ impl Reader {
             // SAFETY: as above.
             domain: self.text(|out| unsafe { ort.Node_GetDomain()(node, out) })?,
             inputs,
-            outputs: outputs.into_iter().map(|it| self.value(it)).collect::<Result<_>>()?,
+            outputs: outputs.into_iter().map(|output| self.value(output)).collect::<Result<_>>()?,
             attributes: self.attributes(node)?,
         })
     }
@@ -206,7 +206,7 @@ impl Reader {
     }
 
     fn names(self, infos: &[*const OrtValueInfo]) -> Result<Vec<String>> {
-        infos.iter().map(|it| self.name(*it)).collect()
+        infos.iter().map(|info| self.name(*info)).collect()
     }
 
     /// The name of a value; empty if it is left out.
@@ -268,7 +268,7 @@ impl Reader {
             |out, count| unsafe { ort.GetDimensions()(kind, out, count) },
         )?;
         // An open size is -1.
-        Ok((element, Some(sizes.into_iter().map(|it| u64::try_from(it).ok()).collect())))
+        Ok((element, Some(sizes.into_iter().map(|size| u64::try_from(size).ok()).collect())))
     }
 
     /// A constant of the model; `None` if the value is not a constant, or is not copied.

@@ -11,11 +11,12 @@ use super::random::EDGES as VALUES;
 pub fn edges(data_type: DataType) -> Vec<u64> {
     if let Some((least, most)) = data_type.integer_range() {
         let powers = [7, 8, 11, 15, 16, 24, 31, 32, 53, 63].map(|it| 1_i128 << it);
-        let near = powers.into_iter().flat_map(|it| [it - 1, it, it + 1, -it, -it - 1]);
+        let near =
+            powers.into_iter().flat_map(|power| [power - 1, power, power + 1, -power, -power - 1]);
         let edges = near.chain([0, 1, 2, 3, -1, -2, least, most, 65_519, 65_520]);
         let mut edges: Vec<u64> = edges
-            .filter(|it| (least..=most).contains(it))
-            .map(|it| data_type.integer_bits(it))
+            .filter(|edge| (least..=most).contains(edge))
+            .map(|edge| data_type.integer_bits(edge))
             .collect();
         edges.sort_unstable();
         edges.dedup();
@@ -52,11 +53,11 @@ mod tests {
             let edges = edges(data_type);
             assert!(edges.is_sorted_by(|a, b| a < b), "{data_type}");
             assert!(
-                edges.iter().all(|it| *it <= u64::MAX >> (64 - data_type.bits())),
+                edges.iter().all(|edge| *edge <= u64::MAX >> (64 - data_type.bits())),
                 "{data_type}"
             );
             let numbers: Vec<Number> =
-                edges.iter().map(|it| Number::decode(data_type, *it)).collect();
+                edges.iter().map(|edge| Number::decode(data_type, *edge)).collect();
             let is_float = data_type.integer_range().is_none();
             assert_eq!(numbers.contains(&Number::Nan), is_float);
             assert_eq!(numbers.contains(&Number::Infinite { negative: true }), is_float);

@@ -1,6 +1,6 @@
 //! One folder for each family: the references of its operators, and their test cases.
 
-/// The methods of a [`Reference`](crate::Reference) that give cases, by the `Maker` of the family's cases.
+/// The methods of a [`Reference`](crate::Reference) that give cases, by the `CaseGenerator` of the family's cases.
 macro_rules! cases_by {
     ($self:ident, $signature:ident: $maker:expr) => {
         fn minimal(&$self, $signature: &$crate::Signature) -> dml_core::AbstractOperator {

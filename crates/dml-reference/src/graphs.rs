@@ -39,7 +39,7 @@ const TYPES: [DataType; 8] = [
 ];
 
 /// Builds a random graph; `values` are those that nodes can read.
-struct Maker<'a> {
+struct GraphGenerator<'a> {
     random: &'a mut Random,
     graph: GraphBuilder,
     values: Vec<(GraphValue, TensorDesc)>,
@@ -50,7 +50,7 @@ struct Maker<'a> {
 pub fn random_graph(random: &mut Random, nodes: u32) -> GraphDesc {
     let rank = 1 + random.below(4) as usize;
     let sizes = (0..rank).map(|_| 1 + random.below(6)).collect();
-    let mut maker = Maker { random, graph: GraphBuilder::new(), values: vec![], sizes };
+    let mut maker = GraphGenerator { random, graph: GraphBuilder::new(), values: vec![], sizes };
     for _ in 0..nodes {
         match maker.random.below(6) {
             0 => maker.moved(),
@@ -61,7 +61,7 @@ pub fn random_graph(random: &mut Random, nodes: u32) -> GraphDesc {
     maker.finished()
 }
 
-impl Maker<'_> {
+impl GraphGenerator<'_> {
     /// A value of this type and the graph's sizes, with a tensor to read it: an existing or a new one.
     fn value(&mut self, data_type: DataType) -> (GraphValue, TensorDesc) {
         let fits = |it: &&(GraphValue, TensorDesc)| {
@@ -201,7 +201,7 @@ impl Maker<'_> {
         let gemm = operators::GemmDesc {
             a_tensor,
             b_tensor,
-            c_tensor: c_tensor.map(|it| it.1),
+            c_tensor: c_tensor.map(|c_tensor| c_tensor.1),
             output_tensor: output_tensor.clone(),
             trans_a: MatrixTransform::None,
             trans_b: self.random.pick(&[MatrixTransform::None, MatrixTransform::Transpose]),
@@ -217,7 +217,7 @@ impl Maker<'_> {
     fn finished(mut self) -> GraphDesc {
         let is_written = |it: &&(GraphValue, TensorDesc)| self.graph.is_written(it.0);
         let written: Vec<GraphValue> =
-            self.values.iter().filter(is_written).map(|it| it.0).collect();
+            self.values.iter().filter(is_written).map(|value| value.0).collect();
         let last = written.len().saturating_sub(1);
         for (at, value) in written.into_iter().enumerate() {
             if at == last || self.random.one_in(12) {
@@ -264,7 +264,7 @@ pub fn interpreted(
     host.temporary.bytes.fill(0xcd);
     let bound_at = |phase: BoundAt| {
         let one = |(needs, bytes): (&Option<BindingRequirement>, &Option<Vec<u8>>)| {
-            let needs = needs.as_ref().filter(|it| it.bound_at == phase)?;
+            let needs = needs.as_ref().filter(|need| need.bound_at == phase)?;
             let mut bytes = bytes.clone()?;
             bytes.resize(usize::try_from(needs.size).unwrap_or(usize::MAX), 0);
             Some(HostBuffer { size: needs.size, bytes, offset: 0 })
@@ -318,9 +318,9 @@ pub fn node_by_node(
     let is_subnormal = |(source, bytes): (&Source, &Vec<u8>)| {
         let Source::Node { node, output } = *source else { return false };
         let tensor = graph.nodes()[node].tensor(FieldKind::Output, output);
-        let floats = tensor.filter(|it| it.data_type() == DataType::Float32);
+        let floats = tensor.filter(|tensor| tensor.data_type() == DataType::Float32);
         let elements = floats.map_or(vec![], |it| elements_in(it, bytes));
-        elements.into_iter().any(|it| (1..0x80_0000).contains(&(it & 0x7fff_ffff)))
+        elements.into_iter().any(|element| (1..0x80_0000).contains(&(element & 0x7fff_ffff)))
     };
     let has_subnormals = values.iter().any(is_subnormal);
     let outputs = graph.outputs().iter().map(|(source, _)| values[source].clone()).collect();

@@ -127,7 +127,7 @@ impl Output {
     /// The elements that [`Self::allowed`] gives, each moved towards `found` as far as the errors allow.
     pub(super) fn nearest(&self, index: usize, found: u64) -> impl Iterator<Item = u64> {
         let data_type = self.layout.data_type();
-        let error = self.errors.as_ref().and_then(|it| it.get(index).copied());
+        let error = self.errors.as_ref().and_then(|error| error.get(index).copied());
         self.allowed(index).map(move |expected| match error {
             Some(error) if error > 0.0 && error.is_finite() => {
                 moved(data_type, expected, found, error)

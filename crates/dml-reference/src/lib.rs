@@ -39,7 +39,7 @@ pub use memory::{Input, Memory, MemoryAfter};
 pub use random::Random;
 pub use registry::{REFERENCES, find};
 pub use signature::Signature;
-use tensors::{MIXED, PADDED, REVERSED, SMALL, Sizes, TensorMaker, shapes};
+use tensors::{MIXED, PADDED, REVERSED, SMALL, Sizes, TensorGenerator, shapes};
 pub use text::element_text;
 
 use dml_core::plan::Aliases;

@@ -105,9 +105,10 @@ impl Memory {
         let output = |((index, layout), elements): ((usize, Option<&TensorLayout>), Vec<u64>)| {
             let layout = layout?.clone();
             let comparison = reference.comparison(operator, layout.data_type());
-            let flushed = flushed.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
-            let errors = errors.as_mut().and_then(|it| it.get_mut(index)).map(mem::take);
-            let tensor = match inputs.iter().flatten().find(|it| it.output == Some(index)) {
+            let flushed =
+                flushed.as_mut().and_then(|flushed| flushed.get_mut(index)).map(mem::take);
+            let errors = errors.as_mut().and_then(|error| error.get_mut(index)).map(mem::take);
+            let tensor = match inputs.iter().flatten().find(|input| input.output == Some(index)) {
                 Some(input) => input.tensor.clone(),
                 None => {
                     let size = layout.total_size().next_multiple_of(4);
@@ -194,7 +195,8 @@ fn flushed_outputs(
     });
     let with_types: Vec<_> = types.zip(inputs).map(|(it, input)| it.zip(input.as_ref())).collect();
     let has_subnormal = |(data_type, elements): &(Option<DataType>, &Vec<u64>)| {
-        data_type.is_some_and(|it| elements.iter().any(|bits| is_subnormal(it, *bits)))
+        data_type
+            .is_some_and(|data_type| elements.iter().any(|bits| is_subnormal(data_type, *bits)))
     };
     if !reference.may_be_subnormal_within(operator)
         && !with_types.iter().flatten().any(has_subnormal)

@@ -37,10 +37,10 @@ impl dyn Reference + '_ {
     fn chosen(
         &self,
         signature: &Signature,
-        has: impl Fn(&Place, usize, &Case) -> bool,
+        has: impl Fn(&SignatureIndex, usize, &Case) -> bool,
     ) -> Vec<Case> {
         let cases = self.cases(signature);
-        let Some(place) = Place::of(self, signature) else { return cases };
+        let Some(place) = SignatureIndex::of(self, signature) else { return cases };
         let all = cases.into_iter().enumerate();
         let chosen = all.filter(|(at, case)| case.documented.is_some() || has(&place, *at, case));
         chosen.map(|(_, case)| case).collect()
@@ -49,7 +49,7 @@ impl dyn Reference + '_ {
     /// Whether tensors of this signature are tested with the case of this number, of the cases that every
     /// signature has.
     pub fn has_case(&self, signature: &Signature, number: usize) -> bool {
-        Place::of(self, signature).is_none_or(|place| place.has(number))
+        SignatureIndex::of(self, signature).is_none_or(|place| place.has(number))
     }
 }
 
@@ -123,7 +123,7 @@ fn widths(types: &[DataType]) -> u64 {
 }
 
 /// The position of a signature among those that the highest feature level accepts.
-struct Place {
+struct SignatureIndex {
     space: &'static Space,
     types: usize,
     rank: usize,
@@ -131,7 +131,7 @@ struct Place {
     first: Option<usize>,
 }
 
-impl Place {
+impl SignatureIndex {
     /// `None` if no feature level accepts the signature.
     fn of(operator: &dyn Reference, signature: &Signature) -> Option<Self> {
         let space = Space::of(operator);
@@ -193,7 +193,8 @@ mod tests {
         of: impl Fn(&Signature) -> I,
     ) -> Pairs {
         let signatures = Signature::all(operator.schema());
-        let accepted = signatures.filter(|it| Place::of(operator, it).is_some());
+        let accepted =
+            signatures.filter(|signature| SignatureIndex::of(operator, signature).is_some());
         let of_signature = |signature: Signature| -> Pairs {
             let all: Vec<String> = of(&signature).into_iter().collect();
             let cases = cases(&signature).into_iter();

@@ -31,9 +31,11 @@ impl Signature {
     /// # Panics
     /// The operator has no such tensor, or another number of type parameters.
     pub fn type_of(&self, schema: &OperatorSchema, name: &str) -> DataType {
-        let field = schema.fields.iter().find(|it| it.name == name).expect("a field of the row");
+        let field =
+            schema.fields.iter().find(|field| field.name == name).expect("a field of the row");
         let name = field.type_of.unwrap_or(name);
-        let parameter = schema.type_parameters().position(|it| it.name == name);
+        let parameter =
+            schema.type_parameters().position(|type_parameter| type_parameter.name == name);
         self.types[parameter.expect("a tensor of the row")]
     }
 
@@ -47,7 +49,7 @@ impl Signature {
 
     /// The names of the types, such as `FLOAT32-INT8`.
     pub fn type_names(&self) -> String {
-        let names: Vec<&str> = self.types.iter().map(|it| it.name()).collect();
+        let names: Vec<&str> = self.types.iter().map(|data_type| data_type.name()).collect();
         names.join("-")
     }
 
@@ -63,7 +65,7 @@ impl Signature {
 fn type_lists(schema: &OperatorSchema) -> Vec<Vec<DataType>> {
     let tensors = schema.tables.last().map_or(&[][..], |it| it.tensors);
     let is_taken = |name: &str, data_type| {
-        tensors.iter().any(|it| it.field == name && it.data_types.contains(data_type))
+        tensors.iter().any(|tensor| tensor.field == name && tensor.data_types.contains(data_type))
     };
     let mut lists = vec![(vec![], false)];
     for parameter in schema.type_parameters() {

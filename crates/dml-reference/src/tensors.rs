@@ -28,12 +28,12 @@ pub(crate) fn shapes(rank: usize) -> [(&'static str, Sizes); 5] {
 
 /// Makes tensors of one type and rank, from sizes of which the last ones are used.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TensorMaker {
+pub(crate) struct TensorGenerator {
     pub(crate) data_type: DataType,
     pub(crate) rank: usize,
 }
 
-impl TensorMaker {
+impl TensorGenerator {
     pub(crate) fn packed<const N: usize>(&self, sizes: [u32; N]) -> TensorDesc {
         TensorDesc::packed(self.data_type, &sizes[N - self.rank..])
     }

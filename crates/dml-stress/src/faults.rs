@@ -89,23 +89,23 @@ pub struct Report {
 impl Report {
     /// Every broken promise, and every crash and hang that the runtime may have caused.
     pub fn findings(&self) -> impl Iterator<Item = &str> {
-        self.sweeps.iter().flat_map(|it| &it.findings).map(String::as_str)
+        self.sweeps.iter().flat_map(|sweep| &sweep.findings).map(String::as_str)
     }
 
     /// Crashes and hangs that are known.
     pub fn known(&self) -> impl Iterator<Item = &str> {
-        self.sweeps.iter().flat_map(|it| &it.known).map(String::as_str)
+        self.sweeps.iter().flat_map(|sweep| &sweep.known).map(String::as_str)
     }
 
     /// Unknown crashes inside of a driver that lacked host memory.
     pub fn drivers(&self) -> impl Iterator<Item = &str> {
-        self.sweeps.iter().flat_map(|it| &it.drivers).map(String::as_str)
+        self.sweeps.iter().flat_map(|sweep| &sweep.drivers).map(String::as_str)
     }
 
     /// Entry points that the injector knows and no scenario has called.
     pub fn uncalled(&self) -> Vec<&'static str> {
-        let calls = self.sweeps.iter().filter(|it| it.kind == Kind::Call);
-        let called: BTreeSet<_> = calls.flat_map(|it| &it.called).copied().collect();
+        let calls = self.sweeps.iter().filter(|sweep| sweep.kind == Kind::Call);
+        let called: BTreeSet<_> = calls.flat_map(|call| &call.called).copied().collect();
         let names = EntryPoint::all().map(EntryPoint::name);
         names.filter(|name| !called.contains(name)).collect()
     }
@@ -129,7 +129,7 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
     }
     for report in &reports {
         report.known().for_each(|known| println!("known: {known}"));
-        report.drivers().for_each(|it| println!("DRIVER: {it}"));
+        report.drivers().for_each(|driver| println!("DRIVER: {driver}"));
         report.gone.iter().for_each(|gone| println!("known, and not any more: {gone}"));
     }
     let findings: Vec<_> = reports.iter().flat_map(Report::findings).collect();
@@ -138,7 +138,8 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
     }
     let known = reports.iter().flat_map(Report::known).count();
     let drivers = known + reports.iter().flat_map(Report::drivers).count();
-    let injected: usize = reports.iter().flat_map(|it| &it.sweeps).map(|it| it.injected).sum();
+    let injected: usize =
+        reports.iter().flat_map(|report| &report.sweeps).map(|it| it.injected).sum();
     println!(
         "{injected} faults injected on {} devices, {} findings; drivers crashed or hung {drivers} \
          times, {known} of them known",
@@ -175,7 +176,8 @@ pub fn sweep(
             [(Kind::Call, launch, layer.as_deref()), (Kind::HostAllocation, &alone, None)]
         {
             let scenarios = SCENARIOS.map(|it| it.name).into_iter();
-            let scenarios = scenarios.filter(|it| wanted.is_empty() || wanted.contains(it));
+            let scenarios =
+                scenarios.filter(|scenario| wanted.is_empty() || wanted.contains(scenario));
             sweepers.extend(scenarios.map(|scenario| Sweeper {
                 device,
                 layer,
@@ -196,8 +198,8 @@ pub fn sweep(
 }
 
 fn report(device: &Device, sweeps: Vec<Sweep>, known: &KnownFindings) -> Report {
-    let tried: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.tried).collect();
-    let occurred: BTreeSet<_> = sweeps.iter().flat_map(|it| &it.occurred).collect();
+    let tried: BTreeSet<_> = sweeps.iter().flat_map(|sweep| &sweep.tried).collect();
+    let occurred: BTreeSet<_> = sweeps.iter().flat_map(|sweep| &sweep.occurred).collect();
     let gone = tried.difference(&occurred);
     let gone = gone.map(|row| format!("{}: {}", device.name, known.row(**row))).collect();
     Report { device: device.name.clone(), driver: device.driver.clone(), sweeps, gone }
@@ -213,7 +215,7 @@ fn in_parallel(sweepers: &[Sweeper<'_>]) -> Vec<Sweep> {
     let lanes = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let mut done: Vec<(usize, Sweep)> = std::thread::scope(|scope| {
         let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
-        lanes.into_iter().flat_map(|it| it.join().expect("a sweep does not panic")).collect()
+        lanes.into_iter().flat_map(|lane| lane.join().expect("a sweep does not panic")).collect()
     });
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, sweep)| sweep).collect()

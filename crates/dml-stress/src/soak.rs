@@ -13,7 +13,7 @@ use dml_conformance::cases::{self, Case, Expectation};
 use dml_file::{print, println};
 use indicatif::{HumanDuration, ProgressBar};
 
-use crate::load::{DeviceArgs, Place, Usage, resident, signed_bytes};
+use crate::load::{DeviceArgs, LoadDevice, Usage, resident, signed_bytes};
 use tally::Tally;
 use worker::Worker;
 
@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<bool> {
     args.places.each(|place| on_device(args, place, &refusals))
 }
 
-fn on_device(args: &Args, place: &Place, refusals: &[Case]) -> Result<bool> {
+fn on_device(args: &Args, place: &LoadDevice, refusals: &[Case]) -> Result<bool> {
     let device = place.open()?;
     let at_first = Usage::of(&device);
     let shared = Shared {
@@ -72,7 +72,7 @@ fn on_device(args: &Args, place: &Place, refusals: &[Case]) -> Result<bool> {
         let threads: Vec<_> = (0..args.threads).map(spawn).collect();
         early = show_progress(&shared, args.time);
         let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
-        joined.map(|it| it.unwrap_or_else(|_| Tally::panicked("a thread"))).collect()
+        joined.map(|joined| joined.unwrap_or_else(|_| Tally::panicked("a thread"))).collect()
     });
     let total = tallies.into_iter().fold(Tally::default(), Tally::and);
     let at_last = Usage::of(&device);
@@ -97,7 +97,7 @@ fn on_device(args: &Args, place: &Place, refusals: &[Case]) -> Result<bool> {
 
 /// The state that the threads share.
 struct Shared<'a> {
-    place: &'a Place,
+    place: &'a LoadDevice,
     /// Cases that must be refused.
     refusals: &'a [Case],
     seed: u64,

@@ -64,7 +64,7 @@ fn quotients_are_rounded_once() {
         let desc = ElementWiseDivideDesc { a_tensor, b_tensor, output_tensor };
         let compiled = device.compile(desc).unwrap();
         let operand = |at: usize| {
-            let bytes: Vec<u8> = pairs.iter().flat_map(|it| it[at].to_le_bytes()).collect();
+            let bytes: Vec<u8> = pairs.iter().flat_map(|pair| pair[at].to_le_bytes()).collect();
             common::buffer(vulkan, &bytes)
         };
         let (a, b, output) = (operand(0), operand(1), operand(0));

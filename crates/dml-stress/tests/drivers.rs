@@ -15,7 +15,7 @@ fn a_device_whose_driver_fails_is_unusable_and_the_others_answer() {
     let instance =
         Instance::new(&InstanceDesc { entry_points, ..InstanceDesc::default() }).unwrap();
     let devices = instance.physical_devices().unwrap();
-    let are_usable: Vec<_> = devices.iter().map(|it| it.unsuitable().is_none()).collect();
+    let are_usable: Vec<_> = devices.iter().map(|device| device.unsuitable().is_none()).collect();
     assert!(are_usable.contains(&true), "there is no device: run `cargo xtask test`");
     for (bad, device) in devices.iter().enumerate() {
         // Each device is asked twice: for how many there are, and for them.

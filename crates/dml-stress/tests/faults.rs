@@ -30,9 +30,9 @@ fn every_entry_point_fails_at_its_first_and_last_call_without_harm() {
     // Together these scenarios call everything.
     let reports = sweep(&quick(&["cached", "submitting"]), &launch(), &|_| {}).unwrap();
     for report in &reports {
-        let injected: usize = report.sweeps.iter().map(|it| it.injected).sum();
+        let injected: usize = report.sweeps.iter().map(|sweep| sweep.injected).sum();
         println!("{}: {injected} faults injected", report.device);
-        assert!(report.sweeps.iter().all(|it| it.injected > 0), "{report:#?}");
+        assert!(report.sweeps.iter().all(|sweep| sweep.injected > 0), "{report:#?}");
         // If this fails, the runtime calls another entry point: add it to the injector, and let a scenario call it.
         assert_eq!(report.uncalled(), uncallable(), "{}", report.device);
     }
@@ -73,7 +73,7 @@ fn assert_says(found: &str, report: &Report, words: &[&str]) {
     let place =
         format!("{} [{}]: recording: host allocation 1, in vk", report.device, report.driver);
     assert!(found.starts_with(&place), "{found}");
-    assert!(words.iter().all(|it| found.contains(it)), "{found}");
+    assert!(words.iter().all(|word| found.contains(word)), "{found}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ impl InFlight {
 
     fn waits(&self) -> usize {
         let calls = self.injector.calls();
-        calls.iter().filter(|it| it.name() == "vkWaitSemaphores").count()
+        calls.iter().filter(|call| call.name() == "vkWaitSemaphores").count()
     }
 }
 

@@ -14,14 +14,15 @@ use dml_core::capabilities::{Feature, required_features};
 use dml_core::kernel::{KernelDescription, KernelModule};
 use dml_reference::Random;
 use dml_spirv::element_wise::{
-    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, Program, Record, Step,
+    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, FunctionCall, KernelOperand,
+    MAX_INPUTS, Record,
 };
 use dml_spirv::functions::{F16_TO_F32, F32_TO_F16, Function};
 use dml_spirv::{ElementWidth, Float16, NativeTypes};
 
 /// A function on words.
 fn run_of(function: &'static Function, numbers: &[u32]) -> Run {
-    let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+    let operand = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Whole };
     let mut sizes = [1; DIMENSIONS];
     sizes[DIMENSIONS - 1] = u32::try_from(numbers.len()).unwrap();
     let inputs = [packed(); MAX_INPUTS];
@@ -31,10 +32,10 @@ fn run_of(function: &'static Function, numbers: &[u32]) -> Run {
             output: operand,
             second: None,
             outer_dimensions: 0,
-            program: Program { steps: vec![Step::of(function)] },
+            program: ElementFormula { steps: vec![FunctionCall::of(function)] },
         },
         record: Record { sizes, inputs, output: packed(), parameters: Vec::new() },
-        inputs: vec![numbers.iter().flat_map(|it| it.to_le_bytes()).collect()],
+        inputs: vec![numbers.iter().flat_map(|number| number.to_le_bytes()).collect()],
         output: vec![0xa5; 4 * numbers.len()],
     }
 }

@@ -14,8 +14,8 @@ use dml_core::plan::{
 use dml_core::{Capabilities, Strategy};
 use dml_fault::compile;
 use dml_spirv::element_wise::{
-    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, PushConstants,
-    Record, Step, Value,
+    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, FunctionCall, KernelOperand,
+    MAX_INPUTS, OperandRecord, PushConstants, Record, Value,
 };
 use dml_spirv::functions;
 use dml_spirv::twins::PushBlock as _;
@@ -37,10 +37,12 @@ struct Add {
 }
 
 fn kernel() -> ElementWise {
-    let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+    let operand = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Whole };
     let arguments = vec![Value::Input(0), Value::Input(1)];
     ElementWise {
-        program: Program { steps: vec![Step { function: &functions::ADD_F32, arguments }] },
+        program: ElementFormula {
+            steps: vec![FunctionCall { function: &functions::ADD_F32, arguments }],
+        },
         inputs: vec![operand; 2],
         output: operand,
         second: None,
@@ -93,7 +95,7 @@ fn plan(adds: &[Add]) -> Plan {
     let mut constants = Vec::new();
     for (add, end) in adds.iter().zip(1..) {
         let words = record(add.count).words(kernel().skeleton_dimensions());
-        constants.extend(words.iter().flat_map(|it| it.to_le_bytes()));
+        constants.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         constants.resize(end * usize::try_from(BLOCK).unwrap(), 0);
     }
     let requirement = |field: &'static str| {
@@ -126,7 +128,7 @@ fn numbers(index: usize) -> Vec<f32> {
 }
 
 fn bytes(numbers: &[f32]) -> Vec<u8> {
-    numbers.iter().flat_map(|it| it.to_le_bytes()).collect()
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 /// The inputs that are bound to the output: A, B, both or none, and the buffers of A, B and the output.
@@ -155,7 +157,7 @@ fn on_host(plan: &Plan, inputs: &[u32], places: [usize; 3]) -> Vec<u8> {
         HostBuffer { size: bytes.len() as u64, bytes, offset: 0 }
     };
     let input = |index: usize| {
-        let is_output = inputs.iter().any(|it| *it as usize == index);
+        let is_output = inputs.iter().any(|input| *input as usize == index);
         (!is_output).then(|| bound(places[index]))
     };
     let mut memory = HostMemory::for_plan(plan);
@@ -170,7 +172,7 @@ fn on_device(device: &Device, plan: &Plan, places: [usize; 3]) -> Vec<u8> {
     let input = CompileInput { plan: plan.clone(), storage_only: None };
     let compiled = compile(device, input).unwrap();
     let buffers = [0, 1, 2].map(|index| buffer(device, &bytes(&numbers(index))));
-    let [a, b, output] = places.map(|it| part(&buffers[it]));
+    let [a, b, output] = places.map(|place| part(&buffers[place]));
     let bindings = Bindings { inputs: &[a, b], outputs: &[output], ..Bindings::default() };
     let table = BindingTable::new(&compiled, &bindings).unwrap();
     let mut recorder = Recorder::new(device).unwrap();

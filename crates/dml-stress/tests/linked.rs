@@ -9,7 +9,8 @@ use common::run::{Run, packed, word};
 use dml::vk::Device;
 use dml_reference::Random;
 use dml_spirv::element_wise::{
-    Access, DIMENSIONS, ElementWise, MAX_INPUTS, Operand, OperandRecord, Program, Record, Step,
+    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, FunctionCall, KernelOperand,
+    MAX_INPUTS, OperandRecord, Record,
 };
 use dml_spirv::functions::{self, F16_TO_F32, F32_TO_F16, Function, LOG_SUM_F32};
 use dml_spirv::kernels::{ACTIVATIONS, F32, REDUCTIONS, ROUNDING};
@@ -50,14 +51,14 @@ fn at_least_1(bytes: &mut [u8]) {
 
 fn run_of(function: &'static Function, count: u32) -> Run {
     let [input, output] = function.widths();
-    let operand = |width| Operand { width, access: Access::Whole };
+    let operand = |width| KernelOperand { width, access: AccessPattern::Whole };
     let mut random = Random::new(function.name);
     let kernel = ElementWise {
         inputs: vec![operand(input); function.arity],
         output: operand(output),
         second: None,
         outer_dimensions: 0,
-        program: Program { steps: vec![Step::of(function)] },
+        program: ElementFormula { steps: vec![FunctionCall::of(function)] },
     };
     let mut sizes = [1; DIMENSIONS];
     sizes[DIMENSIONS - 1] = count;
@@ -89,7 +90,7 @@ fn is_float(run: &Run, at: usize, [expected, found]: [u32; 2]) -> bool {
 /// Whether some device may round or flush the function's results differently.
 fn computes_floats(function: &Function) -> bool {
     let of_floats = [&ACTIVATIONS, &F32, &REDUCTIONS, &ROUNDING];
-    of_floats.iter().any(|it| std::ptr::eq(*it, function.library))
+    of_floats.iter().any(|of_float| std::ptr::eq(*of_float, function.library))
         || function.name.starts_with("dequantize")
         || std::ptr::eq(function, &raw const LOG_SUM_F32)
 }
@@ -137,10 +138,10 @@ fn check(function: &'static Function, run: &Run, [expected, found]: [&[u8]; 2]) 
 fn copy(
     random: &mut Random,
     width: ElementWidth,
-    [input, output]: [Access; 2],
+    [input, output]: [AccessPattern; 2],
     outer: usize,
 ) -> Run {
-    let is_whole = |access| access == Access::Whole;
+    let is_whole = |access| access == AccessPattern::Whole;
     let mut sizes = [1; DIMENSIONS];
     for size in &mut sizes[DIMENSIONS - 1 - outer..DIMENSIONS - 1] {
         *size = 1 + random.word() % 3;
@@ -148,11 +149,11 @@ fn copy(
     let quads = 1 + random.word() % 5;
     let any_whole = is_whole(input) || is_whole(output);
     sizes[DIMENSIONS - 1] = if any_whole { 4 * quads } else { 4 * quads - random.word() % 4 };
-    let mut place = |access: Access| {
+    let mut place = |access: AccessPattern| {
         let gap = |random: &mut Random| random.word() % 3;
         let inner = match access {
-            Access::Whole => 1,
-            Access::Ragged => 1 + gap(random),
+            AccessPattern::Whole => 1,
+            AccessPattern::Ragged => 1 + gap(random),
             _ => 0,
         };
         let unit = if is_whole(access) { 4 } else { 1 };
@@ -176,9 +177,9 @@ fn copy(
         inputs: vec![data.collect()],
         output: vec![0xa5; bytes(&to, to_span)],
         kernel: ElementWise {
-            program: Program::default(),
-            inputs: vec![Operand { width, access: input }],
-            output: Operand { width, access: output },
+            program: ElementFormula::default(),
+            inputs: vec![KernelOperand { width, access: input }],
+            output: KernelOperand { width, access: output },
             second: None,
             outer_dimensions: outer,
         },
@@ -211,8 +212,8 @@ fn loads_and_stores_reach_every_element_and_nothing_else() {
     let mut random = Random::new("linked");
     let mut runs = Vec::new();
     for width in ElementWidth::ALL {
-        for input in [Access::Whole, Access::Ragged, Access::Single] {
-            for output in [Access::Whole, Access::Ragged] {
+        for input in [AccessPattern::Whole, AccessPattern::Ragged, AccessPattern::Single] {
+            for output in [AccessPattern::Whole, AccessPattern::Ragged] {
                 for outer in 0..DIMENSIONS {
                     runs.push(copy(&mut random, width, [input, output], outer));
                 }

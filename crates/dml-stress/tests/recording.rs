@@ -44,7 +44,7 @@ fn tables(
 ) -> Vec<BindingTable> {
     let compiled = device.compile(operator).unwrap();
     let bind = |inputs: &[&Buffer], output: &Buffer| {
-        let inputs: Vec<_> = inputs.iter().map(|it| part(it)).collect();
+        let inputs: Vec<_> = inputs.iter().map(|input| part(input)).collect();
         let bindings =
             Bindings { inputs: &inputs, outputs: &[part(output)], ..Bindings::default() };
         BindingTable::new(compiled.vulkan(), &bindings).unwrap()

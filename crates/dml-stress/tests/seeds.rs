@@ -39,7 +39,8 @@ fn programs_and_seeds_are_those_of_the_targets() {
     targets.sort();
     assert_eq!(names(&folder("seeds")), targets);
     let programs = names(&folder("fuzz_targets"));
-    let programs: Vec<&str> = programs.iter().map(|it| it.trim_end_matches(".rs")).collect();
+    let programs: Vec<&str> =
+        programs.iter().map(|program| program.trim_end_matches(".rs")).collect();
     assert_eq!(programs, targets);
     for target in targets {
         let text = std::fs::read_to_string(folder(&format!("fuzz_targets/{target}.rs"))).unwrap();

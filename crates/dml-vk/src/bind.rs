@@ -6,6 +6,6 @@ pub(crate) mod compiled_plan;
 pub(crate) mod descriptors;
 pub(crate) mod lazy;
 pub(crate) mod part;
-pub(crate) mod places;
 pub(crate) mod record;
+pub(crate) mod slot_buffers;
 pub(crate) mod table;

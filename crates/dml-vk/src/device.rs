@@ -343,7 +343,8 @@ fn create(
     version: u32,
     enablement: &mut Enablement,
 ) -> Result<RawDevice> {
-    let extensions: Vec<_> = enablement.extensions.iter().map(|it| it.as_ptr()).collect();
+    let extensions: Vec<_> =
+        enablement.extensions.iter().map(|extension| extension.as_ptr()).collect();
     let priorities = [1.0];
     let queues = [vk::DeviceQueueCreateInfo::default()
         .queue_family_index(family)

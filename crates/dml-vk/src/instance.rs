@@ -118,7 +118,7 @@ impl Instance {
         // SAFETY: the instance is alive, as `self` owns it.
         let handles = unsafe { self.shared.table.core().enumerate_physical_devices() }
             .call("vkEnumeratePhysicalDevices")?;
-        Ok(handles.into_iter().map(|it| PhysicalDevice::query(&self.shared, it)).collect())
+        Ok(handles.into_iter().map(|handle| PhysicalDevice::query(&self.shared, handle)).collect())
     }
 
     /// The physical device that `selector` selects, which is usable.

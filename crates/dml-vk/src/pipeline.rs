@@ -24,7 +24,7 @@ use crate::pipeline::layouts::Layouts;
 
 /// The pipelines that a device has made so far.
 pub(crate) struct PipelineCache {
-    made: Mutex<HashMap<KernelKey, Arc<Slot>>>,
+    made: Mutex<HashMap<KernelKey, Arc<PipelineCell>>>,
     count: AtomicUsize,
     layouts: Layouts,
     handle: vk::PipelineCache,
@@ -35,7 +35,7 @@ pub(crate) struct PipelineCache {
 }
 
 /// A pipeline, once it is made. The thread that makes it holds the lock, so that it is made once.
-type Slot = Mutex<Option<Arc<Pipeline>>>;
+type PipelineCell = Mutex<Option<Arc<Pipeline>>>;
 
 impl PipelineCache {
     /// Starts with the contents of `file`, and writes the file from time to time and when the cache is dropped.
@@ -92,7 +92,7 @@ impl PipelineCache {
         threads: usize,
     ) -> Result<()> {
         let mut seen = HashSet::new();
-        let missing: Vec<_> = keys.filter(|it| seen.insert(*it) && !self.has(it)).collect();
+        let missing: Vec<_> = keys.filter(|key| seen.insert(*key) && !self.has(key)).collect();
         let (next, failed) = (AtomicUsize::new(0), OnceLock::new());
         let work = || {
             while failed.get().is_none()
@@ -114,7 +114,7 @@ impl PipelineCache {
         failed.into_inner().map_or(Ok(()), Err)
     }
 
-    fn slot(&self, key: &KernelKey) -> Arc<Slot> {
+    fn slot(&self, key: &KernelKey) -> Arc<PipelineCell> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         match made.get(key) {
             Some(slot) => Arc::clone(slot),
@@ -153,7 +153,7 @@ impl PipelineCache {
 }
 
 /// Whether nobody makes the pipeline now, and nobody uses it.
-fn is_unused(slot: &Arc<Slot>) -> bool {
+fn is_unused(slot: &Arc<PipelineCell>) -> bool {
     let is_held = |pipeline: &Arc<Pipeline>| Arc::strong_count(pipeline) > 1;
     Arc::strong_count(slot) == 1
         && slot.try_lock().is_ok_and(|pipeline| !pipeline.as_ref().is_some_and(is_held))

@@ -335,7 +335,10 @@ fn a_missing_barrier_of_the_callers_is_reported_where_validation_is_required() {
         commands.finish().unwrap();
         let messages = caller.validation_log().take();
         if common::validation() == dml_vk::Validation::Required {
-            assert!(messages.iter().any(|it| it.text.contains("hazard detected")), "{messages:?}");
+            assert!(
+                messages.iter().any(|message| message.text.contains("hazard detected")),
+                "{messages:?}"
+            );
         }
     });
 }

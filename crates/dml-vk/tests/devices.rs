@@ -43,8 +43,8 @@ fn the_devices_that_must_answer_do() {
     let devices = instance.physical_devices().unwrap();
     let names: Vec<&str> = devices
         .iter()
-        .filter(|it| it.unsuitable().is_none())
-        .map(|it| it.info().name.as_str())
+        .filter(|device| device.unsuitable().is_none())
+        .map(|device| device.info().name.as_str())
         .collect();
     for part in wanted.split(',').filter(|it| !it.is_empty()) {
         let is_there = names.iter().any(|name| name.contains(part));

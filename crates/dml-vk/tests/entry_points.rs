@@ -136,6 +136,6 @@ fn the_loss_of_a_device_is_sticky() {
         };
         lost(device.create_buffer(&again).unwrap_err());
         // Nothing was asked of the driver that could tell of the loss.
-        assert!(injector.calls().iter().all(|it| it.failures().is_empty()));
+        assert!(injector.calls().iter().all(|call| call.failures().is_empty()));
     });
 }

@@ -77,7 +77,7 @@ fn an_older_version_takes_features_from_their_extensions() {
             let found = device.physical().enablement(&desc);
             assert_eq!(device.capabilities().features, found.features);
             for extension in found.features.iter().filter_map(Feature::extension) {
-                let is_core = extension.promoted.is_some_and(|it| !it.exceeds(version));
+                let is_core = extension.promoted.is_some_and(|promoted| !promoted.exceeds(version));
                 let is_listed = found.extensions.contains(&extension.name);
                 assert_ne!(is_core, is_listed, "{:?}", extension.name);
             }

@@ -251,7 +251,7 @@ fn operations_of_subgroups_count_where_compute_shaders_have_them() {
     with_answers(Answers { subgroup_stages: stages, ..USUAL }, |desc| {
         each_device_with(desc, &DeviceDesc::default(), |device| {
             let operations = [Feature::SubgroupShuffle, Feature::SubgroupArithmetic];
-            assert!(!operations.iter().any(|it| device.offered().features.has(*it)));
+            assert!(!operations.iter().any(|operation| device.offered().features.has(*operation)));
         });
     });
 }

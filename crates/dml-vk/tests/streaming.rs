@@ -37,7 +37,7 @@ fn many_uploads_and_read_backs_are_one_submission_that_allocates_nothing_the_sec
             submission.wait().unwrap();
             let after = counts(injector, ["vkQueueSubmit", "vkWaitSemaphores"]);
             assert_eq!(after, [before[0] + 1, before[1] + 1]);
-            let found: Vec<u8> = parts.iter().flat_map(|it| it.read().unwrap()).collect();
+            let found: Vec<u8> = parts.iter().flat_map(|part| part.read().unwrap()).collect();
             assert!(found == bytes[round..]);
             if round > 0 {
                 assert_eq!(counts(injector, made), made_before, "round {round}");

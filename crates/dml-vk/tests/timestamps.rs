@@ -148,7 +148,8 @@ fn lists_of_several_threads_write_the_same_timestamps_in_any_order() {
             let submit = |list| device.submit(list).unwrap();
             let submissions: Vec<_> = lists.into_iter().map(submit).collect();
             timestamps.elapsed(0, 1).unwrap();
-            lists = submissions.into_iter().map(|it| it.into_list().unwrap()).collect();
+            lists =
+                submissions.into_iter().map(|submission| submission.into_list().unwrap()).collect();
             let elapsed = timestamps.elapsed(0, 1).unwrap().expect("the work has completed");
             assert!(elapsed < Duration::from_secs(600), "{elapsed:?}");
             lists.rotate_left(1);

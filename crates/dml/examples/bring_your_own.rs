@@ -22,7 +22,7 @@ use dml::{
     BufferBinding, BufferUsage, DataType, Device, DeviceOptions, DiagonalMatrix1Desc, EntryPoints,
     PhysicalDevice, TensorDesc,
 };
-use program::{Machine, Program};
+use program::{Machine, VulkanObjects};
 
 const SIDE: u32 = 4;
 const BYTES: u64 = 4 * (SIDE * SIDE) as u64;
@@ -43,7 +43,7 @@ pub(crate) fn run(index: usize) -> Result<Vec<f32>, Box<dyn Error>> {
     // The features that the runtime can use. None is required, because the program submits by itself.
     let mut enablement = physical_device(&machine)?.enablement(&DeviceDesc::default());
     let extensions = enablement.extensions.clone();
-    let program = Program::new(machine, &extensions, &mut enablement.chain())?;
+    let program = VulkanObjects::new(machine, &extensions, &mut enablement.chain())?;
     let tensors = program.buffer(OUTPUT_AT + BYTES)?;
     let result = program.buffer(BYTES)?;
     {
@@ -94,7 +94,7 @@ fn physical_device(machine: &Machine) -> Result<PhysicalDevice, Box<dyn Error>> 
     Ok(unsafe { PhysicalDevice::from_raw(&raw) }?)
 }
 
-fn wrap(program: &Program, enablement: &Enablement) -> Result<Device, Box<dyn Error>> {
+fn wrap(program: &VulkanObjects, enablement: &Enablement) -> Result<Device, Box<dyn Error>> {
     let raw = RawDeviceDesc {
         physical: raw_physical_device(&program.entry, &program.instance, program.physical_device),
         device: program.device.handle(),
@@ -124,7 +124,7 @@ fn upper_triangle() -> DiagonalMatrix1Desc {
 }
 
 fn record(
-    program: &Program,
+    program: &VulkanObjects,
     commands: vk::CommandBuffer,
     table: &BindingTable,
     (tensors, result): (vk::Buffer, vk::Buffer),

@@ -207,7 +207,10 @@ pub fn tuning_for(device_type: DeviceType) -> Tuning {
 
 fn check_minimum(options: &DeviceOptions) -> Result<()> {
     let created_at = options.feature_level;
-    match options.minimum_feature_level.filter(|it| *it > created_at) {
+    match options
+        .minimum_feature_level
+        .filter(|minimum_feature_level| *minimum_feature_level > created_at)
+    {
         Some(minimum) => Err(Error::MinimumFeatureLevel { minimum, created_at }),
         None => Ok(()),
     }

@@ -76,7 +76,7 @@ fn work_bound(value: Option<OsString>) -> Result<Option<WorkBound>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let bound = value.to_str().and_then(|text| match text {
         "off" => Some(WorkBound::NONE),
-        _ => text.parse().ok().filter(|it| *it > 0).map(WorkBound::of_dispatch),
+        _ => text.parse().ok().filter(|parse| *parse > 0).map(WorkBound::of_dispatch),
     });
     let refused = || Error::Environment {
         variable: WORK_BOUND,

@@ -105,7 +105,9 @@ pub fn all() -> Result<Vec<Profile>> {
 /// a path.
 pub fn find(text: &str) -> Result<Profile> {
     let path = Path::new(text);
-    if path.extension().is_some_and(|it| it == "toml") || path.components().count() > 1 {
+    if path.extension().is_some_and(|extension| extension == "toml")
+        || path.components().count() > 1
+    {
         return Profile::read(path);
     }
     if let Some((name, text)) = built_in().find(|(name, _)| *name == text) {

@@ -32,13 +32,13 @@ fn found(device: &Device, queries: &[f32]) -> Vec<u32> {
     let keys = numbers(KEYS, 7);
     let values = numbers(KEYS, 11);
     let buffers = [queries, &keys, &values].map(|numbers| {
-        let bytes: Vec<u8> = numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         let buffer = device.create_buffer(bytes.len() as u64).unwrap();
         device.vulkan().write_buffer(&buffer, 0, &bytes).unwrap();
         buffer
     });
     let output = device.create_buffer(operator.output_size(0)).unwrap();
-    let given = buffers.iter().map(|it| Some(BufferBinding::whole(it)));
+    let given = buffers.iter().map(|buffer| Some(BufferBinding::whole(buffer)));
     let places = operator.vulkan().inputs().len();
     let inputs: Vec<_> = given.chain(std::iter::repeat(None)).take(places).collect();
     device.execute(&operator, &inputs, &[Some(BufferBinding::whole(&output)), None, None]).unwrap();
@@ -148,7 +148,8 @@ fn written_of(
     let output = device.create_buffer(operator.output_size(0)).unwrap();
     let zeros = vec![0; usize::try_from(output.size()).unwrap()];
     device.vulkan().write_buffer(&output, 0, &zeros).unwrap();
-    let inputs: Vec<_> = buffers.iter().map(|it| it.as_ref().map(BufferBinding::whole)).collect();
+    let inputs: Vec<_> =
+        buffers.iter().map(|buffer| buffer.as_ref().map(BufferBinding::whole)).collect();
     device.execute(&operator, &inputs, &[Some(BufferBinding::whole(&output)), None, None]).unwrap();
     device.vulkan().read_buffer(&output, 0..output.size()).unwrap()
 }
@@ -165,7 +166,10 @@ fn one_kernel_and_its_members_give_the_same_bits() {
                     written(&device, &desc, "attention")
                 });
                 assert!(members == kernel, "{sizes:?} {data_type}");
-                assert!(members.iter().any(|it| *it != members[0]), "{sizes:?} {data_type}");
+                assert!(
+                    members.iter().any(|member| *member != members[0]),
+                    "{sizes:?} {data_type}"
+                );
             }
         }
     });

@@ -93,7 +93,7 @@ fn a_mistake_is_reported_where_validation_is_required() {
     }
     let machine = bring_your_own::program::Machine::new(0).unwrap();
     let mut features = dml::ash::vk::PhysicalDeviceFeatures2::default();
-    let program = bring_your_own::program::Program::new(machine, &[], &mut features).unwrap();
+    let program = bring_your_own::program::VulkanObjects::new(machine, &[], &mut features).unwrap();
     let buffer = program.buffer(64).unwrap();
     let commands = program.begin().unwrap();
     // Two writes with nothing in between.

@@ -69,12 +69,13 @@ fn chain(length: usize) -> GraphDesc {
 #[test]
 fn a_thousand_operators_are_one_submission() {
     let inputs = [(0..33).map(|it| it as f32).collect::<Vec<_>>(), vec![1.0; 33]];
-    let inputs: Vec<_> = inputs.into_iter().map(|it| Some(floats(it))).collect();
+    let inputs: Vec<_> = inputs.into_iter().map(|input| Some(floats(input))).collect();
     let expected = floats((1000..1033).map(|it| it as f32));
     on_every_device(|device| {
         for options in WAYS {
             let graph = compiled(device, &chain(1000), options);
-            let steps: usize = graph.explanation().unwrap().parts.iter().map(|it| it.steps).sum();
+            let steps: usize =
+                graph.explanation().unwrap().parts.iter().map(|part| part.steps).sum();
             assert_eq!(steps == 1000, !options.fuse, "{steps} steps");
             // If a step writes the bytes that it has just read, one buffer is enough.
             assert!(graph.binding_properties().temporary_resource_size <= 256);
@@ -98,7 +99,7 @@ fn a_graph_is_executed_with_several_bindings_at_once() {
                 device.submit(&graph, &[value, one], &[value]).unwrap()
             })
             .collect();
-        submissions.into_iter().for_each(|it| it.wait().unwrap());
+        submissions.into_iter().for_each(|submission| submission.wait().unwrap());
         for (at, value) in values.iter().enumerate() {
             assert_eq!(
                 device.read::<f32>(value, 0, &tensor()).unwrap(),

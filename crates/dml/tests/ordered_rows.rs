@@ -36,7 +36,7 @@ fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8
         buffer
     };
     let buffers: Vec<Buffer> = sizes.map(zeros).collect();
-    let outputs: Vec<_> = buffers.iter().map(|it| Some(BufferBinding::whole(it))).collect();
+    let outputs: Vec<_> = buffers.iter().map(|buffer| Some(BufferBinding::whole(buffer))).collect();
     let bound = |size: u64| BufferBinding { size, ..BufferBinding::whole(&input) };
     let mut inputs: Vec<_> = (0..3)
         .map(|at| operator.input_size(at))
@@ -290,7 +290,8 @@ fn a_vector_is_multiplied_in_the_order_of_rows_however_the_matrix_lies() {
                         f32::from_bits(bits | exponent << 23)
                     })
                     .collect();
-                let bytes: Vec<u8> = numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
+                let bytes: Vec<u8> =
+                    numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
                 for is_transposed in [false, true] {
                     let (step, next) = if is_transposed { (1, depth) } else { (columns, 1) };
                     let column = |at: u32| {

@@ -106,7 +106,7 @@ fn swiftshader_makes_the_pipelines_of_element_wise_operators_in_little_memory() 
     }
     let instance = Instance::new(&InstanceDesc::default()).unwrap();
     let devices = instance.physical_devices().unwrap();
-    let index = devices.iter().position(|it| it.info().name.contains("SwiftShader"));
+    let index = devices.iter().position(|device| device.info().name.contains("SwiftShader"));
     let index = index.expect("SwiftShader is there; run `cargo xtask test`");
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([NAME, "--exact", "--nocapture"]).env(DEVICE, index.to_string());

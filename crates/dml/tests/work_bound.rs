@@ -77,7 +77,7 @@ fn run(device: &Device) -> Run {
     Run {
         bytes: device.vulkan().read_buffer(&output, 0..output.size()).unwrap(),
         steps: steps.len(),
-        dispatches: steps.iter().filter(|it| matches!(it, Step::Dispatch(_))).count(),
+        dispatches: steps.iter().filter(|step| matches!(step, Step::Dispatch(_))).count(),
         batches,
     }
 }

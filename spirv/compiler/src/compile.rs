@@ -96,7 +96,7 @@ fn calling_all(preprocessed: &str) -> Result<String> {
             let (_, parameters) = rest.split_once('(').context("a function has parameters")?;
             let (parameters, _) = parameters.split_once(')').context("they end")?;
             let types = parameters.split(',').filter_map(|it| it.split_whitespace().rev().nth(1));
-            let arguments: Vec<String> = types.map(|it| format!("{it}(0)")).collect();
+            let arguments: Vec<String> = types.map(|data_type| format!("{data_type}(0)")).collect();
             calls += &format!("    {name}({});\n", arguments.join(", "));
         }
         rest = after;

@@ -52,7 +52,7 @@ pub(crate) fn digest(spirv: &[u8], products: Products) -> Result<Digest> {
 }
 
 fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|it| it.to_le_bytes()).collect()
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 fn instructions(module: &Module) -> impl Iterator<Item = &Instruction> {

@@ -32,7 +32,9 @@ pub(crate) fn generate(tree: &Tree) -> Result<Generated> {
     let (mut table, mut used) = (Vec::new(), BTreeSet::new());
     for (built, variant) in built.into_iter().zip(&variants) {
         generated.insert(tree.spirv(&variant.name), built.spirv);
-        generated.extend(built.relocations.map(|it| (tree.relocations(&variant.name), it)));
+        generated.extend(
+            built.relocations.map(|relocation| (tree.relocations(&variant.name), relocation)),
+        );
         used.extend(built.sources);
         table.push(built.variant);
     }
@@ -141,7 +143,8 @@ fn in_parallel<T: Sync, R: Send>(
         let workers: Vec<_> = shares
             .map(|items| scope.spawn(move || Vec::from_iter(items.iter().map(work))))
             .collect();
-        let results = workers.into_iter().map(|it| it.join().expect("its panic is printed"));
+        let results =
+            workers.into_iter().map(|worker| worker.join().expect("its panic is printed"));
         results.flatten().partition(Result::is_ok)
     });
     if failed.is_empty() {

@@ -118,7 +118,8 @@ impl KernelIntent {
     /// Whether the entry is a kernel with every element width.
     pub(crate) fn has_every_width(&self) -> bool {
         self.kind == Kind::Kernel
-            && written_widths().all(|name| self.element_widths.iter().any(|it| it == name))
+            && written_widths()
+                .all(|name| self.element_widths.iter().any(|element_width| element_width == name))
     }
 
     fn validate(&self, name: &str) -> Result<(), String> {

@@ -53,7 +53,7 @@ fn fields_of_struct(module: &Module, id: u32) -> Result<Vec<Field>> {
         Ok(Field { name, offset, size, members })
     };
     let mut fields = (0..).zip(&found.operands).map(field).collect::<Result<Vec<_>>>()?;
-    fields.sort_by_key(|it| it.offset);
+    fields.sort_by_key(|field| field.offset);
     Ok(fields)
 }
 

@@ -47,7 +47,8 @@ pub(crate) fn render_table(intent: &Intent, variants: &[Variant]) -> String {
     }
     let names = |are_kernels| {
         let is_one = move |it: &&Variant| is_kernel(intent, it) == are_kernels;
-        let names = variants.iter().filter(is_one).map(|it| format!("&{}", upper(&it.name)));
+        let names =
+            variants.iter().filter(is_one).map(|variant| format!("&{}", upper(&variant.name)));
         names.collect::<Vec<_>>()
     };
     text.push_str("\n/// Every skeleton and every library.\n");
@@ -108,8 +109,11 @@ fn import(path: &str, names: &BTreeSet<&str>) -> String {
 }
 
 fn push_kernel(text: &mut String, name: &str, kernel: &KernelIntent) {
-    let fields: String =
-        written_widths().map(|it| format!("    {it}: &{}_{},\n", upper(name), upper(it))).collect();
+    let fields: String = written_widths()
+        .map(|written_width| {
+            format!("    {written_width}: &{}_{},\n", upper(name), upper(written_width))
+        })
+        .collect();
     let _ = writeln!(text, "\n/// {}", kernel.summary);
     let _ = writeln!(text, "pub static {}: Kernel = Kernel {{\n{}}};", upper(name), fields);
 }

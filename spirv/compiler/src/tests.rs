@@ -98,8 +98,11 @@ fn what_kernels_of_a_skeleton_have_in_common_is_read_whatever_they_bind() {
     let names = BTreeMap::from([("N".to_owned(), 7)]);
     let found = reflect_skeleton(&named, &names).unwrap();
     assert_eq!((found.uniform_binding, found.bindings.len()), (Some(5), 0));
-    let fields: Vec<_> =
-        found.push_fields.iter().map(|it| (it.name.as_str(), it.offset, it.size)).collect();
+    let fields: Vec<_> = found
+        .push_fields
+        .iter()
+        .map(|push_field| (push_field.name.as_str(), push_field.offset, push_field.size))
+        .collect();
     assert_eq!(fields, [("base_words", 0, 20), ("count", 20, 4)]);
     assert_eq!((found.specialization[0].id, found.specialization[0].default), (7, 5));
     assert_refused(reflect_skeleton(&named, &BTreeMap::new()), "kernels.toml names");

@@ -5,14 +5,16 @@ use dml_core::host::{HostDispatch, HostError};
 use super::{
     Attention, ELEMENT_DIMENSION, KEY_DIMENSION, OUTER_DIMENSIONS, QUERIES, QUERY_DIMENSION,
 };
-use crate::element_wise::{Formula, Operands, Program, PushConstants, Row, Source, low_word};
+use crate::element_wise::{
+    ElementFormula, Formula, KernelOperands, PushConstants, Row, Source, low_word,
+};
 use crate::product::Arithmetic;
 use crate::reduce::{GREATEST_F32, SUM_F32};
 use crate::twins::dispatch::for_each_group_below;
 
 /// Runs the kernel for every work group of a dispatch.
 pub(super) fn run(kernel: &Attention, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
-    let operands = Operands::of(&kernel.inputs, kernel.output, OUTER_DIMENSIONS, dispatch);
+    let operands = KernelOperands::of(&kernel.inputs, kernel.output, OUTER_DIMENSIONS, dispatch);
     let space = &operands.space;
     let push = PushConstants::of(dispatch);
     let queries = space.outer_size(QUERY_DIMENSION);
@@ -37,7 +39,7 @@ impl Attention {
     /// Computes the output of a query.
     fn answer(&self, query: &mut Row<'_, '_>) -> Result<(), HostError> {
         let (keys, elements) = (query.size(KEY_DIMENSION), query.size(ELEMENT_DIMENSION));
-        let kept = Formula { sources: vec![Source::Kept], program: Program::default() };
+        let kept = Formula { sources: vec![Source::Kept], program: ElementFormula::default() };
         let products: Result<_, _> = (0..keys).map(|key| self.product(query, key)).collect();
         query.kept = products?;
         let greatest = query.reduce(&GREATEST_F32, &self.score, keys)?;

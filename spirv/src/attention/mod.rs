@@ -9,8 +9,8 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, DIMENSIONS, Formula, LinkedKernel, LinkedKernels, Operand, Quads, Registers, Source,
-    Step, Value, operands, touch,
+    Calls, DIMENSIONS, Formula, FunctionCall, KernelOperand, LinkedKernel, LinkedKernels, Quads,
+    Registers, Source, Value, operands, touch,
 };
 use crate::functions::{self as f, Function};
 use crate::kernels;
@@ -69,9 +69,9 @@ pub struct Attention {
     /// An element of the output, of a weighted value and the sum of weights.
     pub result: Formula,
     /// Queries, keys, values, and inputs of scores; none is displaced.
-    pub inputs: Vec<Operand>,
+    pub inputs: Vec<KernelOperand>,
     /// The operand that is written.
-    pub output: Operand,
+    pub output: KernelOperand,
     /// Elements of a value that there is room for: 64, 128 or 256.
     pub elements: u32,
     /// How often it goes through the keys.
@@ -94,12 +94,12 @@ pub fn can_be_online(weight: &Formula, share: Option<&Formula>) -> bool {
     is_exponential(weight) && share.is_none_or(is_quotient)
 }
 
-fn is(step: &Step, function: &'static Function) -> bool {
+fn is(step: &FunctionCall, function: &'static Function) -> bool {
     std::ptr::eq(step.function, function)
 }
 
 /// Whether a step only rounds a number to FLOAT16, or reads such a number.
-fn is_rounding(step: &Step) -> bool {
+fn is_rounding(step: &FunctionCall) -> bool {
     is(step, &f::F32_TO_F16) || is(step, &f::F16_TO_F32)
 }
 
@@ -107,10 +107,10 @@ fn is_rounding(step: &Step) -> bool {
 fn is_exponential(weight: &Formula) -> bool {
     let steps = &weight.program.steps;
     let is_greatest = |value: &Value| matches!(value, Value::Input(at) if weight.sources[*at] == Source::Row(GREATEST));
-    let subtracts = |step: &Step, function| {
+    let subtracts = |step: &FunctionCall, function| {
         is(step, function) && !is_greatest(&step.arguments[0]) && is_greatest(&step.arguments[1])
     };
-    let is_power = |step: &Step| match step.arguments.as_slice() {
+    let is_power = |step: &FunctionCall| match step.arguments.as_slice() {
         [Value::Result(at)] => is(step, &f::EXP_F32) && subtracts(&steps[*at], &f::SUBTRACT_F32),
         _ => subtracts(step, &f::EXP_BELOW_F32),
     };

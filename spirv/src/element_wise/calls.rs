@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::program::{Access, MAX_INPUTS, Operand, Program, Value};
+use super::program::{AccessPattern, ElementFormula, KernelOperand, MAX_INPUTS, Value};
 use super::{ElementWise, Second};
 use crate::functions::{Function, Shape};
 use crate::link::{Argument, Call, Callee};
@@ -51,7 +51,7 @@ impl fmt::Display for Quads {
             f.write_str(" of quads")?;
         }
         let inputs = (0..8).filter(|it| self.is_in_every_row(*it));
-        let inputs: Vec<String> = inputs.map(|it| format!("i{it}")).collect();
+        let inputs: Vec<String> = inputs.map(|input| format!("i{input}")).collect();
         if inputs.is_empty() {
             Ok(())
         } else {
@@ -62,7 +62,7 @@ impl fmt::Display for Quads {
 
 /// Calls, while they are collected.
 pub(crate) struct Calls<'a> {
-    inputs: &'a [Operand],
+    inputs: &'a [KernelOperand],
     /// The registers of each input that has been loaded.
     loaded: Vec<Option<Registers>>,
     results: Vec<Registers>,
@@ -73,7 +73,7 @@ pub(crate) struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     /// No calls yet, in a function on quads of `inputs`. Functions may use `types`.
-    pub(crate) fn new(inputs: &'a [Operand], types: NativeTypes) -> Self {
+    pub(crate) fn new(inputs: &'a [KernelOperand], types: NativeTypes) -> Self {
         let loaded = vec![None; inputs.len()];
         Self {
             inputs,
@@ -91,7 +91,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Loads the inputs and applies the program to them. A displaced input is loaded where it is first needed.
-    pub(crate) fn run(&mut self, program: &Program) -> Registers {
+    pub(crate) fn run(&mut self, program: &ElementFormula) -> Registers {
         for (index, operand) in self.inputs.iter().enumerate() {
             if operand.access.displacement().is_none() {
                 self.value(Value::Input(index));
@@ -101,7 +101,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Applies the program to these values instead of the kernel's inputs.
-    pub(crate) fn run_on(&mut self, program: &Program, values: Vec<Registers>) -> Registers {
+    pub(crate) fn run_on(&mut self, program: &ElementFormula, values: Vec<Registers>) -> Registers {
         let values = values.into_iter().map(Some).collect();
         let loaded = std::mem::replace(&mut self.loaded, values);
         self.results.clear();
@@ -110,10 +110,10 @@ impl<'a> Calls<'a> {
         result
     }
 
-    fn apply_all(&mut self, program: &Program) -> Registers {
+    fn apply_all(&mut self, program: &ElementFormula) -> Registers {
         for step in &program.steps {
             let arguments: Vec<Registers> =
-                step.arguments.iter().map(|it| self.value(*it)).collect();
+                step.arguments.iter().map(|argument| self.value(*argument)).collect();
             let (elements, parameters) = arguments.split_at(step.function.arity);
             let result = self.apply(step.function, elements, &parameters.concat());
             self.results.push(result);
@@ -142,11 +142,11 @@ impl<'a> Calls<'a> {
 
     /// The arguments that locate a quad in an operand: its first element, the stride, the number of elements,
     /// and the displacement of a displaced operand.
-    fn place(&mut self, number: u32, access: Access) -> Vec<Argument> {
+    fn place(&mut self, number: u32, access: AccessPattern) -> Vec<Argument> {
         let operand = Argument::Literal(number);
-        let are_neighbours = matches!(access, Access::Whole | Access::Moved(_));
+        let are_neighbours = matches!(access, AccessPattern::Whole | AccessPattern::Moved(_));
         let [low, high, mut x] = COORDINATE;
-        if let Access::Repeated(shift) = access {
+        if let AccessPattern::Repeated(shift) = access {
             x = self.call(Callee::Exported("block_of"), vec![x, Argument::Literal(shift)]);
         }
         let (name, arguments) = match are_neighbours {
@@ -167,18 +167,18 @@ impl<'a> Calls<'a> {
     }
 
     fn load(&mut self, input: usize) -> Registers {
-        let Operand { width, access } = self.inputs[input];
+        let KernelOperand { width, access } = self.inputs[input];
         let number = u32::try_from(input).expect("fewer than eight");
         let place = self.place(number, access);
         let name = match access {
-            Access::Index => {
+            AccessPattern::Index => {
                 return vec![self.call(Callee::Exported("numbers"), place[..2].to_vec())];
             }
-            Access::Whole => "load_whole",
-            Access::Ragged => "load_ragged",
-            Access::Single | Access::Repeated(_) => "load_single",
-            Access::Displaced(_) => "load_displaced",
-            Access::Moved(_) => "load_moved",
+            AccessPattern::Whole => "load_whole",
+            AccessPattern::Ragged => "load_ragged",
+            AccessPattern::Single | AccessPattern::Repeated(_) => "load_single",
+            AccessPattern::Displaced(_) => "load_displaced",
+            AccessPattern::Moved(_) => "load_moved",
         };
         let by_element = match width {
             ElementWidth::B8 => READS_OF_ELEMENTS[input][0],
@@ -193,10 +193,10 @@ impl<'a> Calls<'a> {
     }
 
     /// Stores the quad of the output.
-    pub(crate) fn store(&mut self, output: Operand, value: &Registers) {
+    pub(crate) fn store(&mut self, output: KernelOperand, value: &Registers) {
         let name = match output.access {
-            Access::Whole => "store_whole",
-            Access::Displaced(_) => "store_displaced",
+            AccessPattern::Whole => "store_whole",
+            AccessPattern::Displaced(_) => "store_displaced",
             _ => "store_ragged",
         };
         let place = self.place(super::OUTPUT_BINDING, output.access);
@@ -204,7 +204,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Stores a quad of second results: as many elements after the first results as their distance.
-    fn store_second(&mut self, output: Operand, second: Second) {
+    fn store_second(&mut self, output: KernelOperand, second: Second) {
         debug_assert!(output.access.displacement().is_none(), "second results follow the first");
         let distance = self.parameter(second.distance);
         let place = self.place(super::OUTPUT_BINDING, output.access);
@@ -262,12 +262,12 @@ impl<'a> Calls<'a> {
         };
         match function.shape {
             Shape::Alike => (0..elements[0].len())
-                .map(|part| call(&mut elements.iter().map(|it| it[part])))
+                .map(|part| call(&mut elements.iter().map(|element| element[part])))
                 .collect(),
             Shape::Widening => (0..2)
                 .map(|part| {
                     let part = Argument::Literal(part);
-                    call(&mut elements.iter().map(|it| it[0]).chain([part]))
+                    call(&mut elements.iter().map(|element| element[0]).chain([part]))
                 })
                 .collect(),
             Shape::Narrowing => vec![call(&mut elements.concat().into_iter())],

@@ -1,7 +1,7 @@
 //! Programs whose inputs are operands, values of a row, or kept values.
 
 use super::calls::{Calls, Registers};
-use super::program::{Program, Value};
+use super::program::{ElementFormula, Value};
 use crate::link::{Argument, Callee};
 
 /// A program, and where the kernel finds each of its inputs.
@@ -10,7 +10,7 @@ pub struct Formula {
     /// The inputs of the program.
     pub sources: Vec<Source>,
     /// The computation.
-    pub program: Program,
+    pub program: ElementFormula,
 }
 
 /// An input of a formula's program. Row values and kept values have 32 bits.
@@ -26,7 +26,7 @@ pub enum Source {
 
 impl Formula {
     /// A program of the first `operands` inputs of a kernel.
-    pub(crate) fn of_operands(program: &Program, operands: usize) -> Self {
+    pub(crate) fn of_operands(program: &ElementFormula, operands: usize) -> Self {
         let sources = (0..operands).map(Source::Operand).collect();
         Self { sources, program: program.clone() }
     }

@@ -3,24 +3,24 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::PushConstants;
-use super::program::{Access, OUTPUT, Operand};
+use super::program::{AccessPattern, KernelOperand, OUTPUT};
 use super::record::{Coordinate, Space};
 use crate::functions::NOWHERE;
 
 /// The operands of a kernel in the iteration space of a dispatch.
-pub(crate) struct Operands<'k> {
+pub(crate) struct KernelOperands<'k> {
     /// The operands that are read.
-    pub(crate) inputs: &'k [Operand],
+    pub(crate) inputs: &'k [KernelOperand],
     /// The operand that is written.
-    pub(crate) output: Operand,
+    pub(crate) output: KernelOperand,
     pub(crate) space: Space,
 }
 
-impl<'k> Operands<'k> {
+impl<'k> KernelOperands<'k> {
     /// The operands in the space of `dispatch`, whose kernel has so many outer dimensions.
     pub(crate) fn of(
-        inputs: &'k [Operand],
-        output: Operand,
+        inputs: &'k [KernelOperand],
+        output: KernelOperand,
         outer_dimensions: usize,
         dispatch: &HostDispatch<'_>,
     ) -> Self {
@@ -37,12 +37,12 @@ impl<'k> Operands<'k> {
         x: u32,
     ) -> Result<u64, HostError> {
         let at = match self.inputs[input].access {
-            Access::Repeated(shift) => x >> shift,
+            AccessPattern::Repeated(shift) => x >> shift,
             _ => x,
         };
         let element = self.space.element(input, coordinate, at).wrapping_add(by);
         match self.inputs[input].access {
-            Access::Index => Ok(element.into()),
+            AccessPattern::Index => Ok(element.into()),
             _ if by == NOWHERE => Ok(0),
             _ => self.load_element(dispatch, input, element),
         }
@@ -94,7 +94,7 @@ impl<'k> Operands<'k> {
         quad: &[(u32, u64)],
     ) -> Result<(), HostError> {
         let bits = self.output.width.bits();
-        if self.output.access != Access::Whole || bits >= 32 {
+        if self.output.access != AccessPattern::Whole || bits >= 32 {
             return quad.iter().try_for_each(|(at, value)| self.store(dispatch, *at, *value));
         }
         for elements in quad.chunks((32 / bits) as usize) {
@@ -110,7 +110,7 @@ impl<'k> Operands<'k> {
 
     /// How many of the first `number` inputs have a binding.
     fn stored(&self, number: usize) -> usize {
-        self.inputs[..number].iter().filter(|it| it.access != Access::Index).count()
+        self.inputs[..number].iter().filter(|it| it.access != AccessPattern::Index).count()
     }
 }
 
@@ -127,7 +127,12 @@ pub(crate) fn low_word(value: u64) -> u32 {
 const BASE_WORDS: usize = PushConstants::BASE_WORDS_AT as usize / 4;
 
 /// The first word of an element, counted from the descriptor's start, and its place in that word.
-fn place(dispatch: &HostDispatch<'_>, operand: Operand, number: usize, element: u32) -> (u32, u32) {
+fn place(
+    dispatch: &HostDispatch<'_>,
+    operand: KernelOperand,
+    number: usize,
+    element: u32,
+) -> (u32, u32) {
     let bits = operand.width.bits();
     let (words, shift) = match bits {
         64 => (element.wrapping_mul(2), 0),

@@ -20,13 +20,15 @@ use crate::kernels;
 use crate::link;
 
 pub(crate) use calls::{COUNT, Calls, Registers};
-pub(crate) use memory::{Operands, low_word};
+pub(crate) use memory::{KernelOperands, low_word};
 pub(crate) use module::{LinkedKernel, LinkedKernels, operands, touch};
 pub(crate) use row::Row;
 
 pub use calls::Quads;
 pub use formula::{Formula, Source};
-pub use program::{Access, Evaluated, MAX_INPUTS, Operand, Program, Step, Value};
+pub use program::{
+    AccessPattern, ElementFormula, Evaluated, FunctionCall, KernelOperand, MAX_INPUTS, Value,
+};
 pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
 pub use size::estimated_bytes;
@@ -59,11 +61,11 @@ static LINKED: LinkedKernels<(ElementWise, NativeTypes)> = LinkedKernels::new();
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElementWise {
     /// The computation on each element.
-    pub program: Program,
+    pub program: ElementFormula,
     /// The inputs: at most [`MAX_INPUTS`], and all that the program names.
-    pub inputs: Vec<Operand>,
+    pub inputs: Vec<KernelOperand>,
     /// The operand that is written.
-    pub output: Operand,
+    pub output: KernelOperand,
     /// A second result that is written to the output; `None` for most kernels.
     pub second: Option<Second>,
     /// The number of outer dimensions that is needed, at most 7.

@@ -10,7 +10,7 @@ use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
 use dml_core::plan::Access as Touch;
 
 use super::OUTPUT_BINDING;
-use super::program::{Access, Operand};
+use super::program::{AccessPattern, KernelOperand};
 use crate::ElementWidth;
 use crate::link::Source;
 
@@ -28,8 +28,8 @@ type Host = dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync
 impl LinkedKernel {
     /// The module, which is never freed. `access` is the kernel's access to the output. Index generators have no
     /// binding.
-    pub(crate) fn module(self, inputs: &[Operand], access: Touch) -> KernelModule {
-        let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != Access::Index);
+    pub(crate) fn module(self, inputs: &[KernelOperand], access: Touch) -> KernelModule {
+        let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != AccessPattern::Index);
         let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
         let output = KernelBinding { binding: OUTPUT_BINDING, access };
         self.module_with(inputs.chain([output]).collect())
@@ -97,15 +97,15 @@ impl<K: Eq + Hash> LinkedKernels<K> {
 }
 
 /// How storing elements accesses the output: elements narrower than a word are merged into it by atomics.
-pub(crate) fn touch(output: Operand) -> Touch {
-    let is_merged = output.access != Access::Whole
+pub(crate) fn touch(output: KernelOperand) -> Touch {
+    let is_merged = output.access != AccessPattern::Whole
         && matches!(output.width, ElementWidth::B8 | ElementWidth::B16);
     if is_merged { Touch::ReadWrite } else { Touch::Write }
 }
 
 /// The operands in a kernel's name, such as `(b32 whole, b32 single) b32 whole`.
-pub(crate) fn operands(inputs: &[Operand], output: Operand) -> String {
-    let operand = |it: &Operand| format!("{:?} {:?}", it.width, it.access).to_lowercase();
+pub(crate) fn operands(inputs: &[KernelOperand], output: KernelOperand) -> String {
+    let operand = |it: &KernelOperand| format!("{:?} {:?}", it.width, it.access).to_lowercase();
     let inputs: Vec<String> = inputs.iter().map(operand).collect();
     format!("({}) {}", inputs.join(", "), operand(&output))
 }

@@ -12,7 +12,7 @@ pub(crate) const OUTPUT: usize = MAX_INPUTS;
 
 /// How the innermost dimension of a space goes through an operand. Kernels are linked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
+pub enum AccessPattern {
     /// Stride 1, in rows of whole quads, each of which starts at a multiple of a quad.
     Whole,
     /// Any strides and sizes.
@@ -30,7 +30,7 @@ pub enum Access {
     Moved(Value),
 }
 
-impl Access {
+impl AccessPattern {
     /// The value that displaces elements; `None` for operands that are not displaced.
     pub(crate) fn displacement(self) -> Option<Value> {
         match self {
@@ -42,11 +42,11 @@ impl Access {
 
 /// A tensor, as a kernel loads or stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Operand {
+pub struct KernelOperand {
     /// The width of its elements.
     pub width: ElementWidth,
     /// How they are accessed.
-    pub access: Access,
+    pub access: AccessPattern,
 }
 
 /// A value while a program runs.
@@ -63,14 +63,14 @@ pub enum Value {
 
 /// A function, applied to values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
+pub struct FunctionCall {
     /// The function.
     pub function: &'static Function,
     /// The function's arguments: first the elements that it takes, then the parameters.
     pub arguments: Vec<Value>,
 }
 
-impl Step {
+impl FunctionCall {
     /// A function on the first inputs and the first parameters.
     pub fn of(function: &'static Function) -> Self {
         let parameters = (0..).take(function.parameters).map(Value::Parameter);
@@ -82,12 +82,12 @@ impl Step {
 /// The computation on each element: steps in order, the last of which gives the output. Without steps, the
 /// output has the bits of the first input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Program {
+pub struct ElementFormula {
     /// The steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<FunctionCall>,
 }
 
-impl Program {
+impl ElementFormula {
     /// The steps that apply one function after the other to the first input.
     pub fn chain(functions: impl IntoIterator<Item = &'static Function>) -> Self {
         let mut program = Self::default();
@@ -97,7 +97,7 @@ impl Program {
 
     /// One step: a function of the first inputs.
     pub fn of(function: &'static Function) -> Self {
-        Self { steps: vec![Step::of(function)] }
+        Self { steps: vec![FunctionCall::of(function)] }
     }
 
     /// Adds steps that apply one function after the other, and returns the result of the last one.
@@ -115,7 +115,7 @@ impl Program {
         let is_parameter = |it: &Value| matches!(it, Value::Parameter(_));
         let first = arguments.iter().position(is_parameter).unwrap_or(arguments.len());
         debug_assert_eq!(first, function.arity, "{function:?} of {arguments:?}");
-        self.steps.push(Step { function, arguments });
+        self.steps.push(FunctionCall { function, arguments });
         self.last()
     }
 
@@ -160,7 +160,8 @@ impl Program {
 
     /// The names of its functions, such as `f32.add f32.relu`.
     pub(crate) fn name(&self) -> String {
-        let steps: Vec<String> = self.steps.iter().map(|it| format!("{:?}", it.function)).collect();
+        let steps: Vec<String> =
+            self.steps.iter().map(|step| format!("{:?}", step.function)).collect();
         if steps.is_empty() { "copy".to_owned() } else { steps.join(" ") }
     }
 }

@@ -220,7 +220,7 @@ mod tests {
             [power - 1, power, power | 1, u32::MAX - power, u32::MAX / power, power.wrapping_mul(3)]
         });
         let edges: Vec<u32> = edges.chain([u32::MAX]).collect();
-        for divisor in edges.iter().copied().filter(|it| *it > 0) {
+        for divisor in edges.iter().copied().filter(|edge| *edge > 0) {
             let it = Divisor::of(divisor);
             let multiples = (0..20).map(|by| divisor.wrapping_mul(by));
             for number in edges.iter().copied().chain(multiples) {

@@ -9,15 +9,15 @@ use std::ops::Range;
 use dml_core::host::{HostDispatch, HostError};
 
 use super::formula::{Formula, Source};
-use super::memory::Operands;
-use super::program::{Access, OUTPUT, Value};
+use super::memory::KernelOperands;
+use super::program::{AccessPattern, OUTPUT, Value};
 use super::record::{Coordinate, QUAD};
 use super::{Second, low_word};
 use crate::functions::NOWHERE;
 
 /// A row while a kernel computes with it.
 pub(crate) struct Row<'r, 'd> {
-    operands: &'r Operands<'r>,
+    operands: &'r KernelOperands<'r>,
     dispatch: &'r mut HostDispatch<'d>,
     pub(crate) coordinate: Coordinate,
     /// The values of the row, as [`Source::Row`] numbers them.
@@ -29,7 +29,7 @@ pub(crate) struct Row<'r, 'd> {
 impl<'r, 'd> Row<'r, 'd> {
     /// The row at `coordinate`.
     pub(crate) fn at(
-        operands: &'r Operands<'r>,
+        operands: &'r KernelOperands<'r>,
         dispatch: &'r mut HostDispatch<'d>,
         coordinate: Coordinate,
     ) -> Self {
@@ -144,7 +144,7 @@ impl<'e, 'r, 'd> Element<'e, 'r, 'd> {
     }
 
     /// The number of elements that an operand is displaced by.
-    fn displacement(&mut self, access: Access) -> Result<u32, HostError> {
+    fn displacement(&mut self, access: AccessPattern) -> Result<u32, HostError> {
         access.displacement().map_or(Ok(0), |by| self.value(by).map(low_word))
     }
 

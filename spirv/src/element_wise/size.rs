@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use super::program::{Access, Operand, Program};
+use super::program::{AccessPattern, ElementFormula, KernelOperand};
 use super::{ElementWise, MAX_INPUTS};
 use crate::NativeTypes;
 use crate::functions::Function;
@@ -18,7 +18,7 @@ const BYTES_OF_AN_OPERAND: usize = 680;
 const BYTES_OF_A_SKELETON: usize = 4400;
 
 /// The approximate size in bytes of the SPIR-V of a kernel for `program`, with so many inputs in whole quads.
-pub fn estimated_bytes(program: &Program, inputs: usize) -> usize {
+pub fn estimated_bytes(program: &ElementFormula, inputs: usize) -> usize {
     let functions = program.steps.iter().map(|step| step.function);
     let mut distinct: Vec<&'static Function> = Vec::new();
     for function in functions {
@@ -40,8 +40,8 @@ fn bytes_of(function: &'static Function) -> usize {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     *known.entry(function).or_insert_with(|| {
         let [taken, given] = function.widths();
-        let kernel = |program: Program, output| {
-            let operand = |width| Operand { width, access: Access::Whole };
+        let kernel = |program: ElementFormula, output| {
+            let operand = |width| KernelOperand { width, access: AccessPattern::Whole };
             let inputs = vec![operand(taken); function.arity.clamp(1, MAX_INPUTS)];
             let kernel = ElementWise {
                 program,
@@ -52,7 +52,8 @@ fn bytes_of(function: &'static Function) -> usize {
             };
             kernel.spirv(NativeTypes::NONE).len() * 4
         };
-        kernel(Program::of(function), given).saturating_sub(kernel(Program::default(), taken))
+        kernel(ElementFormula::of(function), given)
+            .saturating_sub(kernel(ElementFormula::default(), taken))
     })
 }
 
@@ -62,8 +63,8 @@ mod tests {
     use super::*;
     use crate::{ElementWidth, functions as f};
 
-    fn real(program: &Program, inputs: usize) -> usize {
-        let operand = Operand { width: ElementWidth::B32, access: Access::Whole };
+    fn real(program: &ElementFormula, inputs: usize) -> usize {
+        let operand = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Whole };
         let (inputs, program) = (vec![operand; inputs], program.clone());
         ElementWise { program, inputs, output: operand, second: None, outer_dimensions: 0 }
             .spirv(NativeTypes::NONE)
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_estimate_is_near_the_size() {
-        let mut program = Program::default();
+        let mut program = ElementFormula::default();
         let mut sizes = vec![];
         let mut last = Value::Input(0);
         for (at, function) in [&f::ADD_F32, &f::DIVIDE_F32, &f::LESS_THAN_F32, &f::ADD_F32]

@@ -101,7 +101,10 @@ impl Linker {
     /// The widths in bits of the kernel's integer types.
     fn integer_widths(&self) -> Vec<u32> {
         let types = instructions(&self.sections.globals);
-        types.filter(|it| it[0] & 0xffff == op::TYPE_INT).map(|it| it[2]).collect()
+        types
+            .filter(|data_type| data_type[0] & 0xffff == op::TYPE_INT)
+            .map(|data_type| data_type[2])
+            .collect()
     }
 
     fn finish(self) -> Vec<u32> {
@@ -211,7 +214,9 @@ impl Linker {
             self.sections.annotations.extend(replaced(*index));
         }
         let is_variable = source.globals.get(&id);
-        if is_variable.is_some_and(|it| source.instruction(*it).opcode() == op::VARIABLE) {
+        if is_variable
+            .is_some_and(|is_variable| source.instruction(*is_variable).opcode() == op::VARIABLE)
+        {
             self.sections
                 .names
                 .extend(source.names.get(&id).into_iter().flat_map(|it| replaced(*it)));
@@ -327,7 +332,7 @@ impl Linker {
             let arguments: Vec<u32> = call
                 .arguments
                 .iter()
-                .map(|it| match *it {
+                .map(|argument| match *argument {
                     Argument::Parameter(index) => parameters[index],
                     Argument::Result(index) => results[index],
                     Argument::Literal(value) => self.literal(value),

@@ -69,7 +69,7 @@ impl<'a> Instruction<'a> {
     }
 
     pub(super) fn result(self) -> Option<u32> {
-        self.result_at().map(|it| self.words[it])
+        self.result_at().map(|result_at| self.words[result_at])
     }
 }
 
@@ -148,11 +148,12 @@ impl Module {
     pub(super) fn calls_declared(&self, name: &str, prefix: &str) -> bool {
         let called = |range: &Range<usize>| {
             let calls = range.clone().map(|index| self.instruction(index));
-            let calls = calls.filter(|it| it.opcode() == op::FUNCTION_CALL);
-            calls.filter_map(|it| self.function_names.get(&it.words[3])).collect::<Vec<_>>()
+            let calls = calls.filter(|call| call.opcode() == op::FUNCTION_CALL);
+            calls.filter_map(|call| self.function_names.get(&call.words[3])).collect::<Vec<_>>()
         };
         let calls = || self.functions.get(name).map(called).unwrap_or_default();
-        name.starts_with(prefix) || calls().into_iter().any(|it| self.calls_declared(it, prefix))
+        name.starts_with(prefix)
+            || calls().into_iter().any(|call| self.calls_declared(call, prefix))
     }
 
     pub(super) fn instruction(&self, index: usize) -> Instruction<'_> {
@@ -163,9 +164,9 @@ impl Module {
     /// The name that a function has in GLSL: glslang's `OpName` has the parameters' types after it.
     fn function_name(&self, id: u32) -> String {
         let words = self.names.get(&id).map_or(&[][..], |it| &self.instruction(*it).words[2..]);
-        let bytes: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let name = bytes.iter().take_while(|it| **it != 0 && **it != b'(');
-        name.map(|it| char::from(*it)).collect()
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let name = bytes.iter().take_while(|byte| **byte != 0 && **byte != b'(');
+        name.map(|name| char::from(*name)).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use half::f16;
 
 use super::Arithmetic;
 use super::record::split;
-use crate::element_wise::{Access, LinkedKernel, Operand, PushConstants};
+use crate::element_wise::{AccessPattern, KernelOperand, LinkedKernel, PushConstants};
 use crate::twins::dispatch::for_each_group_below;
 use crate::{ElementWidth, kernels, link};
 
@@ -61,7 +61,7 @@ pub fn cooperative() -> &'static KernelModule {
     static MODULE: LazyLock<KernelModule> = LazyLock::new(|| {
         let skeleton = &kernels::PRODUCT_COOPERATIVE;
         let (name, spirv) = (skeleton.name.to_owned(), link::link(skeleton, &[]));
-        let input = Operand { width: ElementWidth::B32, access: Access::Ragged };
+        let input = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Ragged };
         let linked = LinkedKernel { name, spirv, skeleton, host: Box::new(run) };
         linked.module(&[input; 2], Touch::Write)
     });

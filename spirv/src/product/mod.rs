@@ -10,7 +10,7 @@ use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 use dml_core::plan::Access as Touch;
 
-use crate::element_wise::{Access, LinkedKernel, LinkedKernels, Operand};
+use crate::element_wise::{AccessPattern, KernelOperand, LinkedKernel, LinkedKernels};
 use crate::link::{self, Source};
 use crate::{ElementWidth, kernels};
 
@@ -255,15 +255,15 @@ impl Product {
 
     fn module(self) -> KernelModule {
         let skeleton = self.skeleton();
-        let operand = |is_whole| Operand {
+        let operand = |is_whole| KernelOperand {
             width: ElementWidth::B32,
-            access: if is_whole { Access::Whole } else { Access::Ragged },
+            access: if is_whole { AccessPattern::Whole } else { AccessPattern::Ragged },
         };
         let quads =
             [!self.tile.reads_elements(), self.columns_are_whole || self.tile == Tile::FewDeep];
         let has_zero_points = matches!(self.arithmetic, Arithmetic::Bytes { .. });
         let zero_points = has_zero_points.then(|| [operand(false); 2]);
-        let inputs: Vec<Operand> =
+        let inputs: Vec<KernelOperand> =
             quads.map(operand).into_iter().chain(zero_points.into_iter().flatten()).collect();
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
         let name = format!("{}{}", skeleton.name, self.arithmetic.name());

@@ -3,7 +3,7 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::{COLUMNS, Form, Joined, Reduce};
-use crate::element_wise::{Formula, Operands, PushConstants, QUAD, Row, Source, low_word};
+use crate::element_wise::{Formula, KernelOperands, PushConstants, QUAD, Row, Source, low_word};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
 /// The last outer dimension: the rows of a grid in a kernel for grids, or the columns in a kernel for columns.
@@ -12,7 +12,7 @@ const LAST_OUTER: usize = 6;
 /// Runs the kernel for every row of a dispatch.
 pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let dimensions = kernel.skeleton_dimensions();
-    let operands = Operands::of(&kernel.inputs, kernel.output, dimensions, dispatch);
+    let operands = KernelOperands::of(&kernel.inputs, kernel.output, dimensions, dispatch);
     let space = &operands.space;
     let reduction = Reduction::of(kernel);
     let push = PushConstants::of(dispatch);
@@ -80,7 +80,7 @@ impl<'a> Reduction<'a> {
     /// Runs the kernel for work groups of columns, whose elements lie along the last outer dimension.
     fn run_column_groups(
         &self,
-        operands: &Operands<'_>,
+        operands: &KernelOperands<'_>,
         dispatch: &mut HostDispatch<'_>,
         push: &PushConstants,
     ) -> Result<(), HostError> {

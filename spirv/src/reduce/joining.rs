@@ -2,7 +2,7 @@
 
 use super::{Elements, Form, LANES, Reducer};
 use crate::NativeTypes;
-use crate::element_wise::{COUNT, Calls, Program, QUAD, Quads, Registers, Value};
+use crate::element_wise::{COUNT, Calls, ElementFormula, QUAD, Quads, Registers, Value};
 use crate::functions as f;
 use crate::link::{Argument, Body, Call, Callee};
 
@@ -50,7 +50,7 @@ impl Joining {
 
     /// The states of the elements of a quad, which `program` computes from the inputs; of a wide
     /// reducer its elements.
-    pub(crate) fn element(self, calls: &mut Calls<'_>, program: &Program) -> Registers {
+    pub(crate) fn element(self, calls: &mut Calls<'_>, program: &ElementFormula) -> Registers {
         match self.elements {
             Elements::States if self.reducer.registers() > 1 => {
                 let words = calls.value(Value::Input(0));
@@ -146,7 +146,7 @@ impl Joining {
     /// The registers of a state, the first of which is the parameter `first`.
     fn held(self, calls: &mut Calls<'_>, first: usize) -> Registers {
         let registers = (0..self.reducer.registers()).map(|at| Argument::Parameter(first + at));
-        registers.map(|it| calls.call(Callee::Exported("held"), vec![it])).collect()
+        registers.map(|register| calls.call(Callee::Exported("held"), vec![register])).collect()
     }
 
     /// The join of two states, lane by lane.

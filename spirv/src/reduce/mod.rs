@@ -13,8 +13,8 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, LinkedKernel, LinkedKernels, Operand, Program, QUAD, Quads, Skeletons, Value,
-    least, operands, touch,
+    COUNT, Calls, ElementFormula, KernelOperand, LinkedKernel, LinkedKernels, QUAD, Quads,
+    Skeletons, Value, least, operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source};
@@ -159,15 +159,15 @@ impl Elements {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reduce {
     /// The program that computes the elements from the inputs.
-    pub program: Program,
+    pub program: ElementFormula,
     /// The operation that joins the elements of a row.
     pub reducer: &'static Reducer,
     /// The epilogue: input 0 is the reduced value, the others are the last `ends` of `inputs`.
-    pub last: Program,
+    pub last: ElementFormula,
     /// The number of inputs with one element for each row, which only `last` reads.
     pub ends: usize,
     /// The inputs: at most as many as an element-wise kernel has, and all that the program names.
-    pub inputs: Vec<Operand>,
+    pub inputs: Vec<KernelOperand>,
     /// The elements that are reduced.
     pub elements: Elements,
     /// How invocations share the rows; a grid has one invocation.
@@ -176,7 +176,7 @@ pub struct Reduce {
     /// of rows in the high word of each grid; `None` for rows.
     pub grids: Option<usize>,
     /// The operand that is written, by single elements.
-    pub output: Operand,
+    pub output: KernelOperand,
     /// The number of outer dimensions that is needed, at most 7.
     pub outer_dimensions: usize,
     /// Whether rows consist of whole quads; the rows of grids have any length.
@@ -235,7 +235,7 @@ impl Reduce {
         let (_, skeleton) = self.skeleton();
         let (program, last) = (self.program.name(), self.last.name());
         let operands = operands(&self.inputs, self.output);
-        let sizes = self.grids.map(|it| format!(" by {it}")).unwrap_or_default();
+        let sizes = self.grids.map(|grid| format!(" by {grid}")).unwrap_or_default();
         let reducer = self.reducer;
         let of = if self.elements == Elements::States { " of states" } else { "" };
         let ends = if self.ends > 0 { format!(" of {}", self.ends) } else { String::new() };
@@ -278,7 +278,7 @@ impl Reduce {
     }
 
     /// The inputs that have elements of rows.
-    fn elements_of_rows(&self) -> &[Operand] {
+    fn elements_of_rows(&self) -> &[KernelOperand] {
         &self.inputs[..self.inputs.len() - self.ends]
     }
 

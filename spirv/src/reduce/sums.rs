@@ -3,7 +3,9 @@
 //! first, and is the product in the second.
 
 use super::{Elements, Form, ROUNDED_SUM_F32, Reduce, SUM_I32};
-use crate::element_wise::{Access, COUNT, Calls, DIMENSIONS, Operand, Step, Value};
+use crate::element_wise::{
+    AccessPattern, COUNT, Calls, DIMENSIONS, FunctionCall, KernelOperand, Value,
+};
 use crate::functions as f;
 use crate::kernels;
 use crate::link::{Argument, Body, Callee, Source};
@@ -18,13 +20,15 @@ impl Reduce {
     /// Whether [`Form::Columns`] is possible: the sums are of products of a row with columns that are
     /// read as quads.
     pub fn multiplies_columns(&self) -> bool {
-        let [Step { function, arguments }] = self.program.steps.as_slice() else { return false };
+        let [FunctionCall { function, arguments }] = self.program.steps.as_slice() else {
+            return false;
+        };
         let multiply = if *self.reducer == SUM_I32 { &f::MULTIPLY_I32 } else { &f::MULTIPLY_F32 };
-        let words = |access| Operand { width: ElementWidth::B32, access };
+        let words = |access| KernelOperand { width: ElementWidth::B32, access };
         self.adds_words()
             && *function == multiply
             && *arguments == [Value::Input(0), Value::Input(1)]
-            && self.inputs == [words(Access::Single), words(Access::Whole)]
+            && self.inputs == [words(AccessPattern::Single), words(AccessPattern::Whole)]
             && self.quads.are_whole
     }
 

@@ -3,13 +3,13 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::{Action, Phase, Rows};
-use crate::element_wise::{Formula, Operands, PushConstants, Row, Source};
+use crate::element_wise::{Formula, KernelOperands, PushConstants, Row, Source};
 use crate::reduce::Elements;
 
 /// Runs the kernel for every row of a dispatch.
 pub(super) fn run(kernel: &Rows, dispatch: &mut HostDispatch<'_>) -> Result<(), HostError> {
     let dimensions = kernel.skeleton_dimensions();
-    let operands = Operands::of(&kernel.inputs, kernel.output, dimensions, dispatch);
+    let operands = KernelOperands::of(&kernel.inputs, kernel.output, dimensions, dispatch);
     let space = &operands.space;
     let push = PushConstants::of(dispatch);
     let blocks = space.inner().div_ceil(Elements::Values.block_length());

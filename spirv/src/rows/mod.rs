@@ -8,8 +8,8 @@ use dml_core::kernel::KernelModule;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, Formula, LinkedKernel, LinkedKernels, Operand, Program, Quads, Registers, operands,
-    touch,
+    Calls, ElementFormula, Formula, KernelOperand, LinkedKernel, LinkedKernels, Quads, Registers,
+    operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
@@ -35,9 +35,9 @@ pub struct Rows {
     /// The phases, in the order in which they run.
     pub phases: Vec<Phase>,
     /// The inputs: at most as many as an element-wise kernel has, and none displaced.
-    pub inputs: Vec<Operand>,
+    pub inputs: Vec<KernelOperand>,
     /// The operand that is written.
-    pub output: Operand,
+    pub output: KernelOperand,
     /// The invocations that share a row; with [`Form::OneBlock`] no row is longer than a block.
     pub form: Form,
     /// The number of outer dimensions that is needed, at most 7.
@@ -63,7 +63,7 @@ pub enum Action {
         /// The reducer, whose states are numbers of 32 bits.
         reducer: &'static Reducer,
         /// The program that is applied to the reduction's result.
-        last: Program,
+        last: ElementFormula,
     },
     /// The program computes a row value.
     Row,
@@ -163,7 +163,7 @@ impl Rows {
 
     /// The joining of the first phase that reduces; every kernel has one.
     fn first_joining(&self) -> Joining {
-        let mut reducers = self.phases.iter().filter_map(|it| match it.action {
+        let mut reducers = self.phases.iter().filter_map(|phase| match phase.action {
             Action::Reduce { reducer, .. } => Some(reducer),
             _ => None,
         });

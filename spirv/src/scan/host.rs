@@ -18,7 +18,7 @@ pub(super) fn run(kernel: Scan, dispatch: &mut HostDispatch<'_>) -> Result<(), H
         let mut states: Vec<Option<State>> = Vec::new();
         for place in 0..ELEMENTS {
             let element = block.element(&part, place);
-            states.push(element.map(|it| memory.load(dispatch, it)).transpose()?);
+            states.push(element.map(|element| memory.load(dispatch, element)).transpose()?);
         }
         let mut distance = 1;
         while distance < block.end_of_distances() {

@@ -94,8 +94,8 @@ impl Scan {
             calls.apply(joins[0], &[before, state], &[])
         } else {
             let words = before[..joins.len()].iter().chain(&state[..joins.len()]);
-            let words: Vec<Registers> = words.map(|it| vec![*it]).collect();
-            joins.iter().flat_map(|it| calls.apply(it, &words, &[])).collect()
+            let words: Vec<Registers> = words.map(|word| vec![*word]).collect();
+            joins.iter().flat_map(|join| calls.apply(join, &words, &[])).collect()
         };
         for (at, value) in joined.into_iter().enumerate() {
             let [register, mask] = [STATE_AT, MASK_AT].map(|it| Argument::Parameter(it + at));

@@ -131,7 +131,7 @@ pub(super) struct Block {
 }
 
 /// The part of one lane, or of several, that a work group computes.
-pub(super) struct Part {
+pub(super) struct LaneRange {
     pub(super) row: u32,
     first_lane: u32,
     /// The number of the first element in each lane, which may wrap below 0.
@@ -151,11 +151,11 @@ impl Block {
         self.words[24]
     }
 
-    pub(super) fn part(&self, group: u32) -> Part {
+    pub(super) fn part(&self, group: u32) -> LaneRange {
         let (lanes, rest) = (group % self.words[0], group / self.words[0]);
         let (part, row) = (rest % self.words[4], rest / self.words[4]);
         let first = part.wrapping_mul(self.words[16]).wrapping_sub(self.words[17]);
-        Part { row, first_lane: lanes << self.words[14], first }
+        LaneRange { row, first_lane: lanes << self.words[14], first }
     }
 
     fn in_part(&self, place: u32) -> u32 {
@@ -163,7 +163,7 @@ impl Block {
     }
 
     /// The place that is `distance` elements before `place`, if there is an element.
-    pub(super) fn before(&self, part: &Part, place: u32, distance: u32) -> Option<u32> {
+    pub(super) fn before(&self, part: &LaneRange, place: u32, distance: u32) -> Option<u32> {
         let at = self.in_part(place);
         let is_there = at >= distance && part.first.wrapping_add(at) >= distance;
         is_there.then(|| place - (distance << self.words[19]))
@@ -175,7 +175,7 @@ impl Block {
     }
 
     /// The index in memory of a place's element, if it has one.
-    pub(super) fn element(&self, part: &Part, place: u32) -> Option<u32> {
+    pub(super) fn element(&self, part: &LaneRange, place: u32) -> Option<u32> {
         let [row, length, step, lanes] = [8, 9, 10, 11].map(|at| self.words[at]);
         let lane = part.first_lane + bits_of(place, self.words[14], self.words[15]);
         let at = part.first.wrapping_add(self.in_part(place));

@@ -9,7 +9,7 @@ use dml_core::host::HostDispatch;
 use dml_core::kernel::KernelModule;
 use dml_core::plan::Access as Touch;
 
-use crate::element_wise::{Access, LinkedKernel, Operand};
+use crate::element_wise::{AccessPattern, KernelOperand, LinkedKernel};
 use crate::link::{self, Source};
 use crate::{ElementWidth, kernels};
 
@@ -80,7 +80,7 @@ impl Transpose {
 
     fn module(self) -> KernelModule {
         let skeleton = self.skeleton();
-        let operand = Operand { width: self.width, access: Access::Whole };
+        let operand = KernelOperand { width: self.width, access: AccessPattern::Whole };
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(self, dispatch);
         let name = skeleton.name.to_owned();
         let linked = LinkedKernel { name, spirv: self.spirv(), skeleton, host: Box::new(host) };

@@ -2,33 +2,39 @@
 
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{Attention, GREATEST, Passes, SUM, can_be_online};
-use dml_spirv::element_wise::{Access, Formula, Operand, Program, Quads, Source, Value};
+use dml_spirv::element_wise::{
+    AccessPattern, ElementFormula, Formula, KernelOperand, Quads, Source, Value,
+};
 use dml_spirv::functions;
 use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_I32};
 use dml_spirv::rows::{Action, Phase, Rows};
 
 /// A kernel that reduces rows.
-pub(crate) fn reduce(reducer: &'static Reducer, access: Access, outer_dimensions: usize) -> Reduce {
+pub(crate) fn reduce(
+    reducer: &'static Reducer,
+    access: AccessPattern,
+    outer_dimensions: usize,
+) -> Reduce {
     Reduce {
-        program: Program::default(),
+        program: ElementFormula::default(),
         reducer,
         ends: 0,
-        last: Program::default(),
-        inputs: vec![Operand { width: reducer.width(), access }],
+        last: ElementFormula::default(),
+        inputs: vec![KernelOperand { width: reducer.width(), access }],
         elements: Elements::Values,
         form: Form::Blocks,
         grids: None,
-        output: Operand { width: reducer.output_width(), access: Access::Ragged },
+        output: KernelOperand { width: reducer.output_width(), access: AccessPattern::Ragged },
         outer_dimensions,
-        quads: Quads { are_whole: access == Access::Whole, in_every_row: 0 },
+        quads: Quads { are_whole: access == AccessPattern::Whole, in_every_row: 0 },
     }
 }
 
 /// A kernel that reduces grids.
 pub(crate) fn reduce_grids(reducer: &'static Reducer) -> Reduce {
-    let mut kernel = reduce(reducer, Access::Ragged, 7);
+    let mut kernel = reduce(reducer, AccessPattern::Ragged, 7);
     kernel.grids = Some(kernel.inputs.len());
-    kernel.inputs.push(Operand { width: ElementWidth::B64, access: Access::Single });
+    kernel.inputs.push(KernelOperand { width: ElementWidth::B64, access: AccessPattern::Single });
     kernel
 }
 
@@ -38,53 +44,54 @@ pub(crate) fn products(reducer: &'static Reducer, form: Form) -> Reduce {
         true => &functions::MULTIPLY_I32,
         false => &functions::MULTIPLY_F32,
     };
-    let mut kernel = reduce(reducer, Access::Whole, 1);
+    let mut kernel = reduce(reducer, AccessPattern::Whole, 1);
     kernel.program.apply(multiply, vec![Value::Input(0), Value::Input(1)]);
-    let row = if form == Form::Columns { Access::Single } else { Access::Whole };
-    kernel.inputs =
-        [row, Access::Whole].map(|access| Operand { access, ..kernel.inputs[0] }).into();
+    let row = if form == Form::Columns { AccessPattern::Single } else { AccessPattern::Whole };
+    kernel.inputs = [row, AccessPattern::Whole]
+        .map(|access| KernelOperand { access, ..kernel.inputs[0] })
+        .into();
     Reduce { form, ..kernel }
 }
 
 /// A kernel for rows, whose inputs are rows of whole quads, and after these single elements.
 fn rows(form: Form, phases: Vec<Phase>, inputs: [usize; 2]) -> Rows {
-    let operand = |access| Operand { width: ElementWidth::B32, access };
+    let operand = |access| KernelOperand { width: ElementWidth::B32, access };
     let [of_rows, single] = inputs;
-    let mut inputs = vec![operand(Access::Whole); of_rows];
-    inputs.extend(vec![operand(Access::Single); single]);
+    let mut inputs = vec![operand(AccessPattern::Whole); of_rows];
+    inputs.extend(vec![operand(AccessPattern::Single); single]);
     let quads = Quads { are_whole: form != Form::OneBlock, in_every_row: 0 };
-    Rows { phases, inputs, output: operand(Access::Whole), form, outer_dimensions: 1, quads }
+    Rows { phases, inputs, output: operand(AccessPattern::Whole), form, outer_dimensions: 1, quads }
 }
 
-fn phase(sources: &[Source], program: Program, action: Action) -> Phase {
+fn phase(sources: &[Source], program: ElementFormula, action: Action) -> Phase {
     Phase { formula: Formula { sources: sources.to_vec(), program }, action }
 }
 
 /// The greatest element, powers, their sum and shares. What is kept is the output, bound once more, or in registers.
 pub(crate) fn softmax(form: Form) -> Rows {
-    let reduce = |reducer| Action::Reduce { reducer, last: Program::default() };
+    let reduce = |reducer| Action::Reduce { reducer, last: ElementFormula::default() };
     let (keep, kept) = match form {
         Form::Group => (Action::Keep, Source::Kept),
         Form::Blocks | Form::OneBlock | Form::Long => (Action::Write, Source::Operand(1)),
         Form::Columns | Form::ColumnGroups => unreachable!("no group of rows has it"),
     };
-    let powers = Program::of(&functions::EXP_BELOW_F32);
+    let powers = ElementFormula::of(&functions::EXP_BELOW_F32);
     let phases = vec![
-        phase(&[Source::Operand(0)], Program::default(), reduce(&GREATEST_F32)),
+        phase(&[Source::Operand(0)], ElementFormula::default(), reduce(&GREATEST_F32)),
         phase(&[Source::Operand(0), Source::Row(0)], powers, keep),
-        phase(&[kept], Program::default(), reduce(&SUM_F32)),
-        phase(&[kept, Source::Row(1)], Program::of(&functions::DIVIDE_F32), Action::Write),
+        phase(&[kept], ElementFormula::default(), reduce(&SUM_F32)),
+        phase(&[kept, Source::Row(1)], ElementFormula::of(&functions::DIVIDE_F32), Action::Write),
     ];
     rows(form, phases, [2, 0])
 }
 
 /// Elements over the root of their sum of squares and a number.
 pub(crate) fn norm(form: Form) -> Rows {
-    let mut squares = Program::default();
+    let mut squares = ElementFormula::default();
     squares.apply(&functions::MULTIPLY_F32, vec![Value::Input(0), Value::Input(0)]);
     let reduce =
-        Action::Reduce { reducer: &SUM_F32, last: Program::of(&functions::SQUARE_ROOT_F32) };
-    let [add, divide] = [&functions::ADD_F32, &functions::DIVIDE_F32].map(Program::of);
+        Action::Reduce { reducer: &SUM_F32, last: ElementFormula::of(&functions::SQUARE_ROOT_F32) };
+    let [add, divide] = [&functions::ADD_F32, &functions::DIVIDE_F32].map(ElementFormula::of);
     let phases = vec![
         phase(&[Source::Operand(0)], squares, reduce),
         phase(&[Source::Row(0), Source::Operand(1)], add, Action::Row),
@@ -106,22 +113,22 @@ pub(crate) fn attentions() -> Vec<(String, Attention)> {
 /// Attentions whose scores have a bias. Sums are divided by the sum of weights at the end, or weights before; each in several
 /// passes and in one.
 fn attentions_of(elements: u32) -> [Attention; 4] {
-    let operand = |access| Operand { width: ElementWidth::B32, access };
+    let operand = |access| KernelOperand { width: ElementWidth::B32, access };
     let formula = |sources: &[Source], program| Formula { sources: sources.to_vec(), program };
-    let copy = |source| formula(&[source], Program::default());
-    let divide = || Program::of(&functions::DIVIDE_F32);
+    let copy = |source| formula(&[source], ElementFormula::default());
+    let divide = || ElementFormula::of(&functions::DIVIDE_F32);
     let by_sum = || formula(&[Source::Kept, Source::Row(SUM)], divide());
     let bias = [Source::Kept, Source::Operand(3)];
-    let mut weight = Program::of(&functions::ADD_F32);
+    let mut weight = ElementFormula::of(&functions::ADD_F32);
     weight.apply(&functions::EXP_BELOW_F32, vec![weight.last(), Value::Input(2)]);
     let kernel = Attention {
         factors: [0, 1, 2].map(|at| copy(Source::Operand(at))),
-        score: formula(&bias, Program::of(&functions::ADD_F32)),
+        score: formula(&bias, ElementFormula::of(&functions::ADD_F32)),
         weight: formula(&[bias[0], bias[1], Source::Row(GREATEST)], weight),
         share: None,
         result: by_sum(),
-        inputs: vec![operand(Access::Whole); 4],
-        output: operand(Access::Whole),
+        inputs: vec![operand(AccessPattern::Whole); 4],
+        output: operand(AccessPattern::Whole),
         elements,
         passes: Passes::Several,
     };

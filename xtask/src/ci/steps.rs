@@ -7,7 +7,7 @@ use xshell::{Shell, cmd};
 
 use crate::example::Name;
 use crate::process::{no_failure, succeed};
-use crate::step_runner::Step;
+use crate::step_runner::Check;
 use crate::{
     budgets, build_shaders, c_api, conformance, decoding, discrete, dist, example, fuzz,
     html_report, kernels, leaks, models, node_tests, onnxruntime, random_nodes, sanitizer, stress,
@@ -17,16 +17,16 @@ use crate::{
 /// The budget is two to four times the step's time on two idle cores, including the build of its tools,
 /// because others may use the machine as well. It finds steps that hang, and steps that have become
 /// permanently slow.
-const fn step(name: &'static str, minutes: u64, run: fn(&Shell) -> Result<()>) -> Step {
-    Step { name, budget: Duration::from_secs(60 * minutes), inputs: &[], run }
+const fn step(name: &'static str, minutes: u64, run: fn(&Shell) -> Result<()>) -> Check {
+    Check { name, budget: Duration::from_secs(60 * minutes), inputs: &[], run }
 }
 
-const fn only_for(inputs: &'static [&'static str], step: Step) -> Step {
-    Step { inputs, ..step }
+const fn only_for(inputs: &'static [&'static str], step: Check) -> Check {
+    Check { inputs, ..step }
 }
 
 /// In order of their significance.
-pub(super) static CI: &[Step] = &[
+pub(super) static CI: &[Check] = &[
     step("test", 50, |sh| tests(sh, &["--no-fail-fast"])),
     step("fmt", 2, |sh| succeed(cmd!(sh, "cargo fmt --all -- --check"))),
     step("clippy", 8, clippy),
@@ -62,7 +62,7 @@ const SHADER_BUILD: &[&str] = &[
 ];
 
 /// Steps that take too long to wait for before a merge.
-pub(super) static NIGHTLY: &[Step] = &[
+pub(super) static NIGHTLY: &[Check] = &[
     step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
     step("functions", 240, every_input),
     step("models", 12, |sh| whole_models(sh, &[])),
@@ -95,7 +95,7 @@ pub(super) static NIGHTLY: &[Step] = &[
 ];
 
 fn tests(sh: &Shell, args: &[&str]) -> Result<()> {
-    let args = args.iter().map(|&it| it.to_owned()).collect();
+    let args = args.iter().map(|&arg| arg.to_owned()).collect();
     no_failure("the tests", test::run(sh, &test::Args { args })?)
 }
 
@@ -153,7 +153,7 @@ fn ci_conformance(sh: &Shell) -> Result<()> {
 }
 
 fn conformance(sh: &Shell, full: bool, args: &[&str]) -> Result<()> {
-    let args = args.iter().map(|&it| it.to_owned()).collect();
+    let args = args.iter().map(|&arg| arg.to_owned()).collect();
     let args = conformance::Args { cpu_drivers: true, full, args };
     no_failure("the conformance run", conformance::run(sh, &args)?)
 }

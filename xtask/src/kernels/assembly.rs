@@ -100,7 +100,7 @@ fn blocks(assembly: &str) -> Vec<Block<'_>> {
 fn ranges(blocks: &[Block<'_>]) -> Vec<RangeInclusive<usize>> {
     let mut ends = BTreeMap::new();
     for (index, block) in blocks.iter().enumerate() {
-        for target in block.instructions.iter().filter_map(|it| jump(it)) {
+        for target in block.instructions.iter().filter_map(|instruction| jump(instruction)) {
             if let Some(start) = blocks[..=index].iter().position(|it| it.label == target) {
                 ends.insert(start, index);
             }
@@ -131,7 +131,7 @@ fn fused(blocks: &[&Block<'_>]) -> u32 {
 
 fn count<'a>(blocks: impl Iterator<Item = &'a Block<'a>>) -> Loop {
     let mut found = Loop::default();
-    for instruction in blocks.flat_map(|it| &it.instructions) {
+    for instruction in blocks.flat_map(|block| &block.instructions) {
         let mut counts = false;
         for operation in instruction.split("::") {
             let Some(name) = operation.split_whitespace().next() else { continue };
@@ -187,7 +187,8 @@ const QUARTER_RATE: [&str; 13] = [
 ];
 
 fn class(name: &str) -> Class {
-    let starts = |prefixes: &[&str], text: &str| prefixes.iter().any(|it| text.starts_with(it));
+    let starts =
+        |prefixes: &[&str], text: &str| prefixes.iter().any(|prefix| text.starts_with(prefix));
     if let Some(kind) = memory(name) {
         return Class::Memory(kind);
     }

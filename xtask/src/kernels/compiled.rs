@@ -36,7 +36,10 @@ pub(super) fn read_with_assembly(folder: &Path) -> Result<Vec<(Compiled, String)
     let mut all = Vec::new();
     for process in sorted(folder)?.into_iter().filter(|it| it.is_dir()) {
         let files = sorted(&process)?;
-        for file in files.iter().filter(|it| it.extension().is_some_and(|it| it == "statistics")) {
+        for file in files
+            .iter()
+            .filter(|it| it.extension().is_some_and(|extension| extension == "statistics"))
+        {
             let assembly = fs::read_to_string(file.with_extension("assembly"))?;
             let one = parse(&fs::read_to_string(file)?, &assembly);
             all.push((one.with_context(|| file.display().to_string())?, assembly));
@@ -48,9 +51,9 @@ pub(super) fn read_with_assembly(folder: &Path) -> Result<Vec<(Compiled, String)
 /// The entries of a folder whose names are numbers, in their order.
 fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    let mut entries = entries.map(|it| Ok(it?.path())).collect::<Result<Vec<_>>>()?;
+    let mut entries = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     let number = |path: &PathBuf| path.file_stem()?.to_str()?.parse::<u64>().ok();
-    entries.retain(|it| number(it).is_some());
+    entries.retain(|entry| number(entry).is_some());
     entries.sort_by_key(number);
     Ok(entries)
 }
@@ -124,7 +127,8 @@ mod tests {
             fs::write(inside.join("commands"), "submit\n").unwrap();
         }
         let names = read(folder.path()).unwrap();
-        let names: Vec<_> = names.iter().map(|it| it.kernel.split(' ').next().unwrap()).collect();
+        let names: Vec<_> =
+            names.iter().map(|name| name.kernel.split(' ').next().unwrap()).collect();
         assert_eq!(names, ["of_2_0", "of_2_1", "of_10_0"]);
     }
 }

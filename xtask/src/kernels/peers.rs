@@ -14,7 +14,7 @@ use super::{Null, folder};
 use crate::{peers, process, programs, workspace};
 use commands::Commands;
 use dml_file::println;
-use page::Row;
+use page::PeerResult;
 
 /// A library's name, and the names of its script and its requirements.
 const LIBRARIES: [(&str, &str); 3] = [
@@ -45,9 +45,9 @@ pub(super) fn write_pages(sh: &Shell, families: &[Null<'_>], compiler: &str) -> 
     for null in families {
         let mut rows = Vec::new();
         for work in &works {
-            rows.push(Row::new(work, OURS, programs.ours(sh, null, work)));
+            rows.push(PeerResult::new(work, OURS, programs.ours(sh, null, work)));
             for (name, script) in LIBRARIES {
-                rows.push(Row::new(work, name, programs.of_peer(sh, null, script, work)));
+                rows.push(PeerResult::new(work, name, programs.of_peer(sh, null, script, work)));
             }
         }
         let file = workspace::root().join(format!("docs/benchmarks/compiled-{}.md", null.family));

@@ -24,19 +24,19 @@ pub(super) struct Table {
     /// The version of Mesa.
     pub(super) compiler: String,
     /// The rows, in the order of their first use.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<KernelEntry>,
 }
 
 /// A kernel compiled for a family.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct KernelEntry {
     pub(super) family: String,
     /// The first work that uses it.
     pub(super) work: String,
     pub(super) compiled: Compiled,
 }
 
-impl Row {
+impl KernelEntry {
     fn name(&self) -> (&str, &str) {
         (&self.family, &self.compiled.kernel)
     }
@@ -77,7 +77,7 @@ impl<'a> Cells<'a> {
 
     fn number<T: FromStr<Err = ParseIntError>>(&mut self) -> Result<T> {
         let cell = self.next()?;
-        cell.parse().with_context(|| format!("{cell} is no number"))
+        cell.parse().with_context(|| format!("{cell} is not a number"))
     }
 }
 
@@ -117,9 +117,10 @@ impl Table {
     /// is, unless it differs: pipelines of one name may have different functions linked into them.
     pub(super) fn add(&mut self, family: &str, work: &str, compiled: Vec<Compiled>) {
         for one in compiled {
-            let alike =
-                |row: &&Row| row.family == family && is_of(&row.compiled.kernel, &one.kernel);
-            let known: Vec<&Row> = self.rows.iter().filter(alike).collect();
+            let alike = |row: &&KernelEntry| {
+                row.family == family && is_of(&row.compiled.kernel, &one.kernel)
+            };
+            let known: Vec<&KernelEntry> = self.rows.iter().filter(alike).collect();
             let is_known = known
                 .iter()
                 .any(|row| Compiled { kernel: one.kernel.clone(), ..row.compiled.clone() } == one);
@@ -131,7 +132,11 @@ impl Table {
                 count => format!("{} #{}", one.kernel, count + 1),
             };
             let compiled = Compiled { kernel, ..one };
-            self.rows.push(Row { family: family.to_owned(), work: work.to_owned(), compiled });
+            self.rows.push(KernelEntry {
+                family: family.to_owned(),
+                work: work.to_owned(),
+                compiled,
+            });
         }
     }
 
@@ -155,7 +160,7 @@ impl Table {
                 let row = self.rows.last_mut().context("a loop without a kernel")?;
                 row.compiled.loops.push(loop_of(rest)?);
             }
-            None => self.rows.push(Row::parse(line)?),
+            None => self.rows.push(KernelEntry::parse(line)?),
         }
         Ok(())
     }
@@ -168,10 +173,10 @@ impl Table {
 
     /// Kernels with values in memory that should be in registers, one sentence each.
     pub(super) fn spilled(&self) -> Vec<String> {
-        let is_bad = |row: &&Row| row.compiled.spills > 0 || row.compiled.scratch > 0;
-        let told = |row: &Row| {
+        let is_bad = |row: &&KernelEntry| row.compiled.spills > 0 || row.compiled.scratch > 0;
+        let told = |row: &KernelEntry| {
             let Compiled { spills, scratch, kernel, .. } = &row.compiled;
-            let Row { family, work, .. } = row;
+            let KernelEntry { family, work, .. } = row;
             format!(
                 "{family}: {kernel} ({work}): {spills} spilled registers, {scratch} bytes of scratch"
             )
@@ -185,7 +190,7 @@ impl Table {
         let new: BTreeMap<_, _> = self.rows.iter().map(|row| (row.name(), row)).collect();
         let mut found = Comparison::default();
         for row in &self.rows {
-            let Row { family, work, compiled: now } = row;
+            let KernelEntry { family, work, compiled: now } = row;
             let shown = format!("{family}: {} ({work})", now.kernel);
             let Some(was) = old.get(&row.name()).map(|it| &it.compiled) else {
                 found.differing.push(format!("{shown}: new"));
@@ -242,8 +247,9 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FIRST_LINE}")?;
         writeln!(f, "{COMPILER}{}", self.compiler)?;
-        let kernels: Vec<_> = self.rows.iter().map(Row::cells).collect();
-        let loops = |row: &Row| row.compiled.loops.iter().map(loop_cells).collect::<Vec<_>>();
+        let kernels: Vec<_> = self.rows.iter().map(KernelEntry::cells).collect();
+        let loops =
+            |row: &KernelEntry| row.compiled.loops.iter().map(loop_cells).collect::<Vec<_>>();
         let loops: Vec<_> = self.rows.iter().map(loops).collect();
         let heading = KERNEL.map(str::to_owned);
         let kernel_widths = widths(kernels.iter().chain([&heading]));

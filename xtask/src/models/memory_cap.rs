@@ -18,7 +18,7 @@ pub(super) fn bytes(text: &str) -> Result<u64> {
         _ => u32::MAX,
     };
     let number: Option<u64> = digits.parse().ok();
-    let bytes = number.and_then(|it| it.checked_mul(1u64.checked_shl(shift)?));
+    let bytes = number.and_then(|number| number.checked_mul(1u64.checked_shl(shift)?));
     let bytes = bytes.context("accepted: a number of bytes, or with K, M or G after it")?;
     ensure!(bytes > 0, "accepted: 1 byte and more");
     Ok(bytes)

@@ -18,9 +18,9 @@ impl Backports {
         let lists: Vec<[&str; 5]> = targets.lines().filter_map(fields).collect();
         let of_packages = |it: &&[&str; 5]| it[0] == "Packages" && it[4] == "main";
         let [_, origin, uri, codename, _] =
-            lists.iter().filter(of_packages).find(|it| !it[3].contains('-'))?;
+            lists.iter().filter(of_packages).find(|list| !list[3].contains('-'))?;
         let release = format!("{codename}-backports");
-        let source = if lists.iter().any(|it| it[3] == release) {
+        let source = if lists.iter().any(|list| list[3] == release) {
             None
         } else if *origin == "Debian" {
             Some(format!("deb {uri} {release} main\n"))

@@ -10,7 +10,8 @@ const TEMPLATE: &str = include_str!("c_header/template.h");
 /// The file, without its first line.
 pub(crate) fn render(schema: &Schema) -> String {
     let data_types = DATA_TYPES.iter().map(|(name, _)| *name).zip(1..);
-    let operators = schema.operators.iter().map(|it| (it.name.as_str(), it.number));
+    let operators =
+        schema.operators.iter().map(|operator| (operator.name.as_str(), operator.number));
     let parts = [
         ("FEATURE_LEVELS", LEVELS.map(level).concat()),
         ("DATA_TYPES", values("DML_TENSOR_DATA_TYPE", data_types)),

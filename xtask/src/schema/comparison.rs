@@ -39,7 +39,7 @@ pub(crate) fn resolve(
 }
 
 fn of_types(types: &str, value: &Value) -> Result<Comparison, String> {
-    let text = value.as_str().ok_or_else(|| format!("comparison: {types}: is no text"))?;
+    let text = value.as_str().ok_or_else(|| format!("comparison: {types}: is not a text"))?;
     comparison(text).map_err(|error| format!("{types}: {error}"))
 }
 

@@ -10,7 +10,7 @@ const WIDTH: usize = 100;
 
 /// The files, before formatting and without their headers.
 pub(crate) fn render(schema: &Schema) -> Vec<Module> {
-    let rows = schema.operators.iter().map(|it| it.name.clone());
+    let rows = schema.operators.iter().map(|operator| operator.name.clone());
     let names = from("crate::operators", rows)
         .chain(from("crate::schema::operator", ["AbstractOperator", "FieldValue", "count"]))
         .chain(from("crate::tensor", ["TensorDesc"]))
@@ -88,7 +88,8 @@ fn conversion(operator: &Operator) -> String {
             counts += &format!("let {name} = count(&desc.{array});\n");
         }
     }
-    let values: String = operator.fields.iter().map(|it| value(operator, it) + ",\n").collect();
+    let values: String =
+        operator.fields.iter().map(|field| value(operator, field) + ",\n").collect();
     format!(
         "impl From<{}> for AbstractOperator {{\n\
          fn from(desc: {0}) -> Self {{\n\

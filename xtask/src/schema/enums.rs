@@ -42,7 +42,7 @@ pub(crate) fn resolve(file: &File) -> Result<Vec<Rc<Enumeration>>> {
                 return Err(file.error(value.span().start, problem));
             }
         }
-        let values = source.values.iter().map(|it| it.get_ref().clone()).collect();
+        let values = source.values.iter().map(|value| value.get_ref().clone()).collect();
         Ok(Rc::new(Enumeration { key, summary: source.summary, values }))
     });
     resolved.collect()

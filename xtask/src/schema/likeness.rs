@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use super::model::{Field, FieldType, Table, TensorSupport};
 use super::source;
-use super::support::Place;
+use super::support::OperatorContext;
 
 /// Checks what a field says of the tensors that it is like.
 pub(crate) fn check(all: &[Spanned<source::Field>], given: &source::Field) -> Result<(), String> {
@@ -22,7 +22,7 @@ pub(crate) fn check(all: &[Spanned<source::Field>], given: &source::Field) -> Re
         let Some(name) = name else { return Ok(()) };
         match find(name) {
             Some(it) if it.field_type == FieldType::Tensor && !next(it) => Ok(()),
-            _ => Err(format!("{key}: {name} is no tensor without {key}")),
+            _ => Err(format!("{key}: {name} is not a tensor without {key}")),
         }
     };
     of_another("type_of", &given.type_of, |it| it.type_of.is_some())?;
@@ -30,9 +30,9 @@ pub(crate) fn check(all: &[Spanned<source::Field>], given: &source::Field) -> Re
 }
 
 /// Checks that no table accepts for a tensor what it refuses for the one that it is like.
-pub(crate) fn check_tables(place: &Place<'_>, tables: &[Table]) -> Result<()> {
+pub(crate) fn check_tables(place: &OperatorContext<'_>, tables: &[Table]) -> Result<()> {
     for table in tables {
-        for field in place.fields.iter().filter(|it| it.field_type.is_tensor()) {
+        for field in place.fields.iter().filter(|field| field.field_type.is_tensor()) {
             differs(field, &field.type_of, table, |a, b| a.types == b.types)
                 .or_else(|| differs(field, &field.sizes_of, table, |a, b| a.ranks == b.ranks))
                 .map_or(Ok(()), |problem| Err(place.error(place.header.start, problem)))?;
@@ -48,7 +48,7 @@ fn differs(
     is_alike: fn(&TensorSupport, &TensorSupport) -> bool,
 ) -> Option<String> {
     let other = other.as_ref()?;
-    let find = |name: &str| table.tensors.iter().find(|it| it.field == name);
+    let find = |name: &str| table.tensors.iter().find(|tensor| tensor.field == name);
     let alike = find(&field.name).zip(find(other)).is_some_and(|(a, b)| is_alike(a, b));
     let problem = format!("is like {other}, whose cell differs");
     (!alike).then(|| format!("{}: {} {problem}", table.level, field.name))

@@ -21,7 +21,7 @@ pub(crate) fn modules(
     let exported: String = files.keys().map(|name| format!("pub use {name}::*;\n")).collect();
     let mut modules = vec![(path.to_owned(), format!("{declared}\n{exported}\n{text}"))];
     for (name, operators) in files {
-        let items: Vec<String> = operators.iter().map(|it| item(it)).collect();
+        let items: Vec<String> = operators.iter().map(|operator| item(operator)).collect();
         let origin = operators.first().map(|it| it.origin()).unwrap_or_default();
         let items = items.concat();
         modules.push((

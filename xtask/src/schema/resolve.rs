@@ -16,7 +16,7 @@ use super::model::{
 };
 use super::names;
 use super::source::{self, File, Sources};
-use super::support::{self, Place};
+use super::support::{self, OperatorContext};
 
 /// The longest summary, so that it fits a line of code.
 const MAX_SUMMARY: usize = 80;
@@ -86,7 +86,13 @@ fn operator(
         Some(family) => of_family(family.get_ref(), &source, definitions.families)
             .map_err(|problem| file.error(family.span().start, format!("{name}: {problem}")))?,
     };
-    let place = Place { file, header, operator: &name, fields: &fields, known: definitions.types };
+    let place = OperatorContext {
+        file,
+        header,
+        operator: &name,
+        fields: &fields,
+        known: definitions.types,
+    };
     let (tables, varied) =
         support::resolve(&place, source.support, source.support_by, source.support_for)?;
     likeness::check_tables(&place, &tables)?;
@@ -118,7 +124,7 @@ fn check_operator(
         |offset: usize, problem: &str| Err(file.error(offset, format!("{name}: {problem}")));
     let legal = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     if !name.bytes().all(legal) || !name.starts_with(|it: char| it.is_ascii_uppercase()) {
-        return error(header.start, "is no operator; accepted: DirectML's upper-case name");
+        return error(header.start, "is not an operator; accepted: DirectML's upper-case name");
     }
     let summary = source.summary.get_ref();
     let length = summary.chars().count();
@@ -146,7 +152,7 @@ fn check_operator(
 
 /// The comparison for each type that an output of the operator may have; empty if the row has none.
 fn comparisons(
-    place: &Place<'_>,
+    place: &OperatorContext<'_>,
     source: Option<&Spanned<toml::Value>>,
     tables: &[Table],
 ) -> Result<Vec<(TypeSet, Comparison)>> {

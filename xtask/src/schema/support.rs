@@ -37,7 +37,7 @@ pub(crate) fn named_types(file: &File) -> Result<Vec<NamedTypes>> {
 }
 
 /// The operator that messages and cells refer to.
-pub(crate) struct Place<'a> {
+pub(crate) struct OperatorContext<'a> {
     pub(crate) file: &'a File,
     /// The position of the operator's name.
     pub(crate) header: Range<usize>,
@@ -46,7 +46,7 @@ pub(crate) struct Place<'a> {
     pub(crate) known: &'a [NamedTypes],
 }
 
-impl Place<'_> {
+impl OperatorContext<'_> {
     pub(crate) fn error(&self, offset: usize, problem: impl std::fmt::Display) -> Error {
         self.file.error(offset, format!("{}: {problem}", self.operator))
     }
@@ -54,7 +54,7 @@ impl Place<'_> {
 
 /// The tables of an operator, and those for each value of an attribute.
 pub(crate) fn resolve(
-    place: &Place<'_>,
+    place: &OperatorContext<'_>,
     support: Support,
     by: Option<Spanned<String>>,
     variants: SupportFor,
@@ -72,7 +72,7 @@ pub(crate) fn resolve(
 }
 
 /// The tables in `support`.
-pub(crate) fn tables(place: &Place<'_>, support: Support) -> Result<Vec<Table>> {
+pub(crate) fn tables(place: &OperatorContext<'_>, support: Support) -> Result<Vec<Table>> {
     let mut levels: Vec<_> = support.into_iter().collect();
     levels.sort_by_key(|(level, _)| level.span().start);
     let mut tables: Vec<Table> = Vec::new();
@@ -103,20 +103,20 @@ enum Failure {
 }
 
 fn row(
-    place: &Place<'_>,
+    place: &OperatorContext<'_>,
     level: &str,
     cells: &[(Spanned<String>, Cell)],
 ) -> Result<Vec<TensorSupport>, Failure> {
-    let Place { file, operator, fields, known, .. } = place;
+    let OperatorContext { file, operator, fields, known, .. } = place;
     let place = format!("{operator} at {level}");
-    let tensors: Vec<&Field> = fields.iter().filter(|it| it.field_type.is_tensor()).collect();
+    let tensors: Vec<&Field> = fields.iter().filter(|field| field.field_type.is_tensor()).collect();
     let find = |name: &str| cells.iter().find(|(key, _)| key.get_ref() == name).map(|(_, it)| it);
     for (key, _) in cells {
         let name = key.get_ref();
         if name != ALL_OTHERS && !tensors.iter().any(|field| field.name == *name) {
             let names: Vec<&str> = tensors.iter().map(|field| field.name.as_str()).collect();
             let names = names.join(", ");
-            let problem = format!("{place}: {name} is no tensor; accepted: {names} or \"*\"");
+            let problem = format!("{place}: {name} is not a tensor; accepted: {names} or \"*\"");
             return Err(Failure::Cell(file.error(key.span().start, problem)));
         }
     }
@@ -182,7 +182,7 @@ pub(crate) fn type_set(text: &str, known: &[NamedTypes]) -> Result<TypeSet> {
                 let sets = known.iter().map(|set| set.name.as_str());
                 let names = sets.chain(DATA_TYPES.map(|(name, _)| name));
                 let names = names.collect::<Vec<_>>().join(", ");
-                return Err(anyhow!("'{word}' is no data type; accepted: {names}"));
+                return Err(anyhow!("'{word}' is not a data type; accepted: {names}"));
             }
         };
     }

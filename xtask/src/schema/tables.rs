@@ -14,8 +14,10 @@ const ROOT: &str = "operators/tables";
 
 /// The files, before formatting and without their headers.
 pub(crate) fn render(schema: &Schema) -> Vec<Module> {
-    let rows: String = schema.operators.iter().map(|it| row(it, &schema.types)).collect();
-    let all: Vec<String> = schema.operators.iter().map(|it| format!("&{}", it.name)).collect();
+    let rows: String =
+        schema.operators.iter().map(|operator| row(operator, &schema.types)).collect();
+    let all: Vec<String> =
+        schema.operators.iter().map(|operator| format!("&{}", operator.name)).collect();
     let mut text = String::from(
         "use crate::schema::OperatorSchema;\nuse crate::types::{DataType, DataTypeSet};\n\n\
          /// Every row, by ascending operator number.\n",

@@ -176,10 +176,10 @@ fn mistakes_are_found_with_their_line() {
         ("5_1.Out", "5_3.Out", "5_1", "5_3 is no feature level"),
         ("5_1.Out", "3_1.Out", "5_1", "3_1 stands below 4_0"),
         ("5_1.Out", "4_0.Out", "5_1", "duplicate key"),
-        ("2_0.Output", "2_0.Input", "2_0", "InputTensor is no tensor; accepted: OutputTensor"),
+        ("2_0.Output", "2_0.Input", "2_0", "InputTensor is not a tensor; accepted: OutputTensor"),
         ("ranks = \"2-4\"", "ranks = \"2-9\"", "4_0", "'2-9' are no ranks"),
         ("ranks = \"2-4\"", "ranks = \"3\"", "4_0", "4_0: OutputTensor loses what 2_1 accepts"),
-        ("scalar-8-64", "scalars", "5_1", "'scalars' is no data type"),
+        ("scalar-8-64", "scalars", "5_1", "'scalars' is not a data type"),
         ("scalar-8-64", "INT64", "5_1", "loses what 4_0 accepts"),
         ("implemented", "rule = \"none\"\nimplemented", "implemented", "rules.rs has no function"),
         ("comparison = \"bit-exact\"", "", "[ORDINARY]", "without comparison"),
@@ -192,7 +192,7 @@ fn mistakes_are_found_with_their_line() {
             "comparison",
             "a type stands in two of the sets",
         ),
-        ("\"bit-exact\"", "{ FLOAT8 = \"ulp 0\" }", "comparison", "'FLOAT8' is no data type"),
+        ("\"bit-exact\"", "{ FLOAT8 = \"ulp 0\" }", "comparison", "'FLOAT8' is not a data type"),
         (
             "\"bit-exact\"",
             "{ scalar-8-32 = \"bit-exact\" }",
@@ -213,7 +213,7 @@ fn mistakes_are_found_with_their_line() {
             "\"tensor\"",
             "\"tensor\", type_of = \"OutputTensor\"",
             "\"OutputTensor\"",
-            "OutputTensor is no tensor without type_of",
+            "OutputTensor is not a tensor without type_of",
         ),
         ("\"int\"", "\"int\", optional_from = \"4_0\"", "Offset", "passes it by value"),
         (
@@ -236,7 +236,7 @@ fn mistakes_are_found_with_their_line() {
 fn a_comparison_by_types_is_one_for_each_set_and_the_rest() {
     let text = "{ \"FLOAT16 FLOAT32\" = \"ulp 2\", \"*\" = \"bit-exact\" }";
     let schema = schema(&with(&ORDINARY.replace("\"bit-exact\"", text))).unwrap();
-    let operator = schema.operators.iter().find(|it| it.name == "ORDINARY").unwrap();
+    let operator = schema.operators.iter().find(|operator| operator.name == "ORDINARY").unwrap();
     let rendered: Vec<String> =
         super::tables::render(&schema).into_iter().map(|(_, text)| text).collect();
     let rendered = rendered.concat();
@@ -256,7 +256,7 @@ fn undocumented_types_are_no_types() {
     let line = "TensorSupport::new(\"ATensors\", RankSet::range(1, 8), DataTypeSet::NONE)";
     assert!(tables.contains(line));
     let found = refused(&EVERYTHING.replace("FLOAT32 int", "undocumented int"));
-    assert!(found.contains("'undocumented' is no data type"), "{found}");
+    assert!(found.contains("'undocumented' is not a data type"), "{found}");
 }
 
 /// The first row of the schema that a page shows, as the operator EXAMPLE.

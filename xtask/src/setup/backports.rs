@@ -34,7 +34,7 @@ pub(crate) fn environment(sh: &Shell) -> Result<Environment> {
 pub(crate) fn radv(sh: &Shell) -> Result<Library> {
     let tree = tree(sh)?;
     let libraries = tree.libraries(sh)?.into_iter().map(|it| it.join("libvulkan_radeon.so"));
-    let path = libraries.into_iter().find(|it| it.is_file());
+    let path = libraries.into_iter().find(|library| library.is_file());
     let path = path.context("the backports have no RADV")?;
     let version = version_of(MESA, &tree.versions).context("no package of Mesa was unpacked")?;
     Ok(Library { environment: tree.environment(sh)?, path, version })

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use sha2::{Digest as _, Sha256};
 use xshell::{Shell, cmd};
 
-use super::Step;
+use super::Check;
 
 const HEADER: &str = "\
 # Written by `cargo xtask ci --only STEP --record`: digests of what a step depended on when it last
@@ -34,7 +34,7 @@ impl Record {
     }
 
     /// Whether `step` need not run because its inputs are as recorded. If that cannot be determined, it runs.
-    pub(crate) fn is_as_recorded(sh: &Shell, file: &str, step: &Step) -> bool {
+    pub(crate) fn is_as_recorded(sh: &Shell, file: &str, step: &Check) -> bool {
         let digest = Self::digest(sh, step);
         let recorded =
             Self::read(sh, file).and_then(|record| Ok(record.has(step, digest?.as_deref())));
@@ -45,16 +45,16 @@ impl Record {
     }
 
     /// The digest of the inputs of `step`; `None` if it depends on everything.
-    fn digest(sh: &Shell, step: &Step) -> Result<Option<String>> {
+    fn digest(sh: &Shell, step: &Check) -> Result<Option<String>> {
         if step.inputs.is_empty() { Ok(None) } else { digest(sh, step.inputs).map(Some) }
     }
 
-    fn has(&self, step: &Step, digest: Option<&str>) -> bool {
+    fn has(&self, step: &Check, digest: Option<&str>) -> bool {
         digest.is_some() && self.0.get(step.name).map(String::as_str) == digest
     }
 
     /// Records that `step` has passed; does nothing for a step without inputs.
-    pub(crate) fn write(sh: &Shell, file: &str, step: &Step) -> Result<()> {
+    pub(crate) fn write(sh: &Shell, file: &str, step: &Check) -> Result<()> {
         let Some(digest) = Self::digest(sh, step)? else { return Ok(()) };
         let Self(mut steps) = Self::read(sh, file)?;
         steps.insert(step.name.to_owned(), digest);
@@ -68,7 +68,8 @@ impl Record {
 /// `Cargo.lock#NAME` is the locked version of that package.
 fn digest(sh: &Shell, inputs: &[&str]) -> Result<String> {
     let mut hash = Sha256::new();
-    let (packages, paths): (Vec<&str>, Vec<&str>) = inputs.iter().partition(|it| it.contains('#'));
+    let (packages, paths): (Vec<&str>, Vec<&str>) =
+        inputs.iter().partition(|input| input.contains('#'));
     for package in packages {
         hash.update(format!("{package} {}\n", locked(sh, package)?));
     }
@@ -102,7 +103,8 @@ fn locked(sh: &Shell, input: &str) -> Result<String> {
     let (file, name) = input.split_once('#').context("no package is named")?;
     let lock: toml::Table = toml::from_str(&sh.read_file(file)?)?;
     let packages = lock.get("package").and_then(toml::Value::as_array).context("no packages")?;
-    let found: Vec<_> = packages.iter().filter(|it| it["name"].as_str() == Some(name)).collect();
+    let found: Vec<_> =
+        packages.iter().filter(|package| package["name"].as_str() == Some(name)).collect();
     ensure!(!found.is_empty(), "{file} has no package {name}");
     Ok(found.iter().map(ToString::to_string).collect())
 }

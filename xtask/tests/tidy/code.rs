@@ -19,7 +19,7 @@ fn collect(tokens: TokenStream, identifiers: &[&str], found: &mut Vec<String>) {
     for token in tokens {
         match token {
             TokenTree::Group(group) => collect(group.stream(), identifiers, found),
-            TokenTree::Ident(ident) if identifiers.iter().any(|it| ident == it) => {
+            TokenTree::Ident(ident) if identifiers.iter().any(|identifier| ident == identifier) => {
                 found.push(format!("line {}: `{ident}`", ident.span().start().line));
             }
             _ => {}
@@ -37,7 +37,7 @@ pub(crate) fn named(text: &str, names: &[String]) -> Vec<String> {
     let spellings: Vec<String> = names.iter().flat_map(|name| spellings(name)).collect();
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        for spelling in spellings.iter().filter(|it| contains_word(line, it)) {
+        for spelling in spellings.iter().filter(|spelling| contains_word(line, spelling)) {
             found.push(format!("line {number}: names {spelling}"));
         }
     }

@@ -63,7 +63,7 @@ fn named_pages(text: &str) -> Vec<&str> {
 
 fn documents() -> Vec<Source> {
     let documents: Vec<Source> =
-        sources().into_iter().filter(|it| it.path.ends_with(".md")).collect();
+        sources().into_iter().filter(|source| source.path.ends_with(".md")).collect();
     assert!(documents.len() > 10, "the rules apply to too few documents");
     documents
 }
@@ -76,7 +76,7 @@ fn broken(path: &str, text: &str, link: &str) -> Option<String> {
     if !target.exists() {
         return Some(format!("{path}: {link}: no such file"));
     }
-    if fragment.is_empty() || target.extension().is_none_or(|it| it != "md") {
+    if fragment.is_empty() || target.extension().is_none_or(|extension| extension != "md") {
         return None;
     }
     let target_text = std::fs::read_to_string(&target).ok()?;

@@ -43,13 +43,17 @@ fn sources() -> Vec<Source> {
     };
     let sources: Vec<Source> =
         list.split('\0').filter(|it| !it.is_empty()).filter_map(read).collect();
-    assert!(sources.iter().any(|it| it.path == "xtask/tests/tidy/main.rs"), "this file is listed");
+    assert!(
+        sources.iter().any(|source| source.path == "xtask/tests/tidy/main.rs"),
+        "this file is listed"
+    );
     sources
 }
 
 /// Applies `rule` to every file whose path `chosen` accepts, of which there must be at least one.
 fn check(chosen: impl Fn(&str) -> bool, rule: impl Fn(&str) -> Vec<String>) {
-    let sources: Vec<Source> = sources().into_iter().filter(|it| chosen(&it.path)).collect();
+    let sources: Vec<Source> =
+        sources().into_iter().filter(|source| chosen(&source.path)).collect();
     assert!(!sources.is_empty(), "the rule applies to no file at all");
     let wrong: Vec<String> = sources
         .iter()
@@ -165,10 +169,10 @@ fn crates_know_no_more_than_they_need() {
 /// Every crate has a layer, and only depends on lower ones.
 #[test]
 fn crates_depend_downwards() {
-    let manifests = sources().into_iter().filter(|it| is_manifest(&it.path));
-    let in_workspace =
-        manifests.filter(|it| it.path != "Cargo.toml" && it.path != "fuzz/Cargo.toml");
-    let texts: Vec<String> = in_workspace.map(|it| it.text).collect();
+    let manifests = sources().into_iter().filter(|source| is_manifest(&source.path));
+    let in_workspace = manifests
+        .filter(|manifest| manifest.path != "Cargo.toml" && manifest.path != "fuzz/Cargo.toml");
+    let texts: Vec<String> = in_workspace.map(|in_workspace| in_workspace.text).collect();
     let wrong = layers::upward(&texts);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
@@ -177,14 +181,14 @@ fn crates_depend_downwards() {
 #[test]
 fn modules_have_no_circles() {
     let mut crates: BTreeMap<String, circles::Crate> = BTreeMap::new();
-    for source in sources().into_iter().filter(|it| it.path.ends_with(".rs")) {
+    for source in sources().into_iter().filter(|source| source.path.ends_with(".rs")) {
         if let Some((folder, path)) = source.path.split_once("/src/") {
             crates.entry(folder.to_owned()).or_default().add(path, &source.text);
         }
     }
     assert!(crates.contains_key("crates/dml-core"), "{:?}", crates.keys());
     let named = |(folder, it): (&String, &circles::Crate)| {
-        it.circles().into_iter().map(|it| format!("{folder}: {it}")).collect::<Vec<_>>()
+        it.circles().into_iter().map(|circle| format!("{folder}: {circle}")).collect::<Vec<_>>()
     };
     let found: Vec<String> = crates.iter().flat_map(named).collect();
     assert!(found.is_empty(), "{found:#?}");
@@ -233,7 +237,7 @@ fn every_crate_states_license_lints_and_rust_version() {
 #[test]
 fn sources_are_short() {
     let extensions = [".rs", ".comp", ".glsl", ".sh", ".h", ".py"];
-    check(|path| extensions.iter().any(|it| path.ends_with(it)), text::too_long);
+    check(|path| extensions.iter().any(|extension| path.ends_with(extension)), text::too_long);
 }
 
 /// Cargo.lock names the default registry in every entry.
@@ -248,7 +252,7 @@ fn no_file_knows_the_machine_it_was_written_on() {
 /// Whether users get the file: everything except development tools.
 fn is_shipped(path: &str) -> bool {
     let tools = ["xtask/", "spirv/compiler/", "crates/dml-bench/", "crates/dml-stress/", "fuzz/"];
-    !tools.iter().any(|it| path.starts_with(it))
+    !tools.iter().any(|tool| path.starts_with(tool))
 }
 
 /// Whether the file is a test or a build script.
@@ -278,8 +282,9 @@ fn unsafe_code_is_accounted_for() {
     let is_listed =
         |it: &Source| it.path.ends_with(".rs") && is_shipped(&it.path) && !is_no_product(&it.path);
     let files = sources().into_iter().filter(is_listed);
-    let files = files.filter(|it| !code::forbidden_identifiers(&it.text, &["unsafe"]).is_empty());
-    let expected: Vec<Vec<String>> = files.map(|it| vec![it.path]).collect();
+    let files =
+        files.filter(|file| !code::forbidden_identifiers(&file.text, &["unsafe"]).is_empty());
+    let expected: Vec<Vec<String>> = files.map(|file| vec![file.path]).collect();
     let rows = security::table(&security_document(), "Unsafe code");
     // The first table of the section explains the kinds.
     let is_file = |row: &Vec<String>| row.first().is_some_and(|cell| cell.contains('/'));
@@ -288,7 +293,7 @@ fn unsafe_code_is_accounted_for() {
         rows.into_iter().map(|mut row| (row.pop().unwrap_or_default(), row)).unzip();
     assert_rows("Unsafe code", &found, &expected);
     let known = ["F", "V", "C", "O", "P", "K", "A", "S", "T", "all"];
-    for kind in kinds.iter().flat_map(|it| it.split(", ")) {
+    for kind in kinds.iter().flat_map(|kind| kind.split(", ")) {
         assert!(known.contains(&kind), "docs/security.md explains no '{kind}'");
     }
 }
@@ -296,9 +301,10 @@ fn unsafe_code_is_accounted_for() {
 /// Every direct dependency of shipped crates has a reason.
 #[test]
 fn dependencies_are_accounted_for() {
-    let manifests =
-        sources().into_iter().filter(|it| is_manifest(&it.path) && is_shipped(&it.path));
-    let manifests: Vec<String> = manifests.map(|it| it.text).collect();
+    let manifests = sources()
+        .into_iter()
+        .filter(|source| is_manifest(&source.path) && is_shipped(&source.path));
+    let manifests: Vec<String> = manifests.map(|manifest| manifest.text).collect();
     let manifests: Vec<&str> = manifests.iter().map(String::as_str).collect();
     let expected: Vec<Vec<String>> = security::dependencies(&manifests)
         .into_iter()
@@ -309,7 +315,7 @@ fn dependencies_are_accounted_for() {
     let (reasons, found): (Vec<_>, Vec<_>) =
         rows.into_iter().map(|mut row| (row.pop().unwrap_or_default(), row)).unzip();
     assert_rows("Dependencies", &found, &expected);
-    assert!(reasons.iter().all(|it| it.len() > 10), "a dependency has no reason");
+    assert!(reasons.iter().all(|reason| reason.len() > 10), "a dependency has no reason");
 }
 
 fn is_own(name: &str) -> bool {

@@ -39,7 +39,7 @@ pub(crate) fn missing_statements(text: &str) -> Vec<String> {
     let package = manifest.get("package").and_then(Value::as_table);
     let mut missing: Vec<String> = ["license", "rust-version", "edition", "description"]
         .iter()
-        .filter(|key| !package.is_some_and(|it| it.contains_key(**key)))
+        .filter(|key| !package.is_some_and(|package| package.contains_key(**key)))
         .map(|key| format!("[package] lacks {key}"))
         .collect();
     let lints = manifest.get("lints").and_then(|it| it.get("workspace"));

@@ -32,8 +32,12 @@ pub(super) fn broken(legal: &AbstractOperator, level: FeatureLevel) -> Vec<RuleC
             add("rule_dimension_count_differs", "DimensionCount", accepted);
         }
     }
-    let holders = legal.schema().fields.iter().filter(|it| it.kind == FieldKind::Attribute);
-    cases.extend(holders.filter(|it| it.type_of.is_some()).flat_map(|it| broken_holder(legal, it)));
+    let holders = legal.schema().fields.iter().filter(|field| field.kind == FieldKind::Attribute);
+    cases.extend(
+        holders
+            .filter(|holder| holder.type_of.is_some())
+            .flat_map(|holder| broken_holder(legal, holder)),
+    );
     cases
 }
 
@@ -55,7 +59,8 @@ fn is_accepted(operator: &AbstractOperator, level: FeatureLevel) -> bool {
 
 /// A field that holds a data type, with that of another tensor and with no type's number.
 fn broken_holder(legal: &AbstractOperator, holder: &'static FieldSchema) -> Vec<RuleCase> {
-    let at = legal.schema().fields.iter().position(|it| it == holder).expect("a field of the row");
+    let at =
+        legal.schema().fields.iter().position(|field| field == holder).expect("a field of the row");
     let FieldValue::Uint(number) = legal.fields()[at] else { return vec![] };
     let other =
         if number == DataType::Int32.dml_value() { DataType::Uint32 } else { DataType::Int32 };

@@ -25,7 +25,7 @@ pub(super) fn write(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let mut table = empty();
-    let compared = libraries.iter().flat_map(|it| [it.name.clone(), "ratio".to_owned()]);
+    let compared = libraries.iter().flat_map(|library| [library.name.clone(), "ratio".to_owned()]);
     table.set_header(["model", "latency"].map(str::to_owned).into_iter().chain(compared));
     table.column_iter_mut().skip(1).for_each(|it| it.set_cell_alignment(CellAlignment::Right));
     let mut reasons: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();

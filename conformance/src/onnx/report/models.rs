@@ -44,7 +44,8 @@ pub(super) fn write_measured(
         writeln!(output, "## {}\n", target.title)?;
         let mut table = empty();
         let peer = figures.peer.as_ref();
-        let compared = peer.map(|it| [it.name.clone(), "ratio".to_owned()]).into_iter().flatten();
+        let compared =
+            peer.map(|peer| [peer.name.clone(), "ratio".to_owned()]).into_iter().flatten();
         let columns = ["model", "nodes", "dispatches", "status", "difference", "latency"];
         table.set_header(columns.map(str::to_owned).into_iter().chain(compared));
         let numbers = table.column_iter_mut().enumerate().filter(|(at, _)| ![0, 3].contains(at));
@@ -66,21 +67,21 @@ fn row(
     measured: Option<&Measurement>,
     peer: Option<&Peer>,
 ) -> Vec<String> {
-    let difference = ended.distance.map(|it| format!("{:.1e}", it.difference));
+    let difference = ended.distance.map(|distance| format!("{:.1e}", distance.difference));
     let mut cells = vec![
         test.id.clone(),
-        measured.map(|it| it.nodes.to_string()).unwrap_or_default(),
-        measured.map(|it| it.dispatches.to_string()).unwrap_or_default(),
+        measured.map(|measured| measured.nodes.to_string()).unwrap_or_default(),
+        measured.map(|measured| measured.dispatches.to_string()).unwrap_or_default(),
         ended.outcome.name().to_owned(),
         difference.unwrap_or_default(),
-        measured.map(|it| milliseconds(it.latency)).unwrap_or_default(),
+        measured.map(|measured| milliseconds(measured.latency)).unwrap_or_default(),
     ];
     if let Some(peer) = peer {
         let takes = peer.seconds.get(&test.id).map(|it| Duration::from_secs_f64(it.max(0.0)));
-        let ratio = measured.zip(takes.filter(|it| !it.is_zero()));
+        let ratio = measured.zip(takes.filter(|take| !take.is_zero()));
         let ratio = ratio.map(|(own, other)| own.latency.as_secs_f64() / other.as_secs_f64());
         cells.push(takes.map(milliseconds).unwrap_or_default());
-        cells.push(ratio.map(|it| format!("{it:.1}")).unwrap_or_default());
+        cells.push(ratio.map(|ratio| format!("{ratio:.1}")).unwrap_or_default());
     }
     cells
 }

@@ -16,7 +16,8 @@ fn circumstances(diff: &Diff<'_>) -> Vec<String> {
     let version = changed("conformance version", &a.conformance_version, &b.conformance_version);
     let mut lines: Vec<String> = version.into_iter().collect();
     lines.extend(changed("selection", &a.request(), &b.request()));
-    let both = diff.targets.iter().filter_map(|it| Some(of_targets(it.before?, it.after)));
+    let both =
+        diff.targets.iter().filter_map(|target| Some(of_targets(target.before?, target.after)));
     lines.extend(both.flatten());
     lines
 }
@@ -79,7 +80,7 @@ impl fmt::Display for Diff<'_> {
             writeln!(f, "{}", one_line(&line))?;
         }
         let (quiet, changed): (Vec<_>, Vec<_>) =
-            self.targets.iter().partition(|it| it.before.is_some() && it.is_quiet());
+            self.targets.iter().partition(|target| target.before.is_some() && target.is_quiet());
         for target in changed {
             write!(f, "\n{target}")?;
         }
@@ -151,7 +152,7 @@ impl fmt::Display for Change<'_> {
             [_, Some(b)] => f.write_str(b.name())?,
             [a, None] => write!(f, "was {}", a.unwrap_or(case.result).name())?,
         }
-        let expected = case.expected.as_ref().map(|it| &it.reason);
+        let expected = case.expected.as_ref().map(|expected| &expected.reason);
         // A case that passes now needs no reason.
         let reason =
             case.detail.as_ref().or(expected).filter(|_| ends[1] != Some(ResultCode::Pass));

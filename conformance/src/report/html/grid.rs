@@ -172,7 +172,7 @@ impl Grid {
             table.entry(row).or_default().entry(column).or_default().merge(entry);
         }
         let row = |(types, mut entries): (Vec<DataType>, BTreeMap<Column, Entry>)| {
-            let names: Vec<&str> = types.iter().map(|it| it.name()).collect();
+            let names: Vec<&str> = types.iter().map(|data_type| data_type.name()).collect();
             let entry = |column| entries.remove(column).unwrap_or_default();
             (vec![names.join("-")], columns.iter().map(entry).collect())
         };

@@ -10,7 +10,7 @@ fn written(run: &Run) -> String {
 }
 
 fn named<'a>(all: &'a Document<'_>, name: &str) -> Vec<Node<'a, 'a>> {
-    all.descendants().filter(|it| it.has_tag_name(name)).collect()
+    all.descendants().filter(|descendant| descendant.has_tag_name(name)).collect()
 }
 
 #[test]
@@ -33,7 +33,9 @@ fn suites_count_and_cases_have_outcomes() {
     assert_eq!(cases[1].attribute("name"), Some("offset_zero"));
     assert_eq!(cases[1].attribute("time"), Some("0.000250"));
     let outcomes = ["failure", "error", "skipped"].map(|name| named(&all, name));
-    assert!(outcomes.iter().flatten().all(|it| it.parent().unwrap().has_tag_name("testcase")));
+    assert!(
+        outcomes.iter().flatten().all(|outcome| outcome.parent().unwrap().has_tag_name("testcase"))
+    );
     let types = |all: &[Node<'_, '_>]| -> Vec<String> {
         all.iter().map(|it| it.attribute("type").unwrap().to_owned()).collect()
     };
@@ -50,7 +52,7 @@ fn properties_say_what_it_ran_on() {
         let xml = written(run);
         let all = Document::parse(&xml).unwrap();
         let mut properties = named(&all, "property").into_iter();
-        let found = properties.find(|it| it.attribute("name") == Some(name));
+        let found = properties.find(|property| property.attribute("name") == Some(name));
         found.map(|it| it.attribute("value").unwrap().to_owned())
     };
     let expected = [

@@ -76,8 +76,10 @@ impl Plans {
         let plans = self.of_runs.iter().chain(&self.once);
         let pipelines: HashSet<&KernelKey> =
             plans.flat_map(Plan::steps).filter_map(dispatch_of).map(|it| &it.kernel).collect();
-        let kernels: HashMap<u128, usize> =
-            pipelines.iter().map(|it| (it.variant.identity(), it.variant.spirv.len())).collect();
+        let kernels: HashMap<u128, usize> = pipelines
+            .iter()
+            .map(|pipeline| (pipeline.variant.identity(), pipeline.variant.spirv.len()))
+            .collect();
         (kernels.into_values().sum::<usize>() as u64, pipelines.len() as u64)
     }
 }
@@ -98,9 +100,16 @@ pub(crate) fn dispatch_of(step: &Step) -> Option<&Dispatch> {
 
 /// [`Counts::invocations`].
 fn few_invocations(dispatches: &[&Dispatch]) -> Result<Option<u64>> {
-    let counts = dispatches.iter().map(|it| invocations(it)).collect::<Result<Vec<_>>>()?;
+    let counts =
+        dispatches.iter().map(|dispatch| invocations(dispatch)).collect::<Result<Vec<_>>>()?;
     let tenth_of = |part: fn(&Cost) -> u64| {
-        tenth(counts.iter().copied().zip(dispatches.iter().map(|it| part(&it.cost))).collect())
+        tenth(
+            counts
+                .iter()
+                .copied()
+                .zip(dispatches.iter().map(|dispatch| part(&dispatch.cost)))
+                .collect(),
+        )
     };
     Ok(tenth_of(|cost| cost.operations).min(tenth_of(|cost| cost.bytes)))
 }
@@ -122,7 +131,10 @@ fn tenth(mut dispatches: Vec<(u64, u64)>) -> Option<u64> {
 pub(crate) fn invocations(dispatch: &Dispatch) -> Result<u64> {
     let KernelKey { variant, specialization } = &dispatch.kernel;
     let words = variant.spirv.as_chunks::<4>().0.iter().copied().map(u32::from_le_bytes);
-    let ids = variant.specialization_constants.iter().map(|it| it.id);
+    let ids = variant
+        .specialization_constants
+        .iter()
+        .map(|specialization_constant| specialization_constant.id);
     let values = ids.zip(specialization.iter().copied()).collect();
     let group = work_group(&words.collect::<Vec<_>>(), &values)
         .with_context(|| format!("{} does not state the size of its work groups", variant.name))?;

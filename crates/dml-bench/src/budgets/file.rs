@@ -69,7 +69,7 @@ impl TableFile {
             true => "if that is worth it, accept it",
             false => "so that it stays like that, record it",
         };
-        let lines: String = changes.iter().map(|it| format!("\n{it}")).collect();
+        let lines: String = changes.iter().map(|change| format!("\n{change}")).collect();
         let text = format!("{lines}\n{advice}: `{}` writes the table", self.command);
         (!changes.is_empty()).then_some(text)
     }

@@ -17,11 +17,14 @@ use crate::budgets::Work;
 pub fn of_folder(folder: &Path) -> Result<Vec<Work>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut folders: Vec<PathBuf> =
-        entries.map(|it| Ok(it?.path())).collect::<std::io::Result<_>>()?;
-    folders.retain(|it| it.join("model.onnx").is_file());
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    folders.retain(|folder| folder.join("model.onnx").is_file());
     ensure!(!folders.is_empty(), "there is no model in {}", folder.display());
     folders.sort();
-    folders.iter().map(|it| work(it).with_context(|| it.display().to_string())).collect()
+    folders
+        .iter()
+        .map(|folder| work(folder).with_context(|| folder.display().to_string()))
+        .collect()
 }
 
 fn work(folder: &Path) -> Result<Work> {

@@ -9,7 +9,7 @@ use crate::budgets::Counts;
 
 /// The counts of one work on one profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct WorkCount {
     /// The name of the work.
     pub work: String,
     /// The name of the profile.
@@ -22,7 +22,7 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// In the order in which they are written.
-    pub rows: Vec<Row>,
+    pub rows: Vec<WorkCount>,
 }
 
 /// A number of a row.
@@ -155,7 +155,7 @@ impl fmt::Display for Change {
     }
 }
 
-impl Row {
+impl WorkCount {
     /// `work on profile`.
     fn name(&self) -> String {
         format!("{} on {}", self.work, self.profile)
@@ -192,17 +192,17 @@ impl Table {
     pub fn parse(text: &str) -> Result<Self> {
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('#'));
         let row = |(number, line)| {
-            Row::parse(line).with_context(|| format!("line {number} is no row: `{line}`"))
+            WorkCount::parse(line).with_context(|| format!("line {number} is not a row: `{line}`"))
         };
         let table = Self { rows: lines.map(row).collect::<Result<_>>()? };
-        let names: BTreeSet<String> = table.rows.iter().map(Row::name).collect();
+        let names: BTreeSet<String> = table.rows.iter().map(WorkCount::name).collect();
         ensure!(names.len() == table.rows.len(), "two rows are of one work on one profile");
         Ok(table)
     }
 
     /// The differences, in the table's order; `self` is the table, `now` the new counts.
     pub fn changes(&self, now: &Self) -> Vec<Change> {
-        let row_of = |table: &Self, row: &Row| {
+        let row_of = |table: &Self, row: &WorkCount| {
             table.rows.iter().find(|it| it.name() == row.name()).map(|it| it.counts)
         };
         let mut changes = Vec::new();
@@ -228,7 +228,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let titles = ["# work", "profile"].into_iter().chain(Column::ALL.map(Column::name));
         let mut lines: Vec<Vec<String>> = vec![titles.map(str::to_owned).collect()];
-        lines.extend(self.rows.iter().map(Row::cells));
+        lines.extend(self.rows.iter().map(WorkCount::cells));
         let width = |column: usize| lines.iter().map(|cells| cells[column].len()).max();
         let widths: Vec<usize> = (0..lines[0].len()).filter_map(width).collect();
         for cells in &lines {

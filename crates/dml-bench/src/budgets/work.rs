@@ -50,7 +50,7 @@ impl Work {
     /// The bytes of what a run has to read, inputs and constants, and of what it has to write.
     fn least_bytes(&self) -> u64 {
         let is_read = |it: &&program::BufferPlan| !matches!(it.initial, Initial::Undefined);
-        let read = self.program.buffers().iter().filter(is_read).map(|it| it.size);
+        let read = self.program.buffers().iter().filter(is_read).map(|buffer| buffer.size);
         let written = self.program.steps().iter().map(|step| match step {
             program::Step::Read(read) => match &read.source {
                 program::Source::Buffer(binding) => binding.size,
@@ -162,7 +162,7 @@ impl OneNode {
 
     /// Integers of 64 bits that are part of the model.
     pub(crate) fn int64s(self, shape: &[u64], values: &[i64]) -> Self {
-        let bytes = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(Type::I64, shape, bytes)
     }
 

@@ -150,6 +150,6 @@ fn up_convolution(of: UpConvolution) -> Operation {
 /// Of an input, a filter and an output of these sizes.
 fn plain(sizes: [[u32; 4]; 3]) -> ConvolutionDesc {
     let [input_tensor, filter_tensor, output_tensor] =
-        sizes.map(|it| TensorDesc::packed(DataType::Float32, &it));
+        sizes.map(|size| TensorDesc::packed(DataType::Float32, &size));
     descriptors::convolution([input_tensor, filter_tensor, output_tensor])
 }

@@ -94,7 +94,7 @@ fn sum_of_seven() -> Operation {
     graph.output(sum);
     let inputs = all.map(|_| tensor());
     Operation::of_graph((graph.finish(), true), &inputs, &tensor(), |inputs| {
-        (0..inputs[0].len()).map(|at| inputs.iter().map(|it| it[at]).sum()).collect()
+        (0..inputs[0].len()).map(|at| inputs.iter().map(|input| input[at]).sum()).collect()
     })
 }
 

@@ -35,7 +35,7 @@ impl Attention {
                 .flat_map(|at| key.iter().skip(at).step_by(elements).copied())
                 .collect();
             let scores = product(&query, &across, [steps, steps]);
-            let scores: Vec<f32> = scores.into_iter().map(|it| it * self.scale()).collect();
+            let scores: Vec<f32> = scores.into_iter().map(|score| score * self.scale()).collect();
             let shares = softmax(&scores, steps);
             for (shares, found) in shares.chunks(steps).zip(output.chunks_mut(row)) {
                 let mut sums = vec![0.0; elements];

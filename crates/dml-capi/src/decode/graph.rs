@@ -92,7 +92,7 @@ unsafe fn node(node: &DML_GRAPH_NODE_DESC, path: &str) -> Result<NodeDesc> {
         }
         other => {
             let accepted = format!("{OPERATOR} (OPERATOR), {CONSTANT} (CONSTANT)");
-            Err(refused(path, "Type", other, "is no type of node", accepted))
+            Err(refused(path, "Type", other, "is not a type of node", accepted))
         }
     }
 }

@@ -101,7 +101,7 @@ fn what_cannot_be_followed_is_refused() {
     let found = read(&DML_BUFFER_TENSOR_DESC { Sizes: ptr::null(), ..good });
     assert!(found.contains("OutputTensor.Sizes: null, with 2 elements"), "{found}");
     let found = read(&DML_BUFFER_TENSOR_DESC { DataType: 99, ..good });
-    assert!(found.contains("OutputTensor.DataType: 99 is no data type"), "{found}");
+    assert!(found.contains("OutputTensor.DataType: 99 is not a data type"), "{found}");
     let found = message(decode(&DML_OPERATOR_DESC { Type: 93, Desc: ptr::null() }));
     assert!(found.contains("DIAGONAL_MATRIX: DML_OPERATOR_DESC.Desc: null"), "{found}");
     for unknown in [0, 178, u32::MAX] {

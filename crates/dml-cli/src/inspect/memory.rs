@@ -70,7 +70,7 @@ fn read_by_runs(program: &Program, plans: &[Plan]) -> Vec<bool> {
                 let needs = &plans[dispatch.operator].inputs;
                 let is_bound = |index: usize| {
                     let needs = needs.get(index).and_then(Option::as_ref);
-                    needs.is_some_and(|it| it.bound_at == BoundAt::Execution)
+                    needs.is_some_and(|need| need.bound_at == BoundAt::Execution)
                 };
                 let inputs = dispatch.inputs.iter().enumerate();
                 let inputs = inputs.filter(|(index, _)| is_bound(*index)).map(|(_, it)| it);

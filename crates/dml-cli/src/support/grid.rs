@@ -64,7 +64,7 @@ fn heading(subject: &Subject) -> impl Iterator<Item = String> {
         [] => vec![],
         shortfalls => {
             let mut lines = vec!["The profile states more than this device has:".to_owned()];
-            lines.extend(shortfalls.iter().map(|it| format!("  {it}")));
+            lines.extend(shortfalls.iter().map(|shortfall| format!("  {shortfall}")));
             lines
         }
     };
@@ -160,7 +160,7 @@ impl Legend {
             lines.push(format!("{:10}{}", cell(*support), meaning(*support)));
             if matches!(support, Support::Emulated(_)) {
                 lines.extend(self.emulated.iter().map(|(how, types)| {
-                    let types: Vec<&str> = types.iter().map(|it| it.name()).collect();
+                    let types: Vec<&str> = types.iter().map(|data_type| data_type.name()).collect();
                     format!("{:10}  {}: {how}", "", types.join(", "))
                 }));
             }

@@ -58,7 +58,7 @@ const MODES: [FloatMode; 5] = [
 /// infinities or NaN. Modes that the module declares already are kept, and a module with 64-bit floats remains
 /// unchanged.
 pub fn with_float_modes(words: &[u32], enabled: Features) -> Vec<u32> {
-    let places = if words.len() > HEADER_WORDS { Places::of(words) } else { None };
+    let places = if words.len() > HEADER_WORDS { ModuleDeclarations::of(words) } else { None };
     let Some(places) = places else { return words.to_vec() };
     let is_missing = |mode: &&FloatMode| enabled.has(mode.feature) && places.misses(mode);
     let modes: Vec<&FloatMode> = MODES.iter().filter(is_missing).collect();
@@ -84,7 +84,7 @@ pub fn with_float_modes(words: &[u32], enabled: Features) -> Vec<u32> {
 
 /// The declarations of a module, and the word offsets at which further ones are inserted.
 #[derive(Default)]
-struct Places {
+struct ModuleDeclarations {
     capabilities: BTreeSet<u32>,
     has_extension: bool,
     /// Execution modes with one operand, and that operand: for modes of floats, the width.
@@ -96,7 +96,7 @@ struct Places {
     entry_point: u32,
 }
 
-impl Places {
+impl ModuleDeclarations {
     /// Scans a module; `None` if it must remain unchanged.
     fn of(words: &[u32]) -> Option<Self> {
         let mut places = Self { extensions: HEADER_WORDS, ..Self::default() };

@@ -105,7 +105,7 @@ impl Limit {
     /// Refuses values that no device could have.
     pub(super) fn check(self, value: u64) -> Result<(), InvalidField> {
         if self.kind() == Kind::Alignment && !(value.is_power_of_two() && value <= 256) {
-            let problem = "is no alignment that a device may have";
+            let problem = "is not an alignment that a device may have";
             return Err(InvalidField::new(self.name(), value, problem, "a power of two up to 256"));
         }
         if value == 0 {

@@ -17,7 +17,7 @@ const CAPABILITY_OF_MODE: u32 = 5;
 #[non_exhaustive]
 pub enum UnknownNeed {
     /// The words are not a SPIR-V module.
-    #[error("it is no SPIR-V module")]
+    #[error("it is not a SPIR-V module")]
     Malformed,
     /// No feature of the table allows a capability.
     #[error("it needs SPIR-V's capability {code}, and no feature of dml-core's table allows that")]
@@ -81,8 +81,8 @@ fn of_float_mode(mode: u32, width: u32) -> Result<Option<Feature>, UnknownNeed> 
     if of_mode.peek().is_none() {
         return Ok(None);
     }
-    let of_width =
-        of_mode.find(|it| it.capability().is_some_and(|it| it.float_width == Some(width)));
+    let of_width = of_mode
+        .find(|it| it.capability().is_some_and(|capability| capability.float_width == Some(width)));
     of_width.map(Some).ok_or(UnknownNeed::FloatMode { mode, width })
 }
 

@@ -105,7 +105,7 @@ impl ModuleFacts {
             Type::Scalar(bytes) => Some(*bytes),
             Type::Several(ty, count) => times(*count, *ty),
             Type::Array(ty, length) => times(value(*length)?, *ty),
-            Type::Struct(members) => members.iter().map(|it| self.bytes(*it, value)).sum(),
+            Type::Struct(members) => members.iter().map(|member| self.bytes(*member, value)).sum(),
         }
     }
 

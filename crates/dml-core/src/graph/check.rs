@@ -86,7 +86,7 @@ fn check_counts(graph: &GraphDesc) -> Result<(), InvalidField> {
         return Err(InvalidField::new("OutputCount", graph.output_count, problem, accepted));
     }
     if graph.output_edges.is_empty() {
-        let problem = "is no output: the graph would compute nothing that can be read";
+        let problem = "is not an output: the graph would compute nothing that can be read";
         return Err(InvalidField::new("OutputEdges", "an empty list", problem, "1 edge and more"));
     }
     Ok(())
@@ -109,7 +109,8 @@ fn level_has(what: &'static str, needs: FeatureLevel, level: FeatureLevel) -> Re
 /// Gives every node what its edges bring, and checks that it has all that it needs.
 fn connect(nodes: &mut [GraphNode], edges: &Edges<'_>) -> Result<(), InvalidField> {
     for node in &mut *nodes {
-        let count = node.operator().map_or(0, |it| it.tensors(FieldKind::Input).count());
+        let count =
+            node.operator().map_or(0, |operator| operator.tensors(FieldKind::Input).count());
         node.inputs = vec![None; count];
     }
     for edge in &edges.into_nodes {

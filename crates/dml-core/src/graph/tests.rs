@@ -68,37 +68,40 @@ fn nodes_are_in_an_order_in_which_they_can_be_executed() {
     assert_eq!(graph.order(), [1, 0]);
     assert_eq!(graph.nodes()[0].inputs, [Some(Source::Node { node: 1, output: 0 })]);
     assert_eq!(graph.outputs()[0].0, Source::Node { node: 0, output: 0 });
-    assert_eq!(graph.inputs().iter().flatten().map(|it| it.size).collect::<Vec<_>>(), [24, 24]);
+    assert_eq!(
+        graph.inputs().iter().flatten().map(|input| input.size).collect::<Vec<_>>(),
+        [24, 24]
+    );
 }
 
 #[test]
 fn an_edge_that_leads_nowhere_is_refused() {
     refuses(
         |graph| graph.input_edges[1].graph_input_index = 2,
-        "InputEdges[1].GraphInputIndex: 2 is no input of the graph; accepted: 0 to 1",
+        "InputEdges[1].GraphInputIndex: 2 is not an input of the graph; accepted: 0 to 1",
     );
     refuses(
         |graph| graph.input_edges[0].to_node_index = 7,
-        "InputEdges[0].ToNodeIndex: 7 is no node; accepted: 0 to 1",
+        "InputEdges[0].ToNodeIndex: 7 is not a node; accepted: 0 to 1",
     );
     refuses(
         |graph| graph.intermediate_edges[0].to_node_input_index = 1,
-        "IntermediateEdges[0].ToNodeInputIndex: 1 is no input of Nodes[1]; accepted: 0 to 0",
+        "IntermediateEdges[0].ToNodeInputIndex: 1 is not an input of Nodes[1]; accepted: 0 to 0",
     );
     refuses(
         |graph| graph.intermediate_edges[0].from_node_output_index = 1,
-        "IntermediateEdges[0].FromNodeOutputIndex: 1 is no output of Nodes[0]; accepted: 0 to 0",
+        "IntermediateEdges[0].FromNodeOutputIndex: 1 is not an output of Nodes[0]; accepted: 0 to 0",
     );
     refuses(
         |graph| {
             graph.intermediate_edges[0].name = "sum".to_owned();
             graph.intermediate_edges[0].from_node_index = 9;
         },
-        "IntermediateEdges[0] (sum).FromNodeIndex: 9 is no node; accepted: 0 to 1",
+        "IntermediateEdges[0] (sum).FromNodeIndex: 9 is not a node; accepted: 0 to 1",
     );
     refuses(
         |graph| graph.output_edges[0].graph_output_index = 1,
-        "OutputEdges[0].GraphOutputIndex: 1 is no output of the graph; accepted: 0 to 0",
+        "OutputEdges[0].GraphOutputIndex: 1 is not an output of the graph; accepted: 0 to 0",
     );
 }
 

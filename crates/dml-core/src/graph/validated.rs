@@ -79,7 +79,7 @@ impl ValidatedGraph {
         }
         let reads = |node: &&GraphNode| node.inputs.contains(&Some(Source::Input(index)));
         let node = self.nodes.iter().find(reads)?;
-        let input = node.inputs.iter().position(|it| *it == Some(Source::Input(index)))?;
+        let input = node.inputs.iter().position(|input| *input == Some(Source::Input(index)))?;
         node.tensor(kind, input)
     }
 

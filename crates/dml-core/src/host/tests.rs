@@ -112,7 +112,12 @@ fn leaving_the_descriptor_is_reported() {
 #[test]
 fn a_kernel_that_asks_for_more_than_the_device_has_is_reported() {
     for limit in [Limit::MaxPushConstantsSize, Limit::MaxPerStageDescriptorStorageBuffers] {
-        let needed = PROBE.needed_limits().into_iter().find(|it| it.0 == limit).unwrap().1;
+        let needed = PROBE
+            .needed_limits()
+            .into_iter()
+            .find(|needed_limit| needed_limit.0 == limit)
+            .unwrap()
+            .1;
         let mut capabilities = aligned(4);
         capabilities.limits = capabilities.limits.with(limit, needed);
         interpret(&[Step::Dispatch(probe(0..8))], &mut memory(8), &capabilities).unwrap();

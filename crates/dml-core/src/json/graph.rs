@@ -68,7 +68,7 @@ fn members(json: &Value) -> Result<Graph<'_>> {
     known_keys("", graph, &MEMBERS)?;
     let nodes = required("Nodes", graph, "Nodes")?;
     let nodes =
-        nodes.as_array().ok_or_else(|| refused("Nodes", nodes, "is no array", "an array"))?;
+        nodes.as_array().ok_or_else(|| refused("Nodes", nodes, "is not an array", "an array"))?;
     let input_edges = edges(graph, "InputEdges", input_edge)?;
     let output_edges = edges(graph, "OutputEdges", output_edge)?;
     let highest = input_edges.iter().map(|edge| edge.graph_input_index).max();
@@ -101,7 +101,7 @@ fn node(
             NodeKind::Constant(data(&at, node.content).map_err(Error::InvalidGraph)?)
         }
         Some(name) => NodeKind::Operator(named(name).ok_or_else(|| {
-            let problem = "is no operator's name";
+            let problem = "is not an operator's name";
             Error::InvalidGraph(refused(&at, node.content, problem, "an operator"))
         })?),
         None => NodeKind::Operator(inner_operator(path, &at, node.content)?),
@@ -147,7 +147,9 @@ impl<'a> Node<'a> {
         let member = match name.strip_prefix("DML_GRAPH_NODE_TYPE_").unwrap_or(&name) {
             "OPERATOR" => OPERATOR,
             "CONSTANT" => DATA,
-            _ => return Err(refused(&at, node_type, "is no type of node", "OPERATOR, CONSTANT")),
+            _ => {
+                return Err(refused(&at, node_type, "is not a type of node", "OPERATOR, CONSTANT"));
+            }
         };
         known_keys(path, node, &[key, "Name", member])?;
         let content = required(&join(path, member), node, member)?;
@@ -223,8 +225,9 @@ fn intermediate_edge(edge: &Edge<'_>) -> Result<IntermediateEdge> {
 
 fn name_of(path: &str, object: &Object) -> Result<String> {
     let Some(json) = given("Name", object) else { return Ok(String::new()) };
-    let name =
-        json.as_str().ok_or_else(|| refused(&join(path, "Name"), json, "is no text", "a text"))?;
+    let name = json
+        .as_str()
+        .ok_or_else(|| refused(&join(path, "Name"), json, "is not a text", "a text"))?;
     Ok(name.to_owned())
 }
 

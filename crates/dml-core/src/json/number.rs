@@ -25,7 +25,7 @@ fn integer_within(path: &str, json: &Value, (least, most): (i128, i128)) -> Resu
     let refused = |problem| refused(path, json, problem, format!("{least} to {most}"));
     let unsigned = json.as_u64().map(i128::from);
     let value = unsigned.or_else(|| json.as_i64().map(i128::from));
-    let value = value.ok_or_else(|| refused("is no integer"))?;
+    let value = value.ok_or_else(|| refused("is not an integer"))?;
     if (least..=most).contains(&value) { Ok(value) } else { Err(refused("is out of range")) }
 }
 
@@ -51,7 +51,7 @@ where
     if let Some(special) = special {
         return Ok(special);
     }
-    let value = json.as_f64().ok_or_else(|| refused(path, json, "is no number", accepted()))?;
+    let value = json.as_f64().ok_or_else(|| refused(path, json, "is not a number", accepted()))?;
     let rounded: T = value.as_();
     if rounded.is_finite() {
         return Ok(rounded);

@@ -27,7 +27,7 @@ pub(super) fn tensor(path: &str, json: &Value) -> Result<TensorDesc> {
         let name = tensor_type.as_str().map(str::to_ascii_uppercase).unwrap_or_default();
         if name.strip_prefix("DML_TENSOR_TYPE_").unwrap_or(&name) != "BUFFER" {
             let path = join(path, "Type");
-            return Err(refused(&path, tensor_type, "is no type of tensor", "BUFFER"));
+            return Err(refused(&path, tensor_type, "is not a type of tensor", "BUFFER"));
         }
     }
     if let Some(desc) = outer.get("Desc") {
@@ -78,7 +78,7 @@ pub(super) fn data_type(path: &str, json: &Value) -> Result<DataType> {
     let named = json.as_str().and_then(|name| name.parse().ok());
     named.ok_or_else(|| {
         let similar = similar(json, DataType::ALL.map(DataType::name));
-        let problem = format!("is no data type{similar}");
+        let problem = format!("is not a data type{similar}");
         refused(path, json, &problem, DataTypeSet::ALL.to_string())
     })
 }
@@ -98,5 +98,5 @@ fn flag(path: &str, json: &Value) -> Result<TensorFlags> {
     let short = given.strip_prefix("DML_TENSOR_FLAG_").unwrap_or(&given);
     let found = FLAGS.iter().find(|(name, _)| *name == short);
     let accepted = FLAGS.map(|(name, _)| name).join(", ");
-    found.map(|(_, flag)| *flag).ok_or_else(|| refused(path, json, "is no flag", accepted))
+    found.map(|(_, flag)| *flag).ok_or_else(|| refused(path, json, "is not a flag", accepted))
 }

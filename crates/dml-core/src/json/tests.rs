@@ -64,7 +64,7 @@ fn matrix() -> Value {
 
 fn decode(desc: &Value) -> Result<Vec<FieldValue>> {
     let object = desc.as_object().unwrap();
-    Form { schema: &EVERYTHING, path: "", object, beside: Vec::new() }.fields()
+    OperatorFields { schema: &EVERYTHING, path: "", object, beside: Vec::new() }.fields()
 }
 
 /// The field of [`everything`] called `name`, given as `value`.
@@ -108,13 +108,13 @@ fn an_unknown_operator_is_refused() {
     for json in [json!({ "type": "UNKNOWN" }), json!({ "desc": {} }), json!({ "type": 93 })] {
         let message = operator(&json).unwrap_err().to_string();
         assert!(message.starts_with("operator: type: "), "{message}");
-        assert!(message.contains("is no known operator; accepted: "), "{message}");
+        assert!(message.contains("is not a known operator; accepted: "), "{message}");
     }
     let message = operator(&json!({ "type": "SOFTMX" })).unwrap_err().to_string();
-    let suggested = "\"SOFTMX\" is no known operator (did you mean ACTIVATION_SOFTMAX, ";
+    let suggested = "\"SOFTMX\" is not a known operator (did you mean ACTIVATION_SOFTMAX, ";
     assert!(message.contains(suggested), "{message}");
     let message = operator(&json!([])).unwrap_err().to_string();
-    assert_eq!(message, "operator: json: [] is no object; accepted: an object");
+    assert_eq!(message, "operator: json: [] is not an object; accepted: an object");
 }
 
 /// A FLOAT32 tensor of 3 x 3 elements.
@@ -155,7 +155,7 @@ fn an_operator_with_enumerations_and_another_one_inside_is_read() {
     assert_eq!(gemm, desc.into());
     json["desc"]["TransB"] = json!("SIDEWAYS");
     let message = operator(&json).unwrap_err().to_string();
-    let problem = "is no name of DML_MATRIX_TRANSFORM; accepted: NONE, TRANSPOSE";
+    let problem = "is not a name of DML_MATRIX_TRANSFORM; accepted: NONE, TRANSPOSE";
     assert_eq!(message, format!("GEMM: TransB: \"SIDEWAYS\" {problem}"));
 }
 
@@ -291,8 +291,8 @@ fn integers_stay_in_range() {
     let range = "-2147483648 to 2147483647";
     let message = format!("Offset: 2147483648 is out of range; accepted: {range}");
     refuses("Offset", json!(2_147_483_648_u32), &message);
-    refuses("Offset", json!(1.5), &format!("Offset: 1.5 is no integer; accepted: {range}"));
-    let message = "Strides[1]: \"2\" is no integer; accepted: 0 to 4294967295";
+    refuses("Offset", json!(1.5), &format!("Offset: 1.5 is not an integer; accepted: {range}"));
+    let message = "Strides[1]: \"2\" is not an integer; accepted: 0 to 4294967295";
     refuses("Strides", json!([1, "2"]), message);
 }
 
@@ -344,14 +344,15 @@ fn a_scalar_has_the_type_of_the_field_beside_it() {
     assert!(scalar("INT32", json!({})).is_err());
     assert!(scalar("INT4", json!(1)).is_err());
     let message = scalar("BOOL", json!(1)).unwrap_err();
-    let start = "ValueDataType: \"BOOL\" is no name of DML_TENSOR_DATA_TYPE; accepted: FLOAT32, ";
+    let start =
+        "ValueDataType: \"BOOL\" is not a name of DML_TENSOR_DATA_TYPE; accepted: FLOAT32, ";
     assert!(message.starts_with(start), "{message}");
 }
 
 #[test]
 fn a_nested_operator_s_path_starts_outside() {
     let nested = json!({ "Type": "DIAGONAL_MATRIX", "Desc": { "OutputTensor": 1 } });
-    let message = "FusedActivation.OutputTensor: 1 is no object; accepted: an object";
+    let message = "FusedActivation.OutputTensor: 1 is not an object; accepted: an object";
     refuses("FusedActivation", nested, message);
     let message = with("FusedActivation", json!({ "Type": "RELU" })).unwrap_err().to_string();
     assert!(message.starts_with("FusedActivation.Type: \"RELU\" is no known"), "{message}");
@@ -360,5 +361,5 @@ fn a_nested_operator_s_path_starts_outside() {
 #[test]
 fn long_values_are_shortened() {
     let message = with("Axis", json!("ä".repeat(100))).unwrap_err().to_string();
-    assert!(message.starts_with(&format!("Axis: \"{}... is no integer", "ä".repeat(59))));
+    assert!(message.starts_with(&format!("Axis: \"{}... is not an integer", "ä".repeat(59))));
 }

@@ -91,7 +91,11 @@ mod tests {
             let is_nested = |it: FieldType| {
                 matches!(it, FieldType::OperatorDesc | FieldType::OperatorDescArray)
             };
-            assert!(!fields.iter().any(|it| is_nested(it.field_type)), "{}", fusion.operator.name);
+            assert!(
+                !fields.iter().any(|field| is_nested(field.field_type)),
+                "{}",
+                fusion.operator.name
+            );
         }
     }
 

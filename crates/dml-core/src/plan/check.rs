@@ -149,7 +149,7 @@ impl Dispatch {
             let is_taken = self.windows[..index].iter().any(|it| it.base_word_at == at);
             let takes = |it: &&PushField| it.takes_base_words();
             let mut fields = variant.push_fields.iter().filter(takes);
-            if is_taken || !fields.any(|it| it.has_word_at(at)) {
+            if is_taken || !fields.any(|field| field.has_word_at(at)) {
                 return Err(InvalidDispatch::BaseWord { at, fields: variant.push_fields });
             }
             // Where the descriptor has to start below the window, binding checks once more.

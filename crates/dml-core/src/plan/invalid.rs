@@ -178,7 +178,7 @@ fn uniform(most: Option<u64>) -> String {
 
 /// The fields that take base words, with their offsets.
 fn base_words(fields: &[PushField]) -> String {
-    let fields = fields.iter().filter(|it| it.takes_base_words());
+    let fields = fields.iter().filter(|field| field.takes_base_words());
     let names: Vec<String> = fields.map(ToString::to_string).collect();
     if names.is_empty() { "no field".to_owned() } else { names.join(", ") }
 }

@@ -218,7 +218,10 @@ mod tests {
             let features = Features::ALL.with(feature, false);
             let device = Capabilities { features, ..Capabilities::vulkan_minimum() };
             let selected = select(&[&BEST, &GOOD, &LAST], &device);
-            let can_run = selected.required_features.iter().all(|it| features.has(*it));
+            let can_run = selected
+                .required_features
+                .iter()
+                .all(|required_feature| features.has(*required_feature));
             assert!(can_run, "{selected:?} without {feature}");
         }
     }

@@ -29,7 +29,7 @@ impl PushField {
     /// Whether a word of the field is at byte `at` of the block.
     pub fn has_word_at(&self, at: u32) -> bool {
         let within = at.checked_sub(self.offset);
-        within.is_some_and(|it| it < self.size && it.is_multiple_of(4))
+        within.is_some_and(|within| within < self.size && within.is_multiple_of(4))
     }
 }
 

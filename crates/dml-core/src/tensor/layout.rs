@@ -197,7 +197,7 @@ fn check_sizes(sizes: &[u32]) -> Result<(), InvalidField> {
         Some(index) => Err(InvalidField::new(
             format!("Sizes[{index}]"),
             0,
-            "is no size (tensors cannot be empty)",
+            "is not a size (tensors cannot be empty)",
             format!("1 to {}", u32::MAX),
         )),
         None => Ok(()),
@@ -260,7 +260,7 @@ fn check_alignment(desc: &TensorDesc) -> Result<u32, InvalidField> {
         return Err(InvalidField::new(
             "GuaranteedBaseOffsetAlignment",
             alignment,
-            "is no usable alignment",
+            "is not an usable alignment",
             format!("0, or a power of two of at least {element_bytes}, the size of an element"),
         ));
     }

@@ -80,7 +80,7 @@ impl Levels {
             return Ok(());
         }
         let allowed = fusions_in(self.schema).filter(|it| it.level() <= self.level);
-        let allowed: Vec<&str> = allowed.map(|it| it.operator.name).collect();
+        let allowed: Vec<&str> = allowed.map(|allowed| allowed.operator.name).collect();
         let given = (path.to_owned(), nested.name.to_owned());
         Err(self.refusal(given, needs, allowed.join(", ")))
     }
@@ -176,7 +176,7 @@ pub(super) fn highest_refusal(operator: &AbstractOperator, level: FeatureLevel) 
     };
     let refusals = refusals(operator, level).into_iter();
     // `max_by_key` gives the last of equal ones, so the reverse gives the first.
-    refusals.rev().filter(|it| needs(it).is_some()).max_by_key(needs)
+    refusals.rev().filter(|refusal| needs(refusal).is_some()).max_by_key(needs)
 }
 
 /// The error of an operator that is not implemented: that no level accepts it, that the reference does not state

@@ -163,7 +163,7 @@ fn attributes_and_rules_of_an_activation_are_checked_where_it_is_nested() {
         match operator.uint("Type")? {
             1 => Ok(()),
             other => {
-                let field = InvalidField::new("Type", other, "is no float", "1");
+                let field = InvalidField::new("Type", other, "is not a float", "1");
                 Err(Error::Invalid { operator: operator.schema().name, field })
             }
         }
@@ -180,7 +180,7 @@ fn attributes_and_rules_of_an_activation_are_checked_where_it_is_nested() {
     assert!(validate(&of(1), FeatureLevel::HIGHEST).is_ok());
     assert_eq!(
         message(&of(2), FeatureLevel::HIGHEST),
-        "ELEMENT_WISE_ADD1: FusedActivation.Type: 2 is no float; accepted: 1"
+        "ELEMENT_WISE_ADD1: FusedActivation.Type: 2 is not a float; accepted: 1"
     );
     let error = message(&of(99), FeatureLevel::HIGHEST);
     let start =

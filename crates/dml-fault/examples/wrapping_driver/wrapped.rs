@@ -46,8 +46,8 @@ impl Wrapped {
         // SAFETY: as above.
         let negotiate =
             unsafe { library.get::<Negotiate>(b"vk_icdNegotiateLoaderICDInterfaceVersion") };
-        let physical_device_functions = physical.ok().map(|it| *it);
-        let negotiate = negotiate.ok().map(|it| *it);
+        let physical_device_functions = physical.ok().map(|physical| *physical);
+        let negotiate = negotiate.ok().map(|negotiate| *negotiate);
         Some(Self {
             instance_functions: *get?,
             physical_device_functions,

@@ -57,7 +57,7 @@ impl Caller {
 
     fn check_own(&self, tables: &[&BindingTable]) -> Result<()> {
         let device = |it: &BindingTable| it.device().raw().handle();
-        if tables.iter().any(|it| device(it) != self.device.handle()) {
+        if tables.iter().any(|table| device(table) != self.device.handle()) {
             return Err(invalid("tables", "one is of another device"));
         }
         Ok(())

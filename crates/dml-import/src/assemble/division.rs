@@ -33,7 +33,7 @@ pub(super) fn constants(nodes: &[DeviceNode], is_needed: &[bool]) -> Vec<bool> {
         let mut inputs = node.inputs.iter().flatten().peekable();
         let reads_some = inputs.peek().is_some();
         let is_made_once = *is_needed && reads_some && !expands_blocks(node);
-        all.push(is_made_once && inputs.all(|it| is_constant(it, &all)));
+        all.push(is_made_once && inputs.all(|input| is_constant(input, &all)));
     }
     all
 }

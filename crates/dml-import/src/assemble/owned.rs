@@ -52,7 +52,8 @@ pub(super) fn owning_weights(
         // FLOAT32 matrices of GEMM mostly need no repacking.
         operator.schema() != &GEMM || type_of(operator, factor[0]) != Some(DataType::Float32)
     };
-    let known = factors.iter().filter(|it| it.iter().all(|name| is_known(node, name, is_constant)));
+    let known =
+        factors.iter().filter(|factor| factor.iter().all(|name| is_known(node, name, is_constant)));
     known
         .filter(is_gainful)
         .flatten()
@@ -68,5 +69,5 @@ fn is_known(node: &DeviceNode, name: &str, is_constant: &[bool]) -> bool {
     let fields = node.operator.bindings(FieldKind::Input).map(|(path, _)| path.field.name);
     let bound = fields.zip(&node.inputs).find(|(field, _)| *field == name);
     let storage = bound.and_then(|(_, storage)| storage.as_ref());
-    storage.is_none_or(|it| super::division::is_constant(it, is_constant))
+    storage.is_none_or(|storage| super::division::is_constant(storage, is_constant))
 }

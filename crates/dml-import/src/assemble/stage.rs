@@ -29,7 +29,7 @@ pub(super) enum InputKey {
 }
 
 /// The buffer range of a graph's input.
-pub(super) enum Bound {
+pub(super) enum GraphInputSource {
     Buffer(Binding),
     /// The offset and the number of bytes in the constant buffer.
     Constant(u64, u64),
@@ -49,7 +49,7 @@ pub(super) enum Edge {
 pub(super) struct Stage {
     builder: GraphBuilder,
     /// The buffer ranges of the graph's inputs. The constant buffer has no index yet.
-    inputs: Vec<Bound>,
+    inputs: Vec<GraphInputSource>,
     known: HashMap<(InputKey, ReadAs), Edge>,
     outputs: Vec<Binding>,
     names: Vec<Arc<NodeName>>,
@@ -93,7 +93,7 @@ impl Stage {
     pub(super) fn input(
         &mut self,
         key: (InputKey, ReadAs),
-        bound: impl FnOnce() -> Result<Bound>,
+        bound: impl FnOnce() -> Result<GraphInputSource>,
     ) -> Result<Edge> {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
@@ -113,9 +113,9 @@ impl Stage {
     /// Adds the graph, or its only node, to a program, to be executed `once` or in each run. `constants` is the
     /// index of the constant buffer.
     pub(super) fn finish(self, program: &mut Program, constants: usize, once: bool) {
-        let bound = |it: Bound| match it {
-            Bound::Buffer(binding) => binding,
-            Bound::Constant(offset, size) => Binding { buffer: constants, offset, size },
+        let bound = |it: GraphInputSource| match it {
+            GraphInputSource::Buffer(binding) => binding,
+            GraphInputSource::Constant(offset, size) => Binding { buffer: constants, offset, size },
         };
         let inputs: Vec<Binding> = self.inputs.into_iter().map(bound).collect();
         let outputs = self.outputs.into_iter().map(Some).collect();

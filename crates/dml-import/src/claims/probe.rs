@@ -26,7 +26,7 @@ const MOST_FLAT: usize = 4;
 const FEW: usize = 64;
 
 /// The result of evaluating a node by itself.
-pub(super) enum Found {
+pub(super) enum ProbeResult {
     Runs(Claim),
     /// The node has no open shape, or no shape decides whether it runs.
     Settled,
@@ -35,23 +35,23 @@ pub(super) enum Found {
 }
 
 /// Tries the node with this index for shapes made of the node's own sizes.
-pub(super) fn claim(source: &Source, index: usize, level: FeatureLevel) -> Result<Found> {
+pub(super) fn claim(source: &Source, index: usize, level: FeatureLevel) -> Result<ProbeResult> {
     let alone = Alone::new(source, index)?;
     if !alone.is_open() || !alone.round.depends_on_shapes() {
-        return Ok(Found::Settled);
+        return Ok(ProbeResult::Settled);
     }
     for rank in RANKS {
         for sizes in alone.assignments(rank) {
             let verdict = alone.round.verdicts_for(level, alone.shapes(&sizes, rank))?.pop();
             if let Some(Verdict::Runs(claim)) = verdict {
-                return Ok(Found::Runs(claim));
+                return Ok(ProbeResult::Runs(claim));
             }
         }
         if !alone.has_open_rank() {
             break;
         }
     }
-    Ok(Found::None(alone.sizes))
+    Ok(ProbeResult::None(alone.sizes))
 }
 
 /// The claim of the node with this index on a device without graphs, where operators are executed one by one.
@@ -91,12 +91,14 @@ struct Alone {
 impl Alone {
     fn new(source: &Source, index: usize) -> Result<Self> {
         let node = source.nodes[index].clone();
-        let is_read = |name: &str| !name.is_empty() && node.inputs.iter().any(|it| it == name);
-        let values = source.nodes.iter().flat_map(|it| &it.outputs).chain(&source.inputs);
-        let inputs: Vec<SourceValue> = values.filter(|it| is_read(&it.name)).cloned().collect();
+        let is_read =
+            |name: &str| !name.is_empty() && node.inputs.iter().any(|input| input == name);
+        let values = source.nodes.iter().flat_map(|node| &node.outputs).chain(&source.inputs);
+        let inputs: Vec<SourceValue> =
+            values.filter(|value| is_read(&value.name)).cloned().collect();
         let constants =
             source.constants.iter().filter(|(name, _)| is_read(name)).cloned().collect();
-        let written = node.outputs.iter().map(|it| it.name.clone());
+        let written = node.outputs.iter().map(|output| output.name.clone());
         let outputs = written.filter(|name| !name.is_empty()).collect();
         let alone = Source { opset: source.opset, inputs, constants, nodes: vec![node], outputs };
         Ok(Self { sizes: sizes(&alone), round: Round::new(&alone, &[None])? })
@@ -182,7 +184,7 @@ fn is_open(input: &GraphInput) -> bool {
 /// All assignments of `sizes` to this many `places`, or a random selection if there are too many.
 fn mixed(sizes: &[u64], places: usize) -> impl Iterator<Item = Vec<u64>> {
     let count = u32::try_from(places).ok().and_then(|it| sizes.len().checked_pow(it));
-    let is_every = count.is_some_and(|it| it <= MOST_ASSIGNMENTS);
+    let is_every = count.is_some_and(|count| count <= MOST_ASSIGNMENTS);
     let count = if places < 2 { 0 } else { count.unwrap_or(usize::MAX).min(MOST_ASSIGNMENTS) };
     let mut state = 1u64;
     (0..count).map(move |number| {
@@ -206,7 +208,7 @@ fn mixed(sizes: &[u64], places: usize) -> impl Iterator<Item = Vec<u64>> {
 fn sizes(alone: &Source) -> Vec<u64> {
     let mut found = BTreeSet::new();
     let constants = alone.constants.iter().flat_map(|(_, it)| it.shape.iter().copied());
-    let inputs = alone.inputs.iter().filter_map(|it| it.shape.as_ref()).flatten().flatten();
+    let inputs = alone.inputs.iter().filter_map(|input| input.shape.as_ref()).flatten().flatten();
     found.extend(constants.chain(inputs.copied()));
     for (_, constant) in &alone.constants {
         add_numbers(&integers(constant), &mut found);
@@ -225,7 +227,8 @@ fn sizes(alone: &Source) -> Vec<u64> {
 
 /// Adds each number, their sum and their product; of a single number its square, the area of a square block.
 fn add_numbers(numbers: &[i64], sizes: &mut BTreeSet<u64>) {
-    let numbers: Vec<u64> = numbers.iter().filter_map(|it| u64::try_from(*it).ok()).collect();
+    let numbers: Vec<u64> =
+        numbers.iter().filter_map(|number| u64::try_from(*number).ok()).collect();
     let product = numbers.iter().try_fold(1u64, |product, it| product.checked_mul(*it));
     let sum = numbers.iter().try_fold(0u64, |sum, it| sum.checked_add(*it));
     let square = match numbers.as_slice() {

@@ -77,7 +77,7 @@ impl Round {
         let all = || source.nodes.iter().zip(decided);
         let mut inputs = source.inputs.clone();
         let cut = all().filter(|(_, it)| it.is_some()).flat_map(|(node, _)| &node.outputs);
-        inputs.extend(cut.filter(|it| !it.name.is_empty()).cloned());
+        inputs.extend(cut.filter(|cut| !cut.name.is_empty()).cloned());
         let kept = all().filter(|(_, it)| it.is_none()).zip(0..);
         let named = |((node, _), number): ((&SourceNode, _), usize)| SourceNode {
             name: number.to_string(),
@@ -87,12 +87,12 @@ impl Round {
         let mut outputs = source.outputs.clone();
         if outputs.is_empty() {
             let values = nodes.iter().flat_map(|node| &node.outputs).chain(&inputs);
-            let names = values.map(|it| it.name.clone()).filter(|name| !name.is_empty());
+            let names = values.map(|value| value.name.clone()).filter(|name| !name.is_empty());
             outputs.extend(names.take(1));
         }
         let count = nodes.len();
         let constants = source.constants.clone();
-        let is_input = |name: &String| inputs.iter().any(|it| it.name == *name);
+        let is_input = |name: &String| inputs.iter().any(|input| input.name == *name);
         let first = constants.iter().filter(|(name, _)| !is_input(name)).count();
         let graph =
             onnx::graph(&Source { opset: source.opset, inputs, constants, nodes, outputs })?;
@@ -101,7 +101,7 @@ impl Round {
         let mut groups = vec![vec![]; count];
         for (index, node) in graph.nodes.iter().enumerate().skip(first) {
             let number = node.name.name.parse::<usize>().ok();
-            if let Some(group) = number.and_then(|it| groups.get_mut(it)) {
+            if let Some(group) = number.and_then(|number| groups.get_mut(number)) {
                 group.push(index);
             }
         }
@@ -160,7 +160,7 @@ impl Round {
             Work::Graph { .. } => GRAPHS,
         };
         let highest = program.operators.iter().map(needed).max();
-        Ok(highest.filter(|it| *it > level).map_or(verdict, Verdict::NeedsLevel))
+        Ok(highest.filter(|highest| *highest > level).map_or(verdict, Verdict::NeedsLevel))
     }
 
     fn verdicts_of(&self, evaluation: &Evaluation, level: FeatureLevel) -> Vec<Verdict> {
@@ -208,7 +208,10 @@ impl Round {
 
     /// The number of the first input of the only node that the host would have to read from the device.
     pub(super) fn first_unknown_to_host(&self) -> Option<usize> {
-        self.groups.iter().flatten().find_map(|it| self.unknown_to_host(&self.graph.nodes[*it]))
+        self.groups
+            .iter()
+            .flatten()
+            .find_map(|group| self.unknown_to_host(&self.graph.nodes[*group]))
     }
 
     /// The number of the first input of `node` that the host would have to read from the device.
@@ -218,17 +221,22 @@ impl Round {
         let is_unknown = |index, value: usize| {
             matches!(op.need(index), Need::Host | Need::Wanted) && !self.is_hosted[value]
         };
-        inputs.find_map(|(index, value)| value.filter(|it| is_unknown(index, *it)).map(|_| index))
+        inputs.find_map(|(index, value)| {
+            value.filter(|value| is_unknown(index, *value)).map(|_| index)
+        })
     }
 
     fn inputs(&self, shape: impl Fn(&GraphInput) -> Vec<u64>) -> Inputs {
         self.graph.inputs.iter().fold(Inputs::new(), |inputs, input| {
             let Some(name) = input.names.first() else { return inputs };
             let shape = shape(input);
-            let element = input.element.filter(|it| it.storage().is_some());
+            let element = input.element.filter(|element| element.storage().is_some());
             let needs_values =
                 self.demanded[input.value] != Demand::None && self.is_hosted[input.value];
-            match element.filter(|_| needs_values).map(|it| Tensor::filled(it, shape.clone(), 1)) {
+            match element
+                .filter(|_| needs_values)
+                .map(|element| Tensor::filled(element, shape.clone(), 1))
+            {
                 Some(Ok(tensor)) => inputs.with_tensor(name, tensor),
                 _ => inputs.with_shape(name, shape),
             }
@@ -249,7 +257,7 @@ fn hosted(graph: &Graph) -> Result<Vec<bool>> {
     let mut is_hosted = vec![false; graph.value_count];
     for input in &graph.inputs {
         let shape = input.shape.as_deref().and_then(fixed);
-        let is_small = shape.and_then(|it| element_count(&it)).is_some_and(|it| it <= FEW);
+        let is_small = shape.and_then(|shape| element_count(&shape)).is_some_and(|it| it <= FEW);
         is_hosted[input.value] = is_small && input.element.is_some_and(ElementType::is_integer);
     }
     for index in topological(graph)? {

@@ -71,7 +71,8 @@ impl<'a> Scope<'a> {
         let name = command.text("dispatchable")?;
         let found = self.dispatchables.binary_search_by(|it| it.name.as_str().cmp(name));
         let operator = found.map_err(|_| {
-            let names = names(self.dispatchables.iter().map(|it| it.name.as_str()));
+            let names =
+                names(self.dispatchables.iter().map(|dispatchable| dispatchable.name.as_str()));
             command.refused("dispatchable", "is no dispatchable", names)
         })?;
         let bindings = command.fields("bindings")?;
@@ -118,8 +119,10 @@ impl<'a> Scope<'a> {
         let bindings = Fields::of(path, json)?;
         let points = &self.content(operator)?.points;
         points.check(&bindings)?;
-        let outputs = points.outputs.iter().map(|it| (it, false));
-        for (point, is_owned) in points.inputs.iter().map(|it| (it, it.is_owned)).chain(outputs) {
+        let outputs = points.outputs.iter().map(|output| (output, false));
+        for (point, is_owned) in
+            points.inputs.iter().map(|input| (input, input.is_owned)).chain(outputs)
+        {
             match point.find(&bindings) {
                 Some((path, json)) if !is_owned => {
                     let problem = "is bound to a tensor that is not OWNED_BY_DML";
@@ -151,7 +154,7 @@ impl<'a> Scope<'a> {
 
     /// Gives a deferred resource the size and type of the first output that is bound to it.
     fn settle(&mut self, path: &str, json: &Value, point: &Point) -> Result<()> {
-        let part = Part::read(path.to_owned(), json)?;
+        let part = ResourceRange::read(path.to_owned(), json)?;
         let index = self.resource(&part.path, part.name)?;
         if !self.resources[index].is_unsettled() {
             return Ok(());
@@ -167,7 +170,7 @@ impl<'a> Scope<'a> {
 
     /// The part of a resource that is bound.
     fn binding(&self, path: String, json: &Value) -> Result<Binding> {
-        let part = Part::read(path, json)?;
+        let part = ResourceRange::read(path, json)?;
         let buffer = self.resource(&part.path, part.name)?;
         self.settled(&part.path, buffer)?;
         let all = self.resources[buffer].size.next_multiple_of(4);
@@ -198,7 +201,7 @@ impl<'a> Scope<'a> {
 
     fn resource(&self, path: &str, name: &str) -> Result<usize> {
         self.resources.binary_search_by(|it| it.name.as_str().cmp(name)).map_err(|_| {
-            let names = names(self.resources.iter().map(|it| it.name.as_str()));
+            let names = names(self.resources.iter().map(|resource| resource.name.as_str()));
             refused(path, &name.into(), "is no resource", names)
         })
     }
@@ -223,7 +226,7 @@ impl<'a> Scope<'a> {
         let shape = match command.get("dimensions") {
             None => vec![count],
             Some(json) => {
-                let sizes = json.as_array().map(|it| it.iter().map(Value::as_u64));
+                let sizes = json.as_array().map(|as_array| as_array.iter().map(Value::as_u64));
                 let shape: Option<Vec<u64>> = sizes.and_then(Iterator::collect);
                 let fits = |shape: &Vec<u64>| element_count(shape).is_some_and(|it| it <= count);
                 shape.filter(fits).ok_or_else(|| {
@@ -244,7 +247,7 @@ impl<'a> Scope<'a> {
 }
 
 /// A part of a resource: given as a name, as an object, or as an array of one of these.
-struct Part<'a> {
+struct ResourceRange<'a> {
     path: String,
     name: &'a str,
     /// The index of the first element.
@@ -255,7 +258,7 @@ struct Part<'a> {
     size: u64,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ResourceRange<'a> {
     fn read(path: String, json: &'a Value) -> Result<Self> {
         if let Some(name) = json.as_str() {
             return Ok(Self { path, name, first: 0, count: 0, size: 0 });

@@ -101,7 +101,7 @@ fn operator(name: &str, mut json: Value) -> Dispatchable {
     let is_other = OTHER_KINDS.contains(&plain_kind(&json).as_str());
     let beside = Beside::take(name, &mut json);
     let content = if is_other {
-        Err(node.not_supported("it is no DirectML operator"))
+        Err(node.not_supported("it is not a DirectML operator"))
     } else {
         let operator = json::operator(&json).map_err(|error| refusal(&node, error));
         operator.map(|operator| {
@@ -156,9 +156,9 @@ fn graph_content(node: &NodeName, json: &Value, library: &mut Library<'_>) -> Re
     let validated = validate_graph(&graph, FeatureLevel::HIGHEST);
     let validated = validated.map_err(|error| refusal(node, error))?;
     let points = Points::of_graph(&graph, &validated);
-    let nodes = graph.nodes.iter().map(|it| match &it.kind {
-        NodeKind::Operator(operator) => NodeName::new(operator.schema().name, &*it.name),
-        NodeKind::Constant(_) => NodeName::new("CONSTANT", &*it.name),
+    let nodes = graph.nodes.iter().map(|node| match &node.kind {
+        NodeKind::Operator(operator) => NodeName::new(operator.schema().name, &*node.name),
+        NodeKind::Constant(_) => NodeName::new("CONSTANT", &*node.name),
     });
     let nodes = nodes.map(Arc::new).collect();
     let task = Task::Work(Work::Graph { desc: Arc::new(graph), nodes });
@@ -226,7 +226,7 @@ impl Beside {
         };
         let flags = object.remove(EXECUTION_FLAGS).filter(|it| !it.is_null());
         let path = format!("dispatchables.{}.{EXECUTION_FLAGS}", shortened(name));
-        let error = flags.and_then(|it| check_flags(&path, &it).err());
+        let error = flags.and_then(|flag| check_flags(&path, &flag).err());
         Self { bindings: object.remove(BINDINGS).filter(|it| !it.is_null()), error }
     }
 

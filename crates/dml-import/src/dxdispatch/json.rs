@@ -16,7 +16,7 @@ impl<'a> Fields<'a> {
         let path = path.into();
         match json.as_object() {
             Some(object) => Ok(Self { path, object }),
-            None => Err(refused(&path, json, "is no object", "an object")),
+            None => Err(refused(&path, json, "is not an object", "an object")),
         }
     }
 
@@ -40,14 +40,14 @@ impl<'a> Fields<'a> {
     /// A required string.
     pub(super) fn text(&self, name: &str) -> Result<&'a str> {
         let json = self.required(name)?;
-        json.as_str().ok_or_else(|| self.refused(name, "is no text", "a text"))
+        json.as_str().ok_or_else(|| self.refused(name, "is not a text", "a text"))
     }
 
     /// An integer that is not negative; `None` if it is missing.
     pub(super) fn integer(&self, name: &str) -> Result<Option<u64>> {
         let parse = |json: &Value| {
             let accepted = format!("0 to {}", u64::MAX);
-            json.as_u64().ok_or_else(|| self.refused(name, "is no integer", accepted))
+            json.as_u64().ok_or_else(|| self.refused(name, "is not an integer", accepted))
         };
         self.get(name).map(parse).transpose()
     }

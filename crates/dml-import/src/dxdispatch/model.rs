@@ -72,7 +72,7 @@ fn set_sizes(fields: &Fields<'_>, graph: &mut Graph) -> Result<()> {
 }
 
 /// A model's program as a part of a script's program.
-pub(super) struct Part {
+pub(super) struct EmbeddedModel {
     node: NodeName,
     model: Arc<Program>,
     /// The indices of its first operator and of its first buffer in the script's program.
@@ -82,7 +82,7 @@ pub(super) struct Part {
     is_initialized: bool,
 }
 
-impl Part {
+impl EmbeddedModel {
     /// Adds a model's operators and buffers to the script's program.
     pub(super) fn of(program: &mut Program, node: &NodeName, model: &Arc<Program>) -> Self {
         let part = Self {
@@ -109,7 +109,8 @@ impl Part {
                 && let Some(source) = &bound.inputs[input]
             {
                 let kind = &model.inputs[input];
-                let bytes = kind.element.and_then(|it| byte_count(it, &kind.shape)).unwrap_or(0);
+                let bytes =
+                    kind.element.and_then(|element| byte_count(element, &kind.shape)).unwrap_or(0);
                 let buffer = self.first_buffer + index;
                 let target = Binding { buffer, offset: 0, size: plan.size };
                 self.copy(program, source.clone(), target, bytes)?;

@@ -55,14 +55,14 @@ impl Points {
             let tensors = operator.bindings(kind);
             let point = tensors.map(|(path, tensor)| {
                 let name = Name { key: path.field.name.to_owned(), element: path.element };
-                let layout = tensor.and_then(|it| TensorLayout::new(it).ok());
+                let layout = tensor.and_then(|tensor| TensorLayout::new(tensor).ok());
                 let owned =
                     |it: &dml_core::TensorDesc| it.flags.contains(TensorFlags::OWNED_BY_DML);
                 Point {
                     names: vec![name],
                     is_owned: tensor.is_some_and(owned),
                     is_required: false,
-                    extent: layout.map(|it| (it.data_type(), it.binding_size())),
+                    extent: layout.map(|layout| (layout.data_type(), layout.binding_size())),
                 }
             });
             point.collect()
@@ -87,7 +87,7 @@ impl Points {
             let tensor = graph.tensor(kind, index);
             Point {
                 names: vec![Name { key: array.to_owned(), element: Some(index) }],
-                is_owned: needs.is_some_and(|it| it.bound_at == BoundAt::Initialization),
+                is_owned: needs.is_some_and(|need| need.bound_at == BoundAt::Initialization),
                 is_required: false,
                 extent: needs.zip(tensor).map(|(needs, tensor)| (tensor.data_type(), needs.size)),
             }
@@ -112,7 +112,7 @@ impl Points {
     /// The inputs and outputs of a model, by name.
     pub(super) fn of_model(program: &Program) -> Self {
         let point = |name: &str, element: Option<ElementType>, shape: &[u64]| {
-            let bytes = element.and_then(|it| byte_count(it, shape));
+            let bytes = element.and_then(|element| byte_count(element, shape));
             Point {
                 names: vec![Name { key: name.to_owned(), element: None }],
                 is_owned: false,

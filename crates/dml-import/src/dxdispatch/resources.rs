@@ -65,7 +65,12 @@ impl Resource {
         let size = fields.integer("sizeInBytes")?.unwrap_or(bytes);
         if size < bytes.max(1) || size > limits::TENSOR_BYTES {
             let accepted = format!("{} to {}", bytes.max(1), limits::TENSOR_BYTES);
-            return Err(refused(&fields.at("sizeInBytes"), &size.into(), "is no size", accepted));
+            return Err(refused(
+                &fields.at("sizeInBytes"),
+                &size.into(),
+                "is not a size",
+                accepted,
+            ));
         }
         let name = name.to_owned();
         Ok(Self { name, data_type, has_type, initial, size, is_deferred: false })
@@ -162,7 +167,7 @@ fn data_type(fields: &Fields<'_>, name: &str) -> Result<DeclaredType> {
     }
     match text.parse::<DataType>() {
         Ok(data_type) if data_type.bits() >= 8 => Ok(DeclaredType::Known(data_type)),
-        _ => Err(fields.refused(name, "is no data type of initial values", ACCEPTED)),
+        _ => Err(fields.refused(name, "is not a data type of initial values", ACCEPTED)),
     }
 }
 
@@ -264,7 +269,7 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
         return Err(refused(
             &object.at("valueCount"),
             &count.into(),
-            "is no number of values",
+            "is not a number of values",
             accepted,
         ));
     }
@@ -285,7 +290,8 @@ fn file(
     let folder = folder
         .ok_or_else(|| located(Error::malformed("files are read only for a model in a file")))?;
     let path = folder.file(&name).map_err(located)?;
-    let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+    let extension =
+        path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("npy") => {
             let tensor = npy::read(&path)?;

@@ -15,7 +15,7 @@ use crate::program::{BufferPlan, Destination, Operator, Program, Step, Work};
 use super::commands::Scope;
 use super::dispatchable::{self, Dispatchable, Task};
 use super::json::Fields;
-use super::model::Part;
+use super::model::EmbeddedModel;
 use super::resources::Resource;
 
 /// A DxDispatch model: resources, dispatchables and commands.
@@ -51,7 +51,7 @@ impl Script {
         let commands = model.required("commands")?;
         let commands = commands
             .as_array()
-            .ok_or_else(|| model.refused("commands", "is no array", "an array"))?;
+            .ok_or_else(|| model.refused("commands", "is not an array", "an array"))?;
         let steps = Scope::new(&mut resources, &dispatchables).steps(commands);
         Ok(Self { resources, dispatchables, steps })
     }
@@ -72,7 +72,7 @@ impl Script {
         let mut program = Program { buffers: buffers.collect(), ..Program::default() };
         // Unused dispatchables are not compiled, so operators are renumbered.
         let mut numbers = vec![0; self.dispatchables.len()];
-        let mut models: HashMap<usize, Part> = HashMap::new();
+        let mut models: HashMap<usize, EmbeddedModel> = HashMap::new();
         for index in used {
             let dispatchable = &self.dispatchables[index];
             match &dispatchable.content.as_ref().map_err(Clone::clone)?.task {
@@ -82,7 +82,8 @@ impl Script {
                     program.operators.push(Operator { node, work });
                 }
                 Task::Model(model) => {
-                    models.insert(index, Part::of(&mut program, &dispatchable.node, model));
+                    models
+                        .insert(index, EmbeddedModel::of(&mut program, &dispatchable.node, model));
                 }
             }
         }

@@ -44,7 +44,7 @@ pub(super) enum When {
 }
 
 /// An operator with the buffers that it is bound to.
-pub(super) struct Bound<'a> {
+pub(super) struct BoundOperator<'a> {
     pub(super) program: &'a Program,
     pub(super) buffers: &'a [Option<Buffer>],
     pub(super) operator: usize,
@@ -53,7 +53,7 @@ pub(super) struct Bound<'a> {
     pub(super) persistent: &'a [Buffer],
 }
 
-impl Bound<'_> {
+impl BoundOperator<'_> {
     /// The commands of a dispatch at time `when`. The first dispatch of an operator initializes it.
     pub(super) fn dispatch(
         &self,
@@ -157,5 +157,5 @@ pub(super) fn is_packed(
 /// Whether the input is OWNED_BY_DML.
 pub(super) fn is_owned(operator: &CompiledOperator, input: usize) -> bool {
     let needs = operator.vulkan().inputs().get(input).and_then(Option::as_ref);
-    needs.is_some_and(|it| it.bound_at == BoundAt::Initialization)
+    needs.is_some_and(|need| need.bound_at == BoundAt::Initialization)
 }

@@ -15,7 +15,7 @@ use super::weights::Evict;
 #[derive(Debug)]
 pub(crate) struct ProgramCache {
     arenas: Arc<Arenas<Recording>>,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedPrograms>,
 }
 
 /// The bounds of a cache.
@@ -28,10 +28,10 @@ pub(crate) struct Bounds {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedPrograms {
     bounds: Bounds,
     /// In the order of their last use, the most recent one last.
-    programs: Vec<KeptProgram>,
+    programs: Vec<CachedProgram>,
     /// How many programs have been added.
     added: u64,
     /// The bytes of the programs' own device memory; `None` after a program came or went, which may share buffers
@@ -40,10 +40,10 @@ struct Kept {
 }
 
 #[derive(Debug)]
-struct KeptProgram {
+struct CachedProgram {
     executable: Arc<Executable>,
     uses: u64,
-    /// [`Kept::added`] at the last use.
+    /// [`CachedPrograms::added`] at the last use.
     last_use: u64,
 }
 
@@ -58,7 +58,7 @@ enum Victims {
 impl ProgramCache {
     /// A cache of programs that use `arenas`.
     pub(crate) fn new(bounds: Bounds, arenas: &Arc<Arenas<Recording>>) -> Self {
-        let kept = Mutex::new(Kept { bounds, programs: vec![], added: 0, bytes: None });
+        let kept = Mutex::new(CachedPrograms { bounds, programs: vec![], added: 0, bytes: None });
         Self { arenas: Arc::clone(arenas), kept }
     }
 
@@ -74,7 +74,7 @@ impl ProgramCache {
 
     /// The programs, the one last that was used most recently.
     pub(crate) fn programs(&self) -> Vec<Arc<Executable>> {
-        self.lock().programs.iter().map(|it| Arc::clone(&it.executable)).collect()
+        self.lock().programs.iter().map(|program| Arc::clone(&program.executable)).collect()
     }
 
     /// The number of programs.
@@ -104,7 +104,7 @@ impl ProgramCache {
         kept.added += 1;
         let (executable, last_use) = (Arc::clone(executable), kept.added);
         kept.bytes = None;
-        kept.programs.push(KeptProgram { executable, uses: 1, last_use });
+        kept.programs.push(CachedProgram { executable, uses: 1, last_use });
         drop(kept);
         drop(evicted);
     }
@@ -128,7 +128,7 @@ impl ProgramCache {
         self.lock().bytes()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CachedPrograms> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -147,9 +147,9 @@ impl Evict for ProgramCache {
     }
 }
 
-impl Kept {
+impl CachedPrograms {
     fn bytes(&mut self) -> u64 {
-        let own = || self.programs.iter().map(|it| it.executable.own_bytes());
+        let own = || self.programs.iter().map(|program| program.executable.own_bytes());
         let bytes = self.bytes.unwrap_or_else(|| own().fold(0, u64::saturating_add));
         self.bytes = Some(bytes);
         bytes
@@ -158,10 +158,10 @@ impl Kept {
     /// Takes the program that is evicted first.
     fn take(&mut self, victims: Victims) -> Option<Arc<Executable>> {
         let is_candidate =
-            |it: &&KeptProgram| victims == Victims::All || Arc::strong_count(&it.executable) == 1;
+            |it: &&CachedProgram| victims == Victims::All || Arc::strong_count(&it.executable) == 1;
         // Programs that were used often are not kept for ever: as many others as two fill the cache end that.
         let oldest = self.added.saturating_sub(2 * self.programs.len() as u64);
-        let ran_once = |it: &KeptProgram| it.uses <= 1 || it.last_use < oldest;
+        let ran_once = |it: &CachedProgram| it.uses <= 1 || it.last_use < oldest;
         let candidates = || self.programs.iter().enumerate().filter(|(_, it)| is_candidate(it));
         let once = candidates().find(|(_, it)| ran_once(it));
         let (index, _) = once.or_else(|| candidates().next())?;

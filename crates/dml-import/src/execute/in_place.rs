@@ -56,7 +56,7 @@ fn allows(operator: &CompiledOperator, dispatch: &Dispatch, pair: Pair) -> bool 
 
 /// Whether a binding names a buffer.
 fn binds(bindings: &[Option<Binding>], buffer: usize) -> bool {
-    bindings.iter().flatten().any(|it| it.buffer == buffer)
+    bindings.iter().flatten().any(|binding| binding.buffer == buffer)
 }
 
 /// The only binding that names a buffer.

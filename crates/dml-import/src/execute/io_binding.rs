@@ -10,7 +10,7 @@ use crate::inputs::Inputs;
 use super::arena::Arena;
 use super::device_tensor::DeviceTensor;
 use super::lent::Lent;
-use super::recording::{Places, Recording};
+use super::recording::{DeviceBindings, Recording};
 use super::resources::Resources;
 
 /// How many recordings a binding keeps for each program: a state alternates between two tensors, its initial
@@ -32,7 +32,7 @@ const RECORDINGS: usize = 8;
 #[derive(Debug, Default)]
 pub struct IoBinding {
     inputs: BTreeMap<String, DeviceTensor>,
-    outputs: BTreeMap<String, Slot>,
+    outputs: BTreeMap<String, DeviceOutput>,
     states: Vec<State>,
     recorded: Vec<Recorded>,
 }
@@ -54,7 +54,7 @@ impl State {
 
 /// An output that stays on the device.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct DeviceOutput {
     /// The tensor that the last run wrote.
     tensor: Option<DeviceTensor>,
     /// Tensors that earlier runs wrote, and that recordings use.
@@ -188,7 +188,7 @@ impl IoBinding {
     }
 
     /// The outputs that stay on the device, by name.
-    pub(super) fn outputs(&self) -> &BTreeMap<String, Slot> {
+    pub(super) fn outputs(&self) -> &BTreeMap<String, DeviceOutput> {
         &self.outputs
     }
 
@@ -198,8 +198,9 @@ impl IoBinding {
 
     /// How often the binding holds a tensor.
     pub(super) fn holds(&self, tensor: &DeviceTensor) -> usize {
-        let of_slots = self.outputs.values().flat_map(|it| it.spare.iter().chain(&it.tensor));
-        self.inputs.values().chain(of_slots).filter(|it| it.is_same(tensor)).count()
+        let of_slots =
+            self.outputs.values().flat_map(|output| output.spare.iter().chain(&output.tensor));
+        self.inputs.values().chain(of_slots).filter(|input| input.is_same(tensor)).count()
     }
 
     /// Values and shapes of all inputs, for binding the model: device tensors give their shapes only.
@@ -233,8 +234,8 @@ impl IoBinding {
     pub(super) fn with_recording<T>(
         &mut self,
         (of, arena): (&Arc<Resources>, &mut Arena<Recording>),
-        places: &Places,
-        record: impl FnOnce(Places, &mut Arena<Recording>) -> Result<Recording>,
+        places: &DeviceBindings,
+        record: impl FnOnce(DeviceBindings, &mut Arena<Recording>) -> Result<Recording>,
         run: impl FnOnce(&mut Recording) -> Result<T>,
     ) -> Result<T> {
         self.forget_dropped();
@@ -289,7 +290,7 @@ impl IoBinding {
     }
 }
 
-impl Slot {
+impl DeviceOutput {
     /// A tensor that nobody else holds, for a run to write.
     pub(super) fn free(&self, element: ElementType, shape: &[u64]) -> Option<DeviceTensor> {
         let mut all = self.spare.iter().chain(&self.tensor);

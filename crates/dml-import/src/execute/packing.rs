@@ -10,7 +10,7 @@ use dml_core::plan::{Plan, Slot, Step as PlanStep};
 use crate::error::Result;
 use crate::program::{Binding, Dispatch, Program, Step};
 
-use super::bound::{Bound, is_owned, is_packed};
+use super::bound::{BoundOperator, is_owned, is_packed};
 use super::memory::{bytes_of, persistent, scratch};
 use super::preparation::{Input, Upload, Written, constant, finish, submit};
 
@@ -145,7 +145,7 @@ impl Packings {
     pub(super) fn bytes(&self) -> u64 {
         let known = self.known();
         let packed = known.values().flatten().filter_map(|(_, packed)| packed.upgrade());
-        packed.map(|it| it.bytes()).fold(0, u64::saturating_add)
+        packed.map(|packed| packed.bytes()).fold(0, u64::saturating_add)
     }
 }
 
@@ -162,7 +162,7 @@ impl Packing {
         let steps = plan.init.iter().map(|step| {
             let read = step.uses().into_iter().filter(|it| it.slot == Slot::Constants);
             let mut constants = Vec::new();
-            for range in read.map(|it| it.range) {
+            for range in read.map(|read| read.range) {
                 let [start, end] = [range.start, range.end].map(usize::try_from);
                 let (Ok(start), Ok(end)) = (start, end) else { continue };
                 constants.extend_from_slice(plan.constants.get(start..end).unwrap_or_default());
@@ -170,7 +170,8 @@ impl Packing {
             let mut step = step.clone();
             // Where a uniform block lies in the constants depends on the steps of executions.
             if let PlanStep::Dispatch(dispatch) = &mut step {
-                dispatch.uniform = dispatch.uniform.take().map(|it| 0..it.end - it.start);
+                dispatch.uniform =
+                    dispatch.uniform.take().map(|uniform| 0..uniform.end - uniform.start);
             }
             (step, constants)
         });
@@ -185,8 +186,9 @@ fn owning<'a>(
     operators: &[Option<CompiledOperator>],
 ) -> impl Iterator<Item = &'a Dispatch> {
     let mut seen = vec![false; operators.len()];
-    let needs =
-        operators.iter().map(|it| it.as_ref().is_some_and(CompiledOperator::needs_initialization));
+    let needs = operators
+        .iter()
+        .map(|operator| operator.as_ref().is_some_and(CompiledOperator::needs_initialization));
     let needs: Vec<bool> = needs.collect();
     program.steps.iter().filter_map(move |step| match step {
         Step::Initialize(step) => {
@@ -243,7 +245,7 @@ fn execute(
     let operators = missing.iter().map(|it| (it.operator, it.compiled));
     let scratch = scratch(device, program, operators)?;
     let tables = missing.iter().map(|it| {
-        let bound = Bound {
+        let bound = BoundOperator {
             program,
             buffers: &buffers,
             operator: it.operator,

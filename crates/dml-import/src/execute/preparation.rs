@@ -10,7 +10,7 @@ use dml::{Buffer, Device, GraphCompiler};
 use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Step, Weight, Work};
 
-use super::bound::{Bound, Table, When};
+use super::bound::{BoundOperator, Table, When};
 use super::memory::{bytes_of, create, persistent, scratch};
 use super::{at, compiled, its_buffers};
 
@@ -221,24 +221,24 @@ fn execute(
     // They are compiled once, so that others gain nothing from them.
     let compiler = GraphCompiler::new(device, Arc::default());
     let operators =
-        steps.iter().map(|it| compiled(&compiler, &program.operators[it.dispatch.operator]));
+        steps.iter().map(|step| compiled(&compiler, &program.operators[step.dispatch.operator]));
     let operators = operators.collect::<Result<Vec<_>>>()?;
     let (mut buffers, mut uploaded) = (buffers.to_vec(), Vec::new());
-    for binding in steps.iter().flat_map(|it| &it.dispatch.inputs).flatten() {
+    for binding in steps.iter().flat_map(|step| &step.dispatch.inputs).flatten() {
         if buffers[binding.buffer].is_none() {
             let weight = upload(binding.buffer)?;
             buffers[binding.buffer] = Some((*weight).clone());
             uploaded.push(weight);
         }
     }
-    let numbers = steps.iter().map(|it| it.dispatch.operator);
+    let numbers = steps.iter().map(|step| step.dispatch.operator);
     let scratch = scratch(device, program, numbers.zip(&operators))?;
     let nothing_is_written = vec![false; buffers.len()];
     let mut tables = Vec::new();
     for (step, operator) in steps.iter().zip(&operators) {
         let node = &program.operators[step.dispatch.operator].node;
         let persistent = persistent(device, node, operator)?;
-        let bound = Bound {
+        let bound = BoundOperator {
             program,
             buffers: &buffers,
             operator: step.dispatch.operator,
@@ -253,7 +253,7 @@ fn execute(
 
 /// Records and submits `tables`; `None` if they have no commands.
 pub(super) fn submit(device: &Device, tables: &[Table]) -> Result<Option<Submission>> {
-    if tables.iter().all(|it| it.initialization.is_none() && it.execution.is_none()) {
+    if tables.iter().all(|table| table.initialization.is_none() && table.execution.is_none()) {
         return Ok(None);
     }
     let mut recorder = Recorder::new(device.vulkan()).map_err(failed)?;

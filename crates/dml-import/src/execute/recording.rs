@@ -27,14 +27,14 @@ const ALIGNMENT: u64 = 16;
 
 /// The inputs and outputs of a program that stay on the device.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct DeviceBindings {
     /// The caller's buffers, by the program's buffer indices.
     pub(super) buffers: Vec<Option<Buffer>>,
     /// For each step, whether it reads an output that stays on the device.
     pub(super) is_kept: Vec<bool>,
 }
 
-impl Places {
+impl DeviceBindings {
     /// All inputs and outputs are on the host.
     pub(super) fn of_host(program: &Program) -> Self {
         let buffers = vec![None; program.buffers.len()];
@@ -42,10 +42,10 @@ impl Places {
     }
 }
 
-impl PartialEq for Places {
+impl PartialEq for DeviceBindings {
     fn eq(&self, other: &Self) -> bool {
         let raw = |it: &Self| -> Vec<_> {
-            it.buffers.iter().map(|it| it.as_ref().map(Buffer::raw)).collect()
+            it.buffers.iter().map(|buffer| buffer.as_ref().map(Buffer::raw)).collect()
         };
         self.is_kept == other.is_kept && raw(self) == raw(other)
     }
@@ -54,7 +54,7 @@ impl PartialEq for Places {
 /// A program's recorded commands, with the buffers of an arena.
 #[derive(Debug)]
 pub(crate) struct Recording {
-    places: Places,
+    places: DeviceBindings,
     /// The arena's buffers that the commands use.
     stamp: Stamp,
     transfers: Transfers,
@@ -101,7 +101,12 @@ enum Content {
 impl Transfers {
     /// Lays out the staging buffers, and divides the steps into submissions where a device without copies must read a
     /// buffer before a later step.
-    fn new(device: &Device, program: &Program, places: &Places, resources: &Resources) -> Self {
+    fn new(
+        device: &Device,
+        program: &Program,
+        places: &DeviceBindings,
+        resources: &Resources,
+    ) -> Self {
         let copies = device.vulkan().buffer_usages() == BufferUsage::all();
         let access = device.vulkan().host_access();
         let mut transfers = Self::default();
@@ -164,7 +169,7 @@ impl Recording {
         device: &Device,
         program: &Program,
         resources: &Arc<Resources>,
-        (places, arena): (Places, &mut Arena<Self>),
+        (places, arena): (DeviceBindings, &mut Arena<Self>),
     ) -> Result<Self> {
         let of_caller = |index: usize| places.buffers[index].as_ref();
         let known = |index| of_caller(index).or(resources.buffer(index)).cloned();
@@ -221,7 +226,7 @@ impl Recording {
     }
 
     /// The inputs and outputs that stay on the device.
-    pub(super) fn places(&self) -> &Places {
+    pub(super) fn places(&self) -> &DeviceBindings {
         &self.places
     }
 
@@ -233,7 +238,7 @@ impl Recording {
     /// Whether the commands use the caller's tensor.
     pub(super) fn uses(&self, tensor: &DeviceTensor) -> bool {
         let raw = tensor.buffer().map(Buffer::raw);
-        self.places.buffers.iter().flatten().any(|it| Some(it.raw()) == raw)
+        self.places.buffers.iter().flatten().any(|buffer| Some(buffer.raw()) == raw)
     }
 
     /// Records the commands of a segment.

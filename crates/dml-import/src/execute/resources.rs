@@ -7,7 +7,7 @@ use dml::{Buffer, BufferUsage, CompiledOperator, Device};
 use crate::error::{Error, Result};
 use crate::program::{Binding, Dispatch, Initial, Program, Read, Source, Step};
 
-use super::bound::{Bound, Table, When, is_owned, is_packed};
+use super::bound::{BoundOperator, Table, When, is_owned, is_packed};
 use super::memory::{bytes_of, create, largest_scratch, persistent};
 use super::packing::PackedWeights;
 use super::preparation::PreparedOutputs;
@@ -125,7 +125,8 @@ impl Resources {
                 (None, None) => vec![],
             });
         }
-        let constants = operators.iter().flatten().map(|it| it.vulkan().plan().constants.len());
+        let constants =
+            operators.iter().flatten().map(|operator| operator.vulkan().plan().constants.len());
         let own_bytes = constants.fold(own_bytes, |all, it| all.saturating_add(it as u64));
         let (is_written, persistent) = (uses.is_written, all);
         let turn = (writes_persistent || !refilled.is_empty()).then(Mutex::default);
@@ -136,7 +137,10 @@ impl Resources {
     /// program shares now.
     pub(super) fn bytes(&self) -> u64 {
         let Shared { weights, prepared, packed } = &self.shared;
-        let weights = weights.iter().filter(|it| Arc::strong_count(it) == 1).map(|it| it.size());
+        let weights = weights
+            .iter()
+            .filter(|weight| Arc::strong_count(weight) == 1)
+            .map(|weight| weight.size());
         let prepared = prepared.iter().filter(|it| Arc::strong_count(it) == 1).map(|it| it.bytes());
         let packed = packed.iter().filter(|it| Arc::strong_count(it) == 1).map(|it| it.bytes());
         weights.chain(prepared).chain(packed).fold(self.own_bytes, u64::saturating_add)
@@ -160,7 +164,7 @@ impl Resources {
     /// A run's turn, which it holds until it has ended, if runs write buffers that all recordings of the program share:
     /// persistent resources, or constants that are filled again. `None` if runs may overlap.
     pub(super) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
-        self.turn.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner))
+        self.turn.as_ref().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The buffers of temporary memory that operators need for bound buffers of this usage: the bytes of each, and the
@@ -182,7 +186,7 @@ impl Resources {
             let Some(compiled) = &self.operators[operator] else { continue };
             let is_first = !std::mem::replace(&mut initialized[operator], true);
             let persistent = &self.persistent[operator][..];
-            let of = Bound { program, buffers, operator, compiled, temporary, persistent };
+            let of = BoundOperator { program, buffers, operator, compiled, temporary, persistent };
             tables.push(match step {
                 Step::Initialize(step) => of.initialization(step)?,
                 Step::Dispatch(dispatch) => {
@@ -235,9 +239,9 @@ impl Uses {
                 Step::Dispatch(dispatch) => {
                     let operator = operators[dispatch.operator].as_ref();
                     let inputs = dispatch.inputs.iter().enumerate().filter(|(index, _)| {
-                        operator.is_none_or(|it| {
-                            !is_packed(program, (it, dispatch), &uses.is_written)
-                                || !is_owned(it, *index)
+                        operator.is_none_or(|operator| {
+                            !is_packed(program, (operator, dispatch), &uses.is_written)
+                                || !is_owned(operator, *index)
                         })
                     });
                     let inputs = inputs.filter_map(|(_, binding)| binding.as_ref());

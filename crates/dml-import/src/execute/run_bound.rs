@@ -11,19 +11,19 @@ use crate::tensor::{Tensor, text};
 use super::arena::Arena;
 use super::device_tensor::DeviceTensor;
 use super::in_place::Pair;
-use super::io_binding::{IoBinding, Slot, host_input};
+use super::io_binding::{DeviceOutput, IoBinding, host_input};
 use super::memory;
-use super::recording::{Places, Recording};
+use super::recording::{DeviceBindings, Recording};
 use super::resources::Resources;
 use super::{Executable, Reading};
 
 /// The values of a program's inputs, in its order. An input on the device has no host value.
-pub(super) struct Given {
+pub(super) struct InputValues {
     pub(super) host: Vec<Option<Tensor>>,
     device: Vec<Option<DeviceTensor>>,
 }
 
-impl Given {
+impl InputValues {
     /// Values that are all on the host.
     pub(super) fn on_host(host: Vec<Option<Tensor>>) -> Self {
         Self { device: vec![None; host.len()], host }
@@ -55,7 +55,7 @@ impl Executable {
     ) -> Result<Reading> {
         let (device, program) = (&self.device, &self.program);
         let given = self.given(binding, inputs)?;
-        let mut places = Places::of_host(program);
+        let mut places = DeviceBindings::of_host(program);
         for (plan, place) in program.buffers.iter().zip(&mut places.buffers) {
             if let Initial::Input(index) = plan.initial {
                 *place = given.device[index].as_ref().and_then(DeviceTensor::buffer).cloned();
@@ -87,7 +87,7 @@ impl Executable {
     pub(super) fn outputs(
         &self,
         reads: &[&Read],
-        given: &Given,
+        given: &InputValues,
         run: impl FnOnce(&Arc<Resources>) -> Result<Vec<Vec<u8>>>,
     ) -> Result<Vec<Output>> {
         let known = reads.iter().map(|read| self.known(read, given));
@@ -102,11 +102,11 @@ impl Executable {
     }
 
     /// The values of the inputs, after checking those on the device.
-    fn given(&self, binding: &IoBinding, inputs: &Inputs) -> Result<Given> {
+    fn given(&self, binding: &IoBinding, inputs: &Inputs) -> Result<InputValues> {
         let program = &self.program;
         for (name, tensor) in binding.inputs() {
             binding.check_not_given(name, inputs)?;
-            let Some(input) = program.inputs.iter().find(|it| it.name == name) else {
+            let Some(input) = program.inputs.iter().find(|input| input.name == name) else {
                 return Err(program.unknown_input(name));
             };
             if input.fixed {
@@ -117,19 +117,19 @@ impl Executable {
                 return Err(Error::input(name, given, "is not the shape that was bound", bound));
             }
             let found = tensor.element_type();
-            if let Some(declared) = input.element.filter(|it| *it != found) {
+            if let Some(declared) = input.element.filter(|element| *element != found) {
                 let given = format!("{found} {}", text(tensor.shape()));
                 let problem = "is not of the declared type";
                 return Err(Error::input(name, given, problem, declared.to_string()));
             }
         }
         let device: Vec<Option<DeviceTensor>> =
-            program.inputs.iter().map(|it| binding.input(&it.name).cloned()).collect();
+            program.inputs.iter().map(|input| binding.input(&input.name).cloned()).collect();
         let mut host = program.tensors(inputs)?;
         for (host, on_device) in host.iter_mut().zip(&device) {
             host.take_if(|_| Option::is_some(on_device));
         }
-        Ok(Given { host, device })
+        Ok(InputValues { host, device })
     }
 
     /// The tensor of each output that stays on the device. Sets in `places` the buffers that the program
@@ -137,8 +137,8 @@ impl Executable {
     fn kept(
         &self,
         binding: &IoBinding,
-        given: &Given,
-        places: &mut Places,
+        given: &InputValues,
+        places: &mut DeviceBindings,
     ) -> Result<BTreeMap<String, DeviceTensor>> {
         let mut kept = BTreeMap::new();
         let mut placed: BTreeMap<usize, DeviceTensor> = BTreeMap::new();
@@ -181,12 +181,13 @@ impl Executable {
         &self,
         binding: &IoBinding,
         (name, read): (&str, &Read),
-        given: &Given,
+        given: &InputValues,
         written: usize,
     ) -> Option<DeviceTensor> {
-        let cache = binding.states().iter().find(|it| it.is_cache() && it.output == name)?;
+        let cache =
+            binding.states().iter().find(|state| state.is_cache() && state.output == name)?;
         let program = &self.program;
-        let input = program.inputs.iter().position(|it| it.name == cache.input)?;
+        let input = program.inputs.iter().position(|input| input.name == cache.input)?;
         let tensor = given.device[input].as_ref()?;
         // One more is the input's own.
         let handles = binding.holds(tensor) + 1;
@@ -196,7 +197,7 @@ impl Executable {
         let (Some((buffer, _)), None) = (of_input.next(), of_input.next()) else { return None };
         let pair = Pair { input, read: buffer, written };
         let is_allowed = tensor.is_free_but_for(handles, read.element, &read.shape)
-            && self.resources.as_ref().is_some_and(|it| it.may_share(program, pair));
+            && self.resources.as_ref().is_some_and(|resource| resource.may_share(program, pair));
         is_allowed.then(|| tensor.clone())
     }
 
@@ -204,12 +205,12 @@ impl Executable {
     /// runs.
     fn written(
         &self,
-        slot: &Slot,
+        slot: &DeviceOutput,
         read: &Read,
         buffer: usize,
-        places: &mut Places,
+        places: &mut DeviceBindings,
     ) -> Result<DeviceTensor> {
-        let constant = self.resources.as_ref().and_then(|it| it.buffer(buffer));
+        let constant = self.resources.as_ref().and_then(|resource| resource.buffer(buffer));
         if let Some(constant) = constant {
             return Ok(DeviceTensor::shared(&self.device, read.element, &read.shape, constant));
         }
@@ -219,7 +220,12 @@ impl Executable {
     }
 
     /// An output whose value the host knows.
-    fn uploaded(&self, slot: &Slot, read: &Read, given: &Given) -> Result<DeviceTensor> {
+    fn uploaded(
+        &self,
+        slot: &DeviceOutput,
+        read: &Read,
+        given: &InputValues,
+    ) -> Result<DeviceTensor> {
         let tensor = self.free(slot, read)?;
         if let Some(known) = self.program.known(read, &given.host)? {
             tensor.write(&known.tensor)?;
@@ -227,7 +233,7 @@ impl Executable {
         Ok(tensor)
     }
 
-    fn free(&self, slot: &Slot, read: &Read) -> Result<DeviceTensor> {
+    fn free(&self, slot: &DeviceOutput, read: &Read) -> Result<DeviceTensor> {
         match slot.free(read.element, &read.shape) {
             Some(free) => Ok(free),
             None => DeviceTensor::undefined(&self.device, read.element, &read.shape, || {
@@ -247,8 +253,8 @@ impl Executable {
             return Err(Error::unknown_output(unknown, names));
         }
         for state in binding.states() {
-            let input = self.program.inputs.iter().find(|it| it.name == state.input);
-            let declared = input.and_then(|it| it.element);
+            let input = self.program.inputs.iter().find(|input| input.name == state.input);
+            let declared = input.and_then(|input| input.element);
             let (Some(tensor), Some(declared)) = (kept.get(&state.output), declared) else {
                 continue;
             };
@@ -268,7 +274,7 @@ impl Executable {
     }
 
     /// An output that no step writes.
-    fn known(&self, read: &Read, given: &Given) -> Result<Option<Output>> {
+    fn known(&self, read: &Read, given: &InputValues) -> Result<Option<Output>> {
         let on_device = match read.source {
             Source::Input(index) => given.device[index].as_ref(),
             _ => None,

@@ -91,7 +91,7 @@ impl Weights {
     /// Adds the programs of a session of the device.
     pub(crate) fn add_session(&self, programs: &Arc<impl Evict + 'static>) {
         let mut sessions = lock(&self.sessions);
-        sessions.retain(|it| it.strong_count() > 0);
+        sessions.retain(|session| session.strong_count() > 0);
         let programs: Weak<dyn Evict> = Arc::downgrade(programs) as _;
         sessions.push(programs);
     }
@@ -100,7 +100,7 @@ impl Weights {
     /// none.
     pub(crate) fn evict(&self, wanted: u64) -> bool {
         let sessions: Vec<_> = lock(&self.sessions).iter().filter_map(Weak::upgrade).collect();
-        sessions.iter().any(|it| it.evict(wanted))
+        sessions.iter().any(|session| session.evict(wanted))
     }
 
     /// Replaces each weight of `program` by one of equal content that other programs of the device use, if there is
@@ -155,7 +155,7 @@ impl Weights {
     pub(crate) fn uploaded_bytes(&self) -> u64 {
         let uploaded = lock(&self.uploaded);
         let buffers = uploaded.values().filter_map(|it| buffer_of(it));
-        buffers.map(|it| it.size()).fold(0, u64::saturating_add)
+        buffers.map(|buffer| buffer.size()).fold(0, u64::saturating_add)
     }
 
     /// The bytes of results that depend only on weights.

@@ -11,7 +11,7 @@ use dml_core::{AbstractOperator, FeatureLevel, KnownOperators, validate};
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
 use crate::graph::Node;
-use crate::graph::reading::{Answers, Asked, Question, Reading};
+use crate::graph::reading::{Answers, Question, QuestionCount, Reading};
 use crate::graph::value::{Kind, Storage, Value};
 use crate::limits;
 use crate::tensor::Tensor;
@@ -53,7 +53,7 @@ impl DeviceNode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     nodes: usize,
-    asked: Asked,
+    asked: QuestionCount,
 }
 
 /// The device operators that an evaluation adds.
@@ -127,7 +127,7 @@ impl DeviceNodes {
 
     /// How many values the host has asked for.
     pub(crate) fn question_count(&self) -> usize {
-        self.reading.as_ref().map_or(0, |it| it.questions().len())
+        self.reading.as_ref().map_or(0, |reading| reading.questions().len())
     }
 
     /// The elements of a device's value, which `owner` has to know, as far as there is an answer.
@@ -137,7 +137,7 @@ impl DeviceNodes {
         value: &Value,
         guess: Option<Tensor>,
     ) -> Option<Tensor> {
-        let is_asked = value.view().is_some_and(|it| it.storage.is_on_device());
+        let is_asked = value.view().is_some_and(|view| view.storage.is_on_device());
         self.reading.as_ref().filter(|_| is_asked)?.ask((&owner.name, owner.index), value, guess)
     }
 
@@ -157,13 +157,13 @@ impl DeviceNodes {
 
     /// The number of operators and of questions that the evaluation has added so far.
     pub(crate) fn mark(&self) -> Mark {
-        let asked = self.reading.as_ref().map_or(Asked::default(), Reading::asked);
+        let asked = self.reading.as_ref().map_or(QuestionCount::default(), Reading::asked);
         Mark { nodes: self.nodes.borrow().len(), asked }
     }
 
     /// Whether a question has no answer that was asked since `mark`.
     pub(crate) fn waits_since(&self, mark: Mark) -> bool {
-        self.reading.as_ref().is_some_and(|it| it.waits_since(mark.asked))
+        self.reading.as_ref().is_some_and(|reading| reading.waits_since(mark.asked))
     }
 
     /// Removes the operators and the questions that were added since `mark`, to which no value refers.
@@ -247,9 +247,9 @@ impl DeviceNodes {
             // Equal operators are one.
             Ok(known) => Ok(known.operator().clone()),
             Err(error) => {
-                let inputs = inputs.iter().flatten().filter_map(|it| self.element(it));
-                let mut elements = outputs.iter().map(|it| it.element).chain(inputs);
-                let carried = elements.find_map(|it| carried(&owner.name, it, &error));
+                let inputs = inputs.iter().flatten().filter_map(|input| self.element(input));
+                let mut elements = outputs.iter().map(|output| output.element).chain(inputs);
+                let carried = elements.find_map(|element| carried(&owner.name, element, &error));
                 let refused = || {
                     let (node, error) = ((*owner.name).clone(), Box::new(error));
                     Error::Operator { node, error }
@@ -293,7 +293,7 @@ pub(crate) fn level(operator: &AbstractOperator) -> Option<FeatureLevel> {
 fn carried(node: &NodeName, element: ElementType, error: &dml_core::Error) -> Option<Error> {
     let dml_core::Error::FeatureLevel(refusal) = error else { return None };
     let (_, given) = refusal.field.as_ref()?;
-    let storage = element.storage().filter(|it| ElementType::Dml(*it) != element)?;
+    let storage = element.storage().filter(|storage| ElementType::Dml(*storage) != element)?;
     if given != storage.name() {
         return None;
     }

@@ -241,7 +241,8 @@ fn diagonal_matrix1(
 
 /// The candidate that the lowest feature level accepts.
 fn lowest(candidates: Vec<AbstractOperator>) -> Option<AbstractOperator> {
-    let at = |level| candidates.iter().find(|it| validate(it, level).is_ok()).cloned();
+    let at =
+        |level| candidates.iter().find(|candidate| validate(candidate, level).is_ok()).cloned();
     FeatureLevel::ALL.into_iter().find_map(at)
 }
 

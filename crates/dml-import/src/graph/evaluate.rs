@@ -58,7 +58,7 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
         Extent::Outputs | Extent::Nodes => DeviceNodes::new(&graph.operators),
     };
     let first = evaluate_once(graph, given, extent, (Budget::default(), device()))?;
-    if !first.device.selects() || !first.inputs.iter().any(|it| it.is_read()) {
+    if !first.device.selects() || !first.inputs.iter().any(|input| input.is_read()) {
         return Ok(first);
     }
     // The host may have read the caller's floats for a condition that the device then computed. Without reading
@@ -77,7 +77,7 @@ pub(crate) fn evaluate(graph: &Graph, given: &Inputs, extent: Extent) -> Result<
 /// See [`evaluate`].
 pub(crate) fn evaluate_as_run(graph: &Graph, given: &Inputs) -> Result<Evaluation> {
     let known = evaluate(graph, given, Extent::Nodes)?;
-    if graph.outputs.iter().all(|it| known.value(it.value).check().is_ok()) {
+    if graph.outputs.iter().all(|output| known.value(output.value).check().is_ok()) {
         return Ok(known);
     }
     let asking = evaluate_reading(graph, given, Extent::Nodes, Answers::default())?;
@@ -122,7 +122,7 @@ fn evaluate_once(
     let trace = Trace::default();
     let context = Context { budget: &budget, device: &device, index: None, trace: Some(&trace) };
     evaluate_nodes(graph, order, &demanded, &mut values, context);
-    let outputs = graph.outputs.iter().map(|it| it.value);
+    let outputs = graph.outputs.iter().map(|output| output.value);
     let conclusions = Arc::new(trace.finish(outputs, (&budget, &device)));
     let values = values.into_iter().map(found).collect();
     Ok(Evaluation { values, inputs, device, budget, conclusions })

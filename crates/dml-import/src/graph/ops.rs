@@ -2,7 +2,7 @@
 //!
 //! An operation infers the types and shapes of its outputs (*infer*); computes them on the host if that is
 //! necessary or cheap (*fold*), or describes them as views of existing elements; otherwise it adds DirectML
-//! operators that compute them (*lower*). [`Operands::place`] alone decides between the host and the device.
+//! operators that compute them (*lower*). [`NodeInputs::place`] alone decides between the host and the device.
 
 mod accumulate;
 mod affine;
@@ -107,7 +107,7 @@ pub(crate) use columns::Columns;
 pub(crate) use composed::{ABSOLUTE, NEVER_INFINITE, PARAMETERIZED_RELU, RELU, SIGN};
 pub(crate) use compress::Compress;
 pub(crate) use concat::Concat;
-pub(crate) use convolution::{Convolution, Form, INTEGER, QUANTIZED, REAL};
+pub(crate) use convolution::{Convolution, ConvolutionForm, INTEGER, QUANTIZED, REAL};
 pub(crate) use deformable::DeformableConvolution;
 pub(crate) use determinant::Determinant;
 pub(crate) use dynamic::DynamicQuantize;
@@ -128,7 +128,7 @@ pub(crate) use normalize::{
     BatchNormalize, BatchTraining, Common, NormOfRow, Normalize, PRODUCTS, Running, SUMS,
     Standardize,
 };
-pub(crate) use operands::{Budget, Operands};
+pub(crate) use operands::{Budget, NodeInputs};
 pub(crate) use pad::{CenterCropPad, Margins, Pad};
 pub(crate) use pooling::{AutoPad, GlobalPool, LocalResponse, Pool, Pooling};
 pub(crate) use power::Power;
@@ -205,5 +205,5 @@ pub(crate) trait Op: Debug + Send + Sync {
     }
 
     /// Evaluates the outputs for these operands: at least as many as the node has.
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>>;
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>>;
 }

@@ -39,7 +39,7 @@ pub(crate) struct Question {
 
 /// How many questions an evaluation has asked, and how many guesses are left.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct QuestionCount {
     questions: usize,
     guesses: usize,
 }
@@ -63,17 +63,17 @@ impl Reading {
     }
 
     /// The questions and guesses so far.
-    pub(crate) fn asked(&self) -> Asked {
-        Asked { questions: self.questions.borrow().len(), guesses: self.guesses.get() }
+    pub(crate) fn asked(&self) -> QuestionCount {
+        QuestionCount { questions: self.questions.borrow().len(), guesses: self.guesses.get() }
     }
 
     /// Whether a question has no answer that was asked since `before`.
-    pub(crate) fn waits_since(&self, before: Asked) -> bool {
+    pub(crate) fn waits_since(&self, before: QuestionCount) -> bool {
         self.questions.borrow()[before.questions..].iter().any(|it| it.answer.is_none())
     }
 
     /// Forgets the questions that were asked since `before`, and takes back the guesses.
-    pub(crate) fn forget_since(&self, before: Asked) {
+    pub(crate) fn forget_since(&self, before: QuestionCount) {
         self.questions.borrow_mut().truncate(before.questions);
         self.guesses.set(before.guesses);
     }
@@ -86,7 +86,7 @@ impl Reading {
         guess: Option<Tensor>,
     ) -> Option<Tensor> {
         let mut questions = self.questions.borrow_mut();
-        let mut before = questions.iter().filter(|it| it.key.0 == index);
+        let mut before = questions.iter().filter(|question| question.key.0 == index);
         if before.clone().any(|it| it.answer.is_none()) {
             return None;
         }

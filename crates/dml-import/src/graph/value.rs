@@ -193,7 +193,7 @@ impl Value {
 
     /// This view of other elements.
     pub(crate) fn with_storage(&self, storage: Storage) -> Self {
-        let strides = self.view().and_then(|it| it.strides.clone());
+        let strides = self.view().and_then(|view| view.strides.clone());
         let content = Content::Stored(View { storage, strides });
         Self { element: self.element, shape: self.shape.clone(), content }
     }

@@ -250,7 +250,8 @@ mod tests {
     #[test]
     fn the_operators_that_are_named_exist() {
         let named = MOVING.iter().copied().chain(OF_INPUT.iter().map(|(name, _)| *name));
-        let unknown: Vec<_> = named.filter(|it| dml_core::operators::find(it).is_none()).collect();
+        let unknown: Vec<_> =
+            named.filter(|named| dml_core::operators::find(named).is_none()).collect();
         assert_eq!(unknown, Vec::<&str>::new());
     }
 }

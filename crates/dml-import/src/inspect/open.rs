@@ -39,11 +39,15 @@ impl Guesses {
     pub(super) fn of(graph: &Graph, given: &Inputs) -> Self {
         let mut symbols = Symbols::default();
         let has_values = |it: &GraphInput| matches!(it.given(given), Some(Input::Tensor(_)));
-        for (input, found) in graph.inputs.iter().filter_map(|it| Some((it, it.given(given)?))) {
+        for (input, found) in
+            graph.inputs.iter().filter_map(|input| Some((input, input.given(given)?)))
+        {
             symbols.bind(input, found.shape());
         }
         let [mut first, mut second] = [given.clone(), given.clone()];
-        for input in graph.inputs.iter().filter(|it| !has_values(it) && it.default.is_none()) {
+        for input in
+            graph.inputs.iter().filter(|input| !has_values(input) && input.default.is_none())
+        {
             let Some(name) = input.names.first() else { continue };
             if let Some(shape) = input.given(given).map(|it| it.shape().to_vec()) {
                 first = with(first, input, name, shape.clone(), 1);
@@ -54,7 +58,8 @@ impl Guesses {
             let unknown = [Dimension::ANY; 3];
             let shape = input.shape.as_deref().unwrap_or(&unknown);
             let sizes: Vec<[u64; 2]> = shape.iter().map(|it| symbols.sizes(it)).collect();
-            let [mut small, far] = [0, 1].map(|guess| sizes.iter().map(|it| it[guess]).collect());
+            let [mut small, far] =
+                [0, 1].map(|guess| sizes.iter().map(|size| size[guess]).collect());
             if input.shape.is_none() {
                 Vec::truncate(&mut small, 2);
             }
@@ -99,7 +104,7 @@ impl Guesses {
     }
 
     fn value(&self, value: usize) -> Option<&Value> {
-        self.first.as_ref().map(|it| it.value(value))
+        self.first.as_ref().map(|first| first.value(value))
     }
 
     /// The type, if it does not depend on open sizes or types.

@@ -20,7 +20,7 @@ pub enum InputForm {
 pub(super) fn set_form(graph: &mut Graph, name: &str, form: InputForm) -> Result<()> {
     let is_named = |it: &GraphInput| it.names.iter().any(|it| it == name);
     let Some(at) = graph.inputs.iter().position(is_named) else {
-        let names = graph.inputs.iter().filter_map(|it| it.names.first());
+        let names = graph.inputs.iter().filter_map(|input| input.names.first());
         return Err(Error::unknown_input(name, names.map(String::as_str)));
     };
     let (op, tensors): (Box<dyn Op>, usize) = match form {

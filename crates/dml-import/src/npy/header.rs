@@ -133,7 +133,7 @@ impl<'a> Tokens<'a> {
                 size => sizes.push(
                     size.trim_end_matches('L')
                         .parse()
-                        .map_err(|_| format!("{} is no size", crate::error::shortened(size)))?,
+                        .map_err(|_| format!("{} is not a size", crate::error::shortened(size)))?,
                 ),
             }
         }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(shape("()"), Ok(vec![]));
         assert_eq!(shape("(3,)"), Ok(vec![3]));
         assert_eq!(shape("(3, 4L)"), Ok(vec![3, 4]));
-        assert_eq!(shape("(-3, 4)"), Err("- is no size".to_owned()));
+        assert_eq!(shape("(-3, 4)"), Err("- is not a size".to_owned()));
         assert_eq!(shape("(18446744073709551616,)").map_err(|it| it.len()), Err(31));
     }
 

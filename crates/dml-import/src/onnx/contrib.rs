@@ -46,7 +46,7 @@ pub(super) struct Definition {
 /// The definition that a node calls. Definitions with internal names exist only for nodes within definitions.
 pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
     static BY_NAME: LazyLock<HashMap<&str, Definition>> =
-        LazyLock::new(|| definitions().map(|it| (it.name, it)).collect());
+        LazyLock::new(|| definitions().map(|definition| (definition.name, definition)).collect());
     let domain = match proto.domain.as_str() {
         INTERNAL if is_within => MICROSOFT,
         _ if proto.op_type.starts_with('_') => return None,
@@ -54,7 +54,7 @@ pub(super) fn called(proto: &NodeProto, is_within: bool) -> Option<Definition> {
         domain => domain,
     };
     let definition = BY_NAME.get(proto.op_type.as_str()).copied();
-    definition.filter(|it| it.domain == domain)
+    definition.filter(|definition| definition.domain == domain)
 }
 
 /// All definitions, including internal ones, whose names begin with `_`.
@@ -97,7 +97,7 @@ impl Definition {
         let given = |all: &[Option<ValueId>]| all.iter().map(Option::is_some).collect();
         let call = Call { head, attributes, inputs: given(inputs), outputs: given(outputs) };
         call.check()?;
-        let mut names: Vec<String> = head.inputs.iter().map(|it| it.name.clone()).collect();
+        let mut names: Vec<String> = head.inputs.iter().map(|input| input.name.clone()).collect();
         names.extend((names.len()..inputs.len()).map(|at| format!("#{at}")));
         let made = match self.name {
             "QLinearConcat" => quantized::concat(&names),
@@ -177,7 +177,7 @@ mod tests {
         let document = include_str!("../../../../docs/importer.md");
         let is_letter = |it: char| it.is_ascii_alphanumeric();
         let words: Vec<&str> = document.split(|it| !is_letter(it)).collect();
-        let mut missing: Vec<&str> = definitions().map(|it| it.name).collect();
+        let mut missing: Vec<&str> = definitions().map(|definition| definition.name).collect();
         missing.retain(|name| !name.starts_with('_') && !words.contains(name));
         assert!(missing.is_empty(), "{missing:?}");
     }

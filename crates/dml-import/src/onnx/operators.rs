@@ -54,7 +54,7 @@ pub(super) const CONTRIB_OPSET: i64 = 1;
 pub(super) const INTERNAL: &str = "internal";
 
 /// One version of an operator.
-pub(super) struct Row {
+pub(super) struct OperatorVersion {
     /// The domain; empty for ai.onnx.
     domain: &'static str,
     name: &'static str,
@@ -89,9 +89,17 @@ const fn row(
     attributes: &'static [(&'static str, Kind)],
     inputs: RangeInclusive<usize>,
     build: fn(&Attributes<'_>) -> Result<Box<dyn Op>>,
-) -> Row {
+) -> OperatorVersion {
     let domain = "";
-    Row { domain, name, since, attributes, inputs, outputs: 1..=1, build: Build::From(build) }
+    OperatorVersion {
+        domain,
+        name,
+        since,
+        attributes,
+        inputs,
+        outputs: 1..=1,
+        build: Build::From(build),
+    }
 }
 
 const EYE: [(&str, Kind); 2] = [("dtype", Kind::Int), ("k", Kind::Int)];
@@ -134,7 +142,7 @@ const CAST_LIKE: [(&str, Kind); 2] = [("saturate", Kind::Int), ("round_mode", Ki
 const IS_INF: [(&str, Kind); 2] = [("detect_negative", Kind::Int), ("detect_positive", Kind::Int)];
 
 /// All versions of the other operators, in any order.
-static OTHERS: &[Row] = &[
+static OTHERS: &[OperatorVersion] = &[
     row("EyeLike", 9, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES[..12])),
     row("EyeLike", 22, &EYE, 1..=1, |it| build::eye_like(it, &build::EYE_TYPES)),
     row("Trilu", 14, &[("upper", Kind::Int)], 1..=2, build::trilu),
@@ -160,13 +168,13 @@ static OTHERS: &[Row] = &[
     row("OneHot", 9, &AXIS, 3..=3, indices::one_hot),
     row("MaxUnpool", 9, &UNPOOL, 2..=3, indices::max_unpool),
     row("ReverseSequence", 10, &REVERSE, 2..=2, indices::reverse_sequence),
-    Row { outputs: 1..=2, ..row("TopK", 1, &TOP_K_1, 1..=1, indices::top_k) },
-    Row { outputs: 1..=2, ..row("TopK", 10, &AXIS, 2..=2, indices::top_k) },
-    Row { outputs: 1..=2, ..row("TopK", 11, &TOP_K_11, 2..=2, indices::top_k) },
+    OperatorVersion { outputs: 1..=2, ..row("TopK", 1, &TOP_K_1, 1..=1, indices::top_k) },
+    OperatorVersion { outputs: 1..=2, ..row("TopK", 10, &AXIS, 2..=2, indices::top_k) },
+    OperatorVersion { outputs: 1..=2, ..row("TopK", 11, &TOP_K_11, 2..=2, indices::top_k) },
     row("Concat", 4, &AXIS, 1..=ANY, build::concat),
-    Row { outputs: 1..=ANY, ..row("Split", 2, &SPLIT_2, 1..=1, build::split_2) },
-    Row { outputs: 1..=ANY, ..row("Split", 13, &AXIS, 1..=2, build::split) },
-    Row { outputs: 1..=ANY, ..row("Split", 18, &SPLIT_18, 1..=2, build::split) },
+    OperatorVersion { outputs: 1..=ANY, ..row("Split", 2, &SPLIT_2, 1..=1, build::split_2) },
+    OperatorVersion { outputs: 1..=ANY, ..row("Split", 13, &AXIS, 1..=2, build::split) },
+    OperatorVersion { outputs: 1..=ANY, ..row("Split", 18, &SPLIT_18, 1..=2, build::split) },
     row("Slice", 1, &SLICE_1, 1..=1, build::slice_1),
     row("Slice", 10, &[], 3..=5, |_| Ok(Box::new(Slice::Inputs { axes: 3, steps: 4 }))),
     row("Pad", 2, &PAD_2, 1..=1, build::pad_2),
@@ -190,9 +198,12 @@ static OTHERS: &[Row] = &[
     row("Flatten", 1, &AXIS, 1..=1, build::flatten),
     row("Transpose", 1, &[("perm", Kind::Ints)], 1..=1, build::transpose),
     row("Expand", 8, &[], 2..=2, build::expand),
-    Row { outputs: 1..=2, ..row("Dropout", 7, &RATIO, 1..=1, build::dropout_7) },
-    Row { outputs: 1..=2, ..row("Dropout", 10, &RATIO, 1..=1, build::dropout) },
-    Row { outputs: 1..=2, ..row("Dropout", 12, &[("seed", Kind::Int)], 1..=3, build::dropout) },
+    OperatorVersion { outputs: 1..=2, ..row("Dropout", 7, &RATIO, 1..=1, build::dropout_7) },
+    OperatorVersion { outputs: 1..=2, ..row("Dropout", 10, &RATIO, 1..=1, build::dropout) },
+    OperatorVersion {
+        outputs: 1..=2,
+        ..row("Dropout", 12, &[("seed", Kind::Int)], 1..=3, build::dropout)
+    },
     row("Identity", 1, &[], 1..=1, |_| Ok(Box::new(Identity))),
     row("Cast", 6, &[("to", Kind::Int)], 1..=1, build::cast),
     row("Cast", 19, &CAST_19, 1..=1, build::cast),
@@ -234,7 +245,7 @@ static OTHERS: &[Row] = &[
     row("Mish", 18, &[], 1..=1, |_| Ok(Box::new(Mish))),
 ];
 
-impl Row {
+impl OperatorVersion {
     /// The operation of a node with these attributes.
     pub(super) fn op(&self, attributes: &Attributes<'_>) -> Result<Box<dyn Op>> {
         match &self.build {
@@ -261,7 +272,7 @@ impl Row {
 }
 
 /// All versions of all operators, in any order.
-static ALL: [&[Row]; 16] = [
+static ALL: [&[OperatorVersion]; 16] = [
     attention::ROWS,
     early::ROWS,
     element_wise::ROWS,
@@ -285,7 +296,7 @@ pub(super) fn row_of(
     name: &NodeName,
     proto: &NodeProto,
     scope: &Scope<'_>,
-) -> Result<&'static Row> {
+) -> Result<&'static OperatorVersion> {
     let domain = if is_default(&proto.domain) { "" } else { proto.domain.as_str() };
     let opset = match domain {
         "" => version(name, scope.opset)?,
@@ -296,7 +307,7 @@ pub(super) fn row_of(
             return Err(name.not_supported(format!("no operator of the domain '{domain}' is run")));
         }
     };
-    let is_named = |row: &&Row| row.domain == domain && row.name == proto.op_type;
+    let is_named = |row: &&OperatorVersion| row.domain == domain && row.name == proto.op_type;
     let rows = || ALL.into_iter().flatten().filter(is_named);
     rows().filter(|row| row.since <= opset).max_by_key(|row| row.since).ok_or_else(|| {
         let refused = REFUSED.iter().find(|(name, _)| *name == proto.op_type);
@@ -344,12 +355,12 @@ pub(super) fn too_early(name: &NodeName, opset: i64, since: i64) -> Error {
 
 /// The version of ai.onnx that a model or a function imports; `None` if it does not import ai.onnx.
 pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<Option<i64>> {
-    let default = imports.iter().find(|it| is_default(&it.domain));
-    let Some(version) = default.map(|it| it.version) else { return Ok(None) };
+    let default = imports.iter().find(|import| is_default(&import.domain));
+    let Some(version) = default.map(|default| default.version) else { return Ok(None) };
     if (1..=HIGHEST_OPSET).contains(&version) {
         return Ok(Some(version));
     }
-    let problem = if version < 1 { "is no version" } else { "is not known" };
+    let problem = if version < 1 { "is not a version" } else { "is not known" };
     Err(Error::malformed(format!(
         "opset_import: ai.onnx {version} {problem}; accepted: 1 to {HIGHEST_OPSET}"
     )))
@@ -357,7 +368,7 @@ pub(super) fn opset(imports: &[OperatorSetIdProto]) -> Result<Option<i64>> {
 
 /// The version of com.microsoft that a model or a function imports; `None` if it does not import com.microsoft.
 pub(super) fn contrib_opset(imports: &[OperatorSetIdProto]) -> Option<i64> {
-    imports.iter().find(|it| it.domain == MICROSOFT).map(|it| it.version)
+    imports.iter().find(|import| import.domain == MICROSOFT).map(|it| it.version)
 }
 
 pub(super) fn is_default(domain: &str) -> bool {

@@ -117,11 +117,12 @@ impl Source {
 impl SourceValue {
     fn to_proto(&self) -> ValueInfoProto {
         let dimension = |size: &Option<u64>| DimensionProto {
-            dim_value: size.and_then(|it| i64::try_from(it).ok()),
+            dim_value: size.and_then(|size| i64::try_from(size).ok()),
             dim_param: None,
         };
         let shape = self.shape.as_ref();
-        let shape = shape.map(|it| TensorShapeProto { dim: it.iter().map(dimension).collect() });
+        let shape =
+            shape.map(|shape| TensorShapeProto { dim: shape.iter().map(dimension).collect() });
         let tensor_type = Some(TensorTypeProto { elem_type: self.element, shape });
         ValueInfoProto {
             name: self.name.clone(),
@@ -146,7 +147,7 @@ impl SourceNode {
     fn to_proto(&self) -> NodeProto {
         NodeProto {
             input: self.inputs.clone(),
-            output: self.outputs.iter().map(|it| it.name.clone()).collect(),
+            output: self.outputs.iter().map(|output| output.name.clone()).collect(),
             name: self.name.clone(),
             op_type: self.operator.clone(),
             attribute: self.attributes.iter().map(|(name, it)| it.to_proto(name)).collect(),

@@ -114,13 +114,13 @@ pub(super) fn constant(proto: &TensorProto, folder: Option<&Folder>) -> Result<C
 fn parsed(proto: &TensorProto, folder: Option<&Folder>) -> Result<Constant> {
     let number = i64::from(proto.data_type);
     let element = element(number)
-        .ok_or_else(|| Error::malformed(format!("data_type {number} is no type")))?;
+        .ok_or_else(|| Error::malformed(format!("data_type {number} is not a type")))?;
     let shape = shape(&proto.dims)?;
     if proto.data_location == EXTERNAL {
         return external(proto, element, shape, folder);
     }
     let bytes = match (&proto.raw_data, element) {
-        (Some(raw), _) => match folder.and_then(|it| it.place_of(raw)) {
+        (Some(raw), _) => match folder.and_then(|folder| folder.place_of(raw)) {
             // The file can be read again, so that the host keeps no copy.
             Some(place) if raw.len() >= LARGE => {
                 let given = u64::try_from(raw.len()).unwrap_or(u64::MAX);
@@ -144,7 +144,7 @@ pub(super) fn shape(dims: &[i64]) -> Result<Vec<u64>> {
         return Err(Error::malformed(format!("{rank} dimensions are more than {}", limits::RANK)));
     }
     let size = |size: &i64| {
-        u64::try_from(*size).map_err(|_| Error::malformed(format!("dims: {size} is no size")))
+        u64::try_from(*size).map_err(|_| Error::malformed(format!("dims: {size} is not a size")))
     };
     dims.iter().map(size).collect()
 }
@@ -183,7 +183,8 @@ fn external(
     };
     let number = |key: &str| {
         let parse = |value: &str| {
-            let wrong = || Error::malformed(format!("{key} '{}' is no number", shortened(value)));
+            let wrong =
+                || Error::malformed(format!("{key} '{}' is not a number", shortened(value)));
             value.parse::<u64>().map_err(|_| wrong())
         };
         entry(key).map(parse).transpose()
@@ -278,9 +279,9 @@ mod tests {
         let message = |proto: &TensorProto| constant(proto, None).unwrap_err().to_string();
         let huge = proto(7, &[i64::MAX, i64::MAX]);
         assert!(message(&huge).contains("0 bytes for int64"), "{}", message(&huge));
-        assert!(message(&proto(7, &[-1])).contains("-1 is no size"));
-        assert!(message(&proto(0, &[])).contains("data_type 0 is no type"));
-        assert!(message(&proto(99, &[])).contains("data_type 99 is no type"));
+        assert!(message(&proto(7, &[-1])).contains("-1 is not a size"));
+        assert!(message(&proto(0, &[])).contains("data_type 0 is not a type"));
+        assert!(message(&proto(99, &[])).contains("data_type 99 is not a type"));
         assert!(message(&proto(7, &[1; 65])).contains("65 dimensions"));
     }
 

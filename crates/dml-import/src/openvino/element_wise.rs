@@ -14,7 +14,7 @@ use crate::graph::{
 };
 
 use super::layer::Layer;
-use super::row::{Build, Parameter, Row, element_wise as op, row};
+use super::operator_version::{Build, OperatorVersion, Parameter, element_wise as op, row};
 
 use Parameter::{Attribute, Fixed};
 
@@ -23,17 +23,17 @@ const fn element_wise(
     since: u32,
     inputs: RangeInclusive<usize>,
     function: Function,
-) -> Row {
-    Row { name, since, inputs, build: Build::ElementWise(function, &[]) }
+) -> OperatorVersion {
+    OperatorVersion { name, since, inputs, build: Build::ElementWise(function, &[]) }
 }
 
 /// An operator of two inputs.
-const fn binary(name: &'static str, since: u32, function: Function) -> Row {
+const fn binary(name: &'static str, since: u32, function: Function) -> OperatorVersion {
     element_wise(name, since, 2..=2, function)
 }
 
 /// An operator of one input that the host computes, too.
-const fn unary(name: &'static str, since: u32, function: Function) -> Row {
+const fn unary(name: &'static str, since: u32, function: Function) -> OperatorVersion {
     element_wise(name, since, 1..=1, function)
 }
 
@@ -43,9 +43,9 @@ const fn on_device(
     since: u32,
     schema: &'static OperatorSchema,
     parameters: &'static [Parameter],
-) -> Row {
+) -> OperatorVersion {
     let function = Function::new(Types::Numbers, schema);
-    Row { name, since, inputs: 1..=1, build: Build::ElementWise(function, parameters) }
+    OperatorVersion { name, since, inputs: 1..=1, build: Build::ElementWise(function, parameters) }
 }
 
 const BIT_OR: Function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_BIT_OR);
@@ -56,7 +56,7 @@ const IS_NAN: Function = Function::new(Types::Numbers, &tables::ELEMENT_WISE_IS_
 const HARD: &[Parameter] = &[Fixed(1.0 / 6.0), Fixed(0.5)];
 
 /// All versions of these operators, in any order.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     binary("Add", 1, ADD),
     binary("Subtract", 1, SUBTRACT),
     binary("Multiply", 1, MULTIPLY),
@@ -155,7 +155,7 @@ mod tests {
         for row in ROWS {
             let Build::ElementWise(function, parameters) = &row.build else { continue };
             let fields = || function.schema().fields.iter();
-            let inputs = fields().filter(|it| it.kind == FieldKind::Input).count();
+            let inputs = fields().filter(|field| field.kind == FieldKind::Input).count();
             assert_eq!(row.inputs, inputs..=inputs, "{}", row.name);
             let is_float = |it: &&dml_core::schema::FieldSchema| {
                 it.kind == FieldKind::Attribute

@@ -45,7 +45,8 @@ impl Layer {
         };
         let data = child(element, "data");
         let attributes = data.into_iter().flat_map(|data| data.attributes());
-        let attributes = attributes.map(|it| (it.name().to_owned(), it.value().to_owned()));
+        let attributes =
+            attributes.map(|attribute| (attribute.name().to_owned(), attribute.value().to_owned()));
         let ports = |kind| {
             let ports = child(element, kind).into_iter().flat_map(|it| it.children());
             ports.filter(|it| it.has_tag_name("port"))
@@ -84,13 +85,13 @@ impl Layer {
     /// The type that an attribute names.
     pub(super) fn element(&self, name: &str) -> Result<ElementType> {
         let accepted = "OpenVINO's names, such as f32, i64, boolean";
-        element(self.required(name)?).ok_or_else(|| self.refused(name, "is no type", accepted))
+        element(self.required(name)?).ok_or_else(|| self.refused(name, "is not a type", accepted))
     }
 
     /// The number that an attribute holds.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
         let value = self.required(name)?.trim().parse();
-        value.map_err(|_| self.refused(name, "is no number", "a number of the attribute's type"))
+        value.map_err(|_| self.refused(name, "is not a number", "a number of the attribute's type"))
     }
 
     /// Whether an attribute is true; `default` if it is missing.
@@ -173,7 +174,8 @@ pub(super) fn element(name: &str) -> Option<ElementType> {
         "f8e5m2" => ElementType::Small(SmallFloat::E5m2),
         _ => {
             let mut types = ElementType::all();
-            match types.find(|it| it.short_name(1).as_deref() == Some(lower.as_str())) {
+            match types.find(|data_type| data_type.short_name(1).as_deref() == Some(lower.as_str()))
+            {
                 Some(element) => element,
                 None => ElementType::Other(OTHERS.into_iter().find(|it| **it == lower)?),
             }

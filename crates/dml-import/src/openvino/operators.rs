@@ -15,17 +15,20 @@ use crate::small_float::Rounding;
 
 use super::element_wise;
 use super::layer::Layer;
-use super::row::{Build, Row, row};
+use super::operator_version::{Build, OperatorVersion, row};
 
 const ANY: usize = usize::MAX;
 
 /// A reduction along the axes that the second input holds.
-const fn reduction(name: &'static str, since: u32, function: ReduceFunction) -> Row {
-    Row { name, since, inputs: 2..=2, build: Build::Reduce(function) }
+const fn reduction(name: &'static str, since: u32, function: ReduceFunction) -> OperatorVersion {
+    OperatorVersion { name, since, inputs: 2..=2, build: Build::Reduce(function) }
 }
 
 /// The row for a layer's operator in its opset; the error is the first opset that has the operator, if any.
-pub(super) fn row_of(name: &str, opset: u32) -> std::result::Result<&'static Row, Option<u32>> {
+pub(super) fn row_of(
+    name: &str,
+    opset: u32,
+) -> std::result::Result<&'static OperatorVersion, Option<u32>> {
     let rows = || all().filter(|row| row.name.eq_ignore_ascii_case(name));
     let row = rows().filter(|row| row.since <= opset).max_by_key(|row| row.since);
     row.ok_or_else(|| rows().map(|row| row.since).min())
@@ -37,12 +40,12 @@ pub(super) fn names() -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn all() -> impl Iterator<Item = &'static Row> {
+fn all() -> impl Iterator<Item = &'static OperatorVersion> {
     element_wise::ROWS.iter().chain(OTHERS)
 }
 
 /// All versions of the other operators, in any order.
-static OTHERS: &[Row] = &[
+static OTHERS: &[OperatorVersion] = &[
     row("Eye", 9, 3..=4, eye),
     row("Const", 1, 0..=0, |layer| {
         // The reader reads the constant of every such layer before it asks for operators.
@@ -108,7 +111,7 @@ fn shape_of(layer: &Layer) -> Result<Box<dyn Op>> {
         Some(_) => layer.element("output_type")?,
     };
     if element != ElementType::INT64 && element != ElementType::INT32 {
-        return Err(layer.refused("output_type", "is no type of a shape", "i32, i64"));
+        return Err(layer.refused("output_type", "is not a type of a shape", "i32, i64"));
     }
     Ok(Box::new(ShapeOf { element, start: 0, end: None }))
 }

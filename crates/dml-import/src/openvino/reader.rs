@@ -81,8 +81,8 @@ impl Reader {
             let layer = |name: &str| ids.get(&text(name)).copied().ok_or_else(|| wrong(name));
             let (from, to) = (layer("from-layer")?, layer("to-layer")?);
             let (from_port, to_port) = (text("from-port"), text("to-port"));
-            let output = self.layers[from].outputs.iter().position(|it| it.id == from_port);
-            let input = self.layers[to].inputs.iter().position(|it| *it == to_port);
+            let output = self.layers[from].outputs.iter().position(|output| output.id == from_port);
+            let input = self.layers[to].inputs.iter().position(|input| *input == to_port);
             let output = output.ok_or_else(|| wrong("from-port"))?;
             let input = input.ok_or_else(|| wrong("to-port"))?;
             if self.sources.insert((to, input), (from, output)).is_some() {

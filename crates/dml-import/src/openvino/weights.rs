@@ -31,7 +31,8 @@ impl Weights {
             Dimension::Known(size) => Some(*size),
             _ => None,
         };
-        let shape = layer.shape()?.and_then(|it| it.iter().map(known).collect::<Option<Vec<_>>>());
+        let shape =
+            layer.shape()?.and_then(|shape| shape.iter().map(known).collect::<Option<Vec<_>>>());
         let Some(shape) = shape else {
             return Err(layer.refused("shape", "is open", "sizes"));
         };

@@ -50,7 +50,7 @@ pub(crate) fn decoder() -> Vec<u8> {
 pub(crate) fn inputs(past: u64) -> Inputs {
     let rows = |count: u64, width: u64| -> Tensor {
         let numbers = (0..count * width).map(|it| f32::from(u8::try_from(it % 13).unwrap()) - 6.0);
-        f32s(&[count, width], &numbers.map(|it| it / 32.0).collect::<Vec<f32>>())
+        f32s(&[count, width], &numbers.map(|number| number / 32.0).collect::<Vec<f32>>())
     };
     Inputs::new().with_tensor("x", rows(1, DEPTH)).with_tensor("past", rows(past, WIDTH))
 }

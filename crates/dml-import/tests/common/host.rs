@@ -16,7 +16,7 @@ use dml_reference::graphs::interpreted;
 use super::onnx;
 
 /// The inputs that operators own since initialization, by operator and input index.
-type Kept = HashMap<(usize, usize), Vec<u8>>;
+type OwnedInputs = HashMap<(usize, usize), Vec<u8>>;
 
 /// The outputs of `program` with the values that were bound.
 pub(crate) fn run(program: &Program) -> Vec<Output> {
@@ -37,12 +37,14 @@ pub(crate) fn run(program: &Program) -> Vec<Output> {
             bytes
         })
         .collect();
-    let (mut kept, mut outputs) = (Kept::new(), Vec::new());
+    let (mut kept, mut outputs) = (OwnedInputs::new(), Vec::new());
     for step in program.steps() {
         match step {
             Step::Initialize(step) => {
                 for (index, binding) in step.inputs.iter().enumerate() {
-                    let bytes = binding.as_ref().map(|it| slice(&buffers, it, it.size).to_vec());
+                    let bytes = binding
+                        .as_ref()
+                        .map(|binding| slice(&buffers, binding, binding.size).to_vec());
                     kept.extend(bytes.map(|bytes| ((step.operator, index), bytes)));
                 }
             }
@@ -87,7 +89,7 @@ pub(crate) fn run_node(
     let given = inputs.iter().cloned();
     let given = given.fold(Inputs::new(), |it, (name, tensor)| it.with_tensor(name, tensor));
     let program = Model::from_bytes(onnx::model(version, graph)).and_then(|it| it.bind(&given));
-    program.map(|it| run(&it).remove(0).tensor).map_err(|error| error.to_string())
+    program.map(|program| run(&program).remove(0).tensor).map_err(|error| error.to_string())
 }
 
 fn input(program: &Program, index: usize) -> Tensor {
@@ -116,11 +118,12 @@ pub(crate) fn plan(work: &Work) -> Plan {
     }
 }
 
-fn execute(program: &Program, dispatch: &Dispatch, kept: &Kept, buffers: &mut [Vec<u8>]) {
+fn execute(program: &Program, dispatch: &Dispatch, kept: &OwnedInputs, buffers: &mut [Vec<u8>]) {
     let capabilities = &Capabilities::vulkan_minimum();
     let plan = plan(&program.operators()[dispatch.operator].work);
     let input = |(index, binding): (usize, &Option<Binding>)| {
-        let bound = || binding.as_ref().map(|it| slice(buffers, it, it.size).to_vec());
+        let bound =
+            || binding.as_ref().map(|binding| slice(buffers, binding, binding.size).to_vec());
         kept.get(&(dispatch.operator, index)).cloned().or_else(bound)
     };
     let inputs: Vec<Option<Vec<u8>>> = dispatch.inputs.iter().enumerate().map(input).collect();

@@ -16,10 +16,10 @@ fn file(name: &'static str, bytes: impl Into<Vec<u8>>, message: &'static str) ->
 pub(crate) fn declared_sizes() -> Vec<HostileFile> {
     let mut files = vec![
         file("a.onnx", vast_initializer(), "tensor 's': 8 bytes for int64"),
-        file("a.onnx", of_shape(&[-1, 2], "EyeLike"), "-1 is no size"),
+        file("a.onnx", of_shape(&[-1, 2], "EyeLike"), "-1 is not a size"),
         // A message of 2^62 bytes, which is missing.
         file("a.onnx", b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x3f\0", "is not an ONNX model"),
-        file("a.json", resource("\"sizeInBytes\": 9223372036854775808"), "is no size"),
+        file("a.json", resource("\"sizeInBytes\": 9223372036854775808"), "is not a size"),
     ];
     // Shapes that become so large only by the model's arithmetic.
     for sizes in [[1 << 32, 1 << 31], [i64::MAX, i64::MAX], [i64::MAX, 1]] {
@@ -29,7 +29,7 @@ pub(crate) fn declared_sizes() -> Vec<HostileFile> {
     }
     for count in [0, 1 << 40, 1 << 63, u64::MAX] {
         let values = format!("\"initialValues\": {{ \"valueCount\": {count}, \"value\": 1 }}");
-        files.push(file("a.json", resource(&values), "is no number of values"));
+        files.push(file("a.json", resource(&values), "is not a number of values"));
     }
     files
 }

@@ -104,7 +104,7 @@ pub(crate) fn element(name: &str) -> ElementType {
 
 /// A tensor of 64-bit integers.
 pub(crate) fn int64(shape: &[u64], values: &[i64]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     Tensor::new(ElementType::INT64, shape, bytes).unwrap()
 }
 
@@ -115,6 +115,6 @@ pub(crate) fn truth(value: bool) -> Tensor {
 
 /// A tensor of 32-bit floats.
 pub(crate) fn f32s(shape: &[u64], values: &[f32]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     Tensor::new(ElementType::FLOAT32, shape, bytes).unwrap()
 }

@@ -99,7 +99,7 @@ pub(crate) fn node(op: &str, inputs: &[&str], outputs: &[&str], ints: &[(&str, i
 /// A tensor of 64-bit integers, as an initializer.
 pub(crate) fn initializer(name: &str, shape: &[i64], values: &[i64]) -> Message {
     let tensor = shape.iter().fold(Message::default(), |it, size| it.int(1, *size));
-    let raw: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     tensor.int(2, 7).text(8, name).bytes(9, &raw)
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn reference(name: &str, to: &str, kind: i64) -> Message {
 /// A tensor of 32-bit floats, as an initializer.
 pub(crate) fn floats(name: &str, shape: &[i64], values: &[f32]) -> Message {
     let tensor = shape.iter().fold(Message::default(), |it, size| it.int(1, *size));
-    let raw: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     tensor.int(2, 1).text(8, name).bytes(9, &raw)
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// An input of Eye.
-pub(crate) struct Operand {
+pub(crate) struct EyeInput {
     /// OpenVINO's name of the type.
     pub(crate) element: String,
     /// As the file writes it: `1`, `?`, or nothing for a scalar.
@@ -12,24 +12,26 @@ pub(crate) struct Operand {
     pub(crate) values: Option<Vec<i64>>,
 }
 
-impl Operand {
+impl EyeInput {
     pub(crate) fn parameter(element: &str, shape: &'static str) -> Self {
         Self { element: element.to_owned(), shape, values: None }
     }
 }
 
 /// The .xml file and the .bin file.
-pub(crate) fn eye(output_type: &str, operands: &[Operand]) -> (String, Vec<u8>) {
+pub(crate) fn eye(output_type: &str, operands: &[EyeInput]) -> (String, Vec<u8>) {
     let (mut layers, mut edges, mut ports) = (String::new(), String::new(), String::new());
     let mut weights = Vec::new();
     for (index, operand) in operands.iter().enumerate() {
-        let Operand { element, shape, values } = operand;
+        let EyeInput { element, shape, values } = operand;
         let (kind, data) = match values {
             None => ("Parameter", String::new()),
             Some(values) => {
                 let width = if element == "i32" { 4 } else { 8 };
                 let offset = weights.len();
-                values.iter().for_each(|it| weights.extend_from_slice(&it.to_le_bytes()[..width]));
+                values
+                    .iter()
+                    .for_each(|value| weights.extend_from_slice(&value.to_le_bytes()[..width]));
                 let size = weights.len() - offset;
                 ("Const", format!(" offset=\"{offset}\" size=\"{size}\""))
             }

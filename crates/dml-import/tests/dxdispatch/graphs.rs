@@ -60,7 +60,7 @@ const GRAPH_RESULT: &[f32] = &[18.5, 0.0, 17.0, 0.0];
 fn a_graph_of_named_operators_is_one_dispatch() {
     let model = graph_model(["", "", ""], json!({ "Inputs": ["x", "y"], "Outputs": ["out"] }));
     let program = bind(&model);
-    let dispatches = program.steps().iter().filter(|it| matches!(it, Step::Dispatch(_)));
+    let dispatches = program.steps().iter().filter(|step| matches!(step, Step::Dispatch(_)));
     // Operators that only nodes name are compiled as parts of the graph.
     assert_eq!((program.operators().len(), dispatches.count()), (1, 1));
     let operator = &program.operators()[0];
@@ -102,11 +102,11 @@ fn a_graph_that_is_wrong_is_refused_with_its_place() {
         |name: &'static str| move |it: &mut Value| it["desc"]["Nodes"][0]["Operator"] = json!(name);
     for (message, change) in [
         (
-            "Nodes[0].Operator: \"nothing\" is no operator's name",
+            "Nodes[0].Operator: \"nothing\" is not an operator's name",
             &named("nothing") as &dyn Fn(&mut _),
         ),
-        ("Nodes[0].Operator: \"graph\" is no operator's name", &named("graph")),
-        ("hlsl 'other': not supported: it is no DirectML operator", &named("other")),
+        ("Nodes[0].Operator: \"graph\" is not an operator's name", &named("graph")),
+        ("hlsl 'other': not supported: it is not a DirectML operator", &named("other")),
         ("desc: null is missing", &|it| it["desc"] = Value::Null),
         ("fuse: true is given for an unknown field", &|it| it["fuse"] = json!(true)),
         ("InputCount: 4294967295 is too many", &|it| it["desc"]["InputCount"] = json!(u32::MAX)),
@@ -158,7 +158,7 @@ fn inputs_of_all_graphs_are_limited() {
     };
     // The input limit is checked before other errors.
     let error = run("g00").unwrap_err();
-    assert!(error.contains("OutputEdges: an empty list is no output"), "{error}");
+    assert!(error.contains("OutputEdges: an empty list is not an output"), "{error}");
     let error = run("g99").unwrap_err();
     assert!(error.contains("InputCount: 65536 is too many; accepted: up to 1048576"), "{error}");
 }
@@ -191,7 +191,7 @@ fn a_graph_keeps_what_is_bound_to_it() {
 fn a_graph_is_inspected_as_one_operator() {
     let model = graph_model(["", "", ""], json!({ "Inputs": ["x", "y"], "Outputs": ["out"] }));
     let report = model.inspect(&Inputs::new()).unwrap();
-    let nodes: Vec<String> = report.nodes.iter().map(|it| it.node.to_string()).collect();
+    let nodes: Vec<String> = report.nodes.iter().map(|node| node.node.to_string()).collect();
     assert_eq!(
         nodes,
         ["GRAPH 'graph'", "ELEMENT_WISE_IDENTITY 'scaled'", "ELEMENT_WISE_ADD 'sum'"]

@@ -63,7 +63,7 @@ fn bindings_of_operators_are_for_what_they_keep() {
             json!({ "BTensor": "d" }),
             "is deferred, so that nothing is in it before the first command",
         ),
-        (json!(["a"]), "dispatchables.sum.bindings: an array of 1 is no object"),
+        (json!(["a"]), "dispatchables.sum.bindings: an array of 1 is not an object"),
     ] {
         let error = refused(bindings, all());
         assert!(error.contains(message), "{message}: {error}");
@@ -116,7 +116,7 @@ fn arrays_of_activations_are_read() {
     );
     let program = bind(&model);
     let operators = program.operators()[0].operators();
-    let activations = operators[0].fields().iter().find_map(|it| match it {
+    let activations = operators[0].fields().iter().find_map(|field| match field {
         FieldValue::OperatorDescArray(all) => Some(all),
         _ => None,
     });

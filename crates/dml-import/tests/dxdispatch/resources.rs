@@ -18,7 +18,7 @@ fn a_deferred_resource_has_the_size_and_type_of_what_is_written_first() {
                             "parts": deferred, "unused": deferred });
     let model = model(resources, json!({ "sum": s }), &commands);
     check(&model, &[&[3.0, 4.0], &[4.5, 6.0]]);
-    let sizes: Vec<u64> = bind(&model).buffers().iter().map(|it| it.size).collect();
+    let sizes: Vec<u64> = bind(&model).buffers().iter().map(|buffer| buffer.size).collect();
     // In the order of names: a, out, parts, twice, unused.
     assert_eq!(sizes, [8, 8, 24, 8, 4]);
 }
@@ -123,7 +123,7 @@ fn initial_values_may_begin_later() {
         &[print("a"), print("b")],
     );
     check(&model, &[&[0.0, 0.0, 1.5], &[0.0, 3.0, 3.5]]);
-    for (offset, problem) in [(9, "sizeInBytes: 12 is no size"), (1u64 << 40, "is too large")] {
+    for (offset, problem) in [(9, "sizeInBytes: 12 is not a size"), (1u64 << 40, "is too large")] {
         let model = json!({ "resources": { "a": at(offset, json!([1.5])) }, "dispatchables": {},
                             "commands": [] });
         let error = Model::from_bytes(model.to_string()).unwrap_err().to_string();

@@ -28,7 +28,7 @@ fn numbers(count: usize, seed: usize) -> Vec<f64> {
 #[expect(clippy::cast_possible_truncation, reason = "rounded to what is given")]
 fn tensor(shape: &[usize], numbers: &[f64]) -> Tensor {
     let shape: Vec<u64> = shape.iter().map(|size| *size as u64).collect();
-    f32s(&shape, &numbers.iter().map(|it| *it as f32).collect::<Vec<f32>>())
+    f32s(&shape, &numbers.iter().map(|number| *number as f32).collect::<Vec<f32>>())
 }
 
 fn truths(shape: &[u64], values: &[u8]) -> Tensor {
@@ -65,7 +65,7 @@ fn attend(sizes: Sizes, cap: f64, bias: impl Fn([usize; 4]) -> f64) -> Expected 
         let sum: f64 = powers.iter().sum();
         let is_hidden = added.iter().all(|it| *it == HIDDEN);
         let probabilities: Vec<f64> =
-            powers.iter().map(|it| if is_hidden { 0.0 } else { it / sum }).collect();
+            powers.iter().map(|power| if is_hidden { 0.0 } else { power / sum }).collect();
         let weighted =
             |at| (0..keys).map(|key| probabilities[key] * element(&v, key, at)).sum::<f64>();
         expected.found.extend((0..width).map(weighted));
@@ -123,7 +123,7 @@ fn check(
             let last = tensors(&found).pop().unwrap();
             let floats = last.bytes().chunks_exact(4);
             let floats: Vec<f32> =
-                floats.map(|it| f32::from_le_bytes(it.try_into().unwrap())).collect();
+                floats.map(|float| f32::from_le_bytes(float.try_into().unwrap())).collect();
             assert_eq!(floats.len(), expected.len());
             for (found, expected) in floats.iter().zip(expected) {
                 let is_near =
@@ -228,7 +228,7 @@ fn windows_hide_keys_on_both_sides() {
     assert!(found.contains(expected), "{found}");
     let found =
         refusal(25, &attention(&[("left_window_size", -2)], 0.0, &[], &["y"]), &inputs(SIZES));
-    assert!(found.contains("attribute left_window_size: -2 is no number of keys"), "{found}");
+    assert!(found.contains("attribute left_window_size: -2 is not a number of keys"), "{found}");
 }
 
 /// With heads that share keys, a soft cap and a mask.

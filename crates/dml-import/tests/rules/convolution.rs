@@ -65,7 +65,8 @@ impl Case {
 
     fn node(&self, filter: &str, output: &str) -> Message {
         let list = |name: &str, values: &[usize]| {
-            let values: Vec<i64> = values.iter().map(|it| i64::try_from(*it).unwrap()).collect();
+            let values: Vec<i64> =
+                values.iter().map(|value| i64::try_from(*value).unwrap()).collect();
             ints(name, &values)
         };
         let groups = i64::try_from(self.groups).unwrap();

@@ -20,7 +20,7 @@ struct Case {
 
 /// An element of a window: in the image, in the padding, or beyond both.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum WindowElement {
     Image(f32),
     Padding,
     Beyond,
@@ -45,7 +45,7 @@ impl Case {
     }
 
     /// The elements of each window over an image of 1, 2, 3, ..; `None` if the number of windows were negative.
-    fn windows(self) -> Option<Vec<Vec<Place>>> {
+    fn windows(self) -> Option<Vec<Vec<WindowElement>>> {
         let [before, after] = self.pads;
         let room = self.size + before + after - ((self.kernel - 1) * self.dilation + 1);
         let mut steps = room.div_euclid(self.stride);
@@ -57,9 +57,9 @@ impl Case {
             }
         }
         let place = |at: i64| match at {
-            at if (0..self.size).contains(&at) => Place::Image((at + 1) as f32),
-            at if (-before..self.size + after).contains(&at) => Place::Padding,
-            _ => Place::Beyond,
+            at if (0..self.size).contains(&at) => WindowElement::Image((at + 1) as f32),
+            at if (-before..self.size + after).contains(&at) => WindowElement::Padding,
+            _ => WindowElement::Beyond,
         };
         let window = |step: i64| {
             (0..self.kernel)
@@ -80,7 +80,7 @@ impl Case {
 
 /// Compares a pooling with a function of each window's elements, which is `None` where the result is
 /// unspecified.
-fn every_window(op: &str, more: &[(&str, i64)], pooled: impl Fn(&[Place]) -> Option<f32>) {
+fn every_window(op: &str, more: &[(&str, i64)], pooled: impl Fn(&[WindowElement]) -> Option<f32>) {
     for is_ceil in [false, true] {
         let (mut graph, mut inputs) = (Graph::default(), Inputs::new());
         for size in [1_i64, 2, 3, 5, 7] {
@@ -114,18 +114,19 @@ fn every_window(op: &str, more: &[(&str, i64)], pooled: impl Fn(&[Place]) -> Opt
 
 fn floats(tensor: &Tensor) -> Vec<f32> {
     let bytes = tensor.bytes().chunks_exact(4);
-    bytes.map(|it| f32::from_le_bytes(it.try_into().unwrap())).collect()
+    bytes.map(|byte| f32::from_le_bytes(byte.try_into().unwrap())).collect()
 }
 
-fn inside(places: &[Place]) -> Vec<f32> {
-    let image = |place: &Place| if let Place::Image(it) = place { Some(*it) } else { None };
+fn inside(places: &[WindowElement]) -> Vec<f32> {
+    let image =
+        |place: &WindowElement| if let WindowElement::Image(it) = place { Some(*it) } else { None };
     places.iter().filter_map(image).collect()
 }
 
 #[test]
 fn a_mean_that_counts_padding_counts_no_place_beyond_it() {
     every_window("AveragePool", &[("count_include_pad", 1)], |places| {
-        let count = places.iter().filter(|place| **place != Place::Beyond).count();
+        let count = places.iter().filter(|place| **place != WindowElement::Beyond).count();
         (count > 0).then(|| inside(places).iter().sum::<f32>() / count as f32)
     });
 }

@@ -10,7 +10,7 @@ use crate::common::{element, f32s};
 fn integers(name: &str, shape: &[u64], values: &[i128]) -> Tensor {
     let element = element(name);
     let size = usize::try_from(element.size().unwrap()).unwrap();
-    let bytes = values.iter().flat_map(|it| it.to_le_bytes().into_iter().take(size));
+    let bytes = values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(size));
     Tensor::new(element, shape, bytes.collect::<Vec<u8>>()).unwrap()
 }
 
@@ -108,7 +108,7 @@ fn gemm_of_integers_is_exact() {
         check(&gemm, &inputs, &integers(name, &[3, 1], &[52, 110, 168]));
         let gemm = operator("Gemm", &["a", "b", "c"]).message(5, float("alpha", 0.5));
         let message = refusal(&gemm, &inputs);
-        assert!(message.contains("attribute alpha: 0.5 is no integer"), "{message}");
+        assert!(message.contains("attribute alpha: 0.5 is not an integer"), "{message}");
         let turned = node("Gemm", &["a", "b"], &["y"], &[("transA", 1), ("transB", 1)]);
         let row = integers(name, &[1, 2], &[1, 2]);
         check(&turned, &[("a", &a), ("b", &row)], &integers(name, &[1, 1], &[11]));
@@ -124,7 +124,7 @@ fn powers_of_integers_are_exact() {
         for exponent in ["int32", "int64", "float32"] {
             let x = integers(base, &[10], &bases);
             let y = match exponent {
-                "float32" => f32s(&[10], &exponents.map(|it| it as f32)),
+                "float32" => f32s(&[10], &exponents.map(|exponent| exponent as f32)),
                 name => integers(name, &[10], &exponents.map(i128::from)),
             };
             let expected = integers(base, &[10], &powers);
@@ -151,7 +151,7 @@ fn signs_of_what_is_no_number_are_that() {
     judged(&operator("Sign", &["x"]), &[("x", &x)], &["y"], |found| {
         let floats = found[0].bytes().chunks_exact(4);
         let floats: Vec<f32> =
-            floats.map(|it| f32::from_le_bytes(it.try_into().unwrap())).collect();
+            floats.map(|float| f32::from_le_bytes(float.try_into().unwrap())).collect();
         assert!(floats[0].is_nan(), "{floats:?}");
         assert_eq!(floats[1..], [0.0, 0.0, 1.0, -1.0, -1.0]);
     });

@@ -10,7 +10,8 @@ use crate::common::{element, f32s};
 fn integers(name: &str, shape: &[u64], values: &[i64]) -> Tensor {
     let element = element_of(name);
     let width = usize::try_from(element.size().unwrap()).unwrap();
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()[..width].to_vec()).collect();
+    let bytes: Vec<u8> =
+        values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()).collect();
     Tensor::new(element, shape, bytes).unwrap()
 }
 
@@ -102,7 +103,7 @@ fn the_last_block_may_be_shorter_than_the_others() {
     let message = refusal_of(21, &of(2), &[("x", &x), ("s", &scale)]);
     assert!(message.contains("scale: [2] is the wrong shape; accepted: [3]"), "{message}");
     let message = refusal_of(21, &of(-2), &[("x", &x), ("s", &scale)]);
-    assert!(message.contains("attribute block_size: -2 is no number of elements"), "{message}");
+    assert!(message.contains("attribute block_size: -2 is not a number of elements"), "{message}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Network {
         let (directions, width) = (self.directions(), self.gates() * HIDDEN);
         let tensor = |shape: &[usize], numbers: &[f64]| {
             let shape: Vec<u64> = shape.iter().map(|it| *it as u64).collect();
-            f32s(&shape, &numbers.iter().map(|it| *it as f32).collect::<Vec<f32>>())
+            f32s(&shape, &numbers.iter().map(|number| *number as f32).collect::<Vec<f32>>())
         };
         let made = |shape: &[usize], seed, scale| {
             tensor(shape, &numbers(shape.iter().product(), seed, scale))
@@ -143,7 +143,7 @@ impl Network {
             inputs.push(("initial_c", swapped(states, &self.state(6))));
         }
         if let Some(lengths) = self.lengths {
-            let bytes = lengths.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+            let bytes = lengths.iter().flat_map(|length| length.to_le_bytes()).collect::<Vec<u8>>();
             let element = crate::common::element("int32");
             inputs.push(("lengths", Tensor::new(element, [BATCHES as u64], bytes).unwrap()));
         }
@@ -159,7 +159,8 @@ impl Network {
         for direction in 0..directions {
             for batch in 0..BATCHES {
                 let own = (direction * BATCHES + batch) * HIDDEN;
-                let length = self.lengths.map_or(STEPS, |it| usize::try_from(it[batch]).unwrap());
+                let length =
+                    self.lengths.map_or(STEPS, |length| usize::try_from(length[batch]).unwrap());
                 for at in 0..length {
                     let is_backward = self.direction == "reverse" || direction == 1;
                     let step = if is_backward { length - 1 - at } else { at };
@@ -267,7 +268,7 @@ impl Network {
                 for (found, expected) in tensors(&found).iter().zip(self.expected()) {
                     let floats = found.bytes().chunks_exact(4);
                     let floats: Vec<f32> =
-                        floats.map(|it| f32::from_le_bytes(it.try_into().unwrap())).collect();
+                        floats.map(|float| f32::from_le_bytes(float.try_into().unwrap())).collect();
                     assert_eq!(floats.len(), expected.len());
                     let pairs = floats.iter().zip(&expected);
                     let is_near = pairs.map(|(a, b)| (f64::from(*a) - b).abs() <= 3e-6);

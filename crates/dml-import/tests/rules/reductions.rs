@@ -14,7 +14,7 @@ fn integers(name: &str, values: &[i128]) -> Tensor {
 fn shaped(name: &str, shape: &[u64], values: &[i128]) -> Tensor {
     let element = element(name);
     let size = usize::try_from(element.size().unwrap()).unwrap();
-    let bytes = values.iter().flat_map(|it| it.to_le_bytes().into_iter().take(size));
+    let bytes = values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(size));
     Tensor::new(element, shape, bytes.collect::<Vec<u8>>()).unwrap()
 }
 

@@ -166,5 +166,5 @@ fn the_zeros_of_a_sparse_tensor_are_limited() {
     }
     // More values than the tensor has elements.
     assert!(huge(&[0, 4]).contains("1 values in [0, 4]"), "{}", huge(&[0, 4]));
-    assert!(huge(&[-1]).contains("-1 is no size"));
+    assert!(huge(&[-1]).contains("-1 is not a size"));
 }

@@ -6,7 +6,7 @@ use dml_import::{ElementType, Inputs, Model, SmallFloat, Tensor};
 
 use crate::common::device::on_every_device;
 use crate::common::onnx::{Graph, Message, float, ints, model, node, text, value};
-use crate::common::openvino::{self, Operand};
+use crate::common::openvino::{self, EyeInput};
 use crate::common::single::{check_near_of, check_of, refusal_of};
 use crate::common::{element, f32s, int64, run_on_both, tensors};
 
@@ -24,7 +24,8 @@ fn consuming(op: &str) -> Message {
 fn integers(name: &str, shape: &[u64], values: &[i64]) -> Tensor {
     let element = element(name);
     let width = usize::try_from(element.size().unwrap()).unwrap();
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()[..width].to_vec()).collect();
+    let bytes: Vec<u8> =
+        values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()).collect();
     Tensor::new(element, shape, bytes).unwrap()
 }
 
@@ -103,7 +104,10 @@ fn the_first_cast_names_its_type() {
     let truth = Tensor::new(ElementType::Bool, [3], vec![1, 0, 1]).unwrap();
     check_of(5, &cast("BOOL"), &[("x", &x)], &truth);
     let message = refusal_of(1, &cast("WHOLE"), &[("x", &x)]);
-    assert!(message.contains("WHOLE is no type; accepted: the names of TensorProto"), "{message}");
+    assert!(
+        message.contains("WHOLE is not a type; accepted: the names of TensorProto"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -138,7 +142,7 @@ fn first_versions_count_with_numbers_of_the_type_of_their_input() {
     check_of(1, &split, &[("x", &x), ("l", &lengths)], &f32s(&[2, 1], &[2.0, 3.0]));
     let broken = f32s(&[2], &[1.5, 1.5]);
     let message = refusal_of(1, &split, &[("x", &x), ("l", &broken)]);
-    assert!(message.contains("split: 1.5 is no whole number"), "{message}");
+    assert!(message.contains("split: 1.5 is not a whole number"), "{message}");
     let tile = node("Tile", &["x", "t", "a"], &["y"], &[]);
     let tiled = f32s(&[3, 2], &[1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
     let (times, axis) = (f32s(&[1], &[2.0]), f32s(&[1], &[1.0]));
@@ -265,7 +269,7 @@ fn the_modulus_of_floats_has_the_sign_of_the_divisor_unless_fmod_is_set() {
 
 /// A matrix of 2 rows and 3 columns with ones from the second column on.
 fn eye(output_type: &str) -> Result<Tensor, String> {
-    let scalar = || Operand::parameter("i64", "");
+    let scalar = || EyeInput::parameter("i64", "");
     let (xml, _) = openvino::eye(output_type, &[scalar(), scalar(), scalar()]);
     let number = |value| int64(&[], &[value]);
     let inputs = Inputs::new().with_tensor("rows", number(2)).with_tensor("cols", number(3));

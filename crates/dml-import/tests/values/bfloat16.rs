@@ -18,7 +18,7 @@ fn halves(shape: &[u64], values: &[f32]) -> Tensor {
 
 fn numbers(tensor: &Tensor) -> Vec<f32> {
     let (halves, _) = tensor.bytes().as_chunks();
-    halves.iter().map(|it| f32::from_bits(u32::from(u16::from_le_bytes(*it)) << 16)).collect()
+    halves.iter().map(|halve| f32::from_bits(u32::from(u16::from_le_bytes(*halve)) << 16)).collect()
 }
 
 #[test]

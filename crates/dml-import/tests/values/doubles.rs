@@ -11,7 +11,7 @@ use dml_import::{ElementType, Inputs, Model, NodeSupport, Session, Tensor};
 const DOUBLE: ElementType = ElementType::Dml(dml::DataType::Float64);
 
 fn f64s(shape: &[u64], values: &[f64]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     Tensor::new(DOUBLE, shape, bytes).unwrap()
 }
 
@@ -65,7 +65,7 @@ fn a_session_reads_what_the_device_computes_before() {
             let found = session.run(&inputs).unwrap().remove(0).tensor;
             let powers = given.map(|it: f32| f64::from(it.max(0.0)).exp());
             let sum: f64 = powers.iter().sum();
-            super::assert_near(&super::numbers(&found), &powers.map(|it| (it / sum) as f32));
+            super::assert_near(&super::numbers(&found), &powers.map(|power| (power / sum) as f32));
         }
     });
 }

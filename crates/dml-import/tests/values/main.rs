@@ -54,7 +54,7 @@ fn judged_of(
 /// The numbers of a tensor of 32-bit floats.
 fn numbers(tensor: &Tensor) -> Vec<f32> {
     let (words, _) = tensor.bytes().as_chunks();
-    words.iter().map(|it| f32::from_le_bytes(*it)).collect()
+    words.iter().map(|word| f32::from_le_bytes(*word)).collect()
 }
 
 /// Small numbers without a pattern that is easy to see, from -1 to 1.

@@ -51,7 +51,7 @@ fn normal(x: f64) -> f64 {
 fn uniform_numbers_are_spread_evenly_over_their_range() {
     let range = [float("low", -2.0), float("high", 6.0)];
     let numbers = drawn("RandomUniform", Some(1.0), &range);
-    assert!(numbers.iter().all(|it| (-2.0..6.0).contains(it)));
+    assert!(numbers.iter().all(|number| (-2.0..6.0).contains(number)));
     let far = distance(numbers, |x| (x + 2.0) / 8.0);
     assert!(far < 0.0190, "{far}");
 }

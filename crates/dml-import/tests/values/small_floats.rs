@@ -84,7 +84,9 @@ fn numbers_become_the_nearest_value() {
         given.sort_by(f32::total_cmp);
         // Numbers between two values, and close to the middle on both sides.
         let middles: Vec<f32> = given.windows(2).map(|it| it[0].midpoint(it[1])).collect();
-        given.extend(middles.iter().flat_map(|it| [it.next_down(), *it, it.next_up()]));
+        given.extend(
+            middles.iter().flat_map(|middle| [middle.next_down(), *middle, middle.next_up()]),
+        );
         let expected: Vec<f32> = given.iter().map(|it| format.rounded(*it)).collect();
         let there_and_back = vec![
             node("Cast", &["x"], &["small"], &[("to", number(format.element))]),

@@ -17,7 +17,7 @@ use dml_core::{Error, Validated, operators};
 use crate::ir;
 use crate::{Operator, Target};
 use lowering::copies;
-use part::Part;
+use part::MovedRegion;
 
 /// A row for each operator: which parts its outputs are, or how it is lowered.
 macro_rules! operators {
@@ -81,12 +81,12 @@ pub(crate) fn upsampled(operator: &Validated, target: &Target<'_>) -> Result<ir:
     copies(operator, target, shapes::upsample(operator)?)
 }
 
-fn padding_of_float(operator: &Validated) -> Result<Vec<Part>, Error> {
+fn padding_of_float(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let data_type = operator.required_tensor("OutputTensor")?.data_type();
     padding::padding(operator, element_bits(operator.float("PaddingValue")?, data_type))
 }
 
-fn padding_of_scalar(operator: &Validated) -> Result<Vec<Part>, Error> {
+fn padding_of_scalar(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let data_type = operator.required_tensor("OutputTensor")?.data_type();
     padding::padding(operator, operator.scalar("PaddingValue")?.element_bits(data_type))
 }

@@ -18,12 +18,12 @@ use lowering::lower;
 pub(crate) use program::{activated, fused};
 
 /// An operator, and the functions that compute it.
-struct Row {
+struct FunctionsOfOperator {
     schema: &'static OperatorSchema,
     functions: Functions,
 }
 
-impl Row {
+impl FunctionsOfOperator {
     /// The row of an operator of this family.
     fn of(schema: &OperatorSchema) -> Option<&'static Self> {
         ROWS.iter().find(|row| row.schema.operator_type == schema.operator_type)
@@ -42,7 +42,7 @@ macro_rules! lowering {
 /// Rows: `NAME = functions;`, with a lowering of its own after them where there is one.
 macro_rules! rows {
     ($($name:ident = $functions:expr $(, $lower:path)?;)*) => {
-        static ROWS: &[Row] = &[$(Row {
+        static ROWS: &[FunctionsOfOperator] = &[$(FunctionsOfOperator {
             schema: &operators::$name,
             functions: $functions,
         }),*];

@@ -91,7 +91,8 @@ impl<'a> Concatenation<'a> {
             .map(|output| self.output(node, Source::Node { node: number, output }))
             .collect();
         let values = &self.values;
-        let input = |source: &Option<Source>| source.and_then(|it| values.get(&it).copied());
+        let input =
+            |source: &Option<Source>| source.and_then(|source| values.get(&source).copied());
         let inputs: Vec<Option<Buffer>> = node.inputs.iter().map(input).collect();
         let first_local = self.program.locals.len();
         self.program.locals.extend_from_slice(&operator.locals);
@@ -122,7 +123,8 @@ impl<'a> Concatenation<'a> {
         let Source::Node { output, .. } = value else { return Buffer::Input(u32::MAX) };
         let tensor = node.tensor(FieldKind::Output, output);
         let bytes = tensor.map_or(0, TensorLayout::total_size);
-        let width = tensor.and_then(|it| ElementWidth::from_element_bits(it.data_type().bits()));
+        let width =
+            tensor.and_then(|tensor| ElementWidth::from_element_bits(tensor.data_type().bits()));
         let width = width.unwrap_or(ElementWidth::B8);
         let count = bytes.div_ceil(width.bytes().into());
         let buffer =

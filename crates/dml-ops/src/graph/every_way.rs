@@ -39,7 +39,7 @@ pub fn compiled_for_gpu(graph: &ValidatedGraph) -> Result<(Plan, Explanation), E
 /// As [`compile_graph`].
 pub fn plans(graph: &ValidatedGraph) -> Result<Vec<(String, Plan)>, Error> {
     let transfers = [TransferUse::Allowed, TransferUse::StorageOnly];
-    let ways = WAYS.into_iter().flat_map(|options| transfers.map(|it| (options, it)));
+    let ways = WAYS.into_iter().flat_map(|options| transfers.map(|transfer| (options, transfer)));
     let plan = |(options, transfer)| {
         let (plan, _) = compiled(graph, options, transfer)?;
         Ok((format!("{options:?} {transfer:?}"), plan))

@@ -20,7 +20,7 @@ pub use dot::quoted;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The parts that are executed, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<NodeGroup>,
     /// Nodes whose result is an existing value.
     pub folded: Vec<String>,
     /// Nodes whose results are not needed.
@@ -33,7 +33,7 @@ pub struct Explanation {
 
 /// Nodes that are executed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct NodeGroup {
     /// The nodes: several if they are fused.
     pub nodes: Vec<String>,
     /// Whether the part only copies a result to a further output of the graph.
@@ -73,10 +73,11 @@ impl Explanation {
         graph: &ValidatedGraph,
         needed: &[bool],
         report: &Report,
-        parts: Vec<Part>,
+        parts: Vec<NodeGroup>,
         memory: Memory,
     ) -> Self {
-        let labels = |nodes: &[usize]| nodes.iter().map(|it| graph.nodes()[*it].label()).collect();
+        let labels =
+            |nodes: &[usize]| nodes.iter().map(|node| graph.nodes()[*node].label()).collect();
         let unneeded: Vec<usize> = (0..needed.len()).filter(|it| !needed[*it]).collect();
         let fusion = |(node, reason): &(usize, &'static str)| Fusion {
             node: graph.nodes()[*node].label(),
@@ -97,7 +98,7 @@ pub(super) fn parts(
     graph: &ValidatedGraph,
     program: &Program,
     scheduled: &Scheduled<'_>,
-) -> Vec<Part> {
+) -> Vec<NodeGroup> {
     let label = |node: &usize| graph.nodes()[*node].label();
     let is_copy = |it: &Recorded| it.origin.operator == program.operator;
     let are_one = |one: &Recorded, other: &Recorded| {
@@ -111,7 +112,7 @@ pub(super) fn parts(
         let range = first..first + nodes.len();
         first = range.end;
         let steps: Vec<&Step> = scheduled.steps_of(range).collect();
-        parts.push(Part {
+        parts.push(NodeGroup {
             nodes: nodes[0].origin.sources.iter().map(label).collect(),
             copies_output: is_copy(&nodes[0]),
             program,
@@ -145,7 +146,7 @@ fn bytes_between(graph: &ValidatedGraph, alignment: u64) -> u64 {
         let inner = tensors
             .filter(|(output, _)| !outputs.contains(&Source::Node { node, output: *output }));
         let sizes = inner.filter_map(|(_, (_, tensor))| Some(tensor?.binding_size()));
-        bytes += sizes.map(|it| it.next_multiple_of(alignment)).sum::<u64>();
+        bytes += sizes.map(|size| size.next_multiple_of(alignment)).sum::<u64>();
     }
     bytes
 }
@@ -194,7 +195,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-impl Part {
+impl NodeGroup {
     fn steps_text(&self) -> String {
         counted(self.steps, "step")
     }

@@ -18,10 +18,10 @@ pub(super) fn in_place(
     program: &Program,
     steps_of: impl Fn(usize) -> Range<usize>,
 ) -> Vec<InPlace> {
-    let nodes: Vec<&Node> = program.nodes.iter().map(|it| &it.node).collect();
+    let nodes: Vec<&Node> = program.nodes.iter().map(|node| &node.node).collect();
     let (mut last_read, mut first_write) = (HashMap::new(), HashMap::new());
     for (number, node) in nodes.iter().enumerate() {
-        last_read.extend(node.reads().into_iter().map(|it| (it, number)));
+        last_read.extend(node.reads().into_iter().map(|read| (read, number)));
         for buffer in node.writes() {
             first_write.entry(buffer).or_insert(number);
         }
@@ -35,8 +35,8 @@ pub(super) fn in_place(
     for (output, written, number) in outputs {
         let is_alike = |input: &u32| {
             let binding = program.input(Buffer::Input(*input)).map(|it| &it.requirement);
-            binding.is_some_and(|it| {
-                it.size == written.requirement.size && it.bound_at == BoundAt::Execution
+            binding.is_some_and(|binding| {
+                binding.size == written.requirement.size && binding.bound_at == BoundAt::Execution
             })
         };
         let read = |input: &u32| last_read.get(&Buffer::Input(*input)).copied();
@@ -76,22 +76,22 @@ fn read_as_result(program: &Program, group: &RowGroup) -> Vec<u32> {
     if group.results.len() != 1 || group.results.first().copied() != output.buffer {
         return vec![];
     }
-    let spaces: Vec<_> = group.members.iter().filter_map(|it| it.node.space()).collect();
+    let spaces: Vec<_> = group.members.iter().filter_map(|member| member.node.space()).collect();
     // The input is not read after the first member that writes to the output.
-    let first = spaces.iter().position(|it| it.output.buffer == output.buffer);
+    let first = spaces.iter().position(|space| space.output.buffer == output.buffer);
     let lies_alike = |input: &u32| {
         let of_input = |it: &&Operand| it.buffer == Some(Buffer::Input(*input));
         spaces.iter().enumerate().all(|(at, space)| {
             let mut views = space.inputs.iter().filter(of_input);
-            views.all(|it| {
+            views.all(|view| {
                 space.sizes == last.space.sizes
-                    && it.base == output.base
-                    && it.lies_as(output, &space.sizes)
+                    && view.base == output.base
+                    && view.lies_as(output, &space.sizes)
                     && first.is_none_or(|first| at <= first)
             })
         })
     };
-    let mut inputs: Vec<u32> = spaces.iter().flat_map(|it| program.inputs_read(it)).collect();
+    let mut inputs: Vec<u32> = spaces.iter().flat_map(|space| program.inputs_read(space)).collect();
     inputs.sort_unstable();
     inputs.dedup();
     inputs.retain(lies_alike);
@@ -102,7 +102,7 @@ fn read_as_result(program: &Program, group: &RowGroup) -> Vec<u32> {
 fn read_once(program: &Program, space: &IterationSpace) -> Vec<u32> {
     let is_once = |input: &u32| {
         let buffer = Some(Buffer::Input(*input));
-        space.inputs.iter().filter(|it| it.buffer == buffer).count() == 1
+        space.inputs.iter().filter(|input| input.buffer == buffer).count() == 1
     };
     program.inputs_as_output(space).into_iter().filter(is_once).collect()
 }

@@ -42,7 +42,8 @@ impl KnownPrograms {
         }
         let program = crate::implementation(operator)?.recorded(operator, target)?;
         let program = Arc::new(program);
-        let constants = program.locals.iter().filter(|it| matches!(it, Content::Constant { .. }));
+        let constants =
+            program.locals.iter().filter(|local| matches!(local, Content::Constant { .. }));
         if constants.map(Content::bytes).sum::<u64>() <= MOST_BYTES {
             self.known().insert(key, (Arc::clone(operator), Arc::clone(&program)));
         }

@@ -53,7 +53,7 @@ fn random_graphs_have_the_results_of_their_operators() {
         let nodes = 1 + random.below(30);
         let graph = valid(&random_graph(&mut random, nodes));
         let explanation = check(&graph, &mut random, &format!("graph {seed}"));
-        fused += usize::from(explanation.parts.iter().any(|it| it.nodes.len() > 1));
+        fused += usize::from(explanation.parts.iter().any(|part| part.nodes.len() > 1));
         folded += explanation.folded.len();
         let memory = explanation.memory;
         assert!(memory.lower_bound <= memory.planned && memory.planned <= memory.after_fusion);
@@ -217,7 +217,7 @@ fn product_then_sum(data_type: DataType, addend: &Addend, is_output: bool) -> Va
 /// The nodes of each part, and the reasons why others were not fused.
 fn parts_of(graph: &ValidatedGraph) -> (Vec<String>, Vec<&'static str>) {
     let explanation = check(graph, &mut Random::new("product"), "product");
-    let nodes = explanation.parts.iter().map(|it| it.nodes.join(" + ")).collect();
+    let nodes = explanation.parts.iter().map(|part| part.nodes.join(" + ")).collect();
     (nodes, explanation.not_fused.iter().map(|it| it.reason).collect())
 }
 

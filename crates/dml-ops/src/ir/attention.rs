@@ -86,7 +86,7 @@ impl Attention {
 
     /// The operands with the sizes of their spaces, the output's last.
     pub(crate) fn operands(&self) -> impl Iterator<Item = (&Operand, [u32; DIMENSIONS])> {
-        let inputs = self.inputs.iter().map(|it| (&it.operand, self.sizes(it.along)));
+        let inputs = self.inputs.iter().map(|input| (&input.operand, self.sizes(input.along)));
         inputs.chain([(&self.output, self.sizes(Along::Elements))])
     }
 
@@ -106,7 +106,7 @@ impl Attention {
         let [depths, elements] = [self.depths, self.elements].map(u64::from);
         let Formulas { score, weight, share, .. } = &self.formulas;
         let steps = [Some(score), Some(weight), share.as_ref()].into_iter().flatten();
-        let steps: u64 = steps.map(|it| it.program.steps.len() as u64).sum();
+        let steps: u64 = steps.map(|step| step.program.steps.len() as u64).sum();
         scores.saturating_mul(2 * (depths * self.passes() + elements) + steps)
     }
 

@@ -1,15 +1,15 @@
 //! Programs that are applied to the elements at each coordinate of a space.
 
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 
 /// The functions that are applied to the elements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Computation {
     /// The program on the elements of each input.
-    pub(crate) program: Program,
+    pub(crate) program: ElementFormula,
     /// The program on words that have several elements each, if all operands have the same width; `None` if
     /// the functions cannot work on such words.
-    pub(crate) packed: Option<Program>,
+    pub(crate) packed: Option<ElementFormula>,
     /// The program's parameters.
     pub(crate) parameters: Vec<u32>,
 }
@@ -17,14 +17,14 @@ pub(crate) struct Computation {
 impl Computation {
     /// Copies elements.
     pub(crate) fn copy() -> Self {
-        Self { packed: Some(Program::default()), ..Self::default() }
+        Self { packed: Some(ElementFormula::default()), ..Self::default() }
     }
 }
 
 /// The program with its parameters numbered from `first` on.
-pub(crate) fn with_parameters_from(program: &Program, first: u32) -> Program {
+pub(crate) fn with_parameters_from(program: &ElementFormula, first: u32) -> ElementFormula {
     let mut moved = program.clone();
-    for argument in moved.steps.iter_mut().flat_map(|it| &mut it.arguments) {
+    for argument in moved.steps.iter_mut().flat_map(|step| &mut step.arguments) {
         if let Value::Parameter(index) = argument {
             *index += first;
         }

@@ -34,7 +34,7 @@ impl Dimension {
 
 /// The position of the first word of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place<B = Buffer> {
+pub(crate) struct BufferPosition<B = Buffer> {
     pub(crate) buffer: B,
     /// The offset in elements, from the start of the buffer.
     pub(crate) base: i64,
@@ -42,7 +42,7 @@ pub(crate) struct Place<B = Buffer> {
     pub(crate) has_slack: bool,
 }
 
-impl<B: Copy> Place<B> {
+impl<B: Copy> BufferPosition<B> {
     /// The position of an operand's words, without readable elements after them.
     pub(crate) fn of(words: &Operand<B>) -> Self {
         let buffer = words.buffer.expect("what is multiplied is stored");
@@ -62,7 +62,7 @@ pub(crate) struct Sums<B = Buffer> {
     pub(crate) columns: Vec<Dimension>,
     /// At most [`DEPTHS`](dml_spirv::product::DEPTHS).
     pub(crate) depths: Vec<Dimension>,
-    pub(crate) places: [Place<B>; OPERANDS],
+    pub(crate) places: [BufferPosition<B>; OPERANDS],
     pub(crate) numbers: Numbers<B>,
     /// Whether sums are added to the values there, or begin at 0.
     pub(crate) goes_on: bool,
@@ -96,7 +96,7 @@ impl Sums {
     /// These sums with their buffers mapped by `place`, and those of zero points by `zero_points`.
     pub(crate) fn placed<T>(
         &self,
-        place: impl Fn(Place) -> Place<T>,
+        place: impl Fn(BufferPosition) -> BufferPosition<T>,
         zero_points: impl Fn(ZeroPoints) -> ZeroPoints<T>,
     ) -> Sums<T> {
         Sums {
@@ -129,7 +129,7 @@ impl Sums {
             }
         }
         let operand = |at: usize| {
-            let Place { buffer, base, has_slack } = self.places[at];
+            let BufferPosition { buffer, base, has_slack } = self.places[at];
             let strides = strides[at];
             Operand { strides, has_slack, ..Operand::at(buffer, ElementWidth::B32, base) }
         };
@@ -169,12 +169,14 @@ impl<B> Sums<B> {
         is_vector
             && long(&self.columns) <= 1
             && long(&self.depths) == 1
-            && self.outermost_depth().is_some_and(|it| it.size >= PRODUCTS_OF_A_ROW)
+            && self
+                .outermost_depth()
+                .is_some_and(|outermost_depth| outermost_depth.size >= PRODUCTS_OF_A_ROW)
     }
 
     /// The outermost depth of more than one element.
     pub(crate) fn outermost_depth(&self) -> Option<Dimension> {
-        self.depths.iter().copied().find(|it| it.size > 1)
+        self.depths.iter().copied().find(|depth| depth.size > 1)
     }
 
     /// All dimensions, outermost first: batches, the row, columns, and depths.

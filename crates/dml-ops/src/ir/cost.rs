@@ -43,7 +43,8 @@ impl Node {
             Self::ContractWhole(of) => {
                 let batches = elements(&of.batches);
                 let bytes = of.operands.iter();
-                let bytes = bytes.map(|it| it.count * u64::from(it.place.width.bytes())).sum();
+                let bytes =
+                    bytes.map(|byte| byte.count * u64::from(byte.place.width.bytes())).sum();
                 let operations = elements(&of.sizes).saturating_mul(batches).saturating_mul(2);
                 let sums = u64::from(of.sizes[0]) * u64::from(of.sizes[1]) * batches;
                 NodeCost { work: Cost { operations, bytes }, invocations: sums }
@@ -67,15 +68,16 @@ impl RowGroup {
         let mut bytes: HashMap<Buffer, u64> = HashMap::new();
         let mut cost = NodeCost::default();
         let written: HashSet<Buffer> =
-            self.members.iter().flat_map(|it| it.node.writes()).collect();
+            self.members.iter().flat_map(|member| member.node.writes()).collect();
         for Recorded { node, .. } in &self.members {
             let NodeCost { work, invocations } = node.cost();
             cost.work.operations = cost.work.operations.saturating_add(work.operations);
             cost.invocations = cost.invocations.max(invocations);
             let Some(space) = node.space() else { continue };
             for operand in space.stored() {
-                let buffer =
-                    operand.buffer.filter(|it| !written.contains(it) || self.results.contains(it));
+                let buffer = operand
+                    .buffer
+                    .filter(|buffer| !written.contains(buffer) || self.results.contains(buffer));
                 if let Some(buffer) = buffer {
                     let most = bytes.entry(buffer).or_default();
                     *most = (*most).max(moved_by(operand, &space.sizes));
@@ -127,7 +129,7 @@ fn of_space(space: &IterationSpace, of_an_element: u64, invocations: u64) -> Nod
 /// The cost of a Scan: elements are read once, and the states' numbers written once.
 fn of_scan(scan: &Scan) -> NodeCost {
     let count = elements(&scan.sizes);
-    let bytes = scan.operands().map(|it| count.saturating_mul(it.width.bytes().into()));
+    let bytes = scan.operands().map(|operand| count.saturating_mul(operand.width.bytes().into()));
     let joins = scan.passes() as u64 * scan.results.len() as u64;
     let work = Cost {
         operations: count.saturating_mul(joins.max(1)),
@@ -146,13 +148,14 @@ fn of_sort(sort: &Sort) -> NodeCost {
 
 /// The cost of a multiplication and an addition for each product; continued sums are also read.
 fn of_sums(sums: &Sums) -> NodeCost {
-    let sizes: Vec<u32> = sums.dimensions().map(|it| it.size).collect();
+    let sizes: Vec<u32> = sums.dimensions().map(|dimension| dimension.size).collect();
     let bytes = |operand: usize| {
-        let strides: Vec<i64> = sums.dimensions().map(|it| it.strides[operand]).collect();
+        let strides: Vec<i64> =
+            sums.dimensions().map(|dimension| dimension.strides[operand]).collect();
         moved(&sizes, &strides, u32::BITS)
     };
     let again = if sums.goes_on { bytes(SUMS) } else { 0 };
-    let depths: u64 = sums.depths.iter().map(|it| u64::from(it.size)).product();
+    let depths: u64 = sums.depths.iter().map(|depth| u64::from(depth.size)).product();
     let work = Cost {
         operations: elements(&sizes).saturating_mul(2 * sums.numbers.products_of_a_depth()),
         bytes: (0..OPERANDS).map(bytes).fold(again, u64::saturating_add),

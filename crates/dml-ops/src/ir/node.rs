@@ -11,7 +11,7 @@ use super::attention::Attention;
 use super::buffer::Buffer;
 use super::buffers::Buffers;
 use super::computation::Computation;
-use super::contraction::{Matrices, Place, SUMS, Sums, WholeMatrices};
+use super::contraction::{BufferPosition, Matrices, SUMS, Sums, WholeMatrices};
 use super::numbers::ZeroPoints;
 use super::ordered::{Scan, Sort};
 use super::reduction::Reduction;
@@ -50,7 +50,7 @@ impl Node {
     /// The buffers that are read, some of them several times.
     pub(crate) fn reads(&self) -> Buffers {
         let sums = |it: &Sums| {
-            let [rows, columns, sums] = it.places.map(|it| it.buffer);
+            let [rows, columns, sums] = it.places.map(|place| place.buffer);
             let zero_points = it.numbers.zero_points().map(|it| it.map(|it| it.buffer));
             let read = [Some(rows), Some(columns), it.goes_on.then_some(sums)];
             read.into_iter().chain(zero_points).flatten()
@@ -58,12 +58,14 @@ impl Node {
         match self {
             Self::Map(Map { space, .. })
             | Self::Reduce(Reduce { space, .. })
-            | Self::Move(space) => space.inputs.iter().filter_map(|it| it.buffer).collect(),
-            Self::Rows(group) => group.members.iter().flat_map(|it| it.node.reads()).collect(),
+            | Self::Move(space) => space.inputs.iter().filter_map(|input| input.buffer).collect(),
+            Self::Rows(group) => {
+                group.members.iter().flat_map(|member| member.node.reads()).collect()
+            }
             Self::Attention(group) => {
                 let written = group.written();
-                let read = group.members.iter().flat_map(|it| it.node.reads());
-                read.filter(|it| !written.contains(it)).collect()
+                let read = group.members.iter().flat_map(|member| member.node.reads());
+                read.filter(|read| !written.contains(read)).collect()
             }
             Self::Contract(all) => all.iter().flat_map(sums).collect(),
             Self::ContractWhole(of) => {
@@ -82,9 +84,11 @@ impl Node {
             Self::Map(Map { space, .. })
             | Self::Reduce(Reduce { space, .. })
             | Self::Move(space) => space.output.buffer.into_iter().collect(),
-            Self::Rows(group) => group.members.iter().flat_map(|it| it.node.writes()).collect(),
+            Self::Rows(group) => {
+                group.members.iter().flat_map(|member| member.node.writes()).collect()
+            }
             Self::Attention(group) => group.kernel.output.buffer.into_iter().collect(),
-            Self::Scan(scan) => scan.operands().filter_map(|it| it.buffer).collect(),
+            Self::Scan(scan) => scan.operands().filter_map(|operand| operand.buffer).collect(),
             Self::Sort(Sort { numbers, result, .. }) => {
                 [numbers, result].into_iter().filter_map(|it| it.buffer).collect()
             }
@@ -101,7 +105,7 @@ impl Node {
         let (read, written) = (self.reads().into_iter(), self.writes());
         match self {
             Self::Rows(group) => {
-                let from_outside = read.filter(|it| !written.contains(it));
+                let from_outside = read.filter(|read| !written.contains(read));
                 from_outside.chain(group.results.iter().copied()).collect()
             }
             _ => read.chain(written.iter().copied()).collect(),
@@ -137,7 +141,7 @@ impl Node {
                 Self::Attention(Box::new(AttentionGroup { members, kernel }))
             }
             Self::Contract(all) => {
-                let place = |it: Place| Place { buffer: name(it.buffer), ..it };
+                let place = |it: BufferPosition| BufferPosition { buffer: name(it.buffer), ..it };
                 let zeros = |it: ZeroPoints| ZeroPoints { buffer: name(it.buffer), ..it };
                 Self::Contract(all.iter().map(|it| it.placed(place, zeros)).collect())
             }
@@ -198,7 +202,8 @@ impl RowGroup {
         let later: HashSet<Buffer> =
             self.members[members.end..].iter().flat_map(|it| it.node.reads()).collect();
         let members = self.members[members].to_vec();
-        let written: HashSet<Buffer> = members.iter().flat_map(|it| it.node.writes()).collect();
+        let written: HashSet<Buffer> =
+            members.iter().flat_map(|member| member.node.writes()).collect();
         let is_result = |it: &Buffer| later.contains(it) || self.results.contains(it);
         let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
         results.sort_unstable();
@@ -216,7 +221,7 @@ pub(crate) struct AttentionGroup {
 
 impl AttentionGroup {
     fn written(&self) -> HashSet<Buffer> {
-        self.members.iter().flat_map(|it| it.node.writes()).collect()
+        self.members.iter().flat_map(|member| member.node.writes()).collect()
     }
 }
 

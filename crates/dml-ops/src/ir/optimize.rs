@@ -45,7 +45,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
     program.nodes = uses.into_nodes();
     // A node of the graph is executed if any of its nodes is left.
     let left: HashSet<usize> =
-        program.nodes.iter().flat_map(|it| it.origin.sources.iter().copied()).collect();
+        program.nodes.iter().flat_map(|node| node.origin.sources.iter().copied()).collect();
     report.folded.retain(|it| !left.contains(it));
     if fuse {
         rows::group(program);

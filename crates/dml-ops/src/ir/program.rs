@@ -58,7 +58,7 @@ impl Program {
     /// An operator's program without nodes.
     pub(crate) fn of(operator: &Validated) -> Self {
         let schema = operator.schema();
-        let mut outputs = schema.fields.iter().filter(|it| it.kind == FieldKind::Output);
+        let mut outputs = schema.fields.iter().filter(|field| field.kind == FieldKind::Output);
         Self {
             field: outputs.next().map_or("", |field| field.name),
             inputs: Binding::all(operator, FieldKind::Input),
@@ -123,7 +123,7 @@ impl Program {
 
     /// Numbers of the inputs that a space reads and that are bound when the program is executed.
     pub(crate) fn inputs_read(&self, space: &IterationSpace) -> Vec<u32> {
-        space.inputs.iter().filter_map(|it| self.executed_input(it)).collect()
+        space.inputs.iter().filter_map(|input| self.executed_input(input)).collect()
     }
 
     fn executed_input(&self, operand: &Operand) -> Option<u32> {
@@ -156,11 +156,11 @@ impl Program {
     /// Adds a node without checks, as one of the program's operator.
     pub(super) fn push(&mut self, node: Node) {
         let displaced = node.space().and_then(|space| {
-            space.inputs.iter().find(|it| it.displacement.is_some()).and_then(|it| it.buffer)
+            space.inputs.iter().find(|input| input.displacement.is_some()).and_then(|it| it.buffer)
         });
         let input = displaced.and_then(|buffer| self.input(buffer));
         // The field of an input that has to be bound as a whole, else the field of the output.
-        let field = input.map_or(self.field, |it| it.field);
+        let field = input.map_or(self.field, |input| input.field);
         let origin = Origin { operator: self.operator, field, sources: vec![] };
         self.nodes.push(Recorded { node, origin });
     }
@@ -182,7 +182,9 @@ impl Program {
     /// # Errors
     /// [`Error::Internal`] if another node writes such a buffer.
     pub(crate) fn check_stage(&self, buffer: Option<Buffer>, is_map: bool) -> Result<(), Error> {
-        let stage = buffer.filter(|it| matches!(it, Buffer::Local(_))).map(|it| self.stage(it));
+        let stage = buffer
+            .filter(|buffer| matches!(buffer, Buffer::Local(_)))
+            .map(|buffer| self.stage(buffer));
         match stage {
             Some(Stage::Initialization) if !is_map => {
                 Err(Error::internal(self.operator, "only a Map writes what initialization makes"))

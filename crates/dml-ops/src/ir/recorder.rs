@@ -9,7 +9,7 @@ use dml_spirv::reduce::{ROUNDED_SUM_F32, Reducer, SUM_I32};
 
 use super::buffer::{Buffer, Content, Stage};
 use super::computation::Computation;
-use super::contraction::{Matrices, OPERANDS, Place, SUMS, Sums, WholeMatrices};
+use super::contraction::{BufferPosition, Matrices, OPERANDS, SUMS, Sums, WholeMatrices};
 use super::node::{Band, Fill, Map, Node, Reduce, RowOrder, Stored};
 use super::numbers::ZeroPoints;
 use super::ordered::{Scan, Sort};
@@ -56,7 +56,9 @@ impl<'a> Recorder<'a> {
         buffer: fn(u32) -> Buffer,
     ) -> Result<Vec<Option<Operand>>, Error> {
         let of = |(index, tensor): (u32, Option<&TensorLayout>)| {
-            tensor.map(|it| Operand::of(self.program.operator, buffer(index), it)).transpose()
+            tensor
+                .map(|tensor| Operand::of(self.program.operator, buffer(index), tensor))
+                .transpose()
         };
         let tensors = self.operator.tensors(kind).map(|(_, tensor)| tensor);
         (0..).zip(tensors).map(of).collect()
@@ -81,7 +83,7 @@ impl<'a> Recorder<'a> {
         words.extend([0; SLACK]);
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let content = Content::Constant { bytes, alignment: TABLE_ALIGNMENT };
-        let known = self.program.locals.iter().position(|it| *it == content);
+        let known = self.program.locals.iter().position(|local| *local == content);
         let buffer = known.map_or_else(|| self.program.declare(content), Buffer::Local);
         Operand { has_slack: true, ..Operand::at(buffer, ElementWidth::B32, 0).packed(sizes) }
     }
@@ -111,8 +113,8 @@ impl<'a> Recorder<'a> {
 
     /// Whether an operand is a local buffer that every execution writes.
     pub(crate) fn is_temporary(&self, operand: &Operand) -> bool {
-        let local = operand.buffer.filter(|it| matches!(it, Buffer::Local(_)));
-        local.is_some_and(|it| self.program.stage(it) == Stage::Execution)
+        let local = operand.buffer.filter(|buffer| matches!(buffer, Buffer::Local(_)));
+        local.is_some_and(|local| self.program.stage(local) == Stage::Execution)
     }
 
     /// Adds a Map: applies `computation` at every coordinate of `space`.
@@ -175,7 +177,8 @@ impl<'a> Recorder<'a> {
         for sums in &all {
             for operand in 0..OPERANDS {
                 let place = sums.places[operand];
-                let dimensions = sums.dimensions().map(|it| (it.size, it.strides[operand]));
+                let dimensions =
+                    sums.dimensions().map(|dimension| (dimension.size, dimension.strides[operand]));
                 self.program.check(
                     Some(place.buffer),
                     place.base,
@@ -184,7 +187,7 @@ impl<'a> Recorder<'a> {
                     ElementWidth::B32,
                 )?;
             }
-            let lines = sums.columns.iter().map(|it| it.size).product();
+            let lines = sums.columns.iter().map(|column| column.size).product();
             for (zeros, size) in sums.numbers.zero_points().into_iter().zip([sums.row.size, lines])
             {
                 let Some(ZeroPoints { buffer, base, stride }) = zeros.copied() else { continue };
@@ -212,7 +215,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// As [`Self::contract`].
-    pub(crate) fn multiply_anew(&mut self, sums: Sums) -> Result<Place, Error> {
+    pub(crate) fn multiply_anew(&mut self, sums: Sums) -> Result<BufferPosition, Error> {
         let Some(mut space) = sums.of_a_vector() else {
             let place = sums.places[SUMS];
             self.contract(vec![sums])?;
@@ -223,7 +226,7 @@ impl<'a> Recorder<'a> {
         let last: i64 = dimensions.map(|(size, stride)| i64::from(size - 1) * stride).sum();
         let output = self.temporary(addend.width, last.unsigned_abs() + 1);
         space.output = Operand { strides: addend.strides, ..output };
-        let place = Place::of(&space.output);
+        let place = BufferPosition::of(&space.output);
         self.multiply_vector(space, Some(addend), sums.numbers.are_integers())?;
         Ok(place)
     }
@@ -336,7 +339,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn band(&mut self, tensor: &TensorLayout, [begin, end]: [i64; 2], value: u64) {
         let buffer = Buffer::Input(0);
         let input = self.program.input(buffer);
-        let input = input.map(|it| Stored { buffer, tensor: it.tensor.clone() });
+        let input = input.map(|input| Stored { buffer, tensor: input.tensor.clone() });
         let output = first_output(tensor);
         self.program.push(Node::Band(Band { input, output, begin, end, value }));
     }

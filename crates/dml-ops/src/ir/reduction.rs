@@ -1,19 +1,19 @@
 //! Reductions: a program on the elements of rows, a reducer, and an epilogue.
 
-use dml_spirv::element_wise::Program;
+use dml_spirv::element_wise::ElementFormula;
 use dml_spirv::reduce::{Elements, Reducer};
 
 /// The computation that reduces rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduction {
     /// The program on the elements of each input.
-    pub(crate) program: Program,
+    pub(crate) program: ElementFormula,
     /// The results of the program: values, or states of parts of rows.
     pub(crate) elements: Elements,
     /// The operation that joins a row's elements.
     pub(crate) reducer: &'static Reducer,
     /// The epilogue: input 0 is the reduced value, the others are the last `ends` inputs of the space.
-    pub(crate) last: Program,
+    pub(crate) last: ElementFormula,
     /// The number of inputs with one element for each row, which only `last` reads.
     pub(crate) ends: usize,
     /// The parameters of both programs.
@@ -23,7 +23,7 @@ pub(crate) struct Reduction {
 impl Reduction {
     /// The reduction of the first input's elements.
     pub(crate) fn of(reducer: &'static Reducer) -> Self {
-        let (program, last) = (Program::default(), Program::default());
+        let (program, last) = (ElementFormula::default(), ElementFormula::default());
         Self { program, elements: Elements::Values, reducer, last, ends: 0, parameters: vec![] }
     }
 
@@ -34,7 +34,12 @@ impl Reduction {
 
     /// The reduction of each part of a row, whose results [`Self::rest`] joins.
     pub(crate) fn of_parts(&self) -> Self {
-        Self { reducer: self.reducer.of_parts(), last: Program::default(), ends: 0, ..self.clone() }
+        Self {
+            reducer: self.reducer.of_parts(),
+            last: ElementFormula::default(),
+            ends: 0,
+            ..self.clone()
+        }
     }
 
     /// The reduction that joins the results of parts.
@@ -43,6 +48,6 @@ impl Reduction {
             true => Elements::Values,
             false => Elements::States,
         };
-        Self { program: Program::default(), elements, ..self.clone() }
+        Self { program: ElementFormula::default(), elements, ..self.clone() }
     }
 }

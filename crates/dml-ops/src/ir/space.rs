@@ -125,7 +125,7 @@ impl<B> Operand<B> {
     pub(crate) fn beyond(&self) -> u64 {
         let slack = if self.has_slack { SLACK as u64 } else { 0 };
         let of_second = self.second.map_or(0, |it| it.distance.into());
-        slack + self.displacement.map_or(0, |it| it.most) + of_second
+        slack + self.displacement.map_or(0, |displacement| displacement.most) + of_second
     }
 
     /// Whether the operand is one element for each coordinate, at its strides.
@@ -193,7 +193,7 @@ impl<B> IterationSpace<B> {
 impl IterationSpace {
     /// This space with its buffers renamed.
     pub(crate) fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
-        let inputs = self.inputs.iter().map(|it| it.renamed(name)).collect();
+        let inputs = self.inputs.iter().map(|input| input.renamed(name)).collect();
         Self { sizes: self.sizes, inputs, output: self.output.renamed(name) }
     }
 }

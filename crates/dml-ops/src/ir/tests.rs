@@ -18,7 +18,8 @@ pub(crate) fn cases(operator: &Operator) -> Vec<dml_core::Validated> {
     let accepted =
         |it: &Signature| validate(&reference(operator).minimal(it), FeatureLevel::HIGHEST).is_ok();
     let signatures = Signature::all(operator.schema()).filter(accepted);
-    let cases: Vec<_> = signatures.flat_map(|it| reference(operator).chosen_cases(&it)).collect();
+    let cases: Vec<_> =
+        signatures.flat_map(|signature| reference(operator).chosen_cases(&signature)).collect();
     let step = cases.len().div_ceil(MOST_CASES).max(1);
     let valid = |case: &Case| validate(&case.operator, FeatureLevel::HIGHEST).unwrap();
     cases.iter().step_by(step).map(valid).collect()

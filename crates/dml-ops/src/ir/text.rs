@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use dml_spirv::element_wise::{DIMENSIONS, Program as Functions, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula as Functions, Value};
 use dml_spirv::reduce::Reducer;
 
 use super::buffer::{Buffer, Content, Stage};
@@ -76,7 +76,8 @@ impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Constant { bytes, .. } => {
-                let shown: String = bytes.iter().take(8).map(|it| format!("{it:02x}")).collect();
+                let shown: String =
+                    bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
                 let rest = if bytes.len() > 8 { "..." } else { "" };
                 write!(f, "constant 0x{shown}{rest}, {} bytes", bytes.len())
             }
@@ -138,11 +139,11 @@ impl fmt::Display for Node {
             }
             Self::Attention(group) => {
                 write!(f, "attention")?;
-                group.members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))
+                group.members.iter().try_for_each(|member| write!(f, "\n    {}", member.node))
             }
             Self::Rows(RowGroup { members, .. }) => {
                 write!(f, "rows")?;
-                members.iter().try_for_each(|it| write!(f, "\n    {}", it.node))
+                members.iter().try_for_each(|member| write!(f, "\n    {}", member.node))
             }
             Self::Fill(Fill { output, value, width }) => {
                 write!(f, "{} = fill {value:#x} of {} bits", output.buffer, width.bits())
@@ -176,7 +177,7 @@ fn used(sizes: &[u32; DIMENSIONS]) -> Vec<u32> {
 }
 
 fn reads(f: &mut fmt::Formatter<'_>, space: &IterationSpace) -> fmt::Result {
-    let views: Vec<String> = space.inputs.iter().map(|it| view(it, &space.sizes)).collect();
+    let views: Vec<String> = space.inputs.iter().map(|input| view(input, &space.sizes)).collect();
     if views.is_empty() { Ok(()) } else { write!(f, " ({})", views.join(", ")) }
 }
 
@@ -214,26 +215,26 @@ fn value(value: Value) -> String {
 
 /// How two states are joined.
 fn joins(reducer: &Reducer) -> String {
-    reducer.joins().iter().map(|it| it.name).collect::<Vec<_>>().join(" ")
+    reducer.joins().iter().map(|join| join.name).collect::<Vec<_>>().join(" ")
 }
 
 /// The functions that join a row's elements, and the one that makes the result.
 fn joined(reducer: &Reducer) -> String {
     let functions = reducer.joins().iter().chain(reducer.results());
-    functions.map(|it| it.name).collect::<Vec<_>>().join(" ")
+    functions.map(|function| function.name).collect::<Vec<_>>().join(" ")
 }
 
 /// The functions of a program, in their order.
 fn called(program: &Functions) -> String {
-    let names: Vec<&str> = program.steps.iter().map(|it| it.function.name).collect();
+    let names: Vec<&str> = program.steps.iter().map(|step| step.function.name).collect();
     if names.is_empty() { String::from("same") } else { names.join(" ") }
 }
 
 fn contraction(sums: &Sums) -> String {
     let sizes = |all: &[super::Dimension]| all.iter().map(|it| it.size).collect::<Vec<_>>();
-    let [rows, columns, output] = sums.places.map(|it| match it.base {
-        0 => it.buffer.to_string(),
-        base => format!("{}+{base}", it.buffer),
+    let [rows, columns, output] = sums.places.map(|place| match place.base {
+        0 => place.buffer.to_string(),
+        base => format!("{}+{base}", place.buffer),
     });
     let what = match (sums.goes_on, &sums.numbers) {
         (true, _) => "contract on from there",

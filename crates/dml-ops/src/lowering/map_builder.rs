@@ -1,7 +1,7 @@
 //! Builders of Maps and of their computations.
 
 use dml_core::Error;
-use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::Reducer;
 
@@ -85,7 +85,7 @@ impl MapBuilder {
 
 impl Computation {
     /// A computation without parameters.
-    pub(crate) fn of(program: Program) -> Self {
+    pub(crate) fn of(program: ElementFormula) -> Self {
         Self { program, ..Self::default() }
     }
 

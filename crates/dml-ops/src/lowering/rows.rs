@@ -4,7 +4,7 @@
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{GREATEST_F32, Reducer, SUM_F32};
 
@@ -105,8 +105,8 @@ impl<'a> Rows<'a> {
     }
 
     /// A program that begins with the first input's element in single precision, and that element.
-    pub(crate) fn of_element(&self) -> (Program, Value) {
-        let mut program = Program::default();
+    pub(crate) fn of_element(&self) -> (ElementFormula, Value) {
+        let mut program = ElementFormula::default();
         let element = program.apply_all(self.widening(), Value::Input(0));
         (program, element)
     }
@@ -131,7 +131,10 @@ impl<'a> Rows<'a> {
     pub(crate) fn greatest(&mut self) -> Result<Operand, Error> {
         self.reduce(
             vec![],
-            Reduction { program: Program::chain(self.widening()), ..Reduction::of(&GREATEST_F32) },
+            Reduction {
+                program: ElementFormula::chain(self.widening()),
+                ..Reduction::of(&GREATEST_F32)
+            },
         )
     }
 
@@ -140,7 +143,7 @@ impl<'a> Rows<'a> {
         if self.data_type != DataType::Float32 {
             return Ok(None);
         }
-        let program = Program::of(&f::ABSOLUTE_F32);
+        let program = ElementFormula::of(&f::ABSOLUTE_F32);
         let greatest =
             self.reduce(vec![], Reduction { program, ..Reduction::of(&GREATEST_F32) })?;
         let (sizes, scales) = (self.sizes_of(Axes::Kept), self.like_rows(ElementWidth::B32));
@@ -153,7 +156,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn mean(
         &mut self,
         others: Vec<Operand>,
-        program: Program,
+        program: ElementFormula,
     ) -> Result<Operand, Error> {
         let reduction = self.reduction_to_mean(program, &[]);
         self.reduce(others, reduction)
@@ -162,12 +165,12 @@ impl<'a> Rows<'a> {
     /// The reduction to that mean, with `chain` applied to it.
     pub(crate) fn reduction_to_mean(
         &self,
-        program: Program,
+        program: ElementFormula,
         chain: &[&'static Function],
     ) -> Reduction {
         // The length is rounded above 2^24.
         let parameters = vec![(self.length() as f32).to_bits()];
-        let mut last = Program::default();
+        let mut last = ElementFormula::default();
         let mean = last.apply(&f::DIVIDE_BY_F32, vec![Value::Input(0), Value::Parameter(0)]);
         last.apply_all(chain.iter().copied(), mean);
         Reduction { program, last, parameters, ..Reduction::of(&SUM_F32) }
@@ -192,7 +195,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn of_rows(
         &mut self,
         inputs: Vec<Operand>,
-        program: Program,
+        program: ElementFormula,
     ) -> Result<Operand, Error> {
         self.of_rows_with(inputs, program, vec![])
     }
@@ -201,7 +204,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn of_rows_with(
         &mut self,
         inputs: Vec<Operand>,
-        program: Program,
+        program: ElementFormula,
         parameters: Vec<u32>,
     ) -> Result<Operand, Error> {
         let (sizes, output) = (self.sizes_of(Axes::Kept), self.like_rows(ElementWidth::B32));
@@ -217,7 +220,7 @@ impl<'a> Rows<'a> {
         sizes: Sizes,
         inputs: Vec<Operand>,
         output: Operand,
-        program: Program,
+        program: ElementFormula,
     ) -> Result<(), Error> {
         let computation = Computation::of(program);
         self.recorder.map(IterationSpace { sizes, inputs, output }, computation)
@@ -287,7 +290,7 @@ impl<'a> Rows<'a> {
         &mut self,
         sizes: Sizes,
         inputs: Vec<Operand>,
-        program: Program,
+        program: ElementFormula,
     ) -> Result<(), Error> {
         let output = self.output(0)?;
         self.recorder.map(IterationSpace { sizes, inputs, output }, Computation::of(program))

@@ -2,7 +2,7 @@
 
 use dml_core::Error;
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, Value};
 use dml_spirv::functions as f;
 
 use crate::ir::space::{IterationSpace, Operand};
@@ -28,7 +28,7 @@ pub(crate) fn write_scales(
 ) -> Result<(), Error> {
     let mut word = |bits: u32| recorder.constant(ElementWidth::B32, bits.into());
     let inputs = vec![greatest, word(f32::INFINITY.to_bits()), word(RECIPROCAL)];
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let exponent = program.apply(&f::BIT_AND_WORD, vec![Value::Input(0), Value::Input(1)]);
     let limits = [Value::Parameter(0), Value::Parameter(1)];
     let exponent = program.apply(&f::CLIP_U32, vec![exponent, limits[0], limits[1]]);

@@ -30,7 +30,7 @@ impl Target<'_> {
     /// Whether work groups share the queries and keys of an attention.
     pub(crate) fn shares_attention(&self) -> bool {
         let tuning = self.tuning;
-        tuning.strategy.map_or(tuning.shared_tiles, |it| it == Strategy::RowGroups)
+        tuning.strategy.map_or(tuning.shared_tiles, |strategy| strategy == Strategy::RowGroups)
     }
 
     /// Whether a kernel has room for so many heads of these sizes, and suits them.

@@ -64,7 +64,7 @@ impl Schedule<'_> {
         self.extend(self.origin.field, self.between(input, &band.output, &steps))?;
         let in_place = matrix.in_place(&banded, source.as_ref(), target, &mut self.constants)?;
         let in_place = in_place.map(|steps| self.between(input, &band.output, &steps));
-        let bound = (input.map(|it| it.buffer), band.output.buffer);
+        let bound = (input.map(|input| input.buffer), band.output.buffer);
         if let (Some(steps), (Some(Buffer::Input(from)), Buffer::Output(to))) = (&in_place, bound) {
             self.in_place = vec![InPlace::by_own_steps(from, to, steps.clone())];
         }
@@ -84,7 +84,7 @@ impl Schedule<'_> {
             | (Slot::Output(_), _, Some((slot, start))) => (slot, start + offset),
             _ => (slot, offset),
         };
-        steps.iter().map(|it| relocate::relocated(it, &place)).collect()
+        steps.iter().map(|step| relocate::relocated(step, &place)).collect()
     }
 }
 
@@ -146,7 +146,7 @@ impl BandMatrix<'_> {
     ) -> Result<Option<Vec<Step>>, Error> {
         let input = self.band.input.as_ref();
         let is_owned =
-            input.is_some_and(|it| it.tensor.flags().contains(TensorFlags::OWNED_BY_DML));
+            input.is_some_and(|input| input.tensor.flags().contains(TensorFlags::OWNED_BY_DML));
         let is_same = |source: &&Source| source.batches.strides == banded.batches.strides;
         if source.filter(is_same).is_none() || is_owned {
             return Ok(None);

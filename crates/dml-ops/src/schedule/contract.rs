@@ -20,7 +20,7 @@ use dml_spirv::product::{
 
 use super::{Schedule, modulo_2_32};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Computation, Dimension, Numbers, OPERANDS, Place, SUMS, Stage, Sums};
+use crate::ir::{BufferPosition, Computation, Dimension, Numbers, OPERANDS, SUMS, Stage, Sums};
 use crate::schedule::boxes::{Placement, TensorBox, View};
 use crate::schedule::cost;
 use crate::schedule::dispatches::Alignment;
@@ -74,7 +74,7 @@ impl Schedule<'_> {
     /// The sums with their factors copied to where they can be read as quads, if that is worth a copy.
     fn packed(&mut self, sums: Sums<Slot>) -> Result<Sums<Slot>, Error> {
         let mut sums = sums.coalesced();
-        let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
+        let columns: u64 = sums.columns.iter().map(|column| u64::from(column.size)).product();
         if sums.columns.len() == 1 && columns < u64::from(QUAD).min(sums.row.size.into()) {
             sums = sums.transposed();
         }
@@ -82,7 +82,7 @@ impl Schedule<'_> {
             return Ok(sums);
         }
         if self.dispatches().alignment() == Alignment::Quads {
-            let columns: u64 = sums.columns.iter().map(|it| u64::from(it.size)).product();
+            let columns: u64 = sums.columns.iter().map(|column| u64::from(column.size)).product();
             if sums.row.size >= QUAD && columns >= QUAD.into() && !sums.rows_are_quads() {
                 self.repack(&mut sums, Factor::Rows)?;
             }
@@ -125,7 +125,7 @@ impl Schedule<'_> {
             Operand { strides: from, ..Operand::at(place.buffer, ElementWidth::B32, place.base) };
         let stage = Stage::of_derived([self.stage(place.buffer)]);
         let output = Operand { strides: to, ..self.made(ElementWidth::B32, count, stage) };
-        sums.places[operand] = Place { has_slack: true, ..Place::of(&output) };
+        sums.places[operand] = BufferPosition { has_slack: true, ..BufferPosition::of(&output) };
         let mut strides = to[first..].iter();
         let all = sums.batches.iter_mut().chain(&mut sums.depths);
         let last = match factor {
@@ -151,7 +151,7 @@ impl Schedule<'_> {
         };
         let boxes = dispatches.boxes(sizes, &placements)?.of_at_most(most);
         for part in boxes {
-            let views = placements.map(|it| it.view(&part));
+            let views = placements.map(|placement| placement.view(&part));
             let starts = [0, 1, SUMS].map(|operand| views[operand].start);
             let record = sums.record(&part, starts);
             let [rows, columns] = sums.are_read_as_quads(&part, starts, alignment);
@@ -223,7 +223,7 @@ fn most_depths(sizes: [u32; AXES], mut left: u32) -> [u32; AXES] {
 /// Dimensions of more than one element, of which neighbours that every operand goes through as through one are one.
 fn merged(dimensions: Vec<Dimension>) -> Vec<Dimension> {
     let mut kept: Vec<Dimension> = Vec::new();
-    for inner in dimensions.into_iter().filter(|it| it.size > 1) {
+    for inner in dimensions.into_iter().filter(|dimension| dimension.size > 1) {
         let follows = |outer: &Dimension| {
             let mut strides = outer.strides.iter().zip(inner.strides);
             strides.all(|(outer, stride)| *outer == stride * i64::from(inner.size))
@@ -243,7 +243,7 @@ impl Sums<Slot> {
         self.columns = merged(self.columns);
         // What is divided into parts stays as it is.
         let divided = self.outermost_depth().filter(|_| self.length_of_a_part().is_some());
-        let others = self.depths.into_iter().skip_while(|it| it.size == 1);
+        let others = self.depths.into_iter().skip_while(|depth| depth.size == 1);
         let others = merged(others.skip(usize::from(divided.is_some())).collect());
         self.depths = divided.into_iter().chain(others).collect();
         if self.columns.is_empty() {
@@ -285,11 +285,11 @@ impl Sums<Slot> {
     }
 
     fn sizes(&self) -> [u32; AXES] {
-        self.axes().map(|it| it.size)
+        self.axes().map(|axis| axis.size)
     }
 
     fn strides(&self, operand: usize) -> [i64; AXES] {
-        self.axes().map(|it| if it.size > 1 { it.strides[operand] } else { 0 })
+        self.axes().map(|axis| if axis.size > 1 { axis.strides[operand] } else { 0 })
     }
 
     fn placement(&self, operand: usize, alignment: Alignment) -> Placement<AXES> {

@@ -94,7 +94,7 @@ impl<'a> Dispatches<'a> {
     ) -> Result<Boxes<N>, Error> {
         let boxes = boxes::divide(sizes, operands, self.target.max_window()).ok_or_else(|| {
             self.beyond_window(
-                operands.iter().map(|it| it.window([1; N])).max().unwrap_or_default(),
+                operands.iter().map(|operand| operand.window([1; N])).max().unwrap_or_default(),
             )
         })?;
         match boxes.total() {

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn no_dispatch_has_more_groups_than_it_may() {
-        let groups = |grids: Vec<Grid>| grids.iter().map(|it| it.groups).collect::<Vec<_>>();
+        let groups = |grids: Vec<Grid>| grids.iter().map(|grid| grid.groups).collect::<Vec<_>>();
         assert_eq!(groups(check_at_most(640, 64, VULKAN, 10)), [[10, 1, 1]]);
         // Three dispatches, of equal work.
         assert_eq!(groups(check_at_most(640, 64, VULKAN, 4)), [[4, 1, 1], [4, 1, 1], [2, 1, 1]]);
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(check_at_most(640, 64, VULKAN, 1).len(), 10);
         // More than a row has: whole rows, so that none passes the end of its part.
         let grids = check_at_most(u32::MAX, 64, VULKAN, 100_000);
-        assert!(grids.len() > 1000 && grids.iter().all(|it| it.groups[1..] == [1, 1]));
+        assert!(grids.len() > 1000 && grids.iter().all(|grid| grid.groups[1..] == [1, 1]));
         for limits in [[7, 3, 2], [7, 3, 1], [7, 1, 1], [65_535, 65_535, 1]] {
             for at_most in [1, 2, 6, 7, 8, 20, 21, 22, 41, 42, 43, 1000] {
                 check_at_most(12_345, 8, limits, at_most);

@@ -9,7 +9,9 @@
 
 use dml_core::plan::{Slot, Step};
 use dml_core::{Error, Strategy};
-use dml_spirv::element_wise::{Access, DIMENSIONS, ElementWise, Program, QUAD, Second, Value};
+use dml_spirv::element_wise::{
+    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, QUAD, Second, Value,
+};
 use dml_spirv::functions::{SPLAT_8, SPLAT_16};
 
 use super::{Schedule, transpose};
@@ -20,7 +22,7 @@ use crate::schedule::boxes::TensorBox;
 use crate::schedule::constants::Constants;
 use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
-use crate::schedule::piece::{Piece, Taken, Work};
+use crate::schedule::piece::{KernelAccess, Piece, Work};
 
 /// A single row of at least this many elements gets a dispatch of its own for the elements that do not fill a
 /// quad: on lavapipe whole rows take two thirds of the time.
@@ -62,7 +64,8 @@ fn whole_and_rest(
 ) -> Vec<TensorBox<DIMENSIONS>> {
     const LAST: usize = DIMENSIONS - 1;
     let inner = part.sizes[LAST];
-    let narrowest = space.operands().map(|it| it.width.bits()).min().unwrap_or(32).min(32);
+    let narrowest =
+        space.operands().map(|operand| operand.width.bits()).min().unwrap_or(32).min(32);
     let rest = inner % (QUAD * (32 / narrowest));
     let is_row = part.sizes[..LAST].iter().all(|size| *size == 1);
     if rest == 0 || inner < WORTH_A_TAIL || !is_row {
@@ -77,15 +80,15 @@ fn whole_and_rest(
 
 /// The program, the operands that it is applied to, with the output last, and the elements of a row; all of
 /// them of words where the functions can take these.
-fn taken(piece: &Piece<'_>, computation: &Computation) -> (Program, Vec<Taken>, u32) {
+fn taken(piece: &Piece<'_>, computation: &Computation) -> (ElementFormula, Vec<KernelAccess>, u32) {
     match computation.packed.as_ref().zip(piece.elements_of_words()) {
         Some((program, per_word)) => {
-            let taken: Vec<Taken> =
-                piece.operands().map(|it| piece.take_words(it, per_word)).collect();
+            let taken: Vec<KernelAccess> =
+                piece.operands().map(|operand| piece.take_words(operand, per_word)).collect();
             (in_words(program, &taken, per_word), taken, piece.inner() / per_word)
         }
         None => {
-            let taken = piece.operands().map(|it| piece.take(it)).collect();
+            let taken = piece.operands().map(|operand| piece.take(operand)).collect();
             (computation.program.clone(), taken, piece.inner())
         }
     }
@@ -100,10 +103,10 @@ fn dispatch(
 ) -> Result<(), Error> {
     let (program, taken, inner) = taken(piece, computation);
     let mut parameters = computation.parameters.clone();
-    let second = piece.second_result().map(|it| {
-        parameters.push(it.distance);
+    let second = piece.second_result().map(|second_result| {
+        parameters.push(second_result.distance);
         let distance = u32::try_from(parameters.len() - 1).expect("programs have few parameters");
-        Second { value: it.value, distance }
+        Second { value: second_result.value, distance }
     });
     let (mut record, inputs, output) = piece.record(&taken, &parameters);
     record.sizes[DIMENSIONS - 1] = inner;
@@ -143,12 +146,12 @@ impl Schedule<'_> {
 }
 
 /// A program for words, which first repeats the elements of inputs that are the same everywhere.
-fn in_words(program: &Program, inputs: &[Taken], per_word: u32) -> Program {
+fn in_words(program: &ElementFormula, inputs: &[KernelAccess], per_word: u32) -> ElementFormula {
     let splat = if per_word == 4 { &SPLAT_8 } else { &SPLAT_16 };
-    let mut all = Program::default();
+    let mut all = ElementFormula::default();
     let mut values: Vec<Value> = (0..inputs.len()).map(Value::Input).collect();
     for (value, input) in values.iter_mut().zip(inputs) {
-        if input.operand.access == Access::Single {
+        if input.operand.access == AccessPattern::Single {
             *value = all.apply(splat, vec![*value]);
         }
     }

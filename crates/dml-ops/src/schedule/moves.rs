@@ -83,9 +83,9 @@ impl Rows {
         };
         let walks = (0..DIMENSIONS).map(walk).filter(|it| it.count > 1);
         let (rows, mut loops): (Vec<Walk>, Vec<Walk>) =
-            walks.partition(|it| [it.input, it.output] == [1, 1]);
+            walks.partition(|walk| [walk.input, walk.output] == [1, 1]);
         // Two dimensions with stride 1 would have been merged, or have one element.
-        let elements: u64 = rows.iter().map(|it| u64::from(it.count)).product();
+        let elements: u64 = rows.iter().map(|row| u64::from(row.count)).product();
         let longest = (0..loops.len()).max_by_key(|at| loops[*at].count);
         let repeated = longest.map(|at| loops.remove(at));
         Self {
@@ -98,7 +98,7 @@ impl Rows {
 
     fn count(&self) -> u64 {
         let walks = self.loops.iter().chain([&self.repeated]);
-        walks.map(|it| u64::from(it.count)).product()
+        walks.map(|walk| u64::from(walk.count)).product()
     }
 
     /// A region for each coordinate of the other dimensions; `first` are the first elements of input and output.

@@ -16,7 +16,7 @@ use crate::{Target, TransferUse};
 
 /// The copies of owned inputs that initialization makes.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct OwnedCopies {
     /// The steps of initialization.
     pub(crate) init: Vec<Step>,
     /// The persistent resource.
@@ -25,7 +25,7 @@ pub(crate) struct Kept {
     inputs: HashMap<u32, u64>,
 }
 
-impl Kept {
+impl OwnedCopies {
     /// The slot that executions read an input from, and the byte offset in it: its own slot, or the copy in
     /// the persistent resource. The copy is made once, however often this is called.
     ///

@@ -7,7 +7,7 @@ use dml_core::kernel::KernelModule;
 use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
-    self, Access, DIMENSIONS, OperandRecord, PushConstants, QUAD, Quads, Record,
+    self, AccessPattern, DIMENSIONS, OperandRecord, PushConstants, QUAD, Quads, Record,
 };
 
 use super::modulo_2_32;
@@ -37,8 +37,8 @@ pub(super) struct Work {
 }
 
 /// An operand of a piece as a kernel accesses it.
-pub(super) struct Taken {
-    pub(super) operand: element_wise::Operand,
+pub(super) struct KernelAccess {
+    pub(super) operand: element_wise::KernelOperand,
     pub(super) record: OperandRecord,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Piece<'a> {
 
     /// Whether the elements of rows are adjacent in every input.
     pub(super) fn are_neighbours(&self) -> bool {
-        let stored = self.space.inputs.iter().filter(|it| it.buffer.is_some());
+        let stored = self.space.inputs.iter().filter(|input| input.buffer.is_some());
         let mut goes_on = stored.filter(|it| it.repeats == 0).map(|it| it.strides[DIMENSIONS - 1]);
         goes_on.all(|stride| (0..=1).contains(&stride))
     }
@@ -89,9 +89,9 @@ impl<'a> Piece<'a> {
     /// The kernel's record of the operands, the output last, and the accesses of inputs and output.
     pub(super) fn record(
         &self,
-        taken: &[Taken],
+        taken: &[KernelAccess],
         parameters: &[u32],
-    ) -> (Record, Vec<element_wise::Operand>, element_wise::Operand) {
+    ) -> (Record, Vec<element_wise::KernelOperand>, element_wise::KernelOperand) {
         record(self.sizes, taken, parameters)
     }
 
@@ -170,20 +170,25 @@ impl<'a> Piece<'a> {
     /// Whether an input has one displacement for all elements of a row: the inputs that determine it have one
     /// element for each row.
     fn moves_rows(&self, operand: &Operand<Slot>) -> bool {
-        let mut others = self.space.inputs.iter().filter(|it| *it != operand);
-        self.space.output.displacement.is_none() && others.all(|it| it.strides[DIMENSIONS - 1] == 0)
+        let mut others = self.space.inputs.iter().filter(|input| *input != operand);
+        self.space.output.displacement.is_none()
+            && others.all(|other| other.strides[DIMENSIONS - 1] == 0)
     }
 
     /// An operand that is accessed by elements.
-    pub(super) fn take(&self, (operand, start): (&Operand<Slot>, u32)) -> Taken {
+    pub(super) fn take(&self, (operand, start): (&Operand<Slot>, u32)) -> KernelAccess {
         let mut taken = take(operand, start, &self.sizes, self.alignment);
         let access = &mut taken.operand.access;
         *access = match operand.displacement {
             None => *access,
-            Some(it) if it.is_of_quads && *access == Access::Whole && self.moves_rows(operand) => {
-                Access::Moved(it.by)
+            Some(it)
+                if it.is_of_quads
+                    && *access == AccessPattern::Whole
+                    && self.moves_rows(operand) =>
+            {
+                AccessPattern::Moved(it.by)
             }
-            Some(it) => Access::Displaced(it.by),
+            Some(it) => AccessPattern::Displaced(it.by),
         };
         taken
     }
@@ -196,7 +201,7 @@ impl<'a> Piece<'a> {
             0 => it.0 != &self.space.output,
             stride => stride == 1 && self.is_in_multiples(it, QUAD * per_word),
         };
-        let is_alike = self.space.operands().all(|it| it.width == width);
+        let is_alike = self.space.operands().all(|operand| operand.width == width);
         let is_one = self.second_result().is_none();
         (per_word > 1 && is_one && is_alike && self.operands().all(fits)).then_some(per_word)
     }
@@ -206,7 +211,7 @@ impl<'a> Piece<'a> {
         &self,
         (operand, start): (&Operand<Slot>, u32),
         per_word: u32,
-    ) -> Taken {
+    ) -> KernelAccess {
         if operand.strides[DIMENSIONS - 1] == 0 {
             return self.take((operand, start));
         }
@@ -219,8 +224,8 @@ impl<'a> Piece<'a> {
             ..operand.clone()
         };
         let taken = self.take((&words, start / per_word));
-        let operand = element_wise::Operand { access: Access::Whole, ..taken.operand };
-        Taken { operand, ..taken }
+        let operand = element_wise::KernelOperand { access: AccessPattern::Whole, ..taken.operand };
+        KernelAccess { operand, ..taken }
     }
 }
 
@@ -246,17 +251,17 @@ pub(super) fn take(
     start: u32,
     sizes: &[u32; DIMENSIONS],
     alignment: Alignment,
-) -> Taken {
+) -> KernelAccess {
     let access = match operand.strides[DIMENSIONS - 1] {
-        _ if operand.buffer.is_none() => Access::Index,
-        _ if operand.repeats > 0 => Access::Repeated(operand.repeats),
-        0 if sizes[DIMENSIONS - 1] > 1 => Access::Single,
-        1 if is_in_multiples(operand, start, sizes, alignment, QUAD) => Access::Whole,
-        _ => Access::Ragged,
+        _ if operand.buffer.is_none() => AccessPattern::Index,
+        _ if operand.repeats > 0 => AccessPattern::Repeated(operand.repeats),
+        0 if sizes[DIMENSIONS - 1] > 1 => AccessPattern::Single,
+        1 if is_in_multiples(operand, start, sizes, alignment, QUAD) => AccessPattern::Whole,
+        _ => AccessPattern::Ragged,
     };
     let strides = operand.strides.map(modulo_2_32);
-    Taken {
-        operand: element_wise::Operand { width: operand.width, access },
+    KernelAccess {
+        operand: element_wise::KernelOperand { width: operand.width, access },
         record: OperandRecord { start, strides },
     }
 }
@@ -264,9 +269,9 @@ pub(super) fn take(
 /// The record of a space of `sizes` with these operands, the output last, and the access to them.
 pub(super) fn record(
     sizes: [u32; DIMENSIONS],
-    taken: &[Taken],
+    taken: &[KernelAccess],
     parameters: &[u32],
-) -> (Record, Vec<element_wise::Operand>, element_wise::Operand) {
+) -> (Record, Vec<element_wise::KernelOperand>, element_wise::KernelOperand) {
     let (output, inputs) = taken.split_last().expect("the output");
     let mut record = Record {
         sizes,

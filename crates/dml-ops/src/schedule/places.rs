@@ -7,7 +7,7 @@ use dml_spirv::ElementWidth;
 
 use super::{Schedule, Temporary};
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Buffer, Content, Place, Stage, ZeroPoints};
+use crate::ir::{Buffer, BufferPosition, Content, Stage, ZeroPoints};
 
 impl Schedule<'_> {
     /// Places the local buffers that have no place yet.
@@ -39,7 +39,7 @@ impl Schedule<'_> {
 
     pub(super) fn placed_operand(&self, operand: &Operand) -> Operand<Slot> {
         let bits = u64::from(operand.width.bits());
-        match operand.buffer.map(|it| self.place(it)) {
+        match operand.buffer.map(|buffer| self.place(buffer)) {
             Some((slot, start)) => operand.moved(Some(slot), (8 * start / bits).cast_signed()),
             None => operand.moved(None, 0),
         }
@@ -48,14 +48,14 @@ impl Schedule<'_> {
     pub(super) fn placed(&self, space: &IterationSpace) -> IterationSpace<Slot> {
         IterationSpace {
             sizes: space.sizes,
-            inputs: space.inputs.iter().map(|it| self.placed_operand(it)).collect(),
+            inputs: space.inputs.iter().map(|input| self.placed_operand(input)).collect(),
             output: self.placed_operand(&space.output),
         }
     }
 
-    pub(super) fn placed_words(&self, words: Place) -> Place<Slot> {
+    pub(super) fn placed_words(&self, words: BufferPosition) -> BufferPosition<Slot> {
         let (slot, start) = self.place(words.buffer);
-        Place {
+        BufferPosition {
             buffer: slot,
             base: words.base + (start / 4).cast_signed(),
             has_slack: words.has_slack,

@@ -15,7 +15,7 @@ mod columns;
 use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
-use dml_spirv::element_wise::{self, Access, DIMENSIONS, Quads};
+use dml_spirv::element_wise::{self, AccessPattern, DIMENSIONS, Quads};
 use dml_spirv::reduce::{Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
 
 use column_groups::packed_by_columns;
@@ -27,7 +27,7 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Computation, Reduction, RowOrder};
 use crate::schedule::cost;
 use crate::schedule::dispatches::Dispatches;
-use crate::schedule::piece::{Piece, Taken, Work};
+use crate::schedule::piece::{KernelAccess, Piece, Work};
 
 /// The most elements of a part of a row: so that there are more parts than a device has cores.
 const PART: u32 = 4096;
@@ -179,7 +179,7 @@ impl Schedule<'_> {
         };
         if size > at_once || shown < size {
             let elements = reduction.divided(&space.inputs).0;
-            let is_packed = elements.iter().all(|it| it.strides[LAST] == 1);
+            let is_packed = elements.iter().all(|element| element.strides[LAST] == 1);
             if shown < block.min(size) && !is_packed {
                 return self.rows_one_after_the_other(&space, reduction);
             }
@@ -230,7 +230,8 @@ impl Schedule<'_> {
         if boxes.most()[ROWS_OF_GRIDS..] != space.sizes[ROWS_OF_GRIDS..] {
             let mut grid = [1; DIMENSIONS];
             grid[ROWS_OF_GRIDS..].copy_from_slice(&space.sizes[ROWS_OF_GRIDS..]);
-            let most = placements.iter().map(|it| it.window(grid)).max().unwrap_or_default();
+            let most =
+                placements.iter().map(|placement| placement.window(grid)).max().unwrap_or_default();
             return Err(dispatches.beyond_window(most));
         }
         for part in boxes {
@@ -289,7 +290,10 @@ impl Schedule<'_> {
                 moved.strides[dimension] = step;
                 moved
             };
-            let inputs = elements_of_rows.iter().map(|it| by_parts(it, length)).collect();
+            let inputs = elements_of_rows
+                .iter()
+                .map(|elements_of_row| by_parts(elements_of_row, length))
+                .collect();
             let mut output = by_parts(&partial, 1);
             output.strides[LAST] = 0;
             let mut parts = IterationSpace { sizes: space.sizes, inputs, output };
@@ -307,7 +311,8 @@ impl Schedule<'_> {
         grids: Option<usize>,
         dispatches: &mut Dispatches<'_>,
     ) -> Result<(), Error> {
-        let taken: Vec<Taken> = piece.operands().map(|it| piece.take(it)).collect();
+        let taken: Vec<KernelAccess> =
+            piece.operands().map(|operand| piece.take(operand)).collect();
         let (mut record, inputs, output) = piece.record(&taken, &reduction.parameters);
         if grids.is_some() {
             record.sizes[ROWS_OF_GRIDS] = 1;
@@ -323,7 +328,7 @@ impl Schedule<'_> {
             form,
             grids,
             // The output has one element for each row.
-            output: element_wise::Operand { access: Access::Ragged, ..output },
+            output: element_wise::KernelOperand { access: AccessPattern::Ragged, ..output },
             outer_dimensions: record.outer_dimensions(),
             quads: if grids.is_none() { piece.quads(&record) } else { Quads::default() },
         };
@@ -332,12 +337,13 @@ impl Schedule<'_> {
         let is_one_block = blocks == 1 || reduction.reducer.has_any_order();
         let alone = kernel(if is_one_block { Form::OneBlock } else { Form::Blocks });
         // Adjacent elements of one factor are no gain where the other factor has none.
-        let is_whole = !alone.adds_words() && inputs.iter().any(|it| it.access == Access::Whole);
+        let is_whole =
+            !alone.adds_words() && inputs.iter().any(|input| input.access == AccessPattern::Whole);
         let may_share = grids.is_none()
             && (is_whole || piece.are_neighbours())
             && has_groups(target, piece.inner());
         let group = may_share.then(|| kernel(Form::Group));
-        let group = group.filter(|it| can_run(it.variant(types), target.capabilities));
+        let group = group.filter(|group| can_run(group.variant(types), target.capabilities));
         let kernel = group.unwrap_or(alone);
         let block = record.words(kernel.skeleton_dimensions());
         let of_a_group = kernel.form.rows_of_a_group(blocks);
@@ -367,7 +373,7 @@ fn most_at_once(space: &IterationSpace<Slot>, reduction: &Reduction, target: &Ta
     let is_of_products = *reduction.reducer == ROUNDED_SUM_F32;
     let most = MOST_BLOCKS * reduction.elements.block_length();
     let rows = cost::elements(&space.sizes[..LAST]);
-    let is_strided = space.inputs.iter().any(|it| it.strides[LAST].unsigned_abs() > 1);
+    let is_strided = space.inputs.iter().any(|input| input.strides[LAST].unsigned_abs() > 1);
     if is_strided && rows < MANY_ROWS && (target.tuning.shared_tiles || is_of_products) {
         return PART_OF_STRIDED.min(most);
     }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 
 /// A slot, and a byte offset in it.
-pub(crate) type Place = (Slot, u64);
+pub(crate) type SlotOffset = (Slot, u64);
 
 /// The slots that a step reads.
 pub(crate) fn read(step: &Step) -> Vec<Slot> {
     match step {
-        Step::Dispatch(dispatch) => dispatch.windows.iter().map(|it| it.slot).collect(),
+        Step::Dispatch(dispatch) => dispatch.windows.iter().map(|window| window.slot).collect(),
         Step::Copy(copy) => vec![copy.source],
         Step::Fill(_) | Step::Update(_) => vec![],
     }
@@ -18,7 +18,7 @@ pub(crate) fn read(step: &Step) -> Vec<Slot> {
 
 /// The step with its slots and offsets mapped by `place`, which moves parts of slots as a whole, by multiples
 /// of 16 bytes.
-pub(crate) fn relocated(step: &Step, place: &impl Fn(Slot, u64) -> Place) -> Step {
+pub(crate) fn relocated(step: &Step, place: &impl Fn(Slot, u64) -> SlotOffset) -> Step {
     let moved = |slot, range: &Range<u64>| {
         let (slot, start) = place(slot, range.start);
         (slot, start..start + (range.end - range.start))

@@ -20,7 +20,7 @@ use super::reduce::has_groups;
 use crate::ir::space::IterationSpace;
 use crate::ir::{Recorded, RowGroup};
 use crate::schedule::cost;
-use crate::schedule::piece::{Piece, Taken, Work};
+use crate::schedule::piece::{KernelAccess, Piece, Work};
 use late::with_last_divided;
 use members::{KeptIn, Members};
 
@@ -78,7 +78,8 @@ impl Schedule<'_> {
         }
         for part in boxes {
             let piece = Piece::of(&space, &part, alignment);
-            let taken: Vec<Taken> = piece.operands().map(|it| piece.take(it)).collect();
+            let taken: Vec<KernelAccess> =
+                piece.operands().map(|operand| piece.take(operand)).collect();
             let (record, inputs, output) = piece.record(&taken, &members.parameters);
             let outer_dimensions = record.outer_dimensions();
             let phases = members.phases.clone();
@@ -104,7 +105,7 @@ impl Schedule<'_> {
 
     /// Whether a kernel of this form suits the device better than separate members.
     fn is_worth_a_kernel(&self, space: &IterationSpace<Slot>, form: Form) -> bool {
-        let mut stored = space.operands().filter(|it| it.buffer.is_some());
+        let mut stored = space.operands().filter(|operand| operand.buffer.is_some());
         let are_neighbours = stored.all(|it| it.repeats > 0 || (0..=1).contains(&it.strides[LAST]));
         let has_rows = cost::elements(&space.sizes[..LAST]) >= FEW_ROWS;
         match form {

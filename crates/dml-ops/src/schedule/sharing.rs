@@ -42,7 +42,7 @@ impl Scheduled<'_> {
         let mut block_of: Vec<usize> = (0..blocks.len()).collect();
         self.write_where_read(&uses, &mut blocks, &mut block_of);
         let lower_bound = memory::lower_bound(&blocks, alignment);
-        let separate = blocks.iter().map(|it| it.size.next_multiple_of(alignment)).sum();
+        let separate = blocks.iter().map(|block| block.size.next_multiple_of(alignment)).sum();
         let placement = memory::place(&blocks, alignment, self.target.max_buffer());
         self.move_temporaries(|part| placement.offsets[block_of[part]]);
         let planned = placement.size;
@@ -88,9 +88,9 @@ impl Scheduled<'_> {
             times.push(times.last().map_or(0, |time| time + usize::from(is_new)));
         }
         let time = |number: usize| times.get(number).copied().unwrap_or_default();
-        let of_node = self.temporaries.iter().map(|it| Block {
-            size: it.range.end - it.range.start,
-            lives: it.node.map_or(0..0, |node| time(node)..time(node) + 1),
+        let of_node = self.temporaries.iter().map(|temporary| Block {
+            size: temporary.range.end - temporary.range.start,
+            lives: temporary.node.map_or(0..0, |node| time(node)..time(node) + 1),
         });
         let mut blocks: Vec<Block> = of_node.collect();
         for (buffer, used) in uses {
@@ -135,12 +135,11 @@ impl Scheduled<'_> {
         let (input, output) = match &node.recorded.node {
             Node::Map(Map { space, .. }) => {
                 let output = &space.output;
-                let lies_alike = space
-                    .inputs
-                    .iter()
-                    .filter(|it| it.base == output.base && it.lies_as(output, &space.sizes));
+                let lies_alike = space.inputs.iter().filter(|input| {
+                    input.base == output.base && input.lies_as(output, &space.sizes)
+                });
                 let mut inputs = lies_alike.filter_map(|it| it.buffer);
-                (inputs.find(|it| is_last(it) && is_once(it))?, output.buffer?)
+                (inputs.find(|input| is_last(input) && is_once(input))?, output.buffer?)
             }
             Node::Band(Band { input: Some(input), output, .. }) if node.in_place.is_some() => {
                 (Some(input.buffer).filter(is_last)?, output.buffer)

@@ -107,7 +107,7 @@ fn only_products_of_halves_are_fused() {
         let target = Target { capabilities: &large, tuning, transfer: TransferUse::Allowed };
         let plan = lower_for(desc, &target);
         let products = kinds(&plan).into_iter().filter(|it| it.starts_with("product_"));
-        products.map(|it| it.contains("f16")).collect::<Vec<_>>()
+        products.map(|product| product.contains("f16")).collect::<Vec<_>>()
     };
     let gpu = Tuning::new().with_shared_tiles();
     assert_eq!(fused(DataType::Float16, gpu), [true]);

@@ -71,7 +71,7 @@ fn operators(tensor: &TensorDesc) -> Vec<(AbstractOperator, u64)> {
 fn check_lengths(tensor: &TensorDesc, slack: u64) {
     let layout = dml_core::TensorLayout::new(tensor).unwrap();
     for (capabilities, transfer) in
-        devices().iter().flat_map(|it| TRANSFERS.map(move |transfer| (it, transfer)))
+        devices().iter().flat_map(|device| TRANSFERS.map(move |transfer| (device, transfer)))
     {
         let target = target(capabilities, transfer);
         let boxes = layout.minimum_size().div_ceil(target.max_window()) + 1;

@@ -39,7 +39,7 @@ impl Wrong<'_> {
             Fake::Swapped => elements,
             Fake::Zeros => vec![0; elements.len()],
             Fake::Mean => {
-                vec![data_type.map_or(0, |it| mean(&elements, it)); elements.len()]
+                vec![data_type.map_or(0, |data_type| mean(&elements, data_type)); elements.len()]
             }
         };
         answer.into_iter().zip(types).map(change).collect()

@@ -139,7 +139,7 @@ impl Shape {
             }
         }
         interpret(&plan.exec, &mut memory, capabilities).unwrap();
-        memory.outputs.into_iter().flatten().map(|it| it.bytes).collect()
+        memory.outputs.into_iter().flatten().map(|output| output.bytes).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lowers RMS_NORMALIZATION: `scale * (x / sqrt(mean(x * x) + epsilon))`.
 
 use dml_core::{DataType, Error, Validated};
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions as f;
 
 use crate::Target;
@@ -22,7 +22,7 @@ pub(super) fn root_mean_square(
 
     // A Map over the rows: the divisor of each.
     let epsilon = rows.single(operator.float("Epsilon")?);
-    let mut root = Program::of(&f::ADD_F32);
+    let mut root = ElementFormula::of(&f::ADD_F32);
     root.apply(&f::SQUARE_ROOT_F32, vec![root.last()]);
     let divisor = rows.of_rows(vec![mean, epsilon], root)?;
 

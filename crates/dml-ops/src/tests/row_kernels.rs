@@ -277,7 +277,7 @@ fn dynamic_quantization_reads_its_range_once() {
         let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
         let plan = crate::lower(&operator, &target).unwrap();
         let names = kernels(&plan).into_iter().map(|(name, _)| name);
-        let reductions = names.filter(|it| it.starts_with("reduce")).count();
+        let reductions = names.filter(|name| name.starts_with("reduce")).count();
         (dispatches(&plan), reductions)
     };
     // The scale, the zero point and the elements follow the range, which parts of 4,096 elements need a second reduction for.

@@ -17,12 +17,12 @@ pub(crate) use reference::{activated, function, fused};
 pub(crate) use tensors::{drawn_activation, nested};
 
 /// An operator and its oracle.
-struct Row {
+struct OracleOfOperator {
     schema: &'static OperatorSchema,
     oracle: Oracle,
 }
 
-impl Row {
+impl OracleOfOperator {
     /// The row of an operator of this family.
     fn of(schema: &OperatorSchema) -> Option<&'static Self> {
         ROWS.iter().find(|row| row.schema.operator_type == schema.operator_type)
@@ -32,7 +32,7 @@ impl Row {
 /// Rows: `NAME = oracle;`.
 macro_rules! rows {
     ($($name:ident = $oracle:expr;)*) => {
-        static ROWS: &[Row] = &[$(Row { schema: &operators::$name, oracle: $oracle }),*];
+        static ROWS: &[OracleOfOperator] = &[$(OracleOfOperator { schema: &operators::$name, oracle: $oracle }),*];
 
         /// The references of this family.
         pub(crate) static REFERENCES: &[&dyn Reference] =

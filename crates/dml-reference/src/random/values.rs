@@ -156,7 +156,8 @@ mod tests {
             let format = Format::of(data_type).unwrap();
             let mut found = || random.input_element(data_type);
             let elements: Vec<u64> = (0..4000).map(|_| found()).collect();
-            let count = |is: &dyn Fn(u64) -> bool| elements.iter().filter(|it| is(**it)).count();
+            let count =
+                |is: &dyn Fn(u64) -> bool| elements.iter().filter(|element| is(**element)).count();
             let magnitude = |bits: u64| bits & !format.sign();
             let kinds = [
                 ("zero", count(&|it| it == 0)),
@@ -179,6 +180,8 @@ mod tests {
             }
         }
         let bytes: Vec<u64> = (0..4000).map(|_| random.input_element(DataType::Int8)).collect();
-        assert!((0..=0xff).all(|byte| bytes.contains(&byte)) && bytes.iter().all(|it| *it < 256));
+        assert!(
+            (0..=0xff).all(|byte| bytes.contains(&byte)) && bytes.iter().all(|byte| *byte < 256)
+        );
     }
 }

@@ -10,7 +10,7 @@ use dml::{Device, FeatureLevel};
 use dml_conformance::cases::{self, Filter};
 
 use super::{ALLOWED, Rows, progress};
-use crate::load::{Job, Place, Stretches, Usage, Work};
+use crate::load::{Job, LoadDevice, Stretches, Usage, Work};
 
 /// How a cycle ends.
 const ENDS: usize = 4;
@@ -22,7 +22,7 @@ const WARM_UP_ROUNDS: usize = 2;
 /// So many cases differ at most, so that rounds stay short.
 const MOST_WORKS: usize = 256;
 
-pub(super) fn run(place: &Place, count: u32, seed: u64, rows: &mut Rows) -> Result<()> {
+pub(super) fn run(place: &LoadDevice, count: u32, seed: u64, rows: &mut Rows) -> Result<()> {
     let works = works(seed)?;
     let device = place.open()?;
     let mut cycles = Cycles { device: &device, works: &works, verified: 0, carried: 0 };

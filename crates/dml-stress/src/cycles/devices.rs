@@ -10,7 +10,7 @@ use dml::ops::{Target, TransferUse, lower};
 use dml::{BufferBinding, DataType, Device, DiagonalMatrixDesc, FeatureLevel, TensorDesc};
 
 use super::{Rows, or_unknown, progress};
-use crate::load::{Place, Stretches, heap};
+use crate::load::{LoadDevice, Stretches, heap};
 
 /// The growth that the runtime may have beyond that of plain calls. Drivers allocate and free a few MiB at a
 /// time; 1,000 devices that each leaked 5 KiB would be seen.
@@ -21,7 +21,7 @@ const WARM_UP: u32 = 20;
 
 const SIZES: [u32; 2] = [33, 47];
 
-pub(super) fn run(place: &Place, count: u32, rows: &mut Rows) -> Result<()> {
+pub(super) fn run(place: &LoadDevice, count: u32, rows: &mut Rows) -> Result<()> {
     let kernel = kernel(place)?;
     let bare = || Ok(dml_fault::device_cycle(place.index, kernel)?);
     let runtime = || place.with_own_instance(|device| execute_once(&device));
@@ -76,7 +76,7 @@ fn tuning() -> Tuning {
 }
 
 /// The kernel that the operator is executed with.
-fn kernel(place: &Place) -> Result<&'static KernelModule> {
+fn kernel(place: &LoadDevice) -> Result<&'static KernelModule> {
     let device = place.open()?;
     let operator = validate(&desc().into(), FeatureLevel::V6_4)?;
     let (capabilities, transfer) = (device.capabilities(), TransferUse::Allowed);

@@ -8,7 +8,7 @@ use dml_fault::{EntryPoint, Fault, Hit};
 
 use super::answer::Trouble;
 use super::request::check_lost;
-use super::scenario::{OpenDevice, Place};
+use super::scenario::{OpenDevice, ScenarioContext};
 
 /// Entry points whose failures the runtime works around: names and saved pipelines are a convenience, a
 /// dropped ticket waits as long as needed, memory for uploads is also looked for in another type, and other
@@ -39,7 +39,7 @@ pub(crate) enum Outcome {
 }
 
 /// Runs the scenario with `fault`; `Err` names the promise that was broken.
-pub(crate) fn run(place: &Place<'_>, fault: Option<Fault>) -> Result<Outcome, String> {
+pub(crate) fn run(place: &ScenarioContext<'_>, fault: Option<Fault>) -> Result<Outcome, String> {
     let injector = place.injector;
     injector.arm(fault);
     let mut logs = Vec::new();
@@ -79,7 +79,7 @@ enum Effect {
     Error,
 }
 
-fn attempt(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Outcome, String> {
+fn attempt(place: &ScenarioContext<'_>, logs: &mut Vec<ValidationLog>) -> Result<Outcome, String> {
     let mut seen = Effect::Nothing;
     let mut hit = None;
     for _ in 0..place.rounds() {
@@ -106,7 +106,7 @@ fn is_tolerable(hit: Hit) -> bool {
 /// Opens a device, makes all requests, and drops everything. After an error it goes on as a program would:
 /// with the same device, or with a new one if the device was lost.
 fn once(
-    place: &Place<'_>,
+    place: &ScenarioContext<'_>,
     logs: &mut Vec<ValidationLog>,
     hit: &mut Option<Hit>,
 ) -> Result<Effect, String> {
@@ -143,7 +143,7 @@ fn once(
 }
 
 /// A new device in the same process works.
-fn again(place: &Place<'_>, logs: &mut Vec<ValidationLog>) -> Result<Effect, String> {
+fn again(place: &ScenarioContext<'_>, logs: &mut Vec<ValidationLog>) -> Result<Effect, String> {
     let opened = place.open(logs).map_err(|error| format!("no new device opens: {error}"))?;
     answered(&opened, "a new device")?;
     Ok(Effect::Error)

@@ -50,7 +50,7 @@ pub(super) fn execute(device: &Device) -> Answer {
     let outputs = [buffer(graph.output_size(0))?, buffer(graph.output_size(1))?];
     let bindings = [0, 1].map(|at| Some(BufferBinding::whole(&outputs[at])));
     device.execute(&graph, &[None, Some(BufferBinding::whole(&bound))], &bindings)?;
-    let sum: Vec<f32> = numbers.map(|it| it - 3.0).collect();
+    let sum: Vec<f32> = numbers.map(|number| number - 3.0).collect();
     let zeros = vec![0.0; LENGTH as usize];
     let relu = sum.iter().map(|it| it.max(0.0)).chain(zeros).collect();
     for (output, (length, expected)) in outputs.iter().zip([(LENGTH, sum), (2 * LENGTH, relu)]) {

@@ -27,31 +27,31 @@ const BUILT_IN: &str = include_str!("../../known-findings.toml");
 
 /// Rows of one or two files.
 #[derive(Debug)]
-pub(crate) struct KnownFindings(Vec<Row>);
+pub(crate) struct KnownFindings(Vec<KnownFinding>);
 
 /// A known finding: a fault, and its effect.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Row {
+pub(crate) struct KnownFinding {
     device: Option<Pattern>,
     layer: Option<Pattern>,
     fails: Kind,
     r#in: Pattern,
-    happens: Ending,
+    happens: ProcessFailure,
     pub(crate) reason: String,
 }
 
 /// The way a process failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Ending {
+pub(crate) enum ProcessFailure {
     /// It crashed.
     Crash,
     /// It hung and had to be killed.
     Hang,
 }
 
-impl Ending {
+impl ProcessFailure {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Crash => "crash",
@@ -90,21 +90,21 @@ impl KnownFindings {
     }
 
     /// The row that excuses the effect of a fault.
-    pub(crate) fn excuse(&self, spot: Spot<'_>, happens: Ending) -> Option<usize> {
+    pub(crate) fn excuse(&self, spot: Spot<'_>, happens: ProcessFailure) -> Option<usize> {
         self.about(spot).find(|row| self.0[*row].happens == happens)
     }
 
-    pub(crate) fn row(&self, number: usize) -> &Row {
+    pub(crate) fn row(&self, number: usize) -> &KnownFinding {
         &self.0[number]
     }
 }
 
-fn rows(text: &str) -> anyhow::Result<Vec<Row>> {
+fn rows(text: &str) -> anyhow::Result<Vec<KnownFinding>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct File {
         #[serde(default)]
-        known: Vec<Row>,
+        known: Vec<KnownFinding>,
     }
     let File { known } = read_toml(text)?;
     for (number, row) in (1..).zip(&known) {
@@ -121,7 +121,7 @@ fn rows(text: &str) -> anyhow::Result<Vec<Row>> {
     Ok(known)
 }
 
-impl Row {
+impl KnownFinding {
     fn is_about(&self, spot: Spot<'_>) -> bool {
         let is_device = |it: &Pattern| spot.names.iter().any(|name| it.is_match(name));
         let is_layer = |it: &Pattern| spot.layer.is_some_and(|layer| it.is_match(layer));
@@ -132,7 +132,7 @@ impl Row {
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for KnownFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (fails, call) = (self.fails.name(), self.r#in.glob());
         write!(f, "{} where a {fails} fails in {call} ({})", self.happens.name(), self.reason)
@@ -160,8 +160,8 @@ mod tests {
             kind: Kind::HostAllocation,
             call: "vkCreateBuffer",
         };
-        assert_eq!(known.excuse(spot, Ending::Crash), Some(0));
-        assert_eq!(known.excuse(spot, Ending::Hang), None);
+        assert_eq!(known.excuse(spot, ProcessFailure::Crash), Some(0));
+        assert_eq!(known.excuse(spot, ProcessFailure::Hang), None);
         let others = [
             Spot { names: ["a device", "another"], ..spot },
             Spot { kind: Kind::Call, ..spot },

@@ -52,7 +52,7 @@ impl Scenario {
 }
 
 /// Where and with what a scenario runs.
-pub(crate) struct Place<'a> {
+pub(crate) struct ScenarioContext<'a> {
     pub(crate) scenario: Scenario,
     pub(crate) device_name: &'a str,
     pub(crate) injector: &'a Injector,
@@ -82,7 +82,7 @@ impl OpenDevice {
     }
 }
 
-impl Place<'_> {
+impl ScenarioContext<'_> {
     /// How often the scenario opens a device.
     pub(crate) fn rounds(&self) -> usize {
         if self.scenario.cached { 2 } else { 1 }

@@ -9,7 +9,7 @@ use dml::ash::vk::Result as Code;
 use dml_conformance::child::{self, Event, Launch};
 use dml_fault::EntryPoint;
 
-use super::known::{Ending, KnownFindings, Spot};
+use super::known::{KnownFindings, ProcessFailure, Spot};
 use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
 
 /// A process that injects faults.
@@ -74,14 +74,14 @@ struct Fault {
 }
 
 /// The calls of a run without a fault, and those in which there were host allocations.
-struct Places {
+struct EntryPointCalls {
     calls: Vec<&'static EntryPoint>,
     allocations: Vec<&'static EntryPoint>,
 }
 
 /// The failure of a worker.
 struct Accident {
-    happens: Ending,
+    happens: ProcessFailure,
     /// The call of a layer or driver that it was inside of, if known.
     inside: Option<String>,
     /// The exit status, and the last lines that it printed.
@@ -100,7 +100,7 @@ impl Sweeper<'_> {
 
     fn fill(&self, sweep: &mut Sweep) -> anyhow::Result<()> {
         let (mut worker, places) = self.open(false)?;
-        sweep.called = places.calls.iter().map(|it| it.name()).collect();
+        sweep.called = places.calls.iter().map(|call| call.name()).collect();
         let faults = match self.kind {
             Kind::Call => self.calls(&places.calls),
             Kind::HostAllocation => self.allocations(&places.allocations),
@@ -161,7 +161,7 @@ impl Sweeper<'_> {
     }
 
     /// A worker that has run the scenario without a fault.
-    fn open(&self, watched: bool) -> anyhow::Result<(Worker, Places)> {
+    fn open(&self, watched: bool) -> anyhow::Result<(Worker, EntryPointCalls)> {
         let (device, scenario) = (self.device.name.clone(), self.scenario.to_owned());
         let request = Request::Open { device, scenario, kind: self.kind, watched };
         let names = |reply| match reply {
@@ -173,11 +173,16 @@ impl Sweeper<'_> {
             names.iter().map(|name| entry_point(name)).collect::<anyhow::Result<_>>()
         };
         let (calls, allocations) = (entry_points(calls)?, entry_points(allocations)?);
-        Ok((worker, Places { calls, allocations }))
+        Ok((worker, EntryPointCalls { calls, allocations }))
     }
 
     /// Injects the fault once more, in a worker that reports every call that reaches a layer or driver.
-    fn again(&self, fault: &Fault, happens: Ending, detail: String) -> anyhow::Result<Accident> {
+    fn again(
+        &self,
+        fault: &Fault,
+        happens: ProcessFailure,
+        detail: String,
+    ) -> anyhow::Result<Accident> {
         let (mut worker, _) = self.open(true)?;
         let mut inside = None;
         Ok(match ask(&mut worker, &fault.order, self.timeout, &mut inside) {
@@ -206,7 +211,10 @@ impl Sweeper<'_> {
             }
             // The runtime's behaviour after a failed call is tested by failing the calls themselves. A hang
             // may be the runtime waiting for something that never happens.
-            None if self.kind == Kind::HostAllocation && *happens == Ending::Crash && !is_ours => {
+            None if self.kind == Kind::HostAllocation
+                && *happens == ProcessFailure::Crash
+                && !is_ours =>
+            {
                 sweep.drivers.push(text);
             }
             None => sweep.findings.push(text),
@@ -235,7 +243,7 @@ fn ask(
     order: &Order,
     timeout: Duration,
     inside: &mut Option<String>,
-) -> Result<Answer, Ending> {
+) -> Result<Answer, ProcessFailure> {
     worker.send(&serde_json::to_string(order).expect("numbers and a text become JSON"));
     let deadline = Instant::now() + timeout;
     loop {
@@ -243,17 +251,17 @@ fn ask(
             Event::Reply(Reply::Inside(call)) => *inside = call,
             Event::Reply(Reply::Done(answer)) => return Ok(answer),
             Event::Refused(refusal) => return Ok(Answer::Broken(refusal.message)),
-            Event::TimedOut => return Err(Ending::Hang),
-            Event::Ended | Event::Reply(_) => return Err(Ending::Crash),
+            Event::TimedOut => return Err(ProcessFailure::Hang),
+            Event::Ended | Event::Reply(_) => return Err(ProcessFailure::Crash),
         }
     }
 }
 
 /// Ends a worker that has crashed or hangs; returns its exit status and last output.
-fn ended(worker: Worker, happens: Ending) -> String {
+fn ended(worker: Worker, happens: ProcessFailure) -> String {
     match happens {
-        Ending::Crash => worker.autopsy(),
-        Ending::Hang => format!("not done in time; {}", worker.stop()),
+        ProcessFailure::Crash => worker.autopsy(),
+        ProcessFailure::Hang => format!("not done in time; {}", worker.stop()),
     }
 }
 

@@ -13,7 +13,7 @@ use dml_fault::{Fault, Hit, Injector};
 use super::case::{self, Outcome};
 use super::on_purpose;
 use super::protocol::{Answer, Device, Kind, Order, Reply, Request};
-use super::scenario::{Place, Scenario};
+use super::scenario::{Scenario, ScenarioContext};
 
 /// Does what standard input says until it ends.
 ///
@@ -33,9 +33,9 @@ pub fn work() -> anyhow::Result<()> {
 fn survey() -> anyhow::Result<Reply> {
     let instance = Instance::new(&InstanceDesc::default())?;
     let devices = instance.physical_devices()?;
-    let usable = devices.iter().filter(|it| it.unsuitable().is_none());
-    let devices =
-        usable.map(|it| Device { name: it.info().name.clone(), driver: driver(it.info()) });
+    let usable = devices.iter().filter(|device| device.unsuitable().is_none());
+    let devices = usable
+        .map(|usable| Device { name: usable.info().name.clone(), driver: driver(usable.info()) });
     let layer = if super::validation_required() { dml_fault::validation_layer()? } else { None };
     Ok(Reply::Survey { devices: devices.collect(), layer })
 }
@@ -67,7 +67,7 @@ fn inject(
         Ok(other) => bail!("without a fault: {other:?}"),
         Err(problem) => bail!("without a fault: {problem}"),
     };
-    let calls = calls.iter().map(|it| it.name().to_owned()).collect();
+    let calls = calls.iter().map(|call| call.name().to_owned()).collect();
     let allocations = injector.host_allocations().into_iter().map(str::to_owned).collect();
     answer(&Reply::Ready { calls, allocations })?;
     if watched {
@@ -77,7 +77,7 @@ fn inject(
     }
     for order in orders {
         let order: Order = serde_json::from_str(&order)?;
-        if let Some(accident) = accident.as_ref().and_then(|it| it.at(&order.what)) {
+        if let Some(accident) = accident.as_ref().and_then(|accident| accident.at(&order.what)) {
             on_purpose::strike(accident, &order.what);
         }
         let fault = match order.result {
@@ -98,7 +98,7 @@ fn run(
     fault: Option<Fault>,
 ) -> anyhow::Result<Result<Outcome, String>> {
     let folder = tempfile::tempdir().context("a folder for pipelines")?;
-    let place = Place { scenario, device_name, injector, folder: folder.path() };
+    let place = ScenarioContext { scenario, device_name, injector, folder: folder.path() };
     Ok(case::run(&place, fault))
 }
 

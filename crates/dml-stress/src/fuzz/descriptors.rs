@@ -12,7 +12,7 @@ use dml_reference::Random;
 use crate::plans::{capabilities, hostile, transfer, tuning};
 
 pub(super) fn run(bytes: &[u8]) -> bool {
-    let is_json = bytes.iter().find(|it| !it.is_ascii_whitespace()) == Some(&b'{');
+    let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let (operator, mut random) = if is_json {
         let Ok(json) = serde_json::from_slice(bytes) else { return true };
         match json::operator(&json) {

@@ -15,7 +15,7 @@ use super::descriptors::is_readable;
 const MOST_NODES: u32 = 24;
 
 pub(super) fn run(bytes: &[u8]) -> bool {
-    if bytes.iter().find(|it| !it.is_ascii_whitespace()) == Some(&b'{') {
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
         return as_json(bytes);
     }
     let mut random = Random::from_bytes(bytes);

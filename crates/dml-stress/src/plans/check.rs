@@ -201,8 +201,10 @@ mod tests {
             let Ok(operator) = validate(&minimal, dml::FeatureLevel::HIGHEST) else { continue };
             let case = dml_reference::Case::new("a", minimal);
             let mut memory = execute::memory(&operator, &case, dml::Numerics::Exact).unwrap();
-            let outputs = memory.outputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
-            let inputs = memory.inputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone()));
+            let outputs =
+                memory.outputs.iter().map(|output| Some(output.as_ref()?.tensor.before.clone()));
+            let inputs =
+                memory.inputs.iter().map(|input| Some(input.as_ref()?.tensor.before.clone()));
             let mut after = MemoryAfter { inputs: inputs.collect(), outputs: outputs.collect() };
             let found = memory.check(&after).unwrap_err().problem;
             assert!(found.contains("(not written)"), "{found}");
@@ -225,7 +227,7 @@ mod tests {
     }
 
     fn bytes(after: &MemoryAfter) -> u64 {
-        after.inputs.iter().chain(&after.outputs).flatten().map(|it| it.len() as u64).sum()
+        after.inputs.iter().chain(&after.outputs).flatten().map(|input| input.len() as u64).sum()
     }
 
     fn outcomes(count: u32, draw: impl Fn(&mut Random) -> Draw) -> Vec<Outcome> {
@@ -239,7 +241,8 @@ mod tests {
     #[test]
     fn random_plans_give_the_reference_s_bytes_and_most_are_executed() {
         let mut outcomes = outcomes(16_000, Draw::new);
-        let equal = outcomes.iter().filter(|it| matches!(it, Outcome::Equal { .. })).count();
+        let equal =
+            outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Equal { .. })).count();
         assert!(equal > 10_000, "{equal}");
         // Every operator is drawn as often; this one alone has strategies of its own.
         let diagonal = *dml_reference::REFERENCES
@@ -258,6 +261,6 @@ mod tests {
             let wanted = Outcome::Refused(wanted.to_owned());
             assert!(outcomes.contains(&wanted), "{wanted:?}");
         }
-        assert!(outcomes.iter().any(|it| matches!(it, Outcome::Limit(_))));
+        assert!(outcomes.iter().any(|outcome| matches!(outcome, Outcome::Limit(_))));
     }
 }

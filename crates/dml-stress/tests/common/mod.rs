@@ -19,7 +19,7 @@ pub(crate) fn each_device(test: impl Fn(&Device)) {
     let validation = if required { Validation::Required } else { Validation::Off };
     let instance = Instance::new(&InstanceDesc { validation, ..InstanceDesc::default() }).unwrap();
     let devices = instance.physical_devices().unwrap();
-    let usable: Vec<_> = devices.iter().filter(|it| it.unsuitable().is_none()).collect();
+    let usable: Vec<_> = devices.iter().filter(|device| device.unsuitable().is_none()).collect();
     assert!(!usable.is_empty(), "there is no Vulkan device; run `cargo xtask test`");
     for physical in usable {
         test(&Device::with_desc(physical, &DeviceDesc::default()).unwrap());

@@ -46,7 +46,7 @@ impl Run {
         let quads = u32::try_from(self.record.quads()).unwrap();
         let push = PushConstants { count: quads, ..PushConstants::default() };
         let words = self.record.words(self.kernel.skeleton_dimensions());
-        let constants: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let constants: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let requirement = |field: &'static str, bytes: &[u8]| {
             let (size, bound_at) = (bytes.len() as u64, BoundAt::Execution);
             Some(BindingRequirement { field: field.into(), size, alignment: 16, bound_at })
@@ -54,7 +54,7 @@ impl Run {
         Plan {
             operator: "LINKED",
             strategy: Strategy::Kernel,
-            inputs: self.inputs.iter().map(|it| requirement("InputTensor", it)).collect(),
+            inputs: self.inputs.iter().map(|input| requirement("InputTensor", input)).collect(),
             outputs: vec![requirement("OutputTensor", &self.output)],
             init: Vec::new(),
             exec: vec![PlanStep::Dispatch(Dispatch {
@@ -97,7 +97,7 @@ impl Run {
     pub(crate) fn by(&self, device: &Device, variant: &'static KernelModule) -> Vec<u8> {
         let input = CompileInput { plan: self.plan(variant), storage_only: None };
         let compiled = compile(device, input).unwrap();
-        let inputs: Vec<Buffer> = self.inputs.iter().map(|it| buffer(device, it)).collect();
+        let inputs: Vec<Buffer> = self.inputs.iter().map(|input| buffer(device, input)).collect();
         let output = buffer(device, &self.output);
         let (bound, outputs) = (Vec::from_iter(inputs.iter().map(part)), [part(&output)]);
         let bindings = Bindings { inputs: &bound, outputs: &outputs, ..Bindings::default() };

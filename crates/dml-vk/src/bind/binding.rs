@@ -243,8 +243,8 @@ impl Checker<'_> {
                     _ => None,
                 };
                 let with = pair.filter(|_| one.is_same_range(other));
-                let with = with.map(|it| Aliases::new(aliases.pairs().chain([it])));
-                let allowed = with.filter(|it| self.compiled.plan().allowed(it).is_some());
+                let with = with.map(|with| Aliases::new(aliases.pairs().chain([with])));
+                let allowed = with.filter(|with| self.compiled.plan().allowed(with).is_some());
                 aliases = allowed.ok_or_else(|| self.overlap(one, other, bound))?;
             }
         }

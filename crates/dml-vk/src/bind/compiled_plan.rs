@@ -69,7 +69,7 @@ impl Device {
             init: self.phase_facts(&plan.init)?,
             exec: self.phase_facts(&plan.exec)?,
             in_place: in_place()
-                .map(|it| Ok((it.pair(), self.phase_facts(it.own_steps())?)))
+                .map(|in_place| Ok((in_place.pair(), self.phase_facts(in_place.own_steps())?)))
                 .collect::<Result<_>>()?,
             constants: self.upload_constants(plan)?,
             plan: Arc::clone(plan),

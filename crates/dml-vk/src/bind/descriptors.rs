@@ -46,7 +46,7 @@ impl DescriptorSets {
         let taken = taken.collect::<Result<Vec<_>>>()?;
         let mut next: Vec<_> = taken.iter().map(|it| it.sets.iter().copied()).collect();
         let sets: Vec<_> =
-            contents.iter().filter_map(|it| next[place(&counts, it)?].next()).collect();
+            contents.iter().filter_map(|content| next[place(&counts, content)?].next()).collect();
         write(raw, &sets, contents);
         Ok(Self { sets, _taken: taken })
     }

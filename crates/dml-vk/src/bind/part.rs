@@ -9,7 +9,7 @@ use crate::bind::binding::{Bindings, CheckedBinding, check_bindings};
 use crate::bind::compiled::CompiledOperator;
 use crate::bind::compiled_plan::{BoundPhase, CompiledPlan, Phase};
 use crate::bind::descriptors::{DescriptorSets, SetContent};
-use crate::bind::places::{BoundStep, Places};
+use crate::bind::slot_buffers::{BoundStep, SlotBuffers};
 use crate::error::{Error, Result};
 use crate::memory::buffer::BufferUsage;
 
@@ -47,8 +47,8 @@ impl TablePart {
         };
         let phase_of_plan = phase_of(plan, phase, &aliases)?;
         let steps = || phase_of_plan.steps();
-        let places = Places::new(device, plan, &bound);
-        let dispatches = steps().filter_map(|it| match it {
+        let places = SlotBuffers::new(device, plan, &bound);
+        let dispatches = steps().filter_map(|step| match step {
             (Step::Dispatch(dispatch), Some(pipeline)) => Some((dispatch, pipeline)),
             _ => None,
         });

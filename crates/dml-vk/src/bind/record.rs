@@ -6,7 +6,7 @@ use ash::vk;
 use dml_core::plan::Slot;
 
 use crate::bind::compiled_plan::Phase;
-use crate::bind::places::{BoundDispatch, BoundStep, Command};
+use crate::bind::slot_buffers::{BoundDispatch, BoundStep, Command};
 use crate::bind::table::BindingTable;
 use crate::error::{Error, Result};
 use crate::record::barrier::Barrier;

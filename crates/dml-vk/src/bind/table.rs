@@ -12,7 +12,7 @@ use crate::bind::binding::{Bindings, CheckedBinding, sharing};
 use crate::bind::compiled::CompiledOperator;
 use crate::bind::compiled_plan::Phase;
 use crate::bind::part::TablePart;
-use crate::bind::places::Command;
+use crate::bind::slot_buffers::Command;
 use crate::device::Device;
 use crate::device::queue::SubmittedResources;
 use crate::error::{Error, Result};
@@ -126,7 +126,7 @@ impl BindingTable {
 
     /// The operators: exactly one if the table is for executions.
     pub fn operators(&self) -> impl Iterator<Item = &CompiledOperator> {
-        self.shared.parts.iter().map(|it| &it.compiled)
+        self.shared.parts.iter().map(|part| &part.compiled)
     }
 
     /// The phase that the table was made for.
@@ -136,7 +136,7 @@ impl BindingTable {
 
     /// Whether the operators' preferred plans are used, not the plans for buffers of STORAGE alone.
     pub fn uses_preferred_plan(&self) -> bool {
-        self.shared.parts.iter().all(|it| it.is_preferred)
+        self.shared.parts.iter().all(|part| part.is_preferred)
     }
 
     pub(crate) fn parts(&self) -> &[TablePart] {
@@ -200,7 +200,7 @@ fn shared_bytes(
 
 impl fmt::Debug for TableShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let operators: Vec<_> = self.parts.iter().map(|it| it.compiled.operator()).collect();
+        let operators: Vec<_> = self.parts.iter().map(|part| part.compiled.operator()).collect();
         f.debug_struct("TableShared")
             .field("operators", &operators)
             .field("phase", &self.phase)

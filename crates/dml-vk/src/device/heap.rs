@@ -45,11 +45,11 @@ fn largest(
     let (index, size) =
         local.map(|(index, it)| (index, it.size)).max_by_key(|(_, size)| *size).unwrap_or((0, 0));
     let of = |all: &[u64]| all.get(index).copied();
-    let told = budget.and_then(|it| of(&it.heap_budget)).filter(|told| *told > 0);
+    let told = budget.and_then(|budget| of(&budget.heap_budget)).filter(|told| *told > 0);
     HeapReport {
         size,
         budget: told.map_or(size, |told| told.min(size)),
-        usage: budget.and_then(|it| of(&it.heap_usage)),
+        usage: budget.and_then(|budget| of(&budget.heap_usage)),
     }
 }
 

@@ -28,7 +28,8 @@ pub(crate) struct Operations {
 
 impl Operations {
     pub(crate) fn of(semaphores: &[SemaphoreValue]) -> Self {
-        let (handles, values) = semaphores.iter().map(|it| (it.semaphore, it.value)).unzip();
+        let (handles, values) =
+            semaphores.iter().map(|semaphore| (semaphore.semaphore, semaphore.value)).unzip();
         Self { handles, values }
     }
 

@@ -101,7 +101,7 @@ impl UploadBatches {
 
     /// The value that the last batch signals; 0 if none is under way.
     pub(crate) fn last(&self) -> u64 {
-        self.lock().under_way.back().map_or(0, |it| it.value)
+        self.lock().under_way.back().map_or(0, |back| back.value)
     }
 
     /// Frees the staging memory of batches that have completed.

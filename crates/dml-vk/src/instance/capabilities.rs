@@ -128,8 +128,8 @@ impl Source<'_> {
             factors && sums && it.scope == vk::ScopeKHR::SUBGROUP
         };
         let sizes = all.iter().take(count as usize).filter(serves);
-        let sizes = sizes.map(|it| [it.m_size, it.n_size, it.k_size]);
-        sizes.max_by_key(|it| it.iter().product::<u32>()).unwrap_or_default()
+        let sizes = sizes.map(|size| [size.m_size, size.n_size, size.k_size]);
+        sizes.max_by_key(|size| size.iter().product::<u32>()).unwrap_or_default()
     }
 
     /// Whether the device has the functionality of `extension`, as an extension or in the core.

@@ -21,7 +21,7 @@ pub(crate) fn choose(
     choice: QueueChoice,
 ) -> Result<u32, String> {
     let find = |is_right: &dyn Fn(&vk::QueueFamilyProperties) -> bool| {
-        families.iter().position(|it| computes(it) && is_right(it))
+        families.iter().position(|family| computes(family) && is_right(family))
     };
     let draws =
         |family: &vk::QueueFamilyProperties| family.queue_flags.contains(vk::QueueFlags::GRAPHICS);

@@ -51,8 +51,9 @@ impl MemoryType {
     /// All memory types of a device.
     fn all(memory: &vk::PhysicalDeviceMemoryProperties) -> Vec<Self> {
         let heaps = memory.memory_heaps_as_slice();
-        let local = heaps.iter().filter(|it| it.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
-        let largest = local.map(|it| it.size).max();
+        let local =
+            heaps.iter().filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
+        let largest = local.map(|local| local.size).max();
         let types = memory.memory_types_as_slice().iter().map(|it| Self {
             properties: it.property_flags,
             is_of_largest_local_heap: heaps.get(it.heap_index as usize).map(|it| it.size)

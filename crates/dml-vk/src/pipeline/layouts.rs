@@ -32,7 +32,7 @@ impl Layouts {
         variant: &KernelModule,
     ) -> Result<Arc<PipelineLayout>> {
         let shape = SetShape {
-            storage: variant.bindings.iter().map(|it| it.binding).collect(),
+            storage: variant.bindings.iter().map(|binding| binding.binding).collect(),
             uniform: variant.uniform_binding,
         };
         let size = variant.push_constant_size();

@@ -50,7 +50,8 @@ impl SetLayout {
         };
         let storage =
             shape.storage.iter().map(|it| binding(*it, vk::DescriptorType::STORAGE_BUFFER));
-        let uniform = shape.uniform.map(|it| binding(it, vk::DescriptorType::UNIFORM_BUFFER));
+        let uniform =
+            shape.uniform.map(|uniform| binding(uniform, vk::DescriptorType::UNIFORM_BUFFER));
         let bindings: Vec<_> = storage.chain(uniform).collect();
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: `info` points to `bindings`, which outlives the call.

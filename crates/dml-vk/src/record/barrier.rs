@@ -127,13 +127,13 @@ fn unite_equals(groups: &mut Vec<Group>) {
 }
 
 /// The number of a byte of any slot: that of the slot, and then the one within it.
-type Place = u128;
+type ByteNumber = u128;
 
 /// The bytes that steps touch.
 struct StepUses {
     stage: Stage,
-    reads: Ranges<Place>,
-    writes: Ranges<Place>,
+    reads: Ranges<ByteNumber>,
+    writes: Ranges<ByteNumber>,
 }
 
 impl StepUses {
@@ -145,8 +145,8 @@ impl StepUses {
                 Stage::Transfer => used.range,
                 Stage::ComputeShader => visible(used.slot, &used.range, alignment),
             };
-            let slot = Place::from(number(aliases.slot(used.slot))) << u64::BITS;
-            let range = slot + Place::from(range.start)..slot + Place::from(range.end);
+            let slot = ByteNumber::from(number(aliases.slot(used.slot))) << u64::BITS;
+            let range = slot + ByteNumber::from(range.start)..slot + ByteNumber::from(range.end);
             if used.access.reads() {
                 reads.push(range.clone());
             }

@@ -90,7 +90,7 @@ impl Batches {
             }
         }
         self.work = sum;
-        self.begun.extend(starts.iter().map(|it| it.command_buffer));
+        self.begun.extend(starts.iter().map(|start| start.command_buffer));
         Ok(starts)
     }
 

@@ -224,7 +224,8 @@ impl Recorder {
     /// The list's record of `timestamps`, which are reset at their first use.
     fn timed(&mut self, timestamps: &Timestamps) -> &mut TimestampWrites {
         let list = &mut self.list;
-        let known = list.timestamps.iter().position(|it| it.timestamps.is_same(timestamps));
+        let known =
+            list.timestamps.iter().position(|timestamp| timestamp.timestamps.is_same(timestamps));
         let at = known.unwrap_or_else(|| {
             let timed = TimestampWrites { timestamps: timestamps.clone(), places: BTreeSet::new() };
             list.timestamps.push(timed);

@@ -185,7 +185,7 @@ fn properties(device: &Device) -> (f64, u32) {
     // SAFETY: as above.
     let families = unsafe { core.get_physical_device_queue_family_properties(physical.raw()) };
     let family = families.get(device.queue_family() as usize);
-    (f64::from(limits.timestamp_period), family.map_or(0, |it| it.timestamp_valid_bits))
+    (f64::from(limits.timestamp_period), family.map_or(0, |family| family.timestamp_valid_bits))
 }
 
 impl Drop for TimestampsShared {

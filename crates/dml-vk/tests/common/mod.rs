@@ -84,7 +84,7 @@ pub fn each_injected_device(test: impl Fn(&Injector, &Device)) {
 /// The number of calls of each function since the injector was armed.
 pub fn counts<const N: usize>(injector: &Injector, names: [&str; N]) -> [usize; N] {
     let calls = injector.calls();
-    names.map(|name| calls.iter().filter(|it| it.name() == name).count())
+    names.map(|name| calls.iter().filter(|call| call.name() == name).count())
 }
 
 /// Compiles a plan that also serves buffers of storage usage.

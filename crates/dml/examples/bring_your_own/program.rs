@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use dml::ash::{self, vk};
 
-pub(crate) struct Program {
+pub(crate) struct VulkanObjects {
     pub(crate) entry: ash::Entry,
     pub(crate) instance: ash::Instance,
     pub(crate) physical_device: vk::PhysicalDevice,
@@ -46,7 +46,7 @@ impl Machine {
     }
 }
 
-impl Program {
+impl VulkanObjects {
     /// Creates a device with one compute queue and the given features and extensions.
     pub(crate) fn new(
         Machine { entry, instance, physical_device }: Machine,
@@ -57,12 +57,12 @@ impl Program {
         let families =
             unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
         let family =
-            families.iter().position(|it| it.queue_flags.contains(vk::QueueFlags::COMPUTE));
+            families.iter().position(|family| family.queue_flags.contains(vk::QueueFlags::COMPUTE));
         let queue_family = u32::try_from(family.ok_or("the device does not compute")?)?;
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&[1.0])];
-        let extensions: Vec<_> = extensions.iter().map(|it| it.as_ptr()).collect();
+        let extensions: Vec<_> = extensions.iter().map(|extension| extension.as_ptr()).collect();
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(&extensions)
@@ -198,7 +198,7 @@ impl Drop for ProgramBuffer<'_> {
     }
 }
 
-impl Drop for Program {
+impl Drop for VulkanObjects {
     fn drop(&mut self) {
         // SAFETY: the program has waited for what it submitted.
         unsafe { self.device.destroy_command_pool(self.pool, None) };

@@ -100,7 +100,11 @@ fn cap(table: &Table) -> Result<CapabilityCap, InvalidKey> {
     if table.contains_key("api_version") {
         let text = required(table, "api_version")?;
         cap = cap.with_api_version(text.parse().map_err(|_| {
-            InvalidKey::new("api_version", format!("\"{text}\" is no version"), "\"1.1\" and above")
+            InvalidKey::new(
+                "api_version",
+                format!("\"{text}\" is not a version"),
+                "\"1.1\" and above",
+            )
         })?);
     }
     if let Some(value) = table.get("transfer_usage")
@@ -196,7 +200,8 @@ fn boolean(path: &str, value: &Value) -> Result<bool, InvalidKey> {
 
 /// One integer, or the three integers of an array.
 fn integers(path: &str, value: &Value, is_array: bool) -> Result<Vec<u64>, InvalidKey> {
-    let integer = |value: &Value| value.as_integer().and_then(|it| u64::try_from(it).ok());
+    let integer =
+        |value: &Value| value.as_integer().and_then(|as_integer| u64::try_from(as_integer).ok());
     let values: Option<Vec<u64>> = match value {
         Value::Array(values) if is_array && values.len() == 3 => {
             values.iter().map(integer).collect()
@@ -210,7 +215,7 @@ fn integers(path: &str, value: &Value, is_array: bool) -> Result<Vec<u64>, Inval
         "an integer, 1 and more"
     };
     values
-        .filter(|values| values.iter().all(|it| *it > 0))
+        .filter(|values| values.iter().all(|value| *value > 0))
         .ok_or_else(|| wrong(path, value, accepted))
 }
 

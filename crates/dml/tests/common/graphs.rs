@@ -24,14 +24,18 @@ pub(crate) fn run(
     inputs: &[Option<Vec<u8>>],
 ) -> Vec<Vec<u8>> {
     let inputs: Vec<Option<Buffer>> =
-        inputs.iter().map(|it| it.as_ref().map(|bytes| buffer(device, bytes))).collect();
+        inputs.iter().map(|input| input.as_ref().map(|bytes| buffer(device, bytes))).collect();
     let outputs = 0..graph.vulkan().outputs().len();
     let outputs: Vec<Buffer> =
         outputs.map(|at| device.create_buffer(graph.output_size(at)).unwrap()).collect();
-    let inputs: Vec<_> = inputs.iter().map(|it| it.as_ref().map(BufferBinding::whole)).collect();
-    let bound: Vec<_> = outputs.iter().map(|it| Some(BufferBinding::whole(it))).collect();
+    let inputs: Vec<_> =
+        inputs.iter().map(|input| input.as_ref().map(BufferBinding::whole)).collect();
+    let bound: Vec<_> = outputs.iter().map(|output| Some(BufferBinding::whole(output))).collect();
     device.execute(graph, &inputs, &bound).unwrap();
-    outputs.iter().map(|it| device.vulkan().read_buffer(it, 0..it.size()).unwrap()).collect()
+    outputs
+        .iter()
+        .map(|output| device.vulkan().read_buffer(output, 0..output.size()).unwrap())
+        .collect()
 }
 
 /// A compiled graph.

@@ -16,10 +16,10 @@ pub(crate) fn check(device: &Device, case: &Case) {
         .inputs
         .iter()
         .flatten()
-        .map(|it| match it.output {
-            Some(0) => (output.0.clone(), &it.tensor),
+        .map(|input| match input.output {
+            Some(0) => (output.0.clone(), &input.tensor),
             Some(other) => panic!("{name}: only output 0 is bound, not {other}"),
-            None => buffer(device, &it.tensor),
+            None => buffer(device, &input.tensor),
         })
         .collect();
     let bound: Vec<_> = inputs.iter().map(binding).map(Some).collect();

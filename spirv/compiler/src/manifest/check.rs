@@ -108,7 +108,7 @@ fn compared(
 /// are left out.
 fn hashes(tree: &Tree, paths: &[&Path]) -> Result<BTreeMap<String, String>, Error> {
     let mut found = BTreeMap::new();
-    let mut pending: Vec<_> = paths.iter().map(|it| (*it).to_owned()).collect();
+    let mut pending: Vec<_> = paths.iter().map(|path| (*path).to_owned()).collect();
     while let Some(path) = pending.pop() {
         let unreadable = |error| Error::Unreadable { path: path.clone(), error };
         if path.is_dir() {

@@ -73,7 +73,9 @@ impl Runs {
         let fields: Vec<&str> = line.split('\t').collect();
         let number = |field: &str| field.parse::<u64>().with_context(|| format!("{field:?}"));
         let time = |field: Option<&&str>| {
-            field.map(|it| it.parse::<f64>().with_context(|| format!("{it:?}"))).transpose()
+            field
+                .map(|field| field.parse::<f64>().with_context(|| format!("{field:?}")))
+                .transpose()
         };
         match fields[..] {
             // How fast a copy by Vulkan's command is says nothing of kernels.

@@ -51,7 +51,7 @@ fn kernels() -> Kernels {
 }
 
 fn dispatch(start: &str, invocations: u64, operations: u64, bytes: u64) -> Dispatch {
-    let kernel = kernels().into_keys().find(|it| it.starts_with(start)).unwrap();
+    let kernel = kernels().into_keys().find(|into_key| into_key.starts_with(start)).unwrap();
     Dispatch { kernel, invocations, operations, bytes, microseconds: None }
 }
 

@@ -9,13 +9,13 @@ use crate::kernels::assembly::Loop;
 use crate::kernels::compiled::Compiled;
 
 /// One node by one library, or why there is no run.
-pub(super) struct Row {
+pub(super) struct PeerResult {
     work: String,
     library: String,
     cells: std::result::Result<[String; 6], String>,
 }
 
-impl Row {
+impl PeerResult {
     pub(super) fn new(work: &str, library: &str, run: Result<Run>) -> Self {
         let cells = run.map(|run| cells(&run)).map_err(|error| format!("{error:#}"));
         Self { work: work.to_owned(), library: library.to_owned(), cells }
@@ -25,7 +25,8 @@ impl Row {
 /// Dispatches, barriers, work groups, the loop with the most arithmetic, and the registers and waves of its
 /// kernel.
 fn cells(run: &Run) -> [String; 6] {
-    let used = run.commands.dispatches.iter().filter_map(|it| run.kernels.get(it.pipeline));
+    let used =
+        run.commands.dispatches.iter().filter_map(|dispatch| run.kernels.get(dispatch.pipeline));
     let loops = used.filter_map(|kernel| Some((kernel, busiest(kernel)?)));
     let main = loops.max_by_key(|(_, busiest)| busiest.float);
     let of_main =
@@ -83,7 +84,7 @@ fn groups(run: &Run) -> String {
 }
 
 /// The page.
-pub(super) fn text(family: &str, compiler: &str, rows: &[Row]) -> String {
+pub(super) fn text(family: &str, compiler: &str, rows: &[PeerResult]) -> String {
     let mut text = format!(
         "# Compiled, not timed: single nodes on {family}\n\n\
          <!-- Written by `cargo xtask kernels --peers --families {family}`. -->\n\n\
@@ -100,7 +101,7 @@ pub(super) fn text(family: &str, compiler: &str, rows: &[Row]) -> String {
          | Node | Library | Dispatches | Barriers | Work groups | Busiest loop | VGPRs | Waves |\n\
          |---|---|---|---|---|---|---|---|\n"
     );
-    for Row { work, library, cells } in rows {
+    for PeerResult { work, library, cells } in rows {
         let cells = match cells {
             Ok(cells) => cells.join(" | "),
             Err(reason) => format!("not run: {} | | | | |", reason.replace('|', "/")),
@@ -135,8 +136,8 @@ mod tests {
 
     #[test]
     fn the_busiest_loop_of_the_kernels_that_ran_is_told() {
-        let row = Row::new("gemm", "dml", Ok(run()));
-        let refused = Row::new("gemm", "other", Err(anyhow::anyhow!("a | b")));
+        let row = PeerResult::new("gemm", "dml", Ok(run()));
+        let refused = PeerResult::new("gemm", "other", Err(anyhow::anyhow!("a | b")));
         let page = text("navi31", "25.0", &[row, refused]);
         let line = "| gemm | dml | 3 | 3 | 8, 2 x 64 | 64 of 75, 4*lds-load.b128: 16.0 for a load | 36 | 16 |\n\
                     | gemm | other | not run: a / b | | | | | |\n";

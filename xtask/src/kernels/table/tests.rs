@@ -37,7 +37,7 @@ fn a_table_names_its_compiler_and_a_wrong_line_its_number() {
     assert_eq!(error("# compiler: 1\nloop 1 2\n"), "line 2: a loop without a kernel");
     assert_eq!(
         error("# compiler: 1\nnavi31 many\n"),
-        "line 2: many is no number: invalid digit found in string"
+        "line 2: many is not a number: invalid digit found in string"
     );
 }
 
@@ -51,7 +51,7 @@ fn a_kernel_of_several_works_has_one_row_and_of_several_forms_several() {
     );
     table.add("navi31", "another", vec![compiled("sum [64]", 16, 81)]);
     table.add("vega10", "another", vec![compiled("sum [64]", 16, 80)]);
-    let names: Vec<_> = table.rows.iter().map(Row::name).collect();
+    let names: Vec<_> = table.rows.iter().map(KernelEntry::name).collect();
     let expected = [
         ("navi31", "sum [64]"),
         ("navi31", "sum [64] #2"),

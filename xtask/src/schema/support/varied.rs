@@ -3,14 +3,14 @@
 use anyhow::Result;
 use toml::Spanned;
 
-use super::{Place, tables};
+use super::{OperatorContext, tables};
 use crate::schema::model::{Table, TensorSupport, TypeSet, Variant, VariedSupport};
 use crate::schema::names::LEVELS;
 use crate::schema::source::SupportFor;
 
 /// The tables for each value of the attribute `by`, and those of all values together.
 pub(crate) fn resolve(
-    place: &Place<'_>,
+    place: &OperatorContext<'_>,
     by: &Spanned<String>,
     variants: SupportFor,
 ) -> Result<(Vec<Table>, VariedSupport)> {

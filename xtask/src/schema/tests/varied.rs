@@ -24,7 +24,10 @@ fields = [
 fn tables_may_depend_on_an_attribute() {
     let varied = operator(VARIED, "VARIED");
     let cells = |tables: &[Table]| -> Vec<_> {
-        tables.iter().map(|it| (it.level, it.tensors[0].ranks, it.tensors[0].types.0)).collect()
+        tables
+            .iter()
+            .map(|table| (table.level, table.tensors[0].ranks, table.tensors[0].types.0))
+            .collect()
     };
     let (float32, float16, uint8) = (1, 2, 16);
     assert_eq!(

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn row(work: &str, counts: Counts) -> Row {
-    Row { work: work.to_owned(), profile: "card".to_owned(), counts }
+fn row(work: &str, counts: Counts) -> WorkCount {
+    WorkCount { work: work.to_owned(), profile: "card".to_owned(), counts }
 }
 
 const SOFTMAX: Counts = Counts {
@@ -75,7 +75,7 @@ fn a_table_is_read_as_it_was_written() {
     let text = table.to_string();
     assert_eq!(Table::parse(&text).unwrap(), table);
     let widths: Vec<usize> = text.lines().map(str::len).collect();
-    assert!(widths.iter().all(|it| *it == widths[0]), "{text}");
+    assert!(widths.iter().all(|width| *width == widths[0]), "{text}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_is_no_row_is_refused_with_its_line() {
     ] {
         let text = format!("# a title\n{good}\n{bad}");
         let refused = Table::parse(&format!("{text}\n")).unwrap_err().to_string();
-        assert_eq!(refused, format!("line 3 is no row: `{bad}`"));
+        assert_eq!(refused, format!("line 3 is not a row: `{bad}`"));
     }
     assert!(Table::parse(&format!("{good}\n{good}")).is_err());
 }

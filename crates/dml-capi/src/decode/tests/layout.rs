@@ -53,7 +53,7 @@ fn every_field_is_read_where_the_header_has_it() {
 /// Asserts that an operator's fields are those of the struct of the `windows` crate, at the same offsets.
 macro_rules! same {
     ($($schema:ident: $name:ident { $($field:ident),* })*) => {$(
-        let names: Vec<&str> = operators::$schema.fields.iter().map(|it| it.name).collect();
+        let names: Vec<&str> = operators::$schema.fields.iter().map(|field| field.name).collect();
         assert_eq!(names, [$(stringify!($field)),*], stringify!($name));
         let expected = [$(offset_of!(win::$name, $field)),*];
         assert_eq!(offsets(&operators::$schema), expected, stringify!($name));

@@ -64,7 +64,10 @@ fn a_node_may_name_its_operator() {
     let named = graph_with(&json, |name| (name == "a sum").then(|| sum.clone()));
     assert_eq!(named, Ok(built()));
     let message = graph_with(&json, |_| None).unwrap_err().to_string();
-    assert!(message.contains("Nodes[0].Operator: \"a sum\" is no operator's name"), "{message}");
+    assert!(
+        message.contains("Nodes[0].Operator: \"a sum\" is not an operator's name"),
+        "{message}"
+    );
     assert_eq!(graph(&json).unwrap_err().to_string(), message);
 }
 
@@ -142,30 +145,35 @@ fn mistakes_of_operators_are_named_with_their_node() {
     let mut json = sum_and_relu();
     json["Nodes"][2]["Operator"]["type"] = json!("NOTHING");
     let error = graph(&json).unwrap_err().to_string();
-    let expected = "operator: Nodes[2].Operator.type: \"NOTHING\" is no known operator; accepted: ";
+    let expected =
+        "operator: Nodes[2].Operator.type: \"NOTHING\" is not a known operator; accepted: ";
     assert!(error.starts_with(expected), "{error}");
-    let message = "graph: Nodes[0].Operator: [] is no object; accepted: an object";
+    let message = "graph: Nodes[0].Operator: [] is not an object; accepted: an object";
     refuses_at("/Nodes/0/Operator", json!([]), message);
 }
 
 #[test]
 fn mistakes_of_nodes_and_edges_are_named() {
-    let message = "graph: json: [] is no object; accepted: an object";
+    let message = "graph: json: [] is not an object; accepted: an object";
     assert_eq!(graph(&json!([])).unwrap_err().to_string(), message);
     let message = "graph: Nodes: null is missing; accepted: a value";
     refuses_at("/Nodes", Value::Null, message);
-    refuses_at("/Nodes", json!({}), "graph: Nodes: {} is no array; accepted: an array");
+    refuses_at("/Nodes", json!({}), "graph: Nodes: {} is not an array; accepted: an array");
     refuses_at(
         "/Nodes/0/Type",
         json!("INPUT"),
-        "graph: Nodes[0].Type: \"INPUT\" is no type of node; accepted: OPERATOR, CONSTANT",
+        "graph: Nodes[0].Type: \"INPUT\" is not a type of node; accepted: OPERATOR, CONSTANT",
     );
     refuses_at(
         "/Nodes/0/Data",
         json!([1]),
         "graph: Nodes[0].Data: [1] is given for an unknown field; accepted: Type, Name, Operator",
     );
-    refuses_at("/Nodes/0/Name", json!(1), "graph: Nodes[0].Name: 1 is no text; accepted: a text");
+    refuses_at(
+        "/Nodes/0/Name",
+        json!(1),
+        "graph: Nodes[0].Name: 1 is not a text; accepted: a text",
+    );
     refuses_at(
         "/Nodes/1/Data/3",
         json!(256),
@@ -201,11 +209,11 @@ fn mistakes_of_nodes_and_edges_are_named() {
     refuses_at(
         "/IntermediateEdges/1",
         json!(7),
-        "graph: IntermediateEdges[1]: 7 is no object; accepted: an object",
+        "graph: IntermediateEdges[1]: 7 is not an object; accepted: an object",
     );
     refuses_at(
         "/IntermediateEdges/1/FromNodeIndex",
         json!(0.5),
-        "graph: IntermediateEdges[1].FromNodeIndex: 0.5 is no integer; accepted: 0 to 4294967295",
+        "graph: IntermediateEdges[1].FromNodeIndex: 0.5 is not an integer; accepted: 0 to 4294967295",
     );
 }

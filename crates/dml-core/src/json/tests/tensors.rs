@@ -45,14 +45,14 @@ fn a_tensor_s_mistakes_are_named() {
     refuses(
         "Type",
         json!("IMAGE"),
-        "BiasTensor.Type: \"IMAGE\" is no type of tensor; accepted: BUFFER",
+        "BiasTensor.Type: \"IMAGE\" is not a type of tensor; accepted: BUFFER",
     );
     refuses(
         "Flags",
         json!("OWNED"),
-        "BiasTensor.Flags: \"OWNED\" is no flag; accepted: NONE, OWNED_BY_DML",
+        "BiasTensor.Flags: \"OWNED\" is not a flag; accepted: NONE, OWNED_BY_DML",
     );
     let all = crate::DataTypeSet::ALL;
-    let message = format!("BiasTensor.DataType: \"UNKNOWN\" is no data type; accepted: {all}");
+    let message = format!("BiasTensor.DataType: \"UNKNOWN\" is not a data type; accepted: {all}");
     refuses("DataType", json!("UNKNOWN"), &message);
 }

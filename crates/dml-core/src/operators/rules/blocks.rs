@@ -36,7 +36,7 @@ pub(super) fn quantization(operator: &Validated) -> Result<(), Error> {
     for (index, tensor) in tensors.iter().enumerate() {
         blocks(&format!("{name}[{index}]"), tensor.sizes(), output.sizes()).map_err(invalid)?;
     }
-    match tensors.iter().position(|it| it.sizes() != scale.sizes()) {
+    match tensors.iter().position(|tensor| tensor.sizes() != scale.sizes()) {
         None => Ok(()),
         Some(other) => {
             let (given, accepted) =

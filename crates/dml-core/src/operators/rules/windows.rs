@@ -58,7 +58,7 @@ fn counts(
             let accepted = format!("a padded size of up to {}", u32::MAX);
             return Err(invalid(operator, format!("EndPadding[{at}]"), end[at], problem, accepted));
         }
-        let apart = u64::from(dilations.map_or(1, |it| it[at]));
+        let apart = u64::from(dilations.map_or(1, |dilation| dilation[at]));
         let reach = u64::from(windows[at] - 1).saturating_mul(apart);
         let Some(room) = padded.checked_sub(reach.saturating_add(1)) else {
             let path = format!("{window_field}[{at}]");
@@ -125,7 +125,8 @@ pub(super) fn resampling(operator: &Validated, tensors: [&str; 2]) -> Result<(),
     let scales = operator.float_array("Scales")?;
     if scales.len() != input.len() {
         let fields = &operator.schema().fields;
-        let count = fields.iter().find(|it| it.name.ends_with("Count")).map_or("", |it| it.name);
+        let count =
+            fields.iter().find(|field| field.name.ends_with("Count")).map_or("", |it| it.name);
         let problem = format!("differs from {}.DimensionCount", tensors[0]);
         return Err(invalid(operator, count, scales.len(), problem, input.len().to_string()));
     }

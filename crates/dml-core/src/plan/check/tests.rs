@@ -187,7 +187,7 @@ fn a_base_word_has_a_field_of_its_own() {
             is_concurrent: false,
             cost: Cost::default(),
         });
-        checked(&plan(Phase::Execution, vec![step])).err().map(|it| it.to_string())
+        checked(&plan(Phase::Execution, vec![step])).err().map(|err| err.to_string())
     };
     assert_eq!(refused([4, 0]), None);
     let expected = "Execution, step 0: kernel: a base word at byte 4 (accepted: each once, in \
@@ -245,7 +245,7 @@ fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
 #[test]
 fn pairs_are_of_tensors_at_executions_and_listed_once() {
     let with = |pairs: &[(u32, u32)]| {
-        let pairs = pairs.iter().map(|it| InPlace::by_same_steps(it.0, it.1));
+        let pairs = pairs.iter().map(|pair| InPlace::by_same_steps(pair.0, pair.1));
         checked(&Plan { in_place: pairs.collect(), ..plan(Phase::Execution, vec![]) })
     };
     assert_eq!(with(&[(0, 0)]), Ok(()));

@@ -18,15 +18,16 @@ fn region(
 
 /// Byte by byte: whether nothing is written twice, and nothing that is read where both are one slot.
 fn keeps_apart(copy: &Copy) -> bool {
-    let regions: Vec<CopyRegion> = copy.regions.iter().flat_map(|it| it.regions()).collect();
+    let regions: Vec<CopyRegion> =
+        copy.regions.iter().flat_map(|region| region.regions()).collect();
     let read: Vec<u64> = regions
         .iter()
         .filter(|_| copy.source == copy.destination)
-        .flat_map(|it| it.source_offset..it.source_offset + it.size)
+        .flat_map(|region| region.source_offset..region.source_offset + region.size)
         .collect();
     let mut written = Vec::new();
-    regions.iter().all(|it| {
-        (it.destination_offset..it.destination_offset + it.size).all(|byte| {
+    regions.iter().all(|region| {
+        (region.destination_offset..region.destination_offset + region.size).all(|byte| {
             let is_new = !written.contains(&byte);
             written.push(byte);
             is_new && !read.contains(&byte)

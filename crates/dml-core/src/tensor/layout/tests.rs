@@ -61,7 +61,7 @@ fn dimension_counts_are_1_to_8() {
 fn sizes_of_0_are_refused_with_their_index() {
     refused(
         layout(&[3, 0, 3], None),
-        "Sizes[1]: 0 is no size (tensors cannot be empty); accepted: 1 to 4294967295",
+        "Sizes[1]: 0 is not a size (tensors cannot be empty); accepted: 1 to 4294967295",
     );
 }
 

@@ -63,10 +63,10 @@ pub(super) unsafe extern "system" fn properties_2(
     // SAFETY: as above.
     let of_4 = unsafe { chained::<vk::PhysicalDeviceMaintenance4Properties<'_>>(next) };
     let sizes = [
-        of_1_1.map(|it| &mut it.max_memory_allocation_size),
-        of_3.map(|it| &mut it.max_memory_allocation_size),
-        of_1_3.map(|it| &mut it.max_buffer_size),
-        of_4.map(|it| &mut it.max_buffer_size),
+        of_1_1.map(|of_1_1| &mut of_1_1.max_memory_allocation_size),
+        of_3.map(|of_3| &mut of_3.max_memory_allocation_size),
+        of_1_3.map(|of_1_3| &mut of_1_3.max_buffer_size),
+        of_4.map(|of_4| &mut of_4.max_buffer_size),
     ];
     for size in sizes.into_iter().flatten() {
         *size = MAX_ALLOCATION.min(*size);

@@ -9,7 +9,7 @@ use crate::graph::ops::function::Function;
 use crate::graph::ops::index::{Tuples, gathered};
 use crate::graph::ops::packed::count;
 use crate::graph::ops::scatter::Scatter;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::strides::{packed, positions};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};
@@ -29,7 +29,7 @@ impl Op for Accumulate {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, updates) = (operands.value(0, "data")?, operands.value(2, "updates")?);
         let kind = data.kind()?;
         operands.type_is(updates.element()?, &[kind.element], "updates")?;
@@ -52,7 +52,8 @@ impl Op for Accumulate {
         let before = picked(operands, &data, &rows)?;
         let after = apply(operands, self.function, &[before, updates])?;
         let indices = numbers(&[rows.len() as u64, 1], &rows);
-        let all = Operands { values: vec![Some(&data), Some(&indices), Some(&after)], ..*operands };
+        let all =
+            NodeInputs { values: vec![Some(&data), Some(&indices), Some(&after)], ..*operands };
         let data = Scatter::Parts.evaluate(&all)?.remove(0);
         operands.reshaped(&data, &kind.shape).map(|it| vec![it])
     }
@@ -63,7 +64,7 @@ impl Accumulate {
     /// that all steps together move less than twice as many elements as there are updates.
     fn reduced(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         mut updates: Value,
         mut rows: Vec<usize>,
     ) -> Result<(Value, Vec<usize>)> {
@@ -116,7 +117,7 @@ impl Pairs {
 }
 
 /// The given rows of a value.
-fn picked(operands: &Operands<'_>, value: &Value, rows: &[usize]) -> Result<Value> {
+fn picked(operands: &NodeInputs<'_>, value: &Value, rows: &[usize]) -> Result<Value> {
     gathered(operands, value, &numbers(&[rows.len() as u64], rows), 0)
 }
 
@@ -127,7 +128,7 @@ fn numbers(shape: &[u64], values: &[usize]) -> Value {
 }
 
 /// For GatherElements-style indices, the position in the data of each indexed element.
-fn elements(operands: &Operands<'_>, axis: i64) -> Result<Vec<usize>> {
+fn elements(operands: &NodeInputs<'_>, axis: i64) -> Result<Vec<usize>> {
     let (shape, given) = (operands.shape(0, "data")?, operands.shape(1, "indices")?);
     operands.has_shape(operands.value(2, "updates")?, given, "updates")?;
     let axis = operands.axis(axis, shape.len(), "attribute axis")?;
@@ -149,7 +150,7 @@ fn elements(operands: &Operands<'_>, axis: i64) -> Result<Vec<usize>> {
 }
 
 /// The row of the data that each index tuple selects, and the number of elements in a row.
-fn parts(operands: &Operands<'_>) -> Result<(Vec<usize>, u64)> {
+fn parts(operands: &NodeInputs<'_>) -> Result<(Vec<usize>, u64)> {
     let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
     let tuples = Tuples::of(operands, data, indices, 0)?;
     let shape = [tuples.indices.as_slice(), &tuples.rest].concat();
@@ -168,7 +169,7 @@ fn parts(operands: &Operands<'_>) -> Result<(Vec<usize>, u64)> {
 }
 
 /// The offset that an index along a dimension adds to an element's position.
-fn offset(operands: &Operands<'_>, index: i64, size: u64, stride: u64) -> Result<usize> {
+fn offset(operands: &NodeInputs<'_>, index: i64, size: u64, stride: u64) -> Result<usize> {
     let index = operands.axis(index, usize::try_from(size).unwrap_or(usize::MAX), "indices")?;
     Ok(index.saturating_mul(usize::try_from(stride).unwrap_or(usize::MAX)))
 }

@@ -6,7 +6,7 @@ use crate::graph::ops::cast::cast;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::product::multiplied;
 use crate::graph::ops::table::table;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::{host_elements, text};
 
@@ -22,7 +22,7 @@ impl Op for AffineGrid {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let theta = operands.value(0, "theta")?;
         let (element, given) = (theta.element()?, theta.shape()?);
         operands.type_is(element, &[ElementType::FLOAT32, ElementType::FLOAT16], "theta")?;

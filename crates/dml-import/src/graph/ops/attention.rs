@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::graph::ops::arithmetic::WHERE;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::by_strides_all;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{element_count, text};
 
@@ -85,7 +85,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn of(operands: &Operands<'_>, at: (usize, &str), heads: Option<i64>) -> Result<Self> {
+    fn of(operands: &NodeInputs<'_>, at: (usize, &str), heads: Option<i64>) -> Result<Self> {
         let value = operands.value(at.0, at.1)?;
         match *value.shape()? {
             [batches, heads, steps, elements] => {
@@ -94,7 +94,7 @@ impl Steps {
                 Ok(Self { value, batches, steps, heads, elements })
             }
             [batches, steps, width] => {
-                let given = heads.and_then(|it| u64::try_from(it).ok());
+                let given = heads.and_then(|head| u64::try_from(head).ok());
                 let is_whole = |it: &u64| *it > 0 && width.is_multiple_of(*it);
                 let heads = given.filter(is_whole).ok_or_else(|| {
                     let accepted = format!("attributes with the heads of {width} elements");
@@ -118,12 +118,12 @@ impl Steps {
 }
 
 impl Op for Attention {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let query = Steps::of(operands, (0, "Q"), self.heads[0])?;
         let key = Steps::of(operands, (1, "K"), self.heads[1])?;
         let value = Steps::of(operands, (2, "V"), self.heads[1])?;
         let past = Past::of(operands)?;
-        let earlier = past.as_ref().map_or(0, |it| it.steps);
+        let earlier = past.as_ref().map_or(0, |past| past.steps);
         let scores = Scores {
             batches: query.batches,
             heads: query.heads,
@@ -162,7 +162,7 @@ impl Attention {
     /// queries read them where they lie; MULTIHEAD_ATTENTION would need all heads of a step next to each other.
     pub(crate) fn over_caches(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         caches: [&Value; 2],
     ) -> Result<Vec<Value>> {
         let query = Steps::of(operands, (0, "Q"), self.heads[0])?;
@@ -172,7 +172,7 @@ impl Attention {
         if element_count(&scores.shape()).is_none_or(|it| it > MOST_SCORES) {
             let mut values = operands.values.clone();
             (values[1], values[2]) = (Some(caches[0]), Some(caches[1]));
-            return self.evaluate(&Operands { values, ..*operands });
+            return self.evaluate(&NodeInputs { values, ..*operands });
         }
         let bias = self.bias(operands, query.value.element()?, &scores)?;
         let hidden = bias.hidden_rows(operands)?;
@@ -188,7 +188,7 @@ struct Past {
 }
 
 impl Past {
-    fn of(operands: &Operands<'_>) -> Result<Option<Self>> {
+    fn of(operands: &NodeInputs<'_>) -> Result<Option<Self>> {
         let [key, value] = [4, 5].map(|index| operands.optional(index));
         if key.is_some() != value.is_some() {
             let given = if key.is_some() { "past_key alone" } else { "past_value alone" };
@@ -196,7 +196,7 @@ impl Past {
             let accepted = "past_key and past_value together, or neither";
             return Err(operands.node.invalid("past_key and past_value", given, problem, accepted));
         }
-        let (Some(key), Some(value)) = (key.filter(|it| !it.is_empty()), value) else {
+        let (Some(key), Some(value)) = (key.filter(|key| !key.is_empty()), value) else {
             return Ok(None);
         };
         let steps = key.shape()?.get(2).copied().unwrap_or(0);
@@ -208,14 +208,14 @@ impl Attention {
     /// Adds DirectML's operator.
     fn operator(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         [query, key, value]: [&Steps; 3],
         past: Option<Past>,
         bias: Option<Value>,
         scores: &Scores,
     ) -> Result<Vec<Value>> {
         let element = query.value.element()?;
-        let (past_key, past_value) = past.map(|it| (it.key, it.value)).unzip();
+        let (past_key, past_value) = past.map(|past| (past.key, past.value)).unzip();
         let [query_steps, key_steps, value_steps] = [query, key, value].map(|it| &it.value);
         let inputs = [
             Some(query_steps.clone()),
@@ -253,7 +253,11 @@ impl Attention {
 }
 
 /// Weighted values as `[batches, heads, queries, elements]`, from values whose heads are adjacent.
-fn by_heads(operands: &Operands<'_>, found: &Value, [query, value]: [&Steps; 2]) -> Result<Value> {
+fn by_heads(
+    operands: &NodeInputs<'_>,
+    found: &Value,
+    [query, value]: [&Steps; 2],
+) -> Result<Value> {
     let split =
         operands.reshaped(found, &[query.batches, query.steps, query.heads, value.elements])?;
     Ok(split.transposed(&[0, 2, 1, 3]))
@@ -261,7 +265,7 @@ fn by_heads(operands: &Operands<'_>, found: &Value, [query, value]: [&Steps; 2])
 
 /// Weighted values, with zeros for queries that see no key.
 fn without_hidden(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     found: &Value,
     hidden: &Value,
     [query, value]: [&Steps; 2],

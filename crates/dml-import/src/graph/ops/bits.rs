@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::graph::ops::arithmetic::{BIT_XOR, LESS, WHERE};
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 
 /// The first input shifted by the number of bits in the second one. Zeros are shifted in, except that right
@@ -20,7 +20,7 @@ pub(crate) enum BitShift {
 }
 
 impl Op for BitShift {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (input, places) = (operands.value(0, "X")?, operands.value(1, "Y")?);
         let element = input.element()?;
         let Some(unsigned) = unsigned(element) else {
@@ -50,7 +50,7 @@ impl BitShift {
     /// Shifts unsigned numbers.
     pub(super) fn moved(
         self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: &Value,
         places: &Value,
     ) -> Result<Value> {

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::schedule::{Context, demanded, evaluate_nodes, found};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Demand, Need, Operands};
+use crate::graph::ops::{Demand, Need, NodeInputs};
 use crate::graph::order::{needed, topological};
 use crate::graph::value::{Kind, Value};
 use crate::graph::{Graph, ValueId};
@@ -49,7 +49,7 @@ impl Body {
         let carried: Vec<(ValueId, ValueId)> = carried.map(pair).collect();
         let condition: Vec<ValueId> =
             condition.iter().map(|index| graph.outputs[*index].value).collect();
-        let all: Vec<ValueId> = graph.outputs.iter().map(|it| it.value).collect();
+        let all: Vec<ValueId> = graph.outputs.iter().map(|output| output.value).collect();
         let demanded = [
             demanded(&graph, (&condition, Demand::Wanted), &carried)?,
             demanded(&graph, (&all, Demand::Wanted), &carried)?,
@@ -73,14 +73,14 @@ impl Body {
     }
 
     /// Checks that the budget allows this many iterations.
-    pub(super) fn check_count(&self, operands: &Operands<'_>, iterations: u64) -> Result<()> {
+    pub(super) fn check_count(&self, operands: &NodeInputs<'_>, iterations: u64) -> Result<()> {
         operands.budget.has_values(operands.node, iterations.saturating_mul(self.cost))
     }
 
     /// Evaluates the outputs for these inputs, given in the order of the graph's inputs.
     pub(super) fn run<'a>(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         inputs: impl IntoIterator<Item = Option<&'a Value>>,
     ) -> Result<Vec<Value>> {
         operands.budget.take_values(operands.node, self.cost)?;
@@ -88,7 +88,7 @@ impl Body {
         for (input, value) in self.graph.inputs.iter().zip(inputs) {
             values[input.value] = value.cloned();
         }
-        let Operands { budget, device, owner, demand, .. } = *operands;
+        let NodeInputs { budget, device, owner, demand, .. } = *operands;
         let context = Context { budget, device, index: owner.index, trace: None };
         let demanded = match demand {
             Demand::None => &self.demanded[0],
@@ -103,12 +103,12 @@ impl Body {
     /// Checks that `value` has the type that the body declares for the input with this number.
     pub(super) fn check_type(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: usize,
         value: &Value,
     ) -> Result<()> {
         let declared = self.graph.inputs.get(input);
-        match (declared.and_then(|it| Some((it, it.element?))), value.element) {
+        match (declared.and_then(|declared| Some((declared, declared.element?))), value.element) {
             (Some((input, accepted)), Some(given)) if given != accepted => {
                 let path = format!("body's input '{}'", input.names[0]);
                 Err(operands.node.invalid(path, given, "is the wrong type", accepted.to_string()))
@@ -121,7 +121,7 @@ impl Body {
     /// unless that may change. A value with an error is reported where it is used.
     pub(super) fn check_carried(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         output: usize,
         [before, after]: [&Value; 2],
         keeps_shape: bool,
@@ -139,7 +139,7 @@ impl Body {
 
 /// The slices of `value` along a dimension, which they do not have.
 pub(super) fn slices(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     value: &Value,
     axis: usize,
     backward: bool,
@@ -162,7 +162,7 @@ pub(super) fn slices(
 
 /// Stacks values along a new dimension, which messages call `path`.
 pub(super) fn stacked(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     values: &[Value],
     axis: i64,
     path: &str,
@@ -179,7 +179,7 @@ pub(super) fn stacked(
 
 /// `count` stacked zeros of this kind along a new dimension.
 pub(super) fn zeros(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     kind: Kind,
     count: u64,
     axis: i64,

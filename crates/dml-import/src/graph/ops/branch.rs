@@ -5,7 +5,7 @@
 use crate::error::Result;
 use crate::graph::ops::arithmetic::WHERE;
 use crate::graph::ops::element_wise::ElementWise;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -20,7 +20,7 @@ impl Op for Branch {
         if input == 0 { Need::Wanted } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let condition = operands.value(0, "cond")?;
         let is_true = match operands.condition(condition)? {
             Some(known) => known,
@@ -38,7 +38,7 @@ impl Op for Branch {
 
 impl Branch {
     /// The outputs, selected on the device by a condition that it computes.
-    fn selected(&self, operands: &Operands<'_>, condition: &Value) -> Result<Vec<Value>> {
+    fn selected(&self, operands: &NodeInputs<'_>, condition: &Value) -> Result<Vec<Value>> {
         operands.device.select();
         let condition = operands.reshaped(condition, &[])?;
         let select = ElementWise::new(WHERE);

@@ -12,7 +12,7 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::index::gathered_parts;
 use crate::graph::ops::scatter::scattered;
 use crate::graph::ops::table::numbers;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
@@ -27,7 +27,7 @@ impl Op for KeyMask {
         [Need::Elements, Need::Shape, Need::Host][input.min(2)]
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let mask = operands.value(0, "mask")?;
         let batches = operands.shape(1, "query")?.first().copied().unwrap_or(1);
         let keys = operands.size(operands.scalar(2, "keys")?, "keys")?;
@@ -52,7 +52,7 @@ impl Op for KeyMask {
 impl KeyMask {
     fn of_lengths(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         mask: &Value,
         [batches, keys]: [u64; 2],
     ) -> Result<Value> {
@@ -84,7 +84,7 @@ impl Op for CachedAttention {
         if input == 7 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let mut values: Vec<Option<&Value>> = (0..6).map(|it| operands.optional(it)).collect();
         let (bias, sink) = (operands.optional(8), operands.optional(9));
         values.extend([None, sink]);
@@ -95,14 +95,14 @@ impl Op for CachedAttention {
         values[3] = mask.as_ref();
         let attention = Attention { may_hide_all: bias.is_some(), ..self.0 };
         let (Some(past_keys), Some(past_values)) = (values[4], values[5]) else {
-            return attention.evaluate(&Operands { values, ..*operands });
+            return attention.evaluate(&NodeInputs { values, ..*operands });
         };
         let given = operands.shape(1, "key")?;
         let [batches, steps] = [0, 1].map(|it| given.get(it).copied().unwrap_or(0));
         let earlier = past_keys.shape()?.get(2).copied().unwrap_or(0);
         let keys = operands.size(operands.scalar(7, "total_sequence_length")?, "keys")?;
         if earlier == 0 {
-            return attention.evaluate(&Operands { values, ..*operands });
+            return attention.evaluate(&NodeInputs { values, ..*operands });
         }
         (values[4], values[5]) = (None, None);
         let attention = Attention { outputs: 1, ..attention };
@@ -120,10 +120,10 @@ impl Op for CachedAttention {
         };
         let all = [all((past_keys, (1, "key")))?, all((past_values, (2, "value")))?];
         let mut outputs = if keys == earlier || is_joined {
-            attention.over_caches(&Operands { values, ..*operands }, all.each_ref())?
+            attention.over_caches(&NodeInputs { values, ..*operands }, all.each_ref())?
         } else {
             (values[1], values[2]) = (Some(&all[0]), Some(&all[1]));
-            attention.evaluate(&Operands { values, ..*operands })?
+            attention.evaluate(&NodeInputs { values, ..*operands })?
         };
         outputs.truncate(1);
         outputs.extend(all);
@@ -134,7 +134,7 @@ impl Op for CachedAttention {
 impl CachedAttention {
     /// The past, with the new steps of each sequence written after those of it that count. Where the two lie in one
     /// buffer, only the new steps are written.
-    fn written(&self, operands: &Operands<'_>, past: &Value, new: &Value) -> Result<Value> {
+    fn written(&self, operands: &NodeInputs<'_>, past: &Value, new: &Value) -> Result<Value> {
         let new = new.transposed(&[0, 2, 1, 3]);
         let shape = new.shape()?;
         let before = operands.value(6, "before")?;
@@ -147,7 +147,7 @@ impl CachedAttention {
     /// The new steps as `[batches, steps, heads, elements]`, with the heads of the past.
     fn by_steps(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         past: &Value,
         (index, name): (usize, &str),
     ) -> Result<Value> {
@@ -168,7 +168,7 @@ impl CachedAttention {
     /// A buffer of `keys` steps: the past steps of each sequence, followed by its new ones.
     fn appended(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         past: &Value,
         (new, name): (&Value, &str),
         keys: u64,

@@ -13,7 +13,7 @@ use crate::graph::ops::element_wise::{ElementWise, apply};
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::split::parts;
 use crate::graph::ops::table::numbers;
-use crate::graph::ops::{AutoPad, Convolution, Op, Operands, REAL, Scatter};
+use crate::graph::ops::{AutoPad, Convolution, NodeInputs, Op, REAL, Scatter};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
@@ -26,7 +26,7 @@ pub(crate) struct CausalConvolution {
 }
 
 impl Op for CausalConvolution {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (input, filter) = (operands.value(0, "input")?, operands.value(1, "weight")?);
         let Kind { element, shape } = input.kind()?;
         let &[batches, channels, length] = shape.as_slice() else {
@@ -65,8 +65,10 @@ impl Op for CausalConvolution {
             output_padding: vec![],
             output_shape: vec![],
         };
-        let of =
-            Operands { values: vec![Some(&all), Some(filter), operands.optional(2)], ..*operands };
+        let of = NodeInputs {
+            values: vec![Some(&all), Some(filter), operands.optional(2)],
+            ..*operands
+        };
         let mut result = convolution.evaluate(&of)?.remove(0);
         if self.has_swish {
             let swish = ElementWise::new(Function::new(Types::Numbers, &ACTIVATION_SWISH));
@@ -87,7 +89,7 @@ pub(crate) struct CacheUpdate {
 }
 
 impl Op for CacheUpdate {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (cache, update) = (operands.value(0, "past_cache")?, operands.value(1, "update")?);
         let (shape, given) = (cache.shape()?, update.shape()?);
         let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;
@@ -122,7 +124,8 @@ impl Op for CacheUpdate {
             indices = apply(operands, FLOOR_REMAINDER, &[indices, capacity])?;
         }
         let indices = indices.broadcast(given);
-        let of = Operands { values: vec![Some(cache), Some(&indices), Some(update)], ..*operands };
+        let of =
+            NodeInputs { values: vec![Some(cache), Some(&indices), Some(update)], ..*operands };
         Scatter::Elements { axis: self.axis }.evaluate(&of)
     }
 }

@@ -14,8 +14,8 @@ use crate::graph::ops::arithmetic::{BIT_AND, BIT_XOR, SUBTRACT};
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Types;
 use crate::graph::ops::matrix::write_band;
-use crate::graph::ops::operands::{Operator, Place};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::operands::{ComputeLocation, Operator};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Value};
 use crate::small_float::Rounding;
 use crate::tensor::{Tensor, element_count};
@@ -29,7 +29,7 @@ pub(crate) struct Cast {
 }
 
 impl Op for Cast {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         cast_rounded(operands, input, self.to, self.rounding).map(|it| vec![it])
     }
@@ -46,21 +46,21 @@ impl Op for CastLike {
         if input == 1 { Need::Shape } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let to = operands.value(1, "target_type")?.element()?;
-        let only = Operands { values: vec![operands.optional(0)], ..*operands };
+        let only = NodeInputs { values: vec![operands.optional(0)], ..*operands };
         cast_rounded(&only, operands.value(0, "input")?, to, self.rounding).map(|it| vec![it])
     }
 }
 
 /// `input` as another type.
-pub(super) fn cast(operands: &Operands<'_>, input: &Value, to: ElementType) -> Result<Value> {
+pub(super) fn cast(operands: &NodeInputs<'_>, input: &Value, to: ElementType) -> Result<Value> {
     cast_rounded(operands, input, to, Rounding::default())
 }
 
 /// `input` as another type, with the rounding to small floats given.
 pub(super) fn cast_rounded(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     to: ElementType,
     rounding: Rounding,
@@ -77,7 +77,7 @@ pub(super) fn cast_rounded(
         return Ok(Value::fill(kind, convert_rounded(bits, from, to, rounding)));
     }
     // A band is written in the new type directly: 0 converts to 0 in every type.
-    if let Some(view) = input.view().filter(|it| it.strides.is_none())
+    if let Some(view) = input.view().filter(|view| view.strides.is_none())
         && let Some(mut band) = operands.device.band(&view.storage)
     {
         band.bits = convert(band.bits, from, to);
@@ -85,8 +85,10 @@ pub(super) fn cast_rounded(
     }
     let is_converted = to != ElementType::Bool || is_compared(from) || from.is_pattern();
     let operator = if is_converted { Operator::Present } else { Operator::Replaceable };
-    let is_on_device = input.view().is_some_and(|it| it.storage.is_on_device());
-    if !is_on_device && operands.place(element_count(&kind.shape), operator) == Place::Host {
+    let is_on_device = input.view().is_some_and(|view| view.storage.is_on_device());
+    if !is_on_device
+        && operands.place(element_count(&kind.shape), operator) == ComputeLocation::Host
+    {
         let bits = operands.read(input)?;
         let bits = bits.bits().map(|bits| convert_rounded(bits, from, to, rounding));
         return Tensor::of_bits(to, kind.shape, bits).map(Value::host);
@@ -115,7 +117,7 @@ pub(super) fn cast_rounded(
 }
 
 /// Converts between the DirectML types that carry `input` and `kind`.
-fn converted(operands: &Operands<'_>, input: &Value, kind: Kind) -> Value {
+fn converted(operands: &NodeInputs<'_>, input: &Value, kind: Kind) -> Value {
     let (device, owner) = (operands.device, operands.owner);
     dml::element_wise(device, owner, &[input], kind, |mut inputs, output_tensor| {
         Ok(CastDesc { input_tensor: inputs.remove(0), output_tensor }.into())
@@ -124,7 +126,7 @@ fn converted(operands: &Operands<'_>, input: &Value, kind: Kind) -> Value {
 
 /// The lowest bits of each element as an integer; a float is converted to a 32-bit integer first.
 fn narrowed(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     from: ElementType,
     (kind, narrow): (Kind, NarrowInteger),
@@ -160,7 +162,7 @@ pub(crate) struct BitCast {
 }
 
 impl Op for BitCast {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (input, to) = (operands.value(0, "input")?, self.to);
         let from = input.element()?;
         if let Some(other) = [from, to].into_iter().find(|it| it.storage().is_none()) {
@@ -181,7 +183,9 @@ impl Op for BitCast {
         }
         if to == ElementType::Bool && from != to {
             let kind = input.kind()?;
-            if operands.place(element_count(&kind.shape), Operator::Replaceable) != Place::Host {
+            if operands.place(element_count(&kind.shape), Operator::Replaceable)
+                != ComputeLocation::Host
+            {
                 let reason = "a truth value is 0 or 1, which a device does not check";
                 return Err(operands.node.not_supported(reason));
             }
@@ -199,7 +203,7 @@ fn is_compared(element: ElementType) -> bool {
 
 /// Whether each element is not 0, which is true for NaN: it is less than 0, or not less than the least positive
 /// number.
-fn truth(operands: &Operands<'_>, input: &Value, from: ElementType, kind: Kind) -> Result<Value> {
+fn truth(operands: &NodeInputs<'_>, input: &Value, from: ElementType, kind: Kind) -> Result<Value> {
     let (device, owner) = (operands.device, operands.owner);
     // The least positive integer and the least positive float both have the bits of integer 1.
     let constant = |element, bits| Value::scalar(element, bits);

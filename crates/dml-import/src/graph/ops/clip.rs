@@ -6,9 +6,9 @@ use crate::element::{ElementType, scalar};
 use crate::error::Result;
 use crate::graph::dml;
 use crate::graph::ops::function::Types;
-use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::ops::scalar::Scalar;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Content, Value};
 use crate::tensor::{Tensor, element_count, text};
 
@@ -32,7 +32,7 @@ impl Op for Clip {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let kind = input.kind()?;
         let element = kind.element;
@@ -70,8 +70,8 @@ impl Op for Clip {
         if let Content::Fill(bits) = input.content {
             return Ok(vec![Value::fill(kind, clip(bits))]);
         }
-        let only = Operands { values: vec![Some(input)], ..*operands };
-        if only.place(element_count(&kind.shape), Operator::Present) == Place::Host {
+        let only = NodeInputs { values: vec![Some(input)], ..*operands };
+        if only.place(element_count(&kind.shape), Operator::Present) == ComputeLocation::Host {
             let tensor = operands.read(input)?;
             let bits = tensor.bits().map(clip);
             return Ok(vec![Value::host(Tensor::of_bits(element, kind.shape, bits)?)]);
@@ -95,7 +95,7 @@ impl Op for Clip {
 
 /// The bits of a bound that an input holds.
 fn bound(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     index: usize,
     name: &str,
     element: ElementType,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::graph::dml::MAX_RANK;
 use crate::graph::ops::packed::{Use, count, write};
 use crate::graph::ops::pooling::setting;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -36,7 +36,7 @@ impl Op for Columns {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "input")?;
         let (image, block) = (operands.sizes(1, "image_shape")?, operands.sizes(2, "block_shape")?);
         let invalid = |path: &str, given: String, problem, accepted: String| {
@@ -86,16 +86,16 @@ impl Op for Columns {
                 }
                 .into()
             });
-        folded.map(|it| vec![it])
+        folded.map(|folded| vec![folded])
     }
 }
 
 impl Columns {
     /// The windows along the dimension `at` of the image.
-    fn along(&self, operands: &Operands<'_>, size: u64, window: u64, at: usize) -> Result<Along> {
+    fn along(&self, operands: &NodeInputs<'_>, size: u64, window: u64, at: usize) -> Result<Along> {
         let dimensions = operands.sizes(1, "image_shape")?.len();
         let value = |name, values: &Option<Vec<i64>>, at, all, default| {
-            setting(operands, name, values.as_deref().map(|it| (it, all)), at, default)
+            setting(operands, name, values.as_deref().map(|value| (value, all)), at, default)
         };
         let step = value("strides", &self.strides, at, dimensions, 1)?;
         let dilation = value("dilations", &self.dilations, at, dimensions, 1)?;

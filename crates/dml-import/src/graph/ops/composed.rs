@@ -6,7 +6,7 @@ use dml_core::operators as tables;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::arithmetic::{IS_NAN, LESS, MAXIMUM, MULTIPLY, WHERE};
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
@@ -52,24 +52,24 @@ fn is_beyond_activations(element: ElementType) -> bool {
 }
 
 /// The elements as they are.
-fn unchanged(_: &Operands<'_>, values: &[Value]) -> Result<Value> {
+fn unchanged(_: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
     Ok(values[0].clone())
 }
 
 /// False for every element.
-fn never(_: &Operands<'_>, values: &[Value]) -> Result<Value> {
+fn never(_: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
     let kind = Kind { element: ElementType::Bool, shape: values[0].shape()?.to_vec() };
     Ok(Value::fill(kind, 0))
 }
 
 /// The greater of an element and 0.
-fn rectified(operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
+fn rectified(operands: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
     let zero = Value::scalar(values[0].element()?, 0);
     apply(operands, MAXIMUM, &[values[0].clone(), zero])
 }
 
 /// The elements, of which negative ones are multiplied by a slope.
-fn rectified_with_slopes(operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
+fn rectified_with_slopes(operands: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
     let [data, slopes] = values else { return Ok(values[0].clone()) };
     let zero = Value::scalar(data.element()?, 0);
     let is_below = apply(operands, LESS, &[data.clone(), zero])?;
@@ -78,7 +78,7 @@ fn rectified_with_slopes(operands: &Operands<'_>, values: &[Value]) -> Result<Va
 }
 
 /// -1, 0 or 1; a NaN stays NaN, which DirectML's operator would make 0.
-fn sign(operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
+fn sign(operands: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
     let data = &values[0];
     let sign = Function::new(Numbers, &tables::ELEMENT_WISE_SIGN);
     let sign = apply(operands, sign, std::slice::from_ref(data))?;

@@ -4,7 +4,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::index::gathered;
 use crate::graph::ops::packed::count;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};
 
@@ -20,7 +20,7 @@ impl Op for Compress {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, condition) = (operands.value(0, "input")?, operands.value(1, "condition")?);
         operands.type_is(condition.element()?, &[ElementType::Bool], "condition")?;
         let given = condition.shape()?;

@@ -5,8 +5,8 @@ use dml_core::operators::JoinDesc;
 use crate::error::Result;
 use crate::graph::device::no_counterpart;
 use crate::graph::dml::{MAX_RANK, packed_tensor};
-use crate::graph::ops::operands::{Operator, Place};
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::operands::{ComputeLocation, Operator};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
@@ -17,7 +17,7 @@ pub(crate) struct Concat {
 }
 
 impl Op for Concat {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let given = |index| operands.value(index, "inputs");
         let all = (0..operands.values.len()).map(given).collect::<Result<Vec<&Value>>>()?;
         join(operands, &all, self.axis, "inputs").map(|it| vec![it])
@@ -26,25 +26,30 @@ impl Op for Concat {
 
 /// Concatenates values along a dimension; `path` is their name in messages.
 pub(super) fn join(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     all: &[&Value],
     axis: i64,
     path: &str,
 ) -> Result<Value> {
     let (kind, axis) = infer(operands, all, axis, path)?;
     let parts: Vec<&Value> = all.iter().copied().filter(|it| !it.is_empty()).collect();
-    let of = Operands { values: all.iter().copied().map(Some).collect(), ..*operands };
+    let of = NodeInputs { values: all.iter().copied().map(Some).collect(), ..*operands };
     match parts.as_slice() {
         [] => Ok(Value::host(Tensor::new(kind.element, kind.shape, vec![])?)),
         [only] => Ok((*only).clone()),
-        _ if of.place(element_count(&kind.shape), Operator::Present) == Place::Host => {
+        _ if of.place(element_count(&kind.shape), Operator::Present) == ComputeLocation::Host => {
             joined_on_host(operands, &parts, kind, axis)
         }
         _ => joined(operands, &parts, kind, axis),
     }
 }
 
-fn infer(operands: &Operands<'_>, all: &[&Value], axis: i64, path: &str) -> Result<(Kind, usize)> {
+fn infer(
+    operands: &NodeInputs<'_>,
+    all: &[&Value],
+    axis: i64,
+    path: &str,
+) -> Result<(Kind, usize)> {
     let Some(first) = all.first() else {
         return Err(operands.node.invalid(path, 0, "is the wrong number", "one or more"));
     };
@@ -70,13 +75,13 @@ fn infer(operands: &Operands<'_>, all: &[&Value], axis: i64, path: &str) -> Resu
 }
 
 fn joined_on_host(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     parts: &[&Value],
     kind: Kind,
     axis: usize,
 ) -> Result<Value> {
     host_elements(&kind.shape)?;
-    let tensors = parts.iter().map(|it| operands.read(it)).collect::<Result<Vec<Tensor>>>()?;
+    let tensors = parts.iter().map(|part| operands.read(part)).collect::<Result<Vec<Tensor>>>()?;
     let outer = host_elements(&kind.shape[..axis])?;
     let mut bytes = Vec::new();
     for block in 0..outer {
@@ -88,16 +93,17 @@ fn joined_on_host(
     Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
 }
 
-fn joined(operands: &Operands<'_>, parts: &[&Value], kind: Kind, axis: usize) -> Result<Value> {
-    let parts = parts.iter().map(|it| operands.materialized(it)).collect::<Result<Vec<Value>>>()?;
+fn joined(operands: &NodeInputs<'_>, parts: &[&Value], kind: Kind, axis: usize) -> Result<Value> {
+    let parts =
+        parts.iter().map(|part| operands.materialized(part)).collect::<Result<Vec<Value>>>()?;
     parts.iter().try_for_each(Value::check)?;
-    let storages = parts.iter().map(|it| it.view().map(|view| view.storage.clone())).collect();
+    let storages = parts.iter().map(|part| part.view().map(|view| view.storage.clone())).collect();
     let build = || {
         let tensor =
             |shape: &[u64]| packed_tensor(operands.node, kind.element, &around(shape, axis));
         let output_tensor = tensor(&kind.shape)?;
         let input_tensors =
-            parts.iter().map(|it| tensor(it.shape()?)).collect::<Result<Vec<_>>>()?;
+            parts.iter().map(|part| tensor(part.shape()?)).collect::<Result<Vec<_>>>()?;
         let axis = position(&kind.shape, axis);
         Ok(JoinDesc { input_tensors, output_tensor, axis }.into())
     };

@@ -4,7 +4,7 @@ use dml_core::ReduceFunction;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::arithmetic::MULTIPLY;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::packed::count;
@@ -47,11 +47,11 @@ impl<L: Copy + PartialEq> Labelled<L> {
     /// Sums along the dimensions that are not kept.
     pub(super) fn summed(
         self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         is_kept: impl Fn(L) -> bool,
     ) -> Result<Self> {
-        let names: Vec<L> = self.names.iter().copied().filter(|it| is_kept(*it)).collect();
-        let is_reduced: Vec<bool> = self.names.iter().map(|it| !is_kept(*it)).collect();
+        let names: Vec<L> = self.names.iter().copied().filter(|name| is_kept(*name)).collect();
+        let is_reduced: Vec<bool> = self.names.iter().map(|name| !is_kept(*name)).collect();
         let sizes = self.value.shape()?.iter().zip(&is_reduced);
         let value = match sizes.into_iter().any(|(size, is_reduced)| *is_reduced && *size != 1) {
             true => reduced(operands, &self.value, &is_reduced, ReduceFunction::Sum)?,
@@ -63,13 +63,13 @@ impl<L: Copy + PartialEq> Labelled<L> {
     /// The product with another value, summed along the dimensions that are not kept.
     pub(super) fn times(
         self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         other: Self,
         is_kept: impl Fn(L) -> bool,
     ) -> Result<Self> {
         let is_common = |name: L| self.names.contains(&name) && other.names.contains(&name);
         let of = |own: &Self, wants: &dyn Fn(L) -> bool| -> Vec<L> {
-            own.names.iter().copied().filter(|it| wants(*it)).collect()
+            own.names.iter().copied().filter(|name| wants(*name)).collect()
         };
         let depths = of(&self, &|it| is_common(it) && !is_kept(it));
         let mut all = self.names.clone();
@@ -88,11 +88,12 @@ impl<L: Copy + PartialEq> Labelled<L> {
     }
 
     /// A batched matrix product that sums along `depths`.
-    fn matrices(&self, operands: &Operands<'_>, other: &Self, depths: &[L]) -> Result<Self> {
+    fn matrices(&self, operands: &NodeInputs<'_>, other: &Self, depths: &[L]) -> Result<Self> {
         let is_common = |it: &&L| other.names.contains(it);
-        let own: Vec<L> = self.names.iter().copied().filter(|it| !depths.contains(it)).collect();
+        let own: Vec<L> =
+            self.names.iter().copied().filter(|name| !depths.contains(name)).collect();
         let (batches, rows): (Vec<L>, Vec<L>) = own.iter().partition(|it| is_common(it));
-        let columns = other.names.iter().filter(|it| !self.names.contains(it));
+        let columns = other.names.iter().filter(|name| !self.names.contains(name));
         let columns: Vec<L> = columns.copied().collect();
         let matrix = |factor: &Self, parts: [&[L]; 2]| {
             let seen = factor.seen(&[&batches, parts[0], parts[1]].concat())?;

@@ -7,7 +7,7 @@ use dml_core::{AbstractOperator, FieldValue, TensorDesc};
 use crate::error::Result;
 use crate::graph::ops::packed::{by_strides, count};
 use crate::graph::ops::pooling::setting;
-use crate::graph::ops::{AutoPad, Op, Operands};
+use crate::graph::ops::{AutoPad, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -22,24 +22,24 @@ enum Role {
 
 /// A kind of convolution: DirectML's operator, and the node's input and role for each of its inputs.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct ConvolutionForm {
     schema: &'static OperatorSchema,
     inputs: &'static [(usize, Role)],
     /// The node's input with the output's type; `None` if the output is INT32.
     typed_by: Option<usize>,
 }
 
-pub(crate) static REAL: Form = Form {
+pub(crate) static REAL: ConvolutionForm = ConvolutionForm {
     schema: &CONVOLUTION,
     inputs: &[(0, Role::Data), (1, Role::Filter), (2, Role::OfChannels)],
     typed_by: Some(0),
 };
-pub(crate) static INTEGER: Form = Form {
+pub(crate) static INTEGER: ConvolutionForm = ConvolutionForm {
     schema: &CONVOLUTION_INTEGER,
     inputs: &[(0, Role::Data), (2, Role::OfChannels), (1, Role::Filter), (3, Role::OfChannels)],
     typed_by: None,
 };
-pub(crate) static QUANTIZED: Form = Form {
+pub(crate) static QUANTIZED: ConvolutionForm = ConvolutionForm {
     schema: &QUANTIZED_LINEAR_CONVOLUTION,
     inputs: &[
         (0, Role::Data),
@@ -58,7 +58,7 @@ pub(crate) static QUANTIZED: Form = Form {
 /// A convolution. Attributes that are left out are empty.
 #[derive(Debug)]
 pub(crate) struct Convolution {
-    pub(crate) form: &'static Form,
+    pub(crate) form: &'static ConvolutionForm,
     pub(crate) is_transposed: bool,
     pub(crate) auto_pad: AutoPad,
     pub(crate) groups: i64,
@@ -82,8 +82,8 @@ struct Extent {
 }
 
 impl Op for Convolution {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        let of = |role| self.form.inputs.iter().find(|it| it.1 == role).map_or(0, |it| it.0);
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
+        let of = |role| self.form.inputs.iter().find(|input| input.1 == role).map_or(0, |it| it.0);
         let data = operands.value(of(Role::Data), "X")?;
         let filter = operands.value(of(Role::Filter), "W")?;
         let (shape, taps) = (data.shape()?.to_vec(), filter.shape()?.to_vec());
@@ -106,7 +106,7 @@ impl Op for Convolution {
         let groups = operands.size(self.groups, "attribute group")?;
         let channels = if self.is_transposed { taps[1].saturating_mul(groups) } else { taps[0] };
         let mut output = vec![shape[0], channels];
-        output.extend(extents.iter().map(|it| it.output));
+        output.extend(extents.iter().map(|extent| extent.output));
         let element = match self.form.typed_by {
             Some(index) => operands.value(index, "zero point")?.element()?,
             None => crate::element::ElementType::INT32,
@@ -119,7 +119,7 @@ impl Op for Convolution {
         let mut inputs = vec![];
         for (index, role) in self.form.inputs {
             let value = operands.optional(*index);
-            inputs.push(value.map(|it| seen(operands, it, *role, rank)).transpose()?);
+            inputs.push(value.map(|value| seen(operands, value, *role, rank)).transpose()?);
         }
         let of_output = spread(&kind.shape);
         let value = by_strides(operands, &inputs, kind, &of_output, |tensors, output| {
@@ -138,7 +138,7 @@ fn spread(shape: &[u64]) -> Vec<u64> {
 }
 
 /// An input as DirectML's operator takes it.
-fn seen(operands: &Operands<'_>, value: &Value, role: Role, rank: usize) -> Result<Value> {
+fn seen(operands: &NodeInputs<'_>, value: &Value, role: Role, rank: usize) -> Result<Value> {
     let shape = value.shape()?;
     let shape = match role {
         Role::Data | Role::Filter => spread(shape),
@@ -153,7 +153,7 @@ fn seen(operands: &Operands<'_>, value: &Value, role: Role, rank: usize) -> Resu
 
 impl Convolution {
     /// The output of a convolution with empty sums: the bias, zeros or zero points.
-    fn of_no_products(&self, operands: &Operands<'_>, kind: Kind) -> Result<Value> {
+    fn of_no_products(&self, operands: &NodeInputs<'_>, kind: Kind) -> Result<Value> {
         let ones = vec![1; kind.shape.len()];
         if std::ptr::eq(self.form, &QUANTIZED) {
             if operands.optional(8).is_some() {
@@ -182,7 +182,7 @@ impl Convolution {
     /// Element `at` of an attribute of `all` values, none of which may be less than the default for an omitted
     /// attribute.
     fn setting(
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         name: &str,
         values: &[i64],
         [at, all]: [usize; 2],
@@ -195,7 +195,7 @@ impl Convolution {
     /// The extent of spatial dimension `at` of `places`.
     fn extent(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         [at, places]: [usize; 2],
         [input, taps]: [u64; 2],
     ) -> Result<Extent> {
@@ -230,7 +230,7 @@ impl Convolution {
     /// The extent of a transposed convolution's dimension, in which filters cover `whole` output elements.
     fn transposed_extent(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         extent: Extent,
         whole: u64,
         wanted: Option<u64>,
@@ -252,7 +252,7 @@ impl Convolution {
     /// The extent of a convolution's dimension, in which a filter covers `window` input elements.
     fn forward_extent(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         extent: Extent,
         window: u64,
         input: u64,
@@ -286,7 +286,7 @@ impl Convolution {
     /// with batches and channels, or `same`.
     fn wanted(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         [at, places]: [usize; 2],
         same: u64,
     ) -> Result<Option<u64>> {
@@ -305,7 +305,7 @@ impl Convolution {
 
     fn operator(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         inputs: Vec<Option<TensorDesc>>,
         output: TensorDesc,
         extents: &[Extent],
@@ -320,7 +320,7 @@ impl Convolution {
             })
         };
         let list = |of: fn(&Extent) -> u64, first: u32| {
-            let values = extents.iter().map(|it| number(of(it)));
+            let values = extents.iter().map(|extent| number(of(extent)));
             let values = std::iter::repeat_n(Ok(first), added).chain(values);
             values.collect::<Result<Vec<u32>>>().map(FieldValue::UintArray)
         };

@@ -10,7 +10,7 @@ use crate::graph::ops::grid::{GridSample, LINEAR, Padding};
 use crate::graph::ops::product::multiplied;
 use crate::graph::ops::split::parts;
 use crate::graph::ops::table::table;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
@@ -50,7 +50,7 @@ impl Sizes {
 }
 
 impl Op for DeformableConvolution {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let sizes = self.sizes(operands)?;
         let (data, filter) = (operands.value(0, "X")?, operands.value(1, "W")?);
         let images = sizes.batches * sizes.offset_groups;
@@ -59,7 +59,7 @@ impl Op for DeformableConvolution {
         let grid = self.grid(operands, &sizes)?;
         let sample =
             GridSample { sampling: LINEAR, padding: Padding::Zeros, aligns_corners: false };
-        let of = Operands { values: vec![Some(&data), Some(&grid)], ..*operands };
+        let of = NodeInputs { values: vec![Some(&data), Some(&grid)], ..*operands };
         let mut samples = sample.evaluate(&of)?.remove(0);
         if let Some(mask) = operands.optional(4) {
             let mask = operands.reshaped(mask, &[images, 1, sizes.samples(), sizes.outputs()])?;
@@ -82,7 +82,7 @@ impl Op for DeformableConvolution {
 }
 
 impl DeformableConvolution {
-    fn sizes(&self, operands: &Operands<'_>) -> Result<Sizes> {
+    fn sizes(&self, operands: &NodeInputs<'_>) -> Result<Sizes> {
         let wrong = |name: &str, shape: &[u64], accepted: String| {
             operands.node.invalid(name, text(shape), "is the wrong shape", accepted)
         };
@@ -131,7 +131,7 @@ impl DeformableConvolution {
     }
 
     /// The number of outputs along a spatial dimension of `size` elements and `taps` of the filter.
-    fn output(&self, operands: &Operands<'_>, at: usize, [size, taps]: [u64; 2]) -> Result<u64> {
+    fn output(&self, operands: &NodeInputs<'_>, at: usize, [size, taps]: [u64; 2]) -> Result<u64> {
         let one = |list: &[i64], default| list.get(at).copied().unwrap_or(default);
         let pads = i128::from(one(&self.pads, 0)) + i128::from(self.end(at));
         let reach = (i128::from(taps) - 1) * i128::from(one(&self.dilations, 1)) + 1;
@@ -139,7 +139,7 @@ impl DeformableConvolution {
         let stride = i128::from(one(&self.strides, 1));
         let is_valid = stride > 0 && one(&self.dilations, 1) > 0 && room >= 0;
         let output = is_valid.then(|| room / stride + 1);
-        output.and_then(|it| u64::try_from(it).ok()).ok_or_else(|| {
+        output.and_then(|output| u64::try_from(output).ok()).ok_or_else(|| {
             let problem = "leaves no output";
             let accepted =
                 "strides and dilations of at least 1, and windows within the padded data";
@@ -153,7 +153,7 @@ impl DeformableConvolution {
     }
 
     /// The coordinates of all samples from -1 to 1, innermost dimension first.
-    fn grid(&self, operands: &Operands<'_>, sizes: &Sizes) -> Result<Value> {
+    fn grid(&self, operands: &NodeInputs<'_>, sizes: &Sizes) -> Result<Value> {
         const SINGLE: ElementType = ElementType::FLOAT32;
         let images = sizes.batches * sizes.offset_groups;
         let offset = cast(operands, operands.value(2, "offset")?, SINGLE)?;

@@ -6,7 +6,7 @@ use crate::convert::float;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::table::table;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::{host_elements, text};
 
@@ -22,7 +22,7 @@ impl Op for Determinant {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let (element, shape) = (data.element()?, data.shape()?);
         let double = ElementType::Dml(DataType::Float64);

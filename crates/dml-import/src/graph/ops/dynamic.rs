@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::packed_tensor;
 use crate::graph::ops::packed::count;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 
 /// Outputs are the integers, the scale, and the zero point.
@@ -15,7 +15,7 @@ use crate::graph::value::{Kind, Value};
 pub(crate) struct DynamicQuantize;
 
 impl Op for DynamicQuantize {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "x")?;
         let Kind { element, shape } = input.kind()?;
         operands.type_is(element, &[ElementType::FLOAT32], "x")?;

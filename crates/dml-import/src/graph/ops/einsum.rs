@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, shortened};
 use crate::graph::ops::contraction::Labelled;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::limits;
 use crate::tensor::text;
@@ -40,7 +40,7 @@ impl Equation {
             if output.iter().flatten().take(index).any(|it| it == label) {
                 return Err("names a dimension of the output twice");
             }
-            if *label != Label::Dots && !inputs.iter().flatten().any(|it| it == label) {
+            if *label != Label::Dots && !inputs.iter().flatten().any(|input| input == label) {
                 return Err("names a dimension of the output that no input has");
             }
         }
@@ -88,7 +88,7 @@ pub(crate) struct Einsum {
 }
 
 impl Op for Einsum {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let terms = &self.equation.inputs;
         if terms.len() != operands.values.len() {
             let (given, accepted) = (operands.values.len(), format!("{}, as terms", terms.len()));
@@ -99,7 +99,7 @@ impl Op for Einsum {
         let labels = values.iter().zip(terms).map(|(value, term)| labels(operands, value, term));
         let labels = labels.collect::<Result<Vec<Vec<Label>>>>()?;
         check_sizes(operands, &values, &labels)?;
-        let dots = labels.iter().flatten().filter_map(|it| match it {
+        let dots = labels.iter().flatten().filter_map(|label| match label {
             Label::Dot(index) => Some(index + 1),
             _ => None,
         });
@@ -122,7 +122,7 @@ impl Op for Einsum {
 }
 
 /// The label of each dimension of an input.
-fn labels(operands: &Operands<'_>, value: &Value, term: &[Label]) -> Result<Vec<Label>> {
+fn labels(operands: &NodeInputs<'_>, value: &Value, term: &[Label]) -> Result<Vec<Label>> {
     let shape = value.shape()?;
     let letters = term.iter().filter(|it| **it != Label::Dots).count();
     let dots = shape.len().checked_sub(letters);
@@ -145,7 +145,7 @@ fn expanded(term: &[Label], dots: usize) -> Vec<Label> {
 }
 
 /// Checks that dimensions with one label have one size, except that dimensions of the ellipsis are broadcast.
-fn check_sizes(operands: &Operands<'_>, values: &[&Value], labels: &[Vec<Label>]) -> Result<()> {
+fn check_sizes(operands: &NodeInputs<'_>, values: &[&Value], labels: &[Vec<Label>]) -> Result<()> {
     let mut sizes: Vec<(Label, u64)> = Vec::new();
     for (value, labels) in values.iter().zip(labels) {
         for (label, size) in labels.iter().zip(value.shape()?) {
@@ -162,7 +162,7 @@ fn check_sizes(operands: &Operands<'_>, values: &[&Value], labels: &[Vec<Label>]
     Ok(())
 }
 
-fn unequal(operands: &Operands<'_>, given: u64, accepted: u64) -> Error {
+fn unequal(operands: &NodeInputs<'_>, given: u64, accepted: u64) -> Error {
     let problem = "is another size of the same dimension";
     operands.node.invalid("inputs", given, problem, shortened(&accepted.to_string()))
 }

@@ -10,9 +10,9 @@ use crate::graph::dml;
 use crate::graph::ops::arithmetic::{ADD, DIVIDE};
 use crate::graph::ops::broadcast::{broadcast, source};
 use crate::graph::ops::function::Function;
-use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::ops::scalar::{Fold, Scalar};
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
@@ -42,7 +42,7 @@ impl ElementWise {
 }
 
 impl Op for ElementWise {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let given = |index| operands.value(index, "inputs").cloned();
         let mut values = (0..operands.values.len()).map(given).collect::<Result<Vec<_>>>()?;
         if let Broadcasting::Legacy { is_allowed, axis } = self.broadcasting {
@@ -62,7 +62,7 @@ impl Op for ElementWise {
 
 /// Applies a function without attributes to these values.
 pub(super) fn apply(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     function: Function,
     values: &[Value],
 ) -> Result<Value> {
@@ -71,7 +71,7 @@ pub(super) fn apply(
 
 impl ElementWise {
     /// Applies the operation to these values.
-    pub(super) fn apply(&self, operands: &Operands<'_>, values: &[Value]) -> Result<Value> {
+    pub(super) fn apply(&self, operands: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
         let function = &self.function;
         let (element, shape) = self.infer(operands, values)?;
         let output = if function.is_truth { ElementType::Bool } else { element };
@@ -99,8 +99,8 @@ impl ElementWise {
                 // The caller's floats are left to the device.
                 None => Operator::Absent,
             };
-            let of = Operands { values: values.iter().map(Some).collect(), ..*operands };
-            if of.place(element_count(&kind.shape), replaced) == Place::Host {
+            let of = NodeInputs { values: values.iter().map(Some).collect(), ..*operands };
+            if of.place(element_count(&kind.shape), replaced) == ComputeLocation::Host {
                 return folded(operands, fold, values, kind);
             }
         }
@@ -120,7 +120,11 @@ impl ElementWise {
     }
 
     /// The common type and the broadcast shape of the inputs.
-    fn infer(&self, operands: &Operands<'_>, values: &[Value]) -> Result<(ElementType, Vec<u64>)> {
+    fn infer(
+        &self,
+        operands: &NodeInputs<'_>,
+        values: &[Value],
+    ) -> Result<(ElementType, Vec<u64>)> {
         let node = operands.node;
         let (condition, rest) = match (self.function.has_condition, values) {
             (true, [condition, rest @ ..]) => (Some(condition), rest),
@@ -138,7 +142,7 @@ impl ElementWise {
         }
         let mut shape = first.shape()?.to_vec();
         for value in rest.iter().skip(1).chain(condition) {
-            let is_condition = condition.is_some_and(|it| std::ptr::eq(it, value));
+            let is_condition = condition.is_some_and(|condition| std::ptr::eq(condition, value));
             let same = is_condition || self.function.has_exponent || value.element()? == element;
             let both = broadcast(&shape, value.shape()?).filter(|_| same);
             let Some(both) = both else {
@@ -157,7 +161,7 @@ impl ElementWise {
 pub(crate) struct Mean;
 
 impl Op for Mean {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let element = operands.value(0, "inputs")?.element()?;
         if element.is_integer() {
             return Err(operands.node.invalid("inputs", element, "is the wrong type", "floats"));
@@ -199,10 +203,11 @@ fn fills(values: &[Value]) -> Option<Vec<u64>> {
     values.iter().map(bits).collect()
 }
 
-fn folded(operands: &Operands<'_>, fold: Fold, values: &[Value], kind: Kind) -> Result<Value> {
+fn folded(operands: &NodeInputs<'_>, fold: Fold, values: &[Value], kind: Kind) -> Result<Value> {
     let count = host_elements(&kind.shape)?;
-    let tensors = values.iter().map(|it| operands.read(it)).collect::<Result<Vec<Tensor>>>()?;
-    let bits: Vec<Vec<u64>> = tensors.iter().map(|it| it.bits().collect()).collect();
+    let tensors =
+        values.iter().map(|value| operands.read(value)).collect::<Result<Vec<Tensor>>>()?;
+    let bits: Vec<Vec<u64>> = tensors.iter().map(|tensor| tensor.bits().collect()).collect();
     let mut scalars = Vec::with_capacity(values.len());
     let folded = (0..count).map(|index| {
         scalars.clear();
@@ -218,7 +223,7 @@ fn folded(operands: &Operands<'_>, fold: Fold, values: &[Value], kind: Kind) -> 
 
 /// Reshapes the second value so that it aligns with the first one.
 fn align(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     values: &mut [Value],
     is_allowed: bool,
     axis: Option<i64>,

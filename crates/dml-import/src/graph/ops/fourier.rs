@@ -4,7 +4,7 @@ use crate::convert::float;
 use crate::error::Result;
 use crate::graph::ops::packed::around;
 use crate::graph::ops::transform::{TYPES, Transform};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
@@ -31,7 +31,7 @@ impl Op for Fourier {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "input")?;
         let mut shape = data.shape()?.to_vec();
         let (last, parts) = parts(operands, "input", &shape, self.is_half, self.is_inverse)?;
@@ -82,7 +82,7 @@ impl Op for ShortTimeFourier {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let signal = operands.value(0, "signal")?;
         let shape = signal.shape()?;
         let (_, parts) = parts(operands, "signal", shape, self.is_half, false)?;
@@ -102,12 +102,12 @@ impl Op for ShortTimeFourier {
         };
         let step = positive(1, "frame_step")?;
         let window = operands.optional(2).map(|it| numbers(operands, it)).transpose()?;
-        let of_window = window.as_ref().map(|it| it.len() as u64);
+        let of_window = window.as_ref().map(|window| window.len() as u64);
         let length = match operands.optional(3) {
             Some(_) => positive(3, "frame_length")?,
             None => of_window.unwrap_or(all),
         };
-        if of_window.is_some_and(|it| it != length) {
+        if of_window.is_some_and(|of_window| of_window != length) {
             let (given, accepted) = (of_window.unwrap_or(0), length.to_string());
             return Err(operands.node.invalid("window", given, "is the wrong length", accepted));
         }
@@ -130,7 +130,7 @@ impl Op for ShortTimeFourier {
 
 /// The index of the last dimension of a signal or spectrum, and its size: 1 for real and 2 for complex numbers.
 fn parts(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     name: &str,
     shape: &[u64],
     is_half: bool,
@@ -153,7 +153,7 @@ fn parts(
 }
 
 /// The elements of a window.
-fn numbers(operands: &Operands<'_>, window: &Value) -> Result<Vec<f64>> {
+fn numbers(operands: &NodeInputs<'_>, window: &Value) -> Result<Vec<f64>> {
     let shape = window.shape()?;
     if shape.len() != 1 {
         return Err(operands.node.invalid(

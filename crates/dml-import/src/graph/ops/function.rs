@@ -4,7 +4,7 @@ use dml_core::schema::OperatorSchema;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::double::{self, DOUBLE};
 use crate::graph::ops::scalar::Fold;
 use crate::graph::value::Value;
@@ -40,7 +40,7 @@ impl Types {
 }
 
 /// Computes a function by others, for types that DirectML's operator does not support, or treats differently.
-pub(crate) type Composition = fn(&Operands<'_>, &[Value]) -> Result<Value>;
+pub(crate) type Composition = fn(&NodeInputs<'_>, &[Value]) -> Result<Value>;
 
 /// A composition, and the input types that it is used for.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::graph::ops::arithmetic::MULTIPLY;
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::{Function, Types};
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 
 /// SwiGLU: `a * sigmoid(alpha * a) * b`.
@@ -19,7 +19,7 @@ pub(crate) struct SwiGlu {
 const SWISH: Function = Function::new(Types::Floats, &ACTIVATION_SWISH);
 
 impl Op for SwiGlu {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (gate, linear) = (operands.value(0, "A")?, operands.value(1, "B")?);
         operands.has_shape(linear, gate.shape()?, "B")?;
         let attributes = vec![FieldValue::Float(self.alpha)];

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, MULTIPLY, TANH};
 use crate::graph::ops::element_wise::ElementWise;
 use crate::graph::ops::function::Function;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 
 /// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`, composed of DirectML's element-wise operators.
@@ -13,7 +13,7 @@ use crate::graph::value::Value;
 pub(crate) struct ApproximateGelu;
 
 impl Op for ApproximateGelu {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let x = operands.value(0, "X")?;
         let element = x.element()?;
         let number = |value| Value::scalar(element, from_float(value, element));

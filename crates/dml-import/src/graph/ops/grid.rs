@@ -18,7 +18,7 @@ use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::index::gathered_parts;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::slice::{Walk, walked};
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
@@ -83,7 +83,7 @@ struct Neighbour {
 }
 
 impl Op for GridSample {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, grid) = (operands.value(0, "X")?, operands.value(1, "grid")?);
         let (kind, spatial) = self.infer(operands, data, grid)?;
         let element = kind.element;
@@ -121,7 +121,7 @@ impl GridSample {
     /// The output's type and shape, and the sizes of the sampled dimensions.
     fn infer(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         data: &Value,
         grid: &Value,
     ) -> Result<(Kind, Vec<u64>)> {
@@ -158,7 +158,7 @@ impl GridSample {
     /// The data with one row of all channels per element, followed by a row of zeros if the padding needs one.
     fn channels_last(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         data: &Value,
         element: ElementType,
     ) -> Result<Value> {
@@ -179,7 +179,7 @@ impl GridSample {
 struct Axis<'a> {
     size: f64,
     sample: &'a GridSample,
-    operands: &'a Operands<'a>,
+    operands: &'a NodeInputs<'a>,
 }
 
 impl Axis<'_> {
@@ -285,7 +285,7 @@ impl Axis<'_> {
 
 impl Neighbour {
     /// The neighbours in two dimensions: one of `first` combined with one of `second`.
-    fn pairs(operands: &Operands<'_>, first: Vec<Self>, second: Vec<Self>) -> Result<Vec<Self>> {
+    fn pairs(operands: &NodeInputs<'_>, first: Vec<Self>, second: Vec<Self>) -> Result<Vec<Self>> {
         if first.is_empty() {
             return Ok(second);
         }
@@ -305,7 +305,7 @@ impl Neighbour {
     }
 
     /// This neighbour's elements in all channels of every sample, for channels of `count` elements.
-    fn gathered(&self, operands: &Operands<'_>, data: &Value, count: f64) -> Result<Value> {
+    fn gathered(&self, operands: &NodeInputs<'_>, data: &Value, count: f64) -> Result<Value> {
         let index = match &self.inside {
             None => self.index.clone(),
             Some(inside) => {
@@ -325,6 +325,6 @@ fn number(element: ElementType, number: f64) -> Value {
     Value::scalar(element, from_float(number, element))
 }
 
-fn with(operands: &Operands<'_>, function: Function, value: &Value, other: f64) -> Result<Value> {
+fn with(operands: &NodeInputs<'_>, function: Function, value: &Value, other: f64) -> Result<Value> {
     apply(operands, function, &[value.clone(), number(value.element()?, other)])
 }

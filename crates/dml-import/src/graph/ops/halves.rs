@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::packed_tensor;
 use crate::graph::ops::cast::cast;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::Tensor;
 
@@ -27,7 +27,7 @@ pub(crate) struct DequantizeHalves {
 }
 
 impl Op for DequantizeHalves {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let [rows, block] =
             [operands.size(self.rows, "N")?, operands.size(self.block, "block_size")?];
         let (bytes, scales) = (operands.value(0, "B")?, operands.value(1, "scales")?);

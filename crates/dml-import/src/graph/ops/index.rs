@@ -3,9 +3,9 @@
 use dml_core::operators::{GatherDesc, GatherElementsDesc, GatherNd1Desc};
 
 use crate::error::Result;
-use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::ops::packed::{Use, around, count, dimension, write};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{element_count, host_elements, text};
 
@@ -18,12 +18,12 @@ pub(crate) struct Gather {
 
 /// The slices of `data` at these indices along a dimension.
 pub(super) fn gathered(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     indices: &Value,
     axis: i64,
 ) -> Result<Value> {
-    let both = Operands { values: vec![Some(data), Some(indices)], ..*operands };
+    let both = NodeInputs { values: vec![Some(data), Some(indices)], ..*operands };
     Ok(Gather { axis: Some(axis) }.evaluate(&both)?.remove(0))
 }
 
@@ -32,7 +32,7 @@ impl Op for Gather {
         if input == 2 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
         let axis = match self.axis {
             Some(axis) => axis,
@@ -43,8 +43,8 @@ impl Op for Gather {
         let of_indices = indices.shape()?;
         let shape = [&shape[..axis], of_indices, &shape[axis + 1..]].concat();
         let elements = [Some(data), Some(indices)];
-        let both = Operands { values: elements.to_vec(), ..*operands };
-        let is_host = both.place(element_count(&shape), Operator::Present) == Place::Host;
+        let both = NodeInputs { values: elements.to_vec(), ..*operands };
+        let is_host = both.place(element_count(&shape), Operator::Present) == ComputeLocation::Host;
         if is_host || data.is_empty() {
             return gathered_on_host(operands, axis, shape);
         }
@@ -67,11 +67,11 @@ impl Op for Gather {
                 }
                 .into()
             });
-        gathered.map(|it| vec![it])
+        gathered.map(|gathered| vec![gathered])
     }
 }
 
-fn gathered_on_host(operands: &Operands<'_>, axis: usize, shape: Vec<u64>) -> Result<Vec<Value>> {
+fn gathered_on_host(operands: &NodeInputs<'_>, axis: usize, shape: Vec<u64>) -> Result<Vec<Value>> {
     let data = operands.tensor(0, "data")?;
     let indices = operands.integers(1, "indices")?;
     host_elements(&shape)?;
@@ -96,7 +96,7 @@ pub(crate) struct GatherElements {
 }
 
 impl Op for GatherElements {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
         operands.integer_type(indices, "indices")?;
         let (Kind { element, shape }, given) = (data.kind()?, indices.shape()?);
@@ -120,7 +120,7 @@ impl Op for GatherElements {
                 let axis = dimension(1, 3);
                 GatherElementsDesc { input_tensor, indices_tensor, output_tensor, axis }.into()
             });
-        gathered.map(|it| vec![it])
+        gathered.map(|gathered| vec![gathered])
     }
 }
 
@@ -133,20 +133,20 @@ pub(crate) struct GatherNd {
 
 /// The slices of each batch of `data` at coordinates.
 pub(super) fn gathered_parts(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     indices: &Value,
 ) -> Result<Value> {
-    let both = Operands { values: vec![Some(data), Some(indices)], ..*operands };
+    let both = NodeInputs { values: vec![Some(data), Some(indices)], ..*operands };
     Ok(GatherNd { batch_dimensions: 1 }.evaluate(&both)?.remove(0))
 }
 
 impl Op for GatherNd {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
         let batches = usize::try_from(self.batch_dimensions).map_err(|_| {
             let (given, accepted) = (self.batch_dimensions, "0 and more");
-            operands.node.invalid("attribute batch_dims", given, "is no number", accepted)
+            operands.node.invalid("attribute batch_dims", given, "is not a number", accepted)
         })?;
         let element = data.element()?;
         let tuples = Tuples::of(operands, data, indices, batches)?;
@@ -170,7 +170,7 @@ impl Op for GatherNd {
                 }
                 .into()
             });
-        gathered.map(|it| vec![it])
+        gathered.map(|gathered| vec![gathered])
     }
 }
 
@@ -187,7 +187,7 @@ pub(super) struct Tuples {
 
 impl Tuples {
     pub(super) fn of(
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         data: &Value,
         indices: &Value,
         batches: usize,

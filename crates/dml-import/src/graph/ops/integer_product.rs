@@ -7,12 +7,12 @@ use crate::convert::{from_float, from_integer};
 use crate::error::Result;
 use crate::graph::ops::arithmetic::MULTIPLY;
 use crate::graph::ops::element_wise::apply;
-use crate::graph::ops::{Op, Operands, Reduce};
+use crate::graph::ops::{NodeInputs, Op, Reduce};
 use crate::graph::value::Value;
 
 /// The product of two matrices, or of batches of them; a factor of one dimension is a row or a column.
 pub(super) fn integer_product(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     a: &Value,
     b: &Value,
     output: &[u64],
@@ -24,7 +24,7 @@ pub(super) fn integer_product(
         None => operands.reshaped(b, &[of_b, &[1]].concat())?,
     };
     let products = apply(operands, MULTIPLY, &[first, second])?;
-    let only = Operands { values: vec![Some(&products)], ..*operands };
+    let only = NodeInputs { values: vec![Some(&products)], ..*operands };
     let sum = Reduce {
         function: ReduceFunction::Sum,
         axes: Some(vec![-2]),
@@ -36,7 +36,7 @@ pub(super) fn integer_product(
 
 /// The elements times a factor, which must be an integer if the elements are.
 pub(super) fn scaled(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     value: &Value,
     name: &str,
     factor: f32,
@@ -48,7 +48,7 @@ pub(super) fn scaled(
     let is_whole = factor.fract() == 0.0 && factor.abs() <= 2.0_f32.powi(24);
     if element.is_integer() && !is_whole {
         let accepted = "whole numbers up to 16777216 for integers";
-        return Err(operands.node.invalid(name, factor, "is no integer", accepted));
+        return Err(operands.node.invalid(name, factor, "is not an integer", accepted));
     }
     #[expect(clippy::cast_possible_truncation, reason = "a whole number of 24 bits")]
     let bits = match element.is_integer() {

@@ -10,7 +10,7 @@ use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::product::multiplied;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
@@ -47,7 +47,7 @@ struct Sizes {
 }
 
 /// The values of a step; each has the dimensions batch, head, row and column.
-struct Step<'a> {
+struct StepInputs<'a> {
     query: &'a Value,
     /// Keys as columns.
     key: &'a Value,
@@ -57,7 +57,7 @@ struct Step<'a> {
 }
 
 impl Op for LinearAttention {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let sizes = self.sizes(operands)?;
         let Sizes { batches, steps, heads, group, key, value } = sizes;
         let element = operands.value(0, "query")?.element()?;
@@ -89,12 +89,12 @@ impl Op for LinearAttention {
         };
         let mut results = Vec::with_capacity(queries.len());
         for at in 0..queries.len() {
-            let step = Step {
+            let step = StepInputs {
                 query: &queries[at],
                 key: &keys[at],
                 value: &values[at],
-                decay: decays.as_ref().map(|it| &it[at]),
-                rate: rates.as_ref().map(|it| &it[at]),
+                decay: decays.as_ref().map(|decay| &decay[at]),
+                rate: rates.as_ref().map(|rate| &rate[at]),
             };
             state = step.updated(operands, state)?;
             let result = multiplied(operands, step.query, &state)?;
@@ -106,9 +106,9 @@ impl Op for LinearAttention {
     }
 }
 
-impl Step<'_> {
+impl StepInputs<'_> {
     /// The state after this step.
-    fn updated(&self, operands: &Operands<'_>, mut state: Value) -> Result<Value> {
+    fn updated(&self, operands: &NodeInputs<'_>, mut state: Value) -> Result<Value> {
         let of =
             |function, a: &Value, b: &Value| apply(operands, function, &[a.clone(), b.clone()]);
         if let Some(decay) = self.decay {
@@ -125,7 +125,7 @@ impl Step<'_> {
 }
 
 impl LinearAttention {
-    fn sizes(&self, operands: &Operands<'_>) -> Result<Sizes> {
+    fn sizes(&self, operands: &NodeInputs<'_>) -> Result<Sizes> {
         let [of_queries, heads] = self.heads;
         let packed = |index, name, heads: u64| {
             let shape = operands.shape(index, name)?;
@@ -170,7 +170,7 @@ impl LinearAttention {
     /// The values of all steps in FLOAT32, each of `shape` with the batch before it.
     fn steps(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         packed: &Value,
         shape: [u64; 3],
     ) -> Result<Vec<Value>> {
@@ -181,7 +181,7 @@ impl LinearAttention {
     }
 
     /// The factors of the state in all steps.
-    fn decays(&self, operands: &Operands<'_>, sizes: &Sizes) -> Result<Option<Vec<Value>>> {
+    fn decays(&self, operands: &NodeInputs<'_>, sizes: &Sizes) -> Result<Option<Vec<Value>>> {
         let Some(decays) = operands.optional(4) else { return Ok(None) };
         let single = cast(operands, decays, ElementType::FLOAT32)?;
         let factors = apply(operands, EXP, &[single])?;

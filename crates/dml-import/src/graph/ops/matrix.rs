@@ -4,7 +4,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::device::{Band, no_counterpart};
 use crate::graph::dml;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Storage, Value};
 use crate::tensor::{Tensor, text};
 
@@ -23,7 +23,7 @@ impl Op for EyeLike {
         Need::Shape
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         if let Some(element) = input.element {
             operands.type_is(element, self.types, "input")?;
@@ -58,7 +58,7 @@ impl Op for Eye {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         for (index, name) in ["num_rows", "num_columns", "diagonal_index", "batch_shape"]
             .into_iter()
             .enumerate()
@@ -84,7 +84,7 @@ impl Op for Eye {
     }
 }
 
-fn eye(operands: &Operands<'_>, element: ElementType, shape: Vec<u64>, k: i64) -> Value {
+fn eye(operands: &NodeInputs<'_>, element: ElementType, shape: Vec<u64>, k: i64) -> Value {
     let begin = i128::from(k);
     let band = Band { begin, end: begin + 1, bits: element.one() };
     write_band(operands, Kind { element, shape }, band, None)
@@ -92,7 +92,7 @@ fn eye(operands: &Operands<'_>, element: ElementType, shape: Vec<u64>, k: i64) -
 
 /// Writes a band into zero matrices, or over the matrices in `source`.
 pub(crate) fn write_band(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     kind: Kind,
     band: Band,
     source: Option<Storage>,
@@ -123,7 +123,7 @@ impl Op for Trilu {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let kind = input.kind()?;
         if kind.element.storage().is_none() {

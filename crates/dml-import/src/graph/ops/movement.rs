@@ -5,8 +5,8 @@ use dml_core::{AbstractOperator, TensorDesc};
 use crate::error::Result;
 use crate::graph::device::no_counterpart;
 use crate::graph::dml::packed_tensor;
-use crate::graph::ops::Operands;
-use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::NodeInputs;
+use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements};
 
@@ -16,7 +16,7 @@ const LEAST_RANK: usize = 4;
 /// The value of this shape with the coordinates `positions` of `input` in each dimension. On a device, `build`
 /// makes the operator; the result has the input's type.
 pub(super) fn moved(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     shape: Vec<u64>,
     positions: impl FnOnce() -> Vec<Vec<usize>>,
@@ -40,14 +40,14 @@ pub(super) fn moved(
 }
 
 /// Whether the host rearranges the elements of `input` to `shape`.
-pub(super) fn is_on_host(operands: &Operands<'_>, input: &Value, shape: &[u64]) -> bool {
-    let only = Operands { values: vec![Some(input)], ..*operands };
-    only.place(element_count(shape), Operator::Present) == Place::Host
+pub(super) fn is_on_host(operands: &NodeInputs<'_>, input: &Value, shape: &[u64]) -> bool {
+    let only = NodeInputs { values: vec![Some(input)], ..*operands };
+    only.place(element_count(shape), Operator::Present) == ComputeLocation::Host
 }
 
 /// The output of the operator that `build` makes, which reads the input's elements packed.
 pub(super) fn written(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     kind: Kind,
     build: impl FnOnce() -> Result<AbstractOperator>,
@@ -63,7 +63,7 @@ pub(super) fn written(
 
 /// Packed tensors for the input and the output, with the input's type.
 pub(super) fn tensors(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     shapes: [&[u64]; 2],
 ) -> Result<[TensorDesc; 2]> {

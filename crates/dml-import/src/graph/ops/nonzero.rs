@@ -8,7 +8,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::packed::{Use, count, write_all};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, host_elements};
 
@@ -21,10 +21,10 @@ impl Op for NonZero {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let is_found = operands.device.is_read() && !data.shape()?.is_empty() && !data.is_empty();
-        match data.view().filter(|it| is_found && it.storage.is_on_device()) {
+        match data.view().filter(|view| is_found && view.storage.is_on_device()) {
             Some(_) => found(operands, data).map(|it| vec![it]),
             None => on_host(operands).map(|it| vec![it]),
         }
@@ -32,7 +32,7 @@ impl Op for NonZero {
 }
 
 /// The coordinates that a device finds: the first rows of its output, as many as its count.
-fn found(operands: &Operands<'_>, data: &Value) -> Result<Value> {
+fn found(operands: &NodeInputs<'_>, data: &Value) -> Result<Value> {
     let shape = data.shape()?.to_vec();
     let (rank, all) = (shape.len() as u64, count(&shape));
     let [one, rows] = [vec![1], vec![all, rank]];
@@ -59,7 +59,7 @@ fn found(operands: &Operands<'_>, data: &Value) -> Result<Value> {
     if found[0].check().is_err() {
         return on_host(operands);
     }
-    let count = operands.read(&found[0])?.integers().and_then(|it| it.first().copied());
+    let count = operands.read(&found[0])?.integers().and_then(|integer| integer.first().copied());
     let count = count.unwrap_or(0).unsigned_abs().min(all);
     if count == 0 {
         return Ok(Value::host(Tensor::from_integers(vec![rank, 0], &[])));
@@ -68,7 +68,7 @@ fn found(operands: &Operands<'_>, data: &Value) -> Result<Value> {
     cast(operands, &coordinates, ElementType::INT64)
 }
 
-fn on_host(operands: &Operands<'_>) -> Result<Value> {
+fn on_host(operands: &NodeInputs<'_>) -> Result<Value> {
     let data = operands.tensor(0, "X")?.converted(ElementType::Dml(DataType::Float64))?;
     let found = data.bits().enumerate().filter(|(_, bits)| f64::from_bits(*bits) != 0.0);
     let found: Vec<u64> = found.map(|(index, _)| index as u64).collect();

@@ -20,7 +20,7 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::packed::{self, Use, around, count, dimension};
 use crate::graph::ops::reduce::{along, axes_of, reduced};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
@@ -57,7 +57,7 @@ struct Layout {
 }
 
 impl Normalize {
-    fn layout(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Layout> {
+    fn layout(&self, operands: &NodeInputs<'_>, shape: &[u64]) -> Result<Layout> {
         Ok(match &self.common {
             Common::Channel => {
                 let [batch, channels, rest] = channels(operands, shape)?;
@@ -68,7 +68,7 @@ impl Normalize {
             Common::Group { groups, by_channel } => {
                 let [batch, channels, rest] = channels(operands, shape)?;
                 let groups = u64::try_from(*groups).ok();
-                let groups = groups.filter(|it| *it > 0 && channels.is_multiple_of(*it));
+                let groups = groups.filter(|group| *group > 0 && channels.is_multiple_of(*group));
                 let groups = groups.ok_or_else(|| {
                     let accepted = format!("a divisor of {channels}");
                     operands.node.invalid(
@@ -95,7 +95,7 @@ impl Normalize {
     /// A scale or a bias, and its shape for the operator.
     fn scale(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         given: (&Value, &str),
         input: &Value,
         layout: &Layout,
@@ -112,7 +112,7 @@ impl Normalize {
 
     /// The means along the normalized dimensions, and the reciprocals of the deviations; FLOAT32 whatever the
     /// input is.
-    fn moments(&self, operands: &Operands<'_>, input: &Value) -> Result<Vec<Value>> {
+    fn moments(&self, operands: &NodeInputs<'_>, input: &Value) -> Result<Vec<Value>> {
         let Common::From(axis) = self.common else { return Ok(vec![]) };
         let input = &cast(operands, input, ElementType::FLOAT32)?;
         let (element, rank) = (input.element()?, input.shape()?.len());
@@ -132,7 +132,7 @@ impl Normalize {
 }
 
 /// The sizes of the batch, of the channels, and of all other dimensions together.
-fn channels(operands: &Operands<'_>, shape: &[u64]) -> Result<[u64; 3]> {
+fn channels(operands: &NodeInputs<'_>, shape: &[u64]) -> Result<[u64; 3]> {
     match shape.len() {
         0 | 1 => {
             let accepted = "two dimensions at least";
@@ -144,7 +144,7 @@ fn channels(operands: &Operands<'_>, shape: &[u64]) -> Result<[u64; 3]> {
 
 /// A scale, a bias or a moment with one element for each of `count` channels, converted to the operator's type.
 fn of_channels(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     (value, name): (&Value, &str),
     count: u64,
     element: ElementType,
@@ -160,7 +160,7 @@ fn of_channels(
 /// A scale or a bias broadcast to `shape`, which is normalized from `axis` on; and whether it differs between
 /// rows.
 fn repeated(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     (value, name): (&Value, &str),
     (shape, axis): (&[u64], usize),
     element: ElementType,
@@ -181,7 +181,7 @@ fn repeated(
 /// Adds the operator that `build` makes for values in these shapes; its output has the shape and type of the
 /// first one.
 fn write(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     values: &[(&Value, &[u64])],
     build: impl FnOnce(Vec<TensorDesc>, TensorDesc) -> AbstractOperator,
 ) -> Result<Value> {
@@ -195,7 +195,7 @@ impl Op for Normalize {
         output > 0
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "X")?;
         let layout = self.layout(operands, input.shape()?)?;
         let (has_mean, epsilon) = (self.has_mean, self.epsilon);
@@ -257,7 +257,7 @@ pub(crate) struct Standardize {
 }
 
 impl Op for Standardize {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         const SINGLE: ElementType = ElementType::FLOAT32;
         let input = operands.value(0, "X")?;
         let element = input.element()?;
@@ -285,7 +285,7 @@ pub(crate) struct NormOfRow {
 }
 
 impl Op for NormOfRow {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let axis = operands.axis(self.axis, input.shape()?.len(), "attribute axis")?;
         let sizes = around(input.shape()?, axis);
@@ -319,7 +319,7 @@ impl Op for Running {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "x")?;
         let axis = operands.axis(operands.scalar(1, "axis")?, input.shape()?.len(), "axis")?;
         let sizes = around(input.shape()?, axis);

@@ -15,7 +15,7 @@ use crate::limits;
 use crate::tensor::{Tensor, element_count, text};
 
 /// The inputs of one node; `None` where one is left out.
-pub(crate) struct Operands<'a> {
+pub(crate) struct NodeInputs<'a> {
     pub(crate) node: &'a NodeName,
     pub(crate) values: Vec<Option<&'a Value>>,
     /// How many elements the host may still read and write.
@@ -30,7 +30,7 @@ pub(crate) struct Operands<'a> {
 
 /// Where a node's outputs are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ComputeLocation {
     Host,
     Device,
 }
@@ -100,23 +100,23 @@ pub(crate) enum Operator {
     Replaceable,
 }
 
-impl<'a> Operands<'a> {
+impl<'a> NodeInputs<'a> {
     /// Where outputs of this many elements are computed. Weights are processed on the host unless the outputs
     /// are large; the caller's values only if shapes depend on them, or if `operator` is replaceable.
-    pub(crate) fn place(&self, elements: Option<u64>, operator: Operator) -> Place {
+    pub(crate) fn place(&self, elements: Option<u64>, operator: Operator) -> ComputeLocation {
         let (mut is_given, mut has_floats) = (false, false);
         for value in self.values.iter().flatten() {
-            match value.view().map(|it| &it.storage) {
+            match value.view().map(|view| &view.storage) {
                 None => {}
-                Some(Storage::Device { .. }) => return Place::Device,
+                Some(Storage::Device { .. }) => return ComputeLocation::Device,
                 Some(Storage::Input(_)) => {
                     is_given = true;
-                    has_floats |= value.element.is_some_and(|it| !it.is_integer());
+                    has_floats |= value.element.is_some_and(|element| !element.is_integer());
                 }
                 Some(Storage::Tensor(_) | Storage::Constant(_)) => {}
             }
         }
-        let within = |limit| elements.is_some_and(|it| it <= limit);
+        let within = |limit| elements.is_some_and(|element| element <= limit);
         let is_spared = has_floats && self.budget.spares_floats;
         let is_host = self.demand == Demand::Needed && !(is_spared && self.device.is_read())
             || self.demand == Demand::Wanted && !is_spared
@@ -125,7 +125,7 @@ impl<'a> Operands<'a> {
                 Operator::Absent => !is_given && within(limits::HOST_ELEMENTS),
                 Operator::Replaceable => within(limits::HOST_ELEMENTS),
             };
-        if is_host { Place::Host } else { Place::Device }
+        if is_host { ComputeLocation::Host } else { ComputeLocation::Device }
     }
 
     /// Adds the operator that `build` makes, which reads `inputs` and writes one output.
@@ -158,10 +158,10 @@ impl<'a> Operands<'a> {
         if let Some(reshaped) = value.reshaped(shape) {
             return Ok(reshaped);
         }
-        let only = Operands { values: vec![Some(value)], ..*self };
+        let only = NodeInputs { values: vec![Some(value)], ..*self };
         let packed = match only.place(element_count(shape), Operator::Present) {
-            Place::Host => Value::host(self.read(value)?),
-            Place::Device => self.materialized(value)?,
+            ComputeLocation::Host => Value::host(self.read(value)?),
+            ComputeLocation::Device => self.materialized(value)?,
         };
         packed
             .reshaped(shape)
@@ -177,7 +177,7 @@ impl<'a> Operands<'a> {
     /// The input with this index; `None` if it is left out, or an optional value without an element.
     pub(crate) fn optional(&self, index: usize) -> Option<&'a Value> {
         let value = self.values.get(index).copied().flatten();
-        value.filter(|it| !matches!(it.content, Content::Nothing))
+        value.filter(|value| !matches!(value.content, Content::Nothing))
     }
 
     /// The input with this index, which may be an optional value without an element.
@@ -235,7 +235,12 @@ impl<'a> Operands<'a> {
             let is_whole = given.fract() == 0.0 && given.abs() <= f64::from(u32::MAX);
             #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of 33 bits")]
             is_whole.then_some(given as i64).ok_or_else(|| {
-                self.node.invalid(name, given, "is no whole number", format!("up to {}", u32::MAX))
+                self.node.invalid(
+                    name,
+                    given,
+                    "is not a whole number",
+                    format!("up to {}", u32::MAX),
+                )
             })
         };
         self.read(value)?.bits().map(whole).collect()
@@ -283,7 +288,7 @@ impl<'a> Operands<'a> {
     /// The value of a condition, which is one truth value; `None` if a device computes it.
     pub(crate) fn condition(&self, condition: &Value) -> Result<Option<bool>> {
         self.is_condition(condition)?;
-        if condition.view().is_some_and(|it| it.storage.is_on_device()) {
+        if condition.view().is_some_and(|view| view.storage.is_on_device()) {
             return Ok(None);
         }
         Ok(Some(is_true(&self.read(condition)?)))
@@ -327,8 +332,9 @@ impl<'a> Operands<'a> {
 
     /// Checks that a size is not negative.
     pub(crate) fn size(&self, size: i64, name: &str) -> Result<u64> {
-        size.try_into()
-            .map_err(|_| self.node.invalid(name, size, "is no size", format!("0 to {}", i64::MAX)))
+        size.try_into().map_err(|_| {
+            self.node.invalid(name, size, "is not a size", format!("0 to {}", i64::MAX))
+        })
     }
 
     /// An input in another shape, which must have as many elements.
@@ -388,5 +394,5 @@ impl<'a> Operands<'a> {
 
 /// Whether a tensor of one truth value is true.
 fn is_true(condition: &Tensor) -> bool {
-    condition.integers().is_some_and(|it| it != [0])
+    condition.integers().is_some_and(|integer| integer != [0])
 }

@@ -6,7 +6,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::device::{level, no_counterpart};
 use crate::graph::dml::{packed_tensor, storage, strided_tensor};
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::value::Storage;
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count};
@@ -35,7 +35,7 @@ type Seen<'a, T> = (T, &'a [u64]);
 /// Adds the operator that `build` makes for the tensors of `inputs`, packed, each in its given shape, and of
 /// the output, which has the elements of `output` in the shape `seen`.
 pub(super) fn write(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     of_elements: Use,
     inputs: &[Seen<'_, &Value>],
     output: Kind,
@@ -48,7 +48,7 @@ pub(super) fn write(
 
 /// Adds an operator like [`write`](fn@write), with several outputs; if one is empty, all are.
 pub(super) fn write_all(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     of_elements: Use,
     inputs: &[Seen<'_, &Value>],
     outputs: Vec<Seen<'_, Kind>>,
@@ -73,7 +73,7 @@ pub(super) fn write_all(
         let ones = vec![1; rank.saturating_sub(shape.len())];
         packed_tensor(operands.node, element, &[&ones, shape].concat())
     };
-    let results: Vec<ElementType> = kinds.iter().map(|it| it.element).collect();
+    let results: Vec<ElementType> = kinds.iter().map(|kind| kind.element).collect();
     Ok(operands.write_all(storages, kinds, || {
         let inputs = elements.iter().zip(shapes).map(|(it, shape)| tensor(*it, shape));
         let outputs = results.iter().zip(written).map(|(it, shape)| tensor(*it, shape));
@@ -93,12 +93,13 @@ pub(super) enum Use {
 
 /// Refuses an operator that would take the bits of floats for integers, which DirectML supports.
 fn refuse_patterns(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     elements: &[ElementType],
     of_elements: Use,
     operator: AbstractOperator,
 ) -> Result<AbstractOperator> {
-    let pattern = elements.iter().find(|it| it.is_pattern() && of_elements == Use::Computed);
+    let pattern =
+        elements.iter().find(|element| element.is_pattern() && of_elements == Use::Computed);
     match pattern.filter(|_| level(&operator).is_some()) {
         Some(element) => Err(no_counterpart(operands.node, *element)),
         None => Ok(operator),
@@ -108,7 +109,7 @@ fn refuse_patterns(
 /// Adds an operator that reads inputs in their own shapes with strides. The output has the elements of `output`
 /// in the shape `seen`; `build` gets the tensors of the inputs and of the output.
 pub(crate) fn by_strides(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     inputs: &[Option<Value>],
     output: Kind,
     seen: &[u64],
@@ -120,7 +121,7 @@ pub(crate) fn by_strides(
 
 /// Adds an operator like [`by_strides`], with several outputs; if one is empty, all are.
 pub(crate) fn by_strides_all(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     inputs: &[Option<Value>],
     outputs: Vec<Seen<'_, Kind>>,
     build: impl FnOnce(Vec<Option<TensorDesc>>, Vec<TensorDesc>) -> Result<AbstractOperator>,
@@ -130,14 +131,14 @@ pub(crate) fn by_strides_all(
         return empty(kinds);
     }
     check_demand(operands)?;
-    let storages = inputs.iter().map(|it| it.as_ref().map(storage).transpose());
+    let storages = inputs.iter().map(|input| input.as_ref().map(storage).transpose());
     let storages = storages.collect::<Result<Vec<Option<Storage>>>>()?;
-    let elements: Vec<ElementType> = kinds.iter().map(|it| it.element).collect();
+    let elements: Vec<ElementType> = kinds.iter().map(|kind| kind.element).collect();
     Ok(operands.write_all(storages, kinds, || {
         let tensor = |value: &Value| {
             strided_tensor(operands.node, value.element()?, value.shape()?, &value.strides())
         };
-        let tensors = inputs.iter().map(|it| it.as_ref().map(tensor).transpose());
+        let tensors = inputs.iter().map(|input| input.as_ref().map(tensor).transpose());
         let outputs = elements.iter().zip(written);
         let outputs = outputs.map(|(it, shape)| packed_tensor(operands.node, *it, shape));
         build(tensors.collect::<Result<_>>()?, outputs.collect::<Result<_>>()?)
@@ -151,7 +152,7 @@ fn empty(kinds: Vec<Kind>) -> Result<Vec<Value>> {
 }
 
 /// Checks that the host does not need the outputs, which only a device computes.
-fn check_demand(operands: &Operands<'_>) -> Result<()> {
+fn check_demand(operands: &NodeInputs<'_>) -> Result<()> {
     if operands.is_host_only() {
         let reason = "shapes depend on it, and only a device computes it";
         return Err(operands.node.not_supported(reason));

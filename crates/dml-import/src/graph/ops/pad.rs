@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::graph::dml::{MAX_RANK, storage_type};
 use crate::graph::ops::movement::{is_on_host, joined, leading, moved, tensors, written};
 use crate::graph::ops::slice::{Walk, walked};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, host_elements, text};
 
@@ -42,7 +42,7 @@ impl Op for Pad {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let rank = data.shape()?.len();
         let (pads, bits) = match &self.source {
@@ -72,7 +72,7 @@ impl Op for Pad {
 }
 
 /// The bits of the third input; 0 if it is left out.
-fn constant_value(operands: &Operands<'_>, data: &Value) -> Result<u64> {
+fn constant_value(operands: &NodeInputs<'_>, data: &Value) -> Result<u64> {
     let Some(value) = operands.optional(2) else { return Ok(0) };
     operands.type_is(value.element()?, &[data.element()?], "constant_value")?;
     let tensor = operands.read(value)?;
@@ -88,14 +88,14 @@ fn constant_value(operands: &Operands<'_>, data: &Value) -> Result<u64> {
 
 /// `data` with padding before and after each dimension; it is cropped first where padding is negative.
 pub(super) fn padded(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     margins: &[[i64; 2]],
     mode: PaddingMode,
     bits: u64,
 ) -> Result<Value> {
     let walk = |(size, margins): (&u64, &[i64; 2])| {
-        let [before, after] = margins.map(|it| it.min(0).unsigned_abs());
+        let [before, after] = margins.map(|margin| margin.min(0).unsigned_abs());
         let left = size.checked_sub(before).and_then(|it| it.checked_sub(after));
         let left = left.ok_or_else(|| {
             let cut = i128::from(before) + i128::from(after);
@@ -110,7 +110,7 @@ pub(super) fn padded(
         .iter()
         .zip(margins)
         .map(|(size, margins)| {
-            let [start, end] = margins.map(|it| it.max(0).unsigned_abs());
+            let [start, end] = margins.map(|margin| margin.max(0).unsigned_abs());
             Margin { start, size: *size, end }
         })
         .collect();
@@ -175,7 +175,7 @@ impl Margin {
 
 /// The data with constant padding.
 fn on_host(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     margins: &[Margin],
     kind: Kind,
@@ -205,7 +205,7 @@ fn on_host(
 
 /// PADDING, or PADDING1 if the value is not representable as FLOAT.
 fn operator(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     margins: &[Margin],
     padding_mode: PaddingMode,
@@ -215,13 +215,13 @@ fn operator(
         let size = outer.size.saturating_mul(inner.size);
         (outer.is_none() && inner.is_none()).then_some(Margin { size, ..inner })
     });
-    let sizes: Vec<u64> = margins.iter().map(|it| it.size).collect();
+    let sizes: Vec<u64> = margins.iter().map(|margin| margin.size).collect();
     let totals: Vec<u64> = margins.iter().map(Margin::total).collect();
     let [input_tensor, output_tensor] = tensors(operands, data, [&sizes, &totals])?;
     // No padding exceeds the output's size, which has been checked.
     let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    let start_padding = leading(margins.iter().map(|it| number(it.start)), 0);
-    let end_padding = leading(margins.iter().map(|it| number(it.end)), 0);
+    let start_padding = leading(margins.iter().map(|margin| number(margin.start)), 0);
+    let end_padding = leading(margins.iter().map(|margin| number(margin.end)), 0);
     let data_type: DataType = output_tensor.data_type;
     // Only constant padding uses the value.
     let bits = if padding_mode == PaddingMode::Constant { bits } else { 0 };
@@ -259,7 +259,7 @@ impl Op for CenterCropPad {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "input_data")?;
         let own = data.shape()?;
         let sizes = operands.sizes(1, "shape")?;

@@ -10,7 +10,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::packed::{Use, count, write, write_all};
 use crate::graph::ops::pad::padded;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -88,7 +88,7 @@ const ONE: Windows =
     Windows { count: 1, window: 1, step: 1, dilation: 1, start: 0, end: 0, beyond: 0 };
 
 impl Op for Pool {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let shape = data.shape()?;
         let spatial = self.kernel.len();
@@ -118,11 +118,12 @@ impl Op for Pool {
 /// Averages that include the padding, but not elements beyond it. DirectML would include both, so the padding
 /// is made a part of the input.
 fn averaged_with_padding(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     windows: &[Windows],
 ) -> Result<Vec<Value>> {
-    let margins = windows.iter().map(|it| [it.start, it.end - it.beyond].map(i64::from));
+    let margins =
+        windows.iter().map(|window| [window.start, window.end - window.beyond].map(i64::from));
     let margins: Vec<[i64; 2]> = [[0; 2]; 2].into_iter().chain(margins).collect();
     let data = padded(operands, data, &margins, PaddingMode::Constant, 0)?;
     let of = |it: &Windows| Windows { start: 0, end: it.beyond, ..*it };
@@ -132,10 +133,10 @@ fn averaged_with_padding(
 
 impl Pool {
     /// The windows along spatial dimension `at`, which has `size` elements.
-    fn windows(&self, operands: &Operands<'_>, size: u64, at: usize) -> Result<Windows> {
+    fn windows(&self, operands: &NodeInputs<'_>, size: u64, at: usize) -> Result<Windows> {
         let spatial = self.kernel.len();
         let value = |name, values: &Option<Vec<i64>>, at, all, default| {
-            setting(operands, name, values.as_deref().map(|it| (it, all)), at, default)
+            setting(operands, name, values.as_deref().map(|value| (value, all)), at, default)
         };
         let kernel = Some(self.kernel.clone());
         let window = value("kernel_shape", &kernel, at, spatial, 1)?;
@@ -158,7 +159,7 @@ impl Pool {
 
 /// Element `at` of an attribute with the given number of values, none of which may be less than `default`.
 pub(super) fn setting(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     name: &str,
     values: Option<(&[i64], usize)>,
     at: usize,
@@ -217,7 +218,7 @@ impl Windows {
 }
 
 impl Op for GlobalPool {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let shape = data.shape()?.to_vec();
         if shape.len() < 2 {
@@ -240,7 +241,7 @@ impl Op for GlobalPool {
 
 /// The outputs of pooling `data`, with windows for each spatial dimension.
 fn pooled(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     pooling: Pooling,
     windows: &[Windows],
@@ -254,7 +255,7 @@ fn pooled(
     let ones = vec![1; 2_usize.saturating_sub(windows.len())];
     let all: Vec<Windows> = ones.iter().map(|_| ONE).chain(windows.iter().copied()).collect();
     let seen = [&shape[..2], &ones, &shape[2..]].concat();
-    let counts: Vec<u64> = windows.iter().map(|it| it.count).collect();
+    let counts: Vec<u64> = windows.iter().map(|window| window.count).collect();
     let output = [&shape[..2], &counts].concat();
     let seen_output = [&shape[..2], &ones, &counts].concat();
     let kind = Kind { element, shape: output.clone() };
@@ -286,7 +287,7 @@ impl Pooling {
         let (strides, window_size) = (all(|it| it.step), all(|it| it.window));
         let (start_padding, end_padding) = (all(|it| it.start), all(|it| it.end));
         let dilations = all(|it| it.dilation);
-        let is_apart = dilations.iter().any(|it| *it != 1);
+        let is_apart = dilations.iter().any(|dilation| *dilation != 1);
         let output_tensor = outputs.remove(0);
         let output_indices_tensor = outputs.pop();
         match (self, is_apart, output_indices_tensor) {
@@ -367,7 +368,7 @@ impl Pooling {
 }
 
 impl Op for LocalResponse {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let kind = data.kind()?;
         let [batches, channels, ref rest @ ..] = kind.shape[..] else {
@@ -377,7 +378,7 @@ impl Op for LocalResponse {
         let local_size =
             u32::try_from(self.size).ok().filter(|size| *size > 0).ok_or_else(|| {
                 let accepted = format!("1 to {}", u32::MAX);
-                operands.node.invalid("attribute size", self.size, "is no size", accepted)
+                operands.node.invalid("attribute size", self.size, "is not a size", accepted)
             })?;
         let seen = [batches, channels, 1, count(rest)];
         let [alpha, beta, bias] = self.factors;

@@ -13,7 +13,7 @@ use crate::graph::ops::composed::ABSOLUTE;
 use crate::graph::ops::double::DOUBLE;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::Function;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 
 /// The elements of the first input raised to the powers in the second one, which may have another type.
@@ -26,7 +26,7 @@ use crate::graph::value::Value;
 pub(crate) struct Power;
 
 impl Op for Power {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (base, exponent) = (operands.value(0, "X")?, operands.value(1, "Y")?);
         let power = match base.element()?.is_integer() {
             true => of_integers(operands, base, exponent)?,
@@ -41,7 +41,7 @@ fn is_wide(value: &Value) -> Result<bool> {
     Ok(value.element()?.size() == Some(8))
 }
 
-fn of_floats(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<Value> {
+fn of_floats(operands: &NodeInputs<'_>, base: &Value, exponent: &Value) -> Result<Value> {
     let exponent = match is_wide(exponent)? && base.element()? != DOUBLE {
         true => cast(operands, exponent, ElementType::FLOAT32)?,
         false => exponent.clone(),
@@ -49,7 +49,7 @@ fn of_floats(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<
     apply(operands, POWER, &[base.clone(), exponent])
 }
 
-fn of_integers(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<Value> {
+fn of_integers(operands: &NodeInputs<'_>, base: &Value, exponent: &Value) -> Result<Value> {
     let element = exponent.element()?;
     if element.is_integer() {
         return to_integers(operands, base, exponent);
@@ -64,7 +64,7 @@ fn of_integers(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Resul
     apply(operands, WHERE, &[is_whole, exact, rounded])
 }
 
-fn to_integers(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Result<Value> {
+fn to_integers(operands: &NodeInputs<'_>, base: &Value, exponent: &Value) -> Result<Value> {
     if !is_wide(base)? && !is_wide(exponent)? {
         return apply(operands, POWER, &[base.clone(), exponent.clone()]);
     }
@@ -80,7 +80,7 @@ fn to_integers(operands: &Operands<'_>, base: &Value, exponent: &Value) -> Resul
 const GREATEST: i128 = 63;
 
 /// Element-wise operations with small integers.
-struct Steps<'a>(&'a Operands<'a>);
+struct Steps<'a>(&'a NodeInputs<'a>);
 
 impl Steps<'_> {
     fn with(&self, function: Function, value: &Value, number: i128) -> Result<Value> {

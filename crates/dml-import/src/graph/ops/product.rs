@@ -15,7 +15,7 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::integer_product::{integer_product, scaled};
 use crate::graph::ops::packed::by_strides;
 use crate::graph::ops::packed::count;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -112,8 +112,8 @@ impl MatrixProduct {
 }
 
 /// The product of two matrices, or of batches of matrices.
-pub(super) fn multiplied(operands: &Operands<'_>, a: &Value, b: &Value) -> Result<Value> {
-    let factors = Operands { values: vec![Some(a), Some(b)], ..*operands };
+pub(super) fn multiplied(operands: &NodeInputs<'_>, a: &Value, b: &Value) -> Result<Value> {
+    let factors = NodeInputs { values: vec![Some(a), Some(b)], ..*operands };
     Ok(MatrixProduct::REAL.evaluate(&factors)?.remove(0))
 }
 
@@ -131,8 +131,8 @@ struct Shape {
 }
 
 impl Op for MatrixProduct {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
-        let of = |role| self.inputs.iter().find(|it| it.1 == role).map_or(0, |it| it.0);
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
+        let of = |role| self.inputs.iter().find(|input| input.1 == role).map_or(0, |it| it.0);
         let [a, b] = [Role::First, Role::Second].map(of);
         let a = self.turned[0].seen(operands.value(a, "A")?)?;
         let b = self.turned[1].seen(operands.value(b, "B")?)?;
@@ -156,7 +156,7 @@ impl Op for MatrixProduct {
                 Role::Second => Some(&b),
                 Role::OfRows | Role::OfColumns => operands.optional(*index),
             };
-            inputs.push(value.map(|it| shape.seen(operands, it, *role)).transpose()?);
+            inputs.push(value.map(|value| shape.seen(operands, value, *role)).transpose()?);
         }
         let mut seen = shape.flat_batches().to_vec();
         seen.extend([shape.rows, shape.columns]);
@@ -173,7 +173,12 @@ impl MatrixProduct {
     }
 
     /// The output for empty sums: zeros, or zero points if the output is quantized.
-    fn of_no_products(&self, operands: &Operands<'_>, shape: &Shape, kind: Kind) -> Result<Value> {
+    fn of_no_products(
+        &self,
+        operands: &NodeInputs<'_>,
+        shape: &Shape,
+        kind: Kind,
+    ) -> Result<Value> {
         let zero_point = self.typed_by.filter(|_| !self.is_real());
         let Some(zero_point) = zero_point.filter(|_| !kind.is_empty()) else {
             return Ok(Value::fill(kind, 0));
@@ -204,7 +209,7 @@ fn operator(
 }
 
 /// The sizes of a product, and the shape of its output; a factor of one dimension is a row or a column.
-fn shapes(operands: &Operands<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Vec<u64>)> {
+fn shapes(operands: &NodeInputs<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Vec<u64>)> {
     let wrong = |name: &str, shape: &[u64], accepted: &str| {
         operands.node.invalid(name, text(shape), "is the wrong shape", accepted.to_owned())
     };
@@ -226,7 +231,7 @@ fn shapes(operands: &Operands<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Vec<u
     Ok((Shape { batches, rows, depth, columns }, output))
 }
 
-fn broadcast(operands: &Operands<'_>, one: &[u64], other: &[u64]) -> Result<Vec<u64>> {
+fn broadcast(operands: &NodeInputs<'_>, one: &[u64], other: &[u64]) -> Result<Vec<u64>> {
     let rank = one.len().max(other.len());
     let size = |shape: &[u64], at: usize| {
         (at + shape.len()).checked_sub(rank).map_or(1, |place| shape[place])
@@ -251,7 +256,7 @@ impl Shape {
     }
 
     /// An input in the four dimensions of DirectML's operator.
-    fn seen(&self, operands: &Operands<'_>, value: &Value, role: Role) -> Result<Value> {
+    fn seen(&self, operands: &NodeInputs<'_>, value: &Value, role: Role) -> Result<Value> {
         let shape = value.shape()?;
         let [rows, columns] = match role {
             Role::First => [self.rows, self.depth],
@@ -270,7 +275,7 @@ impl Shape {
     }
 
     /// A scale or a zero point; if it has one dimension, it is per row or per column.
-    fn parameter(&self, operands: &Operands<'_>, value: &Value, role: Role) -> Result<Value> {
+    fn parameter(&self, operands: &NodeInputs<'_>, value: &Value, role: Role) -> Result<Value> {
         // DirectML's operators take no FLOAT16 scales; the conversion to FLOAT32 is exact.
         let value = &match value.element()? {
             ElementType::FLOAT16 => cast(operands, value, ElementType::FLOAT32)?,
@@ -302,7 +307,7 @@ pub(crate) struct Gemm {
 }
 
 impl Op for Gemm {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (a, b) = (operands.value(0, "A")?, operands.value(1, "B")?);
         let matrix = |value: &Value, name: &str, is_transposed: bool| match *value.shape()? {
             [rows, columns] if is_transposed => Ok([columns, rows]),
@@ -360,7 +365,13 @@ impl Op for Gemm {
 
 impl Gemm {
     /// The product of integers, or a product with empty sums; scaled, plus the third matrix.
-    fn composed(&self, operands: &Operands<'_>, a: &Value, b: &Value, kind: Kind) -> Result<Value> {
+    fn composed(
+        &self,
+        operands: &NodeInputs<'_>,
+        a: &Value,
+        b: &Value,
+        kind: Kind,
+    ) -> Result<Value> {
         let of = |value: &Value, is_transposed: bool| match is_transposed {
             true => value.transposed(&[1, 0]),
             false => value.clone(),
@@ -380,6 +391,6 @@ impl Gemm {
     }
 }
 
-fn wrong_rank(operands: &Operands<'_>, name: &str, shape: &[u64]) -> Error {
+fn wrong_rank(operands: &NodeInputs<'_>, name: &str, shape: &[u64]) -> Error {
     operands.node.invalid(name, text(shape), "is the wrong shape", "two dimensions")
 }

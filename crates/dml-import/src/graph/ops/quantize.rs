@@ -18,7 +18,7 @@ use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::{apply, built};
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Value};
 use crate::small_float::{Rounding, SmallFloat};
 use crate::tensor::{Tensor, text};
@@ -78,7 +78,7 @@ const GIVEN: usize = 13;
 const ROUND: Function = Function::new(Types::Numbers, &ELEMENT_WISE_ROUND);
 
 impl Op for Quantize {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (input, scale) = (operands.value(0, "x")?, operands.value(1, "scale")?);
         let zero_point = operands.optional(2);
         let of_zero_point = zero_point.map(Value::element).transpose()?;
@@ -145,7 +145,7 @@ impl Quantize {
     /// type; to dequantize, the scale's type unless the output has another one.
     fn in_precision(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         [input, scale, zero_point]: [Value; 3],
         output: ElementType,
     ) -> Result<[Value; 3]> {
@@ -166,7 +166,12 @@ impl Quantize {
     }
 
     /// The result for blocks, of which the last one may be shorter.
-    fn of_blocks(&self, operands: &Operands<'_>, values: &[Value; 3], kind: Kind) -> Result<Value> {
+    fn of_blocks(
+        &self,
+        operands: &NodeInputs<'_>,
+        values: &[Value; 3],
+        kind: Kind,
+    ) -> Result<Value> {
         let axis = operands.axis(self.axis, kind.shape.len(), "attribute axis")?;
         let (size, block) = (kind.shape[axis], self.block.unsigned_abs());
         let of = |block: u64| Self { block: i64::try_from(block).unwrap_or(i64::MAX), ..*self };
@@ -189,7 +194,12 @@ impl Quantize {
     }
 
     /// The result for elements with their scales and zero points.
-    fn computed(&self, operands: &Operands<'_>, values: &[Value; 3], kind: Kind) -> Result<Value> {
+    fn computed(
+        &self,
+        operands: &NodeInputs<'_>,
+        values: &[Value; 3],
+        kind: Kind,
+    ) -> Result<Value> {
         let Kind { element: output, ref shape } = kind;
         let integer = match self.direction {
             Direction::Forth => output,
@@ -230,7 +240,7 @@ impl Quantize {
         Ok(Value { element: Some(output), ..result })
     }
 
-    fn by_elements(&self, operands: &Operands<'_>, values: &[Value; 3], kind: Kind) -> Value {
+    fn by_elements(&self, operands: &NodeInputs<'_>, values: &[Value; 3], kind: Kind) -> Value {
         let schema = match self.direction {
             Direction::Forth => &ELEMENT_WISE_QUANTIZE_LINEAR,
             Direction::Back => &ELEMENT_WISE_DEQUANTIZE_LINEAR,
@@ -244,7 +254,7 @@ impl Quantize {
 
     fn by_blocks(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         values: &[Value; 3],
         output: Kind,
     ) -> Result<Value> {
@@ -284,7 +294,7 @@ impl Quantize {
     /// Splits the axis into blocks and elements of a block, along which scales are broadcast.
     fn of_divided_dimension(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         values: &[Value; 3],
         kind: Kind,
     ) -> Result<Value> {
@@ -307,7 +317,7 @@ impl Quantize {
     /// A parameter of one value, or of one for each index along the axis of `shape`.
     fn aligned(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         value: &Value,
         name: &str,
         shape: &[u64],
@@ -329,14 +339,14 @@ impl Quantize {
     /// Checks that there is one value for each block along the axis of `shape`.
     fn check_blocks(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         given: &[u64],
         shape: &[u64],
         name: &str,
     ) -> Result<()> {
         let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;
         let Some(block) = u64::try_from(self.block).ok().filter(|block| *block > 0) else {
-            let problem = "is no number of elements";
+            let problem = "is not a number of elements";
             return Err(operands.node.invalid(
                 "attribute block_size",
                 self.block,
@@ -356,7 +366,7 @@ impl Quantize {
 
 /// Quantizes in separate steps, for which DirectML supports more types; the division is done in the elements'
 /// type.
-fn by_steps(operands: &Operands<'_>, values: &[Value; 3], output: ElementType) -> Result<Value> {
+fn by_steps(operands: &NodeInputs<'_>, values: &[Value; 3], output: ElementType) -> Result<Value> {
     let single = |value: &Value| cast(operands, value, SINGLE);
     let of = |function, values: &[Value]| apply(operands, function, values);
     let [input, scale, zero_point] = values;
@@ -366,7 +376,7 @@ fn by_steps(operands: &Operands<'_>, values: &[Value; 3], output: ElementType) -
 
 /// The two parts of a value along a dimension.
 fn divided(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     value: &Value,
     axis: usize,
     lengths: [u64; 2],

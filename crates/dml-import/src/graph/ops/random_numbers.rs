@@ -17,7 +17,7 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::function::{Function, Types};
 use crate::graph::ops::packed::{Use, count, write};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::Tensor;
 
@@ -59,7 +59,7 @@ impl Op for RandomNumbers {
         Need::Shape
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let element = match self.element {
             Some(element) => element,
             None => operands.value(0, "input")?.element()?,
@@ -67,7 +67,12 @@ impl Op for RandomNumbers {
         let is_float = ElementType::FLOATS.contains(&element) || element == ElementType::Bfloat16;
         if !is_float {
             let accepted = "float16, float32, float64, bfloat16";
-            return Err(operands.node.invalid("attribute dtype", element, "is no float", accepted));
+            return Err(operands.node.invalid(
+                "attribute dtype",
+                element,
+                "is not a float",
+                accepted,
+            ));
         }
         let shape = match &self.shape {
             Some(shape) => {
@@ -90,7 +95,7 @@ pub(crate) struct Bernoulli {
 }
 
 impl Op for Bernoulli {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let probability = cast(operands, input, SINGLE)?;
         let uniform = Distribution::Uniform { low: 0.0, high: 1.0 };
@@ -103,7 +108,7 @@ impl Op for Bernoulli {
 
 impl Distribution {
     /// Numbers of this distribution in FLOAT32.
-    fn drawn(self, operands: &Operands<'_>, shape: &[u64], source: Source) -> Result<Value> {
+    fn drawn(self, operands: &NodeInputs<'_>, shape: &[u64], source: Source) -> Result<Value> {
         if shape.contains(&0) {
             return Ok(Value::host(Tensor::new(SINGLE, shape, vec![])?));
         }
@@ -125,7 +130,7 @@ impl Distribution {
 }
 
 /// Normal numbers by two rows of fractions: `sqrt(-2 ln(1 - a)) cos(2 pi b)`.
-fn normal(operands: &Operands<'_>, both: &Value) -> Result<Value> {
+fn normal(operands: &NodeInputs<'_>, both: &Value) -> Result<Value> {
     let of = |function, a: Value, b: Value| apply(operands, function, &[a, b]);
     let [a, b] = <[Value; 2]>::try_from(parts(operands, both, 0, &[1, 1])?)
         .map_err(|_| operands.node.not_supported("two rows are needed"))?;
@@ -138,7 +143,7 @@ fn normal(operands: &Operands<'_>, both: &Value) -> Result<Value> {
 
 impl Source {
     /// Multiples of 2^-24 from 0 up to but not including 1.
-    fn fractions(self, operands: &Operands<'_>, shape: &[u64]) -> Result<Value> {
+    fn fractions(self, operands: &NodeInputs<'_>, shape: &[u64]) -> Result<Value> {
         let state = Value::host(Tensor::of_bits(WORD, [6], self.state(operands))?);
         let kind = Kind { element: WORD, shape: shape.to_vec() };
         let inputs = [(&state, &[6][..])];
@@ -161,7 +166,7 @@ impl Source {
     }
 
     /// The generator's counter, lowest word first, and its key.
-    fn state(self, operands: &Operands<'_>) -> [u64; 6] {
+    fn state(self, operands: &NodeInputs<'_>) -> [u64; 6] {
         let uses = operands.device.draws_of(&operands.owner.name);
         let key = match self.seed {
             Some(seed) => seed.to_bits().into(),

@@ -4,7 +4,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::function::Types;
 use crate::graph::ops::scalar::Scalar;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, host_elements};
 
@@ -17,7 +17,7 @@ impl Op for Range {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let node = operands.node;
         let element = operands.value(0, "start")?.element()?;
         if !Types::Numbers.contains(element) && element != ElementType::Bfloat16 {

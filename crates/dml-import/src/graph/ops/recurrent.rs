@@ -12,7 +12,7 @@ use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::graph::ops::body::slices;
 use crate::graph::ops::packed::by_strides_all;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -70,7 +70,7 @@ impl Sizes {
 }
 
 impl Op for Recurrent {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let given = operands.value(0, "X")?;
         let is_turned = self.is_batch_first && given.shape()?.len() == 3;
         let input = if is_turned { given.transposed(&[1, 0, 2]) } else { given.clone() };
@@ -97,7 +97,7 @@ impl Op for Recurrent {
 
 impl Recurrent {
     /// The sizes of the network, from the shape of X, steps first, and from R.
-    fn sizes(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Sizes> {
+    fn sizes(&self, operands: &NodeInputs<'_>, shape: &[u64]) -> Result<Sizes> {
         let recurrence = operands.shape(2, "R")?;
         let ([steps, batches, elements], [directions, _, _]) = (shape, recurrence) else {
             let shapes = format!("{} and {}", text(operands.shape(0, "X")?), text(recurrence));
@@ -122,7 +122,7 @@ impl Recurrent {
     /// The outputs of a network without steps: its last states are the initial ones.
     fn of_no_steps(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         element: ElementType,
         sizes: Sizes,
     ) -> Result<Vec<Value>> {
@@ -142,7 +142,7 @@ impl Recurrent {
     /// An optional input, which must have this shape.
     fn given(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         index: usize,
         name: &str,
         shape: &[u64],
@@ -163,7 +163,7 @@ impl Recurrent {
     /// The initial states, `[directions, batches, hidden]`.
     fn state(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         index: usize,
         name: &str,
         sizes: Sizes,
@@ -173,7 +173,7 @@ impl Recurrent {
             false => self.given(operands, index, name, &[directions, batches, hidden]),
             true => {
                 let state = self.given(operands, index, name, &[batches, directions, hidden])?;
-                Ok(state.map(|it| it.transposed(&[1, 0, 2])))
+                Ok(state.map(|state| state.transposed(&[1, 0, 2])))
             }
         }
     }
@@ -181,13 +181,13 @@ impl Recurrent {
     /// Adds DirectML's operator.
     fn by_operator(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: &Value,
         sizes: Sizes,
     ) -> Result<Vec<Value>> {
         let Sizes { steps, batches, elements, directions, hidden, width } = sizes;
         let element = input.element()?;
-        let seen = |value: Option<Value>| value.map(|it| in_four(operands, &it)).transpose();
+        let seen = |value: Option<Value>| value.map(|value| in_four(operands, &value)).transpose();
         let given =
             |index, name: &str, shape: &[u64]| seen(self.given(operands, index, name, shape)?);
         let state = |index, name: &str| seen(self.state(operands, index, name, sizes)?);
@@ -289,14 +289,14 @@ impl Recurrent {
 }
 
 /// The value with leading dimensions of size 1 up to four dimensions.
-fn in_four(operands: &Operands<'_>, value: &Value) -> Result<Value> {
+fn in_four(operands: &NodeInputs<'_>, value: &Value) -> Result<Value> {
     let shape = value.shape()?;
     let ones = vec![1; 4_usize.saturating_sub(shape.len())];
     operands.reshaped(value, &[&ones, shape].concat())
 }
 
 /// The slice of a direction, which is the first dimension.
-fn of_direction(operands: &Operands<'_>, value: &Value, direction: usize) -> Result<Value> {
+fn of_direction(operands: &NodeInputs<'_>, value: &Value, direction: usize) -> Result<Value> {
     let all = slices(operands, value, 0, false)?;
     let missing = || operands.node.not_supported("a direction is missing");
     all.get(direction).cloned().ok_or_else(missing)

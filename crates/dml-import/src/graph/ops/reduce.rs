@@ -12,10 +12,10 @@ use crate::graph::ops::cast::cast;
 use crate::graph::ops::clip::ends;
 use crate::graph::ops::double::{self, DOUBLE};
 use crate::graph::ops::element_wise::apply;
-use crate::graph::ops::operands::{Operator, Place};
+use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::ops::packed::{self, Use, dimension};
 use crate::graph::ops::scalar::Scalar;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::strides::{packed as packed_strides, positions};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
@@ -36,7 +36,7 @@ impl Op for Reduce {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let (element, shape) = (data.element()?, data.shape()?);
         let axes = match &self.axes {
@@ -59,13 +59,13 @@ impl Op for Reduce {
             return Ok(vec![operands.reshaped(&wide, &kind.shape)?]);
         }
         let is_integer = element.is_integer() && element != ElementType::Bool;
-        let only = Operands { values: vec![Some(data)], ..*operands };
+        let only = NodeInputs { values: vec![Some(data)], ..*operands };
         let of_host = is_integer && self.is_of_host();
         let operator = match self.has_operator(element) {
             true => Operator::Present,
             false => Operator::Replaceable,
         };
-        if of_host && only.place(element_count(shape), operator) == Place::Host {
+        if of_host && only.place(element_count(shape), operator) == ComputeLocation::Host {
             data.check()?;
             let tensor = operands.read(data)?;
             return Ok(vec![Value::host(self.reduced(&tensor, &is_reduced)?)]);
@@ -80,7 +80,7 @@ impl Op for Reduce {
 
 /// The reduction of `data`, with reduced dimensions kept at size 1.
 pub(super) fn reduced(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     is_reduced: &[bool],
     function: ReduceFunction,
@@ -90,7 +90,7 @@ pub(super) fn reduced(
 }
 
 fn reduced_to(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     is_reduced: &[bool],
     kind: Kind,
@@ -110,7 +110,7 @@ fn reduced_to(
 
 /// The reduction of FLOAT64 on the host, with reduced dimensions kept at size 1.
 fn double_reduced(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     is_reduced: &[bool],
     function: ReduceFunction,
@@ -152,7 +152,7 @@ fn keeps_one(function: ReduceFunction) -> bool {
 }
 
 /// For each of `rank` dimensions, whether `axes` has it.
-pub(super) fn along(operands: &Operands<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
+pub(super) fn along(operands: &NodeInputs<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     let mut is_reduced = vec![false; rank];
     for axis in axes {
         is_reduced[operands.axis(*axis, rank, "axes")?] = true;
@@ -196,7 +196,7 @@ pub(super) fn axes_of(along: &[bool]) -> Vec<u32> {
 
 /// Adds the operator that `build` makes of the input's and output's tensors and the axes.
 fn on_device(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     is_reduced: &[bool],
     output: Kind,
@@ -224,7 +224,7 @@ pub(crate) const GREATEST: &OperatorSchema = &ARGMAX;
 pub(crate) const LEAST: &OperatorSchema = &ARGMIN;
 
 impl Op for Extreme {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let shape = data.shape()?;
         let is_reduced = along(operands, &[self.axis], shape.len())?;
@@ -272,7 +272,7 @@ impl Reduce {
     /// functions with roots or logarithms are computed in FLOAT32.
     fn of_integers(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         data: &Value,
         is_reduced: &[bool],
         kind: Kind,

@@ -13,7 +13,7 @@ use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::{Use, write};
 use crate::graph::ops::slice::{Walk, walked};
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
@@ -38,7 +38,7 @@ pub(crate) struct MaxRoiPool {
 }
 
 impl Op for RoiAlign {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, regions) = (operands.value(0, "X")?, operands.value(1, "rois")?);
         let batches = operands.value(2, "batch_indices")?;
         let kind = regions_kind(operands, [data, regions], 4, self.cells)?;
@@ -71,7 +71,7 @@ impl Op for RoiAlign {
 
 impl RoiAlign {
     /// The regions, enlarged to at least one element.
-    fn of_one_element(&self, operands: &Operands<'_>, regions: &Value) -> Result<Value> {
+    fn of_one_element(&self, operands: &NodeInputs<'_>, regions: &Value) -> Result<Value> {
         let Kind { element, shape } = regions.kind()?;
         let half = |first| {
             walked(operands, regions, &[Walk::whole(shape[0]), Walk::forwards(shape[1], first, 2)])
@@ -98,7 +98,7 @@ impl RoiAlign {
 
     fn aligned(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         [data, regions, batches]: [&Value; 3],
         kind: &Kind,
     ) -> Result<Value> {
@@ -141,7 +141,7 @@ impl RoiAlign {
 
 /// Four copies of the data, each keeping the elements with one combination of even and odd coordinates in the
 /// last two dimensions.
-fn parities(operands: &Operands<'_>, data: &Value) -> Result<Vec<Value>> {
+fn parities(operands: &NodeInputs<'_>, data: &Value) -> Result<Vec<Value>> {
     let Kind { element, shape } = data.kind()?;
     let zero = Value::scalar(element, 0);
     let plane = &shape[2..];
@@ -155,11 +155,11 @@ fn parities(operands: &Operands<'_>, data: &Value) -> Result<Vec<Value>> {
 }
 
 impl Op for MaxRoiPool {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, regions) = (operands.value(0, "X")?, operands.value(1, "rois")?);
         let kind = regions_kind(operands, [data, regions], 5, self.cells)?;
         let inputs = [(data, data.shape()?), (regions, regions.shape()?)];
-        let [down, across] = self.cells.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+        let [down, across] = self.cells.map(|cell| u32::try_from(cell).unwrap_or(u32::MAX));
         let shape = kind.shape.clone();
         let pooled =
             write(operands, Use::Computed, &inputs, kind, &shape, |mut it, output_tensor| {
@@ -172,13 +172,13 @@ impl Op for MaxRoiPool {
                 }
                 .into()
             });
-        pooled.map(|it| vec![it])
+        pooled.map(|pooled| vec![pooled])
     }
 }
 
 /// The output's type and shape, for data of four dimensions and regions described by this many numbers.
 fn regions_kind(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     [data, regions]: [&Value; 2],
     numbers: u64,
     cells: [u64; 2],

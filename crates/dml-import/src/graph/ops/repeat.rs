@@ -8,7 +8,7 @@ use crate::graph::device::DeviceNodes;
 use crate::graph::ops::arithmetic::{AND, WHERE};
 use crate::graph::ops::body::{Body, integer, stacked, truth, zeros};
 use crate::graph::ops::element_wise::ElementWise;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Storage, Value};
 
 /// ONNX's Loop. Inputs are the trip count, the condition, the loop-carried values, and the values of outer
@@ -33,7 +33,7 @@ impl Op for Repeat {
         }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let trips = operands.optional(0).map(|_| operands.scalar(0, "M")).transpose()?;
         let has_condition = operands.optional(1).is_some();
         if trips.is_none() && !has_condition {
@@ -52,7 +52,7 @@ impl Op for Repeat {
         let typed = std::iter::once(&condition).chain(&carried);
         typed.zip(1..).try_for_each(|(it, index)| self.body.check_type(operands, index, it))?;
         // Without a condition the number of iterations is known in advance.
-        let least = trips.filter(|_| !has_condition).and_then(|it| u64::try_from(it).ok());
+        let least = trips.filter(|_| !has_condition).and_then(|trip| u64::try_from(trip).ok());
         self.body.check_count(operands, least.unwrap_or(0))?;
         let mut scans: Vec<Vec<Value>> = vec![vec![]; self.declared.len()];
         let mut iteration = 0;
@@ -100,7 +100,7 @@ impl Op for Repeat {
 impl Repeat {
     fn iteration(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         iteration: i64,
         condition: &Value,
         carried: &[Value],
@@ -112,7 +112,7 @@ impl Repeat {
     }
 
     /// The value of the condition, if the host knows it, or a session has read it.
-    fn holds(&self, operands: &Operands<'_>, condition: &Value) -> Result<Option<bool>> {
+    fn holds(&self, operands: &NodeInputs<'_>, condition: &Value) -> Result<Option<bool>> {
         match operands.condition(condition)? {
             None if operands.device.is_read() => match operands.answered(condition, true)? {
                 None => operands.read(condition).map(|_| None),
@@ -126,7 +126,7 @@ impl Repeat {
     /// and only loop-carried values depend on how many are active.
     fn check_selected(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         condition: &Value,
         (iteration, trips): (i64, Option<i64>),
     ) -> Result<()> {
@@ -138,7 +138,7 @@ impl Repeat {
             Some(_) => "the size of what the loop collects would depend on it",
             None => "the loop has no trip count",
         };
-        let writer = match condition.view().map(|it| &it.storage) {
+        let writer = match condition.view().map(|view| &view.storage) {
             Some(Storage::Device { node, .. }) => operands.device.writer(*node),
             _ => "a device".to_owned(),
         };
@@ -152,7 +152,7 @@ impl Repeat {
     /// what the model declares.
     fn none(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         condition: &Value,
         carried: &[Value],
     ) -> Result<Vec<Value>> {
@@ -160,12 +160,12 @@ impl Repeat {
             return Ok(vec![]);
         }
         let device = DeviceNodes::shapes();
-        let probe = Operands { values: operands.values.clone(), device: &device, ..*operands };
+        let probe = NodeInputs { values: operands.values.clone(), device: &device, ..*operands };
         let found = self.iteration(&probe, 0, condition, carried)?;
         let parts = found.into_iter().skip(1 + self.carried).zip(&self.declared);
         let none = |(part, declared): (Value, &Option<Kind>)| {
             let kind = part.kind().or_else(|error| declared.clone().ok_or(error));
-            kind.and_then(|it| zeros(operands, it, 0, 0, PATH)).unwrap_or_else(Value::refused)
+            kind.and_then(|kind| zeros(operands, kind, 0, 0, PATH)).unwrap_or_else(Value::refused)
         };
         Ok(parts.map(none).collect())
     }
@@ -176,7 +176,7 @@ const PATH: &str = "body's outputs";
 
 /// Loop-carried values: `after` an iteration if it `counts`, and `before` it otherwise.
 fn selected(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     counts: &Value,
     (after, before): (Vec<Value>, Vec<Value>),
 ) -> Result<Vec<Value>> {
@@ -186,7 +186,7 @@ fn selected(
 }
 
 /// Whether the next iteration is active: this one is, and the condition after it holds.
-fn both(operands: &Operands<'_>, counts: Value, condition: &Value) -> Result<Value> {
+fn both(operands: &NodeInputs<'_>, counts: Value, condition: &Value) -> Result<Value> {
     operands.type_is(condition.element()?, &[ElementType::Bool], "cond")?;
     let condition = operands.reshaped(condition, &[])?;
     ElementWise::new(AND).apply(operands, &[counts, condition])

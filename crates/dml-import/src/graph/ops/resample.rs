@@ -5,7 +5,7 @@ use dml_core::{AxisDirection, DataType, InterpolationMode, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::index::gathered;
 use crate::graph::ops::movement::{joined, leading};
 use crate::graph::ops::packed::{Use, write};
@@ -24,7 +24,7 @@ const TYPES: [DataType; 4] =
 
 /// `data` linearly interpolated along all of these dimensions: by RESAMPLE1, or by matrices of weights if there
 /// are too many dimensions, or one is reversed.
-pub(super) fn linear(operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
+pub(super) fn linear(operands: &NodeInputs<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
     if let Some(dimensions) = dimensions(axes)
         && let Some(coordinates) = all(&dimensions, |axis| axis.single_precision(0.0))
     {
@@ -36,7 +36,7 @@ pub(super) fn linear(operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Re
 
 /// `data` interpolated along all of these dimensions by matrices of weights.
 pub(super) fn weighed(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     axes: &[Axis],
     weighing: &Weighing,
@@ -50,12 +50,12 @@ pub(super) fn weighed(
 /// `data` with nearest-neighbour resizing along all of these dimensions: by RESAMPLE2 if its FLOAT32
 /// coordinates select the right elements, otherwise by GATHER.
 pub(super) fn nearest(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     axes: &[Axis],
     rounding: Nearest,
 ) -> Result<Value> {
-    let has_type = data.element()?.storage().is_some_and(|it| TYPES.contains(&it));
+    let has_type = data.element()?.storage().is_some_and(|storage| TYPES.contains(&storage));
     for axis in axes.iter().filter(|axis| is_checked(axis)) {
         operands.budget.take(&[axis.output])?;
     }
@@ -119,7 +119,7 @@ fn all(
 
 /// `data` resized by RESAMPLE2 if there is a rounding direction, otherwise by RESAMPLE1.
 fn resampled(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     data: &Value,
     axes: &[Axis],
     dimensions: &[Axis],
@@ -130,8 +130,8 @@ fn resampled(
     let kind = Kind { element: data.element()?, shape };
     let input: Vec<u64> = dimensions.iter().map(|axis| axis.input).collect();
     let output: Vec<u64> = dimensions.iter().map(|axis| axis.output).collect();
-    let scales = coordinates.iter().map(|it| it.scale).collect();
-    let input_pixel_offsets = coordinates.iter().map(|it| it.offset).collect();
+    let scales = coordinates.iter().map(|coordinate| coordinate.scale).collect();
+    let input_pixel_offsets = coordinates.iter().map(|coordinate| coordinate.offset).collect();
     let output_pixel_offsets = vec![0.0; coordinates.len()];
     let build = |mut inputs: Vec<TensorDesc>, output_tensor: TensorDesc| {
         let input_tensor = inputs.remove(0);

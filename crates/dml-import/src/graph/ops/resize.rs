@@ -10,7 +10,7 @@ use crate::graph::ops::pad::padded;
 use crate::graph::ops::resample::{linear, nearest, weighed};
 use crate::graph::ops::resized::{Axis, Coordinates, Nearest, Ratio, Sizes, single};
 use crate::graph::ops::weigh::Weighing;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, text};
 
@@ -59,7 +59,7 @@ impl Op for Resize {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let axes = self.all_axes(operands, data.shape()?)?;
         let shape: Vec<u64> = axes.iter().map(|axis| axis.output).collect();
@@ -91,7 +91,7 @@ impl Op for Resize {
 
 impl Resize {
     /// `data` resized along all of these dimensions.
-    fn resized(&self, operands: &Operands<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
+    fn resized(&self, operands: &NodeInputs<'_>, data: &Value, axes: &[Axis]) -> Result<Value> {
         if axes.iter().all(Axis::is_same) {
             return Ok(data.clone());
         }
@@ -103,7 +103,7 @@ impl Resize {
     }
 
     /// The resampling of every dimension of the input.
-    fn all_axes(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<Axis>> {
+    fn all_axes(&self, operands: &NodeInputs<'_>, shape: &[u64]) -> Result<Vec<Axis>> {
         let rank = shape.len();
         let chosen = match &self.axes {
             Some(axes) => axes
@@ -123,7 +123,7 @@ impl Resize {
     }
 
     /// Input and output sizes of the resized dimensions.
-    fn sizes(&self, operands: &Operands<'_>, inputs: &[u64]) -> Result<Vec<Sizes>> {
+    fn sizes(&self, operands: &NodeInputs<'_>, inputs: &[u64]) -> Result<Vec<Sizes>> {
         let of_input = |index: usize| {
             let value = operands.optional(index).filter(|value| !value.is_empty());
             value.map(|value| floats(operands, value, if index < 3 { "scales" } else { "sizes" }))
@@ -150,7 +150,7 @@ impl Resize {
     /// The dimensions with given output sizes, adjusted by [`Aspect`].
     fn sized(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         inputs: &[u64],
         outputs: &[f64],
     ) -> Result<Vec<Sizes>> {
@@ -187,7 +187,7 @@ impl Resize {
     }
 
     /// The start and the end of the region in each dimension, as fractions.
-    fn regions(&self, operands: &Operands<'_>, count: usize) -> Result<Vec<[f64; 2]>> {
+    fn regions(&self, operands: &NodeInputs<'_>, count: usize) -> Result<Vec<[f64; 2]>> {
         let (Coordinates::Crop, Scales::Input(index)) = (self.coordinates, &self.scales) else {
             return Ok(vec![[0.0, 1.0]; count]);
         };
@@ -206,7 +206,7 @@ impl Resize {
 
 /// The dimensions scaled: the product is in single precision, as in ONNX. If it is an integer, the ratio of the
 /// sizes replaces the scale, which may be rounded: a third of 9 elements is exactly every third one.
-fn scaled(operands: &Operands<'_>, inputs: &[u64], scales: &[f64]) -> Result<Vec<Sizes>> {
+fn scaled(operands: &NodeInputs<'_>, inputs: &[u64], scales: &[f64]) -> Result<Vec<Sizes>> {
     let is_scale = |scale: &f64| *scale > 0.0 && scale.is_finite();
     if scales.len() != inputs.len() || !scales.iter().all(is_scale) {
         let accepted = format!("{} finite numbers above 0", inputs.len());
@@ -239,7 +239,7 @@ fn whole(number: f64) -> u64 {
 }
 
 /// The elements of an input as floats.
-fn floats(operands: &Operands<'_>, value: &Value, name: &str) -> Result<Vec<f64>> {
+fn floats(operands: &NodeInputs<'_>, value: &Value, name: &str) -> Result<Vec<f64>> {
     let double = ElementType::Dml(DataType::Float64);
     let accepted = match name {
         "roi" => vec![ElementType::FLOAT32, ElementType::FLOAT16, double],

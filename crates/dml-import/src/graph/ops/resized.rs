@@ -1,7 +1,7 @@
 //! A resized dimension: the input coordinates of the output's elements.
 
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::weigh::Sources;
 
 /// `coordinate_transformation_mode`.
@@ -132,7 +132,7 @@ impl Axis {
     }
 
     /// The input coordinates of all output elements.
-    pub(super) fn sources(&self, operands: &Operands<'_>) -> Result<Sources> {
+    pub(super) fn sources(&self, operands: &NodeInputs<'_>) -> Result<Sources> {
         operands.budget.take(&[self.output])?;
         let coordinates = (0..self.output).map(|x| self.source(x)).collect();
         Ok(Sources { input: self.input, coordinates, scale: self.scale })
@@ -173,7 +173,7 @@ impl Axis {
 
     /// The part of the output that is inside of the input, and how many output elements are before and after
     /// it.
-    pub(super) fn inside(&self, operands: &Operands<'_>) -> Result<(Self, [u64; 2])> {
+    pub(super) fn inside(&self, operands: &NodeInputs<'_>) -> Result<(Self, [u64; 2])> {
         operands.budget.take(&[self.output])?;
         let is_inside = |x: &u64| (0.0..=self.last()).contains(&self.source(*x));
         let before = (0..self.output).find(is_inside).unwrap_or(self.output);

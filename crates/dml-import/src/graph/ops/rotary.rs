@@ -8,7 +8,7 @@ use crate::graph::ops::function::Function;
 use crate::graph::ops::index::gathered;
 use crate::graph::ops::slice::Slice;
 use crate::graph::ops::table::numbers;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
@@ -28,7 +28,7 @@ pub(crate) struct RotaryEmbedding {
 }
 
 impl Op for RotaryEmbedding {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let given = operands.value(0, "X")?;
         let shape = given.shape()?;
         let wrong = || {
@@ -37,9 +37,10 @@ impl Op for RotaryEmbedding {
         };
         let cosines = operands.shape(1, "cos_cache")?.last().copied().unwrap_or(0);
         let of_cache = self.follows_cache.then_some(cosines.saturating_mul(2)).filter(|it| *it > 0);
-        let heads = self.heads.and_then(|it| u64::try_from(it).ok()).filter(|it| *it > 0);
+        let heads = self.heads.and_then(|head| u64::try_from(head).ok()).filter(|it| *it > 0);
         let width = shape.last().copied().unwrap_or(0);
-        let heads = heads.or_else(|| of_cache.map(|it| width / it).filter(|it| *it > 0));
+        let heads =
+            heads.or_else(|| of_cache.map(|of_cache| width / of_cache).filter(|it| *it > 0));
         // The data as `[batches, steps, heads, elements]`.
         let by_steps = match (shape, heads) {
             ([_, _, _, _], _) => given.transposed(&[0, 2, 1, 3]),
@@ -53,7 +54,7 @@ impl Op for RotaryEmbedding {
         if turned > elements || !turned.is_multiple_of(2) {
             let accepted = format!("even numbers up to {elements}");
             let path = "attribute rotary_embedding_dim";
-            return Err(operands.node.invalid(path, turned, "is no number of pairs", accepted));
+            return Err(operands.node.invalid(path, turned, "is not a number of pairs", accepted));
         }
         let half = turned / 2;
         // The shape of pairs, and the dimension along which the two elements of a pair lie.
@@ -88,7 +89,7 @@ impl Op for RotaryEmbedding {
 
 impl RotaryEmbedding {
     /// The cosines or sines of each step.
-    fn of_steps(&self, operands: &Operands<'_>, index: usize, name: &str) -> Result<Value> {
+    fn of_steps(&self, operands: &NodeInputs<'_>, index: usize, name: &str) -> Result<Value> {
         let cache = operands.value(index, name)?;
         let Some(steps) = operands.optional(3) else { return Ok(cache.clone()) };
         let begins = self.follows_cache && matches!(steps.shape()?, [] | [1]);
@@ -97,7 +98,7 @@ impl RotaryEmbedding {
     }
 
     /// The consecutive positions of every sequence, starting at `first`.
-    fn counted(&self, operands: &Operands<'_>, first: &Value) -> Result<Value> {
+    fn counted(&self, operands: &NodeInputs<'_>, first: &Value) -> Result<Value> {
         let shape = operands.shape(0, "input")?;
         let [batches, steps] = match *shape {
             [batches, _, steps, _] | [batches, steps, _] => [batches, steps],
@@ -112,13 +113,13 @@ impl RotaryEmbedding {
 
 /// A range of a dimension.
 fn part(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     value: &Value,
     dimension: i64,
     [start, end]: [u64; 2],
 ) -> Result<Value> {
     let [start, end] = [start, end].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
     let slice = Slice::Fixed { starts: vec![start], ends: vec![end], axes: Some(vec![dimension]) };
-    let only = Operands { values: vec![Some(value)], ..*operands };
+    let only = NodeInputs { values: vec![Some(value)], ..*operands };
     Ok(slice.evaluate(&only)?.remove(0))
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::graph::device::DeviceNodes;
 use crate::graph::ops::body::{Body, slices, stacked, zeros};
 use crate::graph::ops::concat::join;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -42,7 +42,7 @@ impl Op for Scan {
         }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let first = usize::from(self.has_batches);
         let value = |index| operands.value(first + index, "initial_state_and_scan_inputs").cloned();
         let count = self.carried + self.inputs.len();
@@ -61,7 +61,7 @@ impl Scan {
     /// The outputs of version 8, which processes one sequence of the batch after the other.
     fn batches(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         carried: &[Value],
         sequences: &[Value],
     ) -> Result<Vec<Value>> {
@@ -106,7 +106,7 @@ impl Scan {
     /// The outputs of one sequence, or of its first `length` slices; the other slices give zeros.
     fn sequence(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         mut carried: Vec<Value>,
         sequences: &[Value],
         length: Option<u64>,
@@ -146,13 +146,13 @@ impl Scan {
             let rest = zeros(operands, kind, count - trips, along.axis, PATH)?;
             join(operands, &[&all, &rest], along.axis, PATH)
         });
-        let collected = collected.map(|it| it.unwrap_or_else(Value::refused));
+        let collected = collected.map(|collected| collected.unwrap_or_else(Value::refused));
         Ok(carried.into_iter().chain(collected).collect())
     }
 
     fn iteration<'a>(
         &self,
-        operands: &'a Operands<'_>,
+        operands: &'a NodeInputs<'_>,
         own: impl Iterator<Item = &'a Value>,
     ) -> Result<Vec<Value>> {
         let first = usize::from(self.has_batches) + self.carried + self.inputs.len();
@@ -161,7 +161,7 @@ impl Scan {
     }
 
     /// The scanned dimension of each sequence, and the number of slices, which all sequences share.
-    fn axes(&self, operands: &Operands<'_>, sequences: &[Value]) -> Result<(Vec<usize>, u64)> {
+    fn axes(&self, operands: &NodeInputs<'_>, sequences: &[Value]) -> Result<(Vec<usize>, u64)> {
         let (mut axes, mut count) = (Vec::new(), None);
         for (value, along) in sequences.iter().zip(&self.inputs) {
             let shape = value.shape()?;
@@ -177,13 +177,13 @@ impl Scan {
         Ok((axes, count.unwrap_or(0)))
     }
 
-    fn trips(&self, operands: &Operands<'_>, length: Option<u64>, count: u64) -> Result<u64> {
+    fn trips(&self, operands: &NodeInputs<'_>, length: Option<u64>, count: u64) -> Result<u64> {
         let trips = length.unwrap_or(count);
         if trips > count {
             let (problem, accepted) = ("is more than the slices", format!("up to {count}"));
             return Err(operands.node.invalid("sequence_lens", trips, problem, accepted));
         }
-        if trips < count && self.inputs.iter().any(|it| it.backward) {
+        if trips < count && self.inputs.iter().any(|input| input.backward) {
             let reason = "ONNX leaves open where a shorter sequence begins from its end on";
             return Err(operands.node.not_supported(reason));
         }
@@ -193,14 +193,14 @@ impl Scan {
     /// The outputs without iterations: scan outputs are zeros of the kinds that an iteration would produce.
     fn none(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         carried: Vec<Value>,
         sequences: &[Value],
         axes: &[usize],
         count: u64,
     ) -> Result<Vec<Value>> {
         let device = DeviceNodes::shapes();
-        let probe = Operands { values: operands.values.clone(), device: &device, ..*operands };
+        let probe = NodeInputs { values: operands.values.clone(), device: &device, ..*operands };
         let mut slices = Vec::new();
         for (value, axis) in sequences.iter().zip(axes) {
             let Kind { element, mut shape } = value.kind()?;

@@ -9,7 +9,7 @@ use crate::graph::ops::concat::join;
 use crate::graph::ops::index::Tuples;
 use crate::graph::ops::packed::{Use, around, count, dimension, write};
 use crate::graph::ops::slice::{Walk, walked};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -23,7 +23,7 @@ pub(crate) enum Scatter {
 }
 
 impl Op for Scatter {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, indices) = (operands.value(0, "data")?, operands.value(1, "indices")?);
         let updates = operands.value(2, "updates")?;
         operands.integer_type(indices, "indices")?;
@@ -33,13 +33,13 @@ impl Op for Scatter {
             Self::Elements { axis } => elements(operands, [data, indices, updates], kind, *axis),
             Self::Parts => parts(operands, [data, indices, updates], kind),
         };
-        scattered.map(|it| vec![it])
+        scattered.map(|scattered| vec![scattered])
     }
 }
 
 /// The data, with these updates at these indices along a dimension.
 pub(super) fn scattered(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     [data, indices, updates]: [&Value; 3],
     axis: i64,
 ) -> Result<Value> {
@@ -47,7 +47,7 @@ pub(super) fn scattered(
 }
 
 fn elements(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     [data, indices, updates]: [&Value; 3],
     kind: Kind,
     axis: i64,
@@ -80,7 +80,7 @@ fn elements(
 /// Scatters to the elements that have indices along the dimension `beyond`, and appends the others: DirectML's
 /// SCATTER_ELEMENTS takes indices of the data's sizes in all dimensions but `axis`.
 fn within(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     [data, indices, updates]: [&Value; 3],
     axis: usize,
     beyond: usize,
@@ -100,7 +100,7 @@ fn within(
 }
 
 fn parts(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     [data, indices, updates]: [&Value; 3],
     kind: Kind,
 ) -> Result<Value> {
@@ -151,7 +151,7 @@ impl Op for MaxUnpool {
         if input == 2 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, indices) = (operands.value(0, "X")?, operands.value(1, "I")?);
         operands.type_is(indices.element()?, &[ElementType::INT64], "I")?;
         let Kind { element, shape } = data.kind()?;
@@ -178,7 +178,7 @@ impl Op for MaxUnpool {
 
 impl MaxUnpool {
     /// The windows along each spatial dimension.
-    fn windows(&self, operands: &Operands<'_>, shape: &[u64]) -> Result<Vec<Windows>> {
+    fn windows(&self, operands: &NodeInputs<'_>, shape: &[u64]) -> Result<Vec<Windows>> {
         let spatial = self.kernel.len();
         let wrong = |name: &str, given: usize, accepted: usize| {
             let (path, problem) = (format!("attribute {name}"), "is the wrong length");
@@ -207,9 +207,9 @@ impl MaxUnpool {
 
 /// The sizes in the third input, which must have the batches and channels of `shape`, and room for an element
 /// of every window, whatever the padding.
-fn given_shape(operands: &Operands<'_>, shape: &[u64], windows: &[Windows]) -> Result<Vec<u64>> {
+fn given_shape(operands: &NodeInputs<'_>, shape: &[u64], windows: &[Windows]) -> Result<Vec<u64>> {
     let given = operands.sizes(2, "output_shape")?;
-    let least = windows.iter().map(|it| (it.count - 1) * it.stride + 2 - it.kernel);
+    let least = windows.iter().map(|window| (window.count - 1) * window.stride + 2 - window.kernel);
     let least = least.map(|size| size.max(1));
     let fits = given.len() == shape.len()
         && given[..2] == shape[..2]
@@ -224,7 +224,7 @@ fn given_shape(operands: &Operands<'_>, shape: &[u64], windows: &[Windows]) -> R
 }
 
 /// The smallest shape that has these windows.
-fn pooled_shape(operands: &Operands<'_>, shape: &[u64], windows: &[Windows]) -> Result<Vec<u64>> {
+fn pooled_shape(operands: &NodeInputs<'_>, shape: &[u64], windows: &[Windows]) -> Result<Vec<u64>> {
     let mut pooled = shape[..2].to_vec();
     for Windows { count, stride, kernel, pads } in windows {
         let size = (count - 1) * stride + kernel - pads;

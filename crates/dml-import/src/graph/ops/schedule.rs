@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::graph::device::{DeviceNodes, Owner};
-use crate::graph::ops::operands::{Budget, Operands};
+use crate::graph::ops::operands::{Budget, NodeInputs};
 use crate::graph::ops::trace::Trace;
 use crate::graph::ops::{Demand, Need, widened};
 use crate::graph::order::producers;
@@ -36,7 +36,8 @@ pub(crate) fn evaluate_nodes(
         let demand = demand.max().unwrap_or_default();
         let origin = context.index.unwrap_or(index);
         let owner = Owner::of(node, Some(origin));
-        let before = context.trace.map(|it| (it, Trace::before(node, values, context.device)));
+        let before =
+            context.trace.map(|trace| (trace, Trace::before(node, values, context.device)));
         let value = |id: &Option<usize>| id.and_then(|id| values[id].as_ref());
         let operands = node.inputs.iter().map(value).collect();
         let found = evaluate_node(node, operands, context, &owner, demand);
@@ -73,7 +74,7 @@ pub(crate) fn evaluate_node(
 ) -> Result<Vec<Value>> {
     let op = node.op.as_ref().map_err(Clone::clone)?;
     let Context { budget, device, .. } = context;
-    let operands = Operands { node: &node.name, values, budget, device, owner, demand };
+    let operands = NodeInputs { node: &node.name, values, budget, device, owner, demand };
     let found = widened::evaluate(op.as_ref(), &operands)?;
     if found.len() < node.outputs.len() {
         let (given, accepted) = (node.outputs.len(), format!("up to {}", found.len()));
@@ -83,7 +84,7 @@ pub(crate) fn evaluate_node(
         if let Some(Storage::Tensor(tensor)) = value.view().map(|view| &view.storage) {
             budget.take(tensor.shape())?;
         }
-        if let Some(shape) = value.shape.as_ref().filter(|it| it.len() > limits::RANK) {
+        if let Some(shape) = value.shape.as_ref().filter(|shape| shape.len() > limits::RANK) {
             let (rank, accepted) = (shape.len(), format!("up to {}", limits::RANK));
             return Err(node.name.invalid("output", rank, "dimensions are too many", accepted));
         }

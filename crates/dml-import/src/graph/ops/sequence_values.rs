@@ -4,12 +4,12 @@ use crate::error::Result;
 use crate::graph::ops::body::{Body, stacked};
 use crate::graph::ops::concat::join;
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Content, Value};
 use crate::tensor::{Tensor, text};
 
 /// The tensors of an input, which must be a sequence.
-fn tensors<'a>(operands: &Operands<'a>, index: usize, name: &str) -> Result<&'a [Value]> {
+fn tensors<'a>(operands: &NodeInputs<'a>, index: usize, name: &str) -> Result<&'a [Value]> {
     let value = operands.optional(index);
     let value =
         value.ok_or_else(|| operands.node.invalid(name, "nothing", "is given", "a sequence"))?;
@@ -21,10 +21,10 @@ fn tensors<'a>(operands: &Operands<'a>, index: usize, name: &str) -> Result<&'a 
 }
 
 /// A sequence, whose tensors must have one type.
-fn sequence(operands: &Operands<'_>, tensors: Vec<Value>) -> Result<Vec<Value>> {
-    let mut elements = tensors.iter().filter_map(|it| it.element);
+fn sequence(operands: &NodeInputs<'_>, tensors: Vec<Value>) -> Result<Vec<Value>> {
+    let mut elements = tensors.iter().filter_map(|tensor| tensor.element);
     if let Some(accepted) = elements.next()
-        && let Some(given) = elements.find(|it| *it != accepted)
+        && let Some(given) = elements.find(|element| *element != accepted)
     {
         let problem = "is another type than that of the sequence";
         return Err(operands.node.invalid("tensor", given, problem, accepted.to_string()));
@@ -37,7 +37,7 @@ fn sequence(operands: &Operands<'_>, tensors: Vec<Value>) -> Result<Vec<Value>> 
 pub(crate) struct SequenceOf;
 
 impl Op for SequenceOf {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let tensor = |index| operands.value(index, "inputs").cloned();
         sequence(operands, (0..operands.values.len()).map(tensor).collect::<Result<_>>()?)
     }
@@ -48,7 +48,7 @@ impl Op for SequenceOf {
 pub(crate) struct OptionalOf;
 
 impl Op for OptionalOf {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let given = operands.values.first().copied().flatten().cloned();
         let none = || Value { element: None, shape: None, content: Content::Nothing };
         Ok(vec![given.unwrap_or_else(none)])
@@ -64,7 +64,7 @@ impl Op for SequenceLength {
         Need::Shape
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let length = tensors(operands, 0, "input_sequence")?.len();
         let length = i64::try_from(length).unwrap_or(i64::MAX);
         Ok(vec![Value::host(Tensor::from_integers(vec![], &[length]))])
@@ -97,7 +97,7 @@ impl Op for AtPosition {
         if input == self.position() { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let given = tensors(operands, 0, "input_sequence")?;
         let places = given.len() + usize::from(*self == Self::Insert);
         let position = match operands.optional(self.position()) {
@@ -140,7 +140,7 @@ impl Op for SplitToSequence {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let shape = input.shape()?;
         let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;
@@ -156,13 +156,13 @@ impl Op for SplitToSequence {
         }
         let mut rest = shape.to_vec();
         rest.remove(axis);
-        let flat = parts.iter().map(|it| operands.reshaped(it, &rest));
+        let flat = parts.iter().map(|part| operands.reshaped(part, &rest));
         sequence(operands, flat.collect::<Result<_>>()?)
     }
 }
 
 impl SplitToSequence {
-    fn lengths(&self, operands: &Operands<'_>, size: u64) -> Result<Vec<u64>> {
+    fn lengths(&self, operands: &NodeInputs<'_>, size: u64) -> Result<Vec<u64>> {
         let wrong = |given: String, accepted: String| {
             operands.node.invalid("split", given, "does not fit the dimension", accepted)
         };
@@ -193,7 +193,7 @@ pub(crate) struct ConcatFromSequence {
 }
 
 impl Op for ConcatFromSequence {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let tensors = tensors(operands, 0, "input_sequence")?;
         if tensors.is_empty() {
             let accepted = "at least one tensor";
@@ -222,7 +222,7 @@ impl Op for SequenceMap {
         self.body.need(input)
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let count = tensors(operands, 0, "input_sequence")?.len();
         self.body.check_count(operands, count as u64)?;
         let mut results: Vec<Vec<Value>> = vec![vec![]; self.body.outputs()];

@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::packed::{Use, around, count, dimension, write};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -31,7 +31,7 @@ impl Op for OneHot {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (indices, values) = (operands.value(0, "indices")?, operands.value(2, "values")?);
         let depth = operands.tensor(1, "depth")?.converted(ElementType::INT64)?.integers();
         let depth = match depth.as_deref() {
@@ -66,7 +66,7 @@ impl Op for OneHot {
             let axis = dimension(1, 3);
             OneHotDesc { indices_tensor, values_tensor, output_tensor, axis }.into()
         });
-        output.map(|it| vec![it])
+        output.map(|output| vec![output])
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct ReverseSequence {
 }
 
 impl Op for ReverseSequence {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (data, lengths) = (operands.value(0, "input")?, operands.value(1, "sequence_lens")?);
         operands.type_is(lengths.element()?, &[ElementType::INT64], "sequence_lens")?;
         let kind = data.kind()?;
@@ -118,6 +118,6 @@ impl Op for ReverseSequence {
             ReverseSubsequencesDesc { input_tensor, sequence_lengths_tensor, output_tensor, axis }
                 .into()
         });
-        output.map(|it| vec![it])
+        output.map(|output| vec![output])
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, element_count, text};
 
@@ -19,7 +19,7 @@ impl Op for ShapeOf {
         Need::Shape
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let shape = operands.shape(0, "data")?;
         let at = |index: i64| {
             let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
@@ -48,7 +48,7 @@ impl Op for Size {
         Need::Shape
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let shape = operands.shape(0, "data")?;
         let count = element_count(shape).and_then(|count| i64::try_from(count).ok());
         let count = count.ok_or_else(|| {
@@ -65,7 +65,7 @@ pub(crate) struct Flatten {
 }
 
 impl Op for Flatten {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "input")?;
         let shape = data.shape()?;
         // The axis may be the rank: all dimensions are before it.
@@ -105,7 +105,7 @@ impl Op for Reshape {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let from = data.shape()?;
         let wanted = match &self.shape {
@@ -158,7 +158,7 @@ impl Op for Unsqueeze {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let mut rest = data.shape()?.iter();
         let axes = match &self.axes {
@@ -185,7 +185,7 @@ impl Op for Squeeze {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let shape = data.shape()?;
         let axes = match &self.axes {
@@ -212,7 +212,7 @@ impl Op for Squeeze {
 }
 
 /// For each of `rank` dimensions, whether `axes` has it; each may occur once.
-fn marked(operands: &Operands<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
+fn marked(operands: &NodeInputs<'_>, axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     let mut marked = vec![false; rank];
     for axis in axes {
         let index = operands.axis(*axis, rank, "axes")?;

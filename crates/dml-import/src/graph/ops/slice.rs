@@ -6,7 +6,7 @@ use dml_core::operators::{Slice1Desc, SliceDesc};
 use crate::error::Result;
 use crate::graph::dml::MAX_RANK;
 use crate::graph::ops::movement::{joined, leading, moved, tensors};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 
 /// The elements from `starts` up to `ends`, in steps.
@@ -31,7 +31,7 @@ impl Op for Slice {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let range = match self {
             Self::Fixed { starts, ends, axes } => Range {
                 starts: starts.clone(),
@@ -56,7 +56,7 @@ impl Op for Slice {
     }
 }
 
-fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
+fn sliced(operands: &NodeInputs<'_>, range: &Range) -> Result<Value> {
     let data = operands.value(0, "data")?;
     let shape = data.shape()?;
     let mut walks: Vec<Walk> = shape.iter().map(|size| Walk::whole(*size)).collect();
@@ -80,7 +80,7 @@ fn sliced(operands: &Operands<'_>, range: &Range) -> Result<Value> {
 }
 
 /// The elements of `data` at these coordinates in each dimension.
-pub(super) fn walked(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> Result<Value> {
+pub(super) fn walked(operands: &NodeInputs<'_>, data: &Value, walks: &[Walk]) -> Result<Value> {
     if walks.iter().all(Walk::is_whole) {
         return Ok(data.clone());
     }
@@ -96,7 +96,7 @@ pub(super) fn walked(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> R
 }
 
 /// SLICE, or SLICE1 if a step is negative.
-fn operator(operands: &Operands<'_>, data: &Value, walks: &[Walk]) -> Result<AbstractOperator> {
+fn operator(operands: &NodeInputs<'_>, data: &Value, walks: &[Walk]) -> Result<AbstractOperator> {
     let sizes: Vec<u64> = walks.iter().map(|walk| walk.size).collect();
     let counts: Vec<u64> = walks.iter().map(|walk| walk.count).collect();
     let [input_tensor, output_tensor] = tensors(operands, data, [&sizes, &counts])?;

@@ -13,7 +13,7 @@ use crate::graph::ops::double::DOUBLE;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::{self, Use, count};
 use crate::graph::ops::reduce::reduced;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 
 /// DirectML's operators of one function: on rows in the last dimension, and along any axes.
@@ -33,7 +33,7 @@ pub(crate) struct Softmax {
 }
 
 impl Op for Softmax {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let kind = input.kind()?;
         let rank = kind.shape.len();
@@ -65,10 +65,10 @@ impl Op for Softmax {
 
 impl Softmax {
     /// The function of rows of FLOAT64, in the second of three dimensions.
-    fn of_double(&self, operands: &Operands<'_>, rows: &Value) -> Result<Value> {
+    fn of_double(&self, operands: &NodeInputs<'_>, rows: &Value) -> Result<Value> {
         let along = [false, true, false];
         let of = |function, values: &[&Value]| {
-            let values: Vec<Value> = values.iter().map(|it| (*it).clone()).collect();
+            let values: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
             apply(operands, function, &values)
         };
         let greatest = reduced(operands, rows, &along, ReduceFunction::Max)?;

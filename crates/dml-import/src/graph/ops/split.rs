@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::graph::device::no_counterpart;
 use crate::graph::dml::packed_tensor;
 use crate::graph::ops::concat::{around, position};
-use crate::graph::ops::operands::{Operator, Place};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::operands::{ComputeLocation, Operator};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
@@ -42,7 +42,7 @@ impl Op for Split {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let Kind { element, shape } = input.kind()?;
         if element.storage().is_none() {
@@ -56,7 +56,7 @@ impl Op for Split {
 
 /// The parts of `input` along a dimension; their lengths must add up to its size.
 pub(super) fn parts(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     axis: usize,
     lengths: &[u64],
@@ -75,13 +75,13 @@ pub(super) fn parts(
     }
     let empty =
         |kind: &Kind| Tensor::new(kind.element, kind.shape.clone(), vec![]).map(Value::host);
-    let whole = Operands { values: vec![Some(input)], ..*operands };
+    let whole = NodeInputs { values: vec![Some(input)], ..*operands };
     if !kinds.iter().all(Kind::is_empty)
-        && whole.place(element_count(&shape), Operator::Present) == Place::Host
+        && whole.place(element_count(&shape), Operator::Present) == ComputeLocation::Host
     {
         return divided_on_host(operands, input, kinds, axis);
     }
-    let full: Vec<Kind> = kinds.iter().filter(|it| !it.is_empty()).cloned().collect();
+    let full: Vec<Kind> = kinds.iter().filter(|kind| !kind.is_empty()).cloned().collect();
     let mut written = match full.is_empty() {
         true => vec![],
         false => divided(operands, input, full, axis)?,
@@ -96,7 +96,7 @@ pub(super) fn parts(
 }
 
 impl Split {
-    fn lengths(&self, operands: &Operands<'_>, size: u64) -> Result<Vec<u64>> {
+    fn lengths(&self, operands: &NodeInputs<'_>, size: u64) -> Result<Vec<u64>> {
         let given = match &self.parts {
             Parts::Lengths(lengths) => lengths.clone(),
             Parts::Input(_) if operands.optional(1).is_some() => operands.vector(1, "split")?,
@@ -117,7 +117,7 @@ impl Split {
 }
 
 impl Equal {
-    fn lengths(self, operands: &Operands<'_>, size: u64) -> Result<Vec<u64>> {
+    fn lengths(self, operands: &NodeInputs<'_>, size: u64) -> Result<Vec<u64>> {
         let count = (self.count as u64).max(1);
         let length = size.div_ceil(count);
         let before_last = length.saturating_mul(count - 1);
@@ -134,7 +134,7 @@ impl Equal {
 }
 
 fn divided(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     kinds: Vec<Kind>,
     axis: usize,
@@ -148,14 +148,14 @@ fn divided(
         let tensor = |shape: &[u64]| packed_tensor(operands.node, element, &around(shape, axis));
         let input_tensor = tensor(&shape)?;
         let output_tensors =
-            kinds.iter().map(|it| tensor(&it.shape)).collect::<Result<Vec<_>>>()?;
+            kinds.iter().map(|kind| tensor(&kind.shape)).collect::<Result<Vec<_>>>()?;
         Ok(SplitDesc { input_tensor, output_tensors, axis: position(&shape, axis) }.into())
     };
     Ok(operands.device.add(operands.owner, vec![storage], outputs, build))
 }
 
 fn divided_on_host(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     kinds: Vec<Kind>,
     axis: usize,

@@ -4,7 +4,7 @@
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::scalar::Scalar;
-use crate::graph::ops::{Budget, Need, Op, Operands};
+use crate::graph::ops::{Budget, Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, text};
 
@@ -34,7 +34,7 @@ impl Op for NonMaxSuppression {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let [of_boxes, of_scores] = [operands.shape(0, "boxes")?, operands.shape(1, "scores")?];
         let wrong = |name: &str, shape: &[u64], accepted: String| {
             operands.node.invalid(name, text(shape), "is the wrong shape", accepted)
@@ -82,7 +82,7 @@ impl NonMaxSuppression {
 }
 
 impl Thresholds {
-    fn of(operands: &Operands<'_>) -> Result<Self> {
+    fn of(operands: &NodeInputs<'_>) -> Result<Self> {
         let integer = |index, name| match operands.optional(index) {
             None => Ok(0),
             Some(_) => operands.number(index, name, &[ElementType::INT64]).map(|it| match it {
@@ -94,7 +94,7 @@ impl Thresholds {
         let float = |index, name| {
             let is_given = operands.optional(index).is_some();
             let read = || operands.number(index, name, &[ElementType::FLOAT32]);
-            is_given.then(|| read().map(|it| it.float() as f32)).transpose()
+            is_given.then(|| read().map(|read| read.float() as f32)).transpose()
         };
         let overlap = float(3, "iou_threshold")?.unwrap_or(0.0);
         if !(0.0..=1.0).contains(&overlap) {
@@ -169,7 +169,7 @@ impl Area {
 }
 
 /// The elements of an input of 32-bit floats.
-fn floats(operands: &Operands<'_>, index: usize, name: &str) -> Result<Vec<f32>> {
+fn floats(operands: &NodeInputs<'_>, index: usize, name: &str) -> Result<Vec<f32>> {
     let tensor = operands.tensor(index, name)?;
     operands.type_is(tensor.element_type(), &[ElementType::FLOAT32], name)?;
     let bits = tensor.bits().map(|bits| u32::try_from(bits).unwrap_or_default());

@@ -3,7 +3,7 @@
 use crate::convert::{from_float, from_integer};
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, host_elements};
 
@@ -14,13 +14,13 @@ pub(super) fn table(
     numbers: impl Iterator<Item = f64>,
 ) -> Result<Value> {
     host_elements(&shape)?;
-    let bits = numbers.map(|it| from_float(it, element));
+    let bits = numbers.map(|number| from_float(number, element));
     Tensor::of_bits(element, shape, bits).map(Value::host)
 }
 
 /// Consecutive numbers from 0 on, in row-major order.
 pub(super) fn numbers(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     element: ElementType,
     shape: &[u64],
 ) -> Result<Value> {

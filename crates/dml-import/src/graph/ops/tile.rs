@@ -9,7 +9,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::dml::MAX_RANK;
 use crate::graph::ops::movement::{is_on_host, joined, leading, moved, tensors, written};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -25,7 +25,7 @@ pub(crate) enum Tile {
 
 impl Tile {
     /// The repeats of each of `rank` dimensions.
-    fn repeats(&self, operands: &Operands<'_>, rank: usize) -> Result<Vec<u64>> {
+    fn repeats(&self, operands: &NodeInputs<'_>, rank: usize) -> Result<Vec<u64>> {
         match self {
             Self::EachDimension => operands.sizes(1, "repeats"),
             Self::OneDimension => {
@@ -44,7 +44,7 @@ impl Op for Tile {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let shape = input.shape()?;
         let repeats = self.repeats(operands, shape.len())?;
@@ -78,7 +78,7 @@ impl Op for Tile {
 
 /// Repeats by strides of 0, since no feature level has TILE for FLOAT64.
 fn repeated(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     pairs: &[[u64; 2]],
     output: &[u64],
@@ -89,7 +89,7 @@ fn repeated(
     operands.reshaped(&all, output)
 }
 
-fn tile(operands: &Operands<'_>, input: &Value, pairs: &[[u64; 2]]) -> Result<AbstractOperator> {
+fn tile(operands: &NodeInputs<'_>, input: &Value, pairs: &[[u64; 2]]) -> Result<AbstractOperator> {
     let pairs = joined(pairs, MAX_RANK, |[outer, times], [inner, again]| {
         (times == 1 && again == 1).then(|| [outer.saturating_mul(inner), 1])
     });
@@ -110,7 +110,7 @@ pub(crate) struct Blocks {
 }
 
 impl Op for Blocks {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "input")?;
         let &[batches, channels, height, width] = input.shape()? else {
             let given = text(input.shape()?);
@@ -123,7 +123,7 @@ impl Op for Blocks {
         };
         let size = u64::try_from(self.size).ok().filter(|size| (1..1 << 16).contains(size));
         let size = size.ok_or_else(|| {
-            let (path, problem) = ("attribute blocksize", "is no size");
+            let (path, problem) = ("attribute blocksize", "is not a size");
             operands.node.invalid(path, self.size, problem, "1 to 65535")
         })?;
         let area = size * size;
@@ -156,7 +156,7 @@ impl Blocks {
     /// By permuting dimensions.
     fn seen(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: &Value,
         shape: [u64; 4],
         size: u64,
@@ -177,7 +177,7 @@ impl Blocks {
 
     fn operator(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: &Value,
         shape: &[u64],
         size: u64,

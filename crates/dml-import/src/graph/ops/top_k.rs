@@ -6,7 +6,7 @@ use dml_core::{AxisDirection, DataType};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::packed::{Use, around, dimension, write_all};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 
 /// The greatest or the least elements along an axis, in order, and their coordinates.
@@ -23,7 +23,7 @@ impl Op for TopK {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "X")?;
         let Kind { element, mut shape } = data.kind()?;
         let axis = operands.axis(self.axis, shape.len(), "attribute axis")?;

@@ -53,7 +53,7 @@ pub(crate) struct Trace {
 }
 
 /// The state before a node was evaluated.
-pub(crate) struct Before {
+pub(crate) struct EvaluationState {
     /// Inputs of the graph that it may read, and how often they were read before.
     inputs: Vec<(Arc<BoundInput>, usize)>,
     operators: usize,
@@ -62,12 +62,16 @@ pub(crate) struct Before {
 
 impl Trace {
     /// The state before `node` is evaluated.
-    pub(crate) fn before(node: &Node, values: &[Option<Value>], device: &DeviceNodes) -> Before {
+    pub(crate) fn before(
+        node: &Node,
+        values: &[Option<Value>],
+        device: &DeviceNodes,
+    ) -> EvaluationState {
         let count = |input: &Arc<BoundInput>| input.reads.load(Ordering::Relaxed);
         let inputs = operands(node, values).flatten().flat_map(inputs_of);
-        let inputs = inputs.map(|it| (Arc::clone(it), count(it))).collect();
+        let inputs = inputs.map(|input| (Arc::clone(input), count(input))).collect();
         let questions = device.question_count();
-        Before { inputs, operators: device.all().len(), questions }
+        EvaluationState { inputs, operators: device.all().len(), questions }
     }
 
     /// Records the evaluation of the node with this number, if it depends on elements of inputs.
@@ -76,15 +80,20 @@ impl Trace {
         (index, node): (usize, &Node),
         demand: Demand,
         values: &[Option<Value>],
-        (before, device): (Before, &DeviceNodes),
+        (before, device): (EvaluationState, &DeviceNodes),
         found: &Result<Vec<Value>>,
     ) {
         let read = before.inputs.iter();
         let read = read.filter(|(it, count)| it.reads.load(Ordering::Relaxed) > *count);
         let read: Vec<usize> = read.map(|(it, _)| it.index).collect();
         let mut dependent = self.dependent.borrow_mut();
-        let used: Vec<ValueId> =
-            node.inputs.iter().flatten().copied().filter(|it| dependent.contains(it)).collect();
+        let used: Vec<ValueId> = node
+            .inputs
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|input| dependent.contains(input))
+            .collect();
         if read.is_empty() && used.is_empty() {
             return;
         }
@@ -93,7 +102,7 @@ impl Trace {
             Content::Stored(view) => matches!(view.storage, Storage::Tensor(_)),
             Content::Sequence(_) | Content::Nothing | Content::Refused(_) => false,
         };
-        let is_of_device = |it: &Value| it.view().is_some_and(|it| it.storage.is_on_device());
+        let is_of_device = |it: &Value| it.view().is_some_and(|view| view.storage.is_on_device());
         let is_computation = before.operators == device.all().len()
             && before.questions == device.question_count()
             && !operands(node, values).flatten().any(is_of_device)
@@ -123,7 +132,7 @@ impl Trace {
     ) -> Conclusions {
         let (dependent, bytes) = (self.dependent.into_inner(), self.bytes.into_inner());
         let mut found = self.found.into_inner();
-        found.deciding.extend(outputs.filter(|it| dependent.contains(it)));
+        found.deciding.extend(outputs.filter(|output| dependent.contains(output)));
         if bytes > limits::CONCLUSIONS {
             found = Conclusions { is_too_large: true, ..Conclusions::default() };
         }
@@ -136,7 +145,7 @@ impl Trace {
 impl Computation {
     fn bytes(&self) -> usize {
         let values = self.operands.iter().flatten().chain(&self.results);
-        let bytes = |value: &Value| match value.view().map(|it| &it.storage) {
+        let bytes = |value: &Value| match value.view().map(|view| &view.storage) {
             Some(Storage::Tensor(tensor)) => tensor.bytes().len(),
             _ => 0,
         };

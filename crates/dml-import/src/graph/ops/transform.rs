@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::arithmetic::MULTIPLY;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
@@ -51,7 +51,7 @@ type Turns = [[f64; 2]];
 
 impl Transform {
     /// The number of elements read from each row, and of elements written.
-    pub(super) fn sizes(&self, operands: &Operands<'_>) -> Result<[u64; 2]> {
+    pub(super) fn sizes(&self, operands: &NodeInputs<'_>) -> Result<[u64; 2]> {
         if self.length == 0 {
             return Err(operands.node.invalid("dft_length", 0, "is no length", "1 and more"));
         }
@@ -69,7 +69,7 @@ impl Transform {
     }
 
     /// Transforms rows of elements that have `parts` parts; the parts of the results are another dimension.
-    pub(super) fn of(&self, operands: &Operands<'_>, rows: &Value, parts: u64) -> Result<Value> {
+    pub(super) fn of(&self, operands: &NodeInputs<'_>, rows: &Value, parts: u64) -> Result<Value> {
         let element = rows.element()?;
         operands.type_is(element, &TYPES, "input")?;
         let rows = cast(operands, rows, ElementType::FLOAT32)?;
@@ -105,14 +105,15 @@ impl Transform {
         };
         let most = limits::HOST_ELEMENTS.min(elements);
         let factors = (2..self.length).filter(|it| self.length.is_multiple_of(*it));
-        let factors = factors.map(|it| [it, self.length / it]).filter(|it| largest(*it) <= most);
-        factors.min_by_key(|it| largest(*it)).filter(|_| elements > LARGE)
+        let factors =
+            factors.map(|factor| [factor, self.length / factor]).filter(|it| largest(*it) <= most);
+        factors.min_by_key(|factor| largest(*factor)).filter(|_| elements > LARGE)
     }
 
     /// Transforms every `second`-th element, and combines the results (Cooley and Tukey, 1965).
     fn in_two_steps(
         &self,
-        (operands, turns): (&Operands<'_>, &Turns),
+        (operands, turns): (&NodeInputs<'_>, &Turns),
         rows: &Value,
         [read, parts, written]: [u64; 3],
         [first, second]: [u64; 2],
@@ -149,7 +150,7 @@ impl Transform {
     /// The products of rows with the tables of `parts` parts, which are another dimension.
     fn products(
         &self,
-        (operands, turns): (&Operands<'_>, &Turns),
+        (operands, turns): (&NodeInputs<'_>, &Turns),
         rows: &Value,
         table: &Table<'_>,
         parts: u64,
@@ -165,7 +166,7 @@ impl Transform {
 
     fn table(
         &self,
-        (operands, turns): (&Operands<'_>, &Turns),
+        (operands, turns): (&NodeInputs<'_>, &Turns),
         of: &Table<'_>,
         part: u64,
     ) -> Result<Value> {

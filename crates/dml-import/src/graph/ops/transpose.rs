@@ -1,7 +1,7 @@
 //! Transpose: a view with permuted dimensions.
 
 use crate::error::Result;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 
 /// Dimension `i` of the output is dimension `order[i]` of the input. If `None`, the second input holds the
@@ -16,7 +16,7 @@ impl Op for Transpose {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let rank = data.shape()?.len();
         let (given, name) = match (&self.order, operands.values.get(1)) {

@@ -5,7 +5,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::device::no_counterpart;
 use crate::graph::ops::packed::{around, count};
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::{Tensor, host_elements};
 
@@ -24,7 +24,7 @@ impl Op for Unique {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let mut data = operands.tensor(0, "X")?;
         let element = data.element_type();
         if element.storage().is_none() {
@@ -66,14 +66,14 @@ impl Op for Unique {
 }
 
 /// The index of each result's first occurrence, the result of each slice, and the number of occurrences.
-struct Found {
+struct UniqueSlices {
     first: Vec<usize>,
     inverse: Vec<usize>,
     counts: Vec<usize>,
 }
 
 impl Unique {
-    fn found<'a>(&self, size: usize, slice: impl Fn(usize) -> &'a [i128]) -> Found {
+    fn found<'a>(&self, size: usize, slice: impl Fn(usize) -> &'a [i128]) -> UniqueSlices {
         let mut order: Vec<usize> = (0..size).collect();
         // A stable sort, so that each group begins with its first occurrence.
         order.sort_by(|a, b| slice(*a).cmp(slice(*b)));
@@ -86,7 +86,7 @@ impl Unique {
             group.iter().for_each(|slice| inverse[*slice] = number);
         }
         let first = groups.iter().filter_map(|group| group.first().copied()).collect();
-        Found { first, inverse, counts: groups.iter().map(|group| group.len()).collect() }
+        UniqueSlices { first, inverse, counts: groups.iter().map(|group| group.len()).collect() }
     }
 }
 

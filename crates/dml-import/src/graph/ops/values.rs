@@ -7,7 +7,7 @@ use crate::convert::convert;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::broadcast::broadcast;
-use crate::graph::ops::{Demand, Need, Op, Operands};
+use crate::graph::ops::{Demand, Need, NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Storage, Value, View};
 use crate::tensor::{element_count, text};
 
@@ -16,7 +16,7 @@ use crate::tensor::{element_count, text};
 pub(crate) struct Literal(pub(crate) Arc<Constant>);
 
 impl Op for Literal {
-    fn evaluate(&self, _operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, _operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (element, shape) = (self.0.element, self.0.shape.clone());
         Ok(vec![Value::stored(Kind { element, shape }, Storage::Constant(Arc::clone(&self.0)))])
     }
@@ -27,7 +27,7 @@ impl Op for Literal {
 pub(crate) struct Identity;
 
 impl Op for Identity {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         Ok(vec![operands.passed(0, "input")?.clone()])
     }
 }
@@ -37,7 +37,7 @@ impl Op for Identity {
 pub(crate) struct ElementOf;
 
 impl Op for ElementOf {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         Ok(vec![operands.value(0, "input")?.clone()])
     }
 }
@@ -51,7 +51,7 @@ impl Op for HasElement {
         Need::Shape
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let has = operands.optional(0).is_some();
         Ok(vec![Value::scalar(ElementType::Bool, has.into())])
     }
@@ -70,7 +70,7 @@ impl Op for Dropout {
         if input == 0 { Need::Elements } else { Need::Host }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         if operands.optional(2).is_some()
             && operands.scalar(2, "training_mode")? != 0
             && !is_zero(operands)?
@@ -87,7 +87,7 @@ impl Op for Dropout {
 }
 
 /// Whether the ratio is given and 0.
-fn is_zero(operands: &Operands<'_>) -> Result<bool> {
+fn is_zero(operands: &NodeInputs<'_>) -> Result<bool> {
     let Some(ratio) = operands.optional(1) else { return Ok(false) };
     let element = ratio.element()?;
     let ratio = operands.read(ratio)?;
@@ -106,7 +106,7 @@ impl Op for ConstantOfShape {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let shape = operands.sizes(0, "input")?;
         Ok(vec![Value::fill(Kind { element: self.element, shape }, self.bits)])
     }
@@ -124,7 +124,7 @@ impl Op for Broadcast {
         if input == 1 { Need::Host } else { Need::Elements }
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let (from, wanted) = (data.shape()?, operands.sizes(1, "shape")?);
         let both = broadcast(from, &wanted).filter(|it| self.bidirectional || *it == wanted);

@@ -5,7 +5,7 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::packed::around;
 use crate::graph::ops::product::multiplied;
@@ -95,7 +95,7 @@ impl Weighing {
     /// The elements are not floats, or the weights exceed the limit of the host.
     pub(super) fn along(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         data: &Value,
         axis: usize,
         sources: &Sources,
@@ -122,12 +122,12 @@ impl Weighing {
     }
 
     /// The matrix of weights, with one row for each output element.
-    fn weights(&self, operands: &Operands<'_>, sources: &Sources) -> Result<Value> {
+    fn weights(&self, operands: &NodeInputs<'_>, sources: &Sources) -> Result<Value> {
         let shape = vec![sources.coordinates.len() as u64, sources.input];
         operands.budget.take(&shape)?;
         let rows = sources.coordinates.iter().flat_map(|x| self.row(sources, *x));
         #[expect(clippy::cast_possible_truncation, reason = "rounded, as the product has them")]
-        let bytes: Vec<u8> = rows.flat_map(|it| (it as f32).to_le_bytes()).collect();
+        let bytes: Vec<u8> = rows.flat_map(|row| (row as f32).to_le_bytes()).collect();
         Ok(Value::host(Tensor::new(ElementType::FLOAT32, shape, bytes)?))
     }
 }

@@ -8,7 +8,7 @@ use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::table::table;
-use crate::graph::ops::{Need, Op, Operands};
+use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::host_elements;
 
@@ -28,7 +28,7 @@ impl Op for Window {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let size = operands.size(operands.scalar(0, "size")?, "size")?;
         operands.budget.take(&[size])?;
         host_elements(&[size])?;
@@ -63,7 +63,7 @@ impl Op for MelWeights {
         Need::Host
     }
 
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let integer = |index, name: &str| operands.size(operands.scalar(index, name)?, name);
         let [bands, length] = [integer(0, "num_mel_bins")?, integer(1, "dft_length")?];
         let rate = integer(2, "sample_rate")?;

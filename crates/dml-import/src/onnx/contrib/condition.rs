@@ -22,23 +22,23 @@ fn part_holds(call: &Call<'_>, text: &str) -> Option<bool> {
     let mut words = text.split_whitespace();
     let name = words.next()?;
     let given = |at: usize, all: &[bool]| all.get(at).copied().unwrap_or(false);
-    if let Some(at) = call.head.inputs.iter().position(|it| it.name == name) {
+    if let Some(at) = call.head.inputs.iter().position(|input| input.name == name) {
         return Some(given(at, &call.inputs));
     }
-    if let Some(at) = call.head.outputs.iter().position(|it| it.name == name) {
+    if let Some(at) = call.head.outputs.iter().position(|output| output.name == name) {
         return Some(given(at, &call.outputs));
     }
-    let (_, kind) = call.head.attributes.iter().find(|it| it.0 == name)?;
+    let (_, kind) = call.head.attributes.iter().find(|attribute| attribute.0 == name)?;
     let operator = words.next();
     if *kind == Kind::Text {
         let text = call.attributes.text(name).filter(|it| !it.is_empty());
         return Some(match operator {
-            Some(_) => words.any(|it| text.as_deref() == Some(it)),
+            Some(_) => words.any(|word| text.as_deref() == Some(word)),
             None => text.is_some(),
         });
     }
     let number = number(call, name, *kind);
-    let Some(operator) = operator else { return Some(number.is_some_and(|it| it != 0.0)) };
+    let Some(operator) = operator else { return Some(number.is_some_and(|number| number != 0.0)) };
     if operator == "given" {
         return Some(number.is_some());
     }

@@ -64,7 +64,7 @@ pub(super) fn head(line: &'static str) -> Option<Head> {
         all.map(parameter).collect()
     };
     let attributes = split(attributes);
-    let required = attributes.iter().filter(|it| it.ends_with('!'));
+    let required = attributes.iter().filter(|attribute| attribute.ends_with('!'));
     Some(Head {
         required: required.filter_map(|it| Some(it.split_once(':')?.0)).collect(),
         attributes: attributes.into_iter().map(attribute).collect::<Option<_>>()?,
@@ -89,7 +89,7 @@ fn split(text: &str) -> Vec<&str> {
         }
     }
     parts.push(text[start..].trim());
-    parts.retain(|it| !it.is_empty());
+    parts.retain(|part| !part.is_empty());
     parts
 }
 
@@ -157,10 +157,10 @@ impl Writer<'_> {
         let (outputs, call) = assignment(rest).ok_or_else(unclear)?;
         let mut kept: Vec<String> = outputs
             .iter()
-            .map(|it| match it.strip_suffix('?') {
+            .map(|output| match output.strip_suffix('?') {
                 Some(name) if !self.is_asked(name) => String::new(),
                 Some(name) => name.to_owned(),
-                None => (*it).to_owned(),
+                None => (*output).to_owned(),
             })
             .collect();
         while kept.last().is_some_and(String::is_empty) {
@@ -188,14 +188,14 @@ impl Writer<'_> {
             is_first |= input.is_empty() && name != argument;
             inputs.push(input);
         }
-        let attribute = attributes.into_iter().map(|it| self.attribute(it));
+        let attribute = attributes.into_iter().map(|attribute| self.attribute(attribute));
         let attribute = attribute.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect();
         let (domain, op_type) = match operator.split_once('.') {
             Some((_, operator)) => (MICROSOFT, operator),
             None if operator.starts_with('_') => (INTERNAL, operator),
             None => ("", operator),
         };
-        self.known.extend(outputs.iter().filter(|it| !it.is_empty()).cloned());
+        self.known.extend(outputs.iter().filter(|output| !output.is_empty()).cloned());
         let mut node = NodeProto {
             input: inputs,
             output: outputs,
@@ -265,7 +265,7 @@ impl Writer<'_> {
     fn attribute(&self, text: &str) -> Option<Option<AttributeProto>> {
         let (name, value) = text.split_once('=')?;
         let value = self.value(value)?;
-        Some(value.map(|it| AttributeProto { name: name.to_owned(), ..it }))
+        Some(value.map(|value| AttributeProto { name: name.to_owned(), ..value }))
     }
 
     /// Parses an attribute's value; the inner option is `None` if it is omitted.
@@ -305,7 +305,9 @@ impl Writer<'_> {
         if let Some((name, index)) = text.strip_suffix(']').and_then(|it| it.split_once('[')) {
             let index: usize = index.parse().ok()?;
             let element = self.call.attributes.floats(name).and_then(|it| it.get(index).copied());
-            return Some(element.map(|it| AttributeProto { f: Some(it), ..of(Kind::Float) }));
+            return Some(
+                element.map(|element| AttributeProto { f: Some(element), ..of(Kind::Float) }),
+            );
         }
         let name = text.trim_end_matches('!');
         let given = self.call.attributes.get(name);
@@ -313,7 +315,7 @@ impl Writer<'_> {
             name != text && it.i.unwrap_or(0) == 0 && it.f.unwrap_or(0.0) == 0.0
         };
         let Some(given) = given.filter(|it| !is_zero(it)) else { return Some(None) };
-        let (_, kind) = self.call.head.attributes.iter().find(|it| it.0 == name)?;
+        let (_, kind) = self.call.head.attributes.iter().find(|attribute| attribute.0 == name)?;
         Some(Some(AttributeProto { r#type: *kind as i32, ..given.clone() }))
     }
 }
@@ -325,12 +327,12 @@ fn of(kind: Kind) -> AttributeProto {
 /// Names that a definition uses without defining them, and lines that do not parse.
 #[cfg(test)]
 pub(super) fn unknown(head: &Head, lines: &[&str]) -> Vec<String> {
-    let attributes = head.attributes.iter().map(|it| it.0.to_owned());
-    let parameters = head.inputs.iter().chain(&head.outputs).map(|it| it.name.clone());
+    let attributes = head.attributes.iter().map(|attribute| attribute.0.to_owned());
+    let parameters = head.inputs.iter().chain(&head.outputs).map(|input| input.name.clone());
     let mut known: Vec<String> = attributes.chain(parameters).collect();
     let mut found = vec![];
     let is_word = |it: char| it.is_alphanumeric() || matches!(it, '_' | '@' | '.' | '"' | '#');
-    for line in lines.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
+    for line in lines.iter().map(|line| line.trim()).filter(|it| !it.is_empty()) {
         let (condition, rest) = match (conditional(line, "refuse "), conditional(line, "if ")) {
             (Some((condition, _)), _) => (condition, None),
             (None, Some((condition, rest))) => (condition, Some(rest)),
@@ -339,7 +341,7 @@ pub(super) fn unknown(head: &Head, lines: &[&str]) -> Vec<String> {
         found.extend(condition::names(condition).map(str::to_owned));
         let Some(rest) = rest else { continue };
         let Some((outputs, call)) = assignment(rest) else { return vec![line.to_owned()] };
-        known.extend(outputs.iter().map(|it| it.trim_end_matches('?').to_owned()));
+        known.extend(outputs.iter().map(|output| output.trim_end_matches('?').to_owned()));
         for word in call.split_inclusive(|it| !is_word(it)) {
             let (name, end) = word.split_at(word.trim_end_matches(|it| !is_word(it)).len());
             let is_name = name.starts_with(|it: char| it.is_alphabetic() || it == '@');

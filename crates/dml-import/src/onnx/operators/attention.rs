@@ -1,7 +1,7 @@
 //! Attention and RotaryEmbedding, and their attributes.
 
 use super::build::Built;
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::error::Result;
 use crate::graph::{Attention, RotaryEmbedding, Stage};
 use crate::onnx::attributes::{Attributes, Kind};
@@ -32,10 +32,13 @@ const ROTARY: [(&str, Kind); 3] =
     [("interleaved", Kind::Int), ("num_heads", Kind::Int), ("rotary_embedding_dim", Kind::Int)];
 
 /// All versions. Sequence lengths and shorter masks exist from version 24 on, and windows from 25 on.
-pub(super) static ROWS: &[Row] = &[
-    Row { outputs: 1..=4, ..row("Attention", 23, &ATTENTION, 3..=6, attention) },
-    Row { outputs: 1..=4, ..row("Attention", 24, &ATTENTION, 3..=7, padded_attention) },
-    Row { outputs: 1..=4, ..row("Attention", 25, &ATTENTION_25, 3..=7, padded_attention) },
+pub(super) static ROWS: &[OperatorVersion] = &[
+    OperatorVersion { outputs: 1..=4, ..row("Attention", 23, &ATTENTION, 3..=6, attention) },
+    OperatorVersion { outputs: 1..=4, ..row("Attention", 24, &ATTENTION, 3..=7, padded_attention) },
+    OperatorVersion {
+        outputs: 1..=4,
+        ..row("Attention", 25, &ATTENTION_25, 3..=7, padded_attention)
+    },
     row("RotaryEmbedding", 23, &ROTARY, 3..=4, rotary_embedding),
 ];
 
@@ -46,7 +49,7 @@ fn rotary_embedding(it: &Attributes<'_>) -> Built {
 pub(super) fn rotary(it: &Attributes<'_>) -> Result<RotaryEmbedding> {
     let name = "rotary_embedding_dim";
     let turned = it.int(name).filter(|turned| *turned != 0).map(|turned| {
-        let (path, problem) = (format!("attribute {name}"), "is no number of elements");
+        let (path, problem) = (format!("attribute {name}"), "is not a number of elements");
         u64::try_from(turned).map_err(|_| it.node.invalid(path, turned, problem, "0 and more"))
     });
     Ok(RotaryEmbedding {
@@ -87,7 +90,7 @@ fn window(it: &Attributes<'_>, name: &str) -> Result<Option<u64>> {
     match it.int(name) {
         None | Some(-1) => Ok(None),
         Some(size) => u64::try_from(size).map(Some).map_err(|_| {
-            let (path, problem) = (format!("attribute {name}"), "is no number of keys");
+            let (path, problem) = (format!("attribute {name}"), "is not a number of keys");
             it.node.invalid(path, size, problem, "0 and more, or -1 for all keys")
         }),
     }

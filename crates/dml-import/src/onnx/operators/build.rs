@@ -47,7 +47,7 @@ pub(super) fn trilu(it: &Attributes<'_>) -> Built {
 pub(super) fn element(it: &Attributes<'_>, name: &str, number: i64) -> Result<ElementType> {
     tensor::element(number).ok_or_else(|| {
         let accepted = "the numbers of TensorProto.DataType, such as 1 for float";
-        it.node.invalid(format!("attribute {name}"), number, "is no type", accepted)
+        it.node.invalid(format!("attribute {name}"), number, "is not a type", accepted)
     })
 }
 

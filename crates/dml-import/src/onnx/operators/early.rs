@@ -8,7 +8,7 @@ use dml_core::schema::OperatorSchema;
 
 use super::build::{self, Built, padding_mode};
 use super::element_wise::{CONSUMED, SELU, activation, element_wise};
-use super::{ANY, Row, pooling, recurrent, row};
+use super::{ANY, OperatorVersion, pooling, recurrent, row};
 use crate::graph::{
     ABSOLUTE, ADD, CEIL, Cast, Common, Concat, Equal, FLOOR, Function, MAXIMUM, MINIMUM, Margins,
     Mean, NEGATE, Pad, Parts, RELU, Reshape, Split, Tile, Types, Zero,
@@ -56,17 +56,21 @@ const fn with_sequence<const N: usize, const M: usize>(
 }
 
 /// An element-wise operator with `consumed_inputs`.
-const fn consuming(name: &'static str, inputs: RangeInclusive<usize>, function: Function) -> Row {
-    Row { attributes: &CONSUMED, ..element_wise(name, 1, inputs, function) }
+const fn consuming(
+    name: &'static str,
+    inputs: RangeInclusive<usize>,
+    function: Function,
+) -> OperatorVersion {
+    OperatorVersion { attributes: &CONSUMED, ..element_wise(name, 1, inputs, function) }
 }
 
 /// An operator of one input with `consumed_inputs`, for numbers.
-const fn unary(name: &'static str, schema: &'static OperatorSchema) -> Row {
+const fn unary(name: &'static str, schema: &'static OperatorSchema) -> OperatorVersion {
     consuming(name, 1..=1, Function::new(Types::Numbers, schema))
 }
 
 /// Version 1 of these operators, unless stated otherwise.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     consuming("Abs", 1..=1, ABSOLUTE),
     consuming("Ceil", 1..=1, CEIL),
     consuming("Floor", 1..=1, FLOOR),
@@ -89,19 +93,19 @@ pub(super) static ROWS: &[Row] = &[
     row("Clip", 1, &CLIP, 1..=1, build::clip_6),
     row("Concat", 1, &[("axis", Kind::Int)], 1..=ANY, concat),
     // Version 6 lacks `consumed_inputs`, and is otherwise equal.
-    Row { outputs: 1..=2, ..row("Dropout", 1, &DROPOUT, 1..=1, dropout) },
+    OperatorVersion { outputs: 1..=2, ..row("Dropout", 1, &DROPOUT, 1..=1, dropout) },
     row("InstanceNormalization", 1, &EPSILON, 3..=3, |it| {
         super::rows::normalize(it, Common::Channel)
     }),
     row("Mean", 1, &CONSUMED, 1..=ANY, |_| Ok(Box::new(Mean))),
     row("Pad", 1, &PADDINGS, 1..=1, pad),
     row("Reshape", 1, &SHAPE, 1..=1, reshape),
-    Row { outputs: 1..=ANY, ..row("Split", 1, &SPLIT, 1..=2, split) },
+    OperatorVersion { outputs: 1..=ANY, ..row("Split", 1, &SPLIT, 1..=2, split) },
     row("LpPool", 1, &POOLING, 1..=1, pooling::early_norm),
     row("GlobalLpPool", 1, &[DEGREE], 1..=1, pooling::early_global_norm),
-    Row { outputs: 0..=2, ..row("RNN", 1, &RNN, 3..=6, recurrent::simple) },
-    Row { outputs: 0..=2, ..row("GRU", 1, &GRU, 3..=6, recurrent::gated) },
-    Row { outputs: 0..=3, ..row("LSTM", 1, &LSTM, 3..=8, recurrent::long_short_term) },
+    OperatorVersion { outputs: 0..=2, ..row("RNN", 1, &RNN, 3..=6, recurrent::simple) },
+    OperatorVersion { outputs: 0..=2, ..row("GRU", 1, &GRU, 3..=6, recurrent::gated) },
+    OperatorVersion { outputs: 0..=3, ..row("LSTM", 1, &LSTM, 3..=8, recurrent::long_short_term) },
     row("Tile", 1, &[], 3..=3, |_| Ok(Box::new(Tile::OneDimension))),
 ];
 
@@ -110,7 +114,7 @@ fn cast(it: &Attributes<'_>) -> Built {
     let name = it.text("to").ok_or_else(|| it.missing("to"))?;
     let to = tensor::element_of_name(&name).ok_or_else(|| {
         let accepted = "the names of TensorProto.DataType, such as FLOAT";
-        it.node.invalid("attribute to", crate::error::shortened(&name), "is no type", accepted)
+        it.node.invalid("attribute to", crate::error::shortened(&name), "is not a type", accepted)
     })?;
     Ok(Box::new(Cast { to, rounding: Rounding::default() }))
 }

@@ -16,7 +16,7 @@ use crate::onnx::attributes::{Attributes, Kind};
 
 use Types::Numbers;
 
-use super::{ANY, Build, Row};
+use super::{ANY, Build, OperatorVersion};
 
 /// An element-wise operator without attributes.
 pub(super) const fn element_wise(
@@ -24,9 +24,9 @@ pub(super) const fn element_wise(
     since: i64,
     inputs: RangeInclusive<usize>,
     function: Function,
-) -> Row {
+) -> OperatorVersion {
     let build = Build::ElementWise(function);
-    Row { domain: "", name, since, attributes: &[], inputs, outputs: 1..=1, build }
+    OperatorVersion { domain: "", name, since, attributes: &[], inputs, outputs: 1..=1, build }
 }
 
 /// An operator of one input that only DirectML computes, for numbers.
@@ -34,7 +34,7 @@ const fn unary(
     name: &'static str,
     since: i64,
     schema: &'static dml_core::schema::OperatorSchema,
-) -> Row {
+) -> OperatorVersion {
     element_wise(name, since, 1..=1, Function::new(Numbers, schema))
 }
 
@@ -45,20 +45,32 @@ pub(super) const fn activation(
     schema: &'static dml_core::schema::OperatorSchema,
     attributes: &'static [(&'static str, Kind)],
     defaults: &'static [f32],
-) -> Row {
+) -> OperatorVersion {
     let build = Build::Parameterized(Function::new(Numbers, schema), defaults);
-    Row { domain: "", name, since, attributes, inputs: 1..=1, outputs: 1..=1, build }
+    OperatorVersion { domain: "", name, since, attributes, inputs: 1..=1, outputs: 1..=1, build }
 }
 
 /// Swish: elements times their sigmoid.
-pub(super) const fn swish(name: &'static str, since: i64, steepness: &'static [f32]) -> Row {
+pub(super) const fn swish(
+    name: &'static str,
+    since: i64,
+    steepness: &'static [f32],
+) -> OperatorVersion {
     activation(name, since, &tables::ACTIVATION_SWISH, &ALPHA, steepness)
 }
 
 /// An operator of two inputs before version 7.
-const fn legacy(name: &'static str, since: i64, function: Function) -> Row {
+const fn legacy(name: &'static str, since: i64, function: Function) -> OperatorVersion {
     let build = Build::Legacy(function);
-    Row { domain: "", name, since, attributes: &LEGACY, inputs: 2..=2, outputs: 1..=1, build }
+    OperatorVersion {
+        domain: "",
+        name,
+        since,
+        attributes: &LEGACY,
+        inputs: 2..=2,
+        outputs: 1..=1,
+        build,
+    }
 }
 
 const LEGACY: [(&str, Kind); 3] =
@@ -79,7 +91,7 @@ const SHRINK: [(&str, Kind); 2] = [("bias", Kind::Float), ("lambd", Kind::Float)
 pub(super) const SELU: [f32; 2] = [1.673_263_2, 1.050_701];
 
 /// All versions of these operators, in any order.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     legacy("Add", 1, ADD),
     element_wise("Add", 7, 2..=2, ADD),
     legacy("Sub", 1, SUBTRACT),
@@ -171,7 +183,7 @@ mod tests {
                 _ => panic!("{} is no element-wise operator", row.name),
             };
             let fields = || function.schema().fields.iter();
-            let inputs = fields().filter(|it| it.kind == FieldKind::Input).count();
+            let inputs = fields().filter(|field| field.kind == FieldKind::Input).count();
             let expected = if *row.inputs.end() == ANY { 2 } else { *row.inputs.end() };
             assert_eq!(inputs, expected, "{}", row.name);
             let is_float = |it: &&dml_core::schema::FieldSchema| {

@@ -2,7 +2,7 @@
 
 use super::build::{self, Built};
 use super::element_wise::swish;
-use super::{INTERNAL, MICROSOFT, Row, quantization, recurrent, row, states};
+use super::{INTERNAL, MICROSOFT, OperatorVersion, quantization, recurrent, row, states};
 use crate::graph::{
     Attention, CachedAttention, DequantizeHalves, KeyMask, MatrixProduct, RotaryEmbedding, Turned,
 };
@@ -31,27 +31,27 @@ const CACHED: [(&str, Kind); 5] = [
 const HALVES: [(&str, Kind); 2] = [("N", Kind::Int), ("block_size", Kind::Int)];
 
 /// An operator of com.microsoft.
-const fn of(row: Row) -> Row {
-    Row { domain: MICROSOFT, ..row }
+const fn of(row: OperatorVersion) -> OperatorVersion {
+    OperatorVersion { domain: MICROSOFT, ..row }
 }
 
 /// An operator that only definitions use.
-const fn internal(row: Row) -> Row {
-    Row { domain: INTERNAL, ..row }
+const fn internal(row: OperatorVersion) -> OperatorVersion {
+    OperatorVersion { domain: INTERNAL, ..row }
 }
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     of(row("Gelu", 1, &[], 1..=1, build::gelu)),
     of(swish("QuickGelu", 1, &[1.702])),
     of(row("QuantizeLinear", 1, &AXIS, 2..=3, quantization::quantize)),
     of(row("DequantizeLinear", 1, &AXIS, 2..=3, quantization::dequantize)),
     of(row("FusedMatMul", 1, &FUSED, 2..=2, matrices)),
     of(row("TransposeMatMul", 1, &TRANSPOSED, 2..=2, matrices)),
-    of(Row {
+    of(OperatorVersion {
         outputs: 0..=3,
         ..row("DynamicQuantizeLSTM", 1, &recurrent::QUANTIZED, 12..=12, recurrent::quantized)
     }),
-    of(Row {
+    of(OperatorVersion {
         outputs: 1..=2,
         ..row(
             "LinearAttention",
@@ -61,7 +61,7 @@ pub(super) static ROWS: &[Row] = &[
             states::runtime_linear_attention,
         )
     }),
-    of(Row {
+    of(OperatorVersion {
         outputs: 1..=2,
         ..row("CausalConvWithState", 1, &states::RUNTIME_CAUSAL, 2..=4, states::runtime_causal)
     }),
@@ -75,7 +75,10 @@ pub(super) static ROWS: &[Row] = &[
     })),
     internal(row("_KeyMask", 1, &[], 3..=3, |_| Ok(Box::new(KeyMask)))),
     internal(row("_Rotary", 1, &ROTARY, 4..=4, rotary)),
-    internal(Row { outputs: 1..=3, ..row("_CachedAttention", 1, &CACHED, 8..=10, cached) }),
+    internal(OperatorVersion {
+        outputs: 1..=3,
+        ..row("_CachedAttention", 1, &CACHED, 8..=10, cached)
+    }),
 ];
 
 fn matrices(it: &Attributes<'_>) -> Built {

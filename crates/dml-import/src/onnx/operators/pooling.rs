@@ -1,7 +1,7 @@
 //! Pooling and related operators, and their attributes.
 
 use super::build::Built;
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::error::Result;
 use crate::graph::{AutoPad, Columns, GlobalPool, LocalResponse, Pool, Pooling};
 use crate::onnx::attributes::{Attributes, Kind};
@@ -17,7 +17,7 @@ const ORDER: (&str, Kind) = ("storage_order", Kind::Int);
 const DEGREE: (&str, Kind) = ("p", Kind::Int);
 
 /// All versions of these operators.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("AveragePool", 1, &[AUTO, KERNEL, PADS, STRIDES], 1..=1, average),
     row("AveragePool", 7, &[AUTO, KERNEL, PADS, STRIDES, INCLUDE], 1..=1, average),
     row("AveragePool", 10, &[AUTO, KERNEL, PADS, STRIDES, INCLUDE, CEIL_MODE], 1..=1, average),
@@ -29,11 +29,11 @@ pub(super) static ROWS: &[Row] = &[
         average,
     ),
     row("MaxPool", 1, &[AUTO, KERNEL, PADS, STRIDES], 1..=1, maximum),
-    Row {
+    OperatorVersion {
         outputs: 1..=2,
         ..row("MaxPool", 8, &[AUTO, KERNEL, PADS, STRIDES, ORDER], 1..=1, maximum)
     },
-    Row {
+    OperatorVersion {
         outputs: 1..=2,
         ..row(
             "MaxPool",

@@ -1,7 +1,9 @@
 //! Matrix products and convolutions, and their attributes.
 
 use crate::error::Result;
-use crate::graph::{Convolution, Form, Gemm, INTEGER, MatrixProduct, Op, QUANTIZED, REAL};
+use crate::graph::{
+    Convolution, ConvolutionForm, Gemm, INTEGER, MatrixProduct, Op, QUANTIZED, REAL,
+};
 use crate::onnx::attributes::{Attributes, Kind};
 use crate::onnx::operators::pooling::auto_pad;
 
@@ -74,7 +76,7 @@ pub(super) fn quantized_convolution(it: &Attributes<'_>) -> Built {
     built(it, &QUANTIZED, false)
 }
 
-fn built(it: &Attributes<'_>, form: &'static Form, is_transposed: bool) -> Built {
+fn built(it: &Attributes<'_>, form: &'static ConvolutionForm, is_transposed: bool) -> Built {
     let list = |name: &str| it.ints(name).unwrap_or_default();
     Ok(Box::new(Convolution {
         form,

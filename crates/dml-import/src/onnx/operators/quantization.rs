@@ -1,7 +1,7 @@
 //! QuantizeLinear and DequantizeLinear, and their attributes.
 
 use super::build::{self, Built, element};
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{Direction, Quantize};
@@ -14,7 +14,7 @@ const OUTPUT: (&str, Kind) = ("output_dtype", Kind::Int);
 const PRECISION: (&str, Kind) = ("precision", Kind::Int);
 
 /// All versions of both operators.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("QuantizeLinear", 10, &[], 2..=3, quantize),
     row("QuantizeLinear", 13, &[AXIS], 2..=3, quantize),
     row("QuantizeLinear", 19, &[AXIS, SATURATE], 2..=3, quantize),

@@ -1,7 +1,7 @@
 //! Operators that draw random numbers, and their attributes.
 
 use super::build::{self, Built};
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{Bernoulli, Distribution, RandomNumbers, Source};
@@ -14,7 +14,7 @@ const UNIFORM: [(&str, Kind); 2] = [("low", Kind::Float), ("high", Kind::Float)]
 const NORMAL: [(&str, Kind); 2] = [("mean", Kind::Float), ("scale", Kind::Float)];
 
 /// All versions of these operators.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("RandomUniform", 1, &[UNIFORM[0], UNIFORM[1], TYPE, SEED, SHAPE], 0..=0, |it| {
         of_shape(it, uniform(it))
     }),

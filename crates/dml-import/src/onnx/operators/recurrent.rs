@@ -9,7 +9,7 @@ use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, FieldValue, RecurrentNetworkDirection};
 
 use super::build::{Built, choice};
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::error::{Result, shortened};
 use crate::graph::{Cell, Recurrent};
 use crate::onnx::attributes::{Attributes, Kind};
@@ -34,10 +34,10 @@ pub(super) const GRU: [(&str, Kind); 8] =
     [ALPHA, BETA, FUNCTIONS, CLIP, DIRECTION, SIZE, LAYOUT, LINEAR];
 
 /// All versions of these operators. The attribute `layout` exists from version 14 on, and is 0 before.
-pub(super) static ROWS: &[Row] = &[
-    Row { outputs: 0..=2, ..row("RNN", 7, &RNN, 3..=6, simple) },
-    Row { outputs: 0..=2, ..row("GRU", 7, &GRU, 3..=6, gated) },
-    Row { outputs: 0..=3, ..row("LSTM", 7, &LSTM, 3..=8, long_short_term) },
+pub(super) static ROWS: &[OperatorVersion] = &[
+    OperatorVersion { outputs: 0..=2, ..row("RNN", 7, &RNN, 3..=6, simple) },
+    OperatorVersion { outputs: 0..=2, ..row("GRU", 7, &GRU, 3..=6, gated) },
+    OperatorVersion { outputs: 0..=3, ..row("LSTM", 7, &LSTM, 3..=8, long_short_term) },
 ];
 
 /// An activation function: its name, DirectML's operator, and the defaults of `activation_alpha` and

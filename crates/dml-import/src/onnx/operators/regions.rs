@@ -1,7 +1,7 @@
 //! Operators on regions of interest and on grids, and their attributes.
 
 use super::build::{Built, choice};
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::error::Result;
 use crate::graph::{
     AffineGrid, CUBIC, GridSample, LINEAR, MaxRoiPool, NEAREST, Padding, RoiAlign, Sampling,
@@ -19,7 +19,7 @@ const CORNERS: (&str, Kind) = ("align_corners", Kind::Int);
 const POOLED: (&str, Kind) = ("pooled_shape", Kind::Ints);
 
 /// All versions of these operators.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("RoiAlign", 10, &[MODE, HEIGHT, WIDTH, SAMPLES, SCALE], 3..=3, |it| align(it, false)),
     row("RoiAlign", 16, &[MODE, HEIGHT, WIDTH, SAMPLES, SCALE, COORDINATES], 3..=3, |it| {
         align(it, true)
@@ -41,7 +41,7 @@ fn align(it: &Attributes<'_>, is_half_pixel: bool) -> Built {
     let samples = it.int("sampling_ratio").unwrap_or(0);
     let samples = u32::try_from(samples).map_err(|_| {
         let accepted = format!("0 to {}", u32::MAX);
-        it.node.invalid("attribute sampling_ratio", samples, "is no number of samples", accepted)
+        it.node.invalid("attribute sampling_ratio", samples, "is not a number of samples", accepted)
     })?;
     let modes = [("avg", false), ("max", true)];
     let mode = it.text(MODE.0).map_or(Ok(false), |text| choice(it, MODE.0, &text, &modes));
@@ -85,7 +85,7 @@ fn sample(it: &Attributes<'_>, modes: &[(&str, &'static Sampling)]) -> Built {
 fn size(it: &Attributes<'_>, name: &str, size: i64) -> Result<u64> {
     u64::try_from(size).ok().filter(|it| *it > 0).ok_or_else(|| {
         let (path, accepted) = (format!("attribute {name}"), format!("1 to {}", i64::MAX));
-        it.node.invalid(&path, size, "is no size", accepted)
+        it.node.invalid(&path, size, "is not a size", accepted)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Resize and Upsample, and their attributes.
 
 use super::build::{Built, choice};
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::error::Result;
 use crate::graph::{Aspect, Coordinates, Filter, Interpolation, Nearest, Resize, Scales, Weighing};
 use crate::onnx::attributes::{Attributes, Kind};
@@ -24,7 +24,7 @@ const HEIGHT: (&str, Kind) = ("height_scale", Kind::Float);
 const WIDTH: (&str, Kind) = ("width_scale", Kind::Float);
 
 /// All versions of Resize and Upsample.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("Upsample", 1, &[MODE, HEIGHT, WIDTH], 1..=1, |it| {
         let scale = |name: &str| it.float(name).ok_or_else(|| it.missing(name));
         // Batches and channels are not resized.

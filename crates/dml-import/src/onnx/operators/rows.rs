@@ -11,7 +11,7 @@ use crate::graph::{
 };
 use crate::onnx::attributes::{Attributes, Kind};
 
-use super::{Build, Row, row};
+use super::{Build, OperatorVersion, row};
 
 const AXES: [(&str, Kind); 2] = [("axes", Kind::Ints), ("keepdims", Kind::Int)];
 const ONLY_AXES: [(&str, Kind); 1] = [("axes", Kind::Ints)];
@@ -42,15 +42,15 @@ const NORM: [(&str, Kind); 2] = [("axis", Kind::Int), ("p", Kind::Int)];
 const RUNNING: [(&str, Kind); 2] = [("exclusive", Kind::Int), ("reverse", Kind::Int)];
 
 /// A reduction whose axes are an attribute in version 1, and an input from version `since` on.
-const fn reduces(name: &'static str, since: i64, function: ReduceFunction) -> Row {
+const fn reduces(name: &'static str, since: i64, function: ReduceFunction) -> OperatorVersion {
     let (attributes, inputs): (&'static [(&str, Kind)], RangeInclusive<usize>) =
         if since == 1 { (&AXES, 1..=1) } else { (&NO_AXES, 1..=2) };
     let build = Build::Reduce(function);
-    Row { domain: "", name, since, attributes, inputs, outputs: 1..=1, build }
+    OperatorVersion { domain: "", name, since, attributes, inputs, outputs: 1..=1, build }
 }
 
 /// All versions of these operators, in any order.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     reduces("ReduceSum", 1, ReduceFunction::Sum),
     reduces("ReduceSum", 13, ReduceFunction::Sum),
     reduces("ReduceMean", 1, ReduceFunction::Average),
@@ -75,20 +75,26 @@ pub(super) static ROWS: &[Row] = &[
     row("ArgMax", 12, &LAST, 1..=1, greatest),
     row("ArgMin", 1, &AXIS, 1..=1, least),
     row("ArgMin", 12, &LAST, 1..=1, least),
-    Row { outputs: 1..=5, ..row("BatchNormalization", 1, &BATCH_1, 5..=5, tested_batch) },
-    Row { outputs: 1..=5, ..row("BatchNormalization", 7, &BATCH_7, 5..=5, batch) },
-    Row { outputs: 1..=5, ..row("BatchNormalization", 9, &BATCH_9, 5..=5, batch) },
-    Row { outputs: 1..=3, ..row("BatchNormalization", 14, &BATCH_14, 5..=5, batch_or_training) },
+    OperatorVersion {
+        outputs: 1..=5,
+        ..row("BatchNormalization", 1, &BATCH_1, 5..=5, tested_batch)
+    },
+    OperatorVersion { outputs: 1..=5, ..row("BatchNormalization", 7, &BATCH_7, 5..=5, batch) },
+    OperatorVersion { outputs: 1..=5, ..row("BatchNormalization", 9, &BATCH_9, 5..=5, batch) },
+    OperatorVersion {
+        outputs: 1..=3,
+        ..row("BatchNormalization", 14, &BATCH_14, 5..=5, batch_or_training)
+    },
     row("InstanceNormalization", 6, &EPSILON, 3..=3, |it| normalize(it, Common::Channel)),
     row("GroupNormalization", 18, &GROUP_18, 3..=3, |it| group(it, false)),
     row("GroupNormalization", 21, &GROUP_21, 3..=3, |it| group(it, true)),
     // Version 1 is ONNX Runtime's, which also has SimplifiedLayerNormalization in this domain.
-    Row { outputs: 1..=3, ..row("LayerNormalization", 1, &LAYER, 2..=3, layer) },
+    OperatorVersion { outputs: 1..=3, ..row("LayerNormalization", 1, &LAYER, 2..=3, layer) },
     row("SimplifiedLayerNormalization", 1, &LAYER, 2..=2, root_mean_square),
     row("RMSNormalization", 23, &LAYER, 2..=2, root_mean_square),
     row("MeanVarianceNormalization", 9, &ONLY_AXES, 1..=1, mean_variance),
     row("LpNormalization", 1, &NORM, 1..=1, norm),
-    Row {
+    OperatorVersion {
         outputs: 1..=3,
         ..row("DynamicQuantizeLinear", 11, &[], 1..=1, |_| Ok(Box::new(DynamicQuantize)))
     },

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{ALL, ANY, Row};
+use super::{ALL, ANY, OperatorVersion};
 
 /// The list of operators; its first lines describe it.
 const SCHEMAS: &str = include_str!("schemas.txt");
@@ -48,11 +48,12 @@ impl<'a> Schema<'a> {
     /// supported at all.
     fn missing(&self) -> Option<String> {
         let rows = ALL.into_iter().flatten().filter(|row| row.domain.is_empty());
-        let rows: Vec<&Row> = rows.filter(|row| row.name == self.name).collect();
+        let rows: Vec<&OperatorVersion> = rows.filter(|row| row.name == self.name).collect();
         if rows.is_empty() {
             return None;
         }
-        let row = rows.into_iter().filter(|row| row.since <= self.since).max_by_key(|it| it.since);
+        let row =
+            rows.into_iter().filter(|row| row.since <= self.since).max_by_key(|row| row.since);
         let Some(row) = row else { return self.unless_excepted("row") };
         let unknown = self.attributes.iter().filter(|(name, kind)| {
             !row.attributes.iter().any(|(known, own)| known == name && *own as usize == *kind)

@@ -1,7 +1,7 @@
 //! Operators with data-dependent output sizes, and their attributes.
 
 use super::build::Built;
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::graph::{Compress, NonMaxSuppression, NonZero, Unique};
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -10,11 +10,11 @@ const SORTED: (&str, Kind) = ("sorted", Kind::Int);
 const CENTERED: (&str, Kind) = ("center_point_box", Kind::Int);
 
 /// All versions of these operators.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("NonZero", 9, &[], 1..=1, |_| Ok(Box::new(NonZero))),
     row("NonMaxSuppression", 10, &[CENTERED], 2..=5, suppression),
     row("Compress", 9, &[AXIS], 2..=2, |it| Ok(Box::new(Compress { axis: it.int(AXIS.0) }))),
-    Row { outputs: 1..=4, ..row("Unique", 11, &[AXIS, SORTED], 1..=1, unique) },
+    OperatorVersion { outputs: 1..=4, ..row("Unique", 11, &[AXIS, SORTED], 1..=1, unique) },
 ];
 
 fn suppression(it: &Attributes<'_>) -> Built {

@@ -2,7 +2,7 @@
 //! graphs.
 
 use super::build::Built;
-use super::{ANY, Row, row};
+use super::{ANY, OperatorVersion, row};
 use crate::graph::{AtPosition, ConcatFromSequence, SequenceLength, SequenceOf, SplitToSequence};
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -10,7 +10,7 @@ const SPLIT: [(&str, Kind); 2] = [("axis", Kind::Int), ("keepdims", Kind::Int)];
 const CONCAT: [(&str, Kind); 2] = [("axis", Kind::Int), ("new_axis", Kind::Int)];
 
 /// All versions of these operators.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("SequenceConstruct", 11, &[], 1..=ANY, |_| Ok(Box::new(SequenceOf))),
     row("SequenceEmpty", 11, &[("dtype", Kind::Int)], 0..=0, |_| Ok(Box::new(SequenceOf))),
     row("SequenceLength", 11, &[], 1..=1, |_| Ok(Box::new(SequenceLength))),

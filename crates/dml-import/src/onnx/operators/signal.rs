@@ -1,7 +1,7 @@
 //! Signal processing operators and their attributes.
 
 use super::build::{Built, element};
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::{Fourier, MelWeights, ShortTimeFourier, Window};
@@ -14,7 +14,7 @@ const PERIODIC: (&str, Kind) = ("periodic", Kind::Int);
 const TYPE: (&str, Kind) = ("output_datatype", Kind::Int);
 
 /// All versions of these operators.
-pub(super) static ROWS: &[Row] = &[
+pub(super) static ROWS: &[OperatorVersion] = &[
     row("DFT", 17, &[AXIS, INVERSE, HALF], 1..=2, |it| {
         fourier(it, Some(it.int(AXIS.0).unwrap_or(1)))
     }),

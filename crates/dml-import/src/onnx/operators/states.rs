@@ -1,7 +1,7 @@
 //! Operators with a state that the next run continues, DeformConv, and their attributes.
 
 use super::build::{Built, choice};
-use super::{Row, row};
+use super::{OperatorVersion, row};
 use crate::error::Result;
 use crate::graph::{
     CacheUpdate, CausalConvolution, DeformableConvolution, LinearAttention, UpdateRule,
@@ -45,12 +45,12 @@ const DEFORMABLE: [(&str, Kind); 6] = [
 ];
 
 /// All versions of these operators.
-pub(super) static ROWS: &[Row] = &[
-    Row {
+pub(super) static ROWS: &[OperatorVersion] = &[
+    OperatorVersion {
         outputs: 1..=2,
         ..row("LinearAttention", 27, &LINEAR_ATTENTION, 3..=6, linear_attention)
     },
-    Row { outputs: 1..=2, ..row("CausalConvWithState", 27, &CAUSAL, 2..=4, causal) },
+    OperatorVersion { outputs: 1..=2, ..row("CausalConvWithState", 27, &CAUSAL, 2..=4, causal) },
     row("TensorScatter", 24, &SCATTER, 2..=3, cache_update),
     row("DeformConv", 19, &DEFORMABLE, 3..=5, deformable),
 ];
@@ -69,7 +69,7 @@ fn linear_attention(it: &Attributes<'_>) -> Built {
         let given = it.int(name).ok_or_else(|| it.missing(name))?;
         u64::try_from(given).ok().filter(|heads| *heads > 0).ok_or_else(|| {
             let path = format!("attribute {name}");
-            it.node.invalid(path, given, "is no number of heads", "1 and more")
+            it.node.invalid(path, given, "is not a number of heads", "1 and more")
         })
     };
     let [of_queries, of_keys] = [heads("q_num_heads")?, heads("kv_num_heads")?];

@@ -95,7 +95,11 @@ mod tests {
     fn every_operator_that_runs_says_as_what() {
         let rows = ALL.into_iter().flatten().filter(|row| row.domain.is_empty());
         let mut run: BTreeSet<&str> = rows.map(|row| row.name).chain(CONTROL_FLOW).collect();
-        run.extend(contrib::definitions().filter(|it| it.domain.is_empty()).map(|it| it.name));
+        run.extend(
+            contrib::definitions()
+                .filter(|definition| definition.domain.is_empty())
+                .map(|definition| definition.name),
+        );
         let said: BTreeSet<&str> = runs_as().into_keys().collect();
         let missing: Vec<_> = run.difference(&said).collect();
         assert!(missing.is_empty(), "runs_as.txt has no line for {missing:?}");

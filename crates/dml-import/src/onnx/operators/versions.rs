@@ -1,15 +1,17 @@
 //! Checks for attributes that only later versions of an operator have.
 
-use super::{ALL, Row};
+use super::{ALL, OperatorVersion};
 use crate::error::{NodeName, Result};
 use crate::onnx::attributes::listed;
 use crate::onnx::proto::NodeProto;
 
-impl Row {
+impl OperatorVersion {
     /// Refuses attributes that only a later version of the operator has.
     pub(in crate::onnx) fn check_versions(&self, name: &NodeName, proto: &NodeProto) -> Result<()> {
-        let has = |row: &Row, attribute: &str| row.attributes.iter().any(|it| it.0 == attribute);
-        let is_later = |row: &&Row| {
+        let has = |row: &OperatorVersion, attribute: &str| {
+            row.attributes.iter().any(|it| it.0 == attribute)
+        };
+        let is_later = |row: &&OperatorVersion| {
             row.domain == self.domain && row.name == self.name && row.since > self.since
         };
         for attribute in proto.attribute.iter().filter(|it| !has(self, &it.name)) {

@@ -41,7 +41,7 @@ pub(super) fn inline(
         None => proto.attribute.clone(),
     };
     for default in &function.attribute_proto {
-        if !attributes.iter().any(|it| it.name == default.name) {
+        if !attributes.iter().any(|attribute| attribute.name == default.name) {
             attributes.push(default.clone());
         }
     }

@@ -8,7 +8,7 @@ use dml_spirv::functions as f;
 
 use super::sizes::{LENGTHS, Role, Sizes};
 use crate::families::products::ProductRecorder;
-use crate::ir::Place;
+use crate::ir::BufferPosition;
 use crate::ir::space::{Displacement, Operand, leading};
 use crate::lowering::conversion::conversion;
 use crate::lowering::map_builder::MapBuilder;
@@ -28,13 +28,13 @@ pub(super) fn of_strides(strides: [i64; 4]) -> [i64; DIMENSIONS] {
 /// Words, and how far it is from one to the next: batches, heads, steps, elements.
 #[derive(Clone, Copy)]
 pub(super) struct Words {
-    pub(super) place: Place,
+    pub(super) place: BufferPosition,
     pub(super) strides: [i64; 4],
 }
 
 impl Words {
     pub(super) fn of(operand: &Operand, has_slack: bool) -> Self {
-        let place = Place { has_slack, ..Place::of(operand) };
+        let place = BufferPosition { has_slack, ..BufferPosition::of(operand) };
         let [.., a, b, c, d] = operand.strides;
         Self { place, strides: [a, b, c, d] }
     }

@@ -45,7 +45,7 @@ use super::sizes::{Role, Sizes};
 use crate::Target;
 use crate::families::products::ProductRecorder;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{self, Dimension, Numbers, Place, Reduction, Sums};
+use crate::ir::{self, BufferPosition, Dimension, Numbers, Reduction, Sums};
 use crate::lowering::conversion::conversion;
 use crate::lowering::map_builder::MapBuilder;
 use crate::target::ROWS_WORTH_A_COPY;
@@ -84,7 +84,7 @@ fn is_one_kernel(sizes: &Sizes, rows: u32, target: &Target<'_>) -> bool {
 /// Whether the products of so many queries at once are added in the order of their depths.
 fn are_in_order(sizes: &Sizes, queries: u32) -> bool {
     let dimension = |size| Dimension { size, ..Dimension::ONE };
-    let place = Place { buffer: (), base: 0, has_slack: false };
+    let place = BufferPosition { buffer: (), base: 0, has_slack: false };
     let sums = |row, depth| Sums {
         batches: vec![dimension(sizes.batches), dimension(sizes.groups)],
         row: dimension(row),
@@ -150,7 +150,8 @@ fn rows_at_once(operator: &Validated, sizes: &Sizes) -> Result<u32, Error> {
         limit: "what kernels count",
         available: u32::MAX.into(),
     };
-    let of_query = of_query.filter(|it| *it <= u32::MAX / FEWEST_QUERIES).ok_or_else(too_many)?;
+    let of_query =
+        of_query.filter(|of_query| *of_query <= u32::MAX / FEWEST_QUERIES).ok_or_else(too_many)?;
     let most = u32::try_from(SCORES_AT_ONCE / u64::from(of_query)).unwrap_or(u32::MAX);
     let most = most.max(FEWEST_QUERIES) / FEWEST_QUERIES * FEWEST_QUERIES;
     // Blocks are about equally long: a last one of few queries would take as long as the others.
@@ -271,7 +272,7 @@ impl<'b, 'a> Attention<'b, 'a> {
     ) -> Result<(), Error> {
         let Sizes { batches, heads, groups, .. } = self.sizes;
         let per_group = heads / groups;
-        let [_, of_columns, of_sums] = words.map(|it| it.strides[1]);
+        let [_, of_columns, of_sums] = words.map(|word| word.strides[1]);
         let of_groups = [
             words[0].strides[1],
             i64::from(per_group) * of_columns,
@@ -280,13 +281,13 @@ impl<'b, 'a> Attention<'b, 'a> {
         let dimension = |(size, strides)| Dimension { size, strides };
         let sums = Sums {
             batches: vec![
-                dimension((batches, words.map(|it| it.strides[0]))),
+                dimension((batches, words.map(|word| word.strides[0]))),
                 dimension((groups, of_groups)),
             ],
             row: dimension(row),
             columns: vec![dimension((per_group, [0, of_columns, of_sums])), dimension(column)],
             depths: vec![dimension(depth)],
-            places: words.map(|it| it.place),
+            places: words.map(|word| word.place),
             numbers: Numbers::Floats,
             goes_on: false,
         };

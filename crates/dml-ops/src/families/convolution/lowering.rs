@@ -115,10 +115,10 @@ impl Geometry for Convolution {
         };
         let mut all = vec![];
         for phases in combined(&phases) {
-            if phases.iter().any(|it| it.outputs[2] == 0) {
+            if phases.iter().any(|phase| phase.outputs[2] == 0) {
                 continue;
             }
-            match phases.iter().any(|it| it.taps[2] == 0) {
+            match phases.iter().any(|phase| phase.taps[2] == 0) {
                 true => parts.zeros(products, &phases)?,
                 false => all.push(parts.sums(&phases, numbers.clone())),
             }

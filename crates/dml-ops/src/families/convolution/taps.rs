@@ -77,7 +77,7 @@ impl Extent {
     /// The number of zeros that these phases need before and after the input's elements.
     pub(super) fn margins(self, phases: &[Phase]) -> [u32; 2] {
         let mut margins = [0; 2];
-        for phase in phases.iter().filter(|it| it.taps[2] > 0) {
+        for phase in phases.iter().filter(|phase| phase.taps[2] > 0) {
             let [first, by_output, by_tap] = phase.inputs;
             let last_output = by_output * (i64::from(phase.outputs[2]) - 1);
             let last_tap = by_tap * (i64::from(phase.taps[2]) - 1);

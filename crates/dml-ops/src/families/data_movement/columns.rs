@@ -52,7 +52,7 @@ impl Index {
 }
 
 /// Some of the windows, or some elements of the tensor: a range in each dimension.
-pub(super) type Part = Vec<Range<u32>>;
+pub(super) type DimensionRanges = Vec<Range<u32>>;
 
 /// A tensor and its columns.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl Columns {
     }
 
     /// The sizes of a space with so many elements in a row, and the windows of a part.
-    pub(super) fn sizes(&self, row: u32, part: &Part) -> [u32; DIMENSIONS] {
+    pub(super) fn sizes(&self, row: u32, part: &DimensionRanges) -> [u32; DIMENSIONS] {
         let mut sizes = self.sizes;
         sizes[ROW] = row;
         for (along, range) in self.along.iter().zip(part) {
@@ -121,7 +121,7 @@ impl Columns {
     }
 
     /// The tensor's elements along the windowed dimensions, from the start of a part on.
-    pub(super) fn tensor_at(&self, part: &Part) -> Operand {
+    pub(super) fn tensor_at(&self, part: &DimensionRanges) -> Operand {
         let starts = self.along.iter().zip(part).map(|(it, at)| i64::from(at.start) * it.stride);
         Operand { base: self.tensor.base + starts.sum::<i64>(), ..self.tensor.clone() }
     }
@@ -132,7 +132,7 @@ impl Columns {
     pub(super) fn coordinates(
         &self,
         map: &mut MapBuilder,
-        part: &Part,
+        part: &DimensionRanges,
         walks: &[(i64, u32)],
     ) -> Vec<Value> {
         const INPUTS: usize = 5;
@@ -165,7 +165,10 @@ impl Columns {
 
     /// Both halves of a part along the dimension with the greatest `reach` of those with several positions;
     /// `None` for a single position.
-    pub(super) fn halves(part: &Part, reach: impl Fn(usize) -> u64) -> Option<[Part; 2]> {
+    pub(super) fn halves(
+        part: &DimensionRanges,
+        reach: impl Fn(usize) -> u64,
+    ) -> Option<[DimensionRanges; 2]> {
         let several = (0..part.len()).filter(|at| part[*at].len() > 1);
         let at = several.max_by_key(|at| reach(*at))?;
         let middle = part[at].start + (part[at].end - part[at].start) / 2;

@@ -9,7 +9,7 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::{SUM_F32, SUM_I32, SUM_I64};
 
-use super::columns::{Along, Columns, Index, Part, ROW, join};
+use super::columns::{Along, Columns, DimensionRanges, Index, ROW, join};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::ir::{self, Computation, Recorder};
@@ -84,7 +84,7 @@ fn word(stride: i64) -> u32 {
 impl Folding<'_, '_> {
     /// Adds the steps that write the elements of a part, divided further where a binding cannot show all of
     /// its columns.
-    fn write(&mut self, part: &Part) -> Result<(), Error> {
+    fn write(&mut self, part: &DimensionRanges) -> Result<(), Error> {
         let along = &self.columns.along;
         let most = |index: Index| u64::from(index.count - 1) * index.stride.unsigned_abs();
         let all = along.iter().map(|it| most(it.elements) + most(it.windows)).sum();
@@ -119,7 +119,7 @@ impl Folding<'_, '_> {
     }
 
     /// The range of other indices that a part needs in a dimension: the least one, and their number.
-    fn others(&self, of: fn(&Along) -> Pair, part: &Part, at: usize) -> (u32, u32) {
+    fn others(&self, of: fn(&Along) -> Pair, part: &DimensionRanges, at: usize) -> (u32, u32) {
         let along = &self.columns.along[at];
         of(along).others(part[at].start + along.start, part[at].end - 1 + along.start)
     }
@@ -137,7 +137,7 @@ impl Folding<'_, '_> {
     }
 
     /// Tries every candidate of an element, by an offset into the columns that is computed for each of them.
-    fn by_candidates(&mut self, part: &Part, most: u64) -> Result<(), Error> {
+    fn by_candidates(&mut self, part: &DimensionRanges, most: u64) -> Result<(), Error> {
         let (mut map, [value, number]) = self.inputs(0);
         let along = || self.columns.along.iter().zip(part);
         let walks = along().map(|(along, it)| (i64::from(it.start + along.start), 1));
@@ -170,7 +170,12 @@ impl Folding<'_, '_> {
 
     /// Tries all indices of one kind, which are a row of the columns; the other indices give the offset of
     /// each element.
-    fn by_rows(&mut self, part: &Part, of: fn(&Along) -> Pair, most: u64) -> Result<(), Error> {
+    fn by_rows(
+        &mut self,
+        part: &DimensionRanges,
+        of: fn(&Along) -> Pair,
+        most: u64,
+    ) -> Result<(), Error> {
         let row = self.columns.along.last().map_or(0, |it| of(it).tried.stride);
         let (mut map, [value, number]) = self.inputs(row);
         let others: Vec<(u32, u32)> = (0..part.len()).map(|at| self.others(of, part, at)).collect();
@@ -199,7 +204,7 @@ impl Folding<'_, '_> {
 
     /// Writes one element of each channel whose candidates are too far apart for one binding: those that
     /// contribute are evenly spaced in each dimension.
-    fn one_element(&mut self, part: &Part) -> Result<(), Error> {
+    fn one_element(&mut self, part: &DimensionRanges) -> Result<(), Error> {
         let mut map = MapBuilder::default();
         let value = map.input(self.columns.columns.clone());
         let mut sizes = self.columns.sizes(1, part);
@@ -215,7 +220,7 @@ impl Folding<'_, '_> {
         self.reduce(map, value, sizes, output)
     }
 
-    fn zero(&mut self, part: &Part) -> Result<(), Error> {
+    fn zero(&mut self, part: &DimensionRanges) -> Result<(), Error> {
         let output = self.columns.tensor_at(part);
         let zero = self.recorder.constant(output.width, 0);
         let sizes = self.columns.sizes(1, part);
@@ -224,7 +229,13 @@ impl Folding<'_, '_> {
     }
 
     /// Adds a Reduce that sums rows of `row` candidates.
-    fn sum(&mut self, map: MapBuilder, value: Value, row: u32, part: &Part) -> Result<(), Error> {
+    fn sum(
+        &mut self,
+        map: MapBuilder,
+        value: Value,
+        row: u32,
+        part: &DimensionRanges,
+    ) -> Result<(), Error> {
         let sizes = self.columns.sizes(row, part);
         let output = self.columns.tensor_at(part);
         self.reduce(map, value, sizes, output)

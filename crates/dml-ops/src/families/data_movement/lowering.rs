@@ -18,7 +18,7 @@
 use dml_core::{Error, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 
-use super::part::{Part, Source, Walk};
+use super::part::{MovedRegion, Source, Walk};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{self, Recorder};
@@ -27,7 +27,7 @@ use crate::ir::{self, Recorder};
 pub(super) fn copies(
     operator: &Validated,
     target: &Target<'_>,
-    parts: Vec<Part>,
+    parts: Vec<MovedRegion>,
 ) -> Result<ir::Program, Error> {
     let mut recorder = Recorder::new(operator, target);
     let inputs: Vec<Operand> = recorder.inputs()?.into_iter().flatten().collect();
@@ -55,7 +55,7 @@ pub(super) fn copies(
 }
 
 /// The elements of a part that is divided.
-fn space(part: &Part, input: &Operand, output: &Operand) -> IterationSpace {
+fn space(part: &MovedRegion, input: &Operand, output: &Operand) -> IterationSpace {
     let first = DIMENSIONS - part.walks.len();
     let mut sizes = [1; DIMENSIONS];
     for (size, walk) in sizes[first..].iter_mut().zip(&part.walks) {

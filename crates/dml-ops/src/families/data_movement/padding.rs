@@ -7,7 +7,7 @@
 
 use dml_core::{Error, PaddingMode, Validated};
 
-use super::part::{Part, Run, Source, Walk, product};
+use super::part::{MovedRegion, Run, Source, Walk, product};
 use super::shapes::{strides, tensors};
 use crate::target::{MAX_STEPS, beyond_steps};
 
@@ -48,7 +48,7 @@ impl Margins {
         let forwards = Stretch { begin: 0, length: size, input: 0, step: 1 };
         let backwards = Stretch { begin: size, length: mirrored, input: from, step: -1 };
         let stretches = [forwards, backwards].into_iter().filter(|it| it.length > 0);
-        stretches.flat_map(|it| it.every(period, self)).collect()
+        stretches.flat_map(|stretch| stretch.every(period, self)).collect()
     }
 
     fn runs(self, mode: Option<PaddingMode>) -> Vec<Run> {
@@ -105,26 +105,26 @@ fn number(count: i64) -> u32 {
 }
 
 /// The parts of PADDING; `bits` are the value of constant margins.
-pub(super) fn padding(operator: &Validated, bits: u64) -> Result<Vec<Part>, Error> {
+pub(super) fn padding(operator: &Validated, bits: u64) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
     let (start, end) = (operator.uint_array("StartPadding")?, operator.uint_array("EndPadding")?);
     let all = start.iter().zip(input.sizes()).zip(end);
     let all: Vec<Margins> =
         all.map(|((start, size), end)| Margins { start: *start, size: *size, end: *end }).collect();
-    let part = Part::first(Source::Input(0), 0);
+    let part = MovedRegion::first(Source::Input(0), 0);
     let mode = PaddingMode::from_dml_value(operator.uint("PaddingMode")?);
     if mode == Some(PaddingMode::Constant) {
         let inner: Vec<[Run; 1]> = all.iter().map(|it| [it.inner()]).collect();
         let mut parts = product(part, strides(input, output), &inner);
         for at in 0..all.len() {
             let slab: Vec<Vec<Run>> = slab(&all, at);
-            let margin = Part::first(Source::Bits(bits), 0);
+            let margin = MovedRegion::first(Source::Bits(bits), 0);
             parts.extend(product(margin, strides(input, output), &slab));
         }
         return Ok(parts);
     }
     let runs: Vec<Vec<Run>> = all.iter().map(|it| it.runs(mode)).collect();
-    let count = runs.iter().map(|it| it.len() as u64).product::<u64>();
+    let count = runs.iter().map(|run| run.len() as u64).product::<u64>();
     if count > MAX_STEPS.into() {
         return Err(beyond_steps(operator.schema().name, "OutputTensor", count));
     }

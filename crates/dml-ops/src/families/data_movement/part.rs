@@ -43,7 +43,7 @@ impl Run {
 
 /// Some elements of an output and their sources. Walks have steps in elements, through both tensors.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct MovedRegion {
     pub(super) source: Source,
     /// The first element in the input.
     pub(super) input: i64,
@@ -54,7 +54,7 @@ pub(super) struct Part {
     pub(super) walks: Vec<Walk>,
 }
 
-impl Part {
+impl MovedRegion {
     /// One element, the first of both tensors.
     pub(super) fn first(source: Source, output_index: usize) -> Self {
         Self { source, input: 0, output_index, output: 0, walks: vec![] }
@@ -126,12 +126,12 @@ fn joined(walks: &[Walk]) -> Vec<Walk> {
 /// The parts of every combination of one run in each dimension; `strides` are those of the input and of
 /// the output.
 pub(super) fn product<R: AsRef<[Run]>>(
-    part: Part,
+    part: MovedRegion,
     strides: impl IntoIterator<Item = [u32; 2]>,
     runs: &[R],
-) -> Vec<Part> {
+) -> Vec<MovedRegion> {
     strides.into_iter().zip(runs).fold(vec![part], |parts, (strides, runs)| {
-        let along = |part: &Part| {
+        let along = |part: &MovedRegion| {
             let runs = runs.as_ref().iter();
             runs.map(|run| part.along(run, strides)).collect::<Vec<_>>()
         };

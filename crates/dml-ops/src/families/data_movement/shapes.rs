@@ -3,7 +3,7 @@
 use dml_core::schema::FieldKind;
 use dml_core::{DepthSpaceOrder, Error, TensorLayout, Validated};
 
-use super::part::{Part, Run, Source, Walk, product};
+use super::part::{MovedRegion, Run, Source, Walk, product};
 
 /// The only input and the only output.
 pub(super) fn tensors(operator: &Validated) -> Result<[&TensorLayout; 2], Error> {
@@ -33,14 +33,14 @@ fn stepped(sizes: &[u32], first: &[i64], steps: &[i64]) -> Vec<[Run; 1]> {
 }
 
 /// SLICE.
-pub(super) fn slice(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn slice(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
     let [first, steps] = ["Offsets", "Strides"].map(|name| {
         let values = operator.uint_array(name)?.iter();
         Ok(values.map(|value| i64::from(*value)).collect::<Vec<_>>())
     });
     let runs = stepped(output.sizes(), &first?, &steps?);
-    Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
+    Ok(product(MovedRegion::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
 /// The runs of the input that SLICE1 reads for an output of `sizes`.
@@ -56,14 +56,14 @@ fn window(operator: &Validated, sizes: &[u32]) -> Result<Vec<[Run; 1]>, Error> {
 }
 
 /// SLICE1.
-pub(super) fn slice1(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn slice1(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
     let runs = window(operator, output.sizes())?;
-    Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
+    Ok(product(MovedRegion::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
 /// SLICE_GRAD: zeros everywhere, then the input at the positions that SLICE1 reads.
-pub(super) fn slice_grad(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn slice_grad(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
     let runs = window(operator, input.sizes())?;
     let written = runs.into_iter().map(|[run]| {
@@ -73,14 +73,14 @@ pub(super) fn slice_grad(operator: &Validated) -> Result<Vec<Part>, Error> {
     });
     let all: Vec<[Run; 1]> =
         output.sizes().iter().map(|size| [Run::repeated(*size, 0, 0)]).collect();
-    let mut parts = product(Part::first(Source::Bits(0), 0), strides(input, output), &all);
-    let source = Part::first(Source::Input(0), 0);
+    let mut parts = product(MovedRegion::first(Source::Bits(0), 0), strides(input, output), &all);
+    let source = MovedRegion::first(Source::Input(0), 0);
     parts.extend(product(source, strides(input, output), &written.collect::<Vec<_>>()));
     Ok(parts)
 }
 
 /// TILE.
-pub(super) fn tile(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn tile(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
     let repeats = operator.uint_array("Repeats")?.iter();
     let run = |(size, repeats): (&u32, &u32)| {
@@ -89,11 +89,11 @@ pub(super) fn tile(operator: &Validated) -> Result<Vec<Part>, Error> {
         [Run { input: 0, output: 0, walks: vec![whole, each] }]
     };
     let runs: Vec<[Run; 1]> = input.sizes().iter().zip(repeats).map(run).collect();
-    Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
+    Ok(product(MovedRegion::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
 /// Blocks of `ScaleSize` elements with the same value, along the last two dimensions.
-pub(super) fn upsample(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn upsample(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
     let [width, height] = operator.size_2d("ScaleSize")?;
     let rank = input.sizes().len();
@@ -107,22 +107,22 @@ pub(super) fn upsample(operator: &Validated) -> Result<Vec<Part>, Error> {
         let same = Walk { count: scale, input: 0, output: 1 };
         Run { input: 0, output: 0, walks: vec![elements, same] }
     });
-    Ok(product(Part::first(Source::Input(0), 0), strides(input, output), &runs))
+    Ok(product(MovedRegion::first(Source::Input(0), 0), strides(input, output), &runs))
 }
 
 /// SPACE_TO_DEPTH.
-pub(super) fn space_to_depth(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn space_to_depth(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
-    let part = Part::first(Source::Input(0), 0);
-    Ok(vec![Part { walks: blocks(operator, input, output)?, ..part }])
+    let part = MovedRegion::first(Source::Input(0), 0);
+    Ok(vec![MovedRegion { walks: blocks(operator, input, output)?, ..part }])
 }
 
 /// DEPTH_TO_SPACE: SPACE_TO_DEPTH with the tensors exchanged.
-pub(super) fn depth_to_space(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn depth_to_space(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let [input, output] = tensors(operator)?;
     let turned = |it: Walk| Walk { count: it.count, input: it.output, output: it.input };
     let walks = blocks(operator, output, input)?.into_iter().map(turned).collect();
-    Ok(vec![Part { walks, ..Part::first(Source::Input(0), 0) }])
+    Ok(vec![MovedRegion { walks, ..MovedRegion::first(Source::Input(0), 0) }])
 }
 
 /// Maps the elements of `space`, for the input, to those of `depth`, for the output: blocks are rows of
@@ -161,28 +161,28 @@ fn blocks(
 }
 
 /// JOIN: the inputs one after the other.
-pub(super) fn join(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn join(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let axis = operator.uint("Axis")? as usize;
     let (inputs, whole) =
         (operator.tensor_array("InputTensors")?, operator.required_tensor("OutputTensor")?);
     let parts = inputs.iter().zip(starts(inputs, axis)).enumerate();
     let parts = parts.flat_map(|(index, (input, start))| {
         let run = |at, size| Run::new(size, 0, if at == axis { start } else { 0 });
-        let part = Part::first(Source::Input(index), 0);
+        let part = MovedRegion::first(Source::Input(index), 0);
         product(part, strides(input, whole), &each(input.sizes(), run))
     });
     Ok(parts.collect())
 }
 
 /// SPLIT: JOIN with inputs and outputs exchanged.
-pub(super) fn split(operator: &Validated) -> Result<Vec<Part>, Error> {
+pub(super) fn split(operator: &Validated) -> Result<Vec<MovedRegion>, Error> {
     let axis = operator.uint("Axis")? as usize;
     let (outputs, whole) =
         (operator.tensor_array("OutputTensors")?, operator.required_tensor("InputTensor")?);
     let parts = outputs.iter().zip(starts(outputs, axis)).enumerate();
     let parts = parts.flat_map(|(index, (output, start))| {
         let run = |at, size| Run::new(size, if at == axis { start } else { 0 }, 0);
-        let part = Part::first(Source::Input(0), index);
+        let part = MovedRegion::first(Source::Input(0), index);
         product(part, strides(whole, output), &each(output.sizes(), run))
     });
     Ok(parts.collect())

@@ -24,12 +24,13 @@ fn a_part_is_a_dispatch_with_its_input_and_the_output() {
         axis: 1,
     };
     let plan = lower_with(desc, Tuning::new(), TransferUse::Allowed);
-    let fields: Vec<_> = plan.inputs.iter().flatten().map(|it| it.field.to_string()).collect();
+    let fields: Vec<_> =
+        plan.inputs.iter().flatten().map(|input| input.field.to_string()).collect();
     assert_eq!(fields, ["InputTensors[0]", "InputTensors[1]", "InputTensors[2]"]);
     assert_eq!((plan.exec.len(), plan.outputs.len()), (3, 1));
     for (step, index) in plan.exec.iter().zip(0..) {
         let Step::Dispatch(dispatch) = step else { panic!("{step:?}") };
-        let slots: Vec<Slot> = dispatch.windows.iter().map(|it| it.slot).collect();
+        let slots: Vec<Slot> = dispatch.windows.iter().map(|window| window.slot).collect();
         assert!(
             slots.contains(&Slot::Input(index)) && slots.contains(&Slot::Output(0)),
             "{slots:?}"
@@ -45,7 +46,8 @@ fn an_output_for_each_part() {
         axis: 0,
     };
     let plan = lower_with(desc, Tuning::new(), TransferUse::StorageOnly);
-    let fields: Vec<_> = plan.outputs.iter().flatten().map(|it| it.field.to_string()).collect();
+    let fields: Vec<_> =
+        plan.outputs.iter().flatten().map(|output| output.field.to_string()).collect();
     assert_eq!(fields, ["OutputTensors[0]", "OutputTensors[1]"]);
     assert!(plan.is_dispatch_only());
 }
@@ -90,7 +92,7 @@ fn whole_periods_are_one_run() {
     let parts = padding::padding(&operator.unwrap(), 0).unwrap();
     // 0 1 2 3, and 2 1 between them; 1,000,004 are 166,667 periods of 6 and the first two of one more.
     let walk = |count, input, output| Walk { count, input, output };
-    let found: Vec<_> = parts.iter().map(|it| (it.output, it.walks.clone())).collect();
+    let found: Vec<_> = parts.iter().map(|part| (part.output, part.walks.clone())).collect();
     assert_eq!(
         found,
         [

@@ -6,7 +6,7 @@ use dml_core::{Error, Validated};
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
-use super::columns::{Along, Columns, Part, ROW, join};
+use super::columns::{Along, Columns, DimensionRanges, ROW, join};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::ir::{self, Computation, Recorder};
@@ -52,15 +52,19 @@ impl Along {
 }
 
 /// The number of elements from the first to the last of a part of the tensor.
-fn reach(columns: &Columns, part: &Part) -> u64 {
+fn reach(columns: &Columns, part: &DimensionRanges) -> u64 {
     let along = columns.along.iter().zip(part);
     along.map(|(it, part)| (part.len() as u64 - 1) * it.stride.unsigned_abs()).sum()
 }
 
 /// Adds the steps that write some columns.
-fn write(columns: &Columns, recorder: &mut Recorder<'_>, windows: &Part) -> Result<(), Error> {
+fn write(
+    columns: &Columns,
+    recorder: &mut Recorder<'_>,
+    windows: &DimensionRanges,
+) -> Result<(), Error> {
     let along = columns.along.iter().zip(windows);
-    let needed: Part = along.map(|(it, windows)| it.needed(windows)).collect();
+    let needed: DimensionRanges = along.map(|(it, windows)| it.needed(windows)).collect();
     if bytes_shown(columns.tensor.width, reach(columns, &needed)) <= recorder.most_shown() {
         return by_computed_places(columns, recorder, windows, &needed);
     }
@@ -73,7 +77,7 @@ fn write(columns: &Columns, recorder: &mut Recorder<'_>, windows: &Part) -> Resu
 }
 
 /// The columns of some windows, along rows and windows.
-fn output(columns: &Columns, windows: &Part) -> Operand {
+fn output(columns: &Columns, windows: &DimensionRanges) -> Operand {
     let mut output = columns.columns.clone();
     output.strides[ROW] = columns.strides[0];
     for (along, range) in columns.along.iter().zip(windows) {
@@ -90,8 +94,8 @@ fn elements(columns: &Columns) -> u32 {
 fn by_computed_places(
     columns: &Columns,
     recorder: &mut Recorder<'_>,
-    windows: &Part,
-    needed: &Part,
+    windows: &DimensionRanges,
+    needed: &DimensionRanges,
 ) -> Result<(), Error> {
     let mut map = MapBuilder::default();
     let value = map.input(columns.tensor_at(needed));
@@ -119,7 +123,11 @@ fn by_computed_places(
 }
 
 /// Adds the steps that write one column for each channel: zeros, then the elements that are inside of the tensor.
-fn one_window(columns: &Columns, recorder: &mut Recorder<'_>, windows: &Part) -> Result<(), Error> {
+fn one_window(
+    columns: &Columns,
+    recorder: &mut Recorder<'_>,
+    windows: &DimensionRanges,
+) -> Result<(), Error> {
     let output = output(columns, windows);
     let sizes = columns.sizes(elements(columns), windows);
     let insides: Vec<Range<i64>> = columns

@@ -7,7 +7,7 @@ use dml_reference::number::Number;
 use dml_reference::{Random, accepts, edges, function_of_floats};
 use dml_spirv::functions::{self as f, Function};
 
-use super::{ROWS, Row};
+use super::{FunctionsOfOperator, ROWS};
 
 /// The step, a prime, between the single-precision numbers that are tried.
 const STEP: usize = 4099;
@@ -15,21 +15,22 @@ const STEP: usize = 4099;
 const DRAWN: usize = 1 << 18;
 
 /// The operators whose schema allows an error in units in the last place. Exact functions have tests of their own.
-fn functions() -> impl Iterator<Item = (&'static Row, &'static Function)> {
-    let is_bounded = |row: &&Row| matches!(row.schema.comparison(Float32), Comparison::Ulp(1..));
+fn functions() -> impl Iterator<Item = (&'static FunctionsOfOperator, &'static Function)> {
+    let is_bounded =
+        |row: &&FunctionsOfOperator| matches!(row.schema.comparison(Float32), Comparison::Ulp(1..));
     ROWS.iter().filter(is_bounded).filter_map(|row| Some((row, row.functions.f32?)))
 }
 
 /// The error message if the result of `function` for the single-precision `arguments` is further from the
 /// oracle than the schema allows for a result of `data_type`.
 fn defect(
-    row: &Row,
+    row: &FunctionsOfOperator,
     function: &Function,
     arguments: &[u64],
     data_type: DataType,
 ) -> Option<String> {
     let single = |bits: &u64| f32::from_bits(u32::try_from(*bits).unwrap_or(u32::MAX));
-    let numbers: Vec<f64> = arguments.iter().map(|it| single(it).into()).collect();
+    let numbers: Vec<f64> = arguments.iter().map(|argument| single(argument).into()).collect();
     let expected = function_of_floats(row.schema, &numbers).expect("a function of floats");
     let expected = Number::decode(DataType::Float64, expected.to_bits());
     let expected = expected.encode(data_type);
@@ -48,7 +49,7 @@ fn check<A: AsRef<[u64]>, I: Iterator<Item = A>>(
     is_meant: fn(&Function) -> bool,
     arguments: impl Fn(&Function) -> I,
 ) {
-    let of = |(row, function): (&Row, &Function)| {
+    let of = |(row, function): (&FunctionsOfOperator, &Function)| {
         arguments(function).find_map(|it| defect(row, function, it.as_ref(), data_type))
     };
     let defects: Vec<String> = functions().filter(|(_, it)| is_meant(it)).filter_map(of).collect();

@@ -25,7 +25,8 @@ fn map(operator: &Validated) -> Result<Map, Error> {
     let (_, output) = output(operator)?;
     let mut inputs = Vec::new();
     for (index, (_, tensor)) in (0..).zip(operator.tensors(FieldKind::Input)) {
-        let operand = tensor.map(|it| Operand::of(name, Buffer::Input(index), it)).transpose()?;
+        let operand =
+            tensor.map(|tensor| Operand::of(name, Buffer::Input(index), tensor)).transpose()?;
         inputs.extend(operand);
     }
     let sizes = leading(output.sizes(), 1);

@@ -9,10 +9,10 @@
 
 use dml_core::schema::{FieldKind, FieldType, TensorPath};
 use dml_core::{DataType, Error, FieldValue, TensorLayout, Validated};
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions::{self as f, Function};
 
-use super::Row;
+use super::FunctionsOfOperator;
 use super::functions::Functions;
 use crate::ir::Computation;
 use crate::lowering::conversion::{conversion, narrowed, widened};
@@ -62,7 +62,7 @@ pub(super) fn computation(operator: &Validated) -> Result<Computation, Error> {
     };
     computation.program.apply_all(chain, result);
     if !is_single && computation.parameters.is_empty() {
-        computation.packed = functions.packed(output).map(Program::of);
+        computation.packed = functions.packed(output).map(ElementFormula::of);
     }
     Ok(computation)
 }
@@ -87,21 +87,27 @@ pub(crate) fn activated(
     }
 }
 
-fn row(operator: &Validated) -> Result<&'static Row, Error> {
+fn row(operator: &Validated) -> Result<&'static FunctionsOfOperator, Error> {
     let name = operator.schema().name;
-    Row::of(operator.schema()).ok_or_else(|| Error::internal(name, "is not element-wise"))
+    FunctionsOfOperator::of(operator.schema())
+        .ok_or_else(|| Error::internal(name, "is not element-wise"))
 }
 
 /// The operator's scale and bias, if it has them.
 pub(super) fn scale_bias(operator: &Validated) -> Result<Option<[f32; 2]>, Error> {
-    let field = operator.schema().fields.iter().find(|it| it.field_type == FieldType::ScaleBias);
+    let field =
+        operator.schema().fields.iter().find(|field| field.field_type == FieldType::ScaleBias);
     field.map_or(Ok(None), |field| operator.scale_bias(field.name))
 }
 
 /// The fused activation, if there is one.
 pub(crate) fn fused(operator: &Validated) -> Result<Option<&Validated>, Error> {
-    let field = operator.schema().fields.iter().find(|it| it.field_type == FieldType::OperatorDesc);
-    Ok(field.map(|field| operator.nested(field.name)).transpose()?.and_then(|it| it.first()))
+    let field =
+        operator.schema().fields.iter().find(|field| field.field_type == FieldType::OperatorDesc);
+    Ok(field
+        .map(|field| operator.nested(field.name))
+        .transpose()?
+        .and_then(|transpose| transpose.first()))
 }
 
 /// The conversion of elements from one type to another. Integers that keep their bits are moved as words.
@@ -110,14 +116,14 @@ fn converted(from: DataType, to: DataType) -> Computation {
     if chain.is_empty() {
         return Computation::copy();
     }
-    Computation::of(Program::chain(chain))
+    Computation::of(ElementFormula::chain(chain))
 }
 
 /// Whether there are floats and integers, or floats of different types: functions that compute with floats
 /// then take all of them in single precision.
 pub(super) fn is_mixed(functions: &Functions, inputs: &[DataType]) -> bool {
     let is_float = |it: &DataType| it.integer_range().is_none();
-    let differ = inputs.iter().any(|it| *it != inputs[0]);
+    let differ = inputs.iter().any(|input| *input != inputs[0]);
     differ && functions.f32.is_some() && inputs.iter().any(is_float)
 }
 
@@ -185,9 +191,12 @@ fn attributes(operator: &Validated, computed: DataType) -> Result<Vec<u32>, Erro
             true => widened(data_type),
             false => conversion(data_type, computed),
         };
-        let element = Program::chain(chain).evaluated(&[bits], &[]).result();
+        let element = ElementFormula::chain(chain).evaluated(&[bits], &[]).result();
         let of_element = (0..computed.bits().div_ceil(32)).map(|at| element >> (32 * at));
-        words.extend(of_element.map(|it| u32::try_from(it & 0xffff_ffff).unwrap_or_default()));
+        words.extend(
+            of_element
+                .map(|of_element| u32::try_from(of_element & 0xffff_ffff).unwrap_or_default()),
+        );
     }
     Ok(words)
 }

@@ -50,7 +50,8 @@ type Input = Option<(Value, DataType)>;
 
 impl Summand {
     fn input(&mut self, operator: &Validated, name: &str) -> Result<Input, Error> {
-        let inputs = || operator.schema().fields.iter().filter(|it| it.kind == FieldKind::Input);
+        let inputs =
+            || operator.schema().fields.iter().filter(|field| field.kind == FieldKind::Input);
         let index = (0..).zip(inputs()).find(|(_, field)| field.name == name);
         let (Some(tensor), Some((index, _))) = (operator.tensor(name)?, index) else {
             return Ok(None);

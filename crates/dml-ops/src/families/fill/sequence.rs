@@ -1,7 +1,7 @@
 //! Lowers FILL_VALUE_SEQUENCE: a Map over an index generator.
 
 use dml_core::{DataType, Error, Validated};
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use crate::Target;
@@ -28,7 +28,7 @@ fn sequence(data_type: DataType, start: u64, delta: u64) -> Computation {
     let ends = || [low_and_high(start), low_and_high(delta)];
     match data_type {
         DataType::Float16 | DataType::Float32 => {
-            let to_single = Program::chain(conversion(data_type, DataType::Float32));
+            let to_single = ElementFormula::chain(conversion(data_type, DataType::Float32));
             let [start, delta] = [start, delta]
                 .map(|bits| to_single.evaluated(&[bits], &[]).result())
                 .map(|bits| f32::from_bits(low_and_high(bits)[0]));
@@ -37,7 +37,7 @@ fn sequence(data_type: DataType, start: u64, delta: u64) -> Computation {
         _ if data_type.bits() == 64 => {
             computation(&[&f::U32_TO_U64], &f::SEQUENCE_I64, vec![], ends().concat())
         }
-        _ => computation(&[], &f::SEQUENCE_I32, vec![], ends().map(|it| it[0]).into()),
+        _ => computation(&[], &f::SEQUENCE_I32, vec![], ends().map(|end| end[0]).into()),
     }
 }
 
@@ -48,7 +48,7 @@ fn computation(
     after: Vec<&'static Function>,
     parameters: Vec<u32>,
 ) -> Computation {
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let index = program.apply_all(before.iter().copied(), Value::Input(0));
     let arguments = (0..).take(parameters.len()).map(Value::Parameter);
     let member = program.apply(function, [index].into_iter().chain(arguments).collect());

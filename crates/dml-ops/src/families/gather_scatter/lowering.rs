@@ -20,7 +20,7 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
 use dml_spirv::functions::{self as f, Function};
 
 use super::lookup::{self, Lookup};
-use super::parts::Part;
+use super::parts::DataRange;
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, leading};
 use crate::ir::{self, Computation, Recorder};
@@ -75,7 +75,7 @@ pub(super) fn gather(
         sizes,
         ..Chooser::new(operator, &lookup, &indices, "OutputTensor", Outside::Nearest)?
     };
-    for part in Part::all(data.width, chooser.lookup.reach(), recorder.most_shown()) {
+    for part in DataRange::all(data.width, chooser.lookup.reach(), recorder.most_shown()) {
         let mut map = MapBuilder::default();
         let displacement = chooser.displacement(&mut recorder, &mut map)?;
         let kept = part.kept(&mut map, displacement.by);
@@ -179,7 +179,7 @@ impl<'a> Chooser<'a> {
         data: &Operand,
     ) -> Result<(), Error> {
         let data = self.lookup.data(data, self.rank);
-        for part in Part::all(data.width, self.lookup.reach(), recorder.most_shown()) {
+        for part in DataRange::all(data.width, self.lookup.reach(), recorder.most_shown()) {
             let mut map = MapBuilder::default();
             let element = map.input(elements.clone());
             let displacement = self.displacement(recorder, &mut map)?;

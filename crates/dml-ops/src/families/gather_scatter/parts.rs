@@ -10,13 +10,13 @@ use crate::target::MAX_STEPS;
 
 /// The part of the data at offsets from `first` on.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct DataRange {
     first: u32,
     /// The number of offsets in the part; `None` for all.
     length: Option<u32>,
 }
 
-impl Part {
+impl DataRange {
     /// The parts of data whose offsets are at most `reach`, for descriptors of `most_shown` bytes. Half of
     /// the bytes are for the elements around an offset.
     pub(super) fn all(width: ElementWidth, reach: u64, most_shown: u64) -> Vec<Self> {

@@ -19,7 +19,7 @@ fn indices(sizes: &[u32]) -> TensorDesc {
 /// The slots that each dispatch reads and writes.
 fn slots(plan: &Plan) -> Vec<Vec<Slot>> {
     let of = |step: &Step| match step {
-        Step::Dispatch(dispatch) => dispatch.windows.iter().map(|it| it.slot).collect(),
+        Step::Dispatch(dispatch) => dispatch.windows.iter().map(|window| window.slot).collect(),
         other => panic!("{other:?}"),
     };
     plan.exec.iter().map(of).collect()

@@ -49,7 +49,7 @@ impl Shape {
         let batch = |from_end: usize| first.checked_sub(from_end).map_or(1, |at| output[at]);
         let batches = [batch(2), batch(1)];
         let sizes = [rows, columns, depths];
-        let of_output = batches.iter().chain(&sizes[..2]).map(|it| u64::from(*it)).product();
+        let of_output = batches.iter().chain(&sizes[..2]).map(|batch| u64::from(*batch)).product();
         let all = |it: &TensorLayout, [one, other]: [u32; 2]| {
             let batches = it.sizes()[..first].iter().copied().chain([one, other]);
             batches.map(u64::from).product()

@@ -22,7 +22,7 @@
 //! Everything is computed in single precision, and each step is rounded.
 
 use dml_core::{DataType, Error, Validated};
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
@@ -57,7 +57,7 @@ pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<ir
     let mut rows = Rows::new(operator, target)?;
     let single = |operand: &Operand| (operand.clone(), DataType::Float32);
     let mean = match has_mean {
-        true => Some(rows.mean(vec![], Program::chain(rows.widening()))?),
+        true => Some(rows.mean(vec![], ElementFormula::chain(rows.widening()))?),
         false => None,
     };
     let deviation = match has_variance {
@@ -88,8 +88,8 @@ fn deviation(rows: &mut Rows<'_>, mean: Option<&Operand>, epsilon: f32) -> Resul
 }
 
 /// The square root of the sum of a variance and an addend.
-fn root() -> Program {
-    let mut program = Program::of(&f::ADD_F32);
+fn root() -> ElementFormula {
+    let mut program = ElementFormula::of(&f::ADD_F32);
     program.apply(&f::SQUARE_ROOT_F32, vec![program.last()]);
     program
 }
@@ -110,7 +110,7 @@ pub(super) fn by_given_moments(
         std::array::from_fn(|at| if variance.strides[at] == 0 { 1 } else { rows.sizes[at] });
     let deviation = rows.temporary_of(sizes);
     let epsilon = rows.single(operator.float("Epsilon")?);
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let single = program.apply_all(conversion(data_type, DataType::Float32), Value::Input(0));
     let sum = program.apply(&f::ADD_F32, vec![single, Value::Input(1)]);
     program.apply(&f::SQUARE_ROOT_F32, vec![sum]);
@@ -160,7 +160,7 @@ pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     if scales.is_some() {
         element = program.apply(&f::MULTIPLY_F32, vec![element, Value::Input(1)]);
     }
-    let mut last = Program::default();
+    let mut last = ElementFormula::default();
     if operator.uint("P")? == 1 {
         program.apply(&f::ABSOLUTE_F32, vec![element]);
     } else {
@@ -174,7 +174,7 @@ pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<ir::P
         Some(scales) => greater_of_scaled(&mut rows, norm, epsilon, scales.clone())?,
         None => {
             let epsilon = rows.single(epsilon);
-            rows.of_rows(vec![norm, epsilon], Program::of(&f::MAXIMUM_F32))?
+            rows.of_rows(vec![norm, epsilon], ElementFormula::of(&f::MAXIMUM_F32))?
         }
     };
     let single = |operand: Operand| (operand, DataType::Float32);
@@ -196,7 +196,7 @@ fn greater_of_scaled(
     // A device may flush a subnormal number to 0: it is made a normal one, and the scales are adjusted.
     let shift = if epsilon.is_subnormal() { 2.0_f32.powi(24) } else { 1.0 };
     let inputs = vec![norm, scales, rows.single(epsilon * shift), rows.single(shift.recip())];
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let scale = program.apply(&f::MULTIPLY_F32, vec![Value::Input(1), Value::Input(3)]);
     let epsilon = program.apply(&f::MULTIPLY_F32, vec![Value::Input(2), scale]);
     program.apply(&f::MAXIMUM_F32, vec![Value::Input(0), epsilon]);

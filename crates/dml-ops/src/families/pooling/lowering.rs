@@ -106,7 +106,7 @@ pub(super) fn along_of(
         windows: output.sizes()[at],
         step: steps[at - OUTER],
         window: windows[at - OUTER],
-        dilation: dilations.map_or(1, |it| it[at - OUTER]),
+        dilation: dilations.map_or(1, |dilation| dilation[at - OUTER]),
         first: -i64::from(start[at - OUTER]),
         inner: 1,
     };

@@ -185,7 +185,7 @@ impl Windows {
             sizes[row] = along.window;
         }
         let value = map.input(input);
-        let others = others.iter().map(|it| map.input(moved(it))).collect();
+        let others = others.iter().map(|other| map.input(moved(other))).collect();
         let number = Operand::numbers(self.first_number, numbers);
         let element = Element { value, offset: None, number, others };
         making.finish(map, element, self.is_clipped, sizes, moved(output))
@@ -212,7 +212,7 @@ impl Windows {
         number: Value,
     ) -> Result<Value, Error> {
         let counts = self.counts(recorder)?;
-        let counts = counts.into_iter().map(|it| map.input(it)).collect::<Vec<_>>();
+        let counts = counts.into_iter().map(|count| map.input(count)).collect::<Vec<_>>();
         let product = counts.into_iter().reduce(|a, b| map.apply(&f::MULTIPLY_F32, &[a, b], &[]));
         Ok(match product {
             Some(count) => map.apply(&f::DIVIDE_F32, &[number, count], &[]),

@@ -190,7 +190,7 @@ impl Spreading {
             let mut rest = self.clone();
             rest.along[number] = part;
             rest.gradients = moved(&self.gradients, skipped);
-            rest.chosen = self.chosen.as_ref().map(|it| moved(it, skipped));
+            rest.chosen = self.chosen.as_ref().map(|chosen| moved(chosen, skipped));
             let mut sizes = sizes;
             sizes[at] = count;
             rest.write_part(recorder, sizes, [&moved(output, from), &moved(own, from)])?;
@@ -216,7 +216,7 @@ impl Spreading {
             moved(&operand)
         };
         let gradient = map.input(gradients(&self.gradients));
-        let chosen = self.chosen.as_ref().map(|it| map.input(gradients(it)));
+        let chosen = self.chosen.as_ref().map(|chosen| map.input(gradients(chosen)));
         let (mut offset, mut inner, mut number) = (None, 1_u32, None);
         let mut in_row = [0; DIMENSIONS];
         in_row[ROW] = 1;

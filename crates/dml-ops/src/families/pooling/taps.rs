@@ -35,7 +35,7 @@ impl Windows {
         };
         let most = self.most_displaced();
         map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
-        let others = others.iter().map(|it| map.input(moved(it))).collect();
+        let others = others.iter().map(|other| map.input(moved(other))).collect();
         let offset = offset.filter(|_| !self.are_inside());
         let mut sizes = with_row(self.sizes);
         sizes[DIMENSIONS - 1] = u32::try_from(self.count()).unwrap_or(u32::MAX);

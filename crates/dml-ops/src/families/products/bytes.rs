@@ -13,7 +13,7 @@ use dml_spirv::product::Sign;
 use super::factor::{ProductRecorder, Words};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, bytes_shown};
-use crate::ir::{Bytes, Computation, Place, ZeroPoints};
+use crate::ir::{BufferPosition, Bytes, Computation, ZeroPoints};
 
 /// The number of integers in a word.
 pub(crate) const BYTES: u32 = 4;
@@ -48,7 +48,7 @@ impl Target<'_> {
     pub(crate) fn has_dot_products(&self) -> bool {
         use Strategy::{RegisterTiles, SharedTiles32, SharedTiles64, SharedTiles128};
         const TILES: [Strategy; 4] = [RegisterTiles, SharedTiles32, SharedTiles64, SharedTiles128];
-        let is_asked_for = self.tuning.strategy.is_some_and(|it| TILES.contains(&it));
+        let is_asked_for = self.tuning.strategy.is_some_and(|strategy| TILES.contains(&strategy));
         self.native_types().dot_product && (self.tuning.shared_tiles || is_asked_for)
     }
 }
@@ -89,7 +89,7 @@ impl ProductRecorder<'_> {
             let mut strides = zero.iter().flat_map(|it| it.0.strides.iter().enumerate());
             let is_of_lines = strides.all(|(at, stride)| *stride == 0 || at == of_lines);
             // A dispatch reads the zero points of all lines.
-            let stride = zero.map_or(0, |it| it.0.strides[of_lines].unsigned_abs());
+            let stride = zero.map_or(0, |zero| zero.0.strides[of_lines].unsigned_abs());
             let reach = stride.saturating_mul(u64::from(sizes[storage.line]) - 1);
             let is_shown = bytes_shown(ElementWidth::B8, reach) <= self.recorder.most_shown();
             if sizes[storage.depth] < LEAST_PRODUCTS || !is_of_lines || !is_shown {
@@ -110,12 +110,12 @@ impl ProductRecorder<'_> {
         let (from, data_type) = self.required(name)?;
         let zero_point = self.zero_point(zero, rank, storage.channels)?.map(|it| it.0);
         let sign = if data_type == DataType::Int8 { Sign::Signed } else { Sign::Unsigned };
-        let zero_points = zero_point.as_ref().and_then(|it| {
-            let stride = it.strides[DIMENSIONS - rank + storage.line];
-            Some(ZeroPoints { buffer: it.buffer?, base: it.base, stride })
+        let zero_points = zero_point.as_ref().and_then(|zero_point| {
+            let stride = zero_point.strides[DIMENSIONS - rank + storage.line];
+            Some(ZeroPoints { buffer: zero_point.buffer?, base: zero_point.base, stride })
         });
         let bytes = Bytes { sign, zero_points };
-        let has_margins = storage.margins.iter().any(|it| *it != [0, 0]);
+        let has_margins = storage.margins.iter().any(|margin| *margin != [0, 0]);
         let in_place = words_in_place(tensor, &from, storage.depth).filter(|_| !has_margins);
         let words = match in_place {
             Some(words) => words,
@@ -147,7 +147,10 @@ impl ProductRecorder<'_> {
         for depths in copy.parts() {
             self.recorder.map(copy.elements(depths, &output), Computation::copy())?;
         }
-        Ok(Words { place: Place { buffer, base: 0, has_slack: true }, strides: copy.strides })
+        Ok(Words {
+            place: BufferPosition { buffer, base: 0, has_slack: true },
+            strides: copy.strides,
+        })
     }
 }
 
@@ -195,7 +198,7 @@ impl Copy<'_> {
     fn filled_up(&self) -> Option<Depths> {
         let (whole, rest) = self.whole_and_rest();
         let last = u32::from(rest > 0);
-        match self.storage.margins.iter().any(|it| *it != [0, 0]) {
+        match self.storage.margins.iter().any(|margin| *margin != [0, 0]) {
             true => Some(Depths { first: 0, words: whole + last, bytes: BYTES }),
             false => (rest > 0).then_some(Depths { first: whole, words: 1, bytes: BYTES }),
         }
@@ -208,7 +211,7 @@ impl Copy<'_> {
             Depths { first: 0, words: whole, bytes: BYTES },
             Depths { first: whole, words: 1, bytes: rest },
         ];
-        parts.into_iter().filter(|it| it.words > 0 && it.bytes > 0)
+        parts.into_iter().filter(|part| part.words > 0 && part.bytes > 0)
     }
 
     /// Writes zero points to words, with their margins.
@@ -271,6 +274,7 @@ fn words_in_place(tensor: &TensorLayout, bytes: &Operand, depth: usize) -> Optio
         }
         *stride /= of_a_word;
     }
-    let place = Place { buffer: bytes.buffer?, base: bytes.base / of_a_word, has_slack: false };
+    let place =
+        BufferPosition { buffer: bytes.buffer?, base: bytes.base / of_a_word, has_slack: false };
     Some(Words { place, strides })
 }

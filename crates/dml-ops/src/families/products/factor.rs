@@ -8,7 +8,7 @@ use dml_spirv::functions as f;
 
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
-use crate::ir::{Buffer, Computation, Numbers, Place, Recorder};
+use crate::ir::{Buffer, BufferPosition, Computation, Numbers, Recorder};
 use crate::lowering::conversion::{conversion, widened};
 use crate::lowering::map_builder::MapBuilder;
 
@@ -23,14 +23,17 @@ pub(crate) struct ProductRecorder<'a> {
 /// A tensor of words: its first word, and the strides of its dimensions.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
-    pub(crate) place: Place,
+    pub(crate) place: BufferPosition,
     pub(crate) strides: Vec<i64>,
 }
 
 impl Words {
     /// The words of an operand of `rank` dimensions.
     pub(crate) fn of(operand: &Operand, rank: usize) -> Self {
-        Self { place: Place::of(operand), strides: operand.strides[DIMENSIONS - rank..].to_vec() }
+        Self {
+            place: BufferPosition::of(operand),
+            strides: operand.strides[DIMENSIONS - rank..].to_vec(),
+        }
     }
 }
 
@@ -109,7 +112,7 @@ impl<'a> ProductRecorder<'a> {
         let rank = tensor.sizes().len();
         let (operand, data_type) = self.required(name)?;
         let zero = self.zero_point(zero, rank, storage.channels)?;
-        let has_margins = storage.margins.iter().any(|it| *it != [0, 0]);
+        let has_margins = storage.margins.iter().any(|margin| *margin != [0, 0]);
         let is_copied = has_margins || storage.is_copied;
         if data_type == DataType::Float32 && !is_copied {
             return Ok(Words::of(&operand, rank));
@@ -118,7 +121,7 @@ impl<'a> ProductRecorder<'a> {
             [&operand].into_iter().chain(zero.iter().map(|it| &it.0)).collect();
         let output = self.stored(tensor, storage, &from);
         let words = Words::of(&output, rank);
-        let place = Place { has_slack: true, ..words.place };
+        let place = BufferPosition { has_slack: true, ..words.place };
         let margin = |at: usize| storage.margins.get(at).map_or(0, |it| it.iter().sum());
         let sizes: Vec<u32> = (0..rank).map(|at| tensor.sizes()[at] + margin(at)).collect();
         if has_margins {

@@ -3,7 +3,7 @@
 
 use dml_core::{DataType, Error, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::RANGE_F32;
 
@@ -20,7 +20,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
     let integer = operator.required_tensor("OutputTensor")?.data_type();
     let one = rows.sizes_of(Axes::Kept);
     let range = rows.temporary(ElementWidth::B64, one);
-    let program = Program::chain(rows.widening());
+    let program = ElementFormula::chain(rows.widening());
     rows.reduce_to(range.clone(), vec![], Reduction { program, ..Reduction::of(&RANGE_F32) })?;
     let constants = [0.0, 255.0, 1.0].map(|it| rows.single(it));
     let [scale, zero_point] = [rows.output(1)?, rows.output(2)?].map(|it| repeated(it, one));
@@ -39,7 +39,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
 /// The computation of the scale: the range, including 0, divided by 255; 1 where all elements are 0.
 struct Scale {
     /// Its inputs are the range, 0, 255 and 1; its last value is the scale.
-    program: Program,
+    program: ElementFormula,
     /// The lower end of the range.
     below: Value,
     scale: Value,
@@ -48,7 +48,7 @@ struct Scale {
 impl Scale {
     fn new() -> Self {
         let [range_at, zero_at, steps_at, one_at] = [0, 1, 2, 3].map(Value::Input);
-        let mut program = Program::default();
+        let mut program = ElementFormula::default();
         let high = program.apply(&f::LOW_WORDS, vec![range_at]);
         let low = program.apply(&f::HIGH_WORDS, vec![range_at]);
         let above = program.apply(&f::MAXIMUM_F32, vec![high, zero_at]);

@@ -14,10 +14,10 @@
 
 use dml_core::schema::FieldKind;
 use dml_core::{DataType, Error, TensorLayout, Validated};
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions as f;
 
-use super::spaces::{Halves, Place, spaces};
+use super::spaces::{ElementLayout, Halves, spaces};
 use crate::Target;
 use crate::ir::{self, Buffer, Computation, Recorder};
 use crate::lowering::conversion::{conversion, widened};
@@ -28,7 +28,7 @@ const OUTPUT: &str = "OutputTensor";
 pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let bias = operator.float_array("Bias")?;
     let scale = [operator.float("Scale")?.to_bits()];
-    let bias: Vec<u32> = bias.iter().map(|it| it.to_bits()).collect();
+    let bias: Vec<u32> = bias.iter().map(|bia| bia.to_bits()).collect();
     let mut map = BlockwiseMap::new(operator, target)?;
     let element = map.input(0)?;
     let element = map.single(element);
@@ -66,8 +66,8 @@ struct BlockwiseMap<'a> {
     operator: &'a Validated,
     output: &'a TensorLayout,
     recorder: Recorder<'a>,
-    inputs: Vec<Place>,
-    program: Program,
+    inputs: Vec<ElementLayout>,
+    program: ElementFormula,
 }
 
 impl<'a> BlockwiseMap<'a> {
@@ -77,7 +77,7 @@ impl<'a> BlockwiseMap<'a> {
             output: operator.required_tensor(OUTPUT)?,
             recorder: Recorder::new(operator, target),
             inputs: vec![],
-            program: Program::default(),
+            program: ElementFormula::default(),
         })
     }
 
@@ -87,7 +87,7 @@ impl<'a> BlockwiseMap<'a> {
         let tensor = tensors.find(|(number, _)| *number == index).map(|(_, (_, tensor))| tensor);
         let tensor = tensor
             .ok_or_else(|| Error::internal(self.operator.schema().name, "has too few inputs"))?;
-        self.inputs.push(Place::of(Buffer::Input(index), tensor));
+        self.inputs.push(ElementLayout::of(Buffer::Input(index), tensor));
         Ok((Value::Input(self.inputs.len() - 1), tensor.data_type()))
     }
 
@@ -95,7 +95,7 @@ impl<'a> BlockwiseMap<'a> {
     fn by_channel(&mut self, words: &[u32]) -> Value {
         let count = u32::try_from(words.len()).expect("as many as a field counts");
         let buffer = self.recorder.constants(words);
-        self.inputs.push(Place::along(buffer, 1, count, self.output.sizes().len()));
+        self.inputs.push(ElementLayout::along(buffer, 1, count, self.output.sizes().len()));
         Value::Input(self.inputs.len() - 1)
     }
 
@@ -124,7 +124,7 @@ impl<'a> BlockwiseMap<'a> {
     fn program_of(mut self, result: Value) -> Result<ir::Program, Error> {
         let data_type = self.output.data_type();
         let result = self.program.apply_all(conversion(DataType::Float32, data_type), result);
-        let output = Place::of(Buffer::Output(0), self.output);
+        let output = ElementLayout::of(Buffer::Output(0), self.output);
         let has_halves = output.is_half();
         if has_halves {
             let (before, unit) = (Value::Input(self.inputs.len()), Value::Parameter(0));

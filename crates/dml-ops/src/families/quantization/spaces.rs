@@ -15,7 +15,7 @@ use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::target::MAX_STEPS;
 
 /// The layout of a tensor's elements; of a tensor of blocks, one element for each block.
-pub(super) struct Place {
+pub(super) struct ElementLayout {
     buffer: Buffer,
     /// The width of an element in bits.
     width: u32,
@@ -25,7 +25,7 @@ pub(super) struct Place {
     strides: Vec<u32>,
 }
 
-impl Place {
+impl ElementLayout {
     /// The layout of all of `tensor`, at the start of a buffer.
     pub(super) fn of(buffer: Buffer, tensor: &TensorLayout) -> Self {
         let (sizes, strides) = (tensor.sizes().to_vec(), tensor.strides().to_vec());
@@ -58,7 +58,7 @@ struct Dimension {
 
 /// A part of the elements.
 #[derive(Clone)]
-struct Part {
+struct ElementRange {
     dimensions: Vec<Dimension>,
     /// The first element in each of the tensors.
     bases: Vec<i64>,
@@ -77,13 +77,13 @@ pub(super) struct Halves {
 /// [`Error::Internal`] if no kernel moves elements of such a width.
 pub(super) fn spaces(
     operator: &'static str,
-    places: &[Place],
+    places: &[ElementLayout],
 ) -> Result<Option<Vec<Halves>>, Error> {
     let Some(output) = places.last() else { return Ok(Some(vec![])) };
     let dimensions =
         (0..output.sizes.len()).flat_map(|at| dimensions(places, output.sizes[at], at));
-    let whole = Part {
-        dimensions: dimensions.filter(|it| it.size > 1).collect(),
+    let whole = ElementRange {
+        dimensions: dimensions.filter(|dimension| dimension.size > 1).collect(),
         bases: places.iter().map(|place| place.base).collect(),
     };
     let (mut parts, mut done) = (vec![whole], vec![]);
@@ -100,11 +100,11 @@ pub(super) fn spaces(
 }
 
 /// A dimension of `size` as two: from block to block, and within a block.
-fn dimensions(places: &[Place], size: u32, at: usize) -> [Dimension; 2] {
+fn dimensions(places: &[ElementLayout], size: u32, at: usize) -> [Dimension; 2] {
     let blocks = places.iter().map(|place| place.sizes[at]).min().unwrap_or(size);
     let length = size / blocks;
     let of = |size, stride: &dyn Fn(i64, bool) -> i64| {
-        let stride_of = |it: &Place| stride(it.strides[at].into(), it.sizes[at] > blocks);
+        let stride_of = |it: &ElementLayout| stride(it.strides[at].into(), it.sizes[at] > blocks);
         Dimension { size, strides: places.iter().map(stride_of).collect() }
     };
     // A tensor with as many elements as there are blocks has one element for each block.
@@ -114,10 +114,10 @@ fn dimensions(places: &[Place], size: u32, at: usize) -> [Dimension; 2] {
     ]
 }
 
-impl Part {
+impl ElementRange {
     /// The parts that this part has to be divided into; `None` if it is a single space.
-    fn divided(&self, places: &[Place]) -> Option<Vec<Self>> {
-        let has_halves = places.last().is_some_and(Place::is_half);
+    fn divided(&self, places: &[ElementLayout]) -> Option<Vec<Self>> {
+        let has_halves = places.last().is_some_and(ElementLayout::is_half);
         let alternates =
             |it: &Dimension| has_halves && it.strides.last().is_some_and(|it| it % 2 != 0);
         if let Some(at) = self.dimensions.iter().position(alternates) {
@@ -153,9 +153,9 @@ impl Part {
         part
     }
 
-    fn space(&self, operator: &'static str, places: &[Place]) -> Result<Halves, Error> {
-        let sizes: Vec<u32> = self.dimensions.iter().map(|it| it.size).collect();
-        let operand = |(index, place): (usize, &Place)| {
+    fn space(&self, operator: &'static str, places: &[ElementLayout]) -> Result<Halves, Error> {
+        let sizes: Vec<u32> = self.dimensions.iter().map(|dimension| dimension.size).collect();
+        let operand = |(index, place): (usize, &ElementLayout)| {
             let width = match place.width {
                 4 if place.is_half() => ElementWidth::B8,
                 4 => ElementWidth::B4,
@@ -178,7 +178,7 @@ impl Part {
         };
         let mut inputs = inputs.to_vec();
         // A half byte is written together with the other half, which is read first.
-        let has_halves = places.last().is_some_and(Place::is_half);
+        let has_halves = places.last().is_some_and(ElementLayout::is_half);
         if has_halves {
             inputs.push(output.clone());
         }

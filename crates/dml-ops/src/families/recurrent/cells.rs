@@ -70,7 +70,7 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
     let weight = layer.peephole(OUTPUT, &mut program);
     let output = program.seeing(output, weight, state);
     let output = program.function(0, output)?;
-    let shown = state.map(|it| program.function(2, it)).transpose()?;
+    let shown = state.map(|state| program.function(2, state)).transpose()?;
     program.apply(&f::MULTIPLY_F32, [Some(output), shown].into_iter().flatten().collect());
     Ok(State { hidden: layer.next(program, at, Kind::Hidden)?, cell })
 }

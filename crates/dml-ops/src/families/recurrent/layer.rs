@@ -43,7 +43,7 @@ use crate::ir::{self, Buffer};
 use crate::target::ROWS_WORTH_A_COPY;
 
 /// A cell's computation in a step: it adds the nodes that compute the next states from the states before.
-pub(super) type Step = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
+pub(super) type CellFunction = fn(&mut Layer<'_, '_>, &At) -> Result<State, Error>;
 
 /// Weights are read in place.
 pub(super) const ROWS: Storage<'_> =
@@ -57,7 +57,7 @@ const PACKED_PEEPHOLES: u32 = 4;
 pub(super) fn lower(
     operator: &Validated,
     target: &Target<'_>,
-    step: Step,
+    step: CellFunction,
 ) -> Result<ir::Program, Error> {
     let network = Network::of(operator)?;
     network::check(&network, operator)?;

@@ -10,7 +10,7 @@ use super::network::Network;
 use super::program::CellProgram;
 use super::states::{Kind, are_by_sequences};
 use crate::families::products::Storage;
-use crate::ir::Place;
+use crate::ir::BufferPosition;
 use crate::ir::space::Operand;
 
 impl<'a> Layer<'_, 'a> {
@@ -33,7 +33,7 @@ impl<'a> Layer<'_, 'a> {
             return Ok(None);
         }
         let words = self.products.factor([name, ""], storage)?;
-        let Place { buffer, base, .. } = self.of_direction(&words, 0);
+        let BufferPosition { buffer, base, .. } = self.of_direction(&words, 0);
         let mut strides = [0; DIMENSIONS];
         (strides[SEQUENCES], strides[HIDDEN]) = (words.strides[2], words.strides[3]);
         Ok(Some(Operand { strides, ..Operand::at(buffer, ElementWidth::B32, base) }))

@@ -12,10 +12,10 @@ use super::layer::Layer;
 use super::network::Network;
 use crate::families::products::Words;
 use crate::ir::space::Operand;
-use crate::ir::{Dimension, Numbers, Place, Sums};
+use crate::ir::{BufferPosition, Dimension, Numbers, Sums};
 
 /// Sums of gates that follow each other.
-struct Part {
+struct GateRange {
     gates: Range<u32>,
     /// The place of the first one among the sums of a sequence, counted in hidden states.
     place: u32,
@@ -26,30 +26,30 @@ struct Part {
 impl Layer<'_, '_> {
     /// The sums of a sequence in a step, gate after gate. With LinearBeforeReset the last gate has two: that of the hidden
     /// state, which the reset gate scales, and then that of the input.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<GateRange> {
         let gates = self.network.gates;
-        let part = |gates, place| Part { gates, place, has_input: true, has_state: true };
+        let part = |gates, place| GateRange { gates, place, has_input: true, has_state: true };
         if !self.is_linear {
             return vec![part(0..gates, 0)];
         }
         let last = gates - 1;
         vec![
             part(0..last, 0),
-            Part { has_input: false, ..part(last..gates, last) },
-            Part { has_state: false, ..part(last..gates, gates) },
+            GateRange { has_input: false, ..part(last..gates, last) },
+            GateRange { has_state: false, ..part(last..gates, gates) },
         ]
     }
 
     /// Sets the sums to the biases, and adds the products of the input.
     pub(super) fn add_up_inputs(&mut self) -> Result<(), Error> {
         let goes_on = self.write_biases()?;
-        for part in self.parts().iter().filter(|it| it.has_input) {
+        for part in self.parts().iter().filter(|part| part.has_input) {
             self.multiply_inputs(part, goes_on)?;
         }
         Ok(())
     }
 
-    fn multiply_inputs(&mut self, part: &Part, goes_on: bool) -> Result<(), Error> {
+    fn multiply_inputs(&mut self, part: &GateRange, goes_on: bool) -> Result<(), Error> {
         let Network { steps, sequences, elements, hidden, .. } = self.network;
         let (x, w) = (&self.factors.input, &self.factors.weight);
         let row = i64::from(self.width);
@@ -76,7 +76,7 @@ impl Layer<'_, '_> {
             places: [
                 x.place,
                 self.of_direction(w, part.gates.start * hidden),
-                Place::of(&self.gate(&self.sums, part.place)),
+                BufferPosition::of(&self.gate(&self.sums, part.place)),
             ],
             numbers: Numbers::Floats,
             goes_on,
@@ -85,11 +85,11 @@ impl Layer<'_, '_> {
     }
 
     /// The weights of this direction, from a row on.
-    pub(super) fn of_direction(&self, words: &Words, row: u32) -> Place {
+    pub(super) fn of_direction(&self, words: &Words, row: u32) -> BufferPosition {
         // The offset of an element in a tensor is far too small to overflow.
         let direction = i64::from(self.direction) * words.strides[1];
         let base = words.place.base + direction + i64::from(row) * words.strides[2];
-        Place { base, ..words.place }
+        BufferPosition { base, ..words.place }
     }
 
     /// Writes the biases to the sums, and zeros where only a state's products would be; returns whether there are
@@ -164,13 +164,14 @@ impl Layer<'_, '_> {
             _ => (vec![], vec![gate, column]),
         };
         let first = self.gate(sums, gates.start);
-        let rows = Place { has_slack: self.states.has_slack(), ..Place::of(hidden) };
+        let rows =
+            BufferPosition { has_slack: self.states.has_slack(), ..BufferPosition::of(hidden) };
         let place = self.products.recorder.multiply_anew(Sums {
             batches,
             row: Dimension { size: sequences, strides: of_sequences },
             columns,
             depths: vec![Dimension { size, strides: [hidden.strides[HIDDEN], r.strides[3], 0] }],
-            places: [rows, self.of_direction(r, gates.start * size), Place::of(&first)],
+            places: [rows, self.of_direction(r, gates.start * size), BufferPosition::of(&first)],
             numbers: Numbers::Floats,
             goes_on: true,
         })?;

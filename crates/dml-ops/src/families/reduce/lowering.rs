@@ -14,7 +14,7 @@
 //! FLOAT16 is computed in single precision, 8- and 16-bit integers in 32 bits.
 
 use dml_core::{AxisDirection, DataType, Error, ReduceFunction, Validated};
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{self as r, Reducer, SUM_F32};
 
@@ -99,7 +99,7 @@ fn times(data_type: DataType) -> &'static Function {
 }
 
 /// The computation on an element before it is joined to others.
-enum Before {
+enum ElementTransform {
     Nothing,
     Magnitude,
     Square,
@@ -107,7 +107,7 @@ enum Before {
 
 /// One element for each row, by the reduction function that the operator names.
 pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
-    use Before::{Magnitude, Nothing, Square};
+    use ElementTransform::{Magnitude, Nothing, Square};
     let number = operator.uint("Function")?;
     let function = ReduceFunction::from_dml_value(number)
         .ok_or_else(|| Error::internal(operator.schema().name, "no such function"))?;
@@ -130,7 +130,7 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
         ReduceFunction::Sum => of(Nothing, sum, None),
         ReduceFunction::SumSquare => of(Square, sum, None),
     };
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let element = program.apply_all(widened(data_type), Value::Input(0));
     match before {
         Nothing => {}
@@ -143,13 +143,13 @@ pub(super) fn reduce(operator: &Validated, target: &Target<'_>) -> Result<ir::Pr
 /// The program that reduces each row and applies `after` to the result.
 fn finish(
     mut rows: Rows<'_>,
-    program: Program,
+    program: ElementFormula,
     reducer: &'static Reducer,
     after: Option<&'static Function>,
 ) -> Result<ir::Program, Error> {
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let narrowing = conversion(computed(rows.data_type), output);
-    let last = Program::chain(after.into_iter().chain(narrowing));
+    let last = ElementFormula::chain(after.into_iter().chain(narrowing));
     let reduction = Reduction { program, last, ..Reduction::of(reducer) };
     rows.reduce_to(rows.output(0)?, vec![], reduction)?;
     Ok(rows.finish())
@@ -159,7 +159,7 @@ fn finish(
 fn average(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let narrowing = conversion(DataType::Float32, output);
-    let reduction = rows.reduction_to_mean(Program::chain(rows.widening()), &narrowing);
+    let reduction = rows.reduction_to_mean(ElementFormula::chain(rows.widening()), &narrowing);
     rows.reduce_to(rows.output(0)?, vec![], reduction)?;
     Ok(rows.finish())
 }
@@ -176,7 +176,7 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let others: Vec<_> = scales.into_iter().collect();
     let reduction = Reduction { program, ..Reduction::of(&SUM_F32) };
     let sum = rows.reduce(others.clone(), reduction)?;
-    let mut program = Program::of(&f::SQUARE_ROOT_F32);
+    let mut program = ElementFormula::of(&f::SQUARE_ROOT_F32);
     if !others.is_empty() {
         program.apply(&f::DIVIDE_F32, vec![program.last(), Value::Input(1)]);
     }
@@ -191,7 +191,7 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
 fn log_sum_exp(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let [greatest, logarithm] = rows.powers(&r::LOG_SUM_F32)?;
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
-    let mut program = Program::of(&f::SUM_F32);
+    let mut program = ElementFormula::of(&f::SUM_F32);
     program.apply_all(conversion(DataType::Float32, output), program.last());
     let sizes = rows.sizes_of(Axes::Kept);
     rows.write(sizes, vec![greatest, logarithm], program)?;
@@ -235,7 +235,7 @@ fn tie_break(operator: &Validated) -> Result<TieBreak, Error> {
 /// found.
 fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir::Program, Error> {
     let numbers = rows.numbers();
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let (key, others) = match computed(rows.data_type).bits() {
         64 => {
             let joined = match extreme {
@@ -257,7 +257,7 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir
     program.apply(&f::PAIR, vec![number, key]);
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let number = [&f::LOW_WORDS].into_iter().chain(counted.iter().copied());
-    let last = Program::chain(number.chain(conversion(DataType::Uint32, output)));
+    let last = ElementFormula::chain(number.chain(conversion(DataType::Uint32, output)));
     // Keys of signed integers are signed.
     let reducer = match computed(rows.data_type) {
         DataType::Int32 => &r::GREATEST_I64,
@@ -268,7 +268,7 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir
 }
 
 /// Adds the key of an element of up to 32 bits: NaN has the greatest key, and the keys of +0 and -0 are equal.
-fn key(program: &mut Program, data_type: DataType, extreme: Extreme) -> Value {
+fn key(program: &mut ElementFormula, data_type: DataType, extreme: Extreme) -> Value {
     let element = program.apply_all(widened(data_type), Value::Input(0));
     let functions: &[&Function] = match (computed(data_type), extreme) {
         (DataType::Float32, Extreme::Greatest) => &[&f::SORT_KEY_F32],

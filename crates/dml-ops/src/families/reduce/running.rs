@@ -5,7 +5,7 @@
 
 use dml_core::{AxisDirection, DataType, Error, Validated};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Program, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, Value};
 use dml_spirv::reduce::Reducer;
 
 use super::lowering::{computed, product, sum};
@@ -57,7 +57,7 @@ fn running(
     let elements_of = |sizes: &[u32]| sizes.iter().product();
     let (outer, inner) = (elements_of(&rows.sizes[..axis]), elements_of(&rows.sizes[axis + 1..]));
     let states = rows.recorder.scan([outer, size, inner], reducer, elements)?;
-    let mut program = Program::default();
+    let mut program = ElementFormula::default();
     let numbers: Vec<Value> = (0..states.len()).map(Value::Input).collect();
     let result = match reducer.results() {
         [] => Value::Input(0),
@@ -83,14 +83,14 @@ fn begin(
     width: ElementWidth,
     first: Option<u64>,
 ) -> Result<Operand, Error> {
-    let chain = Program::chain(widened(rows.data_type));
+    let chain = ElementFormula::chain(widened(rows.data_type));
     let state = rows.temporary(width, rows.sizes);
     let mut sizes = rows.sizes;
     let mut shift = 0;
     if let Some(first) = first {
         (sizes[axis], shift) = (1, 1);
         let first = rows.recorder.constant(width, first);
-        rows.compute(sizes, vec![first], state.clone(), Program::default())?;
+        rows.compute(sizes, vec![first], state.clone(), ElementFormula::default())?;
     }
     sizes[axis] = rows.sizes[axis] - shift;
     if sizes[axis] > 0 {

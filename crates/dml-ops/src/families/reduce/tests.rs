@@ -109,7 +109,7 @@ fn a_row_is_added_in_one_order_whoever_adds_it() {
         (1..40).chain([63, 64, 65, 127, 128, 129, 255, 257, 1000, 1279, 8192, 8193, 20_000])
     {
         let rows: Vec<Vec<f32>> = (0..3).map(|_| row(&mut random, length)).collect();
-        let expected: Vec<f32> = rows.iter().map(|it| sum(it, Mistake::None)).collect();
+        let expected: Vec<f32> = rows.iter().map(|row| sum(row, Mistake::None)).collect();
         for target in &targets {
             for stride in [1, 5] {
                 assert_eq!(
@@ -120,7 +120,7 @@ fn a_row_is_added_in_one_order_whoever_adds_it() {
             }
         }
         for (count, mistake) in found.iter_mut().zip(mistakes) {
-            let other: Vec<f32> = rows.iter().map(|it| sum(it, mistake)).collect();
+            let other: Vec<f32> = rows.iter().map(|row| sum(row, mistake)).collect();
             *count += usize::from(other != expected);
         }
     }

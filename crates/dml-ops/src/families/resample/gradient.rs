@@ -239,7 +239,7 @@ impl Gathered<'_> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "what is no number, or negative, is 0"
+    reason = "what is not a number, or negative, is 0"
 )]
 fn saturated(value: f32) -> u32 {
     value as u32

@@ -316,7 +316,8 @@ impl Along {
             map.inputs[input].strides[self.at] = 0;
             map.inputs[input].displacement = Some(Displacement::new(by, self.reach(&from.strides)));
         }
-        let [first, second] = neighbours.map(|it| map.apply_all(to_float(data_type), it));
+        let [first, second] =
+            neighbours.map(|neighbour| map.apply_all(to_float(data_type), neighbour));
         map.apply(&f::INTERPOLATED_F32, &[first, second, weight], &[])
     }
 }

@@ -55,7 +55,7 @@ impl Sampling {
 
 /// The position of a sample along an axis: at `moved / steps` of the way from the first corner to the last,
 /// and at this coordinate.
-pub(super) struct Place {
+pub(super) struct SamplePosition {
     pub(super) moved: Value,
     pub(super) steps: Value,
     pub(super) coordinate: Value,
@@ -83,7 +83,12 @@ impl Sampling {
     }
 
     /// Adds the position of a sample along an axis.
-    pub(super) fn place(&self, map: &mut MapBuilder, regions: &Regions<'_>, axis: &Axis) -> Place {
+    pub(super) fn place(
+        &self,
+        map: &mut MapBuilder,
+        regions: &Regions<'_>,
+        axis: &Axis,
+    ) -> SamplePosition {
         let [first, last] = regions.corners(map, axis);
         let length = map.apply(&f::SUBTRACT_F32, &[last, first], &[]);
         let count = self.count(map, length, axis);
@@ -107,7 +112,7 @@ impl Sampling {
         let coordinate = map.apply(&f::ADD_F32, &[scaled, first], &[]);
         let from_first = [ONE, (-self.input_offset).to_bits()];
         let coordinate = map.apply(&f::SCALE_BIAS_F32, &[coordinate], &from_first);
-        Place { moved, steps, coordinate }
+        SamplePosition { moved, steps, coordinate }
     }
 
     /// Adds whether a coordinate is near the elements along an axis, and the nearest coordinate within them.
@@ -123,7 +128,7 @@ impl Sampling {
     /// include the batch's, and for interpolation the weight of the next neighbour in the high word.
     pub(super) fn table(&self, regions: &mut Regions<'_>, axis: &Axis) -> Result<Operand, Error> {
         let mut map = MapBuilder::default();
-        let Place { coordinate, .. } = self.place(&mut map, regions, axis);
+        let SamplePosition { coordinate, .. } = self.place(&mut map, regions, axis);
         let [is_near, within] = Self::within(&mut map, axis, coordinate);
         let rounded = match self.is_linear {
             true => within,
@@ -200,8 +205,8 @@ impl Sampling {
             let value = element(map, offset);
             return map.apply(&f::UNLESS_NOWHERE, &[value, offset], &[self.outside]);
         }
-        let offsets = places.map(|it| map.apply(&f::LOW_WORDS, &[it], &[]));
-        let weights = places.map(|it| map.apply(&f::HIGH_WORDS, &[it], &[]));
+        let offsets = places.map(|place| map.apply(&f::LOW_WORDS, &[place], &[]));
+        let weights = places.map(|place| map.apply(&f::HIGH_WORDS, &[place], &[]));
         let upper = [0, 1].map(|at| {
             let stride = regions.axes[at].stride;
             map.apply(&f::UPPER_NEIGHBOUR, &[offsets[at], weights[at]], &[stride])
@@ -229,7 +234,7 @@ impl Sampling {
         counts: Operand,
     ) -> Result<ir::Program, Error> {
         let mut map = MapBuilder::default();
-        let places = tables.map(|it| map.input(it));
+        let places = tables.map(|table| map.input(table));
         let number = map.inputs.len();
         map.input(counts.clone());
         let sample = self.sample(&mut map, &regions, &input, places);

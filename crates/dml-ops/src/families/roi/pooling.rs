@@ -152,7 +152,7 @@ fn reduce(
     parts: &[[u32; 2]; 2],
 ) -> Result<ir::Program, Error> {
     let mut map = MapBuilder::default();
-    let cells = tables.map(|it| map.input(it));
+    let cells = tables.map(|table| map.input(table));
     let number = map.inputs.len();
     map.input(counts);
     let mut sizes = regions.sizes;
@@ -163,7 +163,7 @@ fn reduce(
         within.strides[PARTS + axis.at] = i64::from(axis.stride) * i64::from(*elements);
     }
     let within = map.input(within);
-    let [y, x] = cells.map(|it| map.apply(&f::LOW_WORDS, &[it], &[]));
+    let [y, x] = cells.map(|cell| map.apply(&f::LOW_WORDS, &[cell], &[]));
     let cell = map.apply(&f::JOINED, &[y, x], &[]);
     let by = map.apply(&f::JOINED, &[cell, within], &[]);
     let displacement = Some(Displacement::new(by, regions.reach()));

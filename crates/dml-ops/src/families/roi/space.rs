@@ -116,9 +116,9 @@ impl<'a> Regions<'a> {
         sizes[..PARTS].copy_from_slice(cells.sizes());
         of_cells.strides.rotate_left(PARTS);
         let region = numbers.strides[OF_REGIONS - 1];
-        let batches = batches.map(|it| {
-            let strides = along(REGION, it.strides[OF_REGIONS]);
-            Operand { strides, ..it }
+        let batches = batches.map(|batch| {
+            let strides = along(REGION, batch.strides[OF_REGIONS]);
+            Operand { strides, ..batch }
         });
         Self {
             operator,
@@ -163,7 +163,7 @@ impl<'a> Regions<'a> {
 
     /// The extent of a channel's elements.
     pub(super) fn reach(&self) -> u64 {
-        let dimensions = self.axes.iter().map(|it| [it.size, it.stride]).chain([self.batch]);
+        let dimensions = self.axes.iter().map(|axis| [axis.size, axis.stride]).chain([self.batch]);
         dimensions.map(|[size, stride]| u64::from(size - 1) * u64::from(stride)).sum()
     }
 

@@ -23,7 +23,7 @@
 //! three times: its exponential, the sum, and the quotient.
 
 use dml_core::{DataType, Error, TensorLayout, Validated};
-use dml_spirv::element_wise::{Program, Value};
+use dml_spirv::element_wise::{ElementFormula, Value};
 use dml_spirv::functions::{self as f, Function};
 use dml_spirv::reduce::{LEAST_U32, LOG_SUM_F32, Reducer, SUM_F32};
 
@@ -73,9 +73,9 @@ fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
     rows.write(rows.sizes, vec![rows.input.clone(), greatest], program)?;
     let powers = rows.output(0)?;
-    let of_powers = Reduction { program: Program::default(), ..Reduction::of(&SUM_F32) };
+    let of_powers = Reduction { program: ElementFormula::default(), ..Reduction::of(&SUM_F32) };
     let sum = rows.reduce_of(powers.clone(), of_powers)?;
-    rows.write(rows.sizes, vec![powers, sum], Program::of(&f::DIVIDE_F32))?;
+    rows.write(rows.sizes, vec![powers, sum], ElementFormula::of(&f::DIVIDE_F32))?;
     Ok(rows.finish())
 }
 
@@ -105,7 +105,7 @@ pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     program.apply(&f::NUMBER_WHERE_EQUAL_F32, vec![element, Value::Input(1), Value::Input(2)]);
     let reduction = Reduction { program, ..Reduction::of(&LEAST_U32) };
     let first = rows.reduce(vec![greatest, numbers.clone()], reduction)?;
-    let mut program = Program::of(&f::EQUALS_I32);
+    let mut program = ElementFormula::of(&f::EQUALS_I32);
     program.apply_all(conversion(DataType::Uint32, rows.data_type), program.last());
     rows.write(rows.sizes, vec![numbers, first], program)?;
     Ok(rows.finish())

@@ -74,7 +74,7 @@ impl Words {
         Operand {
             width: ElementWidth::B32,
             base: 2 * wide.base + which,
-            strides: wide.strides.map(|it| 2 * it),
+            strides: wide.strides.map(|stride| 2 * stride),
             ..wide.clone()
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn step(operator: &Validated, target: &Target<'_>) -> Result<ir::Prog
     let data_type = tensor.data_type();
     let sizes = leading(tensor.sizes(), 1);
     let mut may_be = |inputs: &[&Operand], output: &Operand| {
-        let inputs = inputs.iter().map(|it| (*it).clone()).collect();
+        let inputs = inputs.iter().map(|input| (*input).clone()).collect();
         recorder.allow_in_place(&IterationSpace { sizes, inputs, output: output.clone() });
     };
     may_be(&[&first], &first_output);
@@ -61,7 +61,7 @@ pub(super) fn step(operator: &Validated, target: &Target<'_>) -> Result<ir::Prog
     {
         let mut map = MapBuilder::default();
         let inputs = [moment, gradient.clone()].map(|it| map.input(it));
-        let [moment, gradient] = inputs.map(|it| map.apply_all(widened(data_type), it));
+        let [moment, gradient] = inputs.map(|input| map.apply_all(widened(data_type), input));
         let kept = map.times(moment, beta);
         let mut fresh = map.times(gradient, 1.0 - beta);
         if is_squared {
@@ -74,7 +74,7 @@ pub(super) fn step(operator: &Validated, target: &Target<'_>) -> Result<ir::Prog
 
     let mut map = MapBuilder::default();
     let inputs = [parameters, first_output, second_output].map(|it| map.input(it));
-    let [parameter, first, second] = inputs.map(|it| map.apply_all(widened(data_type), it));
+    let [parameter, first, second] = inputs.map(|input| map.apply_all(widened(data_type), input));
     let rate = map.input(rate);
     let root = map.apply(&f::SQUARE_ROOT_F32, &[second], &[]);
     let divisor = map.computation.scaled(root, 1.0, operator.float("Epsilon")?);

@@ -86,10 +86,11 @@ fn batches_are_normalized_without_a_copy() {
         };
         let operators: [AbstractOperator; 3] =
             [normalization.into(), gradient.into(), in_training.into()];
-        let plans = operators.map(|it| lower_with(it, Tuning::new(), TransferUse::StorageOnly));
+        let plans =
+            operators.map(|operator| lower_with(operator, Tuning::new(), TransferUse::StorageOnly));
         assert_eq!(plans.each_ref().map(|it| it.exec.len()), expected);
         // Numbers for each row, and for each part of one, but no copy of a tensor.
         let bytes: u32 = 4 * all().sizes.iter().product::<u32>();
-        assert!(plans.iter().all(|it| it.temporary_size < u64::from(bytes)), "{expected:?}");
+        assert!(plans.iter().all(|plan| plan.temporary_size < u64::from(bytes)), "{expected:?}");
     }
 }

@@ -3,19 +3,19 @@
 use dml_core::operators::{ActivationSoftmax1Desc, MultiheadAttentionDesc};
 use dml_core::{MultiheadAttentionMaskType, Numerics};
 
-use super::forms::{Form, Sized, packed};
+use super::forms::{Sized, TestGraph, packed};
 use super::*;
 
 /// Heads, queries, keys and elements.
 const SIZES: [[u32; 4]; 4] = [[2, 3, 40, 8], [1, 70, 130, 16], [3, 5, 200, 65], [2, 2, 9, 3]];
 
 /// The kernels of a graph on a GPU, whose results are checked against its operators one by one.
-fn kernels(form: Form, result: Sized, what: &str) -> Vec<&'static str> {
+fn kernels(form: TestGraph, result: Sized, what: &str) -> Vec<&'static str> {
     exact_and_fast(form, result, what).0
 }
 
 /// The same, and how many kernels have one pass over the keys with fast numerics.
-fn exact_and_fast(mut form: Form, result: Sized, what: &str) -> (Vec<&'static str>, usize) {
+fn exact_and_fast(mut form: TestGraph, result: Sized, what: &str) -> (Vec<&'static str>, usize) {
     form.0.output(result.0);
     let graph = valid(&form.0.finish());
     check(&graph, &mut Random::new(what), what);
@@ -25,13 +25,13 @@ fn exact_and_fast(mut form: Form, result: Sized, what: &str) -> (Vec<&'static st
     let (plan, explanation) = compile_graph(&graph, &target, WAYS[0]).unwrap();
     let plans = vec![("for a GPU".to_owned(), plan)];
     graphs::check(&graph, &mut Random::new(what), &card, every_way::lowered, plans).expect(what);
-    let kernels = explanation.parts.into_iter().flat_map(|it| it.kernels);
+    let kernels = explanation.parts.into_iter().flat_map(|part| part.kernels);
     let kernels: Vec<&str> = kernels.map(|(name, _)| name).collect();
     let fast = Target { tuning: tuning.with_numerics(Numerics::Fast), ..target };
     let (_, explanation) = compile_graph(&graph, &fast, WAYS[0]).unwrap();
-    let names = explanation.parts.into_iter().flat_map(|it| it.kernels).map(|(name, _)| name);
-    let online = names.filter(|it| it.contains(" online ")).count();
-    assert!(kernels.iter().all(|it| !it.contains(" online ")), "{what}: {kernels:?}");
+    let names = explanation.parts.into_iter().flat_map(|part| part.kernels).map(|(name, _)| name);
+    let online = names.filter(|name| name.contains(" online ")).count();
+    assert!(kernels.iter().all(|kernel| !kernel.contains(" online ")), "{what}: {kernels:?}");
     (kernels, online)
 }
 
@@ -41,14 +41,14 @@ fn are_one(kernels: &[&str], what: &str) {
 }
 
 /// Queries, keys and values.
-fn inputs(form: &mut Form, [heads, queries, keys, elements]: [u32; 4]) -> [Sized; 3] {
+fn inputs(form: &mut TestGraph, [heads, queries, keys, elements]: [u32; 4]) -> [Sized; 3] {
     [queries, keys, keys].map(|steps| form.input([1, heads, steps, elements]))
 }
 
 #[test]
 fn decomposed_attention_is_one_kernel_on_a_gpu() {
     for sizes in SIZES {
-        let mut form = Form(GraphBuilder::new());
+        let mut form = TestGraph(GraphBuilder::new());
         let [query, key, value] = inputs(&mut form, sizes);
         let scores = form.product(query, key, MatrixTransform::Transpose);
         let scale = form.number(8.0_f32.sqrt().recip());
@@ -66,7 +66,7 @@ fn decomposed_attention_is_one_kernel_on_a_gpu() {
 fn masks_and_keys_that_are_transposed_already_are_part_of_the_kernel() {
     for sizes in SIZES {
         let [heads, queries, keys, elements] = sizes;
-        let mut form = Form(GraphBuilder::new());
+        let mut form = TestGraph(GraphBuilder::new());
         let [query, _, value] = inputs(&mut form, sizes);
         let key = form.input([1, heads, elements, keys]);
         let mask = form.input([1, 1, queries, keys]);
@@ -95,7 +95,7 @@ fn masks_and_keys_that_are_transposed_already_are_part_of_the_kernel() {
 /// Another node reads the scores, so they are written.
 #[test]
 fn scores_that_are_an_output_are_written() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let [query, key, value] = inputs(&mut form, SIZES[0]);
     let scores = form.product(query, key, MatrixTransform::Transpose);
     form.0.output(scores.0);
@@ -109,7 +109,7 @@ fn scores_that_are_an_output_are_written() {
 #[test]
 fn probabilities_may_be_multiplied_by_a_mask() {
     for sizes in SIZES {
-        let mut form = Form(GraphBuilder::new());
+        let mut form = TestGraph(GraphBuilder::new());
         let [query, key, value] = inputs(&mut form, sizes);
         let scores = form.product(query, key, MatrixTransform::Transpose);
         let shares = form.softmax(scores);
@@ -124,7 +124,7 @@ fn probabilities_may_be_multiplied_by_a_mask() {
 /// The kernel has no probabilities to read as values.
 #[test]
 fn probabilities_may_be_multiplied_by_themselves() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let [query, key, _] = inputs(&mut form, [2, 20, 20, 8]);
     let scores = form.product(query, key, MatrixTransform::Transpose);
     let shares = form.softmax(scores);
@@ -166,6 +166,6 @@ fn stacked_factors_of_a_map_are_told_apart() {
     };
     let result = graph.operator(desc, &[scaled]);
     let what = "stacked factors";
-    let found = kernels(Form(graph), (result, [1, 1, steps, heads * elements]), what);
+    let found = kernels(TestGraph(graph), (result, [1, 1, steps, heads * elements]), what);
     assert!(matches!(found.as_slice(), [_, it] if it.starts_with("attention_")), "{found:?}");
 }

@@ -66,7 +66,7 @@ fn kinds(graph: &GraphDesc, name: &str, is_transposed: bool) -> Vec<String> {
     }
     let for_gpu = every_way::compiled_for_gpu(&graph).unwrap().1;
     let parts = if is_transposed { explanation.parts } else { for_gpu.parts };
-    parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect()
+    parts.iter().map(|part| forms::kinds(&part.program).join(" ")).collect()
 }
 
 /// A DEQUANTIZE of a matrix with a scale for each block of rows and columns.
@@ -164,7 +164,8 @@ fn a_vector_of_halves_is_converted_by_the_product_on_gpus() {
         let product = Product { depth: 130, columns: 5, is_transposed };
         let graph = valid(&sum(product, DataType::Float16, true));
         let parts = every_way::compiled_for_gpu(&graph).unwrap().1.parts;
-        let kinds: Vec<_> = parts.iter().map(|it| forms::kinds(&it.program).join(" ")).collect();
+        let kinds: Vec<_> =
+            parts.iter().map(|part| forms::kinds(&part.program).join(" ")).collect();
         assert_eq!(kinds, ["reduce"], "{product:?}");
     }
 }

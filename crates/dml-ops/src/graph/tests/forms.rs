@@ -15,7 +15,7 @@ const ROWS: [u32; 4] = [1, 2, 3, 40];
 const KEPT: [u32; 4] = [1, 2, 3, 1];
 
 /// A graph while operators are added to it, each on FLOAT32.
-pub(super) struct Form(pub(super) GraphBuilder);
+pub(super) struct TestGraph(pub(super) GraphBuilder);
 
 /// A value, and its sizes.
 pub(super) type Sized = (GraphValue, [u32; 4]);
@@ -49,7 +49,7 @@ macro_rules! unary {
     };
 }
 
-impl Form {
+impl TestGraph {
     binary!(add, ElementWiseAddDesc);
     binary!(subtract, ElementWiseSubtractDesc);
     binary!(multiply, ElementWiseMultiplyDesc);
@@ -106,7 +106,7 @@ impl Form {
     /// The kinds of nodes of each executed part.
     fn parts(self, result: Sized, what: &str) -> Vec<String> {
         let explanation = self.explanation(result, what);
-        explanation.parts.iter().map(|it| kinds(&it.program).join(" ")).collect()
+        explanation.parts.iter().map(|part| kinds(&part.program).join(" ")).collect()
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn kinds(text: &str) -> Vec<&'static str> {
 
 #[test]
 fn softmax_is_one_node() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let x = form.input(ROWS);
     let result = form.softmax(x);
     assert_eq!(form.parts(result, "softmax"), ["rows"]);
@@ -146,7 +146,7 @@ fn softmax_is_one_node() {
 /// No kernel of a group ends with a reduction, so the last one is a step of its own.
 #[test]
 fn as_many_members_of_a_group_as_possible_are_one_kernel() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let x = form.input(ROWS);
     let shares = form.softmax(x);
     form.0.output(shares.0);
@@ -161,9 +161,9 @@ fn as_many_members_of_a_group_as_possible_are_one_kernel() {
 #[test]
 fn a_transposed_view_of_what_a_group_computes_is_read_from_memory() {
     const SQUARE: [u32; 4] = [1, 1, 4, 4];
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let x = form.input(SQUARE);
-    let reduce = |form: &mut Form, function, value: Sized| {
+    let reduce = |form: &mut TestGraph, function, value: Sized| {
         let desc = ReduceDesc {
             function,
             input_tensor: packed(SQUARE),
@@ -189,7 +189,7 @@ fn a_transposed_view_of_what_a_group_computes_is_read_from_memory() {
 #[test]
 fn scales_of_channels_are_read_once() {
     const CHANNELS: [u32; 4] = [1, 40, 3, 5];
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let [x, a, b] = [CHANNELS, [1, 40, 3, 1], [1, 40, 3, 1]].map(|it| form.input(it));
     let desc = ReduceDesc {
         function: ReduceFunction::Average,
@@ -204,12 +204,12 @@ fn scales_of_channels_are_read_once() {
         result = form.add(scaled, b);
     }
     let parts = form.explanation(result, "scales").parts;
-    assert_eq!(parts.iter().map(|it| it.steps).sum::<usize>(), 2, "{parts:?}");
+    assert_eq!(parts.iter().map(|part| part.steps).sum::<usize>(), 2, "{parts:?}");
 }
 
 #[test]
 fn layer_normalization_is_one_node() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let [x, scale, bias] = [ROWS, [1, 1, 1, 40], [1, 1, 1, 40]].map(|it| form.input(it));
     let mean = form.reduce(ReduceFunction::Average, x);
     let less = form.subtract(x, mean);
@@ -226,7 +226,7 @@ fn layer_normalization_is_one_node() {
 
 #[test]
 fn root_mean_square_normalization_is_one_node() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let [x, scale] = [ROWS, [1, 1, 1, 40]].map(|it| form.input(it));
     let square = form.square(x);
     let mean = form.reduce(ReduceFunction::Average, square);
@@ -243,7 +243,7 @@ fn root_mean_square_normalization_is_one_node() {
 
 #[test]
 fn gelu_is_one_node() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let x = form.input(ROWS);
     let [root, one, half] = [std::f32::consts::SQRT_2, 1.0, 0.5].map(|it| form.number(it));
     let divided = form.divide(x, root);
@@ -256,7 +256,7 @@ fn gelu_is_one_node() {
 
 #[test]
 fn attention_is_two_products_and_its_softmax() {
-    let mut form = Form(GraphBuilder::new());
+    let mut form = TestGraph(GraphBuilder::new());
     let [query, key, value] = [[1, 2, 3, 8], [1, 2, 40, 8], [1, 2, 40, 8]].map(|it| form.input(it));
     let scores = form.product(query, key, MatrixTransform::Transpose);
     let scale = form.number(8.0_f32.sqrt().recip());

@@ -18,8 +18,8 @@ use super::uses::Uses;
 use crate::Target;
 use crate::ir::space::Operand;
 use crate::ir::{
-    Attention, AttentionGroup, Buffer, Formulas, Map, Node, Place, Program, Recorded, SUMS, Stage,
-    Sums,
+    Attention, AttentionGroup, Buffer, BufferPosition, Formulas, Map, Node, Program, Recorded,
+    SUMS, Stage, Sums,
 };
 use parts::{Parts, is_last};
 use softmax::Softmax;
@@ -33,7 +33,7 @@ const MOST_BYTES: usize = 64 << 10;
 fn bytes(formulas: &Formulas) -> usize {
     let Formulas { score, weight, share, .. } = formulas;
     let of_passes = [Some(score), Some(weight), share.as_ref()];
-    of_passes.into_iter().flatten().map(|it| estimated_bytes(&it.program, 0)).sum()
+    of_passes.into_iter().flatten().map(|of_pass| estimated_bytes(&of_pass.program, 0)).sum()
 }
 
 /// Fuses each attention, where a kernel can compute it and the device prefers that.
@@ -47,7 +47,8 @@ pub(super) fn fuse(program: &mut Program, target: &Target<'_>) {
             continue;
         };
         let Some(last) = members.last().copied() else { continue };
-        let taken: Vec<Recorded> = members.iter().filter_map(|it| uses.remove(*it)).collect();
+        let taken: Vec<Recorded> =
+            members.iter().filter_map(|member| uses.remove(*member)).collect();
         let Some(mut origin) = taken.last().map(|it| it.origin.clone()) else { continue };
         for member in taken.iter().rev().skip(1) {
             let reader = Recorded { origin, node: member.node.clone() };
@@ -151,10 +152,11 @@ impl<'a> Members<'a> {
     }
 
     /// Adds the Map that writes a factor for the members alone.
-    fn add_conversion(&mut self, program: &Program, uses: &'a Uses, factor: Place) {
+    fn add_conversion(&mut self, program: &Program, uses: &'a Uses, factor: BufferPosition) {
         let Some(writer) = uses.only_writer(factor.buffer) else { return };
         let Some(Recorded { node: Node::Map(map), .. }) = uses.get(writer) else { return };
-        let is_plain = map.space.operands().all(|it| it.is_plain() && it.repeats == 0);
+        let is_plain =
+            map.space.operands().all(|operand| operand.is_plain() && operand.repeats == 0);
         let is_new = !self.numbers.contains(&writer);
         // Weights are converted once.
         if !is_plain || !is_new || program.stage(factor.buffer) != Stage::Execution {
@@ -181,14 +183,14 @@ impl<'a> Members<'a> {
                 later.all(|it| self.numbers.contains(&it))
             })
         };
-        self.numbers.iter().all(|it| keeps_inputs(*it))
+        self.numbers.iter().all(|number| keeps_inputs(*number))
     }
 
     /// Whether the kernel reads nothing that a member writes.
     fn reads_no_member(&self, uses: &Uses, attention: &Attention) -> bool {
-        let nodes = self.numbers.iter().filter_map(|it| uses.get(*it));
-        let written: Vec<Buffer> = nodes.flat_map(|it| it.node.writes()).collect();
-        let mut read = attention.inputs.iter().filter_map(|it| it.operand.buffer);
+        let nodes = self.numbers.iter().filter_map(|number| uses.get(*number));
+        let written: Vec<Buffer> = nodes.flat_map(|node| node.node.writes()).collect();
+        let mut read = attention.inputs.iter().filter_map(|input| input.operand.buffer);
         read.all(|it| !written.contains(&it))
     }
 
@@ -217,9 +219,9 @@ fn products(uses: &Uses, scores: Buffer) -> Option<Products<'_>> {
     let Node::Map(map) = &uses.get(writer)?.node else { return None };
     let is_plain = |it: &Operand| it.is_plain() && it.repeats == 0;
     let are_words = map.space.output.width == ElementWidth::B32;
-    let product = map.space.inputs.iter().find(|it| it.buffer.and_then(adds).is_some())?;
+    let product = map.space.inputs.iter().find(|input| input.buffer.and_then(adds).is_some())?;
     let number = product.buffer.and_then(adds)?;
-    let reads = map.space.inputs.iter().filter(|it| it.buffer == product.buffer).count();
+    let reads = map.space.inputs.iter().filter(|input| input.buffer == product.buffer).count();
     let fits = are_words
         && reads == 1
         && product.width == ElementWidth::B32

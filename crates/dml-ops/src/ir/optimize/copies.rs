@@ -23,7 +23,8 @@ pub(super) fn fold(program: &Program, uses: &mut Uses) -> Vec<usize> {
 fn copied(program: &Program, uses: &Uses, number: usize) -> Option<(Buffer, Buffer)> {
     let space = copied_space(&uses.get(number)?.node)?;
     let ([input], output) = (space.inputs.as_slice(), &space.output) else { return None };
-    let (from, to) = (input.buffer?, output.buffer.filter(|it| matches!(it, Buffer::Local(_)))?);
+    let (from, to) =
+        (input.buffer?, output.buffer.filter(|buffer| matches!(buffer, Buffer::Local(_)))?);
     let lies_alike = input.lies_as(output, &space.sizes) && [input.base, output.base] == [0, 0];
     // Executions read an input that is OWNED_BY_DML where initialization keeps it.
     let is_owned = program.input(from).is_some_and(Binding::is_owned);

@@ -2,7 +2,7 @@
 //! or a sum with the product. They become the end of the Reduce, which then writes their result.
 
 use dml_spirv::element_wise::{
-    DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Program as Functions, Value, estimated_bytes,
+    DIMENSIONS, ElementFormula as Functions, MAX_INPUTS, MAX_PARAMETERS, Value, estimated_bytes,
 };
 
 use super::fuse::{may_join, origin_of};
@@ -24,7 +24,7 @@ pub(super) fn fuse(program: &Program, uses: &mut Uses) {
 /// The Map that reads the result of the Reduce `number`, and the Reduce fused with it.
 fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, Node)> {
     let Node::Reduce(reduce) = &uses.get(number)?.node else { return None };
-    let result = reduce.space.output.buffer.filter(|it| matches!(it, Buffer::Local(_)))?;
+    let result = reduce.space.output.buffer.filter(|buffer| matches!(buffer, Buffer::Local(_)))?;
     let reader = uses.only_reader(result)?;
     let Node::Map(map) = &uses.get(reader)?.node else { return None };
     let is_made_once = |it: &Buffer| program.stage(*it) != Stage::Execution;
@@ -34,7 +34,7 @@ fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, 
         || !map.space.is_plain()
         || map.space.output.buffer.as_ref().is_none_or(is_made_once)
         || uses.only_writer(result) != Some(number)
-        || reduce.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten)
+        || reduce.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten)
     {
         return None;
     }
@@ -47,7 +47,7 @@ fn ended(reduce: &Reduce, map: &Map) -> Option<Reduce> {
     let Reduce { space, reduction, .. } = reduce;
     let result = &space.output;
     let is_result = |it: &Operand| it.buffer == result.buffer;
-    let mut views = map.space.inputs.iter().filter(|it| is_result(it));
+    let mut views = map.space.inputs.iter().filter(|input| is_result(input));
     let view = views.next()?;
     if view.base != result.base || view.width != result.width {
         return None;
@@ -74,7 +74,7 @@ fn ended(reduce: &Reduce, map: &Map) -> Option<Reduce> {
     let mut last = reduction.last.clone();
     let extension = extension(&last, reduction.reducer.output_width(), result.width);
     let reduced = last.apply_all(extension, last.last());
-    for value in values.iter_mut().filter(|it| **it == Value::Input(0)) {
+    for value in values.iter_mut().filter(|value| **value == Value::Input(0)) {
         *value = reduced;
     }
     append(&mut last, &map.computation.program, &values, first_parameter);

@@ -49,14 +49,14 @@ fn source_of(uses: &Uses, number: usize) -> Option<usize> {
     let source = recorded.origin.sources.last().copied()?;
     let results = recorded.node.writes();
     let mut readers = results.iter().flat_map(|it| uses.readers(*it)).filter_map(|it| uses.get(it));
-    readers.all(|it| !it.origin.sources.contains(&source)).then_some(source)
+    readers.all(|reader| !reader.origin.sources.contains(&source)).then_some(source)
 }
 
 /// The origin of a fused node: the reader's, with the graph's nodes of both.
 pub(super) fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
     let mut sources = first.sources.clone();
     let Some(Recorded { origin, .. }) = reader else { return first.clone() };
-    sources.extend(origin.sources.iter().filter(|it| !first.sources.contains(it)));
+    sources.extend(origin.sources.iter().filter(|source| !first.sources.contains(source)));
     Origin { sources, ..origin.clone() }
 }
 
@@ -88,7 +88,7 @@ fn with_reader(
     let (map, last) = over_one_space(map, last, space, target)
         .ok_or(Some("its result is read with other sizes or strides"))?;
     let is_overwritten = |buffer: Buffer| uses.is_written_within(buffer, number + 1..=reader);
-    if map.space.inputs.iter().filter_map(|it| it.buffer).any(is_overwritten) {
+    if map.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten) {
         return Err(None);
     }
     let node = merged(&map, &last).ok_or(None)?;
@@ -107,7 +107,7 @@ fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
 
 fn widens(map: &Map) -> bool {
     let first = map.space.inputs.first();
-    first.is_some_and(|it| it.width.bits() < map.space.output.width.bits())
+    first.is_some_and(|first| first.width.bits() < map.space.output.width.bits())
 }
 
 /// Whether a Map only converts the vector of a product, such as from FLOAT16. On GPUs the product converts it for each
@@ -161,9 +161,9 @@ fn over_one_space<'a>(
 /// Whether a space reads, at every coordinate, the element that another space writes at that coordinate.
 fn reads_as_written(reader: &IterationSpace, written: &IterationSpace) -> bool {
     let output = &written.output;
-    let mut views = reader.inputs.iter().filter(|it| it.buffer == output.buffer);
+    let mut views = reader.inputs.iter().filter(|input| input.buffer == output.buffer);
     reader.sizes == written.sizes
-        && views.all(|it| it.base == output.base && it.lies_as(output, &written.sizes))
+        && views.all(|view| view.base == output.base && view.lies_as(output, &written.sizes))
 }
 
 /// Checks that `node` can be one kernel, where the larger one of its two parts has `larger` bytes; else the reason.
@@ -217,13 +217,13 @@ fn would_hold_more(program: &Program, uses: &Uses, number: usize, reader: usize)
     let is_own = |buffer: &Buffer| {
         let maker = uses.writers(*buffer).last().and_then(|it| uses.get(it));
         matches!(buffer, Buffer::Local(_))
-            && maker.is_some_and(|it| it.origin.sources.last() == map.origin.sources.first())
+            && maker.is_some_and(|maker| maker.origin.sources.last() == map.origin.sources.first())
             && uses.readers(*buffer).len() == 1
     };
     let results = map.node.writes();
     let bytes = |buffer: &Buffer| program.bytes(*buffer).unwrap_or_default();
     let result: u64 = results.iter().map(bytes).sum();
-    let is_larger = map.node.reads().iter().any(|it| is_own(it) && bytes(it) > result);
+    let is_larger = map.node.reads().iter().any(|read| is_own(read) && bytes(read) > result);
     let is_later =
         |it: &Buffer| !results.contains(it) && uses.is_written_within(*it, number + 1..=usize::MAX);
     is_larger && last.node.reads().iter().any(is_later)

@@ -1,7 +1,7 @@
 //! Merges two nodes: a Map, and the Map or Reduce that computes with its results.
 
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{Program as Functions, Value};
+use dml_spirv::element_wise::{ElementFormula as Functions, Value};
 use dml_spirv::functions::{F32_TO_F16, Function, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
 use crate::ir::space::{IterationSpace, Operand};
@@ -12,7 +12,7 @@ use crate::ir::{Computation, Map, Node, Reduce, Reduction};
 /// where `last` is neither a Map nor a Reduce.
 pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
     let mut inputs = Inputs { sizes: &first.space.sizes, operands: vec![] };
-    let of_first: Vec<Value> = first.space.inputs.iter().map(|it| inputs.read(it)).collect();
+    let of_first: Vec<Value> = first.space.inputs.iter().map(|input| inputs.read(input)).collect();
     let of_last = |space: &IterationSpace, inputs: &mut Inputs<'_>| -> Vec<Option<Value>> {
         // Other elements of the same buffer may be read, too.
         let output = &first.space.output;
@@ -24,7 +24,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
         space
             .inputs
             .iter()
-            .map(|it| if is_result(it) { None } else { Some(inputs.read(it)) })
+            .map(|input| if is_result(input) { None } else { Some(inputs.read(input)) })
             .collect()
     };
     let Computation { program, packed, parameters } = &first.computation;
@@ -34,7 +34,7 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
         let mut joined = Functions::default();
         let result = append(&mut joined, program, &of_first, 0);
         let result = joined.apply_all(extension, result);
-        let reads: Vec<Value> = reads.iter().map(|it| it.unwrap_or(result)).collect();
+        let reads: Vec<Value> = reads.iter().map(|read| read.unwrap_or(result)).collect();
         append(&mut joined, last, &reads, moved);
         joined
     };
@@ -43,8 +43,11 @@ pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
             let reads = of_last(space, &mut inputs);
             // Packed functions need the elements of all operands to be equally wide.
             let width = first.space.output.width;
-            let is_packed =
-                first.space.operands().chain(space.operands()).all(|it| it.width == width);
+            let is_packed = first
+                .space
+                .operands()
+                .chain(space.operands())
+                .all(|operand| operand.width == width);
             let packed = packed.as_ref().zip(computation.packed.as_ref()).filter(|_| is_packed);
             let computation = Computation {
                 program: joined(program, extension, &computation.program, &reads),

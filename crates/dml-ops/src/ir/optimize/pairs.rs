@@ -63,7 +63,7 @@ fn distance(first: &Map, last: &Map) -> Option<u32> {
         it.buffer != one.buffer
             || it.width == one.width && written.iter().all(|it| are_apart(it, &read))
     };
-    let others = || last.space.inputs.iter().filter(|it| !is_result(it));
+    let others = || last.space.inputs.iter().filter(|input| !is_result(input));
     let is_read = others().count() < last.space.inputs.len();
     let mut read = first.space.inputs.iter().chain(others());
     let is_safe =

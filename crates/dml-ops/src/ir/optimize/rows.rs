@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, Program as Functions, estimated_bytes};
+use dml_spirv::element_wise::{
+    DIMENSIONS, ElementFormula as Functions, MAX_INPUTS, estimated_bytes,
+};
 
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
 
@@ -19,7 +21,7 @@ const MOST_BETWEEN: usize = 16;
 pub(super) fn group(program: &mut Program) {
     let nodes = std::mem::take(&mut program.nodes);
     let mut readers: HashMap<Buffer, usize> = HashMap::new();
-    for buffer in nodes.iter().flat_map(|it| distinct(it.node.reads())) {
+    for buffer in nodes.iter().flat_map(|node| distinct(node.node.reads())) {
         *readers.entry(buffer).or_default() += 1;
     }
     let mut nodes: Vec<Option<Recorded>> = nodes.into_iter().map(Some).collect();
@@ -28,7 +30,8 @@ pub(super) fn group(program: &mut Program) {
         let Some(group) = rows.and_then(|rows| Group::of(&nodes, first, &rows)) else { continue };
         let members = group.fitting(&nodes, &readers);
         if let [_, .., last] = *members {
-            let taken: Vec<Recorded> = members.iter().filter_map(|it| nodes[*it].take()).collect();
+            let taken: Vec<Recorded> =
+                members.iter().filter_map(|member| nodes[*member].take()).collect();
             nodes[last] = Some(put_together(taken, &readers));
         }
     }
@@ -94,9 +97,9 @@ impl Group {
         let rest = nodes.iter().enumerate().skip(first + 1);
         for (number, node) in rest.filter_map(|(number, it)| Some((number, &it.as_ref()?.node))) {
             let reads = node.reads();
-            let is_of_group = reads.iter().any(|it| group.written.contains(it));
+            let is_of_group = reads.iter().any(|read| group.written.contains(read));
             let reduces_the_same =
-                matches!(node, Node::Reduce(_)) && reads.iter().any(|it| reduced.contains(it));
+                matches!(node, Node::Reduce(_)) && reads.iter().any(|read| reduced.contains(read));
             if rows.has(node) && (is_of_group || reduces_the_same) && group.has_room(node) {
                 group.add(number, node);
                 continue;
@@ -137,9 +140,9 @@ impl Group {
             let of = |it: &usize| nodes[*it].clone();
             let members: Vec<Recorded> = self.members.iter().filter_map(of).collect();
             let results = results(&members, readers);
-            let read = members.iter().flat_map(|it| it.node.reads());
-            let written = distinct(members.iter().flat_map(|it| it.node.writes()));
-            let outside = distinct(read.filter(|it| !written.contains(it)));
+            let read = members.iter().flat_map(|member| member.node.reads());
+            let written = distinct(members.iter().flat_map(|member| member.node.writes()));
+            let outside = distinct(read.filter(|read| !written.contains(read)));
             if outside.len() + results.len() <= MAX_BUFFERS {
                 break;
             }
@@ -156,7 +159,7 @@ fn append(all: &mut Functions, node: &Node) {
         Node::Reduce(reduce) => vec![&reduce.reduction.program, &reduce.reduction.last],
         _ => vec![],
     };
-    for step in programs.into_iter().flat_map(|it| &it.steps) {
+    for step in programs.into_iter().flat_map(|program| &program.steps) {
         all.apply(step.function, step.arguments.clone());
     }
 }
@@ -165,12 +168,12 @@ fn append(all: &mut Functions, node: &Node) {
 /// read each.
 fn results(members: &[Recorded], readers: &HashMap<Buffer, usize>) -> Vec<Buffer> {
     let mut inside: HashMap<Buffer, usize> = HashMap::new();
-    for buffer in members.iter().flat_map(|it| distinct(it.node.reads())) {
+    for buffer in members.iter().flat_map(|member| distinct(member.node.reads())) {
         *inside.entry(buffer).or_default() += 1;
     }
     let is_result =
         |it: &Buffer| matches!(it, Buffer::Output(_)) || readers.get(it) > inside.get(it);
-    let written = distinct(members.iter().flat_map(|it| it.node.writes()));
+    let written = distinct(members.iter().flat_map(|member| member.node.writes()));
     let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
     results.sort_unstable();
     results
@@ -179,7 +182,7 @@ fn results(members: &[Recorded], readers: &HashMap<Buffer, usize>) -> Vec<Buffer
 /// Makes one node of the members.
 fn put_together(members: Vec<Recorded>, readers: &HashMap<Buffer, usize>) -> Recorded {
     let mut sources: Vec<usize> = vec![];
-    for source in members.iter().flat_map(|it| &it.origin.sources) {
+    for source in members.iter().flat_map(|member| &member.origin.sources) {
         if !sources.contains(source) {
             sources.push(*source);
         }

@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{MAX_INPUTS, Program as Functions, Step, Value, estimated_bytes};
+use dml_spirv::element_wise::{
+    ElementFormula as Functions, FunctionCall, MAX_INPUTS, Value, estimated_bytes,
+};
 use dml_spirv::functions::{CLAMP_U8, F32_TO_F16, Function, SAME, ZERO_EXTEND_8, ZERO_EXTEND_16};
 
 use crate::ir::space::{Displacement, Operand, SecondResult, bytes_shown};
@@ -29,7 +31,7 @@ pub(super) fn tabulate(program: &mut Program, most_shown: u64) {
     let mut made: HashMap<Key, Buffer> = HashMap::new();
     for recorded in &mut nodes {
         let Node::Map(map) = &mut recorded.node else { continue };
-        let known = map.space.inputs.iter().map(|it| known_element(program, it)).collect();
+        let known = map.space.inputs.iter().map(|input| known_element(program, input)).collect();
         let mut tables = Tables { most_shown, known };
         while let Some(unary) = tables.unary(map) {
             let buffer = *made.entry(tables.key(map, &unary)).or_insert_with(|| {
@@ -46,7 +48,7 @@ pub(super) fn tabulate(program: &mut Program, most_shown: u64) {
 /// The identity of a table: equal keys have equal elements.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
-    steps: Vec<(usize, Step)>,
+    steps: Vec<(usize, FunctionCall)>,
     source: (Value, u32),
     last: usize,
     known: Vec<Option<u64>>,
@@ -58,7 +60,8 @@ struct Key {
 fn known_element(program: &Program, operand: &Operand) -> Option<u64> {
     let Buffer::Local(at) = operand.buffer? else { return None };
     let Content::Constant { bytes, .. } = &program.locals[at] else { return None };
-    let is_one = operand.strides.iter().all(|it| *it == 0) && operand.displacement.is_none();
+    let is_one =
+        operand.strides.iter().all(|stride| *stride == 0) && operand.displacement.is_none();
     if !is_one || operand.width == ElementWidth::B4 {
         return None;
     }
@@ -123,10 +126,12 @@ impl Tables {
                 Value::Parameter(_) => true,
             };
             let arguments = &step.arguments;
-            let depends_on_it_alone = arguments.iter().all(|it| is_own(it) || is_known(it));
+            let depends_on_it_alone =
+                arguments.iter().all(|argument| is_own(argument) || is_known(argument));
             has_step.push(depends_on_it_alone && arguments.iter().any(is_own));
         }
-        let displacements = map.space.operands().filter_map(|it| it.displacement).map(|it| it.by);
+        let displacements =
+            map.space.operands().filter_map(|operand| operand.displacement).map(|it| it.by);
         let second = map.space.output.second.map(|it| it.value);
         let others = steps.iter().zip(&has_step).filter(|(_, is_own)| !**is_own);
         let read = others.flat_map(|(step, _)| step.arguments.iter().copied());
@@ -192,12 +197,15 @@ struct Unary {
 }
 
 impl Unary {
-    fn own<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = (usize, &'a Step)> {
+    fn own<'a>(
+        &'a self,
+        steps: &'a [FunctionCall],
+    ) -> impl Iterator<Item = (usize, &'a FunctionCall)> {
         steps.iter().enumerate().filter(|(at, _)| self.has_step[*at])
     }
 
     /// These steps up to the last one, as a program of the source, its input 0, and of the Map's inputs after it.
-    fn functions(&self, steps: &[Step]) -> Functions {
+    fn functions(&self, steps: &[FunctionCall]) -> Functions {
         let mut functions = Functions::default();
         let mut results = vec![Value::Input(0); steps.len()];
         for (at, step) in self.own(steps).take_while(|(at, _)| *at <= self.last) {
@@ -214,7 +222,7 @@ impl Unary {
     }
 
     /// The estimated size of a kernel of these steps, in bytes.
-    fn cost(&self, steps: &[Step]) -> usize {
+    fn cost(&self, steps: &[FunctionCall]) -> usize {
         let steps = self.own(steps).map(|(_, step)| step.clone()).collect();
         estimated_bytes(&Functions { steps }, 1)
     }
@@ -223,9 +231,9 @@ impl Unary {
     fn width(&self, map: &Map) -> ElementWidth {
         let steps = &map.computation.program.steps;
         // A store drops the upper bits; a displacement needs them.
-        let mut displacements = map.space.operands().filter_map(|it| it.displacement);
+        let mut displacements = map.space.operands().filter_map(|operand| operand.displacement);
         let is_only_stored = self.last + 1 == steps.len()
-            && displacements.all(|it| it.by != Value::Result(self.last));
+            && displacements.all(|displacement| displacement.by != Value::Result(self.last));
         let stored = is_only_stored.then_some(map.space.output.width.bits());
         match result_bits(steps[self.last].function).min(stored.unwrap_or(32)) {
             8 => ElementWidth::B8,

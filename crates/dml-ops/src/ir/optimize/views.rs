@@ -8,13 +8,13 @@ use crate::ir::space::{IterationSpace, Operand};
 /// A common dimension: a part of a dimension in each space.
 struct Common {
     size: u32,
-    reader: Part,
-    written: Part,
+    reader: SubDimension,
+    written: SubDimension,
 }
 
 /// A part of a dimension.
 #[derive(Clone, Copy)]
-struct Part {
+struct SubDimension {
     dimension: usize,
     /// Coordinates of the dimension from one of the part to the next; 0 if there is no such dimension.
     step: u32,
@@ -31,7 +31,7 @@ pub(super) enum Broadcast {
 struct Rest {
     size: u32,
     stride: i64,
-    part: Part,
+    part: SubDimension,
 }
 
 impl Rest {
@@ -50,7 +50,7 @@ pub(super) fn over_the_same(
     broadcast: Broadcast,
 ) -> Option<(IterationSpace, IterationSpace)> {
     let output = &written.output;
-    let mut views = reader.inputs.iter().filter(|it| it.buffer == output.buffer);
+    let mut views = reader.inputs.iter().filter(|input| input.buffer == output.buffer);
     let view = views.next()?;
     if view.base != output.base || view.width != output.width {
         return None;
@@ -64,7 +64,7 @@ pub(super) fn over_the_same(
         return None;
     }
     let mut common = common(read, rests(written, output))?;
-    let nowhere = Part { dimension: 0, step: 0 };
+    let nowhere = SubDimension { dimension: 0, step: 0 };
     let repeated =
         repeated.into_iter().map(|it| Common { size: it.size, reader: it.part, written: nowhere });
     common.extend(repeated);
@@ -81,10 +81,10 @@ fn rests(space: &IterationSpace, operand: &Operand) -> Vec<Rest> {
         .map(|dimension| Rest {
             size: space.sizes[dimension],
             stride: operand.strides[dimension],
-            part: Part { dimension, step: 1 },
+            part: SubDimension { dimension, step: 1 },
         })
         .collect();
-    rests.sort_by_key(|it| it.stride);
+    rests.sort_by_key(|rest| rest.stride);
     rests
 }
 
@@ -108,7 +108,7 @@ fn common(reader: Vec<Rest>, written: Vec<Rest>) -> Option<Vec<Common>> {
 }
 
 /// A space with these parts of its dimensions, outermost first.
-fn in_parts(space: &IterationSpace, parts: &[(u32, Part)]) -> Option<IterationSpace> {
+fn in_parts(space: &IterationSpace, parts: &[(u32, SubDimension)]) -> Option<IterationSpace> {
     let first = DIMENSIONS.checked_sub(parts.len())?;
     let mut sizes = [1; DIMENSIONS];
     for (place, (size, _)) in sizes[first..].iter_mut().zip(parts) {

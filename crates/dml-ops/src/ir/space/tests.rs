@@ -15,7 +15,7 @@ fn sizes_of(space: &IterationSpace) -> Vec<u32> {
 pub(crate) fn tuples<B: Clone>(space: &IterationSpace<B>) -> Vec<Vec<i64>> {
     let total: u32 = space.sizes.iter().product();
     let tuple = |mut index: u32| {
-        let mut elements: Vec<i64> = space.operands().map(|it| it.base).collect();
+        let mut elements: Vec<i64> = space.operands().map(|operand| operand.base).collect();
         for dimension in (0..DIMENSIONS).rev() {
             let at = i64::from(index % space.sizes[dimension]);
             index /= space.sizes[dimension];

@@ -41,7 +41,7 @@ impl BandedOutput {
 
     /// Writes the value in the band of the matrix that begins with this element.
     fn write_matrix(&self, bytes: &mut [u8], first: usize) {
-        let [_, _, row_stride, column_stride] = self.batches.strides.map(|it| it as usize);
+        let [_, _, row_stride, column_stride] = self.batches.strides.map(|stride| stride as usize);
         let width = self.element_width.bytes() as usize;
         let value = &self.value.to_le_bytes()[..width];
         for (row, columns) in self.band_rows() {

@@ -23,7 +23,7 @@ struct Inner {
 }
 
 /// A range of columns of one matrix.
-struct Part {
+struct ColumnRange {
     /// The first element in the output, counted from its start.
     output: i64,
     /// The first element in the input, counted from its start.
@@ -116,7 +116,7 @@ impl BandedOutput {
         element.repeat(usize::try_from(count).unwrap_or_default())
     }
 
-    fn parts(&self, input_strides: [u32; 4]) -> impl Iterator<Item = Part> + '_ {
+    fn parts(&self, input_strides: [u32; 4]) -> impl Iterator<Item = ColumnRange> + '_ {
         let [size0, size1, height, width] = self.batches.sizes.map(i64::from);
         let most = self.part_width();
         let places = (0..size0).flat_map(move |at0| {
@@ -128,7 +128,7 @@ impl BandedOutput {
                 place.iter().zip(strides).map(|(at, stride)| at * i64::from(stride)).sum()
             };
             let [.., column] = place;
-            Part {
+            ColumnRange {
                 output: element(self.batches.strides),
                 input: element(input_strides),
                 diagonal: height - 1 + column,
@@ -140,7 +140,7 @@ impl BandedOutput {
 
     /// Copies every row of a part from a window into the pattern at `at` of the constants: elements around
     /// `inner`, of `inner` or as many of them as a row can hold, and again elements around it.
-    fn slide(&self, part: &Part, inner: &Inner, at: u64, regions: &mut Vec<CopyRegion>) {
+    fn slide(&self, part: &ColumnRange, inner: &Inner, at: u64, regions: &mut Vec<CopyRegion>) {
         let Range { start, end } = inner.diagonals;
         let most = self.part_width();
         let length = (end - start).min(most);
@@ -174,7 +174,7 @@ impl BandedOutput {
     /// The region of some columns: from the source, or from the run at `at` of the constants.
     fn region(
         &self,
-        part: &Part,
+        part: &ColumnRange,
         columns: &Columns,
         source: Option<&Source>,
         at: u64,
@@ -222,7 +222,7 @@ impl BandedOutput {
     }
 }
 
-impl Part {
+impl ColumnRange {
     /// Every element once, with whether it is in `inner`.
     fn columns(&self, inner: &Inner) -> Vec<(Columns, bool)> {
         let Range { start, end } = inner.diagonals;

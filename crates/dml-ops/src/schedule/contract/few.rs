@@ -53,7 +53,7 @@ impl Schedule<'_> {
         let alignment = dispatches.alignment();
         let placements = [0, 1, SUMS].map(|operand| sums.placement(operand, alignment));
         let boxes = dispatches.boxes(sizes, &placements);
-        boxes.is_ok_and(|it| it.most()[DEPTH] == sizes[DEPTH])
+        boxes.is_ok_and(|region| region.most()[DEPTH] == sizes[DEPTH])
     }
 }
 

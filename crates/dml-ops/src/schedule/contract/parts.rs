@@ -3,12 +3,12 @@
 use dml_core::Error;
 use dml_core::plan::Slot;
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Program, QUAD, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, QUAD, Value};
 use dml_spirv::functions as f;
 
 use super::FIRST_DEPTH;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Computation, Place, SUMS, Sums};
+use crate::ir::{BufferPosition, Computation, SUMS, Sums};
 use crate::schedule::Schedule;
 
 impl Sums<Slot> {
@@ -19,7 +19,7 @@ impl Sums<Slot> {
         for (place, stride) in part.places.iter_mut().zip(self.depths[0].strides) {
             place.base += i64::from(from) * stride;
         }
-        part.places[SUMS] = Place::of(to);
+        part.places[SUMS] = BufferPosition::of(to);
         let mut next = 1;
         let batches = part.batches.iter_mut();
         let all = batches.chain([&mut part.row]).chain(&mut part.columns);
@@ -52,7 +52,7 @@ impl Schedule<'_> {
         let parts = sums.length_of_a_part().filter(|_| !has_few_rows);
         let Some(length) = parts else { return self.add_up(sums, has_few_rows) };
         let (output, sizes) = sums.as_operand();
-        let count: u64 = sizes.iter().map(|it| u64::from(*it)).product();
+        let count: u64 = sizes.iter().map(|size| u64::from(*size)).product();
         let count = count.next_multiple_of(QUAD.into());
         let all = sums.depths[0].size;
         let mut place = self.place_of_parts(count * u64::from(all.div_ceil(length)));
@@ -64,7 +64,7 @@ impl Schedule<'_> {
             inputs.push(part.as_operand().0);
         }
         let sum = if sums.numbers.are_integers() { &f::ADD_I32 } else { &f::ADD_F32 };
-        let mut program = Program::default();
+        let mut program = ElementFormula::default();
         let with = |one, at| program.apply(sum, vec![one, Value::Input(at)]);
         (1..inputs.len()).fold(Value::Input(0), with);
         let space = IterationSpace { sizes, inputs, output };

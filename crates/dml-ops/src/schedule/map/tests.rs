@@ -136,7 +136,7 @@ fn run(
     let plan = Plan {
         operator: "TEST",
         strategy: Strategy::Kernel,
-        inputs: inputs.iter().map(|it| requirement(it)).collect(),
+        inputs: inputs.iter().map(|input| requirement(input)).collect(),
         outputs: vec![requirement(output)],
         init: vec![],
         exec: exec.unwrap(),
@@ -152,7 +152,7 @@ fn run(
         Some(HostBuffer { bytes: bytes.to_vec(), offset: 0, size: bytes.len() as u64 })
     };
     let mut memory = HostMemory::for_plan(&plan);
-    memory.inputs = inputs.iter().map(|it| bound(it)).collect();
+    memory.inputs = inputs.iter().map(|input| bound(input)).collect();
     memory.outputs = vec![bound(output)];
     interpret(&plan.exec, &mut memory, capabilities).unwrap();
     memory.outputs.remove(0).unwrap().bytes

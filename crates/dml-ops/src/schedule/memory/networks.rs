@@ -125,7 +125,7 @@ fn networks_take_what_lives_at_one_time() {
         ("BERT-base", bert_base()),
         ("U-Net", u_net()),
     ] {
-        let all: u64 = buffers.iter().map(|it| it.size).sum();
+        let all: u64 = buffers.iter().map(|buffer| buffer.size).sum();
         let planned = place(&buffers, 256, u64::MAX).size;
         assert_eq!(planned, lower_bound(&buffers, 256), "{name}");
         assert!(planned * 3 < all, "{name}: {planned} of {all}");

@@ -31,7 +31,7 @@ pub(super) struct Placed<'a> {
 impl<'a> Placed<'a> {
     pub(super) fn of(buffers: &'a [Buffer], (alignment, piece): (u64, u64)) -> Self {
         let most_neighbours = MOST_NEIGHBOURS;
-        let mut starts: Vec<usize> = buffers.iter().map(|it| it.lives.start).collect();
+        let mut starts: Vec<usize> = buffers.iter().map(|buffer| buffer.lives.start).collect();
         starts.sort_unstable();
         starts.dedup();
         let alive = vec![vec![]; 2 * starts.len()];

@@ -13,7 +13,7 @@ fn what_lives_at_other_times_shares_bytes() {
     let placement = place(&chain, 64, u64::MAX);
     assert_eq!(placement.size, 2 * 128);
     assert_eq!(placement.size, lower_bound(&chain, 64));
-    assert!(placement.offsets.iter().all(|it| it.is_multiple_of(64)));
+    assert!(placement.offsets.iter().all(|offset| offset.is_multiple_of(64)));
 }
 
 #[test]
@@ -45,7 +45,9 @@ fn placed_by_all_pairs(order: &[usize], buffers: &[Buffer], alignment: u64) -> V
         let together: Vec<usize> = together.collect();
         let is_free = |offset: &u64| {
             let mut others = together.iter();
-            others.all(|it| end(*it, offsets[*it]) <= *offset || end(at, *offset) <= offsets[*it])
+            others.all(|other| {
+                end(*other, offsets[*other]) <= *offset || end(at, *offset) <= offsets[*other]
+            })
         };
         let ends = together.iter().map(|it| end(*it, offsets[*it]));
         offsets[at] = ends.chain([0]).filter(is_free).min().expect("above all");

@@ -11,7 +11,7 @@ use super::has_groups;
 use crate::ir::Reduction;
 use crate::ir::space::{IterationSpace, Operand};
 use crate::schedule::boxes::{Boxes, TensorBox};
-use crate::schedule::piece::{Piece, Taken, Work};
+use crate::schedule::piece::{KernelAccess, Piece, Work};
 use crate::schedule::{Schedule, cost};
 
 /// The dimension along rows, and the dimension from one column to the next.
@@ -32,9 +32,9 @@ impl Schedule<'_> {
         let first = boxes.clone().next();
         has_groups(self.target, space.sizes[ROWS])
             && are_columns(reduction.divided(&space.inputs).0, space)
-            && first.is_some_and(|it| {
+            && first.is_some_and(|first| {
                 let by_columns = space.clone().with_last(COLUMNS);
-                let (_, variant, _) = self.column_group_kernel(&by_columns, it, reduction);
+                let (_, variant, _) = self.column_group_kernel(&by_columns, first, reduction);
                 can_run(variant, self.target.capabilities)
             })
     }
@@ -78,7 +78,8 @@ impl Schedule<'_> {
         part.origin.swap(ROWS, COLUMNS);
         part.sizes.swap(ROWS, COLUMNS);
         let piece = Piece::of(by_columns, &part, self.dispatches().alignment());
-        let taken: Vec<Taken> = piece.operands().map(|it| piece.take(it)).collect();
+        let taken: Vec<KernelAccess> =
+            piece.operands().map(|operand| piece.take(operand)).collect();
         let (record, inputs, output) = piece.record(&taken, &reduction.parameters);
         let kernel = Reduce {
             program: reduction.program.clone(),
@@ -127,9 +128,9 @@ pub(super) fn packed_by_columns(
 
 /// Whether the elements of neighbouring columns are adjacent, and elements of one column are not.
 fn are_columns(inputs: &[Operand<Slot>], space: &IterationSpace<Slot>) -> bool {
-    let stored = || inputs.iter().filter(|it| it.buffer.is_some());
+    let stored = || inputs.iter().filter(|input| input.buffer.is_some());
     space.sizes[COLUMNS] > 1
         && space.output.strides[COLUMNS] != 0
-        && space.operands().all(|it| it.displacement.is_none() && it.repeats == 0)
+        && space.operands().all(|operand| operand.displacement.is_none() && operand.repeats == 0)
         && stored().any(|it| it.strides[COLUMNS] == 1 && !(0..=1).contains(&it.strides[ROWS]))
 }

@@ -8,7 +8,7 @@ use dml_spirv::reduce::{Form, Reduce};
 
 use crate::ir::Reduction;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::schedule::piece::{Piece, Taken, Work};
+use crate::schedule::piece::{KernelAccess, Piece, Work};
 use crate::schedule::{Schedule, cost};
 
 /// The dimension along rows, and the dimension from one column to the next.
@@ -39,14 +39,16 @@ impl Schedule<'_> {
         let by_columns = space.clone().with_last(COLUMNS);
         for part in boxes {
             let piece = Piece::of(space, &part, alignment);
-            let taken: Vec<Taken> = piece.operands().map(|it| piece.take(it)).collect();
+            let taken: Vec<KernelAccess> =
+                piece.operands().map(|operand| piece.take(operand)).collect();
             let (record, ..) = piece.record(&taken, &reduction.parameters);
             // Quads go along the columns' dimension.
             let mut part = part;
             part.origin.swap(DEPTHS, COLUMNS);
             part.sizes.swap(DEPTHS, COLUMNS);
             let of_columns = Piece::of(&by_columns, &part, alignment);
-            let taken: Vec<Taken> = of_columns.operands().map(|it| of_columns.take(it)).collect();
+            let taken: Vec<KernelAccess> =
+                of_columns.operands().map(|operand| of_columns.take(operand)).collect();
             let (_, inputs, output) = of_columns.record(&taken, &[]);
             let columns = of_columns.inner();
             let kernel = Reduce {
@@ -81,12 +83,12 @@ impl Schedule<'_> {
 
 /// Whether elements of neighbouring columns are adjacent, and elements of one column are not.
 pub(super) fn are_columns(inputs: &[Operand<Slot>], space: &IterationSpace<Slot>) -> bool {
-    let stored = || inputs.iter().filter(|it| it.buffer.is_some());
+    let stored = || inputs.iter().filter(|input| input.buffer.is_some());
     space.sizes[COLUMNS] >= QUAD
         && inputs.len() == 2
         && space.output.strides[COLUMNS] != 0
         && space.output.displacement.is_none()
-        && inputs.iter().all(|it| it.displacement.is_none() && it.repeats == 0)
+        && inputs.iter().all(|input| input.displacement.is_none() && input.repeats == 0)
         && stored().count() == inputs.len()
         && stored().all(|it| (0..=1).contains(&it.strides[COLUMNS]))
         && stored().any(|it| it.strides[COLUMNS] == 1 && !(0..=1).contains(&it.strides[DEPTHS]))

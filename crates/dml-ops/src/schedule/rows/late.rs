@@ -5,7 +5,7 @@
 //! the values before that to the output; the rest is computed in place by another Map.
 
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, Program, Step, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, FunctionCall, Value};
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, Computation, Map, Node, Recorded, RowGroup};
@@ -23,9 +23,10 @@ pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
     let is_along: [bool; DIMENSIONS] =
         std::array::from_fn(|at| rows.space.sizes[at] > 1 && rows.space.output.strides[at] == 0);
     let uneven: Vec<bool> =
-        map.space.inputs.iter().map(|it| !is_even(it, map, &is_along)).collect();
+        map.space.inputs.iter().map(|input| !is_even(input, map, &is_along)).collect();
     // Buffers between members exist only within the kernel.
-    let written: Vec<Buffer> = group.members.iter().flat_map(|it| it.node.writes()).collect();
+    let written: Vec<Buffer> =
+        group.members.iter().flat_map(|member| member.node.writes()).collect();
     let is_outside = |it: &Operand| it.buffer.is_none_or(|buffer| !written.contains(&buffer));
     let late_inputs = map.space.inputs.iter().zip(&uneven).filter(|(_, is_uneven)| **is_uneven);
     if !late_inputs.map(|(it, _)| it).all(is_outside) {
@@ -68,18 +69,18 @@ fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
         Value::Input(at) => Value::Input(even(at)),
         other => other,
     };
-    let steps = program.steps[..=between].iter().map(|step| Step {
+    let steps = program.steps[..=between].iter().map(|step| FunctionCall {
         function: step.function,
         arguments: step.arguments.iter().map(renumbered).collect(),
     });
-    let program_of_early = Program { steps: steps.collect() };
+    let program_of_early = ElementFormula { steps: steps.collect() };
     let early =
         Computation { program: program_of_early, packed: None, parameters: parameters.clone() };
     let inputs = map.space.inputs.iter().zip(uneven).filter(|(_, is_uneven)| !**is_uneven);
     let inputs = inputs.map(|(it, _)| it.clone()).collect();
     let early = Map { computation: early, space: IterationSpace { inputs, ..map.space.clone() } };
     let mut inputs = vec![map.space.output.clone()];
-    let mut late = Program::default();
+    let mut late = ElementFormula::default();
     let mut known: Vec<Option<Value>> = vec![None; program.steps.len()];
     known[between] = Some(Value::Input(0));
     for (number, step) in program.steps.iter().enumerate().filter(|(at, _)| is_late[*at]) {
@@ -105,10 +106,10 @@ fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
 
 /// The only step without uneven inputs whose result is read by steps with uneven inputs; it has 32 bits, as
 /// the output has.
-fn between(program: &Program, uneven: &[bool], is_late: &[bool]) -> Option<usize> {
+fn between(program: &ElementFormula, uneven: &[bool], is_late: &[bool]) -> Option<usize> {
     let mut crossing = vec![];
     let of_late = program.steps.iter().zip(is_late).filter(|(_, is_late)| **is_late);
-    for value in of_late.flat_map(|(step, _): (&Step, _)| &step.arguments) {
+    for value in of_late.flat_map(|(step, _): (&FunctionCall, _)| &step.arguments) {
         match *value {
             Value::Input(at) if !uneven[at] => return None,
             Value::Result(at) if !is_late[at] && !crossing.contains(&at) => crossing.push(at),

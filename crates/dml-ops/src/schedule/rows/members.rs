@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
-    DIMENSIONS, Formula, MAX_INPUTS, MAX_PARAMETERS, Program as Functions, Source,
+    DIMENSIONS, ElementFormula as Functions, Formula, MAX_INPUTS, MAX_PARAMETERS, Source,
 };
 use dml_spirv::reduce::Elements;
 use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase};
@@ -164,7 +164,7 @@ impl Members {
     ) -> Option<()> {
         let is_of_row = action == Action::Row;
         let sources: Option<Vec<Source>> =
-            inputs.iter().map(|it| self.source(it, is_of_row)).collect();
+            inputs.iter().map(|input| self.source(input, is_of_row)).collect();
         let program = self.renumbered(program);
         if !is_of_row {
             self.operations += program.steps.len().max(1) as u64;
@@ -186,7 +186,7 @@ impl Members {
         if !operand.is_plain() {
             return None;
         }
-        if let Some((view, source)) = operand.buffer.and_then(|it| self.inside.get(&it)) {
+        if let Some((view, source)) = operand.buffer.and_then(|buffer| self.inside.get(&buffer)) {
             let is_row_value = matches!(source, Source::Row(_));
             if is_of_row && !is_row_value {
                 return None;

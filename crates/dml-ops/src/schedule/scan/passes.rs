@@ -2,7 +2,7 @@
 
 use dml_core::Error;
 use dml_core::plan::Slot;
-use dml_spirv::element_wise::{DIMENSIONS, Program};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula};
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Computation, Scan};
@@ -26,7 +26,7 @@ impl Schedule<'_> {
         let mut others = self.other_places(scan, &elements, results);
         let packed = |it: &Operand<Slot>| it.clone().packed(&sizes);
         let results: Vec<_> = results.iter().map(packed).collect();
-        others.iter_mut().for_each(|it| *it = packed(it));
+        others.iter_mut().for_each(|other| *other = packed(other));
         let mut state = vec![packed(&elements)];
         if results.len() > 1 {
             state.push(self.nothing_lost());
@@ -47,7 +47,7 @@ impl Schedule<'_> {
         elements: &Operand<Slot>,
         results: &[Operand<Slot>],
     ) -> Vec<Operand<Slot>> {
-        let count = scan.sizes.iter().map(|it| u64::from(*it)).product();
+        let count = scan.sizes.iter().map(|size| u64::from(*size)).product();
         if scan.passes() < 2 {
             return results.to_vec();
         }
@@ -91,7 +91,7 @@ impl Schedule<'_> {
                 inputs: inputs.clone(),
                 output: after(output),
             };
-            self.map(joined, &Computation::of(Program::of(function)))?;
+            self.map(joined, &Computation::of(ElementFormula::of(function)))?;
         }
         Ok(())
     }

@@ -14,12 +14,12 @@ use crate::{Case, Random, Signature};
 use parts::{PAST, Parts, SHAPES, Stack, USUAL};
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     /// All tensors that can occur together, except for the lengths of the past.
     fn usual(&self) -> Parts {
         let per_group = if self.is_grouped() { 2 } else { 1 };
@@ -84,11 +84,12 @@ impl Maker<'_> {
 
     /// The names of tensors that may be left out, apart from queries, keys and values.
     fn optional(&self) -> Vec<&'static str> {
-        let optional = self.schema.fields.iter().filter(|it| it.optional).map(|it| it.name);
+        let optional =
+            self.schema.fields.iter().filter(|field| field.optional).map(|field| field.name);
         let is_operand = |it: &&str| {
             it.starts_with("Stacked") || ["QueryTensor", "KeyTensor", "ValueTensor"].contains(it)
         };
-        optional.filter(|it| !is_operand(it)).collect()
+        optional.filter(|optional| !is_operand(optional)).collect()
     }
 
     pub(super) fn cases(&self) -> Vec<Case> {
@@ -198,7 +199,7 @@ impl Maker<'_> {
             }
         }
         let inputs = there.iter().filter(|it| it.kind == FieldKind::Input);
-        let inputs: Vec<&str> = inputs.map(|it| it.name).collect();
+        let inputs: Vec<&str> = inputs.map(|input| input.name).collect();
         let owned = changed(&inputs, &|it| it.flags = TensorFlags::OWNED_BY_DML);
         cases.push(Case::new("owned", owned.clone()));
         cases.push(Case::new("owned_storage_only", owned).storage_only());
@@ -209,7 +210,7 @@ impl Maker<'_> {
     }
 
     fn field(&self, name: &str) -> &'static FieldSchema {
-        self.schema.fields.iter().find(|it| it.name == name).expect("a field of the row")
+        self.schema.fields.iter().find(|field| field.name == name).expect("a field of the row")
     }
 
     /// The operator with changed fields.

@@ -4,7 +4,7 @@ use dml_core::operators::attention::{LENGTHS, Role, Sizes};
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{DataType, Error, MultiheadAttentionMaskType as MaskType, TensorLayout, Validated};
 
-use super::cases::Maker;
+use super::cases::CaseGenerator;
 use crate::number::{double, encoded, single};
 use crate::{Random, Reference};
 
@@ -195,7 +195,7 @@ impl Reference for Attention {
         let outputs = operator.tensors(FieldKind::Output).map(|(path, tensor)| {
             let Some(tensor) = tensor else { return Ok(vec![]) };
             let values = of_output(path.field.name, tensor)?;
-            Ok(values.into_iter().map(|it| encoded(tensor.data_type(), it)).collect())
+            Ok(values.into_iter().map(|value| encoded(tensor.data_type(), value)).collect())
         });
         outputs.collect()
     }
@@ -249,5 +249,5 @@ impl Reference for Attention {
         Comparison::Ulp(bound.saturating_add(of_keys))
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, signature });
 }

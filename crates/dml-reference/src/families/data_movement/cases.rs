@@ -247,7 +247,7 @@ fn owned(operator: &AbstractOperator, count: usize) -> AbstractOperator {
             FieldValue::TensorArray(tensors) => tensors,
             _ => &mut [],
         };
-        tensors.iter_mut().take(count).for_each(|it| it.flags = TensorFlags::OWNED_BY_DML);
+        tensors.iter_mut().take(count).for_each(|tensor| tensor.flags = TensorFlags::OWNED_BY_DML);
     }
     AbstractOperator::new(operator.schema(), fields).expect("the fields of the row")
 }

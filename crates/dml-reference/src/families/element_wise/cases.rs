@@ -3,10 +3,10 @@
 use dml_core::{AbstractOperator, TensorDesc, TensorFlags, TensorLayout};
 
 use super::tensors::{Attributes, Tensors};
-use crate::{Case, PADDED, REVERSED, Random, SMALL, Sizes, TensorMaker, edges, shapes};
+use crate::{Case, PADDED, REVERSED, Random, SMALL, Sizes, TensorGenerator, edges, shapes};
 
 /// Makes the cases of one operator.
-struct Maker<'a> {
+struct CaseGenerator<'a> {
     tensors: Tensors<'a>,
 }
 
@@ -14,18 +14,18 @@ struct Maker<'a> {
 const ROWS: Sizes = [1, 1, 1, 2, 1, 2, 3, 32];
 
 pub(super) fn all(tensors: Tensors<'_>) -> Vec<Case> {
-    let make = Maker { tensors };
+    let make = CaseGenerator { tensors };
     let groups = [make.values(), make.shapes(), make.layouts(), make.broadcasts(), make.buffers()];
-    let without = tensors.without_optional().map(|tensors| Maker { tensors }.left_out());
+    let without = tensors.without_optional().map(|tensors| CaseGenerator { tensors }.left_out());
     groups.into_iter().chain(without).flatten().collect()
 }
 
 /// The number of attribute values that are tried.
 const ATTRIBUTE_CASES: usize = 3;
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     /// The operator with a tensor for each of its tensors' indices.
-    fn operator(&self, tensor: impl Fn(usize, TensorMaker) -> TensorDesc) -> AbstractOperator {
+    fn operator(&self, tensor: impl Fn(usize, TensorGenerator) -> TensorDesc) -> AbstractOperator {
         self.tensors.operator(tensor, Attributes::Usual)
     }
 
@@ -172,7 +172,8 @@ impl Maker<'_> {
             let which = inputs.iter().map(number).collect::<Vec<_>>().join("_");
             let padded = self.operator(|_, make| make.strided(SMALL, PADDED));
             // Inputs that are not in place are broadcast.
-            let is_output = |at| at == self.output() || inputs.iter().any(|it| *it as usize == at);
+            let is_output =
+                |at| at == self.output() || inputs.iter().any(|input| *input as usize == at);
             let repeated = self.operator(|at, make| match is_output(at) {
                 true => make.packed(ROWS),
                 false => make.strided(ROWS, [0, 0, 0, 0, 0, 0, 0, 1]),

@@ -3,7 +3,7 @@
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, FieldValue, Validated};
 
-use super::Row;
+use super::OracleOfOperator;
 use super::cases;
 use super::tensors::{Attributes, Tensors};
 use crate::number;
@@ -13,7 +13,7 @@ use crate::{Case, Random, Reference, Signature};
 pub(super) use crate::number::single;
 
 /// Applied to each intermediate number that a device may flush to zero.
-type Step = fn(f64) -> f64;
+type FlushToZero = fn(f64) -> f64;
 
 /// A function of floats.
 #[derive(Clone, Copy)]
@@ -21,13 +21,13 @@ enum Float {
     /// Computed at once: the result is subnormal only if an operand is.
     AtOnce(fn(&[f64]) -> f64),
     /// Computed in steps, with intermediate numbers or an unrounded result that may be subnormal.
-    InSteps(fn(&[f64], Step) -> f64),
+    InSteps(fn(&[f64], FlushToZero) -> f64),
     /// Computed at once by kernels that flush no operand, since they handle subnormals as integers.
     Real(fn(&[f64]) -> f64),
 }
 
 impl Float {
-    fn of(self, x: &[f64], step: Step) -> f64 {
+    fn of(self, x: &[f64], step: FlushToZero) -> f64 {
         match self {
             Self::AtOnce(of) | Self::Real(of) => of(x),
             Self::InSteps(of) => of(x, step),
@@ -68,7 +68,7 @@ impl Oracle {
 
     /// A function of floats in steps: intermediate numbers that a device may flush go through the second
     /// argument.
-    pub(super) const fn steps(float: fn(&[f64], Step) -> f64) -> Self {
+    pub(super) const fn steps(float: fn(&[f64], FlushToZero) -> f64) -> Self {
         Self { float: Some(Float::InSteps(float)), ..Self::CONVERSION }
     }
 
@@ -113,7 +113,7 @@ pub(super) fn minimum(a: f64, b: f64) -> f64 {
 }
 
 /// `max(0, min(a * x + b, 1))`, where the product is rounded separately.
-pub(super) fn hard_sigmoid(x: &[f64], step: Step) -> f64 {
+pub(super) fn hard_sigmoid(x: &[f64], step: FlushToZero) -> f64 {
     let line = single(step(single(step(x[0] * x[1]))) + x[2]);
     maximum(minimum(step(line), 1.0), 0.0)
 }
@@ -125,7 +125,7 @@ pub(super) struct ElementWise(pub(super) &'static OperatorSchema);
 fn types(operator: &Validated) -> (Vec<DataType>, DataType) {
     let of = |kind| {
         let types = operator.tensors(kind).map(|(_, it)| it.map(dml_core::TensorLayout::data_type));
-        types.map(|it| it.unwrap_or(DataType::Float32)).collect::<Vec<_>>()
+        types.map(|data_type| data_type.unwrap_or(DataType::Float32)).collect::<Vec<_>>()
     };
     let output = of(FieldKind::Output).first().copied().unwrap_or(DataType::Float32);
     (of(FieldKind::Input), output)
@@ -151,7 +151,7 @@ fn double((data_type, bits): (DataType, u64)) -> f64 {
 }
 
 /// The bits of the output's element. Every intermediate number goes through `step`.
-fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) -> u64 {
+fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: FlushToZero) -> u64 {
     let (inputs, output) = types(operator);
     let staged = is_staged(operator);
     if let (Some(bits), false) = (oracle.bits, staged) {
@@ -167,7 +167,7 @@ fn element(operator: &Validated, oracle: &Oracle, elements: &[u64], step: Step) 
             value => value,
         }
     };
-    let are_integers = inputs.iter().all(|it| it.integer_range().is_some());
+    let are_integers = inputs.iter().all(|input| input.integer_range().is_some());
     let integers: Option<Vec<i128>> = match are_integers {
         true => given.iter().map(integer).collect(),
         false => None,
@@ -200,9 +200,9 @@ fn is_staged(operator: &Validated) -> bool {
 /// Whether inputs are cast to single precision: they have different types, one of them a float.
 fn is_mixed(operator: &Validated) -> bool {
     let inputs = types(operator).0;
-    Row::of(operator.schema()).is_some_and(|row| row.oracle.casts)
-        && inputs.iter().any(|it| *it != inputs[0])
-        && inputs.iter().any(|it| it.integer_range().is_none())
+    OracleOfOperator::of(operator.schema()).is_some_and(|row| row.oracle.casts)
+        && inputs.iter().any(|input| *input != inputs[0])
+        && inputs.iter().any(|input| input.integer_range().is_none())
 }
 
 /// The scale and the bias that are applied to every element first, if any.
@@ -224,7 +224,7 @@ pub(crate) fn fused(operator: &Validated) -> Result<Option<&Validated>, Error> {
 /// The function of an element-wise operator for these operands and attributes, rounded to single precision;
 /// `None` if it has no function of floats.
 pub fn function_of_floats(schema: &OperatorSchema, numbers: &[f64]) -> Option<f64> {
-    let float = Row::of(schema)?.oracle.float?;
+    let float = OracleOfOperator::of(schema)?.oracle.float?;
     Some(single(float.of(numbers, |it| it)))
 }
 
@@ -234,17 +234,17 @@ fn float(
     operator: &Validated,
     of: Float,
     given: &[(DataType, u64)],
-    [step, last]: [Step; 2],
+    [step, last]: [FlushToZero; 2],
 ) -> f64 {
     let mut numbers: Vec<f64> = given.iter().map(|it| double(*it)).collect();
     let is_staged = is_staged(operator);
     // Integers combined with floats are cast.
     if is_staged || is_mixed(operator) {
-        numbers.iter_mut().for_each(|it| *it = single(*it));
+        numbers.iter_mut().for_each(|number| *number = single(*number));
     }
     // Scaled elements may be flushed, and so may others unless kernels read their bits as integers.
     let stepped = if matches!(of, Float::Real(_)) { usize::from(is_staged) } else { numbers.len() };
-    numbers.iter_mut().take(stepped).for_each(|it| *it = step(*it));
+    numbers.iter_mut().take(stepped).for_each(|number| *number = step(*number));
     if !is_staged {
         return single(last(of.of(&numbers, step)));
     }
@@ -254,26 +254,26 @@ fn float(
 
 /// The operator's fused activation of a number, which is rounded to single precision first. The result goes
 /// through the second step.
-pub(crate) fn activated(operator: &Validated, number: f64, [step, last]: [Step; 2]) -> f64 {
+pub(crate) fn activated(operator: &Validated, number: f64, [step, last]: [FlushToZero; 2]) -> f64 {
     let Ok(Some(activation)) = fused(operator) else { return rounded(number, last) };
     function(activation, number, [step, last])
 }
 
 /// A nested operator's function of a number, which is rounded to single precision first.
-pub(crate) fn function(activation: &Validated, number: f64, [step, last]: [Step; 2]) -> f64 {
+pub(crate) fn function(activation: &Validated, number: f64, [step, last]: [FlushToZero; 2]) -> f64 {
     let attributes = attributes(activation).into_iter().map(double);
     let arguments = [rounded(number, step)].into_iter().chain(attributes).collect();
-    let oracle = Row::of(activation.schema()).and_then(|row| row.oracle.float);
+    let oracle = OracleOfOperator::of(activation.schema()).and_then(|row| row.oracle.float);
     oracle.map_or(f64::NAN, |of| rounded(scaled(activation, of, arguments, step), last))
 }
 
 /// An intermediate number, rounded to single precision.
-fn rounded(value: f64, step: Step) -> f64 {
+fn rounded(value: f64, step: FlushToZero) -> f64 {
     step(single(step(value)))
 }
 
 /// A function of numbers, the first of which is scaled and biased if the operator states that.
-fn scaled(operator: &Validated, of: Float, mut numbers: Vec<f64>, step: Step) -> f64 {
+fn scaled(operator: &Validated, of: Float, mut numbers: Vec<f64>, step: FlushToZero) -> f64 {
     if let Ok(Some([scale, bias])) = scale_bias(operator) {
         let [scale, bias] = [scale, bias].map(|it| step(it.into()));
         numbers[0] = rounded(rounded(numbers[0] * scale, step) + bias, step);
@@ -286,9 +286,10 @@ impl ElementWise {
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
-        step: Step,
+        step: FlushToZero,
     ) -> Result<Vec<Vec<u64>>, Error> {
-        let row = Row::of(self.0).ok_or_else(|| Error::internal(self.0.name, "no row"))?;
+        let row =
+            OracleOfOperator::of(self.0).ok_or_else(|| Error::internal(self.0.name, "no row"))?;
         let count = inputs.iter().flatten().map(Vec::len).min().unwrap_or_default();
         let at = |at: usize| {
             // Tensors that are left out count as zeros.
@@ -322,20 +323,20 @@ impl Reference for ElementWise {
     }
 
     fn may_flush(&self, operator: &Validated, index: usize) -> bool {
-        let is_real =
-            Row::of(self.0).is_some_and(|row| matches!(row.oracle.float, Some(Float::Real(_))));
+        let is_real = OracleOfOperator::of(self.0)
+            .is_some_and(|row| matches!(row.oracle.float, Some(Float::Real(_))));
         !is_real || (index == 0 && is_staged(operator))
     }
 
     fn may_be_subnormal_within(&self, operator: &Validated) -> bool {
         is_staged(operator)
-            || Row::of(self.0)
+            || OracleOfOperator::of(self.0)
                 .is_some_and(|row| matches!(row.oracle.float, Some(Float::InSteps(_))))
     }
 
     fn comparison(&self, operator: &Validated, data_type: DataType) -> Comparison {
         let (inputs, output) = types(operator);
-        let oracle = Row::of(self.0).map(|row| row.oracle).unwrap_or_default();
+        let oracle = OracleOfOperator::of(self.0).map(|row| row.oracle).unwrap_or_default();
         // Elements that are only moved keep all bits of a NaN.
         let is_moved = match oracle.bits {
             Some(_) => !is_staged(operator),

@@ -4,7 +4,7 @@ use dml_core::operators::implemented_in;
 use dml_core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, FieldValue, ScalarUnion, TensorDesc};
 
-use crate::{Random, Signature, TensorMaker, edges};
+use crate::{Random, Signature, TensorGenerator, edges};
 
 /// An operator, and the types and ranks of its tensors.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ impl<'a> Tensors<'a> {
     }
 
     fn fields(self) -> impl Iterator<Item = &'static FieldSchema> {
-        let tensors = self.schema.fields.iter().filter(|it| it.kind != FieldKind::Attribute);
+        let tensors = self.schema.fields.iter().filter(|field| field.kind != FieldKind::Attribute);
         tensors.filter(move |it| !self.leaves_out(it))
     }
 
@@ -46,23 +46,26 @@ impl<'a> Tensors<'a> {
     /// The attributes other than types of tensors.
     fn attributes(self) -> impl Iterator<Item = &'static FieldSchema> {
         let attributes = self.schema.fields.iter();
-        attributes.filter(|it| it.kind == FieldKind::Attribute && it.type_of.is_none())
+        attributes.filter(|attribute| {
+            attribute.kind == FieldKind::Attribute && attribute.type_of.is_none()
+        })
     }
 
     /// Whether the operator has required attributes, and whether it has optional ones.
     pub(super) fn has_attributes(self) -> [bool; 2] {
-        [false, true].map(|optional| self.attributes().any(|it| it.optional == optional))
+        [false, true]
+            .map(|optional| self.attributes().any(|attribute| attribute.optional == optional))
     }
 
     /// An operator whose tensors are made by index; the output is the last.
     pub(super) fn operator(
         self,
-        tensor: impl Fn(usize, TensorMaker) -> TensorDesc,
+        tensor: impl Fn(usize, TensorGenerator) -> TensorDesc,
         attributes: Attributes<'_>,
     ) -> AbstractOperator {
         let rank = self.signature.rank;
         let types = self.types().into_iter().enumerate();
-        let tensors = types.map(|(at, data_type)| tensor(at, TensorMaker { data_type, rank }));
+        let tensors = types.map(|(at, data_type)| tensor(at, TensorGenerator { data_type, rank }));
         self.of(tensors.collect::<Vec<_>>(), attributes)
     }
 
@@ -112,7 +115,8 @@ impl<'a> Tensors<'a> {
 
     /// A number that differs between attributes.
     fn usual(self, field: &FieldSchema) -> FieldValue {
-        let number = self.attributes().position(|it| it == field).map_or(0, |at| 1 + 2 * at);
+        let number =
+            self.attributes().position(|attribute| attribute == field).map_or(0, |at| 1 + 2 * at);
         match field.field_type {
             FieldType::Float => FieldValue::Float(0.5 * number as f32),
             FieldType::ScalarUnion => self
@@ -123,7 +127,7 @@ impl<'a> Tensors<'a> {
 
     fn scalar(self, field: &FieldSchema, of: impl FnOnce(DataType) -> u64) -> FieldValue {
         let like = field.scalar_type.and_then(|name| {
-            self.schema.fields.iter().find(|it| it.name == name).and_then(|it| it.type_of)
+            self.schema.fields.iter().find(|field| field.name == name).and_then(|it| it.type_of)
         });
         let data_type =
             like.map_or(DataType::Float32, |it| self.signature.type_of(self.schema, it));
@@ -137,7 +141,7 @@ impl<'a> Tensors<'a> {
 
     /// The types of all tensors, the output last.
     pub(super) fn types(self) -> Vec<DataType> {
-        self.fields().map(|it| self.signature.type_of(self.schema, it.name)).collect()
+        self.fields().map(|field| self.signature.type_of(self.schema, field.name)).collect()
     }
 }
 
@@ -153,7 +157,7 @@ pub(crate) fn nested(schema: &'static OperatorSchema, random: &mut Random) -> Ab
     let tensors = Tensors::new(schema, &signature);
     let number = random.below(8) as usize;
     let mut drawn = Attributes::Drawn { random, optional: true, number };
-    let attributes = schema.fields.iter().filter(|it| it.kind == FieldKind::Attribute);
+    let attributes = schema.fields.iter().filter(|field| field.kind == FieldKind::Attribute);
     let values = attributes.map(|field| tensors.attribute(field, &mut drawn)).collect();
     AbstractOperator::nested(schema, values).expect("the fields of the row")
 }

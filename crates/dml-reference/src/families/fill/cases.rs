@@ -3,7 +3,7 @@
 use dml_core::operators::FillValueConstantDesc;
 use dml_core::{AbstractOperator, DataType, ScalarUnion, TensorDesc, TensorLayout};
 
-use crate::{Case, MIXED, PADDED, REVERSED, SMALL, TensorMaker, shapes};
+use crate::{Case, MIXED, PADDED, REVERSED, SMALL, TensorGenerator, shapes};
 
 /// A tensor filled with one value, given by its bits.
 pub fn desc(output_tensor: TensorDesc, value: u64) -> FillValueConstantDesc {
@@ -12,11 +12,11 @@ pub fn desc(output_tensor: TensorDesc, value: u64) -> FillValueConstantDesc {
 }
 
 pub(super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
-    let make = &TensorMaker { data_type, rank };
+    let make = &TensorGenerator { data_type, rank };
     [values(make), tensors(make, |tensor| desc(tensor, MIXED).into())].concat()
 }
 
-fn values(make: &TensorMaker) -> Vec<Case> {
+fn values(make: &TensorGenerator) -> Vec<Case> {
     let tensor = || make.packed([1, 2, 1, 2, 2, 2, 1, 5]);
     let case = |name, value| Case::new(name, desc(tensor(), value));
     vec![
@@ -30,7 +30,7 @@ fn values(make: &TensorMaker) -> Vec<Case> {
 
 /// Tensors of various shapes and layouts with any value, for both fill operators.
 pub(super) fn tensors(
-    make: &TensorMaker,
+    make: &TensorGenerator,
     of: impl Fn(TensorDesc) -> AbstractOperator,
 ) -> Vec<Case> {
     let shapes = shapes(make.rank).map(|(name, sizes)| Case::new(name, of(make.packed(sizes))));

@@ -6,7 +6,7 @@ use dml_core::{AbstractOperator, DataType, Error, ScalarUnion, TensorDesc, Valid
 
 use super::cases::tensors;
 use crate::number::{Number, encoded};
-use crate::{Case, Random, Reference, Signature, TensorMaker, edges, value};
+use crate::{Case, Random, Reference, Signature, TensorGenerator, edges, value};
 
 pub(super) struct FillValueSequence;
 
@@ -33,7 +33,7 @@ impl Reference for FillValueSequence {
 
     fn cases(&self, signature: &Signature) -> Vec<Case> {
         let (data_type, rank) = (signature.data_type(), signature.rank);
-        let make = &TensorMaker { data_type, rank };
+        let make = &TensorGenerator { data_type, rank };
         // Neither the attributes nor the elements are exact as floats.
         let usual = [0.3, 1.7].map(|it: f64| match data_type.integer_range() {
             None => encoded(data_type, it),
@@ -58,7 +58,7 @@ fn desc(output_tensor: TensorDesc, values: [u64; 2]) -> AbstractOperator {
 }
 
 /// The page's two examples, each for its type.
-fn documented(make: &TensorMaker) -> Vec<Case> {
+fn documented(make: &TensorGenerator) -> Vec<Case> {
     let float = |it: f32| u64::from(it.to_bits());
     let case = |name, sizes: [u32; 4], values, members: Vec<u64>| {
         vec![Case::new(name, desc(make.packed(sizes), values)).documented(vec![members])]
@@ -79,7 +79,7 @@ fn documented(make: &TensorMaker) -> Vec<Case> {
 const VALUE_CASES: usize = 40;
 
 /// Random pairs of edge values as start and delta.
-fn values(make: &TensorMaker) -> Vec<Case> {
+fn values(make: &TensorGenerator) -> Vec<Case> {
     let edges = edges(make.data_type);
     let mut random = Random::new("sequences");
     let sizes = [1, 1, 1, 1, 1, 1, 1, 67];

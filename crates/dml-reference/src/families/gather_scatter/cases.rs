@@ -13,7 +13,7 @@ pub(super) use drawn::indices;
 use shape::Shape;
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: Meaning,
     pub(super) signature: &'a Signature,
@@ -54,7 +54,7 @@ impl Layout {
     }
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn operator(
         &self,
         shape: &Shape,

@@ -3,7 +3,7 @@
 use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{DataType, Error, TensorLayout, Validated};
 
-use super::cases::{self, Maker};
+use super::cases::{self, CaseGenerator};
 use super::meaning::{Meaning, coordinates};
 use crate::{Random, Reference};
 
@@ -69,8 +69,8 @@ impl Indexed {
         inputs: &'a [Option<Vec<u64>>],
         name: &str,
     ) -> Result<Elements<'a>, Error> {
-        let mut fields = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
-        let at = fields.position(|it| it.name == name);
+        let mut fields = self.schema.fields.iter().filter(|field| field.kind == FieldKind::Input);
+        let at = fields.position(|field| field.name == name);
         let elements = at.and_then(|at| inputs[at].as_deref()).unwrap_or_default();
         Ok(Elements { layout: operator.required_tensor(name)?, elements })
     }
@@ -240,5 +240,5 @@ impl Reference for Indexed {
         true
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, meaning: self.meaning, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, meaning: self.meaning, signature });
 }

@@ -83,7 +83,7 @@ pub(super) fn cases(signature: &Signature) -> Vec<Case> {
 /// No nonzero elements, only nonzero ones, only the last one, and zeros and values near 0.
 fn values(signature: &Signature) -> Vec<Case> {
     let edges = edges(signature.type_of(&NONZERO_COORDINATES, "InputTensor"));
-    let one = edges.iter().copied().find(|it| *it != 0).unwrap_or(1);
+    let one = edges.iter().copied().find(|edge| *edge != 0).unwrap_or(1);
     let row = |name: &'static str, elements: Vec<u64>| {
         let count = u32::try_from(elements.len()).unwrap_or(u32::MAX);
         let desc = of(signature, input(signature, &[1, 1, 1, 1, 1, 1, 1, count]));

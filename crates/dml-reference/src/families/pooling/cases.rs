@@ -6,17 +6,17 @@ use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc, TensorFlags};
 
 use super::meaning::Meaning;
-use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker, edges};
+use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorGenerator, edges};
 use shape::{ONE, OTHERS, Others, PADDED, REVERSED, SHAPES, Shape, USUAL};
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: Meaning,
     pub(super) signature: &'a Signature,
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn has(&self, name: &str) -> bool {
         self.schema.has_field(name)
     }
@@ -26,8 +26,8 @@ impl Maker<'_> {
         self.signature.rank.saturating_sub(2).min(3)
     }
 
-    fn make(&self, name: &str) -> TensorMaker {
-        TensorMaker {
+    fn make(&self, name: &str) -> TensorGenerator {
+        TensorGenerator {
             data_type: self.signature.type_of(self.schema, name),
             rank: self.signature.rank,
         }
@@ -63,7 +63,7 @@ impl Maker<'_> {
         &self,
         shape: &Shape,
         others: Others,
-        tensor: impl Fn(&str, TensorMaker, Sizes) -> TensorDesc,
+        tensor: impl Fn(&str, TensorGenerator, Sizes) -> TensorDesc,
     ) -> AbstractOperator {
         let of_last =
             |values: [u32; 3]| FieldValue::UintArray(values[3 - self.dimensions()..].to_vec());

@@ -3,7 +3,7 @@
 use dml_core::schema::OperatorSchema;
 use dml_core::{DataType, Error, TensorLayout, Validated};
 
-use super::cases::Maker;
+use super::cases::CaseGenerator;
 use super::meaning::Meaning;
 use crate::families::rows::factor_of;
 use crate::number::{double, encoded, single};
@@ -25,7 +25,7 @@ struct Extent {
 }
 
 /// The elements of a window.
-struct Taken {
+struct WindowElements {
     /// The coordinate of the output's element.
     coordinate: Vec<usize>,
     /// The positions of the window's elements in the input.
@@ -87,8 +87,8 @@ fn windows<'a>(
     input: &'a [u32],
     output: &'a [u32],
     extents: &'a [Extent],
-) -> impl Iterator<Item = Taken> + 'a {
-    let size = extents.iter().map(|it| f64::from(it.window)).product();
+) -> impl Iterator<Item = WindowElements> + 'a {
+    let size = extents.iter().map(|extent| f64::from(extent.window)).product();
     coordinates(output).map(move |coordinate| {
         let mut all = vec![coordinate.clone()];
         for extent in extents {
@@ -101,7 +101,7 @@ fn windows<'a>(
             all = all.iter().flat_map(|it| along.clone().map(move |at| with(it, at))).collect();
         }
         let places = all.iter().map(|it| place(input, it)).collect();
-        Taken { coordinate, places, size }
+        WindowElements { coordinate, places, size }
     })
 }
 
@@ -131,14 +131,14 @@ fn greatest(data_type: DataType, elements: &[(usize, u64)]) -> Option<(usize, u6
 }
 
 impl OfWindows {
-    fn maximum(operator: &Validated, taken: &[Taken], bits: &[u64]) -> Vec<Vec<u64>> {
+    fn maximum(operator: &Validated, taken: &[WindowElements], bits: &[u64]) -> Vec<Vec<u64>> {
         let data_type = operator.required_tensor("InputTensor").map(TensorLayout::data_type);
         let data_type = data_type.unwrap_or(DataType::Float32);
         let least = match data_type.integer_range() {
             Some((least, _)) => data_type.integer_bits(least),
             None => encoded(data_type, f64::NEG_INFINITY),
         };
-        let of = |it: &Taken| {
+        let of = |it: &WindowElements| {
             let elements: Vec<(usize, u64)> = it.places.iter().map(|at| (*at, bits[*at])).collect();
             let none = u64::from(u32::MAX);
             greatest(data_type, &elements).map_or((none, least), |(at, bits)| (at as u64, bits))
@@ -166,11 +166,11 @@ impl OfWindows {
             Meaning::Norm => {
                 let degree = f64::from(operator.uint("P")?);
                 let factor = if (2.0..=48.0).contains(&degree) { factor_of(inside) } else { 1.0 };
-                let powers = window().map(|it| single((it * factor).abs().powf(degree)));
+                let powers = window().map(|window| single((window * factor).abs().powf(degree)));
                 single(sum(powers).powf(1.0 / degree)) / factor
             }
             Meaning::Response => {
-                let squares = sum(window().map(|it| it.powi(2)));
+                let squares = sum(window().map(|window| window.powi(2)));
                 let [alpha, beta, bias] =
                     ["Alpha", "Beta", "Bias"].map(|it| operator.float(it).map(f64::from));
                 let size = f64::from(operator.uint("LocalSize")?);
@@ -184,13 +184,13 @@ impl OfWindows {
 
     fn quantized(
         operator: &Validated,
-        taken: &[Taken],
+        taken: &[WindowElements],
         inputs: &[Option<Vec<u64>>],
     ) -> Result<Vec<u64>, Error> {
         let data_type = operator.required_tensor("InputTensor")?.data_type();
         let bits = inputs[0].as_deref().unwrap_or_default();
         let includes = operator.bool("IncludePadding")?;
-        let of = |it: &Taken| {
+        let of = |it: &WindowElements| {
             let channel = |index: usize, data_type: DataType| {
                 let elements = inputs[index].as_deref().unwrap_or(&[0]);
                 let at = if elements.len() > 1 { it.coordinate[1] } else { 0 };
@@ -225,14 +225,14 @@ impl Reference for OfWindows {
         let (input, output) = (input?, output?);
         let bits = inputs[0].as_deref().unwrap_or_default();
         let extents = extents(operator, self.meaning)?;
-        let taken: Vec<Taken> = windows(input.sizes(), output.sizes(), &extents).collect();
+        let taken: Vec<WindowElements> = windows(input.sizes(), output.sizes(), &extents).collect();
         let data_type = input.data_type();
         match self.meaning {
             Meaning::Maximum => return Ok(Self::maximum(operator, &taken, bits)),
             Meaning::Quantized => return Ok(vec![Self::quantized(operator, &taken, inputs)?]),
             _ => {}
         }
-        let of = |it: &Taken| {
+        let of = |it: &WindowElements| {
             let value = |at: usize| double(data_type, bits[at]);
             let inside: Vec<f64> = it.places.iter().map(|at| value(*at)).collect();
             let x = bits.get(place(input.sizes(), &it.coordinate));
@@ -280,7 +280,7 @@ impl Reference for OfWindows {
 }
 
 impl OfWindows {
-    fn maker<'a>(&self, signature: &'a Signature) -> Maker<'a> {
-        Maker { schema: self.schema, meaning: self.meaning, signature }
+    fn maker<'a>(&self, signature: &'a Signature) -> CaseGenerator<'a> {
+        CaseGenerator { schema: self.schema, meaning: self.meaning, signature }
     }
 }

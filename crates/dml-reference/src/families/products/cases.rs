@@ -18,7 +18,7 @@ use super::fields::is_of_rows;
 use crate::families::element_wise::nested;
 use crate::layouts::{padded, repeated, reversed, snake};
 use crate::number::encoded;
-use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
+use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorGenerator};
 
 /// The kind of product: which tensors an operator has, and which of their elements are multiplied.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,20 +87,20 @@ const ACTIVATIONS: [&OperatorSchema; 4] =
     [&ACTIVATION_RELU, &ACTIVATION_LINEAR, &ACTIVATION_SIGMOID, &ELEMENT_WISE_CLIP];
 
 /// Makes the cases of one operator.
-pub(crate) struct Maker<'a> {
+pub(crate) struct CaseGenerator<'a> {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) shapes: Shapes,
     pub(crate) signature: &'a Signature,
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn has(&self, name: &str) -> bool {
         self.schema.has_field(name)
     }
 
-    fn make(&self, name: &str) -> TensorMaker {
+    fn make(&self, name: &str) -> TensorGenerator {
         let data_type = self.signature.type_of(self.schema, name);
-        TensorMaker { data_type, rank: self.signature.rank }
+        TensorGenerator { data_type, rank: self.signature.rank }
     }
 
     /// Packed tensors of these sizes, as far as the operator has them.
@@ -203,7 +203,8 @@ impl Maker<'_> {
         let mut cases: Vec<Case> = ACTIVATIONS.map(case).into();
         for schema in implemented_in(self.schema).filter(|it| is_of_rows(it)) {
             let axes = [FieldValue::Uint(1), FieldValue::UintArray(vec![0])];
-            let count = schema.fields.iter().filter(|it| it.kind == FieldKind::Attribute).count();
+            let count =
+                schema.fields.iter().filter(|field| field.kind == FieldKind::Attribute).count();
             let activation = AbstractOperator::nested(schema, axes[..count].to_vec());
             let value = activation.expect("the attributes of the row");
             let value = FieldValue::OperatorDesc(Some(Box::new(value)));
@@ -216,7 +217,7 @@ impl Maker<'_> {
     /// Positive floats with all digits: sums are rounded, but nothing cancels.
     fn of_all_digits(&self, usual: &Parts) -> Case {
         let mut random = Random::new("all digits");
-        let tensors = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
+        let tensors = self.schema.fields.iter().filter(|field| field.kind == FieldKind::Input);
         let tensors = tensors.filter_map(|field| usual.tensors.get(field.name)).take(2);
         let inputs = tensors.map(|tensor| {
             let count: u32 = tensor.sizes.iter().product();
@@ -229,7 +230,7 @@ impl Maker<'_> {
 
     /// Sums that would be wrong if they were added in FLOAT16, where 2048 + 1 is 2048.
     fn of_ones(&self, usual: &Parts) -> Case {
-        let tensors = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
+        let tensors = self.schema.fields.iter().filter(|field| field.kind == FieldKind::Input);
         let tensors = tensors.filter_map(|field| usual.tensors.get(field.name)).take(2);
         let inputs = tensors.map(|tensor| {
             let count: u32 = tensor.sizes.iter().product();
@@ -245,8 +246,11 @@ impl Maker<'_> {
                 _ => random.input_tensor(tensor.data_type, &tensor.sizes),
             };
         }
-        let optional =
-            self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input && it.optional);
+        let optional = self
+            .schema
+            .fields
+            .iter()
+            .filter(|field| field.kind == FieldKind::Input && field.optional);
         for field in optional {
             if random.one_in(3) {
                 parts.tensors.remove(field.name);

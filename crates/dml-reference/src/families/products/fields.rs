@@ -41,7 +41,7 @@ pub(super) fn transposed(operator: &Validated) -> Result<[bool; 2], Error> {
 pub(super) fn are_integers(operator: &Validated, factors: [&str; 2]) -> Result<bool, Error> {
     let [a, b] = factors.map(|name| operator.required_tensor(name));
     let types = [a?.data_type(), b?.data_type()];
-    Ok(types.iter().all(|it| matches!(it, DataType::Int8 | DataType::Uint8)))
+    Ok(types.iter().all(|data_type| matches!(data_type, DataType::Int8 | DataType::Uint8)))
 }
 
 /// Whether an activation is a function of rows, which softmax is, rather than of single elements.

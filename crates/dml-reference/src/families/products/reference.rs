@@ -4,7 +4,7 @@
 use dml_core::schema::{Comparison, OperatorSchema};
 use dml_core::{DataType, Error, TensorLayout, Validated};
 
-use super::cases::{Maker, Shapes, elements};
+use super::cases::{CaseGenerator, Shapes, elements};
 use super::fields::{
     ADDENDS, OUTPUT, OUTPUT_SCALE, OUTPUT_ZERO_POINT, SCALES, are_integers, is_of_rows, number,
 };
@@ -186,7 +186,7 @@ impl Reference for OfProducts {
         if let Some(activation) = fused(operator)? {
             match is_of_rows(activation.schema()) {
                 true => softmax_of_rows(activation, output, &mut values)?,
-                false => values.iter_mut().for_each(|it| *it = activated(*it)),
+                false => values.iter_mut().for_each(|value| *value = activated(*value)),
             }
         }
         let encoded = values.into_iter().zip(&places).map(|(value, at)| {
@@ -237,10 +237,11 @@ impl Reference for OfProducts {
             return own;
         }
         let activation = fused(operator).ok().flatten();
-        let of_activation = match activation.map(|it| it.schema().comparison(data_type)) {
-            Some(Comparison::Ulp(bound)) => bound,
-            _ => 0,
-        };
+        let of_activation =
+            match activation.map(|activation| activation.schema().comparison(data_type)) {
+                Some(Comparison::Ulp(bound)) => bound,
+                _ => 0,
+            };
         // WebNN allows two units per product; FLOAT16 results are rounded once.
         let products = u32::try_from(self.depth(operator)).unwrap_or(u32::MAX);
         let of_sum = if data_type == DataType::Float16 { 1 } else { products.saturating_mul(2) };
@@ -251,7 +252,7 @@ impl Reference for OfProducts {
 }
 
 impl OfProducts {
-    fn maker<'a>(&self, signature: &'a Signature) -> Maker<'a> {
-        Maker { schema: self.schema, shapes: self.shapes, signature }
+    fn maker<'a>(&self, signature: &'a Signature) -> CaseGenerator<'a> {
+        CaseGenerator { schema: self.schema, shapes: self.shapes, signature }
     }
 }

@@ -31,7 +31,8 @@ fn is_accepted(operator: &AbstractOperator, row: [f32; 4], found: f32, numerics:
     let output = memory.outputs[0].as_ref().unwrap();
     let mut after = output.tensor.before.clone();
     after[256..260].copy_from_slice(&found.to_le_bytes());
-    let inputs = memory.inputs.iter().map(|it| Some(it.as_ref()?.tensor.before.clone())).collect();
+    let inputs =
+        memory.inputs.iter().map(|input| Some(input.as_ref()?.tensor.before.clone())).collect();
     memory.check(&MemoryAfter { inputs, outputs: vec![Some(after)] }).is_ok()
 }
 

@@ -4,11 +4,11 @@ use dml_core::schema::{FieldType, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags, TensorLayout};
 
 use crate::{
-    BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorMaker, edges,
+    BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorGenerator, edges,
 };
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
@@ -36,14 +36,14 @@ const SHAPES: [(&str, Sizes, Sizes); 8] = [
     ("long_row", [1, 1, 1, 1, 1, 1, 1, 4100], [1, 1, 1, 1, 1, 1, 1, 41]),
 ];
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn has_blocks(&self) -> bool {
-        self.schema.fields.iter().any(|it| it.field_type == FieldType::TensorArray)
+        self.schema.fields.iter().any(|field| field.field_type == FieldType::TensorArray)
     }
 
-    fn make(&self, name: &str) -> TensorMaker {
+    fn make(&self, name: &str) -> TensorGenerator {
         let data_type = self.signature.type_of(self.schema, name);
-        TensorMaker { data_type, rank: self.signature.rank }
+        TensorGenerator { data_type, rank: self.signature.rank }
     }
 
     /// The types of the scales and of the zero points, of which the signature gives one.
@@ -62,12 +62,12 @@ impl Maker<'_> {
         }
     }
 
-    fn quantization_of(&self, tensor: impl Fn(TensorMaker) -> TensorDesc) -> Vec<TensorDesc> {
+    fn quantization_of(&self, tensor: impl Fn(TensorGenerator) -> TensorDesc) -> Vec<TensorDesc> {
         if !self.has_blocks() {
             return vec![];
         }
         let rank = self.signature.rank;
-        self.types().map(|data_type| tensor(TensorMaker { data_type, rank })).into()
+        self.types().map(|data_type| tensor(TensorGenerator { data_type, rank })).into()
     }
 
     fn packed(&self, sizes: Sizes, blocks: Sizes) -> Parts {
@@ -115,7 +115,8 @@ impl Maker<'_> {
         let types = if self.has_blocks() { [types[0], self.types()[0]] } else { types };
         let [elements, scales] = types.map(edges);
         let mut inputs = vec![vec![]; 2];
-        for (element, scale) in elements.iter().flat_map(|it| scales.iter().map(move |at| (it, at)))
+        for (element, scale) in
+            elements.iter().flat_map(|element| scales.iter().map(move |at| (element, at)))
         {
             inputs[0].push(*element);
             inputs[1].push(*scale);
@@ -172,7 +173,7 @@ impl Maker<'_> {
         let owned = |count: usize| {
             let Parts { mut input, mut quantization, .. } = usual();
             let tensors = [&mut input].into_iter().chain(&mut quantization);
-            tensors.take(count).for_each(|it| it.flags = TensorFlags::OWNED_BY_DML);
+            tensors.take(count).for_each(|tensor| tensor.flags = TensorFlags::OWNED_BY_DML);
             self.operator(Parts { input, quantization, ..usual() })
         };
         let larger = |tensor: TensorDesc| {
@@ -211,7 +212,7 @@ impl Maker<'_> {
         if self.has_blocks() {
             let count = if random.one_in(4) { 1 } else { 2 };
             let types = self.types().into_iter().take(count);
-            quantization = types.map(|it| random.input_tensor(it, &blocks)).collect();
+            quantization = types.map(|data_type| random.input_tensor(data_type, &blocks)).collect();
         }
         let parts = Parts {
             input: random.input_tensor(input, &sizes),
@@ -257,7 +258,8 @@ impl Maker<'_> {
         };
         let counted = |name: &'static str, kind| {
             let mut fields = self.operator(usual()).fields().to_vec();
-            let named = self.schema.fields.iter().position(|it| it.name == "QuantizationType");
+            let named =
+                self.schema.fields.iter().position(|field| field.name == "QuantizationType");
             fields[named.expect("a field of the row")] = FieldValue::Uint(kind);
             let operator = AbstractOperator::new(self.schema, fields).expect("the same fields");
             BrokenRule { name: name.into(), operator, field: "QuantizationTensorCount".into() }

@@ -3,26 +3,26 @@
 use dml_core::schema::OperatorSchema;
 use dml_core::{DataType, Error, Validated};
 
-use super::cases::Maker;
+use super::cases::CaseGenerator;
 use crate::Reference;
 use crate::number::{Number, double, flush, single};
 
 /// Applied to each intermediate number that a device may flush to zero.
-type Step = fn(f64) -> f64;
+type FlushToZero = fn(f64) -> f64;
 
 /// The result for an element, its scale, and its zero point or bias.
-type Formula = fn([f64; 3], Step) -> f64;
+type Formula = fn([f64; 3], FlushToZero) -> f64;
 
-pub(super) fn value_scale([x, scale, bias]: [f64; 3], step: Step) -> f64 {
+pub(super) fn value_scale([x, scale, bias]: [f64; 3], step: FlushToZero) -> f64 {
     let product = step(single(step(step(x) * step(scale))));
     step(single(step(product + step(bias))))
 }
 
-pub(super) fn quantize([x, scale, zero_point]: [f64; 3], _: Step) -> f64 {
+pub(super) fn quantize([x, scale, zero_point]: [f64; 3], _: FlushToZero) -> f64 {
     single(x / scale).round_ties_even() + zero_point
 }
 
-pub(super) fn dequantize([x, scale, zero_point]: [f64; 3], step: Step) -> f64 {
+pub(super) fn dequantize([x, scale, zero_point]: [f64; 3], step: FlushToZero) -> f64 {
     step(single((x - zero_point) * step(scale)))
 }
 
@@ -38,7 +38,7 @@ impl OfBlocks {
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
-        step: Step,
+        step: FlushToZero,
     ) -> Result<Vec<Vec<u64>>, Error> {
         let input = operator.required_tensor("InputTensor")?;
         let output = operator.required_tensor("OutputTensor")?;
@@ -114,5 +114,5 @@ impl Reference for OfBlocks {
         true
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, signature });
 }

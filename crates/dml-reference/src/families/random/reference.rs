@@ -5,7 +5,7 @@ use dml_core::schema::OperatorSchema;
 
 use dml_core::{AbstractOperator, Error, RandomGeneratorType, TensorDesc, TensorFlags, Validated};
 
-use crate::{BrokenRule, Case, Random, Reference, Signature, TensorMaker, shapes};
+use crate::{BrokenRule, Case, Random, Reference, Signature, TensorGenerator, shapes};
 
 pub(super) struct Philox;
 
@@ -67,11 +67,11 @@ impl Reference for Philox {
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker(signature).packed([1; 8])
+        CaseGenerator(signature).packed([1; 8])
     }
 
     fn cases(&self, signature: &Signature) -> Vec<Case> {
-        let maker = Maker(signature);
+        let maker = CaseGenerator(signature);
         let mut cases: Vec<Case> =
             shapes(signature.rank).map(|(name, sizes)| Case::new(name, maker.packed(sizes))).into();
         // The first feature level accepts four dimensions.
@@ -83,14 +83,14 @@ impl Reference for Philox {
     }
 
     fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        let maker = Maker(signature);
+        let maker = CaseGenerator(signature);
         let output = random.tensor(signature.data_type(), &random.clone().sizes(signature.rank));
         let operator = maker.operator(maker.state(1), output, random.one_in(2));
         Case::new("random", operator).with_random_buffers(random)
     }
 
     fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        let maker = Maker(signature);
+        let maker = CaseGenerator(signature);
         let make = maker.make();
         let seven = make.packed([1, 1, 1, 1, 1, 1, 1, 7]);
         let operator = maker.operator(seven, make.packed([1; 8]), false);
@@ -99,11 +99,11 @@ impl Reference for Philox {
     }
 }
 
-struct Maker<'a>(&'a Signature);
+struct CaseGenerator<'a>(&'a Signature);
 
-impl Maker<'_> {
-    fn make(&self) -> TensorMaker {
-        TensorMaker { data_type: self.0.data_type(), rank: self.0.rank }
+impl CaseGenerator<'_> {
+    fn make(&self) -> TensorGenerator {
+        TensorGenerator { data_type: self.0.data_type(), rank: self.0.rank }
     }
 
     /// A state whose words are `step` elements apart.

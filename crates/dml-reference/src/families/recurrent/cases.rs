@@ -8,10 +8,10 @@ use dml_core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, RecurrentNetworkDirection, TensorDesc, TensorFlags};
 
 use crate::layouts::{padded, repeated, reversed, snake};
-use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
+use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorGenerator};
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
@@ -25,7 +25,7 @@ struct Parts {
     hidden: u32,
     direction: RecurrentNetworkDirection,
     left_out: Vec<&'static str>,
-    /// Which of the sets in [`Maker::functions`] is used.
+    /// Which of the sets in [`CaseGenerator::functions`] is used.
     functions: usize,
     flag: bool,
     threshold: Option<f32>,
@@ -66,7 +66,7 @@ impl Parts {
     }
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn gates(&self) -> u32 {
         match self.schema.name {
             "RNN" => 1,
@@ -115,7 +115,7 @@ impl Maker<'_> {
 
     fn tensor(&self, name: &str, parts: &Parts) -> TensorDesc {
         let data_type = self.signature.type_of(self.schema, name);
-        TensorMaker { data_type, rank: self.signature.rank }.packed(self.sizes(name, parts))
+        TensorGenerator { data_type, rank: self.signature.rank }.packed(self.sizes(name, parts))
     }
 
     fn value(&self, field: &FieldSchema, parts: &Parts) -> FieldValue {
@@ -157,7 +157,7 @@ impl Maker<'_> {
     }
 
     fn optional(&self) -> Vec<&'static str> {
-        self.schema.fields.iter().filter(|it| it.optional).map(|it| it.name).collect()
+        self.schema.fields.iter().filter(|field| field.optional).map(|field| field.name).collect()
     }
 
     pub(super) fn cases(&self) -> Vec<Case> {
@@ -203,7 +203,8 @@ impl Maker<'_> {
             AbstractOperator::new(self.schema, fields).expect("the fields of the row")
         };
         let mut cases = vec![];
-        let tensors = || self.schema.fields.iter().filter(|it| it.field_type == FieldType::Tensor);
+        let tensors =
+            || self.schema.fields.iter().filter(|field| field.field_type == FieldType::Tensor);
         for field in tensors() {
             let name = |what: &str| format!("{what}_{}", snake(field.name));
             cases.push(Case::new(name("padded"), changed(&[field.name], &padded)));
@@ -212,8 +213,10 @@ impl Maker<'_> {
                 cases.push(Case::new(name("repeated"), changed(&[field.name], &repeated)));
             }
         }
-        let inputs: Vec<&str> =
-            tensors().filter(|it| it.kind == FieldKind::Input).map(|it| it.name).collect();
+        let inputs: Vec<&str> = tensors()
+            .filter(|tensor| tensor.kind == FieldKind::Input)
+            .map(|tensor| tensor.name)
+            .collect();
         let owned = changed(&inputs, &|it| it.flags = TensorFlags::OWNED_BY_DML);
         cases.push(Case::new("owned", owned.clone()));
         cases.push(Case::new("owned_storage_only", owned).storage_only());
@@ -269,7 +272,8 @@ impl Maker<'_> {
             AbstractOperator::new(self.schema, fields).expect("the fields of the row")
         };
         let mut rules = vec![];
-        for field in self.schema.fields.iter().filter(|it| it.field_type == FieldType::Tensor) {
+        for field in self.schema.fields.iter().filter(|field| field.field_type == FieldType::Tensor)
+        {
             // The sizes of the other tensors follow from these two.
             if ["InputTensor", "RecurrenceTensor"].contains(&field.name) {
                 continue;
@@ -284,8 +288,8 @@ impl Maker<'_> {
             let path = format!("{}.Sizes[{}]", field.name, self.signature.rank - 1);
             rules.push(rule(format!("rule_size_of_{}", snake(field.name)), wider, path));
         }
-        let outputs = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Output);
-        let left_out = outputs.map(|it| it.name).collect();
+        let outputs = self.schema.fields.iter().filter(|field| field.kind == FieldKind::Output);
+        let left_out = outputs.map(|output| output.name).collect();
         let none = self.operator(&Parts { left_out, ..USUAL });
         rules.push(rule("rule_no_output".to_owned(), none, "OutputSingleTensor".to_owned()));
         let mut few = self.operator(&Parts { direction: BOTH, ..USUAL }).fields().to_vec();

@@ -4,7 +4,7 @@ use dml_core::operators::recurrent::{Network, flag, functions, threshold};
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{DataType, Error, TensorLayout, Validated};
 
-use super::cases::Maker;
+use super::cases::CaseGenerator;
 use crate::families::element_wise;
 use crate::number::{double, encoded};
 use crate::{Random, Reference};
@@ -12,11 +12,11 @@ use crate::{Random, Reference};
 /// The reference of a network with this cell.
 pub(super) struct Recurrent {
     pub(super) schema: &'static OperatorSchema,
-    pub(super) step: Step,
+    pub(super) step: CellFunction,
 }
 
 /// Computes the states after a step from those before it; only an LSTM has a cell state.
-type Step = fn(&Cell<'_>, &States) -> States;
+type CellFunction = fn(&Cell<'_>, &States) -> States;
 
 #[derive(Clone)]
 pub(super) struct States {
@@ -231,7 +231,7 @@ impl Reference for Recurrent {
         let encoded = outputs.map(|(path, tensor)| {
             let Some(data_type) = tensor.map(TensorLayout::data_type) else { return vec![] };
             let values = of_output(path.field.name).into_iter();
-            values.map(|it| encoded(data_type, it)).collect()
+            values.map(|value| encoded(data_type, value)).collect()
         });
         Ok(encoded.collect())
     }
@@ -270,5 +270,5 @@ impl Reference for Recurrent {
         Comparison::Ulp(bound.saturating_add(of_steps))
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, signature });
 }

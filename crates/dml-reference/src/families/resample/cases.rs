@@ -3,7 +3,7 @@
 use dml_core::schema::{FieldType, OperatorSchema};
 use dml_core::{AbstractOperator, FieldValue, TensorDesc, TensorFlags};
 
-use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker};
+use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorGenerator};
 
 /// The integer scale of a dimension, counted from the last one, as UPSAMPLE_2D takes it.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
@@ -12,7 +12,7 @@ fn whole(scales: &[f32], from_last: usize) -> u32 {
 }
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
@@ -103,8 +103,8 @@ impl Shape {
         let sizes = self.input.iter().zip(&self.output).zip(&self.scales);
         let mut sizes =
             sizes.map(|((input, output), scale)| *input as f32 * scale == *output as f32);
-        sizes.all(|it| it)
-            && self.scales.iter().all(|it| it.fract() == 0.0)
+        sizes.all(|size| size)
+            && self.scales.iter().all(|scale| scale.fract() == 0.0)
             && self.input_offset == 0.5
             && self.output_offset == -0.5
     }
@@ -118,13 +118,13 @@ struct Mode {
     is_antialiased: bool,
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn rank(&self) -> usize {
         self.signature.rank.min(4)
     }
 
-    fn make(&self) -> TensorMaker {
-        TensorMaker { data_type: self.signature.data_type(), rank: self.signature.rank }
+    fn make(&self) -> TensorGenerator {
+        TensorGenerator { data_type: self.signature.data_type(), rank: self.signature.rank }
     }
 
     fn sizes(&self, sizes: [u32; 4]) -> Sizes {
@@ -264,7 +264,7 @@ impl Maker<'_> {
         let mut none = LARGER;
         none.scales[2] = 0.0;
         // A tensor of the other rank that the operator accepts.
-        let make = TensorMaker { rank: if rank == 4 { 5 } else { 4 }, ..self.make() };
+        let make = TensorGenerator { rank: if rank == 4 { 5 } else { 4 }, ..self.make() };
         let output = make.packed(self.sizes(LARGER.output));
         let input = self.make().packed(self.sizes(LARGER.input));
         vec![

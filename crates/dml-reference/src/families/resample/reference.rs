@@ -3,7 +3,7 @@
 use dml_core::schema::{Comparison, OperatorSchema};
 use dml_core::{AxisDirection, DataType, Error, InterpolationMode, TensorLayout, Validated};
 
-use super::cases::Maker;
+use super::cases::CaseGenerator;
 use crate::number::{double, encoded};
 use crate::{Random, Reference};
 
@@ -138,7 +138,7 @@ impl Reference for Resampled {
         (0..layout.element_count()).map(|_| element()).collect()
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, signature });
 }
 
 /// The weighted mean of elements; integers are rounded to nearest, ties to even.

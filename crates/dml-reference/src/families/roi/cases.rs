@@ -6,12 +6,12 @@ use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, DataType, FieldValue, ReduceFunction, TensorDesc, TensorFlags};
 
 use crate::number::encoded;
-use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorMaker, edges};
+use crate::{BrokenRule, Case, Random, Signature, Sizes, TensorGenerator, edges};
 
 pub(super) use elements::drawn;
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
@@ -83,7 +83,7 @@ pub(in crate::families) const MODES: [(&str, Mode); 14] = [
 /// The ranks of the regions' and batches' tensors, if they differ from the other tensors' rank.
 type Ranks = Option<[usize; 2]>;
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn has(&self, name: &str) -> bool {
         self.schema.has_field(name)
     }
@@ -113,12 +113,12 @@ impl Maker<'_> {
         shape: &Shape,
         mode: Mode,
         ranks: Ranks,
-        mut tensor: impl FnMut(&str, TensorMaker, Sizes) -> TensorDesc,
+        mut tensor: impl FnMut(&str, TensorGenerator, Sizes) -> TensorDesc,
     ) -> AbstractOperator {
         let fields = self.schema.fields.iter().map(|field| match field.name {
             name if name.ends_with("Tensor") => {
                 let data_type = self.signature.type_of(self.schema, name);
-                let mut make = TensorMaker { data_type, rank: self.signature.rank };
+                let mut make = TensorGenerator { data_type, rank: self.signature.rank };
                 match (ranks, name) {
                     (Some([rank, _]), "ROITensor") => make.rank = rank,
                     (Some([_, rank]), "BatchIndicesTensor") => make.rank = rank,
@@ -173,7 +173,7 @@ impl Maker<'_> {
         let mut cases: Vec<Case> = MODES.into_iter().filter(is_possible).map(case).collect();
         if self.has("BatchIndicesTensor") && self.signature.rank == 4 {
             cases.extend([[2, 1], [3, 2], [2, 4], [4, 3]].map(|ranks| {
-                let packed = |_: &str, make: TensorMaker, sizes| make.packed(sizes);
+                let packed = |_: &str, make: TensorGenerator, sizes| make.packed(sizes);
                 let operator = self.operator(&USUAL, AVERAGE, Some(ranks), packed);
                 Case::new(format!("ranks_{}_{}", ranks[0], ranks[1]), operator)
             }));
@@ -188,8 +188,8 @@ impl Maker<'_> {
     /// Regions with these corners, in the first batch.
     fn regions(&self, corners: &[[f64; 4]]) -> Vec<u64> {
         let batch = (self.numbers() == 5).then_some(0.0);
-        let numbers = corners.iter().flat_map(|it| batch.into_iter().chain(*it));
-        numbers.map(|it| encoded(self.data_type(), it)).collect()
+        let numbers = corners.iter().flat_map(|corner| batch.into_iter().chain(*corner));
+        numbers.map(|number| encoded(self.data_type(), number)).collect()
     }
 
     /// Elements and regions that are likely to reveal errors.

@@ -4,7 +4,7 @@ use dml_core::operators::MOST_ROI_SAMPLES;
 use dml_core::schema::{Comparison, OperatorSchema};
 use dml_core::{DataType, Error, InterpolationMode, ReduceFunction, TensorLayout, Validated};
 
-use super::cases::{Maker, drawn};
+use super::cases::{CaseGenerator, drawn};
 use crate::number::{double, encoded};
 use crate::{Random, Reference};
 
@@ -25,7 +25,7 @@ pub(in crate::families) struct Extent {
 
 /// A sampling position along a dimension: the elements below and above it, and the weight of the one above.
 #[derive(Clone, Copy)]
-pub(in crate::families) struct Place {
+pub(in crate::families) struct SamplePosition {
     pub(in crate::families) below: usize,
     pub(in crate::families) above: usize,
     pub(in crate::families) weight: f64,
@@ -39,7 +39,7 @@ impl Extent {
         &self,
         operator: &Validated,
         cell: u32,
-    ) -> Result<Vec<Option<Place>>, Error> {
+    ) -> Result<Vec<Option<SamplePosition>>, Error> {
         let optional = |name, default| operator.float(name).unwrap_or(default);
         let corners = operator.bool("AlignRegionsToCorners").unwrap_or(false);
         let offset = if corners { 0.0 } else { optional("OutputPixelOffset", -0.5) };
@@ -65,7 +65,7 @@ impl Extent {
             let below = saturated(nearest.floor()) as usize;
             let weight = if is_linear { f64::from(within.fract()) } else { 0.0 };
             let part = f64::from(sample - offset) / f64::from(steps);
-            Some(Place { below, above: (below + 1).min(last as usize), weight, part })
+            Some(SamplePosition { below, above: (below + 1).min(last as usize), weight, part })
         };
         Ok((0..count).map(place).collect())
     }
@@ -87,7 +87,7 @@ impl Extent {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "what is no number, or negative, is 0"
+    reason = "what is not a number, or negative, is 0"
 )]
 fn saturated(value: f32) -> u32 {
     value as u32
@@ -204,7 +204,7 @@ impl Reference for OfRegions {
         drawn(random, operator, index, layout, is_moved(operator))
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, signature });
 }
 
 /// The greatest element of a cell, whose elements `at` gives; 0 if the cell is empty.
@@ -225,7 +225,7 @@ fn aligned(
     let [rows, columns] = [0, 1].map(|it| extents[it].samples(operator, cell[it]));
     let (rows, columns) = (rows?, columns?);
     let outside = f64::from(operator.float("OutOfBoundsInputValue")?);
-    let sample = |y: &Option<Place>, x: &Option<Place>| match (y, x) {
+    let sample = |y: &Option<SamplePosition>, x: &Option<SamplePosition>| match (y, x) {
         (Some(y), Some(x)) => {
             let row = |y: usize| between(at(y, x.below), at(y, x.above), x.weight);
             between(row(y.below), row(y.above), y.weight)

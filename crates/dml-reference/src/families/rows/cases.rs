@@ -6,11 +6,12 @@ use dml_core::schema::{FieldKind, FieldSchema, FieldType, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, FieldValue, TensorDesc, TensorFlags};
 
 use crate::{
-    BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorMaker, edges, shapes,
+    BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, TensorGenerator, edges,
+    shapes,
 };
 
 /// Makes the cases of one operator.
-pub(crate) struct Maker<'a> {
+pub(crate) struct CaseGenerator<'a> {
     pub(crate) schema: &'static OperatorSchema,
     pub(crate) signature: &'a Signature,
 }
@@ -36,7 +37,7 @@ const fn two(rows: u32, row: u32) -> Sizes {
     [1, 1, 1, 1, 1, 1, rows, row]
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn named(&self) -> Named {
         let has = |name: &str| self.schema.has_field(name);
         let names = [
@@ -51,15 +52,15 @@ impl Maker<'_> {
 
     /// Whether an output has one element per row.
     fn is_reduced(&self, field: &FieldSchema) -> bool {
-        let mut inputs = self.schema.fields.iter().filter(|it| it.kind == FieldKind::Input);
+        let mut inputs = self.schema.fields.iter().filter(|field| field.kind == FieldKind::Input);
         field.kind == FieldKind::Output
             && field.sizes_of.is_none()
-            && inputs.all(|it| it.sizes_of != Some(field.name))
+            && inputs.all(|input| input.sizes_of != Some(field.name))
     }
 
-    fn make(&self, field: &FieldSchema) -> TensorMaker {
+    fn make(&self, field: &FieldSchema) -> TensorGenerator {
         let data_type = self.signature.type_of(self.schema, field.name);
-        TensorMaker { data_type, rank: self.signature.rank }
+        TensorGenerator { data_type, rank: self.signature.rank }
     }
 
     fn input_type(&self) -> DataType {
@@ -81,7 +82,7 @@ impl Maker<'_> {
         let count = u32::try_from(axes.len()).unwrap_or(u32::MAX);
         let is_whole = self.named() == Named::Whole;
         let reduced = |(at, size): (usize, &u32)| match is_whole
-            || axes.iter().any(|it| *it as usize == at)
+            || axes.iter().any(|axis| *axis as usize == at)
         {
             true => 1,
             false => *size,
@@ -333,7 +334,7 @@ impl Maker<'_> {
             }
             _ => {}
         }
-        if let Some(field) = self.schema.fields.iter().find(|it| self.is_repeated(it)) {
+        if let Some(field) = self.schema.fields.iter().find(|field| self.is_repeated(field)) {
             let rule_case = self.with_third_element(field);
             rules.push(rule(
                 "rule_sizes_are_not_repeated",
@@ -341,7 +342,7 @@ impl Maker<'_> {
                 format!("{}.Sizes[0]", field.name),
             ));
         }
-        if let Some(field) = self.schema.fields.iter().find(|it| self.is_reduced(it)) {
+        if let Some(field) = self.schema.fields.iter().find(|field| self.is_reduced(field)) {
             let last = self.last();
             let longer = self.operator(self.own(&sizes), &[last], |field, data_type, sizes| {
                 let mut sizes = sizes.to_vec();

@@ -5,7 +5,7 @@ mod normalize;
 use dml_core::{AxisDirection, Error, ReduceFunction, TensorLayout, Validated};
 
 use super::elements::Elements;
-use super::reference::{Row, Step, rows};
+use super::reference::{FlushToZero, Row, rows};
 use crate::number::single;
 
 pub(crate) use normalize::*;
@@ -32,7 +32,7 @@ pub(crate) fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The square of a number of single precision, which a device may flush to zero.
-pub(crate) fn square(x: f64, step: Step) -> f64 {
+pub(crate) fn square(x: f64, step: FlushToZero) -> f64 {
     step(single(step(x * x)))
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn factor_of(x: &[f64]) -> f64 {
 }
 
 /// The mean, where both the sum and the quotient are rounded.
-pub(crate) fn mean(numbers: impl Iterator<Item = f64>, count: usize, step: Step) -> f64 {
+pub(crate) fn mean(numbers: impl Iterator<Item = f64>, count: usize, step: FlushToZero) -> f64 {
     single(step(single(step(sum(numbers)))) / count as f64)
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn softmax_of_rows(
 ) -> Result<(), Error> {
     let rank = tensor.sizes().len();
     let axes = match operator.uint_array("Axes") {
-        Ok(axes) => (0..rank).map(|at| axes.iter().any(|it| *it as usize == at)).collect(),
+        Ok(axes) => (0..rank).map(|at| axes.iter().any(|axis| *axis as usize == at)).collect(),
         Err(_) => (1..=rank).map(|at| at == rank).collect::<Vec<bool>>(),
     };
     for places in rows(tensor, &axes) {

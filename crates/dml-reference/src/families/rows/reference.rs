@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{DataType, Error, TensorLayout, Validated};
 
-use super::cases::Maker;
+use super::cases::CaseGenerator;
 use super::elements::Elements;
 use crate::number::{Number, double, encoded, flush, single};
 use crate::{Random, Reference};
 
 /// Applied to each intermediate number that a device may flush to zero.
-pub(crate) type Step = fn(f64) -> f64;
+pub(crate) type FlushToZero = fn(f64) -> f64;
 
 /// A row of floats.
 pub(crate) struct Row<'a> {
@@ -20,7 +20,7 @@ pub(crate) struct Row<'a> {
     pub(crate) elements: &'a [f64],
     /// The elements of the other inputs at the same positions; `None` for inputs that are left out.
     pub(crate) others: &'a [Option<Vec<f64>>],
-    pub(crate) step: Step,
+    pub(crate) step: FlushToZero,
 }
 
 /// A function of a row of floats, with the row's elements of each output as its result.
@@ -58,7 +58,7 @@ pub(crate) struct OverRows {
 fn axes_of(operator: &Validated, rank: usize) -> Vec<bool> {
     let of_pictures = operator.bool("CrossChannel").map(|it| if it { 1..rank } else { 2..rank });
     let named =
-        operator.uint_array("Axes").map(|axes| axes.iter().map(|it| *it as usize).collect());
+        operator.uint_array("Axes").map(|axes| axes.iter().map(|axis| *axis as usize).collect());
     let one = || operator.uint("Axis").map(|axis| vec![axis as usize]);
     if operator.tensor("OutputScaleTensor").is_ok() {
         return vec![true; rank];
@@ -114,7 +114,7 @@ impl OverRows {
         operator: &Validated,
         (tensor, elements): (&TensorLayout, &[u64]),
         others: &[Option<Vec<f64>>],
-        step: Step,
+        step: FlushToZero,
     ) -> Vec<Vec<u64>> {
         let data_type = tensor.data_type();
         let outputs: Vec<DataType> =
@@ -141,7 +141,7 @@ impl OverRows {
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
-        step: Step,
+        step: FlushToZero,
     ) -> Result<Vec<Vec<u64>>, Error> {
         let tensor = operator.required_tensor("InputTensor")?;
         let axes = axes_of(operator, tensor.sizes().len());
@@ -149,8 +149,9 @@ impl OverRows {
         let outputs: Vec<&TensorLayout> =
             operator.present_tensors(FieldKind::Output).map(|(_, tensor)| tensor).collect();
         let count = |it: &&TensorLayout| usize::try_from(it.element_count()).unwrap_or(usize::MAX);
-        let mut results: Vec<Vec<u64>> = outputs.iter().map(|it| vec![0; count(it)]).collect();
-        let of_outputs: Vec<_> = outputs.iter().map(|it| rows(it, &axes)).collect();
+        let mut results: Vec<Vec<u64>> =
+            outputs.iter().map(|output| vec![0; count(output)]).collect();
+        let of_outputs: Vec<_> = outputs.iter().map(|output| rows(output, &axes)).collect();
         for (number, places) in rows(tensor, &axes).into_iter().enumerate() {
             let mut others = vec![];
             for ((_, other), bits) in operator.tensors(FieldKind::Input).zip(inputs).skip(1) {
@@ -226,5 +227,5 @@ impl Reference for OverRows {
         true
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, signature });
 }

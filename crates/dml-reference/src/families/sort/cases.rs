@@ -7,14 +7,14 @@ use dml_core::{AbstractOperator, AxisDirection, DataType, FieldValue, TensorDesc
 use crate::{BrokenRule, Case, PADDED, REVERSED, Random, SMALL, Signature, Sizes, edges, shapes};
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) signature: &'a Signature,
 }
 
 /// The requested elements.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct TopElements {
     axis: usize,
     count: u32,
     direction: AxisDirection,
@@ -49,13 +49,13 @@ fn owned(mut tensor: TensorDesc) -> TensorDesc {
     tensor
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn last(&self) -> usize {
         self.signature.rank - 1
     }
 
-    fn greatest(&self, axis: usize, count: u32) -> Wanted {
-        Wanted { axis, count, direction: AxisDirection::Decreasing }
+    fn greatest(&self, axis: usize, count: u32) -> TopElements {
+        TopElements { axis, count, direction: AxisDirection::Decreasing }
     }
 
     fn input(&self, sizes: Sizes) -> TensorDesc {
@@ -64,7 +64,7 @@ impl Maker<'_> {
     }
 
     /// The operator, where both outputs have the layout `output`.
-    fn operator(&self, input: TensorDesc, output: Layout, wanted: Wanted) -> AbstractOperator {
+    fn operator(&self, input: TensorDesc, output: Layout, wanted: TopElements) -> AbstractOperator {
         let mut sizes = input.sizes.clone();
         if let Some(size) = sizes.get_mut(wanted.axis) {
             *size = wanted.count;
@@ -104,7 +104,7 @@ impl Maker<'_> {
         cases.push(self.values("values", AxisDirection::Decreasing));
         if self.schema.has_field("AxisDirection") {
             cases.push(self.values("values_ascending", AxisDirection::Increasing));
-            let least = Wanted { direction: AxisDirection::Increasing, ..self.greatest(0, 1) };
+            let least = TopElements { direction: AxisDirection::Increasing, ..self.greatest(0, 1) };
             cases.push(Case::new("least", self.operator(self.input(SMALL), packed, least)));
         }
         cases.extend(self.layouts());
@@ -117,7 +117,7 @@ impl Maker<'_> {
         let edges = edges(self.signature.type_of(self.schema, "InputTensor"));
         let row = [edges.as_slice(), &edges].concat();
         let count = u32::try_from(row.len()).unwrap_or(u32::MAX);
-        let wanted = Wanted { direction, ..self.greatest(self.last(), count) };
+        let wanted = TopElements { direction, ..self.greatest(self.last(), count) };
         let input = self.input([1, 1, 1, 1, 1, 1, 1, count]);
         Case::new(name, self.operator(input, packed, wanted)).with_inputs(vec![row])
     }
@@ -160,7 +160,7 @@ impl Maker<'_> {
         let data_type: DataType = self.signature.type_of(self.schema, "InputTensor");
         let sizes = random.sizes(self.signature.rank);
         let axis = random.below(u32::try_from(sizes.len()).unwrap_or(u32::MAX)) as usize;
-        let wanted = Wanted {
+        let wanted = TopElements {
             axis,
             count: 1 + random.below(sizes[axis]),
             direction: random.pick(&[AxisDirection::Increasing, AxisDirection::Decreasing]),

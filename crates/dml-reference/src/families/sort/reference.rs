@@ -6,7 +6,7 @@ use dml_core::schema::OperatorSchema;
 
 use dml_core::{AbstractOperator, AxisDirection, DataType, Error, Validated};
 
-use super::cases::Maker;
+use super::cases::CaseGenerator;
 use crate::number::double;
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
@@ -77,11 +77,11 @@ impl Reference for TopK {
     }
 
     fn minimal(&self, signature: &Signature) -> AbstractOperator {
-        Maker { schema: self.schema, signature }.minimal()
+        CaseGenerator { schema: self.schema, signature }.minimal()
     }
 
     fn cases(&self, signature: &Signature) -> Vec<Case> {
-        Maker { schema: self.schema, signature }.cases()
+        CaseGenerator { schema: self.schema, signature }.cases()
     }
 
     fn shares_cases(&self) -> bool {
@@ -89,10 +89,10 @@ impl Reference for TopK {
     }
 
     fn random(&self, random: &mut Random, signature: &Signature) -> Case {
-        Maker { schema: self.schema, signature }.random(random)
+        CaseGenerator { schema: self.schema, signature }.random(random)
     }
 
     fn broken_rules(&self, signature: &Signature) -> Vec<BrokenRule> {
-        Maker { schema: self.schema, signature }.broken_rules()
+        CaseGenerator { schema: self.schema, signature }.broken_rules()
     }
 }

@@ -4,8 +4,8 @@ use dml_core::operators::ADAM_OPTIMIZER;
 use dml_core::schema::{FieldSchema, OperatorSchema};
 use dml_core::{AbstractOperator, Error, FieldValue, TensorLayout, Validated};
 
-use super::cases::{Maker, Meaning};
-use super::given::Given;
+use super::cases::{CaseGenerator, Meaning};
+use super::given::ExecutionInputs;
 use crate::number::{encoded, single};
 use crate::{BrokenRule, Case, Random, SMALL, edges, shapes};
 
@@ -27,7 +27,7 @@ const FACTORS: [(&str, Factors); 5] = [
 const STEP: &str = "TrainingStepTensor";
 
 impl Adam {
-    fn of(maker: &Maker<'_>, sizes: &[u32], factors: Factors) -> AbstractOperator {
+    fn of(maker: &CaseGenerator<'_>, sizes: &[u32], factors: Factors) -> AbstractOperator {
         let sizes = |field: &FieldSchema| {
             Some(if field.name == STEP { vec![1; sizes.len()] } else { sizes.to_vec() })
         };
@@ -49,7 +49,7 @@ impl Meaning for Adam {
         &ADAM_OPTIMIZER
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let operator = given.operator;
         let [rate, beta1, beta2, epsilon] = NAMES.map(|it| operator.float(it).map(f64::from));
         let (rate, beta1, beta2, epsilon) = (rate?, beta1?, beta2?, epsilon?);
@@ -70,7 +70,7 @@ impl Meaning for Adam {
             let squared = round(round(fresh2 * gradient) * gradient);
             let v = round(round(beta2 * second[at]) + squared);
             // The updated moments, as they are stored.
-            let [m, v] = [m, v].map(|it| (given.step)(Given::stored(data_type, it)));
+            let [m, v] = [m, v].map(|it| (given.step)(ExecutionInputs::stored(data_type, it)));
             let divisor = round(single(v.sqrt()) + (given.step)(epsilon));
             let by = (given.step)(single(round(rate * m) / divisor));
             for (output, value) in outputs.iter_mut().zip([x - by, m, v]) {
@@ -80,7 +80,7 @@ impl Meaning for Adam {
         Ok(outputs)
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         let of = |sizes: &[u32], factors| Self::of(maker, maker.last(sizes), factors);
         let mut all = vec![
             ("one_element".to_owned(), of(&[1; 8], USUAL)),
@@ -93,14 +93,14 @@ impl Meaning for Adam {
         all
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         let sizes = random.sizes(maker.rank());
         let factors = if random.one_in(2) { USUAL } else { random.pick(&FACTORS).1 };
         Self::of(maker, &sizes, factors)
     }
 
     /// Edge values of parameters, and of steps.
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         let edges = edges(maker.type_of("InputParametersTensor"));
         let count = u32::try_from(edges.len()).unwrap_or(u32::MAX);
         let mut sizes = [1; 8];
@@ -147,7 +147,7 @@ impl Meaning for Adam {
         (0..layout.element_count()).map(|_| encoded(data_type, element())).collect()
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         let sizes = vec![2; maker.rank()];
         let with = |at: usize, value: f32| {
             let mut factors = USUAL;

@@ -6,8 +6,8 @@ use dml_core::operators::{
 use dml_core::schema::{FieldSchema, OperatorSchema};
 use dml_core::{AbstractOperator, Error, FieldValue, TensorLayout, Validated};
 
-use super::cases::{Maker, Meaning};
-use super::given::{Given, sums};
+use super::cases::{CaseGenerator, Meaning};
+use super::given::{ExecutionInputs, sums};
 use crate::families::element_wise::{activated, drawn_activation};
 use crate::families::rows::{oracles, reference_rows};
 use crate::number::single;
@@ -55,7 +55,7 @@ fn kept(sizes: &[u32], along: &[bool]) -> Vec<u32> {
 
 /// The operator; the tensors in `of_rows` have one element per row, and those in `left_out` are left out.
 fn operator(
-    maker: &Maker<'_>,
+    maker: &CaseGenerator<'_>,
     of_rows: &[&str],
     (sizes, along): (&[u32], &[bool]),
     (epsilon, activation, left_out): (f32, Option<AbstractOperator>, Option<&str>),
@@ -102,7 +102,7 @@ impl Rows {
     }
 }
 
-fn mean(given: &Given<'_>, numbers: impl Iterator<Item = f64>, count: usize) -> f64 {
+fn mean(given: &ExecutionInputs<'_>, numbers: impl Iterator<Item = f64>, count: usize) -> f64 {
     oracles::mean(numbers, count, given.step)
 }
 
@@ -111,7 +111,7 @@ impl Meaning for Training {
         &BATCH_NORMALIZATION_TRAINING
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let operator = given.operator;
         let rows = Rows::of(operator, ["OutputTensor", "ScaleTensor"])?;
         let epsilon = (given.step)(operator.float("Epsilon")?.into());
@@ -140,7 +140,7 @@ impl Meaning for Training {
         Ok(vec![values, means, variances])
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         let of = |(number, (name, sizes, along)): (usize, (&str, Vec<u32>, Vec<bool>))| {
             let epsilon = EPSILONS[number % EPSILONS.len()];
             let left_out = (number % 2 == 0).then_some("FusedAddTensor");
@@ -160,7 +160,7 @@ impl Meaning for Training {
         all
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         let sizes = random.sizes(maker.rank());
         let along: Vec<bool> = sizes.iter().map(|_| random.one_in(2)).collect();
         let epsilon = random.pick(&EPSILONS);
@@ -169,7 +169,7 @@ impl Meaning for Training {
         operator(maker, &OF_ROWS, (&sizes, &along), (epsilon, activation, left_out))
     }
 
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         let (shape, elements) = pairs(maker);
         let shape = (&shape.0[..], &shape.1[..]);
         let attributes = (0.25, None, Some("FusedAddTensor"));
@@ -179,7 +179,7 @@ impl Meaning for Training {
         ]
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         let of_three = not_repeated(maker, &OF_ROWS);
         vec![maker.broken("rule_sizes_are_not_repeated", of_three, "ScaleTensor.Sizes[0]")]
     }
@@ -196,7 +196,7 @@ const OF_ROWS_OF_GRADIENTS: [&str; 5] = [
 ];
 
 /// All pairs of edge elements as rows; in one dimension a single row.
-fn pairs(maker: &Maker<'_>) -> ((Vec<u32>, Vec<bool>), Vec<u64>) {
+fn pairs(maker: &CaseGenerator<'_>) -> ((Vec<u32>, Vec<bool>), Vec<u64>) {
     let edges = edges(maker.type_of(maker.schema.fields[0].name));
     let count = u32::try_from(edges.len()).unwrap_or(u32::MAX);
     let rank = maker.rank();
@@ -208,7 +208,7 @@ fn pairs(maker: &Maker<'_>) -> ((Vec<u32>, Vec<bool>), Vec<u64>) {
 }
 
 /// The operator with a size of 3 in each tensor of rows, where the others have size 2.
-fn not_repeated(maker: &Maker<'_>, of_rows: &[&str]) -> AbstractOperator {
+fn not_repeated(maker: &CaseGenerator<'_>, of_rows: &[&str]) -> AbstractOperator {
     let sizes = vec![2; maker.rank()];
     let along = vec![false; maker.rank()];
     let usual = operator(maker, of_rows, (&sizes, &along), (EPSILONS[0], None, None));
@@ -227,7 +227,7 @@ impl Meaning for Gradients {
         }
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let rows = Rows::of(given.operator, ["OutputGradientTensor", "MeanTensor"])?;
         let epsilon = (given.step)(given.operator.float("Epsilon")?.into());
         let [x, gradient, means, variances, scale] = &given.inputs[..] else {
@@ -269,7 +269,7 @@ impl Meaning for Gradients {
         Ok(vec![of_x, of_scale, of_bias])
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         let of = |(number, (name, sizes, along)): (usize, (&str, Vec<u32>, Vec<bool>))| {
             let shape = (&sizes[..], &along[..]);
             let attributes = (EPSILONS[number % EPSILONS.len()], None, None);
@@ -278,14 +278,14 @@ impl Meaning for Gradients {
         shapes(maker.rank()).into_iter().enumerate().map(of).collect()
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         let sizes = random.sizes(maker.rank());
         let along: Vec<bool> = sizes.iter().map(|_| random.one_in(2)).collect();
         let attributes = (random.pick(&EPSILONS), None, None);
         operator(maker, &OF_ROWS_OF_GRADIENTS, (&sizes, &along), attributes)
     }
 
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         let (shape, elements) = pairs(maker);
         let shape = (&shape.0[..], &shape.1[..]);
         let of = |name: &'static str| {
@@ -316,7 +316,7 @@ impl Meaning for Gradients {
         }
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         let of_three = not_repeated(maker, &OF_ROWS_OF_GRADIENTS);
         vec![maker.broken("rule_sizes_are_not_repeated", of_three, "MeanTensor.Sizes[0]")]
     }

@@ -8,7 +8,7 @@ use dml_core::{
     AbstractOperator, DataType, Error, FieldValue, TensorDesc, TensorFlags, TensorLayout, Validated,
 };
 
-use super::given::{Given, sums};
+use super::given::{ExecutionInputs, sums};
 use crate::layouts::{padded, repeated, reversed, snake};
 use crate::{BrokenRule, Case, Random, Signature};
 
@@ -18,17 +18,17 @@ pub(super) trait Meaning: Sync {
 
     /// The elements of every output in double precision; empty for outputs that are left out. They are rounded
     /// to single precision and to the output's type afterwards.
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error>;
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error>;
 
     /// Operators with packed tensors, by name. The first is the smallest one, and the second one is used for
     /// layouts and buffers.
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)>;
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)>;
 
     /// A random operator with packed tensors.
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator;
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator;
 
     /// Cases with specific inputs.
-    fn special(&self, _maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, _maker: &CaseGenerator<'_>) -> Vec<Case> {
         vec![]
     }
 
@@ -38,7 +38,7 @@ pub(super) trait Meaning: Sync {
         &[]
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule>;
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule>;
 
     /// Random elements of an input.
     fn elements(
@@ -61,7 +61,7 @@ pub(super) trait Meaning: Sync {
 }
 
 /// Makes the cases of one operator.
-pub(super) struct Maker<'a> {
+pub(super) struct CaseGenerator<'a> {
     pub(super) schema: &'static OperatorSchema,
     pub(super) meaning: &'static dyn Meaning,
     pub(super) signature: &'a Signature,
@@ -73,7 +73,7 @@ type Attribute<'v> = (&'v str, FieldValue);
 /// Changes the memory layout of a tensor.
 type Layout = fn(&mut TensorDesc);
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     pub(super) fn rank(&self) -> usize {
         self.signature.rank
     }
@@ -156,7 +156,8 @@ impl Maker<'_> {
 
     /// Each tensor in other layouts.
     fn layouts(&self, usual: &AbstractOperator) -> Vec<Case> {
-        let tensors = self.schema.fields.iter().filter(|it| it.field_type == FieldType::Tensor);
+        let tensors =
+            self.schema.fields.iter().filter(|field| field.field_type == FieldType::Tensor);
         let layouts: [(&str, Layout); 3] =
             [("padded", padded), ("reversed", reversed), ("repeated", repeated)];
         let of = |field: &'static FieldSchema| {

@@ -6,17 +6,17 @@ use crate::Random;
 use crate::number::{double, encoded, single};
 
 /// Applied to every intermediate number that a device may flush to zero.
-pub(super) type Step = fn(f64) -> f64;
+pub(super) type FlushToZero = fn(f64) -> f64;
 
 /// The inputs of an execution.
-pub(super) struct Given<'a> {
+pub(super) struct ExecutionInputs<'a> {
     pub(super) operator: &'a Validated,
     /// The elements of every input; empty for inputs that are left out.
     pub(super) inputs: Vec<Vec<f64>>,
-    pub(super) step: Step,
+    pub(super) step: FlushToZero,
 }
 
-impl Given<'_> {
+impl ExecutionInputs<'_> {
     /// A sum, difference or product, rounded to single precision.
     pub(super) fn rounded(&self, value: f64) -> f64 {
         (self.step)(single((self.step)(value)))

@@ -4,8 +4,8 @@ use dml_core::operators::{AVERAGE_POOLING_GRAD, MAX_POOLING_GRAD};
 use dml_core::schema::{FieldSchema, OperatorSchema};
 use dml_core::{AbstractOperator, Error, FieldValue, TensorLayout, Validated};
 
-use super::cases::{Maker, Meaning};
-use super::given::{Given, sums};
+use super::cases::{CaseGenerator, Meaning};
+use super::given::{ExecutionInputs, sums};
 use crate::families::pooling::cases::shape::{ONE, SHAPES, Shape, USUAL};
 use crate::number::encoded;
 use crate::{BrokenRule, Case, Random, edges};
@@ -33,7 +33,7 @@ fn windows(shape: &Shape, rank: usize) -> Vec<u32> {
     sizes[8 - rank..].to_vec()
 }
 
-fn operator(maker: &Maker<'_>, shape: &Shape, include_padding: bool) -> AbstractOperator {
+fn operator(maker: &CaseGenerator<'_>, shape: &Shape, include_padding: bool) -> AbstractOperator {
     let rank = maker.rank();
     let mut shape = *shape;
     if !maker.schema.has_field("Dilations") {
@@ -106,7 +106,7 @@ const MORE: [(&str, Shape); 2] = [
     ),
 ];
 
-fn drawn_shape(maker: &Maker<'_>, random: &mut Random) -> Shape {
+fn drawn_shape(maker: &CaseGenerator<'_>, random: &mut Random) -> Shape {
     let mut shape = ONE;
     let rank = maker.rank();
     shape.input[8 - rank..].copy_from_slice(&random.sizes(rank));
@@ -134,7 +134,7 @@ fn each_window(
     let array = |name| operator.uint_array(name);
     let (size, steps, start) = (array("WindowSize")?, array("Strides")?, array("StartPadding")?);
     let dilations = array("Dilations").ok();
-    let product = |sizes: &[u32]| sizes.iter().map(|it| *it as usize).product::<usize>();
+    let product = |sizes: &[u32]| sizes.iter().map(|size| *size as usize).product::<usize>();
     for number in 0..product(windows) {
         let (mut rest, mut window) = (number, vec![0; windows.len()]);
         for (at, size) in window.iter_mut().zip(windows).rev() {
@@ -143,7 +143,7 @@ fn each_window(
         let mut places = vec![window[0] * elements[1] as usize + window[1]];
         for (at, length) in elements.iter().enumerate().skip(2) {
             let along = at - 2;
-            let dilation = dilations.map_or(1, |it| it[along] as usize);
+            let dilation = dilations.map_or(1, |dilation| dilation[along] as usize);
             let coordinate = |element: u32| {
                 let position = window[at] * steps[along] as usize + element as usize * dilation;
                 let coordinate = position.checked_sub(start[along] as usize)?;
@@ -160,7 +160,7 @@ fn each_window(
     Ok(())
 }
 
-fn broken_rules(maker: &Maker<'_>) -> Vec<BrokenRule> {
+fn broken_rules(maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
     let rank = maker.rank();
     let last = dimensions(rank).saturating_sub(1);
     // The gradients have the sizes of the unchanged shape.
@@ -198,7 +198,7 @@ fn broken_rules(maker: &Maker<'_>) -> Vec<BrokenRule> {
 
 /// A case with matrices that the documentation prints.
 fn documented(
-    maker: &Maker<'_>,
+    maker: &CaseGenerator<'_>,
     operator: AbstractOperator,
     inputs: &[&[f64]],
     output: &[f64],
@@ -207,8 +207,9 @@ fn documented(
     if data_type != dml_core::DataType::Float32 || maker.rank() != 4 {
         return vec![];
     }
-    let bits = |values: &[f64]| values.iter().map(|it| encoded(data_type, *it)).collect::<Vec<_>>();
-    let inputs = inputs.iter().map(|it| bits(it)).collect();
+    let bits =
+        |values: &[f64]| values.iter().map(|value| encoded(data_type, *value)).collect::<Vec<_>>();
+    let inputs = inputs.iter().map(|input| bits(input)).collect();
     vec![Case::new("documented", operator).with_inputs(inputs).documented(vec![bits(output)])]
 }
 
@@ -220,7 +221,7 @@ impl Meaning for Average {
         &AVERAGE_POOLING_GRAD
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let operator = given.operator;
         let [windows, elements] =
             [GRADIENTS, "OutputGradientTensor"].map(|it| operator.required_tensor(it));
@@ -249,7 +250,7 @@ impl Meaning for Average {
         Ok(vec![output])
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         let shapes = || SHAPES.iter().chain(&MORE);
         let of = |include_padding: bool, prefix: &'static str| {
             shapes().map(move |(name, shape)| {
@@ -259,12 +260,12 @@ impl Meaning for Average {
         of(true, "shape_").chain(of(false, "without_padding_")).collect()
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         let shape = drawn_shape(maker, random);
         operator(maker, &shape, random.one_in(2))
     }
 
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         let edges = edges(maker.type_of(GRADIENTS));
         let mut input = [1; 8];
         input[7] = u32::try_from(edges.len()).unwrap_or(u32::MAX);
@@ -279,7 +280,7 @@ impl Meaning for Average {
         cases
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         broken_rules(maker)
     }
 }
@@ -289,7 +290,7 @@ impl Meaning for Maximum {
         &MAX_POOLING_GRAD
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let operator = given.operator;
         let [windows, elements] = [GRADIENTS, "InputTensor"].map(|it| operator.required_tensor(it));
         let (windows, elements) = (windows?, elements?);
@@ -309,20 +310,20 @@ impl Meaning for Maximum {
         Ok(vec![output])
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         let shapes = SHAPES.iter().chain(&MORE).copied().chain(dilated());
         shapes
             .map(|(name, shape)| (format!("shape_{name}"), operator(maker, &shape, true)))
             .collect()
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         let shape = drawn_shape(maker, random);
         operator(maker, &shape, true)
     }
 
     /// Windows of all pairs of edge elements.
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         let edges = edges(maker.type_of("InputTensor"));
         let pairs: Vec<u64> =
             edges.iter().flat_map(|a| edges.iter().flat_map(|b| [*a, *b])).collect();
@@ -365,7 +366,7 @@ impl Meaning for Maximum {
         index > 0
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         broken_rules(maker)
     }
 }

@@ -3,8 +3,8 @@
 use dml_core::schema::{Comparison, FieldKind, OperatorSchema};
 use dml_core::{AbstractOperator, DataType, Error, TensorLayout, Validated};
 
-use super::cases::{Maker, Meaning};
-use super::given::{Given, Step};
+use super::cases::{CaseGenerator, Meaning};
+use super::given::{ExecutionInputs, FlushToZero};
 use crate::number::{double, encoded, flush, single};
 use crate::{BrokenRule, Case, Random, Reference, Signature};
 
@@ -12,15 +12,15 @@ use crate::{BrokenRule, Case, Random, Reference, Signature};
 pub(super) struct Trained(pub(super) &'static dyn Meaning);
 
 impl Trained {
-    fn maker<'a>(&self, signature: &'a Signature) -> Maker<'a> {
-        Maker { schema: self.0.schema(), meaning: self.0, signature }
+    fn maker<'a>(&self, signature: &'a Signature) -> CaseGenerator<'a> {
+        CaseGenerator { schema: self.0.schema(), meaning: self.0, signature }
     }
 
     fn by_numbers(
         &self,
         operator: &Validated,
         inputs: &[Option<Vec<u64>>],
-        step: Step,
+        step: FlushToZero,
     ) -> Result<Vec<Vec<u64>>, Error> {
         let numbers = |((_, tensor), bits): ((_, Option<&TensorLayout>), &Option<Vec<u64>>)| {
             let number = |bits: &u64| {
@@ -29,7 +29,7 @@ impl Trained {
             bits.iter().flatten().map(number).map(step).collect()
         };
         let numbers = operator.tensors(FieldKind::Input).zip(inputs).map(numbers).collect();
-        let outputs = self.0.outputs(&Given { operator, inputs: numbers, step })?;
+        let outputs = self.0.outputs(&ExecutionInputs { operator, inputs: numbers, step })?;
         let of = |((_, tensor), values): ((_, Option<&TensorLayout>), Vec<f64>)| {
             let data_type = tensor.map_or(DataType::Float32, TensorLayout::data_type);
             values.into_iter().map(|value| encoded(data_type, single(value))).collect()

@@ -6,9 +6,9 @@ use dml_core::operators::ROI_ALIGN_GRAD;
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, Error, InterpolationMode, TensorLayout, Validated};
 
-use super::cases::{Maker, Meaning};
-use super::given::Given;
-use crate::families::roi::reference::{Extent, Place, is_average};
+use super::cases::{CaseGenerator, Meaning};
+use super::given::ExecutionInputs;
+use crate::families::roi::reference::{Extent, SamplePosition, is_average};
 use crate::{BrokenRule, Case, Random};
 
 pub(super) struct Regions;
@@ -19,10 +19,10 @@ const OF_ELEMENTS: &str = "OutputGradientTensor";
 const OF_REGIONS: &str = "OutputROIGradientTensor";
 
 /// The sampling positions along the height and along the width.
-type Sample = [Place; 2];
+type Sample = [SamplePosition; 2];
 
 /// The elements along a dimension that a sample is interpolated from, and their weights.
-fn made_of(place: &Place) -> impl Iterator<Item = (usize, f64)> + use<> {
+fn made_of(place: &SamplePosition) -> impl Iterator<Item = (usize, f64)> + use<> {
     let both = [(place.below, 1.0 - place.weight), (place.above, place.weight)];
     both.into_iter().filter(|(_, weight)| *weight != 0.0)
 }
@@ -48,7 +48,7 @@ fn value(element: &Element<'_>, [y, x]: &Sample) -> f32 {
 /// The first greatest sample, or the first NaN.
 fn greatest(samples: Vec<Sample>, element: &Element<'_>) -> Option<Sample> {
     let is_greater = |a: f32, b: f32| (a.is_nan() && !b.is_nan()) || a > b;
-    let valued = samples.into_iter().map(|it| (value(element, &it), it));
+    let valued = samples.into_iter().map(|sample| (value(element, &sample), sample));
     let greatest = valued.reduce(|first, it| if is_greater(it.0, first.0) { it } else { first });
     greatest.map(|(_, sample)| sample)
 }
@@ -68,7 +68,7 @@ fn slope(element: &Element<'_>, [y, x]: &Sample, is_down: bool) -> f64 {
 /// The samples of all cells of a region, along the height for each row of cells, and along the width for each
 /// column.
 struct Cells {
-    samples: [Vec<Vec<Option<Place>>>; 2],
+    samples: [Vec<Vec<Option<SamplePosition>>>; 2],
 }
 
 impl Cells {
@@ -140,7 +140,7 @@ impl Meaning for Regions {
         &ROI_ALIGN_GRAD
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let operator = given.operator;
         let [image, gradients, numbers, batches] =
             [0, 1, 2, 3].map(|at| given.inputs[at].as_slice());
@@ -196,15 +196,15 @@ impl Meaning for Regions {
         Ok(vec![elements, regions])
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         cases::operators(maker)
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         cases::drawn(maker, random)
     }
 
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         cases::special(maker)
     }
 
@@ -218,7 +218,7 @@ impl Meaning for Regions {
         cases::elements(random, operator, index, layout)
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         cases::broken_rules(maker)
     }
 }

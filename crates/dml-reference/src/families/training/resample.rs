@@ -7,8 +7,8 @@ use dml_core::{
     Validated,
 };
 
-use super::cases::{Maker, Meaning};
-use super::given::{Given, sums};
+use super::cases::{CaseGenerator, Meaning};
+use super::given::{ExecutionInputs, sums};
 use crate::families::resample::cases::{LARGER, PIXELS, SHAPES, Shape, drawn};
 use crate::number::encoded;
 use crate::{BrokenRule, Case, Random, edges};
@@ -24,7 +24,7 @@ const GRADIENTS: &str = "InputGradientTensor";
 type Mode = (bool, bool);
 
 fn operator(
-    maker: &Maker<'_>,
+    maker: &CaseGenerator<'_>,
     shape: &Shape,
     (is_linear, is_decreasing): Mode,
 ) -> AbstractOperator {
@@ -95,7 +95,7 @@ impl Meaning for Resampling {
         if self.has_direction { &RESAMPLE_GRAD1 } else { &RESAMPLE_GRAD }
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let operator = given.operator;
         let [from, to] = [GRADIENTS, "OutputGradientTensor"].map(|it| operator.required_tensor(it));
         let (from, to) = (from?.sizes(), to?);
@@ -122,7 +122,7 @@ impl Meaning for Resampling {
         Ok(vec![output])
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         let modes: &[(&str, Mode)] = match self.has_direction {
             true => &[
                 ("linear", (true, false)),
@@ -168,7 +168,7 @@ impl Meaning for Resampling {
         modes.iter().flat_map(of).collect()
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         let input = random.sizes(maker.rank());
         let (mut shape, output) = drawn(random, &input);
         let used = input.len().min(4);
@@ -177,7 +177,7 @@ impl Meaning for Resampling {
         operator(maker, &shape, (random.one_in(2), random.one_in(2)))
     }
 
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         let edges = edges(maker.type_of(GRADIENTS));
         let count = u32::try_from(edges.len()).unwrap_or(u32::MAX);
         let mut shape = PIXELS;
@@ -210,7 +210,7 @@ impl Meaning for Resampling {
         }
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         let last = maker.rank() - 1;
         let scaled = |name, scale: f32| {
             let mut shape = LARGER;

@@ -4,8 +4,8 @@ use dml_core::operators::LOCAL_RESPONSE_NORMALIZATION_GRAD;
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, Error, FieldValue, TensorLayout, Validated};
 
-use super::cases::{Maker, Meaning};
-use super::given::Given;
+use super::cases::{CaseGenerator, Meaning};
+use super::given::ExecutionInputs;
 use crate::number::{encoded, single};
 use crate::{BrokenRule, Case, Random, edges};
 
@@ -32,7 +32,7 @@ const LISTED: [(&str, Attributes); 11] = [
     ("factors_below_0", (true, 3, [-0.25, 2.0, 3.0])),
 ];
 
-fn operator(maker: &Maker<'_>, sizes: &[u32], attributes: Attributes) -> AbstractOperator {
+fn operator(maker: &CaseGenerator<'_>, sizes: &[u32], attributes: Attributes) -> AbstractOperator {
     let (cross_channel, local_size, [alpha, beta, bias]) = attributes;
     maker.operator(
         |_| Some(sizes.to_vec()),
@@ -51,7 +51,7 @@ fn windows(operator: &Validated) -> Result<Vec<Vec<usize>>, Error> {
     let sizes = operator.required_tensor("InputTensor")?.sizes();
     let size = operator.uint("LocalSize")? as usize;
     let along = if operator.bool("CrossChannel")? { 1..2 } else { 2..4 };
-    let count: usize = sizes.iter().map(|it| *it as usize).product();
+    let count: usize = sizes.iter().map(|size| *size as usize).product();
     let of = |number: usize| {
         let (mut rest, mut coordinate) = (number, [0; 4]);
         for (at, size) in coordinate.iter_mut().zip(sizes).rev() {
@@ -82,7 +82,7 @@ impl Meaning for Response {
         &LOCAL_RESPONSE_NORMALIZATION_GRAD
     }
 
-    fn outputs(&self, given: &Given<'_>) -> Result<Vec<Vec<f64>>, Error> {
+    fn outputs(&self, given: &ExecutionInputs<'_>) -> Result<Vec<Vec<f64>>, Error> {
         let operator = given.operator;
         let [alpha, beta, bias] =
             ["Alpha", "Beta", "Bias"].map(|it| operator.float(it).map(f64::from));
@@ -111,7 +111,7 @@ impl Meaning for Response {
         Ok(vec![(0..x.len()).map(of).collect()])
     }
 
-    fn operators(&self, maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+    fn operators(&self, maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
         let of = |sizes: &[u32], attributes| operator(maker, maker.last(sizes), attributes);
         let mut all = vec![
             ("shape_one_element".to_owned(), of(&[1; 8], USUAL)),
@@ -126,13 +126,13 @@ impl Meaning for Response {
         all
     }
 
-    fn drawn(&self, maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+    fn drawn(&self, maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
         let sizes = random.sizes(maker.rank());
         let factors = random.pick(&LISTED).1.2;
         operator(maker, &sizes, (random.one_in(2), 1 + random.below(6), factors))
     }
 
-    fn special(&self, maker: &Maker<'_>) -> Vec<Case> {
+    fn special(&self, maker: &CaseGenerator<'_>) -> Vec<Case> {
         let edges = edges(maker.type_of("InputTensor"));
         let mut sizes = [1; 8];
         sizes[7] = u32::try_from(edges.len()).unwrap_or(u32::MAX);
@@ -159,7 +159,7 @@ impl Meaning for Response {
         (0..count).map(|_| encoded(layout.data_type(), element())).collect()
     }
 
-    fn broken_rules(&self, maker: &Maker<'_>) -> Vec<BrokenRule> {
+    fn broken_rules(&self, maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
         let none = operator(maker, maker.last(&SIZES), (true, 0, USUAL.2));
         vec![maker.broken("rule_window_of_0", none, "LocalSize")]
     }

@@ -29,13 +29,13 @@ fn outputs(operator: &AbstractOperator, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let types =
         operator.tensors(FieldKind::Input).map(|(_, it)| it.map(dml_core::TensorLayout::data_type));
     let bits = |(values, data_type): (&Vec<f64>, Option<DataType>)| {
-        data_type.map(|it| values.iter().map(|value| encoded(it, *value)).collect())
+        data_type.map(|data_type| values.iter().map(|value| encoded(data_type, *value)).collect())
     };
     let inputs: Vec<Option<Vec<u64>>> = inputs.iter().zip(types).map(bits).collect();
     let reference = crate::find(operator.schema().operator_type).unwrap();
     let outputs = reference.outputs(&operator, &inputs).unwrap();
     let value = |bits: &u64| double(DataType::Float32, *bits);
-    outputs.iter().map(|it| it.iter().map(value).collect()).collect()
+    outputs.iter().map(|output| output.iter().map(value).collect()).collect()
 }
 
 /// The slope of the sum of the first output's elements times `weights`, in the direction of each element of an

@@ -63,7 +63,8 @@ fn a_real_device_has_the_uniform_blocks_that_every_device_has_unless_it_states_o
         Limit::MinUniformBufferOffsetAlignment,
         Limit::MaxPerStageDescriptorUniformBuffers,
     ];
-    let limits = |text: &str| uniform.map(|it| profile("x.toml", text).unwrap().cap.limit(it));
+    let limits =
+        |text: &str| uniform.map(|uniform| profile("x.toml", text).unwrap().cap.limit(uniform));
     assert_eq!(limits(device), [16_384, 256, 12].map(Some));
     let stated = format!("{device}maxUniformBufferRange = 65_536\n");
     assert_eq!(limits(&stated), [65_536, 256, 12].map(Some));
@@ -97,7 +98,7 @@ fn values_are_refused_with_what_is_accepted() {
     refused("about = \"a\"\nlimits = 1", "limits: 1 is not accepted; accepted: a table");
     refused("about = \"a\"\n[features]\nshaderInt8 = 1", "accepted: true, false");
     refused("about = \"a\"\ntransfer_usage = 0", "transfer_usage: 0 is not accepted");
-    refused("about = \"a\"\napi_version = \"1.0\"", "\"1.0\" is no version; accepted: \"1.1\"");
+    refused("about = \"a\"\napi_version = \"1.0\"", "\"1.0\" is not a version; accepted: \"1.1\"");
     refused("about = \"a\"\napi_version = 1.1", "api_version: 1.1 is not accepted");
     refused("about = \"  \"", "about: ");
 }

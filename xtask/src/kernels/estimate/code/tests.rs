@@ -90,7 +90,7 @@ fn tiles_are_read_in_two_turns_for_sixteen_depths() {
 fn only_one_access_of_a_reduction_goes_along_a_row() {
     let of = |kernel: &str, memory: &[(&str, u32)]| {
         let code = code(kernel, &[section(None, 0, memory), section(Some(0), 1, memory)]);
-        code.sections().map(|it| it.row_bytes).collect::<Vec<_>>()
+        code.sections().map(|section| section.row_bytes).collect::<Vec<_>>()
     };
     let sum = "reduce_1 copy, sum_f32, copy (b32 whole) b32 ragged [64]";
     assert_eq!(of(sum, &[("load.b128", 1)]), [None, Some(16.0)]);

@@ -14,7 +14,7 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::pad::{Margins, Pad};
 use crate::graph::ops::reduce::reduced;
 use crate::graph::ops::table::numbers;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
@@ -44,7 +44,7 @@ pub(super) struct Bias {
 
 impl Bias {
     /// For each query, whether it sees no key, with size 1 for keys; `None` if every query sees a key.
-    pub(super) fn hidden_rows(&self, operands: &Operands<'_>) -> Result<Option<Value>> {
+    pub(super) fn hidden_rows(&self, operands: &NodeInputs<'_>) -> Result<Option<Value>> {
         let Some(bias) = self.value.as_ref().filter(|_| self.may_hide_all) else {
             return Ok(None);
         };
@@ -60,7 +60,7 @@ impl Attention {
     /// The sum of all masks.
     pub(super) fn bias(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         element: ElementType,
         scores: &Scores,
     ) -> Result<Bias> {
@@ -95,7 +95,7 @@ impl Attention {
     /// Conditions on the positions of queries and keys.
     fn by_position(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         scores: &Scores,
         lengths: Option<&Value>,
     ) -> Result<Vec<Value>> {
@@ -142,7 +142,7 @@ impl Attention {
     }
 
     /// The mask in four dimensions; keys beyond the mask's last one are hidden.
-    fn mask(&self, operands: &Operands<'_>, scores: &Scores) -> Result<Option<Value>> {
+    fn mask(&self, operands: &NodeInputs<'_>, scores: &Scores) -> Result<Option<Value>> {
         let Some(mask) = operands.optional(3) else { return Ok(None) };
         let given = mask.shape()?;
         let shape = [vec![1; 4_usize.saturating_sub(given.len())], given.to_vec()].concat();
@@ -161,14 +161,14 @@ impl Attention {
         let missing = i64::try_from(scores.keys - last).unwrap_or(i64::MAX);
         let value = if is_bool(&mask) { 0.0 } else { f32::NEG_INFINITY };
         let source = Margins::Attributes { pads: vec![0, 0, 0, 0, 0, 0, 0, missing], value };
-        let only = Operands { values: vec![Some(&mask)], ..*operands };
+        let only = NodeInputs { values: vec![Some(&mask)], ..*operands };
         let padded = Pad { mode: PaddingMode::Constant, source }.evaluate(&only)?;
         Ok(padded.into_iter().next())
     }
 }
 
 /// The number of keys of each sequence, in a shape that broadcasts to scores.
-fn lengths(operands: &Operands<'_>, lengths: &Value, scores: &Scores) -> Result<Value> {
+fn lengths(operands: &NodeInputs<'_>, lengths: &Value, scores: &Scores) -> Result<Value> {
     operands.integer_type(lengths, "nonpad_kv_seqlen")?;
     let (given, accepted) = (lengths.shape()?, [scores.batches]);
     if given != accepted {

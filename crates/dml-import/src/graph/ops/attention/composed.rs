@@ -13,7 +13,7 @@ use crate::graph::ops::product::{MatrixProduct, Turned, multiplied};
 use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::softmax::{SOFTMAX, Softmax};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -24,7 +24,7 @@ impl Attention {
     /// heads of a query are adjacent.
     pub(super) fn composed(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         query: &Steps,
         [all_keys, all_values]: [Value; 2],
         (bias, hidden): (Option<Value>, Option<Value>),
@@ -67,25 +67,25 @@ impl Attention {
     /// The products of queries and keys, times a factor.
     fn product(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         [queries, keys]: [&Value; 2],
         factor: f32,
     ) -> Result<Value> {
         let (queries, keys) = (cast(operands, queries, FLOAT)?, cast(operands, keys, FLOAT)?);
         let turned = [Turned::default(), Turned { matrix: true, batch: false }];
-        let factors = Operands { values: vec![Some(&queries), Some(&keys)], ..*operands };
+        let factors = NodeInputs { values: vec![Some(&queries), Some(&keys)], ..*operands };
         Ok(MatrixProduct::fused(turned, factor).evaluate(&factors)?.remove(0))
     }
 
     /// The softmax of scores, including an attention sink if there is one.
     fn probabilities(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         masked: &Value,
         scores: &Scores,
     ) -> Result<Value> {
         let softmax = |value: &Value| {
-            let only = Operands { values: vec![Some(value)], ..*operands };
+            let only = NodeInputs { values: vec![Some(value)], ..*operands };
             let softmax = Softmax { operators: SOFTMAX, axis: -1, has_rest: false };
             Ok(softmax.evaluate(&only)?.remove(0))
         };
@@ -111,7 +111,7 @@ impl Attention {
 }
 
 /// The number of query rows per key/value head: query heads that share keys are computed in one product.
-fn rows_of_group(operands: &Operands<'_>, scores: &Scores, groups: u64) -> Result<u64> {
+fn rows_of_group(operands: &NodeInputs<'_>, scores: &Scores, groups: u64) -> Result<u64> {
     match scores.heads.checked_div(groups) {
         Some(heads) if heads.saturating_mul(groups) == scores.heads => {
             Ok(heads.saturating_mul(scores.queries))
@@ -126,7 +126,7 @@ fn rows_of_group(operands: &Operands<'_>, scores: &Scores, groups: u64) -> Resul
 
 /// Weighted values in which the heads of a query are adjacent.
 fn by_queries(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     found: &Value,
     scores: &Scores,
     elements: u64,
@@ -138,21 +138,21 @@ fn by_queries(
 }
 
 /// Soft cap: `limit * tanh(score / limit)`.
-fn capped(operands: &Operands<'_>, scores: &Value, limit: f32) -> Result<Value> {
+fn capped(operands: &NodeInputs<'_>, scores: &Value, limit: f32) -> Result<Value> {
     let limit = Value::scalar(FLOAT, Scalar::Float(limit.into()).bits(FLOAT));
     let relative = apply(operands, DIVIDE, &[scores.clone(), limit.clone()])?;
     apply(operands, MULTIPLY, &[apply(operands, TANH, &[relative])?, limit])
 }
 
 /// The value as `[batches, heads, steps, elements]`.
-fn by_heads(operands: &Operands<'_>, steps: &Steps) -> Result<Value> {
+fn by_heads(operands: &NodeInputs<'_>, steps: &Steps) -> Result<Value> {
     let shape = [steps.batches, steps.steps, steps.heads, steps.elements];
     Ok(operands.reshaped(&steps.value, &shape)?.transposed(&[0, 2, 1, 3]))
 }
 
 /// All keys and all values, each `[batches, heads, steps, elements]`: past steps followed by these.
 pub(super) fn appended(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     past: Option<Past>,
     [key, value]: [&Steps; 2],
 ) -> Result<[Value; 2]> {

@@ -5,7 +5,7 @@ use dml_core::operators::ELEMENT_WISE_BIT_OR;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::arithmetic::{ADD, BIT_AND, IS_NAN, MINIMUM, WHERE};
 use crate::graph::ops::bits::BitShift;
 use crate::graph::ops::cast::cast;
@@ -26,7 +26,7 @@ const BIT_OR: Function = Function::new(Types::Numbers, &ELEMENT_WISE_BIT_OR);
 const NAN: u64 = 0x7fc0;
 
 /// FLOAT32 with the values of `input`, whose elements are patterns.
-pub(super) fn unpacked(operands: &Operands<'_>, input: &Value) -> Result<Value> {
+pub(super) fn unpacked(operands: &NodeInputs<'_>, input: &Value) -> Result<Value> {
     let Some(format) = input.element()?.small_float() else {
         // bfloat16 is the upper half of FLOAT32.
         let bits = cast(operands, &seen(input, HALF), WORD)?;
@@ -35,14 +35,14 @@ pub(super) fn unpacked(operands: &Operands<'_>, input: &Value) -> Result<Value> 
     };
     let patterns = 0..=u8::MAX >> (8 - format.bits());
     let shape = vec![u64::from(*patterns.end()) + 1];
-    let values = table(ElementType::FLOAT32, shape, patterns.map(|it| format.value(it)))?;
+    let values = table(ElementType::FLOAT32, shape, patterns.map(|pattern| format.value(pattern)))?;
     let patterns = cast(operands, &seen(input, BYTE), WORD)?;
     gathered(operands, &values, &patterns, 0)
 }
 
 /// The patterns of FLOAT32 numbers as `to`.
 pub(super) fn packed(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     single: &Value,
     to: ElementType,
     rounding: Rounding,
@@ -57,7 +57,7 @@ pub(super) fn packed(
 /// The patterns of small floats. The upper half of a number's bits, of which the lowest one also says whether any bit
 /// below it is set, decides how it is rounded: small floats have at most 3 fraction bits, the upper half has 7.
 fn small(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     bits: &Value,
     (format, rounding): (SmallFloat, Rounding),
 ) -> Result<Value> {
@@ -73,7 +73,7 @@ fn small(
 }
 
 /// The upper halves of numbers, rounded to nearest and to even.
-fn bfloat16(operands: &Operands<'_>, single: &Value) -> Result<Value> {
+fn bfloat16(operands: &NodeInputs<'_>, single: &Value) -> Result<Value> {
     let bits = seen(single, WORD);
     let (upper, _) = halves(operands, &bits)?;
     let is_odd = apply(operands, BIT_AND, &[upper, word(1)])?;
@@ -85,7 +85,7 @@ fn bfloat16(operands: &Operands<'_>, single: &Value) -> Result<Value> {
 }
 
 /// The upper and the lower 16 bits of words.
-fn halves(operands: &Operands<'_>, bits: &Value) -> Result<(Value, Value)> {
+fn halves(operands: &NodeInputs<'_>, bits: &Value) -> Result<(Value, Value)> {
     let upper = BitShift::Right.moved(operands, bits, &word(16))?;
     let lower = apply(operands, BIT_AND, &[bits.clone(), word(0xffff)])?;
     Ok((upper, lower))

@@ -9,7 +9,7 @@ use crate::graph::ops::arithmetic::{ADD, MULTIPLY};
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::packed::{self, Use, count};
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 
 /// Elements minus a given mean, divided by a given standard deviation, for each channel.
@@ -19,7 +19,7 @@ pub(crate) struct BatchNormalize {
 }
 
 impl Op for BatchNormalize {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "X")?;
         let (sizes, element) = (channels(operands, input.shape()?)?, input.element()?);
         let of_scales = [1, sizes[1], 1];
@@ -67,7 +67,7 @@ impl BatchTraining {
     /// A running mean or variance, updated by that of the batch.
     fn moved(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         given: (&Value, &str),
         batch: &Value,
     ) -> Result<Value> {
@@ -84,7 +84,7 @@ impl BatchTraining {
 }
 
 impl Op for BatchTraining {
-    fn evaluate(&self, operands: &Operands<'_>) -> Result<Vec<Value>> {
+    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let input = operands.value(0, "X")?;
         let (sizes, element) = (channels(operands, input.shape()?)?, input.element()?);
         let of_scales = [1, sizes[1], 1];

@@ -2,7 +2,7 @@
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::arithmetic::{ADD, DIVIDE, MULTIPLY, SUBTRACT};
 use crate::graph::ops::cast::{cast, cast_rounded};
 use crate::graph::ops::element_wise::apply;
@@ -12,7 +12,7 @@ use crate::small_float::{Rounding, SmallFloat};
 /// Quotients of the first two values as small floats. Zero points of 8-bit floats have to be 0, and are not added, as
 /// in ONNX's reference: a negative zero stays one.
 pub(super) fn quantized(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     [input, scale, zero_point]: &[Value; 3],
     to: ElementType,
     rounding: Rounding,
@@ -27,7 +27,7 @@ pub(super) fn quantized(
 
 /// Small floats less their zero points, times their scales, as `to`, the type of the scales.
 pub(super) fn dequantized(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     [input, scale, zero_point]: &[Value; 3],
     to: ElementType,
 ) -> Result<Value> {

@@ -5,7 +5,7 @@ use dml_core::schema::FieldKind;
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::Operands;
+use crate::graph::ops::NodeInputs;
 use crate::graph::ops::arithmetic::{ADD, MAXIMUM, MINIMUM, MULTIPLY, SUBTRACT};
 use crate::graph::ops::element_wise::{ElementWise, apply};
 use crate::graph::ops::function::{Function, Types};
@@ -42,7 +42,7 @@ impl Gates {
     /// The states after `memory`, given the input's contribution `fed` to all gates.
     pub(super) fn step(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         fed: &Value,
         memory: &Memory,
     ) -> Result<Memory> {
@@ -64,7 +64,7 @@ impl Gates {
     /// A GRU's new state: a weighted mean of the previous state and a candidate.
     fn gated(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         fed: &Value,
         state: &Value,
         linear_before_reset: bool,
@@ -85,7 +85,7 @@ impl Gates {
 
     fn long_short_term(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         fed: &Value,
         memory: &Memory,
         couple_input_forget: bool,
@@ -117,7 +117,7 @@ impl Gates {
         Ok(Memory { state, cell: Some(cell) })
     }
 
-    fn product(&self, operands: &Operands<'_>, weights: usize, state: &Value) -> Result<Value> {
+    fn product(&self, operands: &NodeInputs<'_>, weights: usize, state: &Value) -> Result<Value> {
         let product = self.weights[weights].multiply(operands, state)?;
         match &self.bias {
             Some(bias) => sum(operands, &product, bias),
@@ -126,12 +126,12 @@ impl Gates {
     }
 
     /// The columns of each of `count` gates.
-    fn parts(&self, operands: &Operands<'_>, value: &Value, count: usize) -> Result<Vec<Value>> {
+    fn parts(&self, operands: &NodeInputs<'_>, value: &Value, count: usize) -> Result<Vec<Value>> {
         parts(operands, value, 1, &vec![self.hidden; count])
     }
 
     /// Applies the activation function with this index to the clipped value.
-    fn activated(&self, operands: &Operands<'_>, index: usize, value: &Value) -> Result<Value> {
+    fn activated(&self, operands: &NodeInputs<'_>, index: usize, value: &Value) -> Result<Value> {
         let mut value = value.clone();
         if let Some(clip) = self.clip {
             for (limit, function) in [(-clip, MAXIMUM), (clip, MINIMUM)] {
@@ -149,15 +149,15 @@ impl Gates {
     }
 }
 
-fn sum(operands: &Operands<'_>, a: &Value, b: &Value) -> Result<Value> {
+fn sum(operands: &NodeInputs<'_>, a: &Value, b: &Value) -> Result<Value> {
     apply(operands, ADD, &[a.clone(), b.clone()])
 }
 
-fn product(operands: &Operands<'_>, a: &Value, b: &Value) -> Result<Value> {
+fn product(operands: &NodeInputs<'_>, a: &Value, b: &Value) -> Result<Value> {
     apply(operands, MULTIPLY, &[a.clone(), b.clone()])
 }
 
 /// `1 - a`.
-fn complement(operands: &Operands<'_>, a: &Value) -> Result<Value> {
+fn complement(operands: &NodeInputs<'_>, a: &Value) -> Result<Value> {
     apply(operands, SUBTRACT, &[Value::scalar(FLOAT, FLOAT.one()), a.clone()])
 }

@@ -15,13 +15,13 @@ use crate::graph::ops::reduce::reduced;
 use crate::graph::ops::sequences::ReverseSequence;
 use crate::graph::ops::split::parts;
 use crate::graph::ops::table::numbers;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
 
 const FLOAT: ElementType = ElementType::FLOAT32;
 
 /// The outputs of one direction.
-struct Found {
+struct DirectionOutputs {
     /// The hidden state after each step, 0 beyond a sequence's end: `[steps, batches, hidden]`.
     states: Value,
     last: Memory,
@@ -31,7 +31,7 @@ impl Recurrent {
     /// The outputs of all directions.
     pub(super) fn by_steps(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: &Value,
         sizes: Sizes,
     ) -> Result<Vec<Value>> {
@@ -59,20 +59,20 @@ impl Recurrent {
     }
 
     /// The number of steps of each sequence, as a column.
-    fn lengths(&self, operands: &Operands<'_>, sizes: Sizes) -> Result<Option<Value>> {
+    fn lengths(&self, operands: &NodeInputs<'_>, sizes: Sizes) -> Result<Option<Value>> {
         let lengths = self.given(operands, 4, "sequence_lens", &[sizes.batches])?;
-        lengths.map(|it| operands.reshaped(&it, &[sizes.batches, 1])).transpose()
+        lengths.map(|length| operands.reshaped(&length, &[sizes.batches, 1])).transpose()
     }
 
     /// Processes the steps of one direction.
     fn direction(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: &Value,
         lengths: Option<&Value>,
         sizes: Sizes,
         direction: usize,
-    ) -> Result<Found> {
+    ) -> Result<DirectionOutputs> {
         let gates = self.gates(operands, sizes, direction)?;
         let is_backward = self.direction == Direction::Backward || direction == 1;
         let mut inputs = self.fed(operands, input, lengths, sizes, direction)?;
@@ -108,13 +108,13 @@ impl Recurrent {
                 cell: last.cell.as_ref().map(kept).transpose()?,
             };
         }
-        Ok(Found { states, last })
+        Ok(DirectionOutputs { states, last })
     }
 
     /// The input's contribution to all gates, including biases, by steps and batches.
     fn fed(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         input: &Value,
         lengths: Option<&Value>,
         sizes: Sizes,
@@ -138,7 +138,7 @@ impl Recurrent {
         operands.reshaped(&fed, &[steps, batches, width])
     }
 
-    fn gates(&self, operands: &Operands<'_>, sizes: Sizes, direction: usize) -> Result<Gates> {
+    fn gates(&self, operands: &NodeInputs<'_>, sizes: Sizes, direction: usize) -> Result<Gates> {
         let Sizes { directions, hidden, width, .. } = sizes;
         let shape = [directions, hidden, width];
         let weights = self.weights(operands, (2, "R"), shape, direction)?;
@@ -173,7 +173,7 @@ impl Recurrent {
     /// The biases of the input's products, and of the state's.
     fn biases(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         sizes: Sizes,
         direction: usize,
     ) -> Result<Option<[Value; 2]>> {
@@ -184,7 +184,7 @@ impl Recurrent {
     }
 
     /// The initial states; 0 if not given.
-    fn initial(&self, operands: &Operands<'_>, sizes: Sizes, direction: usize) -> Result<Memory> {
+    fn initial(&self, operands: &NodeInputs<'_>, sizes: Sizes, direction: usize) -> Result<Memory> {
         let state = |index, name| {
             let given = self.state(operands, index, name, sizes)?;
             let zeros = || {
@@ -199,7 +199,7 @@ impl Recurrent {
     /// The slice of a direction, as FLOAT32.
     fn of(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         value: Option<Value>,
         direction: usize,
     ) -> Result<Option<Value>> {
@@ -209,19 +209,19 @@ impl Recurrent {
 }
 
 /// Each sequence with its steps in reverse order.
-fn reversed(operands: &Operands<'_>, value: &Value, lengths: Option<&Value>) -> Result<Value> {
+fn reversed(operands: &NodeInputs<'_>, value: &Value, lengths: Option<&Value>) -> Result<Value> {
     let Some(lengths) = lengths else {
         return stacked(operands, &slices(operands, value, 0, true)?, 0, "X");
     };
     let lengths = cast(operands, lengths, ElementType::INT64)?;
     let lengths = operands.reshaped(&lengths, &[value.shape()?[1]])?;
-    let both = Operands { values: vec![Some(value), Some(&lengths)], ..*operands };
+    let both = NodeInputs { values: vec![Some(value), Some(&lengths)], ..*operands };
     Ok(ReverseSequence { batch_axis: 1, time_axis: 0 }.evaluate(&both)?.remove(0))
 }
 
 impl Memory {
     /// Selects this memory where the condition holds, and `other` elsewhere.
-    fn chosen(&self, operands: &Operands<'_>, condition: &Value, other: Self) -> Result<Self> {
+    fn chosen(&self, operands: &NodeInputs<'_>, condition: &Value, other: Self) -> Result<Self> {
         let cell = match (&self.cell, other.cell) {
             (Some(cell), Some(other)) => Some(chosen(operands, condition, cell, Some(&other))?),
             (cell, _) => cell.clone(),
@@ -232,7 +232,7 @@ impl Memory {
 
 /// The input with zeros in steps beyond the longest sequence, so that they do not affect quantization.
 fn without_rest(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     input: &Value,
     lengths: &Value,
     steps: u64,
@@ -245,7 +245,7 @@ fn without_rest(
 }
 
 /// For each sequence, whether it has the step with this index.
-fn has_step(operands: &Operands<'_>, lengths: &Value, step: usize) -> Result<Value> {
+fn has_step(operands: &NodeInputs<'_>, lengths: &Value, step: usize) -> Result<Value> {
     let element = lengths.element()?;
     let step = Value::scalar(element, from_integer(step as i128, element));
     apply(operands, GREATER, &[lengths.clone(), step])
@@ -253,7 +253,7 @@ fn has_step(operands: &Operands<'_>, lengths: &Value, step: usize) -> Result<Val
 
 /// The value where the condition holds, and `other`, or 0, elsewhere.
 fn chosen(
-    operands: &Operands<'_>,
+    operands: &NodeInputs<'_>,
     condition: &Value,
     value: &Value,
     other: Option<&Value>,

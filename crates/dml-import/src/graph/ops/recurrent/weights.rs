@@ -9,7 +9,7 @@ use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::product::{MatrixProduct, multiplied};
 use crate::graph::ops::recurrent::{Recurrent, of_direction};
 use crate::graph::ops::split::parts;
-use crate::graph::ops::{Op, Operands};
+use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
 
@@ -29,23 +29,23 @@ struct Quantization {
 impl Weights {
     /// The product of rows and the weights. For quantized weights, all rows are quantized together, by their
     /// least and greatest element.
-    pub(super) fn multiply(&self, operands: &Operands<'_>, rows: &Value) -> Result<Value> {
+    pub(super) fn multiply(&self, operands: &NodeInputs<'_>, rows: &Value) -> Result<Value> {
         let Some(Quantization { scale, zero_point }) = &self.quantization else {
             return multiplied(operands, rows, &self.values);
         };
-        let only = Operands { values: vec![Some(rows)], ..*operands };
+        let only = NodeInputs { values: vec![Some(rows)], ..*operands };
         let quantized = DynamicQuantize.evaluate(&only)?;
         let [row_codes, row_scale, row_zero] = quantized.as_slice() else {
             return Err(operands.node.not_supported("rows are not quantized"));
         };
         let values = vec![Some(row_codes), Some(&self.values), Some(row_zero), Some(zero_point)];
-        let sums = MatrixProduct::INTEGER.evaluate(&Operands { values, ..*operands })?.remove(0);
+        let sums = MatrixProduct::INTEGER.evaluate(&NodeInputs { values, ..*operands })?.remove(0);
         let scale = apply(operands, MULTIPLY, &[row_scale.clone(), scale.clone()])?;
         apply(operands, MULTIPLY, &[cast(operands, &sums, ElementType::FLOAT32)?, scale])
     }
 
     /// Splits float weights into the first columns and the others.
-    pub(super) fn split(self, operands: &Operands<'_>, lengths: [u64; 2]) -> Result<Vec<Self>> {
+    pub(super) fn split(self, operands: &NodeInputs<'_>, lengths: [u64; 2]) -> Result<Vec<Self>> {
         let parts = parts(operands, &self.values, 1, &lengths)?;
         Ok(parts.into_iter().map(|values| Self { values, quantization: None }).collect())
     }
@@ -55,7 +55,7 @@ impl Recurrent {
     /// The weights of a direction. Float weights are stored transposed: a row for each column of the product.
     pub(super) fn weights(
         &self,
-        operands: &Operands<'_>,
+        operands: &NodeInputs<'_>,
         (index, name): (usize, &str),
         [directions, depth, width]: [u64; 3],
         direction: usize,

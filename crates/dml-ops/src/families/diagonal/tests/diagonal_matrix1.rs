@@ -86,7 +86,10 @@ fn what_is_above_a_diagonal_is_two_copies_that_share_no_byte() {
     let [Step::Copy(kept), Step::Copy(values)] = plan.exec.as_slice() else { panic!("{plan:?}") };
     assert_eq!((kept.source, values.source), (Slot::Input(0), Slot::Constants));
     let [kept, values] = [kept, values].map(|copy| {
-        let rows = copy.regions.iter().map(|it| (it.repeat.count, it.size, it.repeat.growth));
+        let rows = copy
+            .regions
+            .iter()
+            .map(|region| (region.repeat.count, region.size, region.repeat.growth));
         rows.collect::<Vec<_>>()
     });
     // No row is whole: the last one has 400 columns above the diagonal.

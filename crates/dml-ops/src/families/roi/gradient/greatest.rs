@@ -52,7 +52,7 @@ impl Gradient<'_> {
         let places = self.places.clone().map(|it| map.input(it));
         let number = map.inputs.len();
         map.input(counts.clone());
-        let [(y, below), (x, left)] = places.map(|it| self.halves(map, it));
+        let [(y, below), (x, left)] = places.map(|place| self.halves(map, place));
         let around = self.around(map, [y, x], below)?;
         let (Some(below), Some(left)) = (below, left) else {
             return Ok(([around.rows[0][0], around.offset], number));

@@ -28,12 +28,12 @@ const MOST_COORDINATES: u64 = u32::MAX as u64;
 
 /// A part of the channels and a part of the rows of elements: the first of each, and their number.
 #[derive(Clone, Copy)]
-struct Part {
+struct ChannelTile {
     channels: [u32; 2],
     rows: [u32; 2],
 }
 
-impl Part {
+impl ChannelTile {
     /// Divides the channels and rows of elements into parts. A channel has `between` elements between both
     /// sums, and takes `of_row` coordinates for each row of elements.
     fn all([_, channels, height, _]: [u32; 4], between: u64, of_row: u64) -> Vec<Self> {
@@ -86,7 +86,7 @@ impl Gradient<'_> {
         let between = lines.unsigned_abs() * u64::from(width);
         let of_row = between * u64::from(batches);
         let mut last = None;
-        for part in Part::all(self.elements, between, of_row) {
+        for part in ChannelTile::all(self.elements, between, of_row) {
             let [first, count] = part.channels;
             let sums = match last.take() {
                 Some((channels, sums)) if channels == part.channels => sums,
@@ -233,10 +233,10 @@ impl Gradient<'_> {
         let all_cells: u64 =
             [REGION, CELLS, CELLS + 1].map(|at| u64::from(cells[at])).iter().product();
         let of_row = all_cells * u64::from(batches) * u64::from(width);
-        for part in Part::all(self.elements, 1, of_row) {
+        for part in ChannelTile::all(self.elements, 1, of_row) {
             let mut map = MapBuilder::default();
             let tables = [&gradients, &self.places[0], &self.places[1]];
-            let [gradient, y, x] = tables.map(|it| map.input(part.of(&of_cells(it), true)));
+            let [gradient, y, x] = tables.map(|table| map.input(part.of(&of_cells(table), true)));
             let mut rows = along(BATCHES, plane);
             rows[HEIGHT] = width.into();
             let axes = self.regions.axes;
@@ -260,7 +260,7 @@ impl Gradient<'_> {
         map: MapBuilder,
         share: Value,
         mut sizes: [u32; DIMENSIONS],
-        (part, output): (Part, &Operand),
+        (part, output): (ChannelTile, &Operand),
     ) -> Result<(), Error> {
         let [batches, _, _, width] = self.elements;
         sizes[..OF_REGIONS].copy_from_slice(&[batches, part.channels[1], part.rows[1], width]);

@@ -7,7 +7,7 @@ use dml_spirv::functions as f;
 use dml_spirv::reduce::SUM_F32;
 
 use super::{Gradient, PARTS};
-use crate::families::roi::align::{Place, Sampling};
+use crate::families::roi::align::{SamplePosition, Sampling};
 use crate::families::roi::space::{Axis, REGION, along};
 use crate::ir::space::Operand;
 use crate::lowering::conversion::narrowed;
@@ -113,10 +113,11 @@ impl Gradient<'_> {
     fn slope(&self, map: &mut MapBuilder, axis: &Axis, factors: Operand) -> Result<Value, Error> {
         let mut places = self.places.clone();
         places[axis.at] = factors;
-        let places = places.map(|it| map.input(it));
+        let places = places.map(|place| map.input(place));
         let gradient = self.of_cell(map);
-        let [[y, down], [x, across]] = places
-            .map(|it| [&f::LOW_WORDS, &f::HIGH_WORDS].map(|half| map.apply(half, &[it], &[])));
+        let [[y, down], [x, across]] = places.map(|place| {
+            [&f::LOW_WORDS, &f::HIGH_WORDS].map(|half| map.apply(half, &[place], &[]))
+        });
         let around = self.around(map, [y, x], Some(down))?;
         let [[before, before_right], [after, after_right]] = around.rows;
         // Subtracts first: interpolated elements are rounded, and their differences would lose digits.
@@ -140,7 +141,7 @@ impl Gradient<'_> {
         let table = self.regions.recorder.packed_temporary(ElementWidth::B64, &both);
         for corner in 0..CORNERS {
             let mut map = MapBuilder::default();
-            let Place { moved, steps, coordinate } =
+            let SamplePosition { moved, steps, coordinate } =
                 self.sampling.place(&mut map, &self.regions, axis);
             let [is_near, within] = Sampling::within(&mut map, axis, coordinate);
             let below = map.apply(&f::FLOOR_F32, &[within], &[]);

@@ -19,15 +19,15 @@ pub(super) struct Axes(pub(super) Vec<Axis>);
 impl Axes {
     /// The dimensions of a space, with the strides of these operands.
     pub(super) fn of_space(sizes: &[u32; DIMENSIONS], operands: &[&Operand]) -> Self {
-        let strides = |at: usize| operands.iter().map(|it| it.strides[at]).collect();
+        let strides = |at: usize| operands.iter().map(|operand| operand.strides[at]).collect();
         let axes = sizes.iter().enumerate().filter(|(_, size)| **size > 1);
         Self(axes.map(|(at, size)| Axis { size: *size, strides: strides(at) }).collect())
     }
 
     /// The dimensions of products, with the strides of rows, columns and sums.
     pub(super) fn of_sums(sums: &Sums) -> Self {
-        let axes = sums.dimensions().filter(|it| it.size > 1);
-        Self(axes.map(|it| Axis { size: it.size, strides: it.strides.into() }).collect())
+        let axes = sums.dimensions().filter(|dimension| dimension.size > 1);
+        Self(axes.map(|axis| Axis { size: axis.size, strides: axis.strides.into() }).collect())
     }
 
     /// Divides each dimension where one of `other` begins inside of it, as the strides of one operand of each tell.
@@ -44,7 +44,8 @@ impl Axes {
             };
             match other.0.iter().find_map(part) {
                 Some(part) => {
-                    let outer = axis.strides.iter().map(|it| it * i64::from(part)).collect();
+                    let outer =
+                        axis.strides.iter().map(|stride| stride * i64::from(part)).collect();
                     let outer = Axis { size: axis.size / part, strides: outer };
                     self.0[at].size = part;
                     self.0.insert(at, outer);

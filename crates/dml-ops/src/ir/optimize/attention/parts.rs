@@ -2,12 +2,14 @@
 
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, Passes, QUERY_DIMENSION, SUM};
-use dml_spirv::element_wise::{DIMENSIONS, Formula, Program as Functions, Source};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula as Functions, Formula, Source};
 
 use super::axes::{Axes, Axis};
 use super::softmax::Softmax;
 use crate::ir::space::Operand;
-use crate::ir::{Along, Attention, Formulas, Input, Map, Place, SUMS, Sums, with_parameters_from};
+use crate::ir::{
+    Along, Attention, BufferPosition, Formulas, Input, Map, SUMS, Sums, with_parameters_from,
+};
 
 const INNER: usize = DIMENSIONS - 1;
 
@@ -64,8 +66,9 @@ impl Parts<'_, '_> {
     pub(super) fn attention(&self) -> Option<Attention> {
         let weights = self.found.places.iter().take(SUMS);
         let written = self.softmax.written;
-        let weights = weights.into_iter().position(|it| Some(it.buffer) == written.buffer)?;
-        let is_whole = |place: &Place, operand: &Operand| {
+        let weights =
+            weights.into_iter().position(|weight| Some(weight.buffer) == written.buffer)?;
+        let is_whole = |place: &BufferPosition, operand: &Operand| {
             (Some(place.buffer), place.base) == (operand.buffer, operand.base)
         };
         let same = is_whole(&self.found.places[weights], written)
@@ -126,7 +129,7 @@ impl Parts<'_, '_> {
     /// The last Map's operands: weighted values, the output, and sums of weights where it reads them.
     fn operands_of_last<'a>(&self, map: &'a Map) -> Vec<&'a Operand> {
         let is_sum = |it: &&Operand| it.buffer == self.softmax.sums.buffer;
-        let found = map.space.inputs.iter().find(|it| !is_sum(it));
+        let found = map.space.inputs.iter().find(|input| !is_sum(input));
         let sum = map.space.inputs.iter().find(is_sum);
         found.into_iter().chain([&map.space.output]).chain(sum).collect()
     }
@@ -186,11 +189,14 @@ impl Parts<'_, '_> {
         let Aligned { rows, products, found, last, .. } = aligned;
         let of_products = |factor: usize| {
             let strides = |at: usize| products.0[aligned.in_products[at]].strides[factor];
-            order.strides(strides, aligned.depth.map(|it| products.0[it].strides[factor]))
+            order.strides(strides, aligned.depth.map(|depth| products.0[depth].strides[factor]))
         };
         let of_found = |factor: usize| {
             let strides = |at: usize| found.0[aligned.in_found[at]].strides[factor];
-            order.strides(strides, aligned.element.map(|it| found.0[it[0]].strides[factor]))
+            order.strides(
+                strides,
+                aligned.element.map(|element| found.0[element[0]].strides[factor]),
+            )
         };
         let mut parameters = self.softmax.parameters.clone();
         let mut factors = vec![];
@@ -205,8 +211,10 @@ impl Parts<'_, '_> {
             let place = sums.places[factor];
             let words = Operand::at(place.buffer, ElementWidth::B32, place.base);
             let words = Operand { strides, has_slack: place.has_slack, ..words };
-            let conversion =
-                self.conversions.iter().find(|it| it.space.output.buffer == words.buffer);
+            let conversion = self
+                .conversions
+                .iter()
+                .find(|conversion| conversion.space.output.buffer == words.buffer);
             let Some(map) = conversion else {
                 inputs.push(Input { operand: words, along });
                 let (sources, program) = (vec![Source::Operand(number)], Functions::default());
@@ -239,7 +247,7 @@ impl Parts<'_, '_> {
         }
         inputs.extend(others);
         let in_last = |at: usize| aligned.in_last[at].map_or(0, |it| last.0[it].strides[WRITTEN]);
-        let inner = aligned.element.map_or(0, |it| last.0[it[1]].strides[WRITTEN]);
+        let inner = aligned.element.map_or(0, |element| last.0[element[1]].strides[WRITTEN]);
         let strides = order.strides_of_queries(in_last, inner);
         let (output, result) = self.result(aligned, &mut parameters)?;
         let [query, key, value] = factors.try_into().ok()?;
@@ -249,7 +257,7 @@ impl Parts<'_, '_> {
             queries: size(order.query, rows),
             keys: rows.0[aligned.key].size,
             depths: size(aligned.depth, products),
-            elements: size(aligned.element.map(|it| it[0]), found),
+            elements: size(aligned.element.map(|element| element[0]), found),
             inputs,
             output: Operand { strides, ..output },
             formulas: Formulas {
@@ -305,7 +313,7 @@ fn written(axis: &Axis) -> Axis {
 }
 
 /// Whether a Map writes the words of a factor, from the first one on.
-pub(super) fn is_conversion(map: &Map, factor: Place) -> bool {
+pub(super) fn is_conversion(map: &Map, factor: BufferPosition) -> bool {
     let output = &map.space.output;
     (output.buffer, output.base) == (Some(factor.buffer), factor.base)
         && output.width == ElementWidth::B32
@@ -335,7 +343,7 @@ fn converted(map: &Map, axes: &Axes, factor: usize, words: &Operand) -> Option<V
 }
 
 /// Whether a Map reads nothing but weighted values, which products have written, and the sums of weights.
-pub(super) fn is_last(map: &Map, found: &Place, softmax: &Softmax<'_>) -> bool {
+pub(super) fn is_last(map: &Map, found: &BufferPosition, softmax: &Softmax<'_>) -> bool {
     let is_found = |it: &Operand| (it.buffer, it.base) == (Some(found.buffer), found.base);
     let sums = softmax.sums;
     let is_sum = |it: &Operand| (it.buffer, it.base) == (sums.buffer, sums.base);

@@ -2,7 +2,7 @@
 
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{GREATEST, SUM};
-use dml_spirv::element_wise::{DIMENSIONS, Formula, Program as Functions, Source, Value};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula as Functions, Formula, Source, Value};
 use dml_spirv::reduce::{Elements, GREATEST_F32, Reducer, SUM_F32};
 
 use crate::ir::optimize::merge::append;
@@ -48,7 +48,7 @@ impl<'a> Softmax<'a> {
             None => None,
         };
         let scores = &greatest.space.inputs;
-        let scores = scores.iter().find(|it| it.buffer.is_some_and(&has_products))?;
+        let scores = scores.iter().find(|score| score.buffer.is_some_and(&has_products))?;
         let mut softmax = Self {
             sizes: &greatest.space.sizes,
             scores,
@@ -66,21 +66,22 @@ impl<'a> Softmax<'a> {
             &greatest.space,
             &greatest.reduction.program,
             &greatest.reduction.parameters,
-            Kept::Product,
+            SoftmaxOperand::Product,
         )?;
         let of_map = |softmax: &mut Self, map: &'a Map, kept| {
             let (program, parameters) = (&map.computation.program, &map.computation.parameters);
             softmax.formula(&map.space, program, parameters, kept)
         };
-        softmax.weight = of_map(&mut softmax, weights, Kept::Product)?;
+        softmax.weight = of_map(&mut softmax, weights, SoftmaxOperand::Product)?;
         if let Some(share) = share {
-            softmax.share = Some(of_map(&mut softmax, share, Kept::Weight)?);
+            softmax.share = Some(of_map(&mut softmax, share, SoftmaxOperand::Weight)?);
         }
         let adds_weights = sums.reduction.program.steps.is_empty()
             && matches!(sums.space.inputs.as_slice(), [it] if softmax.is(it, softmax.weights));
-        let same_sizes = [&weights.space, &sums.space].into_iter().chain(share.map(|it| &it.space));
-        let mut same_sizes = same_sizes.map(|it| it.sizes == greatest.space.sizes);
-        (adds_weights && same_sizes.all(|it| it)).then_some(softmax)
+        let same_sizes =
+            [&weights.space, &sums.space].into_iter().chain(share.map(|share| &share.space));
+        let mut same_sizes = same_sizes.map(|same_size| same_size.sizes == greatest.space.sizes);
+        (adds_weights && same_sizes.all(|same_size| same_size)).then_some(softmax)
     }
 
     /// Goes on from the products that a Map reads as `product`, where the members read what it has made of them.
@@ -118,19 +119,19 @@ impl<'a> Softmax<'a> {
         space: &'a IterationSpace,
         program: &Functions,
         parameters: &[u32],
-        kept: Kept,
+        kept: SoftmaxOperand,
     ) -> Option<Formula> {
         let mut sources = vec![];
         for operand in &space.inputs {
             let (known, source) = match operand.buffer {
-                it if it == self.scores.buffer && kept == Kept::Product => {
+                it if it == self.scores.buffer && kept == SoftmaxOperand::Product => {
                     (self.scores, Source::Kept)
                 }
-                it if it == self.weights.buffer && kept == Kept::Weight => {
+                it if it == self.weights.buffer && kept == SoftmaxOperand::Weight => {
                     (self.weights, Source::Kept)
                 }
                 it if it == self.greatest.buffer => (self.greatest, Source::Row(GREATEST)),
-                it if it == self.sums.buffer && kept == Kept::Weight => {
+                it if it == self.sums.buffer && kept == SoftmaxOperand::Weight => {
                     (self.sums, Source::Row(SUM))
                 }
                 _ => {
@@ -152,7 +153,7 @@ impl<'a> Softmax<'a> {
         if is_written || !operand.is_plain() || operand.repeats > 0 {
             return None;
         }
-        let known = self.inputs.iter().position(|it| *it == operand);
+        let known = self.inputs.iter().position(|input| *input == operand);
         Some(Source::Operand(
             FACTORS
                 + known.unwrap_or_else(|| {
@@ -173,7 +174,7 @@ impl<'a> Softmax<'a> {
 
 /// The value that a formula goes on from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum SoftmaxOperand {
     Product,
     Weight,
 }

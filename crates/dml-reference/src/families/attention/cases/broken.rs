@@ -3,11 +3,11 @@
 use dml_core::schema::FieldType;
 use dml_core::{AbstractOperator, FieldValue, MultiheadAttentionMaskType as MaskType};
 
-use super::{Maker, PAST, Parts, Stack};
+use super::{CaseGenerator, PAST, Parts, Stack};
 use crate::BrokenRule;
 use crate::layouts::snake;
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     pub(in crate::families::attention) fn broken_rules(&self) -> Vec<BrokenRule> {
         let rule = |name: String, operator, field: &str| BrokenRule {
             name: format!("rule_{name}").into(),
@@ -34,7 +34,9 @@ impl Maker<'_> {
         }
         let counted = self.operator(&self.counted());
         for (operator, only_stacked) in [(&usual, false), (&all, true), (&counted, false)] {
-            for field in self.schema.fields.iter().filter(|it| it.field_type == FieldType::Tensor) {
+            for field in
+                self.schema.fields.iter().filter(|field| field.field_type == FieldType::Tensor)
+            {
                 let name = format!("size_of_{}", snake(field.name));
                 let is_known = rules.iter().any(|it: &BrokenRule| it.name.ends_with(&name));
                 let Some(FieldValue::Tensor(Some(tensor))) = operator.field(field.name) else {

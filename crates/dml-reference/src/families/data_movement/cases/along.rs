@@ -14,7 +14,7 @@ pub(in super::super) struct AlongAxis<'a> {
 
 impl AlongAxis<'_> {
     fn kind_of_whole(&self) -> FieldKind {
-        let whole = self.schema.fields.iter().find(|it| it.field_type == FieldType::Tensor);
+        let whole = self.schema.fields.iter().find(|field| field.field_type == FieldType::Tensor);
         whole.map_or(FieldKind::Output, |field| field.kind)
     }
 
@@ -105,13 +105,13 @@ impl AlongAxis<'_> {
             tensor(&sizes, is_output)
         };
         let whole = along(parts.iter().sum(), whole_is_output);
-        let parts = parts.iter().map(|it| along(*it, !whole_is_output)).collect();
+        let parts = parts.iter().map(|part| along(*part, !whole_is_output)).collect();
         Case::new("random", self.operator(parts, whole, axis)).with_random_buffers(random)
     }
 
     pub(in super::super) fn broken_rules(&self) -> Vec<BrokenRule> {
         let name = |kind: FieldType| {
-            let field = self.schema.fields.iter().find(|it| it.field_type == kind);
+            let field = self.schema.fields.iter().find(|field| field.field_type == kind);
             field.map_or("", |field| field.name)
         };
         let (whole, parts) = (name(FieldType::Tensor), name(FieldType::TensorArray));

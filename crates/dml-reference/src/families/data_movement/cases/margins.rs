@@ -43,7 +43,7 @@ fn padded(
     margins: &[[u32; 2]],
 ) -> Corner {
     let [start, end]: [Vec<u32>; 2] =
-        [0, 1].map(|which| margins.iter().map(|it| it[which]).collect());
+        [0, 1].map(|which| margins.iter().map(|margin| margin[which]).collect());
     let output: Vec<u32> =
         input.iter().zip(margins).map(|(size, [start, end])| size + start + end).collect();
     let mode = FieldValue::Uint(mode.dml_value());

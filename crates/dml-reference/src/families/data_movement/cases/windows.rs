@@ -44,7 +44,7 @@ impl Along {
         let [start, end] = self.padding;
         let padded = self.size.checked_add(start).and_then(|it| it.checked_add(end));
         let reach = self.window.saturating_sub(1) * self.dilation;
-        let room = padded.and_then(|it| it.checked_sub(reach + 1));
+        let room = padded.and_then(|padded| padded.checked_sub(reach + 1));
         room.map_or(1, |room| room / self.step.max(1) + 1)
     }
 }

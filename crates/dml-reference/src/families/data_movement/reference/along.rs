@@ -4,7 +4,7 @@ use dml_core::schema::{FieldKind, OperatorSchema};
 use dml_core::{Error, TensorLayout, Validated};
 
 use crate::Reference;
-use crate::families::data_movement::cases::AlongAxis as Maker;
+use crate::families::data_movement::cases::AlongAxis as CaseGenerator;
 
 /// The reference of JOIN or SPLIT.
 pub(in super::super) struct AlongAxis {
@@ -38,7 +38,8 @@ impl Reference for AlongAxis {
         let [from, to]: [Vec<&TensorLayout>; 2] =
             [FieldKind::Input, FieldKind::Output].map(tensors);
         let joins = to.len() == 1 && self.schema.fields[1].kind == FieldKind::Input;
-        let mut sources: Vec<_> = inputs.iter().map(|it| it.iter().flatten().copied()).collect();
+        let mut sources: Vec<_> =
+            inputs.iter().map(|input| input.iter().flatten().copied()).collect();
         let mut outputs = vec![vec![]; to.len()];
         for part in owners(if joins { &from } else { &to }, axis) {
             let (source, output) = if joins { (part, 0) } else { (0, part) };
@@ -47,5 +48,5 @@ impl Reference for AlongAxis {
         Ok(outputs)
     }
 
-    cases_by!(self, signature: Maker { schema: self.schema, signature });
+    cases_by!(self, signature: CaseGenerator { schema: self.schema, signature });
 }

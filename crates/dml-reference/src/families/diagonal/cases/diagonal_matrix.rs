@@ -3,10 +3,10 @@
 use dml_core::{DataType, TensorDesc};
 
 use super::diagonal as desc;
-use crate::{Case, TensorMaker};
+use crate::{Case, TensorGenerator};
 
 pub(in super::super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
-    let make = &TensorMaker { data_type, rank };
+    let make = &TensorGenerator { data_type, rank };
     let mut cases = [offsets(make), shapes(make), values(make), layouts(make)].concat();
     if data_type == DataType::Float32 && rank == 4 {
         cases.extend(documented());
@@ -15,7 +15,7 @@ pub(in super::super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
 }
 
 /// 5 rows and 7 columns, in batches of 2 and 3.
-fn offsets(make: &TensorMaker) -> Vec<Case> {
+fn offsets(make: &TensorGenerator) -> Vec<Case> {
     let case = |name, offset| Case::new(name, desc(make.packed([2, 3, 5, 7]), offset, 1.0));
     vec![
         case("offset_zero", 0),
@@ -30,7 +30,7 @@ fn offsets(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn shapes(make: &TensorMaker) -> Vec<Case> {
+fn shapes(make: &TensorGenerator) -> Vec<Case> {
     let case = |name, sizes, offset| Case::new(name, desc(make.packed(sizes), offset, 1.0));
     vec![
         case("shape_single_element", [1, 1, 1, 1], 0),
@@ -43,7 +43,7 @@ fn shapes(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn values(make: &TensorMaker) -> Vec<Case> {
+fn values(make: &TensorGenerator) -> Vec<Case> {
     let case = |name, value| Case::new(name, desc(make.packed([1, 2, 3, 3]), 0, value));
     vec![
         case("value_zero", 0.0),
@@ -63,7 +63,7 @@ fn values(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn layouts(make: &TensorMaker) -> Vec<Case> {
+fn layouts(make: &TensorGenerator) -> Vec<Case> {
     let sizes = [2, 3, 5, 7];
     let packed = || desc(make.packed(sizes), 1, 1.0);
     let padded = || desc(make.strided(sizes, [163, 53, 9, 1]), 1, 1.0);

@@ -3,7 +3,7 @@
 use dml_core::{DataType, TensorDesc, TensorFlags};
 
 use super::band as desc;
-use crate::{Case, MIXED, Random, TensorMaker};
+use crate::{Case, MIXED, Random, TensorGenerator};
 
 const MIN: i32 = i32::MIN;
 const MAX: i32 = i32::MAX;
@@ -19,7 +19,7 @@ const SPREAD: [u32; 4] = [420, 140, 28, 3];
 const TRANSPOSED: [u32; 4] = [105, 35, 1, 5];
 
 pub(in super::super) fn all(data_type: DataType, rank: usize) -> Vec<Case> {
-    let make = &TensorMaker { data_type, rank };
+    let make = &TensorGenerator { data_type, rank };
     let mut cases = [
         bands(make),
         shapes(make),
@@ -64,11 +64,11 @@ pub(in super::super) fn random(random: &mut Random, data_type: DataType, rank: u
 }
 
 /// A tensor of [`SIZES`] with these strides.
-fn strided(make: &TensorMaker, strides: [u32; 4]) -> TensorDesc {
+fn strided(make: &TensorGenerator, strides: [u32; 4]) -> TensorDesc {
     make.strided(SIZES, strides)
 }
 
-fn owned_input(make: &TensorMaker, strides: [u32; 4]) -> TensorDesc {
+fn owned_input(make: &TensorGenerator, strides: [u32; 4]) -> TensorDesc {
     TensorDesc { flags: TensorFlags::OWNED_BY_DML, ..strided(make, strides) }
 }
 
@@ -81,7 +81,7 @@ fn pair(name: &'static str, tensor: &TensorDesc, band: (i32, i32)) -> [Case; 2] 
     ]
 }
 
-fn bands(make: &TensorMaker) -> Vec<Case> {
+fn bands(make: &TensorGenerator) -> Vec<Case> {
     let bands = [
         ("band_one_wide", (1, 2)),
         ("band_three_wide", (-1, 2)),
@@ -109,7 +109,7 @@ fn bands(make: &TensorMaker) -> Vec<Case> {
     bands.into_iter().flat_map(|(name, band)| pair(name, &tensor, band)).collect()
 }
 
-fn shapes(make: &TensorMaker) -> Vec<Case> {
+fn shapes(make: &TensorGenerator) -> Vec<Case> {
     let shapes = [
         ("shape_single_element", [1, 1, 1, 1], (0, 1)),
         ("shape_single_element_empty", [1; 4], (1, 0)),
@@ -123,7 +123,7 @@ fn shapes(make: &TensorMaker) -> Vec<Case> {
     pairs.flatten().collect()
 }
 
-fn values(make: &TensorMaker) -> Vec<Case> {
+fn values(make: &TensorGenerator) -> Vec<Case> {
     let tensor = || make.packed([1, 2, 3, 3]);
     let with_input = |value| desc(Some(tensor()), tensor(), value, (0, 2));
     // NaNs of both signs, quiet and signalling, with payloads.
@@ -144,7 +144,7 @@ fn values(make: &TensorMaker) -> Vec<Case> {
 }
 
 /// Layouts of the output, without an input.
-fn layouts(make: &TensorMaker) -> Vec<Case> {
+fn layouts(make: &TensorGenerator) -> Vec<Case> {
     let band = (1, 3);
     let inverted = (3, -1);
     let larger = || make.packed(SIZES).with_total_size(210 * 8 + 13);
@@ -156,7 +156,7 @@ fn layouts(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn input_layouts(make: &TensorMaker) -> Vec<Case> {
+fn input_layouts(make: &TensorGenerator) -> Vec<Case> {
     let case = |name, input, output| {
         let (input, output) = (strided(make, input), strided(make, output));
         Case::new(name, desc(Some(input), output, MIXED, (3, -1)))
@@ -176,7 +176,7 @@ fn input_layouts(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn buffers(make: &TensorMaker) -> Vec<Case> {
+fn buffers(make: &TensorGenerator) -> Vec<Case> {
     let no_input = || desc(None, make.packed(SIZES), MIXED, (-1, 2));
     let with =
         |input, output| desc(Some(strided(make, input)), strided(make, output), MIXED, (-1, 2));
@@ -198,7 +198,7 @@ fn buffers(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn in_place(make: &TensorMaker) -> Vec<Case> {
+fn in_place(make: &TensorGenerator) -> Vec<Case> {
     let case = |name, strides, band| {
         let tensor = || strided(make, strides);
         Case::new(name, desc(Some(tensor()), tensor(), MIXED, band)).in_place([0])
@@ -214,7 +214,7 @@ fn in_place(make: &TensorMaker) -> Vec<Case> {
     ]
 }
 
-fn owned(make: &TensorMaker) -> Vec<Case> {
+fn owned(make: &TensorGenerator) -> Vec<Case> {
     let case = |name, strides, band| {
         let (input, output) = (owned_input(make, strides), make.packed(SIZES));
         Case::new(name, desc(Some(input), output, MIXED, band))
@@ -231,7 +231,7 @@ fn owned(make: &TensorMaker) -> Vec<Case> {
 }
 
 /// The four examples of the DML_DIAGONAL_MATRIX1_OPERATOR_DESC page, of size 4 by 5. Each digit is an element.
-fn documented(make: &TensorMaker) -> Vec<Case> {
+fn documented(make: &TensorGenerator) -> Vec<Case> {
     let bits = |digits: &str| -> Vec<u64> {
         let digits = digits.chars().filter_map(|digit| digit.to_digit(10));
         digits.map(|digit| (digit as f32).to_bits().into()).collect()

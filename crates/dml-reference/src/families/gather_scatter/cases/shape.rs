@@ -1,6 +1,6 @@
 //! The sizes of the tensors of cases.
 
-use super::{Maker, is_scatter};
+use super::{CaseGenerator, is_scatter};
 use crate::Random;
 use crate::families::gather_scatter::meaning::Meaning;
 
@@ -30,7 +30,7 @@ struct Parts<'a> {
     batches: usize,
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     fn rank(&self) -> usize {
         self.signature.rank
     }

@@ -2,7 +2,7 @@
 
 use dml_core::{FieldValue, TensorDesc, Validated};
 
-use super::{Maker, Parts};
+use super::{CaseGenerator, Parts};
 use crate::families::products::fields::is_backward;
 use crate::{BrokenRule, Case, Random, Sizes};
 
@@ -64,7 +64,7 @@ pub(super) fn depth(operator: &Validated, sizes: &[u32]) -> usize {
     taps * if is_backward { of(0) / skipped } else { of(1) }
 }
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     /// The number of spatial dimensions.
     fn spatial(&self) -> usize {
         self.signature.rank.saturating_sub(2).clamp(1, 3)
@@ -103,7 +103,7 @@ impl Maker<'_> {
             ("OutputTensor", self.sizes([it.batches, output], places)),
         ]);
         let list = |values: [u32; 3]| FieldValue::UintArray(values[3 - spatial..].to_vec());
-        let [mode, direction] = it.choices.map(|it| FieldValue::Uint(it.into()));
+        let [mode, direction] = it.choices.map(|choice| FieldValue::Uint(choice.into()));
         let count = u32::try_from(spatial).expect("at most 3");
         parts
             .valued("Mode", mode)
@@ -198,7 +198,7 @@ impl Maker<'_> {
     /// Without optional tensors, and with quantization parameters per tensor.
     fn plain(&self, mut parts: Parts) -> Parts {
         let rank = self.signature.rank;
-        for field in self.schema.fields.iter().filter(|it| it.optional) {
+        for field in self.schema.fields.iter().filter(|field| field.optional) {
             parts.tensors.remove(field.name);
         }
         for (name, tensor) in &mut parts.tensors {

@@ -2,7 +2,7 @@
 
 use dml_core::{FieldValue, TensorDesc, Validated};
 
-use super::{Maker, Parts};
+use super::{CaseGenerator, Parts};
 use crate::families::products::fields::transposed;
 use crate::{BrokenRule, Case, Random, Sizes};
 
@@ -60,7 +60,7 @@ const SIZES: [(u32, u32, u32); 14] = [
     (3, 60_000, 2),
 ];
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     /// Packed tensors; quantization parameters are per row or per column.
     pub(super) fn matrices(&self, it: Matrix) -> Parts {
         let of_rows = [1, 1, 1, 1, 1, 1, it.rows, 1];
@@ -79,7 +79,7 @@ impl Maker<'_> {
             ("OutputZeroPointTensor", of_rows),
             ("OutputTensor", output),
         ]);
-        let [a, b] = it.transposed.map(|it| FieldValue::Uint(it.into()));
+        let [a, b] = it.transposed.map(|transposed| FieldValue::Uint(transposed.into()));
         parts.valued("TransA", a).valued("TransB", b)
     }
 
@@ -87,7 +87,7 @@ impl Maker<'_> {
     fn bare(&self, it: Matrix) -> Parts {
         let mut parts = self.matrices(it);
         let rank = self.signature.rank;
-        for field in self.schema.fields.iter().filter(|it| it.optional) {
+        for field in self.schema.fields.iter().filter(|field| field.optional) {
             parts.tensors.remove(field.name);
         }
         for (name, tensor) in &mut parts.tensors {

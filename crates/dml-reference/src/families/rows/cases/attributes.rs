@@ -3,37 +3,37 @@
 use dml_core::schema::{FieldKind, FieldSchema, FieldType};
 use dml_core::{AbstractOperator, DataType, FieldValue, ReduceFunction, TensorDesc};
 
-use super::Maker;
+use super::CaseGenerator;
 use crate::Random;
 use crate::families::element_wise::drawn_activation;
 
 /// Values that are added to variances, or bound norms from below.
 const EPSILONS: [f32; 3] = [1e-5, 0.25, 0.0];
 
-impl Maker<'_> {
+impl CaseGenerator<'_> {
     /// The functions that support the types of the tensors, for operators with a function attribute; functions
     /// of the lowest feature level come first.
     fn functions(&self) -> Vec<u32> {
         let Some(varied) = &self.schema.varied else { return vec![] };
         let takes = |variant: &&dml_core::schema::SupportVariant| {
             variant.tables.last().is_some_and(|table| {
-                table
-                    .tensors
-                    .iter()
-                    .all(|it| it.data_types.contains(self.signature.type_of(self.schema, it.field)))
+                table.tensors.iter().all(|tensor| {
+                    tensor.data_types.contains(self.signature.type_of(self.schema, tensor.field))
+                })
             })
         };
         let variants = varied.variants.iter().filter(takes);
-        let mut functions: Vec<u32> = variants.flat_map(|it| it.values).copied().collect();
+        let mut functions: Vec<u32> =
+            variants.flat_map(|variant| variant.values).copied().collect();
         let has_index = |it: &u32| {
             [ReduceFunction::Argmax, ReduceFunction::Argmin].iter().any(|at| at.dml_value() == *it)
         };
         let rank = |it: &u32| *it != self.usual_function().dml_value();
-        functions.sort_by_key(|it| (rank(it), *it));
+        functions.sort_by_key(|function| (rank(function), *function));
         if !self.has_one_type() {
             // Only few functions have results of another type than the elements.
             let moved = [ReduceFunction::Max, ReduceFunction::Min].map(ReduceFunction::dml_value);
-            functions.retain(|it| has_index(it) || moved.contains(it));
+            functions.retain(|function| has_index(function) || moved.contains(function));
         }
         if functions.is_empty() { vec![ReduceFunction::Sum.dml_value()] } else { functions }
     }
@@ -55,7 +55,7 @@ impl Maker<'_> {
     }
 
     fn has_one_type(&self) -> bool {
-        self.signature.types.iter().all(|it| *it == self.signature.types[0])
+        self.signature.types.iter().all(|data_type| *data_type == self.signature.types[0])
     }
 
     /// Whether all cases are run with these types; not for a function whose result is only converted.
@@ -96,7 +96,7 @@ impl Maker<'_> {
             FieldType::Tensor if self.is_repeated(field) => 4,
             FieldType::Float => EPSILONS.len(),
             _ if self.is_function(field) => self.functions().len(),
-            _ => field.enumeration.map_or(1, |it| it.values.len()),
+            _ => field.enumeration.map_or(1, |enumeration| enumeration.values.len()),
         });
         choices.product()
     }

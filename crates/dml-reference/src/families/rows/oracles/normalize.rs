@@ -2,13 +2,13 @@
 
 use dml_core::DataType;
 
-use super::super::reference::{Row, Step};
+use super::super::reference::{FlushToZero, Row};
 use super::{factor_of, mean, square, sum};
 use crate::families::element_wise::activated;
 use crate::number::single;
 
 /// A difference, sum or product, rounded to single precision.
-fn rounded(value: f64, step: Step) -> f64 {
+fn rounded(value: f64, step: FlushToZero) -> f64 {
     step(single(step(value)))
 }
 
@@ -17,9 +17,9 @@ fn normalized(row: &Row<'_>, x: f64, by: [Option<f64>; 4]) -> f64 {
     let step = row.step;
     let [mean, deviation, scale, bias] = by;
     let difference = mean.map_or(x, |mean| rounded(step(x) - step(mean), step));
-    let quotient = deviation.map_or(difference, |it| single(difference / it));
-    let product = scale.map_or(quotient, |it| rounded(step(quotient) * step(it), step));
-    let shifted = bias.map_or(product, |it| rounded(step(product) + step(it), step));
+    let quotient = deviation.map_or(difference, |deviation| single(difference / deviation));
+    let product = scale.map_or(quotient, |scale| rounded(step(quotient) * step(scale), step));
+    let shifted = bias.map_or(product, |bia| rounded(step(product) + step(bia), step));
     activated(row.operator, shifted, [step, step])
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn by_moments(row: &Row<'_>) -> Vec<Vec<f64>> {
     let average = flag("UseMean").unwrap_or(true).then(|| mean(x.iter().copied(), x.len(), step));
     let has_variance = flag("UseVariance").or(flag("NormalizeVariance")).unwrap_or(false);
     let deviation = has_variance.then(|| {
-        let about = |x: f64| average.map_or(x, |it| rounded(step(x) - step(it), step));
+        let about = |x: f64| average.map_or(x, |average| rounded(step(x) - step(average), step));
         let squares = x.iter().map(|x| square(about(*x), step));
         deviation(mean(squares, x.len(), step), row)
     });
@@ -60,11 +60,11 @@ pub(crate) fn by_norm(row: &Row<'_>) -> Vec<Vec<f64>> {
     let scaled = || x.iter().map(|it| it * factor);
     let norm = match row.operator.uint("P") {
         Ok(1) => rounded(sum(scaled().map(f64::abs)), step),
-        _ => single(rounded(sum(scaled().map(|it| square(it, step))), step).sqrt()),
+        _ => single(rounded(sum(scaled().map(|scaled| square(scaled, step))), step).sqrt()),
     };
     let epsilon = row.operator.float("Epsilon").map_or(f64::NAN, f64::from) * factor;
     let divisor = if norm.is_nan() || norm > epsilon { norm } else { epsilon };
-    vec![scaled().map(|it| single(it / divisor)).collect()]
+    vec![scaled().map(|scaled| single(scaled / divisor)).collect()]
 }
 
 /// The integers, the scale, and the zero point of DYNAMIC_QUANTIZE_LINEAR.

@@ -8,7 +8,7 @@ use crate::families::roi::cases::elements::corner;
 use crate::families::roi::cases::{
     AVERAGE, MAXIMUM, MODES, Mode, NEAREST, ONE, SHAPES, Shape, USUAL,
 };
-use crate::families::training::cases::Maker;
+use crate::families::training::cases::CaseGenerator;
 use crate::number::encoded;
 use crate::{BrokenRule, Case, Random, edges};
 
@@ -16,16 +16,16 @@ const REGIONS: &str = "ROITensor";
 const BATCHES: &str = "BatchIndicesTensor";
 
 /// The names of the optional tensors that are present.
-type Given<'a> = &'a [&'a str];
+type OptionalTensors<'a> = &'a [&'a str];
 
-const ALL: Given<'_> = &[INPUT, OF_ELEMENTS, OF_REGIONS];
-const ELEMENTS: Given<'_> = &[OF_ELEMENTS];
+const ALL: OptionalTensors<'_> = &[INPUT, OF_ELEMENTS, OF_REGIONS];
+const ELEMENTS: OptionalTensors<'_> = &[OF_ELEMENTS];
 
 /// The ranks of the regions' and batches' tensors, if they differ from the other tensors' rank.
 type Ranks = Option<[usize; 2]>;
 
 /// The sizes of a tensor.
-fn sizes(maker: &Maker<'_>, shape: &Shape, name: &str, ranks: Ranks) -> Vec<u32> {
+fn sizes(maker: &CaseGenerator<'_>, shape: &Shape, name: &str, ranks: Ranks) -> Vec<u32> {
     let mut sizes = [1; 8];
     match name {
         OF_CELLS => {
@@ -59,8 +59,8 @@ fn attributes(mode: Mode) -> [(&'static str, FieldValue); 9] {
 
 /// The operator with the shape's sizes, changed by `change`.
 fn changed(
-    maker: &Maker<'_>,
-    (shape, mode, given): (&Shape, Mode, Given<'_>),
+    maker: &CaseGenerator<'_>,
+    (shape, mode, given): (&Shape, Mode, OptionalTensors<'_>),
     ranks: Ranks,
     change: impl Fn(&str, &mut Vec<u32>),
 ) -> AbstractOperator {
@@ -75,11 +75,16 @@ fn changed(
     maker.operator(of, &attributes(mode))
 }
 
-fn operator(maker: &Maker<'_>, shape: &Shape, mode: Mode, given: Given<'_>) -> AbstractOperator {
+fn operator(
+    maker: &CaseGenerator<'_>,
+    shape: &Shape,
+    mode: Mode,
+    given: OptionalTensors<'_>,
+) -> AbstractOperator {
     changed(maker, (shape, mode, given), None, |_, _| ())
 }
 
-pub(super) fn operators(maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
+pub(super) fn operators(maker: &CaseGenerator<'_>) -> Vec<(String, AbstractOperator)> {
     let of = |shape: &Shape, mode, given| operator(maker, shape, mode, given);
     let mut all: Vec<(String, AbstractOperator)> = SHAPES
         .iter()
@@ -89,7 +94,7 @@ pub(super) fn operators(maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
     let alike = Shape { input: [4, 3, 3, 2], ..USUAL };
     all.push(("shape_alike".to_owned(), of(&alike, MAXIMUM, ALL)));
     all.extend(MODES.map(|(name, mode)| (format!("mode_{name}"), of(&USUAL, mode, ALL))));
-    let some: [(&str, Mode, Given<'_>); 8] = [
+    let some: [(&str, Mode, OptionalTensors<'_>); 8] = [
         ("elements", AVERAGE, ELEMENTS),
         ("elements_and_input", AVERAGE, &[INPUT, OF_ELEMENTS]),
         ("regions", AVERAGE, &[INPUT, OF_REGIONS]),
@@ -128,7 +133,7 @@ pub(super) fn operators(maker: &Maker<'_>) -> Vec<(String, AbstractOperator)> {
     all
 }
 
-pub(super) fn drawn(maker: &Maker<'_>, random: &mut Random) -> AbstractOperator {
+pub(super) fn drawn(maker: &CaseGenerator<'_>, random: &mut Random) -> AbstractOperator {
     let mut size = |most| 1 + random.below(most);
     let input = [size(3), size(4), size(12), size(12)];
     let shape = Shape { input, regions: size(5), cells: [size(5), size(5)] };
@@ -148,9 +153,10 @@ pub(super) fn drawn(maker: &Maker<'_>, random: &mut Random) -> AbstractOperator 
 }
 
 /// Degenerate regions, edge gradients, and the documentation's example.
-pub(super) fn special(maker: &Maker<'_>) -> Vec<Case> {
+pub(super) fn special(maker: &CaseGenerator<'_>) -> Vec<Case> {
     let data_type = maker.type_of(OF_CELLS);
-    let bits = |values: &[f64]| values.iter().map(|it| encoded(data_type, *it)).collect::<Vec<_>>();
+    let bits =
+        |values: &[f64]| values.iter().map(|value| encoded(data_type, *value)).collect::<Vec<_>>();
     let far = if data_type == DataType::Float16 { 60_000.0 } else { 3.0e38 };
     let (nan, infinity) = (f64::NAN, f64::INFINITY);
     let corners: [(&str, [f64; 4]); 11] = [
@@ -244,7 +250,7 @@ pub(super) fn elements(
     }
 }
 
-pub(super) fn broken_rules(maker: &Maker<'_>) -> Vec<BrokenRule> {
+pub(super) fn broken_rules(maker: &CaseGenerator<'_>) -> Vec<BrokenRule> {
     let other_sizes = |which: &'static str, at: usize| {
         changed(maker, (&USUAL, AVERAGE, ALL), None, |name, sizes| {
             let of_last = sizes.len().saturating_sub(4 - at);

@@ -10,7 +10,7 @@ use crate::graph::{ElementWise, Function, Op, Reduce};
 use super::layer::Layer;
 
 /// One version of an operator.
-pub(super) struct Row {
+pub(super) struct OperatorVersion {
     pub(super) name: &'static str,
     /// The opset that introduces this version of the operator.
     pub(super) since: u32,
@@ -28,7 +28,7 @@ pub(super) enum Build {
     Reduce(ReduceFunction),
 }
 
-impl Row {
+impl OperatorVersion {
     /// The operation of a layer.
     pub(super) fn op(&self, layer: &Layer) -> Result<Box<dyn Op>> {
         match &self.build {
@@ -49,8 +49,8 @@ pub(super) const fn row(
     since: u32,
     inputs: RangeInclusive<usize>,
     build: fn(&Layer) -> Result<Box<dyn Op>>,
-) -> Row {
-    Row { name, since, inputs, build: Build::From(build) }
+) -> OperatorVersion {
+    OperatorVersion { name, since, inputs, build: Build::From(build) }
 }
 
 /// A FLOAT attribute of DirectML's operator.

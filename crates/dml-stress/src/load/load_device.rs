@@ -20,7 +20,7 @@ pub(crate) struct DeviceArgs {
 }
 
 /// A physical device, with its own instance.
-pub(crate) struct Place {
+pub(crate) struct LoadDevice {
     pub(crate) physical: PhysicalDevice,
     pub(crate) instance: Instance,
     /// The device's index among those of the instance.
@@ -34,14 +34,14 @@ impl DeviceArgs {
     ///
     /// # Errors
     /// Errors of `work`, and an error if there is no device.
-    pub(crate) fn each(&self, mut work: impl FnMut(&Place) -> Result<bool>) -> Result<bool> {
+    pub(crate) fn each(&self, mut work: impl FnMut(&LoadDevice) -> Result<bool>) -> Result<bool> {
         let mut held = true;
         for index in self.indices()? {
             let instance = self.instance()?;
             let log: ValidationLog = instance.validation_log();
             let physical = instance.physical_devices()?.swap_remove(index);
             println!("{}", physical.info().name);
-            let place = Place { physical, instance, index, validation: self.validation() };
+            let place = LoadDevice { physical, instance, index, validation: self.validation() };
             held &= work(&place)?;
             // Messages while the instance is destroyed count, too.
             drop(place);
@@ -94,7 +94,7 @@ impl DeviceArgs {
     }
 }
 
-impl Place {
+impl LoadDevice {
     /// Opens the device, without access to the user's files.
     ///
     /// # Errors

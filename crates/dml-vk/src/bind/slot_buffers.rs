@@ -48,7 +48,7 @@ impl BoundDispatch {
 }
 
 /// Maps a plan's slots to buffers and offsets.
-pub(crate) struct Places<'a> {
+pub(crate) struct SlotBuffers<'a> {
     device: &'a Device,
     /// The buffers of each slot, in the order of the bytes that they hold.
     slots: HashMap<Slot, Vec<Place>>,
@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-impl<'a> Places<'a> {
+impl<'a> SlotBuffers<'a> {
     pub(crate) fn new(device: &'a Device, plan: &CompiledPlan, bound: &[CheckedBinding]) -> Self {
         let mut slots: HashMap<Slot, Vec<Place>> = HashMap::new();
         for CheckedBinding { slot, start, buffer, offset, .. } in bound {
