@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
                 None => session,
             };
             let run = || session.run_with_progress(&inputs, &|progress| line.tell(progress));
-            let first = || latency.once("compile, upload and run", &run);
+            let first = || latency.once("compile, upload and run", run);
             let (outputs, work) = DeviceWork::counted(device, first);
             let outputs = outputs.map_err(&in_model)?;
             repeat(run, args.repeat, &line, &mut latency).map_err(in_model)?;

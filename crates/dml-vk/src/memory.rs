@@ -4,6 +4,7 @@ pub(crate) mod allocator;
 pub(crate) mod buffer;
 pub(crate) mod mapped;
 pub(crate) mod ranges;
+pub(crate) mod types;
 
 /// Every binding's offset is a multiple of this many bytes.
 pub const BINDING_ALIGNMENT: u64 = 16;

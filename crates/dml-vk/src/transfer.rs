@@ -13,9 +13,9 @@ use ash::vk;
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::memory::allocator::MemoryLocation;
 use crate::memory::buffer::{Buffer, BufferUsage};
 use crate::memory::mapped::{read_mapped, write_mapped};
+use crate::memory::types::MemoryLocation;
 use crate::record::recorder::Recorder;
 use crate::record::staged::{ReadBack, zeros};
 use crate::record::submit::Submission;

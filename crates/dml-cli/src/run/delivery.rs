@@ -10,7 +10,6 @@ use dml_import::program::{Destination, Output};
 use dml_import::{ElementType, Tensor};
 
 use super::names::file_names;
-use super::report::counted;
 use super::summary::summary;
 use crate::files::{printable, write_npy, write_raw};
 use crate::matrix;
@@ -143,4 +142,9 @@ fn shown(tensor: &Tensor) -> String {
         return summary(dml::DataType::Float32, tensor.shape(), &bytes);
     }
     summary(storage(tensor), tensor.shape(), tensor.bytes())
+}
+
+/// A number and the word for so many things.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dml::vk::WorkCounts;
 use dml::{Device, FeatureLevel, Numerics};
 
-use super::delivery::Delivered;
+use super::delivery::{Delivered, counted};
 use crate::files::printable;
 use crate::latency::Latency;
 
@@ -75,11 +75,6 @@ impl Report<'_> {
         let steps = steps.iter().map(|(step, time)| format!("{step} {}", short(*time)));
         format!("{} in all: {}", short(total), steps.collect::<Vec<_>>().join(", "))
     }
-}
-
-/// A number and the word for so many things.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A duration with two or three digits: `0.25 ms`, `12.3 ms`, `1.62 s`.

@@ -4,15 +4,19 @@
 //! their programs. A run that begins meanwhile, of the same program or another one, gets a second arena, so that the
 //! host copies for one run while the device computes another. Further runs wait for one of the two.
 
+mod buffers;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-use dml::{Buffer, BufferUsage, Device, MemoryLocation};
+use dml::Device;
 
 use crate::error::Result;
 
+use self::buffers::with_slack;
+pub(super) use self::buffers::{ArenaBuffers, Demand};
 use super::lent::{AllLent, Lent};
-use super::memory::{create, create_for_transfers, is_out_of_memory};
+use super::memory::is_out_of_memory;
 use super::resources::Resources;
 
 /// The most arenas of a session: the device executes one submission at a time.
@@ -76,24 +80,6 @@ pub(super) struct Arena<C> {
     /// The needs of all programs that have used the arena and still exist.
     demands: Vec<(Weak<Resources>, Demand)>,
     state: Arc<State>,
-}
-
-/// Buffers by role; `None` where no program has needed one.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ArenaBuffers {
-    /// Device memory: the first buffer is the largest one of each program, and so on.
-    pub(super) device: Vec<Option<Buffer>>,
-    pub(super) upload: Option<Buffer>,
-    pub(super) readback: Option<Buffer>,
-}
-
-/// The buffer sizes in bytes that a program needs.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Demand {
-    /// Device memory, in falling order.
-    pub(super) device: Vec<u64>,
-    pub(super) upload: u64,
-    pub(super) readback: u64,
 }
 
 /// The buffers of an arena at the time when commands were recorded with them.
@@ -298,111 +284,6 @@ impl<C> Arena<C> {
     }
 }
 
-impl ArenaBuffers {
-    fn sizes(&self) -> Demand {
-        let size = |buffer: &Option<Buffer>| buffer.as_ref().map_or(0, Buffer::size);
-        Demand {
-            device: self.device.iter().map(size).collect(),
-            upload: size(&self.upload),
-            readback: size(&self.readback),
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        let Demand { device, upload, readback } = self.sizes();
-        device.into_iter().chain([upload, readback]).fold(0, u64::saturating_add)
-    }
-
-    /// Whether a buffer exists that is smaller than the demand.
-    fn have_one_smaller_than(&self, demand: &Demand) -> bool {
-        let has = self.sizes();
-        let mut device = has.device.iter().zip(&demand.device);
-        let is_small = |has: u64, wanted: u64| (1..wanted).contains(&has);
-        device.any(|(has, wanted)| is_small(*has, *wanted))
-            || is_small(has.upload, demand.upload)
-            || is_small(has.readback, demand.readback)
-    }
-
-    fn grow(
-        &mut self,
-        device: &Device,
-        demand: &Demand,
-        content: impl Fn(usize) -> String,
-    ) -> Result<()> {
-        let slots = self.device.len().max(demand.device.len());
-        self.device.resize(slots, None);
-        for (index, (slot, size)) in self.device.iter_mut().zip(&demand.device).enumerate() {
-            renew(slot, *size, |size| create(device, size, || content(index)))?;
-        }
-        let staging = |slot: &mut Option<Buffer>, size, role| {
-            renew(slot, size, |size| create_for_transfers(device, size, role))
-        };
-        let upload = (MemoryLocation::Upload, BufferUsage::TRANSFER_SRC, "inputs");
-        staging(&mut self.upload, demand.upload, upload)?;
-        let readback = (MemoryLocation::Readback, BufferUsage::TRANSFER_DST, "outputs");
-        staging(&mut self.readback, demand.readback, readback)
-    }
-}
-
-impl Demand {
-    /// The larger size of each buffer.
-    fn larger(self, other: &Self) -> Self {
-        let count = self.device.len().max(other.device.len());
-        let size = |of: &Self, index: usize| of.device.get(index).copied().unwrap_or(0);
-        Self {
-            device: (0..count).map(|index| size(&self, index).max(size(other, index))).collect(),
-            upload: self.upload.max(other.upload),
-            readback: self.readback.max(other.readback),
-        }
-    }
-}
-
-/// Replaces a buffer that is smaller than `wanted`. The old one is freed first, so that its memory can be used again.
-fn renew(
-    slot: &mut Option<Buffer>,
-    wanted: u64,
-    make: impl Fn(u64) -> Result<Buffer>,
-) -> Result<()> {
-    let has = slot.as_ref().map_or(0, Buffer::size);
-    if has >= wanted {
-        return Ok(());
-    }
-    *slot = None;
-    let exactly = |_| make(wanted);
-    // Programs whose sizes grow from run to run would replace an exact buffer each time.
-    *slot = Some(if has > 0 { make(with_slack(wanted)).or_else(exactly) } else { make(wanted) }?);
-    Ok(())
-}
-
-/// At most an eighth more than `size`, so that sizes which differ little become equal.
-fn with_slack(size: u64) -> u64 {
-    let unit = size.checked_next_power_of_two().map_or(1, |power| (power / 16).max(256));
-    size.checked_next_multiple_of(unit).unwrap_or(size)
-}
-
 fn is(known: &Weak<Resources>, program: &Arc<Resources>) -> bool {
     known.as_ptr() == Arc::as_ptr(program)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slack_is_at_most_an_eighth_of_large_sizes() {
-        for size in [4096, 4100, 8191, 8193, 1 << 30, (1 << 30) + 4] {
-            let larger = with_slack(size);
-            assert!(larger >= size && larger - size <= size / 8, "{size}: {larger}");
-        }
-        assert_eq!(with_slack(u64::MAX), u64::MAX);
-        assert_eq!(with_slack(0), 0);
-    }
-
-    #[test]
-    fn demands_are_compared_buffer_by_buffer() {
-        let one = Demand { device: vec![8, 4], upload: 1, readback: 7 };
-        let other = Demand { device: vec![6], upload: 3, readback: 5 };
-        let Demand { device, upload, readback } = one.larger(&other);
-        assert_eq!((device, upload, readback), (vec![8, 4], 3, 7));
-    }
 }

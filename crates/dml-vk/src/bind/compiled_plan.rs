@@ -9,8 +9,8 @@ use dml_core::plan::{Aliases, BoundAt, InPlace, Plan, Slot, Step};
 
 use crate::device::{Device, DeviceShared};
 use crate::error::Result;
-use crate::memory::allocator::MemoryLocation;
 use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
+use crate::memory::types::MemoryLocation;
 use crate::pipeline::kernel::Pipeline;
 use crate::pipeline::plan_check::slot_usages;
 use crate::record::barrier::{Barrier, Concurrency, derive_barriers};

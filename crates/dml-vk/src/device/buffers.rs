@@ -6,8 +6,8 @@ use ash::vk;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::allocator::MemoryLocation;
 use crate::memory::buffer::{Buffer, BufferDesc, BufferShared, BufferUsage};
+use crate::memory::types::MemoryLocation;
 
 /// A caller's buffer, for [`Device::wrap_buffer`].
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::allocator::MemoryLocation;
 use crate::memory::buffer::{Buffer, BufferDesc, BufferUsage};
+use crate::memory::types::MemoryLocation;
 
 /// The least size of a block.
 const LEAST_BLOCK: u64 = 1 << 20;

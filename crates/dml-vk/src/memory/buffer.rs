@@ -10,7 +10,8 @@ use ash::vk;
 use gpu_allocator::vulkan::Allocation;
 
 use crate::error::{Error, Result};
-use crate::memory::allocator::{MemoryAllocator, MemoryLocation};
+use crate::memory::allocator::MemoryAllocator;
+use crate::memory::types::MemoryLocation;
 
 bitflags::bitflags! {
     /// The usages of a buffer: a set of flags, combined with `|`. The bits are Vulkan's.

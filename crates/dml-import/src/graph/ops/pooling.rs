@@ -1,14 +1,14 @@
-//! Pooling: AVERAGE_POOLING, LP_POOLING, MAX_POOLING and their successors; and LOCAL_RESPONSE_NORMALIZATION.
+//! Pooling: AVERAGE_POOLING, LP_POOLING, MAX_POOLING and their successors.
 
 use dml_core::operators::{
-    AveragePooling1Desc, AveragePoolingDesc, LocalResponseNormalizationDesc, LpPooling1Desc,
-    LpPoolingDesc, MaxPooling1Desc, MaxPooling2Desc, MaxPoolingDesc,
+    AveragePooling1Desc, AveragePoolingDesc, LpPooling1Desc, LpPoolingDesc, MaxPooling1Desc,
+    MaxPooling2Desc, MaxPoolingDesc,
 };
 use dml_core::{AbstractOperator, DataType, PaddingMode, TensorDesc};
 
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::packed::{Use, count, write, write_all};
+use crate::graph::ops::packed::{Use, count, write_all};
 use crate::graph::ops::pad::padded;
 use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
@@ -60,14 +60,6 @@ pub(crate) struct Pool {
 #[derive(Debug)]
 pub(crate) struct GlobalPool {
     pub(crate) pooling: Pooling,
-}
-
-/// Local response normalization across channels.
-#[derive(Debug)]
-pub(crate) struct LocalResponse {
-    pub(crate) size: i64,
-    /// Alpha, beta and bias.
-    pub(crate) factors: [f32; 3],
 }
 
 /// The windows along a dimension.
@@ -364,38 +356,5 @@ impl Pooling {
             }
             .into(),
         }
-    }
-}
-
-impl Op for LocalResponse {
-    fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
-        let data = operands.value(0, "X")?;
-        let kind = data.kind()?;
-        let [batches, channels, ref rest @ ..] = kind.shape[..] else {
-            let (given, problem) = (text(&kind.shape), "is the wrong shape");
-            return Err(operands.node.invalid("X", given, problem, "2 and more dimensions"));
-        };
-        let local_size =
-            u32::try_from(self.size).ok().filter(|size| *size > 0).ok_or_else(|| {
-                let accepted = format!("1 to {}", u32::MAX);
-                operands.node.invalid("attribute size", self.size, "is not a size", accepted)
-            })?;
-        let seen = [batches, channels, 1, count(rest)];
-        let [alpha, beta, bias] = self.factors;
-        let inputs = [(data, &seen[..])];
-        let output =
-            write(operands, Use::Computed, &inputs, kind, &seen, |mut it, output_tensor| {
-                LocalResponseNormalizationDesc {
-                    input_tensor: it.remove(0),
-                    output_tensor,
-                    cross_channel: true,
-                    local_size,
-                    alpha,
-                    beta,
-                    bias,
-                }
-                .into()
-            })?;
-        Ok(vec![output])
     }
 }

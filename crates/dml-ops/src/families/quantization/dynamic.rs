@@ -24,7 +24,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
     rows.reduce_to(range.clone(), vec![], Reduction { program, ..Reduction::of(&RANGE_F32) })?;
     let constants = [0.0, 255.0, 1.0].map(|it| rows.single(it));
     let [scale, zero_point] = [rows.output(1)?, rows.output(2)?].map(|it| repeated(it, one));
-    let inputs = [&[range.clone()], constants.as_slice()].concat();
+    let inputs = [std::slice::from_ref(&range), constants.as_slice()].concat();
     rows.compute(one, inputs, scale.clone(), Scale::new().program)?;
     write_zero_point(&mut rows, range, constants, zero_point.clone(), integer)?;
     let (mut program, element) = rows.of_element();

@@ -5,6 +5,7 @@
 //! has one. The strides of the buffers that one node writes and another reads tell which dimensions correspond.
 
 mod axes;
+mod order;
 mod parts;
 mod softmax;
 

@@ -1,17 +1,16 @@
 //! The node that computes an attention, of its members' dimensions, operands and programs.
 
 use dml_spirv::ElementWidth;
-use dml_spirv::attention::{ELEMENT_DIMENSION, KEY_DIMENSION, Passes, QUERY_DIMENSION, SUM};
+use dml_spirv::attention::{Passes, SUM};
 use dml_spirv::element_wise::{DIMENSIONS, ElementFormula as Functions, Formula, Source};
 
 use super::axes::{Axes, Axis};
+use super::order::{Aligned, Order, Roles};
 use super::softmax::Softmax;
 use crate::ir::space::Operand;
 use crate::ir::{
     Along, Attention, BufferPosition, Formulas, Input, Map, SUMS, Sums, with_parameters_from,
 };
-
-const INNER: usize = DIMENSIONS - 1;
 
 /// Operands of the softmax's dimensions, before its other inputs.
 const SCORES: usize = 0;
@@ -36,29 +35,6 @@ pub(super) struct Parts<'a, 'p> {
     pub(super) found: &'a Sums,
     pub(super) last: Option<&'a Map>,
     pub(super) conversions: &'a [&'p Map],
-}
-
-/// Dimensions of all members, divided so that each has counterparts.
-struct Aligned {
-    rows: Axes,
-    products: Axes,
-    found: Axes,
-    last: Axes,
-    /// For each dimension of `rows` those of the others; the last Map has none of keys.
-    in_products: Vec<usize>,
-    in_found: Vec<usize>,
-    in_last: Vec<Option<usize>>,
-    key: usize,
-    depth: Option<usize>,
-    /// Of `found`, and of `last`.
-    element: Option<[usize; 2]>,
-}
-
-/// Which factor of products is which.
-struct Roles {
-    query: usize,
-    key: usize,
-    value: usize,
 }
 
 impl Parts<'_, '_> {
@@ -353,55 +329,4 @@ pub(super) fn is_last(map: &Map, found: &BufferPosition, softmax: &Softmax<'_>) 
         && all.iter().filter(|it| is_found(it)).count() == 1
         && all.iter().filter(|it| is_sum(it)).count() <= 1
         && map.space.output.is_plain()
-}
-
-/// Which dimension of the softmax is which of the node.
-struct Order {
-    /// Batches and heads, outermost first.
-    outer: Vec<usize>,
-    query: Option<usize>,
-    key: usize,
-}
-
-impl Order {
-    fn of(aligned: &Aligned, roles: &Roles) -> Option<Self> {
-        let of_key = |at: usize| aligned.products.0[aligned.in_products[at]].strides[roles.key];
-        let of_value = |at: usize| aligned.found.0[aligned.in_found[at]].strides[roles.value];
-        let others = (0..aligned.rows.0.len()).filter(|at| *at != aligned.key);
-        // Queries share keys and values, and so do the heads of a group: the longest dimension gives full tiles.
-        let shares_keys = |at: &usize| of_key(*at) == 0 && of_value(*at) == 0;
-        let query = others.clone().filter(shares_keys).max_by_key(|at| aligned.rows.0[*at].size);
-        let mut outer: Vec<usize> = others.filter(|at| Some(*at) != query).collect();
-        // Neighbouring work groups read the same keys.
-        outer.sort_by_key(|at| std::cmp::Reverse(of_key(*at).unsigned_abs()));
-        (outer.len() <= QUERY_DIMENSION).then_some(Self { outer, query, key: aligned.key })
-    }
-
-    fn outer_sizes(&self, rows: &Axes) -> [u32; QUERY_DIMENSION] {
-        let mut sizes = [1; QUERY_DIMENSION];
-        for (size, at) in sizes[QUERY_DIMENSION - self.outer.len()..].iter_mut().zip(&self.outer) {
-            *size = rows.0[*at].size;
-        }
-        sizes
-    }
-
-    /// Strides of a factor, with those of keys.
-    fn strides(&self, of: impl Fn(usize) -> i64, inner: Option<i64>) -> [i64; DIMENSIONS] {
-        let mut strides = self.strides_of_queries(&of, inner.unwrap_or(0));
-        strides[KEY_DIMENSION] = of(self.key);
-        strides
-    }
-
-    /// Strides of an operand that does not go along keys, but for the last dimension.
-    fn strides_of_queries(&self, of: impl Fn(usize) -> i64, inner: i64) -> [i64; DIMENSIONS] {
-        let mut strides = [0; DIMENSIONS];
-        let first = QUERY_DIMENSION - self.outer.len();
-        for (stride, at) in strides[first..].iter_mut().zip(&self.outer) {
-            *stride = of(*at);
-        }
-        strides[QUERY_DIMENSION] = self.query.map_or(0, of);
-        strides[ELEMENT_DIMENSION] = 0;
-        strides[INNER] = inner;
-        strides
-    }
 }
