@@ -126,7 +126,7 @@ fn native_is_what_the_selected_kernels_have_of_the_hardware() {
                         assert!(widths.contains(&64), "{place}");
                     }
                     Support::Emulated(_) => {
-                        assert!(widths.iter().any(|width| *width < 32), "{place}")
+                        assert!(widths.iter().any(|width| *width < 32), "{place}");
                     }
                     _ => assert!(!answer.runs(), "{place}"),
                 }
