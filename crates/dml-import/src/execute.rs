@@ -56,8 +56,9 @@ pub(crate) enum Reading {
 
 /// A program compiled for a device, with its buffers. Runs may be repeated, from any thread. Two runs may overlap, each
 /// with its own buffers for inputs, outputs and temporary memory; more wait for one of them, as do runs of programs
-/// whose operators write what all runs share (such as DxDispatch's). A run is one submission, except where DxDispatch's commands refill a buffer that they
-/// also write, and where a device without copies has to read a buffer before a later command writes it again.
+/// whose operators write what all runs share (such as DxDispatch's). A run is one submission, except where DxDispatch's
+/// commands refill a buffer that they also write, and where a device without copies has to read a buffer before a later
+/// command writes it again.
 #[derive(Debug)]
 pub struct Executable {
     device: Device,

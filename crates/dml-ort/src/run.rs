@@ -138,32 +138,41 @@ impl Run<'_> {
         let mut targets = Vec::new();
         let ran = session.run_bound_with(binding, &inputs, |program, binding| {
             // SAFETY: the caller's promise.
-            targets = unsafe { self.prepare(program, binding) }
-                .map_err(|it| Error::Malformed(it.message().to_owned()))?;
-            Ok(())
+            unsafe { self.prepare(program, binding, &mut targets) }
+                .map_err(|it| Error::Malformed(it.message().to_owned()))
         });
         let found = match ran {
             Ok(found) => found,
             Err(error) => {
-                self.restore(binding, &targets)?;
+                // The run's error says more than one of putting inputs back.
+                let _ = self.restore(binding, &targets);
                 return Err(error.into());
             }
         };
         counters::add(Copied::ToDevice, uploaded);
+        // All outputs are handed over, even after an error: some were inputs before.
+        let mut finished = Ok(());
         for (index, target) in targets.into_iter().enumerate() {
             // SAFETY: the caller's promise.
-            unsafe { self.finish(index, (binding, &found), target) }?;
+            finished = finished.and(unsafe { self.finish(index, (binding, &found), target) });
         }
-        Ok(())
+        finished
     }
 
-    /// Decides where a program leaves its outputs, and gives the target of each.
+    /// Decides where a program leaves its outputs, and adds the target of each to `targets`. What is there now is
+    /// cleared once all targets are known.
     ///
     /// # Safety
     ///
     /// As [`Run::run`].
-    unsafe fn prepare(&self, program: &Program, binding: &mut IoBinding) -> Result<Vec<Target>> {
-        let (mut targets, mut kept, mut caches) = (Vec::new(), Vec::new(), Vec::new());
+    unsafe fn prepare(
+        &self,
+        program: &Program,
+        binding: &mut IoBinding,
+        targets: &mut Vec<Target>,
+    ) -> Result<()> {
+        targets.clear();
+        let (mut kept, mut caches, mut cleared) = (Vec::new(), Vec::new(), Vec::new());
         for (index, output) in self.outputs.iter().enumerate() {
             let read = read_of(program, &output.name);
             let target = match read {
@@ -177,10 +186,12 @@ impl Run<'_> {
                 let cache = inputs.clone().find(|it| it.may_become(read, binding));
                 // The tensor that was there may be used again.
                 if cache.is_some() || inputs.count() == 0 {
-                    place.allocation.clear(place.offset, *size)?;
+                    cleared.push((place.clone(), *size));
                 }
                 caches.extend(cache.map(|input| (output.name.as_str(), input.name)));
             }
+            // The host reads it with the run's other outputs.
+            let is_for_host = matches!(target, Target::At(Location::Host(_), _));
             targets.push(target);
             let Some(read) = read else { continue };
             let is_on_device = match read.source {
@@ -188,7 +199,7 @@ impl Run<'_> {
                 Source::Input(input) => binding.input(&program.inputs()[input].name).is_some(),
                 Source::Host(_) => false,
             };
-            if is_on_device && output.reads.stays(byte_count(read)) {
+            if is_on_device && !is_for_host && output.reads.stays(byte_count(read)) {
                 kept.push(output.name.as_str());
             }
         }
@@ -196,7 +207,7 @@ impl Run<'_> {
         for (output, input) in caches.into_iter().filter(|(output, _)| kept.contains(output)) {
             binding.set_cache(output, input);
         }
-        Ok(targets)
+        cleared.iter().try_for_each(|(place, size)| place.allocation.clear(place.offset, *size))
     }
 
     /// Puts inputs back where outputs would have replaced them.

@@ -185,7 +185,8 @@ impl Device {
     /// The memory that the device's buffers have now; wrapped buffers do not count.
     pub fn memory_report(&self) -> MemoryReport {
         if let Some(queue) = &self.shared.queue
-            && let Err(error) = self.shared.upload_batches.retire(queue)
+            && !self.shared.raw.is_forked()
+            && let Err(error) = self.shared.upload_batches.retire_if_unlocked(queue)
         {
             log::debug!("the staging memory of uploads is not freed: {error}");
         }
@@ -234,7 +235,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if the device was wrapped without a queue.
+    /// [`Error::Unsupported`] if the device was wrapped without a queue, [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn with_queue<R>(&self, work: impl FnOnce(vk::Queue) -> R) -> Result<R> {
         let queue = self.queue()?;
         self.flush_uploads()?;

@@ -163,9 +163,10 @@ impl<C> Arenas<C> {
         self.take(Arena::is_too_large);
     }
 
-    /// Frees all buffers that no run uses. Later runs make them again.
+    /// Frees all buffers that no run uses. Later runs make them again, and try again to overlap.
     pub(crate) fn clear(&self) {
         self.take(|_| true);
+        self.lock().most = MOST_ARENAS;
     }
 
     /// The bytes of all buffers.

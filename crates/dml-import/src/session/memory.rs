@@ -60,15 +60,21 @@ impl Session {
         self.compiler.device().vulkan().trim();
     }
 
-    /// The result of `work`. While memory runs out for it, programs that no run uses are evicted, the least used first,
-    /// those of other sessions of the device after the session's own, and then the buffers that no run uses; after that, the error is returned.
+    /// The result of `work`. While memory runs out for it, staging memory is freed, then programs that no run uses are
+    /// evicted, the least used first, those of other sessions of the device after the session's own, and then the
+    /// buffers that no run uses; after that, the error is returned.
     pub(super) fn with_memory<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
-        let mut has_cleared = false;
+        let (mut has_released, mut has_cleared) = (false, false);
         loop {
             let error = match work() {
                 Err(error) if is_out_of_memory(&error) => error,
                 result => return result,
             };
+            if !std::mem::replace(&mut has_released, true) {
+                // Uploads that were not submitted keep the buffers of a program that could not be made.
+                self.compiler.device().vulkan().release_unused();
+                continue;
+            }
             let wanted = match error.kind() {
                 Error::Memory(missing) => missing.size.unwrap_or(0),
                 _ => 0,

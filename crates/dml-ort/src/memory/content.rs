@@ -216,7 +216,13 @@ impl Allocation {
             return Ok(None);
         }
         let bytes = part.value.bytes()?;
-        let tensor = DeviceTensor::new(device, &Tensor::new(element, shape, bytes)?)?;
+        let tensor = match DeviceTensor::new(device, &Tensor::new(element, shape, bytes)?) {
+            // A run uploads it, and frees memory of other programs for it.
+            Err(error) if error.device_error().is_some_and(dml::Error::is_out_of_memory) => {
+                return Ok(None);
+            }
+            made => made?,
+        };
         counters::add(Copied::ToDevice, size);
         part.value = Value { host: None, device: Some(tensor.clone()), ..part.value.clone() };
         Ok(Some(tensor))

@@ -9,7 +9,7 @@ use dml_core::plan::WorkBound;
 use crate::error::{Error, Result};
 use crate::instance::queues::QueueChoice;
 
-/// The options for creating a [`Device`].
+/// The options for creating a [`Device`](crate::Device).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDesc {
     /// Behave as if the host could not map memory of [`crate::MemoryLocation::Device`], so that every
@@ -26,7 +26,7 @@ pub struct DeviceDesc {
     pub pipeline_cache: Option<PathBuf>,
     /// Create the device without robustBufferAccess. With it, a defective kernel only reaches the buffers
     /// that are bound; without it, such a defect has undefined behaviour, but some GPUs compute addresses
-    /// faster. For a caller's own device it decides what [`PhysicalDevice::enablement`] returns.
+    /// faster. For a caller's own device it decides what [its enablement](crate::PhysicalDevice::enablement) returns.
     pub without_robust_access: bool,
     /// The number of threads that make the pipelines of one operator or graph. The default, `None`, is one
     /// for each core of the host.

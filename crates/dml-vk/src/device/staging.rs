@@ -65,6 +65,9 @@ impl Staging {
 impl Device {
     /// Frees staging memory that the device keeps for later transfers. For programs that run out of memory.
     pub fn release_unused(&self) {
+        if self.shared.raw.is_forked() {
+            return;
+        }
         if self.shared.has_queue()
             && let Err(error) = self.finish_uploads()
         {
@@ -78,6 +81,9 @@ impl Device {
     /// staging memory. For programs that live long and have gone through many operators; later operators make their
     /// pipelines again.
     pub fn trim(&self) {
+        if self.shared.raw.is_forked() {
+            return;
+        }
         self.shared.pipelines.trim();
         self.release_unused();
     }

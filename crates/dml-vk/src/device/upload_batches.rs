@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::device::commands::CommandPool;
 use crate::device::queue::{Queue, SubmittedResources};
 use crate::device::staging::{Blocks, StagingBlock};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 
 /// The most bytes of batches that have not completed. An upload that would exceed it waits for the oldest batch.
@@ -104,9 +104,17 @@ impl UploadBatches {
         self.lock().under_way.back().map_or(0, |back| back.value)
     }
 
-    /// Frees the staging memory of batches that have completed.
+    /// Frees the memory of batches that have completed, unless another thread has the lock.
+    pub(crate) fn retire_if_unlocked(&self, queue: &Queue) -> Result<()> {
+        self.state.try_lock().map_or(Ok(()), |state| Self::retire_locked(state, queue))
+    }
+
+    /// Frees the staging memory of batches that have completed, and the buffers that nobody else has.
     pub(crate) fn retire(&self, queue: &Queue) -> Result<()> {
-        let mut state = self.lock();
+        Self::retire_locked(self.lock(), queue)
+    }
+
+    fn retire_locked(mut state: MutexGuard<'_, UploadState>, queue: &Queue) -> Result<()> {
         if state.under_way.is_empty() {
             return Ok(());
         }
@@ -123,9 +131,13 @@ impl UploadBatches {
     pub(crate) fn end(&mut self, queue: &Queue) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         for submitted in state.under_way.drain(..) {
-            if let Err(error) = queue.wait_patiently(submitted.value) {
-                log::error!("waiting for uploads failed, their objects are leaked: {error}");
-                std::mem::forget(submitted);
+            match queue.wait_patiently(submitted.value) {
+                // In a forked process nothing is destroyed.
+                Ok(()) | Err(Error::Forked { .. }) => {}
+                Err(error) => {
+                    log::error!("waiting for uploads failed, their objects are leaked: {error}");
+                    std::mem::forget(submitted);
+                }
             }
         }
     }

@@ -68,6 +68,8 @@ impl Device {
             return Err(Error::invalid("semaphores", "one of them is null"));
         }
         self.flush_uploads()?;
+        // Buffers that were dropped since are freed.
+        self.shared.upload_batches.retire_if_unlocked(self.queue()?)?;
         // SAFETY: a list is only made with its recording ended. It is consumed here, and the
         // submission keeps it until the value is signalled; it gives back only what is repeatable. The
         // semaphores are the caller's promise.

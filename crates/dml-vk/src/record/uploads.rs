@@ -18,6 +18,9 @@ use crate::record::batches::Batches;
 /// A batch of this many bytes is submitted at once. No piece of an upload is larger.
 const BATCH: usize = 16 << 20;
 
+/// A batch of this many copies is submitted at once: each is compared with those before it.
+const MOST_COPIES: usize = 1024;
+
 impl Device {
     /// Copies `bytes` to staging memory, and on to `buffer` with the next batch. The range lies inside the buffer,
     /// which has TRANSFER_DST usage.
@@ -33,7 +36,8 @@ impl Device {
             write_mapped(&block.buffer, mapped, at, piece)?;
             let range = start..start + size;
             let mut state = batches.push(UploadCopy { block, at, buffer: buffer.clone(), range });
-            if state.pending.bytes >= BATCH as u64 {
+            let pending = &state.pending;
+            if pending.bytes >= BATCH as u64 || pending.copies.len() >= MOST_COPIES {
                 self.submit_uploads(&mut state)?;
             }
         }
@@ -42,6 +46,7 @@ impl Device {
 
     /// Submits all uploads so far. After an error, they are still to be submitted.
     pub(crate) fn flush_uploads(&self) -> Result<()> {
+        self.shared.raw.ensure_alive()?;
         let batches = &self.shared.upload_batches;
         if batches.is_pending() {
             self.submit_uploads(&mut batches.lock())?;
