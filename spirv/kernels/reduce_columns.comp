@@ -54,8 +54,8 @@ uint exponent_of(const uint number) {
 // The columns of this invocation; where there are none the last ones, of which it has no elements.
 Columns columns_of_invocation(const uint group, const uint blocks) {
     Columns it;
-    const uint quads = inner_size().y;
-    it.size = outer_size(6u).w;
+    const uint quads = varying_bound(inner_size().y, group);
+    it.size = varying_bound(outer_size(6u).w, group);
     it.shift = min(GROUP_SHIFT - min(WIDTH, exponent_of(quads)), 2u + exponent_of(blocks));
     const uint width = GROUP_SHIFT - it.shift;
     it.place = gl_LocalInvocationIndex >> width;
@@ -139,7 +139,7 @@ void main() {
     uvec4 length;
     uvec4 unused;
     linked_length(length, unused);
-    const uint blocks = (outer_size(6u).w + length.x - 1u) / length.x;
+    const uint blocks = (varying_bound(outer_size(6u).w, group) + length.x - 1u) / length.x;
     const Columns columns = columns_of_invocation(group, blocks);
     const uint blocks_of_turn = 1u << columns.shift - 2u;
     uvec4 a;

@@ -189,7 +189,7 @@ fn rows_of_several_turns_are_normalized_alike() {
 /// time, or up to 64 if there are few columns.
 #[test]
 fn columns_are_reduced_to_the_bits_of_rows() {
-    const SHAPES: [[u32; 3]; 8] = [
+    const SHAPES: [[u32; 3]; 9] = [
         [3, 17, 5],
         [2, 128, 260],
         [3, 129, 68],
@@ -197,6 +197,7 @@ fn columns_are_reduced_to_the_bits_of_rows() {
         [2, 1_024, 3],
         [1, 4_100, 33],
         [1, 9_001, 8],
+        [1, 10_000, 2],
         [1, 20_001, 2],
     ];
     on_every_device(|device| {

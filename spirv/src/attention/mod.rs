@@ -226,7 +226,10 @@ impl Attention {
     fn results(&self, types: NativeTypes) -> Vec<Body> {
         let mut element = self.calls(types);
         if let (Passes::Once, Some(share)) = (self.passes, &self.share) {
-            let kept = share.result(&mut element);
+            // A share is at most 1, and may be rounded to FLOAT16; a weighted value need not fit there.
+            let mut quotient = share.clone();
+            quotient.program.steps.truncate(1);
+            let kept = quotient.result(&mut element);
             element.call(Callee::Exported("keep"), vec![kept[0]]);
         }
         let result = self.result.result(&mut element);

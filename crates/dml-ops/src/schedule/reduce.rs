@@ -16,7 +16,7 @@ use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{self, AccessPattern, DIMENSIONS, Quads};
-use dml_spirv::reduce::{Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
+use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
 
 use column_groups::packed_by_columns;
 use columns::are_columns;
@@ -122,7 +122,12 @@ impl Schedule<'_> {
         reduction: &Reduction,
     ) -> Result<(), Error> {
         let count = space.sizes.iter().map(|size| u64::from(*size)).product();
-        let packed = self.temporary(reduction.reducer.width(), count).packed(&space.sizes);
+        // States of parts are wider than values.
+        let width = match reduction.elements {
+            Elements::States => space.inputs[0].width,
+            Elements::Values => reduction.reducer.width(),
+        };
+        let packed = self.temporary(width, count).packed(&space.sizes);
         let computation = Computation {
             program: reduction.program.clone(),
             packed: None,

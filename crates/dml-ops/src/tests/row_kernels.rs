@@ -284,3 +284,28 @@ fn dynamic_quantization_reads_its_range_once() {
     assert_eq!(of(8192), (4, 1));
     assert_eq!(of(1 << 22), (5, 2));
 }
+
+#[test]
+fn states_of_columns_have_their_bits_where_a_descriptor_shows_few_of_them() {
+    let least = Capabilities::vulkan_minimum();
+    let mut narrow = card();
+    narrow.limits.max_storage_buffer_range =
+        4096 + narrow.limits.min_storage_buffer_offset_alignment;
+    let groups = Tuning::new().with_strategy(Strategy::RowGroups);
+    let sizes = [32, 1024, 4];
+    for function in [ReduceFunction::Sum, ReduceFunction::L2] {
+        let desc = ReduceDesc {
+            function,
+            input_tensor: TensorDesc::packed(DataType::Float32, &sizes),
+            output_tensor: TensorDesc::packed(DataType::Float32, &[sizes[0], 1, sizes[2]]),
+            axes: vec![1],
+        };
+        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+        let result = |capabilities, tuning| {
+            let target = Target { capabilities, tuning, transfer: TransferUse::Allowed };
+            let plan = crate::lower(&operator, &target).unwrap();
+            executed(&plan, DataType::Float32, "states", capabilities)
+        };
+        assert!(result(&least, Tuning::new()) == result(&narrow, groups), "{function:?}");
+    }
+}

@@ -18,6 +18,9 @@ use crate::schedule::{Schedule, cost};
 const ROWS: usize = DIMENSIONS - 1;
 const COLUMNS: usize = ROWS - 1;
 
+/// So many columns of one block fill half of a work group.
+const FULL_COLUMNS: u32 = 128;
+
 /// The number of work groups that keeps a GPU busy.
 const MANY_GROUPS: u64 = 512;
 
@@ -31,6 +34,7 @@ impl Schedule<'_> {
     ) -> bool {
         let first = boxes.clone().next();
         has_groups(self.target, space.sizes[ROWS])
+            && fills_groups(space, reduction)
             && are_columns(reduction.divided(&space.inputs).0, space)
             && first.is_some_and(|first| {
                 let by_columns = space.clone().with_last(COLUMNS);
@@ -110,7 +114,7 @@ pub(super) fn most_at_once(space: &IterationSpace<Slot>, reduction: &Reduction) 
     let parts = u32::try_from(MANY_GROUPS.div_ceil(groups)).expect("at most the groups");
     match parts {
         1 => MOST_BLOCKS * block,
-        _ if size <= 2 * turn => 2 * turn,
+        _ if size <= 2 * turn => (2 * turn).min(MOST_BLOCKS * block),
         _ => (size / parts).clamp(turn, MOST_BLOCKS * block),
     }
 }
@@ -124,6 +128,14 @@ pub(super) fn packed_by_columns(
     let mut packed = states.packed(&sizes);
     packed.strides.rotate_left(1);
     packed
+}
+
+/// Whether work groups are filled: one has columns of one outer index, many of them where columns are one block.
+fn fills_groups(space: &IterationSpace<Slot>, reduction: &Reduction) -> bool {
+    let outer = cost::elements(&space.sizes[..COLUMNS]);
+    space.sizes[ROWS] > reduction.elements.block_length()
+        || space.sizes[COLUMNS] >= FULL_COLUMNS
+        || outer < MANY_GROUPS
 }
 
 /// Whether the elements of neighbouring columns are adjacent, and elements of one column are not.
