@@ -89,12 +89,11 @@ fn with_a_low_bound_only_work_groups_that_nothing_divides_are_above_it() {
         let names = plans.flat_map(|plan| above(&plan, bound));
         names.filter_map(|name| name.split(' ').next()).collect::<BTreeSet<_>>()
     };
-    // All keys of some queries, a product of 64 words of depth (or of 512, of few rows), columns of a matrix as rows to
-    // add up, and long rows of norms.
+    // All keys of some queries, a product of 64 words of depth (or of 512, of few rows), and long rows of
+    // norms.
     let undivided = [
         "attention_of_64",
         "product_8_whole_f32",
-        "product_columns_f32",
         "product_few_deep_f32",
         "product_tiles_128_whole_f16",
         "product_tiles_128_whole_f32",

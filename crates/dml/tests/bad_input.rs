@@ -20,7 +20,7 @@ fn descriptors_are_refused_with_field_value_and_what_is_accepted() {
         let float = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
         assert_eq!(
             refused(device, float(&[3, 0])),
-            "DIAGONAL_MATRIX: OutputTensor.Sizes[1]: 0 is no size (tensors cannot be empty); \
+            "DIAGONAL_MATRIX: OutputTensor.Sizes[1]: 0 is not a size (tensors cannot be empty); \
              accepted: 1 to 4294967295"
         );
         let message = refused(device, float(&[1; 9]));

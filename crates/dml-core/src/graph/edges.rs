@@ -134,9 +134,11 @@ fn below(
     if index < count {
         return Ok(index as usize);
     }
+    let what = what.to_string();
     let accepted = match count {
         0 => format!("none; there is no {what}"),
         _ => format!("0 to {}", count - 1),
     };
-    Err(InvalidField::new(path.text(), index, format!("is no {what}"), accepted))
+    let article = if what.starts_with(['i', 'o']) { "an" } else { "a" };
+    Err(InvalidField::new(path.text(), index, format!("is not {article} {what}"), accepted))
 }

@@ -48,7 +48,7 @@ fn refuses(change: impl FnOnce(&mut GraphDesc), message: &str) {
 fn a_graph_without_outputs_is_refused() {
     refuses(
         |it| (it.output_count, it.output_edges) = (0, vec![]),
-        "OutputEdges: an empty list is no output: the graph would compute nothing that can be read; \
+        "OutputEdges: an empty list is not an output: the graph would compute nothing that can be read; \
          accepted: 1 edge and more",
     );
     assert!(checked(&GraphDesc::default()).is_err());
@@ -209,7 +209,7 @@ fn a_circle_and_a_refused_operator_name_their_nodes() {
     );
     refuses(
         |graph| graph.nodes[1].kind = NodeKind::Operator(relu(&[2, 0]).into()),
-        "Nodes[1] (the end): ACTIVATION_RELU: InputTensor.Sizes[1]: 0 is no size (tensors cannot be \
+        "Nodes[1] (the end): ACTIVATION_RELU: InputTensor.Sizes[1]: 0 is not a size (tensors cannot be \
          empty); accepted: 1 to 4294967295",
     );
 }
@@ -235,7 +235,7 @@ fn graphs_and_constants_have_their_levels() {
 fn an_output_is_what_an_operator_writes() {
     refuses(
         |graph| graph.nodes[1].kind = NodeKind::Constant(vec![0; 24].into()),
-        "IntermediateEdges[0].ToNodeInputIndex: 0 is no input of Nodes[1]; accepted: none; there is no \
+        "IntermediateEdges[0].ToNodeInputIndex: 0 is not an input of Nodes[1]; accepted: none; there is no \
          input of Nodes[1]",
     );
     let mut graph = GraphBuilder::new();

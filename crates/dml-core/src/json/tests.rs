@@ -355,7 +355,7 @@ fn a_nested_operator_s_path_starts_outside() {
     let message = "FusedActivation.OutputTensor: 1 is not an object; accepted: an object";
     refuses("FusedActivation", nested, message);
     let message = with("FusedActivation", json!({ "Type": "RELU" })).unwrap_err().to_string();
-    assert!(message.starts_with("FusedActivation.Type: \"RELU\" is no known"), "{message}");
+    assert!(message.starts_with("FusedActivation.Type: \"RELU\" is not a known"), "{message}");
 }
 
 #[test]

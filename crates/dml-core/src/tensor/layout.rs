@@ -260,7 +260,7 @@ fn check_alignment(desc: &TensorDesc) -> Result<u32, InvalidField> {
         return Err(InvalidField::new(
             "GuaranteedBaseOffsetAlignment",
             alignment,
-            "is not an usable alignment",
+            "is not a usable alignment",
             format!("0, or a power of two of at least {element_bytes}, the size of an element"),
         ));
     }

@@ -88,7 +88,7 @@ fn each_element_keeps_the_rules_of_tensors() {
     refused(
         &join(&[packed(&[1, 3]), packed(&[3, 0])], 2),
         FeatureLevel::HIGHEST,
-        "JOIN: InputTensors[1].Sizes[1]: 0 is no size (tensors cannot be empty); \
+        "JOIN: InputTensors[1].Sizes[1]: 0 is not a size (tensors cannot be empty); \
          accepted: 1 to 4294967295",
     );
 }

@@ -129,7 +129,7 @@ fn rules_of_tensors_name_operator_and_field() {
             &diagonal(TensorDesc::packed(DataType::Float32, &[1, 1, 3, 0])),
             FeatureLevel::HIGHEST,
         ),
-        "DIAGONAL_MATRIX: OutputTensor.Sizes[3]: 0 is no size (tensors cannot be empty); \
+        "DIAGONAL_MATRIX: OutputTensor.Sizes[3]: 0 is not a size (tensors cannot be empty); \
          accepted: 1 to 4294967295",
     );
     refused(

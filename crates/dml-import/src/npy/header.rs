@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(shape("(3,)"), Ok(vec![3]));
         assert_eq!(shape("(3, 4L)"), Ok(vec![3, 4]));
         assert_eq!(shape("(-3, 4)"), Err("- is not a size".to_owned()));
-        assert_eq!(shape("(18446744073709551616,)").map_err(|it| it.len()), Err(31));
+        assert_eq!(shape("(18446744073709551616,)").map_err(|it| it.len()), Err(34));
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn mistakes_of_operators_are_named_with_their_node() {
     refuses_at(
         "/Nodes/0/Operator/Desc/ATensor/DataType",
         json!("FLOAT31"),
-        "ELEMENT_WISE_ADD: Nodes[0].Operator.ATensor.DataType: \"FLOAT31\" is no data type \
+        "ELEMENT_WISE_ADD: Nodes[0].Operator.ATensor.DataType: \"FLOAT31\" is not a data type \
          (did you mean FLOAT32, FLOAT16 or FLOAT64?); \
          accepted: FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8, FLOAT64, UINT64, INT64, \
          UINT4, INT4",

@@ -134,7 +134,7 @@ fn a_guaranteed_alignment_is_a_power_of_two_and_holds_an_element() {
     assert_eq!(aligned(DataType::Int8, 0).unwrap().alignment(), 16);
     refused(
         aligned(DataType::Float64, 4),
-        "GuaranteedBaseOffsetAlignment: 4 is no usable alignment; accepted: 0, or a power of two \
+        "GuaranteedBaseOffsetAlignment: 4 is not a usable alignment; accepted: 0, or a power of two \
          of at least 8, the size of an element",
     );
     assert!(aligned(DataType::Float32, 48).is_err());
