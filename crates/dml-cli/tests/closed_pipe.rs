@@ -43,7 +43,7 @@ fn commands_end_quietly_when_nobody_reads_their_output() {
     ] {
         assert_eq!(without_stdout(arguments), (Some(0), String::new()), "{arguments:?}");
     }
-    // What it did is on standard error.
+    // The report of the run is on standard error.
     let (code, report) = without_stdout(&["run", &model, "--shape", "x=30x30"]);
     assert!(report.starts_with("ran ") && report.lines().count() == 3, "{report}");
     assert_eq!(code, Some(0));

@@ -18,7 +18,7 @@ static HELD: Mutex<Option<Gate>> = Mutex::new(None);
 static REFUSES_BUFFERS: AtomicBool = AtomicBool::new(false);
 static REFUSED_BUFFERS: AtomicUsize = AtomicUsize::new(0);
 
-/// What the copying thread does.
+/// The channels by which a copying thread says that it has begun, and waits to go on.
 struct Gate {
     least: u64,
     begun: Sender<()>,

@@ -50,7 +50,7 @@ fn inputs(rows: u64) -> Inputs {
     Inputs::new().with_tensor("a", tensor(3)).with_tensor("b", tensor(5))
 }
 
-/// What a session does on one device.
+/// The calls and bytes of a session on one device.
 #[derive(Debug)]
 struct Counts {
     access: HostAccess,

@@ -43,7 +43,7 @@ impl<'a> Given<'a> {
     /// The input of this name in a run.
     ///
     /// # Errors
-    /// It is not given, its type is unknown, or its memory is not known.
+    /// The input is not given, its type is unknown, or its memory is not known.
     ///
     /// # Safety
     ///
@@ -97,7 +97,7 @@ impl<'a> Given<'a> {
 
 /// Where ONNX Runtime wants an output.
 enum Target {
-    /// It is known when the output is.
+    /// The place is known once the shape of the output is.
     Later,
     /// The output is not wanted.
     Nowhere,

@@ -198,7 +198,7 @@ fn a_wait_without_a_timeout_does_not_end_before_the_work() {
         assert_eq!(it.waits(), 4);
         it.fail_waits(1, Code::TIMEOUT);
         assert!(!submission.wait_timeout(Duration::from_secs(60)).unwrap());
-        // What has been waited for is not waited for again.
+        // A value that has been waited for is not waited for again.
         let _again = it.submit();
         it.fail_waits(2, Code::TIMEOUT);
         assert_eq!(it.device.read_buffer(&it.buffer, 0..4).unwrap(), [7, 0, 0, 0]);

@@ -220,7 +220,7 @@ fn columns_are_reduced_to_the_bits_of_rows() {
                     axes: vec![1],
                 };
                 let name = format!("{function:?} {data_type} {sizes:?}");
-                // The same columns, stored as rows.
+                // These columns, stored as rows.
                 let width = data_type.bits() as usize / 8;
                 let [depth, columns] = [depth, columns].map(|it| it as usize);
                 let of_rows: Vec<u8> = bytes

@@ -11,7 +11,7 @@ use super::delivery::{Delivered, counted};
 use crate::files::printable;
 use crate::latency::Latency;
 
-/// What a run did.
+/// A finished run: its work, its times and its outputs.
 pub(super) struct Report<'a> {
     pub(super) model: PathBuf,
     /// `None` if no output needed a device.

@@ -118,7 +118,7 @@ impl DeviceTensor {
         read.map_err(|error| at(&its_buffers(), error.into()))
     }
 
-    /// The same bytes as a tensor of another shape or type.
+    /// This tensor with another shape or type; the bytes are shared.
     ///
     /// # Errors
     /// [`Error::Malformed`]: the shape and type have another number of bytes.

@@ -40,7 +40,7 @@ struct Packing {
 /// The persistent resource of an initialized operator.
 #[derive(Debug)]
 pub(super) struct PackedWeights {
-    /// None if the operator keeps nothing.
+    /// Empty if the operator keeps nothing.
     buffers: Vec<Buffer>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Location {
 /// Where a tensor is, and the number of its bytes.
 ///
 /// # Errors
-/// It is in no allocation of the device memory, or in memory of another provider.
+/// The address is in no allocation of the device memory, or in memory of another provider.
 ///
 /// # Safety
 ///
