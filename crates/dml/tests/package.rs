@@ -37,7 +37,8 @@ fn unpack(archive: &Path, folder: &Path) {
 fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumer");
-    // With the workspace's profile, so that what both depend on is built once.
+    // With the workspace's profile, so that what both depend on is built once. The packaged crates are built only
+    // here, and hardly run, so optimizing them would be wasted.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let packages = folder.join("packages");
     let _ = fs::remove_dir_all(&packages);
@@ -50,9 +51,12 @@ fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
 
     let version = env!("CARGO_PKG_VERSION");
     let mut manifest = "[package]\nname = \"consumer\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n\
-         [dependencies]\ndml = \"0.2\"\n\n[patch.crates-io]\n"
+         [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n"
         .to_owned();
+    for name in CRATES {
+        manifest.push_str(&format!("[profile.dev.package.{name}]\nopt-level = 0\n\n"));
+    }
+    manifest.push_str("[dependencies]\ndml = \"0.2\"\n\n[patch.crates-io]\n");
     for name in CRATES {
         let archive = target.join(format!("package/{name}-{version}.crate"));
         unpack(&archive, &packages);
