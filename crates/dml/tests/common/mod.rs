@@ -7,6 +7,8 @@ pub(crate) mod band;
 pub(crate) mod graphs;
 pub(crate) mod reference;
 
+use std::sync::{Mutex, PoisonError};
+
 use dml::{
     Buffer, BufferBinding, CapabilityCap, CompiledOperator, Device, DeviceOptions,
     DiagonalMatrixDesc, FillValueConstantDesc, Instance, InstanceDesc, PipelineCache, ScalarUnion,
@@ -44,9 +46,24 @@ pub(crate) fn on_every_device_as(options: &DeviceOptions, test: impl Fn(&Device)
     run(&options.resolved().unwrap(), test);
 }
 
+/// Instances that no test uses now, by the version of Vulkan that they are limited to; nothing else of their
+/// descriptions differs. Creating one loads the drivers and the validation layer, which takes longer than most
+/// tests; so the tests of a program take turns with a few.
+static UNUSED: Mutex<Vec<(Option<u32>, Instance)>> = Mutex::new(Vec::new());
+
+/// An instance that no other thread uses, so that its validation messages are those of one test.
+fn instance_of(desc: &InstanceDesc) -> Instance {
+    let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(place) = unused.iter().position(|(version, _)| *version == desc.max_api_version) {
+        return unused.swap_remove(place).1;
+    }
+    drop(unused);
+    Instance::new(desc).expect("a Vulkan loader; run `cargo xtask test`")
+}
+
+/// Runs `test` on every device; a test that panics drops its instance with all messages.
 fn run(options: &DeviceOptions, test: impl Fn(&Device)) {
-    let instance =
-        Instance::new(&options.instance).expect("a Vulkan loader; run `cargo xtask test`");
+    let instance = instance_of(&options.instance);
     let mut tested = 0;
     for physical in instance.physical_devices().unwrap() {
         if physical.unsuitable().is_some() {
@@ -60,6 +77,8 @@ fn run(options: &DeviceOptions, test: impl Fn(&Device)) {
         tested += 1;
     }
     assert!(tested > 0, "there is no Vulkan device; run `cargo xtask test`");
+    let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    unused.push((options.instance.max_api_version, instance));
 }
 
 /// An operator with the value on one diagonal.
