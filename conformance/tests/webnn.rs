@@ -102,7 +102,7 @@ fn what_cannot_be_run_says_why() {
         [
             "noSuchOperation: it is not an operation of WebNN that is known here",
             "lstm: weight is missing",
-            "input 'x': 3 numbers are no [2]",
+            "input 'x': 3 numbers do not fill [2]",
             "input 'x': \"one\" is not a number",
             "softmax: axis: 0.5 is not an integer",
         ]

@@ -103,7 +103,7 @@ impl Export<'_> {
     /// Exports a case; `false` where that cannot be.
     fn one(&mut self, listed: &Listed) -> anyhow::Result<bool> {
         let case = listed.case(&mut self.finder);
-        let case = case.with_context(|| format!("{}: is no case", listed.id))?.into_owned();
+        let case = case.with_context(|| format!("{}: is not a case", listed.id))?.into_owned();
         let written = write_case(self.folder, &case).with_context(|| case.id.to_string())?;
         match written {
             Ok(exported) => self.cases.push(exported),

@@ -198,7 +198,7 @@ fn read_comparison<'de, D: Deserializer<'de>>(from: D) -> Result<Comparison, D::
         Some(Ok(bound)) => Ok(Comparison::Ulp(bound)),
         _ if text == BIT_EXACT => Ok(Comparison::BitExact),
         _ => Err(D::Error::custom(format!(
-            "{text:?} is no comparison; accepted: {BIT_EXACT:?}, \"{ULP}N\""
+            "{text:?} is not a comparison; accepted: {BIT_EXACT:?}, \"{ULP}N\""
         ))),
     }
 }

@@ -95,7 +95,7 @@ impl<'a> DeviceExecutor<'a> {
             Some(lowering) => self.compile_with(lowering, operator, level, tuning)?,
             None => device.compile(operator.clone())?,
         };
-        let operator = compiled.operator().cloned().expect("an operator is no graph");
+        let operator = compiled.operator().cloned().expect("an operator is not a graph");
         Ok(Box::new(DeviceOperator { executor: self, operator, tuning, compiled }))
     }
 }

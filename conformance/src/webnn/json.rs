@@ -145,14 +145,14 @@ impl Number {
             (_, Self::Integer(value)) => {
                 let range = element.storage().and_then(DataType::integer_range);
                 let fits = range.is_some_and(|(least, most)| (least..=most).contains(&value));
-                ensure!(fits, "{value} is no {element}");
+                ensure!(fits, "{value} is not a value of {element}");
                 let size = element.size().and_then(|size| usize::try_from(size).ok());
                 value.to_le_bytes()[..size.unwrap_or(0).min(16)].to_vec()
             }
             (_, Self::Float(value)) if value.fract() == 0.0 => {
                 Self::Integer(value as i128).bytes(element)?
             }
-            (_, Self::Float(value)) => bail!("{value} is no {element}"),
+            (_, Self::Float(value)) => bail!("{value} is not a value of {element}"),
         })
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn tensor(
     shape: &[u64],
     numbers: &[Number],
 ) -> anyhow::Result<Tensor> {
-    ensure!(numbers.len() == count(shape)?, "{} numbers are no {shape:?}", numbers.len());
+    ensure!(numbers.len() == count(shape)?, "{} numbers do not fill {shape:?}", numbers.len());
     let bytes =
         numbers.iter().map(|number| number.bytes(element)).collect::<anyhow::Result<Vec<_>>>()?;
     Ok(Tensor::new(element, shape, bytes.concat())?)

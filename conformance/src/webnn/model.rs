@@ -163,7 +163,7 @@ impl Call<'_> {
     pub(super) fn known(&self, name: &str) -> anyhow::Result<Known> {
         let operand = self.required(name)?;
         let known = self.builder.known.get(&operand).cloned();
-        known.with_context(|| format!("'{operand}' is no operand of the graph"))
+        known.with_context(|| format!("'{operand}' is not an operand of the graph"))
     }
 
     pub(super) fn number(&self, name: &str) -> anyhow::Result<Option<Number>> {

@@ -43,7 +43,8 @@ impl Tensor {
         if let Some((least, most)) = element.range() {
             let mut values = bytes.iter().map(|byte| integer(u64::from(*byte), element));
             if let Some(wrong) = values.find(|value| !(least..=most).contains(value)) {
-                let problem = format!("{wrong} is no {element}; accepted: {least} to {most}");
+                let problem =
+                    format!("{wrong} is not a value of {element}; accepted: {least} to {most}");
                 return Err(Error::Malformed(problem));
             }
         }
@@ -219,9 +220,15 @@ mod tests {
         assert!(Tensor::new(ElementType::Other("string"), [0], vec![]).is_err());
         let message =
             |element, byte: u8| Tensor::new(element, [1], vec![byte]).unwrap_err().to_string();
-        assert_eq!(message(ElementType::Bool, 2), "2 is no bool; accepted: 0 to 1");
-        assert_eq!(message(ElementType::Int4, 0xf7), "-9 is no int4; accepted: -8 to 7");
-        assert_eq!(message(ElementType::Uint4, 16), "16 is no uint4; accepted: 0 to 15");
+        assert_eq!(message(ElementType::Bool, 2), "2 is not a value of bool; accepted: 0 to 1");
+        assert_eq!(
+            message(ElementType::Int4, 0xf7),
+            "-9 is not a value of int4; accepted: -8 to 7"
+        );
+        assert_eq!(
+            message(ElementType::Uint4, 16),
+            "16 is not a value of uint4; accepted: 0 to 15"
+        );
     }
 
     #[test]

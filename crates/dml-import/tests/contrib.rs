@@ -13,9 +13,10 @@ use dml_import::claims::{Claim, claims};
 use dml_import::onnx::{Source, SourceAttribute, SourceNode, SourceTensor, SourceValue};
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
-const TEXTS: [&str; 4] = [
+const TEXTS: [&str; 5] = [
     include_str!("data/contrib/activations.txt"),
     include_str!("data/contrib/attention.txt"),
+    include_str!("data/contrib/experts.txt"),
     include_str!("data/contrib/quantized.txt"),
     include_str!("data/contrib/recurrent.txt"),
 ];
@@ -282,6 +283,24 @@ fn operators_of_com_microsoft_give_what_onnx_runtime_gives() {
         let wrong: Vec<String> = cases().filter_map(on_it).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     });
+}
+
+/// In decoding, only the weights of the chosen experts are read; of many tokens every expert is computed.
+#[test]
+fn weights_of_experts_are_gathered_for_few_tokens_alone() {
+    let gathered = |name: &str| {
+        let case = cases().find(|case| case.name == name).unwrap();
+        let program = Model::from_bytes(case.model()).and_then(|it| it.bind(&case.given()));
+        let program = program.unwrap();
+        let operators = program.operators().iter().flat_map(|operator| operator.operators());
+        operators.filter(|operator| operator.schema().name == "GATHER").count()
+    };
+    // Two matrices and two biases.
+    assert_eq!(gathered("experts_few"), 4);
+    assert_eq!(gathered("experts_swiglu"), 0);
+    // Scales too.
+    assert_eq!(gathered("nibble_experts_few"), 6);
+    assert_eq!(gathered("nibble_experts"), 0);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn scripts_neither_read_nor_write_outside_of_their_folder() {
         let error = script(outside, "b.bin").unwrap_err();
         assert!(error.contains("leaves the model's folder"), "{error}");
         let error = script("a.bin", outside).unwrap_err();
-        assert!(error.contains("is no such path"), "{error}");
+        assert!(error.contains("is not such a path"), "{error}");
     }
 }
 

@@ -115,7 +115,7 @@ fn of_no_iteration_the_kind_of_a_result_is_what_one_would_give() {
     let expected = [int64(&[0, 5], &[]), f32s(&[0, 2, 6], &[])];
     assert_eq!(run(value("picked", 7, &[Some(5)])).unwrap(), expected);
     let error = run(value("picked", 7, &[None])).unwrap_err();
-    assert!(error.contains("Gather 'picked': indices: 0 is no dimension"), "{error}");
+    assert!(error.contains("Gather 'picked': indices: 0 is not a dimension"), "{error}");
 }
 
 /// Loops in a function, in a branch, and nested twice: they use names of all enclosing graphs, up to the
@@ -272,13 +272,13 @@ fn bodies_of_the_wrong_form_are_refused() {
         refused("Scan", &["m"], scan_body(), &[count(wrong)], &message);
     }
     let more = |name, values: &[i64]| [count(1), ints(name, values)];
-    let no_axis = "attribute scan_input_axes: 0 is no dimension";
+    let no_axis = "attribute scan_input_axes: 0 is not a dimension";
     refused("Scan", &["m"], scan_body(), &[count(1)], no_axis);
     let two = "attribute scan_input_axes: 2 is the wrong number; accepted: 1 of them";
     refused("Scan", &["m"], scan_body(), &more("scan_input_axes", &[0, 0]), two);
-    let direction = "attribute scan_output_directions: 2 is no direction; accepted: 0, 1";
+    let direction = "attribute scan_output_directions: 2 is not a direction; accepted: 0, 1";
     refused("Scan", &["m"], scan_body(), &more("scan_output_directions", &[2]), direction);
-    refused("Scan", &["m"], scan_body(), &more("directions", &[0]), "is no attribute");
+    refused("Scan", &["m"], scan_body(), &more("directions", &[0]), "is not an attribute");
     let circle = Graph {
         nodes: vec![node("Neg", &["b"], &["a"], &[]), node("Neg", &["a"], &["b"], &[])],
         ..loop_body(7)

@@ -37,10 +37,10 @@ fn before_version_7_the_second_input_is_aligned_at_an_axis() {
     };
     refused(&[], "B: [2] is another shape; accepted: as in [1, 2, 3]");
     refused(&[("broadcast", 1)], "B: [2] does not fit the dimensions of A");
-    refused(&[("broadcast", 1), ("axis", 3)], "attribute axis: 3 is no dimension");
+    refused(&[("broadcast", 1), ("axis", 3)], "attribute axis: 3 is not a dimension");
     // From version 7 on NumPy's rule applies, and the attributes do not exist.
     let error = binary(7, "Add", &[("broadcast", 1)]).bind(&inputs).unwrap_err().to_string();
-    assert!(error.contains("attributes: broadcast is no attribute of Add"), "{error}");
+    assert!(error.contains("attributes: broadcast is not an attribute of Add"), "{error}");
     let error = binary(7, "Add", &[]).bind(&inputs).unwrap_err().to_string();
     assert!(error.contains("inputs: float32 [2] does not fit"), "{error}");
 }

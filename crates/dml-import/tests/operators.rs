@@ -103,7 +103,11 @@ fn einsum_says_what_it_does_not_do() {
         &[matrix()],
         "attribute equation: ij->ik names a dimension of the output that",
     );
-    refused("i!", &[matrix()], "attribute equation: i! is no equation; accepted: terms of letters");
+    refused(
+        "i!",
+        &[matrix()],
+        "attribute equation: i! is not an equation; accepted: terms of letters",
+    );
 }
 
 #[test]

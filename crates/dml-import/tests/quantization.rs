@@ -36,7 +36,7 @@ fn there_is_one_scale_or_one_for_each_place_along_the_axis() {
     assert_eq!(quantized(f32s(&[], &[0.5]), &[]).unwrap(), [1, 3, 255, 6, 0, 10]);
     for (scale, axis, message) in [
         (by_row, 1, "scale: [2] is the wrong shape; accepted: [3]"),
-        (by_column, 2, "attribute axis: 2 is no dimension"),
+        (by_column, 2, "attribute axis: 2 is not a dimension"),
         (f32s(&[2, 3], &[1.0; 6]), 0, "scale: [2, 3] is the wrong shape; accepted: [2]"),
     ] {
         let error = quantized(scale, &[("axis", axis)]).unwrap_err();

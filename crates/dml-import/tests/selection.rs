@@ -80,12 +80,12 @@ fn boxes_that_do_not_fit_are_refused() {
     let all = [("boxes", &boxes), ("scores", &scores), ("count", &count), ("overlap", &overlap)];
     let error = refusal(&node("NonMaxSuppression", &inputs, &["y"], &[]), &all);
     assert!(
-        error.contains("iou_threshold: NaN is no part of an area; accepted: 0 to 1"),
+        error.contains("iou_threshold: NaN is not a part of an area; accepted: 0 to 1"),
         "{error}"
     );
     let wrong = node("NonMaxSuppression", &inputs, &["y"], &[("center_point_box", 2)]);
     let error = refusal(&wrong, &all);
-    assert!(error.contains("attribute center_point_box: 2 is no format of boxes"), "{error}");
+    assert!(error.contains("attribute center_point_box: 2 is not a format of boxes"), "{error}");
 }
 
 /// No boxes overlap, so each is compared with all earlier ones.
@@ -115,7 +115,7 @@ fn slices_are_kept_where_a_condition_is_true() {
     let flat = node("Compress", &["x", "c"], &["y"], &[]);
     kept(&flat, &[0, 1, 0, 0, 1], &f32s(&[2], &[2., 5.]));
     let error = refusal(&along(2), &[("x", &x), ("c", &truths(&[1]))]);
-    assert!(error.contains("attribute axis: 2 is no dimension; accepted: -2 to 1"), "{error}");
+    assert!(error.contains("attribute axis: 2 is not a dimension; accepted: -2 to 1"), "{error}");
 }
 
 /// The four outputs of Unique.

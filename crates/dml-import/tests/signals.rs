@@ -131,7 +131,7 @@ fn signals_and_lengths_that_do_not_fit_are_refused() {
     assert!(error.contains("input: [1, 4, 2] is the wrong shape"), "{error}");
     let dft = node("DFT", &["x", "n"], &["y"], &[]);
     for (length, problem) in [
-        (0, "dft_length: 0 is no length"),
+        (0, "dft_length: 0 is not a length"),
         (-1, "dft_length: -1 is not a size"),
         (i64::MAX, "computes more on the host than 4194304 elements"),
         (200_003, "is too large to be computed on the host"),
@@ -146,7 +146,7 @@ fn signals_and_lengths_that_do_not_fit_are_refused() {
     let stft = node("STFT", &["x", "s", "", "l"], &["y"], &[]);
     for (step, length, problem) in [
         (1, 5, "frame_length: 5 is too long; accepted: up to 4"),
-        (0, 2, "frame_step: 0 is no length"),
+        (0, 2, "frame_step: 0 is not a length"),
     ] {
         let (step, length) = (int64(&[], &[step]), int64(&[], &[length]));
         let error = refusal(&stft, &[("x", &x), ("s", &step), ("l", &length)]);

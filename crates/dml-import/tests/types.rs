@@ -108,7 +108,7 @@ fn values_of_4_bits_are_moved_and_are_true_where_they_are_not_0() {
     });
     let beyond = model.bind(&Inputs::new().with_tensor("x", given(int8, vec![8, 0])));
     let error = beyond.unwrap_err().to_string();
-    assert!(error.contains("input 'x': 8 is no int4; accepted: -8 to 7"), "{error}");
+    assert!(error.contains("input 'x': 8 is not a value of int4; accepted: -8 to 7"), "{error}");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn bits_are_as_many_as_before() {
     // Truth values must be 0 or 1.
     assert_eq!(host::run(&bind(&[1, 0], 9, 2).unwrap())[0].tensor.bytes(), [1, 0]);
     let error = bind(&[1, 2], 9, 2).unwrap_err().to_string();
-    assert!(error.contains("2 is no bool; accepted: 0 to 1"), "{error}");
+    assert!(error.contains("2 is not a value of bool; accepted: 0 to 1"), "{error}");
     assert_eq!(host::run(&bind(&[0xff, 7], UINT4, INT4).unwrap())[0].tensor.bytes(), [15, 7]);
 }
 

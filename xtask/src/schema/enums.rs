@@ -18,7 +18,8 @@ pub(crate) fn resolve(file: &File) -> Result<Vec<Rc<Enumeration>>> {
         let key = key.into_inner();
         let legal = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-';
         if !key.starts_with(|it: char| it.is_ascii_lowercase()) || !key.chars().all(legal) {
-            let problem = format!("{key}: is no key; accepted: DirectML's name as axis-direction");
+            let problem =
+                format!("{key}: is not a key; accepted: DirectML's name as axis-direction");
             return Err(file.error(start, problem));
         }
         if key == Enumeration::of_data_types().key {
@@ -34,7 +35,7 @@ pub(crate) fn resolve(file: &File) -> Result<Vec<Rc<Enumeration>>> {
             let legal = |it: char| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_';
             if !name.starts_with(|it: char| it.is_ascii_uppercase()) || !name.chars().all(legal) {
                 let problem =
-                    format!("{key}: {name} is no value; accepted: DirectML's upper-case name");
+                    format!("{key}: {name} is not a value; accepted: DirectML's upper-case name");
                 return Err(file.error(value.span().start, problem));
             }
             if !seen.insert(name) {

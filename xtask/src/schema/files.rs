@@ -52,7 +52,7 @@ impl Folders {
         for entry in std::fs::read_dir(self.root.join(self.schema)).with_context(reading)? {
             let name = entry.with_context(reading)?.file_name();
             let name =
-                name.to_str().with_context(|| format!("{}: {name:?} is no UTF-8", self.schema))?;
+                name.to_str().with_context(|| format!("{}: {name:?} is not UTF-8", self.schema))?;
             if name.ends_with(".toml") {
                 operators.push(self.file(self.schema, name)?);
             }

@@ -29,7 +29,7 @@ pub(crate) fn level(name: &str) -> Result<&'static str, String> {
     LEVELS
         .into_iter()
         .find(|level| *level == name)
-        .ok_or_else(|| format!("{name} is no feature level; accepted: {}", LEVELS.join(", ")))
+        .ok_or_else(|| format!("{name} is not a feature level; accepted: {}", LEVELS.join(", ")))
 }
 
 /// DML_TENSOR_DIMENSION_COUNT_MAX1.

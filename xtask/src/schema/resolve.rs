@@ -190,7 +190,7 @@ fn of_family(
     }
     families.get(family).cloned().ok_or_else(|| {
         let names: Vec<&str> = families.keys().map(String::as_str).collect();
-        format!("{family} is no family; accepted: {}", names.join(", "))
+        format!("{family} is not a family; accepted: {}", names.join(", "))
     })
 }
 
@@ -225,7 +225,7 @@ fn field(
             let found = enums.iter().find(|names| names.key == *key).cloned();
             Some(found.ok_or_else(|| {
                 let keys: Vec<&str> = enums.iter().map(|names| names.key.as_str()).collect();
-                format!("{key} is no enum; accepted: {}", keys.join(", "))
+                format!("{key} is not an enum; accepted: {}", keys.join(", "))
             })?)
         }
         Some(_) => return Err("enum is for the type uint".to_owned()),
@@ -253,7 +253,7 @@ fn field(
 fn check_field(before: &[Field], given: &source::Field, implemented: bool) -> Result<(), String> {
     let legal = |name: &str| name.bytes().all(|it| it.is_ascii_alphanumeric());
     if !legal(&given.name) || !given.name.starts_with(|it: char| it.is_ascii_uppercase()) {
-        return Err("is no field name; accepted: DirectML's spelling".to_owned());
+        return Err("is not a field name; accepted: DirectML's spelling".to_owned());
     }
     if before.iter().any(|field| field.name == given.name) {
         return Err("is a second field of this name".to_owned());
@@ -293,5 +293,5 @@ fn reference(
         field.name == name && field.field_type == FieldType::Uint && holds_type == data_type
     });
     let holding = if data_type { " that holds the enum tensor-data-type" } else { "" };
-    if fits { Ok(()) } else { Err(format!("{key}: {name} is no uint field{holding}")) }
+    if fits { Ok(()) } else { Err(format!("{key}: {name} is not a uint field{holding}")) }
 }

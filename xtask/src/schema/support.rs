@@ -162,7 +162,9 @@ fn ranks(text: &str) -> Result<(usize, usize)> {
         (Ok(first), Ok(last)) if 1 <= first && first <= last && last <= MAX_RANK => {
             Ok((first, last))
         }
-        _ => Err(anyhow!("'{text}' are no ranks; accepted: such as 4 or 2-4, within 1-{MAX_RANK}")),
+        _ => {
+            Err(anyhow!("'{text}' are not ranks; accepted: such as 4 or 2-4, within 1-{MAX_RANK}"))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn forbidden_identifiers(text: &str, identifiers: &[&str]) -> Vec<Str
             collect(tokens, identifiers, &mut found);
             found
         }
-        Err(error) => vec![format!("is no Rust source: {error}")],
+        Err(error) => vec![format!("is not a Rust source: {error}")],
     }
 }
 

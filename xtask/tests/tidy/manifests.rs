@@ -6,7 +6,7 @@ use toml::{Table, Value};
 pub(crate) fn forbidden_dependencies(text: &str, forbidden: &[&str]) -> Vec<String> {
     let manifest: Table = match text.parse() {
         Ok(manifest) => manifest,
-        Err(error) => return vec![format!("is no manifest: {error}")],
+        Err(error) => return vec![format!("is not a manifest: {error}")],
     };
     dependencies(&manifest)
         .filter(|(_, package)| forbidden.contains(package))
@@ -34,7 +34,7 @@ pub(crate) fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static s
 pub(crate) fn missing_statements(text: &str) -> Vec<String> {
     let manifest: Table = match text.parse() {
         Ok(manifest) => manifest,
-        Err(error) => return vec![format!("is no manifest: {error}")],
+        Err(error) => return vec![format!("is not a manifest: {error}")],
     };
     let package = manifest.get("package").and_then(Value::as_table);
     let mut missing: Vec<String> = ["license", "rust-version", "edition", "description"]

@@ -73,7 +73,7 @@ impl<'a> Scope<'a> {
         let operator = found.map_err(|_| {
             let names =
                 names(self.dispatchables.iter().map(|dispatchable| dispatchable.name.as_str()));
-            command.refused("dispatchable", "is no dispatchable", names)
+            command.refused("dispatchable", "is not a dispatchable", names)
         })?;
         let bindings = command.fields("bindings")?;
         let points = &self.content(operator)?.points;
@@ -202,7 +202,7 @@ impl<'a> Scope<'a> {
     fn resource(&self, path: &str, name: &str) -> Result<usize> {
         self.resources.binary_search_by(|it| it.name.as_str().cmp(name)).map_err(|_| {
             let names = names(self.resources.iter().map(|resource| resource.name.as_str()));
-            refused(path, &name.into(), "is no resource", names)
+            refused(path, &name.into(), "is not a resource", names)
         })
     }
 
@@ -220,7 +220,11 @@ impl<'a> Scope<'a> {
         self.settled(&command.at("resource"), index)?;
         let target = command.text("targetPath")?.replace('\\', "/");
         files::stays_inside(&target).map_err(|_| {
-            command.refused("targetPath", "is no such path", "relative paths without '..' and ':'")
+            command.refused(
+                "targetPath",
+                "is not such a path",
+                "relative paths without '..' and ':'",
+            )
         })?;
         let count = self.resources[index].element_count();
         let shape = match command.get("dimensions") {
@@ -316,7 +320,7 @@ mod tests {
         let command = json!({ "type": "dispatch", "dispatchable": "join", "bindings": bindings });
         scope.step("commands[0]".to_owned(), &command).map(|step| match step {
             Step::Dispatch(dispatch) => dispatch,
-            other => panic!("{other:?} is no dispatch"),
+            other => panic!("{other:?} is not a dispatch"),
         })
     }
 
@@ -340,7 +344,9 @@ mod tests {
             assert!(error.contains(problem), "{error}");
         }
         let error = join(&json!({ "InputTensors": ["A", "D"] })).unwrap_err().to_string();
-        assert!(error.contains("bindings.InputTensors[1]: ") && error.contains("is no resource"));
+        assert!(
+            error.contains("bindings.InputTensors[1]: ") && error.contains("is not a resource")
+        );
         let error = join(&json!({ "InputCount": 2 })).unwrap_err().to_string();
         assert!(error.contains("accepted: InputTensors, OutputTensor"), "{error}");
     }

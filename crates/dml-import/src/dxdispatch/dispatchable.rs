@@ -244,7 +244,7 @@ fn check_flags(path: &str, json: &Value) -> Result<()> {
     };
     match flags.iter().find(|flag| !is_known(flag)) {
         None => Ok(()),
-        Some(flag) => Err(refused(path, flag, "is no execution flag", FLAGS.join(", "))),
+        Some(flag) => Err(refused(path, flag, "is not an execution flag", FLAGS.join(", "))),
     }
 }
 

@@ -44,7 +44,7 @@ impl Resource {
             Some(Value::String(text)) => {
                 if text != DEFERRED {
                     let accepted = "an array, an object, \"deferred\"";
-                    return Err(fields.refused("initialValues", "are no values", accepted));
+                    return Err(fields.refused("initialValues", "are not values", accepted));
                 }
                 return Ok(Self::deferred(name, data_type));
             }
@@ -237,7 +237,7 @@ fn push(
     path: impl Fn() -> String,
 ) -> Result<()> {
     let bits = numbers::bits(value, data_type)
-        .ok_or_else(|| refused(&path(), value, "is no value of its type", data_type))?;
+        .ok_or_else(|| refused(&path(), value, "is not a value of its type", data_type))?;
     bytes.extend_from_slice(&bits.to_le_bytes()[..data_type.bits() as usize / 8]);
     Ok(())
 }
@@ -256,7 +256,7 @@ fn sequence(object: &Fields<'_>, data_type: DataType) -> Result<(DataType, Initi
     let bits = |name| {
         let json = object.required(name)?;
         numbers::bits(json, data_type)
-            .ok_or_else(|| object.refused(name, "is no value of its type", data_type))
+            .ok_or_else(|| object.refused(name, "is not a value of its type", data_type))
     };
     let count = object.integer("valueCount")?.unwrap_or(0);
     let (first, delta) = match object.get("value") {

@@ -76,7 +76,7 @@ impl<'a> Attributes<'a> {
                 Err(node.invalid("attributes", &attribute.name, problem, accepted))
             };
             let Some((_, kind)) = known.iter().find(|(name, _)| *name == attribute.name) else {
-                let problem = format!("is no attribute of {}", node.operator);
+                let problem = format!("is not an attribute of {}", node.operator);
                 return misplaced(&problem, &listed(known));
             };
             if all[..index].iter().any(|other| other.name == attribute.name) {
@@ -147,7 +147,7 @@ impl<'a> Attributes<'a> {
     }
 
     fn no_tensor(&self, name: &str, error: &crate::Error) -> crate::Error {
-        let problem = format!("is no valid tensor: {}", shortened(&error.to_string()));
+        let problem = format!("is not a valid tensor: {}", shortened(&error.to_string()));
         self.node.invalid(format!("attribute {name}"), "it", problem, "a tensor")
     }
 
@@ -156,7 +156,7 @@ impl<'a> Attributes<'a> {
         let bytes: Bytes =
             self.get(name).and_then(|it| it.g.clone()).ok_or_else(|| self.missing(name))?;
         let wrong = |error: String| {
-            let problem = format!("is no graph: {}", shortened(&error));
+            let problem = format!("is not a graph: {}", shortened(&error));
             self.node.invalid(format!("attribute {name}"), "it", problem, "a graph")
         };
         wire::check_graph(&bytes).map_err(|error| wrong(error.to_string()))?;

@@ -8,6 +8,7 @@
 mod activations;
 mod attention;
 mod condition;
+mod experts;
 mod losses;
 mod notation;
 mod quantized;
@@ -28,10 +29,11 @@ const OPSET: i64 = 24;
 
 /// The texts of definitions by domain. A definition is a head followed by lines; an empty line separates
 /// definitions.
-static TEXTS: [(&str, &str); 4] = [
+static TEXTS: [(&str, &str); 5] = [
     ("", losses::TEXT),
     (MICROSOFT, activations::TEXT),
     (MICROSOFT, attention::TEXT),
+    (MICROSOFT, experts::TEXT),
     (MICROSOFT, quantized::TEXT),
 ];
 

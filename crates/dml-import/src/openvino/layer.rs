@@ -114,7 +114,7 @@ impl Layer {
             Some(shape) => Ok(Some(shape)),
             None => {
                 let accepted = "sizes, ?, or ranges such as 1..4, with commas between";
-                Err(self.refused("shape", "is no shape", accepted))
+                Err(self.refused("shape", "is not a shape", accepted))
             }
         }
     }

@@ -115,7 +115,7 @@ fn a_graph_that_is_wrong_is_refused_with_its_place() {
         }),
         ("Nodes[1] (sum)", &|it| it["desc"]["InputEdges"][1]["ToNodeInputIndex"] = json!(0)),
         ("GRAPH 'graph': ", &|it| it["desc"]["Nodes"] = json!([])),
-        ("\"FAST\" is no execution flag; accepted: NONE, ", &|it| {
+        ("\"FAST\" is not an execution flag; accepted: NONE, ", &|it| {
             it["executionFlags"] = json!("FAST");
         }),
     ] {

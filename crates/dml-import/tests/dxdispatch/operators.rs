@@ -53,7 +53,7 @@ fn bindings_of_operators_are_for_what_they_keep() {
     let all = || json!({ "ATensor": "a", "OutputTensor": "d" });
     for (bindings, message) in [
         (json!({}), "dispatchables.sum.bindings.BTensor: null is missing"),
-        (json!({ "BTensor": "b" }), "bindings.BTensor: \"b\" is no resource"),
+        (json!({ "BTensor": "b" }), "bindings.BTensor: \"b\" is not a resource"),
         (json!({ "CTensor": "a" }), "bindings.CTensor: \"a\" is bound to no tensor"),
         (
             json!({ "BTensor": "a", "ATensor": "a" }),

@@ -44,7 +44,7 @@ fn a_deferred_resource_is_written_before_it_is_used() {
     let json = json!({ "resources": { "a": { "initialValues": "later" } }, "dispatchables": {},
                        "commands": [] });
     let error = Model::from_bytes(json.to_string()).unwrap_err().to_string();
-    assert!(error.contains("initialValues: \"later\" are no values"), "{error}");
+    assert!(error.contains("initialValues: \"later\" are not values"), "{error}");
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn windows_hide_keys_on_both_sides() {
     }
     let found =
         refusal(24, &attention(&[("left_window_size", 1)], 0.0, &[], &["y"]), &inputs(SIZES));
-    let expected = "left_window_size is no attribute of Attention before ai.onnx 25";
+    let expected = "left_window_size is not an attribute of Attention before ai.onnx 25";
     assert!(found.contains(expected), "{found}");
     let found =
         refusal(25, &attention(&[("left_window_size", -2)], 0.0, &[], &["y"]), &inputs(SIZES));

@@ -132,5 +132,5 @@ fn a_tensor_is_no_sequence() {
         node("SequenceAt", &["s", "place"], &["y"], &[]),
     ];
     let error = result(nodes, vec![initializer("place", &[], &[2])], rows()).unwrap_err();
-    assert!(error.contains("position: 2 is no dimension"), "{error}");
+    assert!(error.contains("position: 2 is not a dimension"), "{error}");
 }

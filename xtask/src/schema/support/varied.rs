@@ -22,7 +22,8 @@ pub(crate) fn resolve(
         .and_then(|it| it.enumeration.as_ref())
         .filter(|it| !it.values.is_empty())
         .ok_or_else(|| {
-            let problem = format!("support_by: {field} is no field with an enum of known values");
+            let problem =
+                format!("support_by: {field} is not a field with an enum of known values");
             place.error(by.span().start, problem)
         })?;
     let mut missing: Vec<&str> = names.values.iter().map(String::as_str).collect();
@@ -32,7 +33,8 @@ pub(crate) fn resolve(
         for word in key.get_ref().split_whitespace() {
             let Some(index) = missing.iter().position(|name| *name == word) else {
                 let accepted = missing.join(", ");
-                let problem = format!("{word} is no value, or a second time; accepted: {accepted}");
+                let problem =
+                    format!("{word} is not a value, or a second time; accepted: {accepted}");
                 return Err(place.error(key.span().start, problem));
             };
             missing.remove(index);

@@ -55,14 +55,14 @@ fn enumerations_are_generated_with_the_operators_that_hold_them() {
 fn mistakes_in_enumerations_are_found_with_their_line() {
     let start = here().read().unwrap().enums.text.lines().count() + 1;
     let cases = [
-        ("colour-2d", "Colour", 1, "Colour: is no key; accepted: DirectML's name as"),
+        ("colour-2d", "Colour", 1, "Colour: is not a key; accepted: DirectML's name as"),
         ("colour-2d", "tensor-data-type", 1, "tensor-data-type: is there already"),
         ("colour-2d", "axis-direction", 1, "duplicate key"),
         ("summary", "text", 2, "unknown field `text`"),
         ("which", "", 1, "has no summary or no value"),
         ("\"RED\", \"DARK_BLUE\"", "", 1, "has no summary or no value"),
         ("DARK_BLUE", "RED", 3, "colour-2d: RED is there a second time"),
-        ("RED", "Red", 3, "colour-2d: Red is no value; accepted"),
+        ("RED", "Red", 3, "colour-2d: Red is not a value; accepted"),
     ];
     for (from, to, line, wanted) in cases {
         let mut sources = here().read().unwrap();

@@ -24,7 +24,7 @@ fn a_family_has_the_fields_of_its_operators() {
         (
             "\"binary\"",
             "\"ternary\"",
-            "ternary is no family; accepted: activation, binary, comparison, unary",
+            "ternary is not a family; accepted: activation, binary, comparison, unary",
         ),
         ("family = \"binary\"", "", "has no fields; accepted: fields, or family"),
         (

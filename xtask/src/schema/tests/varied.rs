@@ -49,9 +49,9 @@ fn tables_may_depend_on_an_attribute() {
 fn mistakes_in_varied_tables_are_found() {
     let cases = [
         ("ARGMIN ARGMAX", "ARGMIN", "support_for has no ARGMAX"),
-        ("ARGMIN ARGMAX", "ARGMIN ARGMAX MAX", "MAX is no value, or a second time"),
-        ("ARGMIN ARGMAX", "ARGMIN ARGMAX MEAN", "MEAN is no value, or a second time"),
-        ("support_by = \"Function\"", "support_by = \"Axis\"", "Axis is no field with an enum"),
+        ("ARGMIN ARGMAX", "ARGMIN ARGMAX MAX", "MAX is not a value, or a second time"),
+        ("ARGMIN ARGMAX", "ARGMIN ARGMAX MEAN", "MEAN is not a value, or a second time"),
+        ("support_by = \"Function\"", "support_by = \"Axis\"", "Axis is not a field with an enum"),
         ("support_by = \"Function\"", "", "accepted: support, or support_by with support_for"),
         ("ranks = \"1-4\"", "ranks = \"6-8\"", "the variants' ranks leave a gap"),
     ];

@@ -72,7 +72,7 @@ fn term(text: &str) -> Result<Vec<Label>, &'static str> {
             continue;
         }
         if !letter.is_ascii_alphabetic() {
-            return Err("is no equation");
+            return Err("is not an equation");
         }
         labels.push(Label::Letter(letter));
         rest = &rest[1..];

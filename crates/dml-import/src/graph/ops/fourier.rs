@@ -97,7 +97,7 @@ impl Op for ShortTimeFourier {
         };
         let positive = |index, name: &str| {
             let size = operands.size(operands.scalar(index, name)?, name)?;
-            let no_length = || operands.node.invalid(name, 0, "is no length", "1 and more");
+            let no_length = || operands.node.invalid(name, 0, "is not a length", "1 and more");
             if size > 0 { Ok(size) } else { Err(no_length()) }
         };
         let step = positive(1, "frame_step")?;

@@ -19,24 +19,27 @@ const UINT8: ElementType = ElementType::Dml(DataType::Uint8);
 ///
 /// Inputs are the bytes `[rows, blocks, block / 2]`, with the first integer in the low half; a scale for each
 /// block of each row; and optionally zero points `[rows, (blocks + 1) / 2]`, packed two to a byte as well. The
-/// output is `[rows, blocks * block]`.
+/// output is `[rows, blocks * block]`. Rows and the length of a block that are not stated follow from the bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DequantizeHalves {
-    pub(crate) rows: i64,
-    pub(crate) block: i64,
+    pub(crate) rows: Option<i64>,
+    pub(crate) block: Option<i64>,
 }
 
 impl Op for DequantizeHalves {
     fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
-        let [rows, block] =
-            [operands.size(self.rows, "N")?, operands.size(self.block, "block_size")?];
         let (bytes, scales) = (operands.value(0, "B")?, operands.value(1, "scales")?);
         operands.type_is(bytes.element()?, &[UINT8], "B")?;
-        let blocks = bytes.shape()?.get(1).copied().unwrap_or_default();
+        let given = bytes.shape()?;
+        let size = |at: usize| given.get(at).copied().unwrap_or_default();
+        let (blocks, halves) = (size(1), size(2));
+        let rows = self.rows.map_or(Ok(size(0)), |rows| operands.size(rows, "N"))?;
+        let of_bytes = halves.saturating_mul(2);
+        let block = self.block.map_or(Ok(of_bytes), |it| operands.size(it, "block_size"))?;
         let columns = blocks.checked_mul(block).filter(|_| block > 0 && block % 2 == 0);
         let Some(columns) = columns else {
             let accepted = "an even number of elements, at least 2, in rows of up to 2^64";
-            return Err(operands.node.invalid("block_size", block, "is no length", accepted));
+            return Err(operands.node.invalid("block_size", block, "is not a length", accepted));
         };
         operands.has_shape(bytes, &[rows, blocks, block / 2], "B")?;
         let scales = operands.reshaped_to(scales, &[rows, blocks], "scales")?;

@@ -7,7 +7,7 @@ use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::ops::packed::{Use, around, count, dimension, write};
 use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
-use crate::tensor::{element_count, host_elements, text};
+use crate::tensor::{Tensor, element_count, host_elements, text};
 
 /// The slices of the first input at the indices in the second one.
 #[derive(Debug)]
@@ -45,6 +45,10 @@ impl Op for Gather {
         let elements = [Some(data), Some(indices)];
         let both = NodeInputs { values: elements.to_vec(), ..*operands };
         let is_host = both.place(element_count(&shape), Operator::Present) == ComputeLocation::Host;
+        // Indices that the device computes are not read for a result without elements.
+        if !is_host && element_count(&shape) == Some(0) && data.shape()?[axis] > 0 {
+            return Tensor::new(element, shape, vec![]).map(|it| vec![Value::host(it)]);
+        }
         if is_host || data.is_empty() {
             return gathered_on_host(operands, axis, shape);
         }

@@ -74,7 +74,7 @@ impl Normalize {
                     operands.node.invalid(
                         "attribute num_groups",
                         text(shape),
-                        "are no groups",
+                        "are not groups",
                         accepted,
                     )
                 })?;

@@ -387,7 +387,7 @@ impl<'a> NodeInputs<'a> {
             .filter(|axis| *axis < rank)
             .ok_or_else(|| {
                 let accepted = format!("-{rank} to {}", signed - 1);
-                self.node.invalid(path, axis, "is no dimension", accepted)
+                self.node.invalid(path, axis, "is not a dimension", accepted)
             })
     }
 }

@@ -25,7 +25,7 @@ impl Op for Range {
         }
         let number = |index, name| operands.number(index, name, &[element]);
         let (start, limit, delta) = (number(0, "start")?, number(1, "limit")?, number(2, "delta")?);
-        let no_step = || node.invalid("delta", 0, "is no step", "any other");
+        let no_step = || node.invalid("delta", 0, "is not a step", "any other");
         let count = match (start, limit, delta) {
             (_, _, Scalar::Integer(0)) => return Err(no_step()),
             (Scalar::Integer(start), Scalar::Integer(limit), Scalar::Integer(delta)) => {

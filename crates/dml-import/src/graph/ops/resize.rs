@@ -197,7 +197,7 @@ impl Resize {
             return Err(operands.node.invalid("roi", given, problem, (2 * count).to_string()));
         }
         if !region.iter().all(|number| number.is_finite()) {
-            let (given, problem) = (format!("{region:?}"), "is no region");
+            let (given, problem) = (format!("{region:?}"), "is not a region");
             return Err(operands.node.invalid("roi", given, problem, "finite numbers"));
         }
         Ok((0..count).map(|at| [region[at], region[count + at]]).collect())

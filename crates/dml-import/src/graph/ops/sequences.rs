@@ -89,7 +89,7 @@ impl Op for ReverseSequence {
                 let given = format!("{batch} and {time} of {}", text(&kind.shape));
                 let path = "attributes batch_axis and time_axis";
                 let accepted = "0 and 1 in any order, of two dimensions and more";
-                return Err(operands.node.invalid(path, given, "are no such axes", accepted));
+                return Err(operands.node.invalid(path, given, "are not such axes", accepted));
             }
         };
         let batches = kind.shape[batch];

@@ -72,7 +72,7 @@ fn sliced(operands: &NodeInputs<'_>, range: &Range) -> Result<Value> {
         };
         let axis = operands.axis(axis, shape.len(), "axes")?;
         if step == 0 {
-            return Err(operands.node.invalid("steps", 0, "is no step", "any other"));
+            return Err(operands.node.invalid("steps", 0, "is not a step", "any other"));
         }
         walks[axis] = Walk::of(range.starts[index], *end, step, shape[axis]);
     }

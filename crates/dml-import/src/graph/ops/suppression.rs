@@ -98,7 +98,7 @@ impl Thresholds {
         };
         let overlap = float(3, "iou_threshold")?.unwrap_or(0.0);
         if !(0.0..=1.0).contains(&overlap) {
-            let problem = "is no part of an area";
+            let problem = "is not a part of an area";
             return Err(operands.node.invalid("iou_threshold", overlap, problem, "0 to 1"));
         }
         let count = integer(2, "max_output_boxes_per_class")?;

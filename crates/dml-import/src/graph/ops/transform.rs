@@ -53,7 +53,7 @@ impl Transform {
     /// The number of elements read from each row, and of elements written.
     pub(super) fn sizes(&self, operands: &NodeInputs<'_>) -> Result<[u64; 2]> {
         if self.length == 0 {
-            return Err(operands.node.invalid("dft_length", 0, "is no length", "1 and more"));
+            return Err(operands.node.invalid("dft_length", 0, "is not a length", "1 and more"));
         }
         let half = self.length / 2 + 1;
         Ok(match (self.is_half, self.is_inverse) {

@@ -37,7 +37,7 @@ impl Op for Transpose {
         if sorted != (0..rank).collect::<Vec<usize>>() {
             let given = crate::error::shortened(&format!("{order:?}"));
             let accepted = format!("each of the {rank} dimensions once");
-            return Err(operands.node.invalid(name, given, "is no order", accepted));
+            return Err(operands.node.invalid(name, given, "is not an order", accepted));
         }
         Ok(vec![data.transposed(&order)])
     }

@@ -129,7 +129,7 @@ impl Op for Broadcast {
         let (from, wanted) = (data.shape()?, operands.sizes(1, "shape")?);
         let both = broadcast(from, &wanted).filter(|it| self.bidirectional || *it == wanted);
         let Some(shape) = both else {
-            let problem = "is no shape that the data broadcast to";
+            let problem = "is not a shape that the data broadcast to";
             return Err(operands.node.invalid("shape", text(&wanted), problem, text(from)));
         };
         // A single known element is written instead of read.

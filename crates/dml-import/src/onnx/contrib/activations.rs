@@ -22,13 +22,13 @@ SkipLayerNormalization<epsilon: float>(input, skip, gamma, beta?, bias?) -> (out
   output, mean?, inv_std_var? = LayerNormalization<epsilon=@epsilon|1e-12>(input_skip_bias_sum, gamma, beta)
 
 SkipSimplifiedLayerNormalization<epsilon: float>(input, skip, gamma, bias?) -> (output, mean?, inv_std_var?, input_skip_bias_sum?)
-  refuse mean: its mean is not computed
-  refuse inv_std_var: its deviation is not computed
+  refuse mean: the mean as an output
+  refuse inv_std_var: the deviation as an output
   input_skip_bias_sum = Add(Add(input, skip), bias?)
   output = RMSNormalization<epsilon=@epsilon|1e-12>(input_skip_bias_sum, gamma)
 
 GatedAdd<>(X, Y, gate, gate_weight?) -> (output)
-  refuse gate_weight: its projection of the gate is not computed
+  refuse gate_weight: a projection of the gate (gate_weight)
   output = Add(X, Mul(Y, gate))
 
 GatedRMSNorm<activation: text, epsilon: float>(X, scale, gate) -> (Y)
@@ -63,7 +63,7 @@ SkipGroupNorm<activation: int, channels_last: int, epsilon: float, groups: int!>
   Y = _GroupNorm<activation=@activation, channels_last=@channels_last, epsilon=@epsilon, groups=@groups>(S, gamma, beta)
 
 _GroupNorm<activation: int, channels_last: int, epsilon: float, groups: int>(X, gamma, beta) -> (Y)
-  refuse activation > 1: of its activations SiLU is known
+  refuse activation > 1: activations other than SiLU (activation)
   x = _ChannelsFirst<channels_last=@channels_last|1>(X)
   y = GroupNormalization<num_groups=@groups, epsilon=@epsilon>(x, gamma, beta)
   if activation == 1: z = Swish(y)

@@ -2,16 +2,37 @@
 
 pub(super) const TEXT: &str = r#"
 RotaryEmbedding<interleaved: int, is_packed_batching: int, num_heads: int, rotary_embedding_dim: int, scale: float>(input, position_ids, cos_cache, sin_cache) -> (output)
-  refuse is_packed_batching: sequences of several lengths are not packed
-  refuse scale and scale != 1: nothing is scaled
+  refuse is_packed_batching: packed sequences of several lengths (is_packed_batching)
+  refuse scale and scale != 1: a scale other than 1 (scale)
   output = _Rotary<interleaved=@interleaved, num_heads=@num_heads!, rotary_embedding_dim=@rotary_embedding_dim>(input, cos_cache, sin_cache, position_ids)
 
+MRotaryEmbedding<interleaved: int, is_packed_batching: int, mrope_layout: int, mrope_section: ints!, num_heads: int, rotary_embedding_dim: int, scale: float>(input, position_ids, cos_cache, sin_cache) -> (output)
+  refuse is_packed_batching: packed sequences of several lengths (is_packed_batching)
+  refuse scale and scale != 1: a scale other than 1 (scale)
+  refuse not mrope_section == 3: other than three streams of positions (mrope_section)
+  refuse mrope_layout and not mrope_layout == 1: layouts of sections other than 0 and 1 (mrope_layout)
+  cos = _OfStreams<mrope_layout=@mrope_layout, mrope_section=@mrope_section>(cos_cache, position_ids)
+  sin = _OfStreams<mrope_layout=@mrope_layout, mrope_section=@mrope_section>(sin_cache, position_ids)
+  output = _Rotary<interleaved=@interleaved, num_heads=@num_heads!, rotary_embedding_dim=@rotary_embedding_dim!>(input, cos, sin)
+
+_OfStreams<mrope_layout: int, mrope_section: ints>(cache, position_ids) -> (rows)
+  first, second, third = Split<axis=1>(cache, @mrope_section)
+  times, heights, widths = Split<axis=0, num_outputs=3>(position_ids)
+  if not mrope_layout: each = Concat<axis=-1>(Gather(first, times), Gather(second, heights), Gather(third, widths))
+  if mrope_layout: time_end, height_end, width_end = Split<axis=0, num_outputs=3>(Mul(@mrope_section, 3))
+  if mrope_layout: columns = Range(0, Shape<start=1>(cache), 1)
+  if mrope_layout: is_height = And(Equal(Mod(columns, 3), 1), Less(columns, height_end))
+  if mrope_layout: is_width = And(Equal(Mod(columns, 3), 2), Less(columns, width_end))
+  if mrope_layout: spatial = Where(is_width, Gather(cache, widths), Gather(cache, times))
+  if mrope_layout: each = Where(is_height, Gather(cache, heights), spatial)
+  rows = Squeeze(each, [0])
+
 MultiHeadAttention<mask_filter_value: float, num_heads: int!, scale: float, unidirectional: int>(query, key?, value?, bias?, key_padding_mask?, attention_bias?, past_key?, past_value?, past_sequence_length?, cache_indirection?) -> (output, present_key?, present_value?, qk?)
-  refuse past_sequence_length: past and present are no buffer of one size
-  refuse cache_indirection: there is no search of beams
-  refuse qk: scores are no output of it (the fourth output)
-  refuse not key and value: its values come without keys
-  refuse bias and not value: what is packed has no bias
+  refuse past_sequence_length: past and present in one buffer of a fixed size
+  refuse cache_indirection: a search of beams (cache_indirection)
+  refuse qk: scores as an output (the fourth output)
+  refuse not key and value: values without keys
+  refuse bias and not value: a bias of packed queries, keys and values
   if not key: q1, k1, v1 = Split<axis=3, num_outputs=3>(query)
   if not key: q = Reshape(q1, [0, 0, -1])
   if key: wide = Identity(query)
@@ -44,30 +65,30 @@ _Attended<mask_filter_value: float, num_heads: int, qkv_hidden_sizes: ints, scal
   if present: present = Concat<axis=0>(Unsqueeze(keys1, [0]), Unsqueeze(values1, [0]))
 
 Attention<do_rotary: int, mask_filter_value: float, num_heads: int!, past_present_share_buffer: int, qkv_hidden_sizes: ints, rotary_embedding_dim: int, scale: float, unidirectional: int>(input, weights, bias?, mask_index?, past?, attention_bias?, past_sequence_length?) -> (output, present?)
-  refuse do_rotary: its angles are not said
-  refuse past_present_share_buffer: past and present are no buffer of one size
-  refuse past_sequence_length: past and present are no buffer of one size
+  refuse do_rotary: a rotation by positions that are not given (do_rotary)
+  refuse past_present_share_buffer: past and present in one buffer of a fixed size
+  refuse past_sequence_length: past and present in one buffer of a fixed size
   all = Add(MatMul(input, weights), bias?)
   output, present? = _Attended<mask_filter_value=@mask_filter_value, num_heads=@num_heads, qkv_hidden_sizes=@qkv_hidden_sizes, scale=@scale, unidirectional=@unidirectional>(all, mask_index, past, attention_bias)
 
 QAttention<do_rotary: int, mask_filter_value: float, num_heads: int!, past_present_share_buffer: int, scale: float, unidirectional: int>(input, weight, bias, input_scale, weight_scale, mask_index?, input_zero_point?, weight_zero_point?, past?) -> (output, present?)
-  refuse do_rotary: its angles are not said
-  refuse past_present_share_buffer: past and present are no buffer of one size
+  refuse do_rotary: a rotation by positions that are not given (do_rotary)
+  refuse past_present_share_buffer: past and present in one buffer of a fixed size
   all = ms.MatMulIntegerToFloat(input, weight, input_scale, weight_scale, input_zero_point, weight_zero_point, bias)
   output, present? = _Attended<mask_filter_value=@mask_filter_value, num_heads=@num_heads, scale=@scale, unidirectional=@unidirectional>(all, mask_index, past)
 
 GroupQueryAttention<causal: int, do_rotary: int, k_norm_epsilon: float, k_quant_type: text, kv_cache_bit_width: int, kv_num_heads: int!, local_window_size: int, num_heads: int!, q_norm_epsilon: float, qk_norm_epsilon: float, qk_output: int, rotary_interleaved: int, scale: float, sliding_window_cache: int, smooth_softmax: int, softcap: float, v_quant_type: text>(query, key?, value?, past_key?, past_value?, seqlens_k, total_sequence_length, cos_cache?, sin_cache?, position_ids?, attention_bias?, head_sink?, k_scale?, v_scale?, q_norm_weight?, k_norm_weight?, query_seqlens?) -> (output, present_key?, present_value?, output_qk?)
-  refuse output_qk: scores are no output of it (qk_output)
-  refuse qk_output: scores are no output of it (qk_output)
-  refuse sliding_window_cache: it keeps a part of the keys
-  refuse kv_cache_bit_width: it quantizes keys and values
-  refuse k_quant_type and not k_quant_type in NONE: it quantizes keys and values
-  refuse v_quant_type and not v_quant_type in NONE: it quantizes keys and values
-  refuse k_scale: it quantizes keys and values
-  refuse v_scale: it quantizes keys and values
-  refuse q_norm_weight: it normalizes queries and keys
-  refuse k_norm_weight: it normalizes queries and keys
-  refuse query_seqlens: its queries are padded
+  refuse output_qk: scores as an output (qk_output)
+  refuse qk_output: scores as an output (qk_output)
+  refuse sliding_window_cache: a cache of the last keys alone (sliding_window_cache)
+  refuse kv_cache_bit_width: quantized keys and values
+  refuse k_quant_type and not k_quant_type in NONE: quantized keys and values
+  refuse v_quant_type and not v_quant_type in NONE: quantized keys and values
+  refuse k_scale: quantized keys and values
+  refuse v_scale: quantized keys and values
+  refuse q_norm_weight: a normalization of queries and keys (q_norm_weight, k_norm_weight)
+  refuse k_norm_weight: a normalization of queries and keys (q_norm_weight, k_norm_weight)
+  refuse query_seqlens: padded queries (query_seqlens)
   if not key: parts = Identity([@num_heads, @kv_num_heads, @kv_num_heads])
   if not key: widths = Mul(Div(Shape<start=2>(query), ReduceSum(parts, [0])), parts)
   if not key: q, k, v = Split<axis=2>(query, widths)

@@ -23,7 +23,7 @@ QLinearLeakyRelu<alpha: float>(X, X_scale, X_zero_point?, Y_scale, Y_zero_point?
   Y = _Requantized(y, Y_scale, Y_zero_point, X)
 
 QLinearSoftmax<axis: int, opset: int>(X, X_scale, x_zero_point?, y_scale, y_zero_point) -> (Y)
-  refuse opset < 13 and axis != -1: it is that of ai.onnx before version 13
+  refuse opset < 13 and axis != -1: the softmax of ai.onnx before version 13 (opset)
   Y = QuantizeLinear(Softmax<axis=@axis|-1>(DequantizeLinear(X, X_scale, x_zero_point)), y_scale, y_zero_point)
 
 QLinearAveragePool<auto_pad: text, ceil_mode: int, channels_last: int, count_include_pad: int, kernel_shape: ints!, pads: ints, strides: ints>(X, x_scale, x_zero_point?, y_scale, y_zero_point?) -> (Y)
@@ -93,9 +93,9 @@ _Halves<>(X) -> (Y)
   Y = Concat<axis=-1>(low, high)
 
 MatMulNBits<K: int!, N: int!, accuracy_level: int, bits: int, block_size: int!, weight_prepacked: int>(A, B, scales, zero_points?, g_idx?, bias?) -> (Y)
-  refuse g_idx: its rows are in another order
-  refuse weight_prepacked: its weights are in an order of another runtime's
-  refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
+  refuse g_idx: rows in another order (g_idx)
+  refuse weight_prepacked: weights in the order of another runtime (weight_prepacked)
+  refuse bits and not bits == 4 and not bits == 8: integers of other than 4 and 8 bits (bits)
   if not bits == 8: rows = _DequantizeHalves<N=@N, block_size=@block_size>(B, scales, zero_points)
   if bits == 8: scale = Reshape(scales, [@N, -1])
   if bits == 8 and zero_points: zeros = Reshape(zero_points, [@N, -1])
@@ -105,9 +105,9 @@ MatMulNBits<K: int!, N: int!, accuracy_level: int, bits: int, block_size: int!, 
   Y = Add(ms.FusedMatMul<transB=1>(A, weights), bias?)
 
 GatherBlockQuantized<bits: int, block_size: int, gather_axis: int, quantize_axis: int>(data, indices, scales, zero_points?) -> (output)
-  refuse gather_axis: only whole rows are gathered
-  refuse quantize_axis and not quantize_axis == 1 and not quantize_axis == -1: only rows are quantized
-  refuse bits and not bits == 4 and not bits == 8: it has integers of other than 4 and 8 bits
+  refuse gather_axis: gathering along other dimensions than the first (gather_axis)
+  refuse quantize_axis and not quantize_axis == 1 and not quantize_axis == -1: blocks along other dimensions than the last (quantize_axis)
+  refuse bits and not bits == 4 and not bits == 8: integers of other than 4 and 8 bits (bits)
   count = Shape<start=1, end=2>(scales)
   found = Gather(Einsum<equation="ij->ij">(data), indices)
   codes = Reshape(_Codes<bits=@bits>(found), [-1, @block_size|128])

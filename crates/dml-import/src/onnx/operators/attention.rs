@@ -99,7 +99,7 @@ fn window(it: &Attributes<'_>, name: &str) -> Result<Option<u64>> {
 fn softcap(it: &Attributes<'_>) -> Result<Option<f32>> {
     match it.float("softcap") {
         Some(limit) if !(limit >= 0.0 && limit.is_finite()) => {
-            let (path, problem) = ("attribute softcap", "is no limit of scores");
+            let (path, problem) = ("attribute softcap", "is not a limit of scores");
             Err(it.node.invalid(path, limit, problem, "0 for none, or a number above it"))
         }
         given => Ok(given.filter(|limit| *limit > 0.0)),

@@ -180,7 +180,7 @@ mod tests {
             let (function, floats) = match &row.build {
                 Build::ElementWise(function) | Build::Legacy(function) => (function, 0),
                 Build::Parameterized(function, defaults) => (function, defaults.len()),
-                _ => panic!("{} is no element-wise operator", row.name),
+                _ => panic!("{} is not an element-wise operator", row.name),
             };
             let fields = || function.schema().fields.iter();
             let inputs = fields().filter(|field| field.kind == FieldKind::Input).count();

@@ -4,7 +4,8 @@ use super::build::{self, Built};
 use super::element_wise::swish;
 use super::{INTERNAL, MICROSOFT, OperatorVersion, quantization, recurrent, row, states};
 use crate::graph::{
-    Attention, CachedAttention, DequantizeHalves, KeyMask, MatrixProduct, RotaryEmbedding, Turned,
+    Attention, CachedAttention, DequantizeHalves, ExpertFactors, ExpertWeights, KeyMask,
+    MatrixProduct, RotaryEmbedding, Turned,
 };
 use crate::onnx::attributes::{Attributes, Kind};
 
@@ -70,11 +71,12 @@ pub(super) static ROWS: &[OperatorVersion] = &[
         build::pad(it, &build::PADDING_MODES[..3])
     })),
     internal(row("_DequantizeHalves", 1, &HALVES, 2..=3, |it| {
-        let attribute = |name| it.int(name).unwrap_or_default();
-        Ok(Box::new(DequantizeHalves { rows: attribute("N"), block: attribute("block_size") }))
+        Ok(Box::new(DequantizeHalves { rows: it.int("N"), block: it.int("block_size") }))
     })),
+    internal(row("_ExpertWeights", 1, &[], 3..=3, |_| Ok(Box::new(ExpertWeights)))),
+    internal(row("_ExpertFactors", 1, &[], 3..=3, |_| Ok(Box::new(ExpertFactors)))),
     internal(row("_KeyMask", 1, &[], 3..=3, |_| Ok(Box::new(KeyMask)))),
-    internal(row("_Rotary", 1, &ROTARY, 4..=4, rotary)),
+    internal(row("_Rotary", 1, &ROTARY, 3..=4, rotary)),
     internal(OperatorVersion {
         outputs: 1..=3,
         ..row("_CachedAttention", 1, &CACHED, 8..=10, cached)

@@ -63,7 +63,7 @@ pub(super) fn auto_pad(it: &Attributes<'_>) -> Result<AutoPad> {
         Some("SAME_UPPER") => AutoPad::Same { more_at_end: true },
         Some("SAME_LOWER") => AutoPad::Same { more_at_end: false },
         Some(other) => {
-            let (given, problem) = (crate::error::shortened(other), "is no padding");
+            let (given, problem) = (crate::error::shortened(other), "is not a padding mode");
             let accepted = "NOTSET, SAME_UPPER, SAME_LOWER, VALID";
             return Err(it.node.invalid("attribute auto_pad", given, problem, accepted));
         }
@@ -106,7 +106,7 @@ fn early_norm_of(it: &Attributes<'_>) -> Result<Pooling> {
 fn of_degree(it: &Attributes<'_>, degree: i64) -> Result<Pooling> {
     let degree = u32::try_from(degree).ok().filter(|it| *it > 0).ok_or_else(|| {
         let accepted = format!("1 to {}", u32::MAX);
-        it.node.invalid("attribute p", degree, "is no degree", accepted)
+        it.node.invalid("attribute p", degree, "is not a degree", accepted)
     })?;
     Ok(Pooling::Norm { degree })
 }

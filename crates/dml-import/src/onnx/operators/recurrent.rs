@@ -89,7 +89,7 @@ fn recurrent(it: &Attributes<'_>, cell: Cell, usual: &[&str]) -> Built {
 fn clip(it: &Attributes<'_>) -> Result<Option<f32>> {
     match it.float("clip") {
         Some(clip) if clip.is_nan() || clip < 0.0 => {
-            Err(it.node.invalid("attribute clip", clip, "is no limit", "0 and more"))
+            Err(it.node.invalid("attribute clip", clip, "is not a limit", "0 and more"))
         }
         given => Ok(given),
     }
@@ -141,7 +141,7 @@ fn functions(
         let is_it = |(known, ..): &&Known| known.eq_ignore_ascii_case(name);
         let (_, schema, [alpha, beta]) = KNOWN.iter().find(is_it).ok_or_else(|| {
             let names: Vec<&str> = KNOWN.iter().map(|(known, ..)| *known).collect();
-            let (given, problem) = (shortened(name), "is no function");
+            let (given, problem) = (shortened(name), "is not a function");
             it.node.invalid("attribute activations", given, problem, names.join(", "))
         })?;
         let alpha = alpha.map(|usual| alphas.next().unwrap_or(usual));

@@ -96,5 +96,5 @@ fn scale(it: &Attributes<'_>) -> Result<f32> {
         return Ok(scale);
     }
     let (path, accepted) = ("attribute spatial_scale", "finite numbers above 0");
-    Err(it.node.invalid(path, scale, "is no scale", accepted))
+    Err(it.node.invalid(path, scale, "is not a scale", accepted))
 }

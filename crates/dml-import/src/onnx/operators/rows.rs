@@ -182,7 +182,7 @@ fn mean_variance(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
 fn norm(it: &Attributes<'_>) -> Result<Box<dyn Op>> {
     let p = it.int("p").unwrap_or(2);
     let known = u32::try_from(p).ok().filter(|p| matches!(p, 1 | 2));
-    let p = known.ok_or_else(|| it.node.invalid("attribute p", p, "is no norm", "1, 2"))?;
+    let p = known.ok_or_else(|| it.node.invalid("attribute p", p, "is not a norm", "1, 2"))?;
     Ok(Box::new(NormOfRow { axis: it.int("axis").unwrap_or(-1), p }))
 }
 

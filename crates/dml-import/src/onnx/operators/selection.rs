@@ -21,7 +21,7 @@ fn suppression(it: &Attributes<'_>) -> Built {
     match it.int(CENTERED.0).unwrap_or(0) {
         given @ (0 | 1) => Ok(Box::new(NonMaxSuppression { is_centered: given == 1 })),
         other => {
-            let (path, problem) = ("attribute center_point_box", "is no format of boxes");
+            let (path, problem) = ("attribute center_point_box", "is not a format of boxes");
             Err(it.node.invalid(path, other, problem, "0 and 1"))
         }
     }

@@ -18,7 +18,8 @@ impl OperatorVersion {
             let later = ALL.into_iter().flatten().filter(is_later);
             let later = later.filter(|row| has(row, &attribute.name)).map(|row| row.since);
             if let Some(since) = later.min() {
-                let problem = format!("is no attribute of {} before ai.onnx {since}", self.name);
+                let problem =
+                    format!("is not an attribute of {} before ai.onnx {since}", self.name);
                 let accepted = listed(self.attributes);
                 return Err(name.invalid("attributes", &attribute.name, problem, accepted));
             }

@@ -186,7 +186,7 @@ fn along(
     let directions_given = ints(directions)?;
     if let Some(wrong) = directions_given.iter().find(|it| !matches!(it, 0 | 1)) {
         let path = format!("attribute {directions}");
-        return Err(attributes.node.invalid(path, wrong, "is no direction", "0, 1"));
+        return Err(attributes.node.invalid(path, wrong, "is not a direction", "0, 1"));
     }
     let along = |(axis, direction)| Along { axis, backward: direction == 1 };
     Ok(ints(axes)?.into_iter().zip(directions_given).map(along).collect())
